@@ -27,7 +27,7 @@ def softmax(f, shape, dtype):
 
 def layer_norm(f, shape, dtype, weight=True, bias=True):
     parameters = {
-        name: f.argument(shape[-1:], dtype) for name, wanted in {"weight": weight, "bias": bias}.items() if wanted
+        name: f.argument(shape[-1:], dtype) for name, exists in {"weight": weight, "bias": bias}.items() if exists
     }
     return f.op("ttnn.layer_norm", shape, dtype, {"epsilon": 1e-5}, input=f.argument(shape, dtype), **parameters)
 
@@ -181,7 +181,7 @@ def test_infinities_beside_an_odd_number_of_terms(load, channels, kernel, stride
 def test_an_op_that_has_no_form_stays_a_call(load, monkeypatch):
     """A library that adds in another order than all forms, as another version of torch may."""
     monkeypatch.setattr("tt_xla.runtime.emulator.fused.plan.form_of", lambda *_: None)
-    monkeypatch.setattr(forms, "_found", dict.fromkeys(forms.PROBED_FUNCTIONS, False))
+    monkeypatch.setattr(forms, "_agreement", dict.fromkeys(forms.PROBED_FUNCTIONS, False))
 
     def make(f):
         return [softmax(f, (2, 8), "bf16"), reduced(f, "ttnn.sum", (4, 8), (1,), "bf16"), OPS["gelu"](f, "bf16")]

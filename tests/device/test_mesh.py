@@ -221,9 +221,9 @@ def test_all_reduce(mesh, axis, op, reduction, function_builder, on_mesh):
     x = drawn(mesh.size, 8, 3)
     (y,) = run(executable, x)
     for group in grouped(mesh, axis):
-        wanted = REDUCTIONS[reduction](x.numpy()[group])
+        expected = REDUCTIONS[reduction](x.numpy()[group])
         for position in group:
-            np.testing.assert_allclose(y[position].numpy(), wanted, rtol=1e-6)
+            np.testing.assert_allclose(y[position].numpy(), expected, rtol=1e-6)
 
 
 @every_axis
@@ -528,12 +528,12 @@ def model(function_builder, make_trace, *, trace: bool):
     c = function_builder("main_const_eval_0", FunctionKind.CONST_EVAL)
     w = c.argument((4, 2), "f32")
     negated = c.op("ttnn.neg", (4, 2), "f32", input=w)
-    whole = c.op("ttnn.all_gather", (4, 8), "f32", {"all_gather_dim": 1, "cluster_axis": 1}, input=negated)
-    const_eval = c.done(whole, negated)
+    gathered = c.op("ttnn.all_gather", (4, 8), "f32", {"all_gather_dim": 1, "cluster_axis": 1}, input=negated)
+    const_eval = c.done(gathered, negated)
     plain = {"transpose_a": False, "transpose_b": False}
 
-    def body(f, x, whole, negated):
-        product = f.op("ttnn.relu", (2, 8), "f32", input=f.op("ttnn.matmul", (2, 8), "f32", plain, a=x, b=whole))
+    def body(f, x, gathered, negated):
+        product = f.op("ttnn.relu", (2, 8), "f32", input=f.op("ttnn.matmul", (2, 8), "f32", plain, a=x, b=gathered))
         own = f.op("ttnn.matmul", (2, 2), "f32", plain, a=x, b=negated)
         summed = f.op("ttnn.all_reduce", (2, 2), "f32", {"reduce_type": "sum", "cluster_axis": 1}, input=own)
         f.deallocate(own)

@@ -299,7 +299,7 @@ class Executable:
 
     def _fused_kernels(self) -> FusedKernels:
         this = weakref.proxy(self)
-        return FusedKernels(lambda failed: this._plans(failed), wanted=self.uses_fused_kernels)
+        return FusedKernels(lambda failed: this._plans(failed), enabled=self.uses_fused_kernels)
 
     def _makes_all_fresh(self) -> bool:
         values = self._entry.results

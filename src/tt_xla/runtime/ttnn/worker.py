@@ -134,10 +134,10 @@ class Program:
         """Returns an argument or constant as a tensor, which is made once for the same contents."""
         key = (name, str(dtype), str(layout), device is None)
         if key not in self.tensors:
-            self.tensors[key] = self.made(name, dtype, layout, device, memory_config)
+            self.tensors[key] = self.new_tensor(name, dtype, layout, device, memory_config)
         return self.tensors[key]
 
-    def made(self, name, dtype, layout, device, memory_config):
+    def new_tensor(self, name, dtype, layout, device, memory_config):
         """Returns a new tensor of an argument or constant."""
         names = self.shards.get(name, [name])
         if len(set(names)) == 1:

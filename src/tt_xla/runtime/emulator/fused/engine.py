@@ -46,17 +46,17 @@ class FusedKernels:
 
     Args:
         make_plans: returns the plans of the program's functions.
-        wanted: whether there are to be fused kernels.
+        enabled: whether the program may have fused kernels.
     """
 
-    def __init__(self, make_plans: MakePlans, *, wanted: bool = True) -> None:
+    def __init__(self, make_plans: MakePlans, *, enabled: bool = True) -> None:
         self._make_plans = make_plans
         self._plans: dict[str, Plan] = {}
         self._build: Build | None = None
         self._source = ""
         mode = options.emulator_chains()
         self._at_once = mode == "now"
-        possible = wanted and mode != "off" and options.program_cache_enabled() and place.device().type == "cpu"
+        possible = enabled and mode != "off" and options.program_cache_enabled() and place.device().type == "cpu"
         self._stage = _Stage.WAITING if possible else _Stage.DONE
         self._runs, self._seconds = 0, 0.0
         self.fresh: defaultdict[str, frozenset[int]] = defaultdict(frozenset)

@@ -77,9 +77,9 @@ def form_of(
 
 def function(library: ctypes.CDLL, name: str, pointers: int, sizes: int) -> Callable[..., None]:
     """Returns a function of the probe, which takes a number of pointers and then of sizes."""
-    found = getattr(library, name)
-    found.argtypes, found.restype = [ctypes.c_void_p] * pointers + [ctypes.c_long] * sizes, None
-    return found
+    symbol = getattr(library, name)
+    symbol.argtypes, symbol.restype = [ctypes.c_void_p] * pointers + [ctypes.c_long] * sizes, None
+    return symbol
 
 
 PROBED_FUNCTIONS = tuple(name for name, each in FUNCTIONS.items() if each.follows_library)
@@ -99,7 +99,7 @@ FUNCTION_PROBES = "\n".join(
 )
 """C++ that :func:`find_functions` calls."""
 
-_found: dict[str, bool] = {}
+_agreement: dict[str, bool] = {}
 """Whether a function's C++ has the bits of torch's in this process, by name, for those that were tried."""
 
 _STEP = 65521
@@ -109,13 +109,13 @@ _STEP = 65521
 def find_functions(names: Sequence[str], library: ctypes.CDLL) -> None:
     """Finds out, once in a process, whether the C++ of these functions has the bits of torch's."""
     for name in names:
-        if name not in _found:
-            _found[name] = _agrees(name, library)
+        if name not in _agreement:
+            _agreement[name] = _agrees(name, library)
 
 
 def has_cpp(name: str) -> bool:
     """Whether a function of one number is written in C++ that, as far as it was tried, has the bits of torch's."""
-    return name in FUNCTIONS and bool(FUNCTIONS[name].cpp) and _found.get(name, True)
+    return name in FUNCTIONS and bool(FUNCTIONS[name].cpp) and _agreement.get(name, True)
 
 
 def _agrees(name: str, library: ctypes.CDLL) -> bool:
