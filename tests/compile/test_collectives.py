@@ -140,9 +140,16 @@ def test_the_target_has_too_few_chips() -> None:
         compiled(local(add(BY_COLUMN)), "n300")
 
 
-def test_the_host_runs_no_collective() -> None:
-    """A loop with an op for the host alone runs there, which a collective in it forbids."""
-    body = f"""
+FFT = """%u = stablehlo.convert %t : (tensor<64x64xf32>) -> tensor<64x64xcomplex<f32>>
+      %f = stablehlo.fft %u, type = FFT, length = [64] : (tensor<64x64xcomplex<f32>>) -> tensor<64x64xcomplex<f32>>
+      %q = stablehlo.real %f : (tensor<64x64xcomplex<f32>>) -> tensor<64x64xf32>
+      """
+"""An op for the host alone."""
+
+
+def loop(result: str, after_sum: str = "") -> str:
+    """Returns a loop of three sums over chips, with other ops after each."""
+    return f"""
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %c, %r = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<64x64xf32>
     cond {{
@@ -153,12 +160,21 @@ def test_the_host_runs_no_collective() -> None:
       %one = stablehlo.constant dense<1> : tensor<i32>
       %next = stablehlo.add %i, %one : tensor<i32>
       {add(BY_COLUMN, value="%v").replace("%r", "%t")}
-      stablehlo.return %next, %t : tensor<i32>, tensor<64x64xf32>
+      {after_sum}stablehlo.return %next, {result} : tensor<i32>, tensor<64x64xf32>
     }}"""
-    program = compiled(local(body))
+
+
+def test_a_loop_with_a_collective_runs_on_the_chips() -> None:
+    program = compiled(local(loop("%t")))
     assert not program.host_ops
-    looped = any(step.op == "ttcore.while_loop" for step in steps(program))
-    assert len(axes(program, "all_reduce")) == (1 if looped else 3)
+    assert axes(program, "all_reduce") == [1]
+    assert next(step.op for step in steps(program, FunctionKind.FORWARD)) == "ttcore.while_loop"
+
+
+def test_the_host_runs_no_collective() -> None:
+    """A loop with an op for the host alone would run there."""
+    with pytest.raises(UnsupportedOpError, match=r"contains a stablehlo\.all_reduce, which the host cannot run"):
+        compiled(local(loop("%q", FFT)))
 
 
 def function_of(program: Program, op: str) -> Function:

@@ -59,9 +59,9 @@ def call_host(context: ImportContext, op: Any, reason: UnsupportedOpError) -> Se
         raise context.reject(op, "XLA's order of complex numbers differs from StableHLO's")
     module, captured = outline.outline(op, context.module.functions)
     for inner in outline.walk(module.operation):
-        check_group_sizes(inner)
         if _is_between_chips(context, inner):
             raise context.reject(op, f"it contains a {inner.operation.name}, which the host cannot run for the chips")
+        check_group_sizes(inner)
     if unknown := _unregistered(module):
         raise context.reject(op, f"'{unknown}' is an op of no known dialect")
     operands = [context[value] for value in captured]
