@@ -644,6 +644,23 @@ def test_writes_to_a_cache(donated, cache, rows, function_builder, on_mesh):
     assert torch.equal(join(shards, cache, mesh, shape), expected if donated else before)
 
 
+def test_chips_that_pass_one_tensor_for_different_shards_do_not_write_to_it(function_builder, on_mesh):
+    """A cache of zeros is one tensor on all chips, although they write different rows to it."""
+    mesh = MESHES[2, 4]
+    executable = on_mesh(
+        mesh,
+        cache_program(function_builder),
+        [("cache", Role.INPUT, (1, 4, 4, 2), "f32", HEADS), ("rows", Role.INPUT, (1, 4, 1, 2), "f32", HEADS)],
+        [((1, 4, 4, 2), "f32", HEADS)],
+    )
+    zeros, rows = torch.zeros(1, 1, 4, 2), drawn(1, 4, 1, 2)
+    (result,) = executable.run([[zeros] * 8, split(rows, HEADS, mesh)], [None, None], [0])
+    expected = torch.zeros(1, 4, 4, 2)
+    expected[:, :, :1] = rows
+    assert torch.equal(join(result, HEADS, mesh, (1, 4, 4, 2)), expected)
+    assert not zeros.any()
+
+
 def test_chips_write_different_rows_to_a_replicated_cache(function_builder, on_mesh):
     """The argument is the same on all chips; after the write it is not, so each chip gets a copy."""
     mesh = MESHES[2, 4]
