@@ -70,7 +70,7 @@ def _has_large_mesh(module: Any) -> bool:
             if math.prod(sizes) > 1:
                 return True
     frontend = frontend_attributes(module.operation.attributes)
-    return MESHES in frontend and any(int(size) > 1 for size in _AXIS_SIZE.findall(plain_text(frontend[MESHES])))
+    return MESHES in frontend and any(int(size) > 1 for size in _AXIS_SIZE.findall(plain_text(frontend, MESHES)))
 
 
 def _chips_of_signature(function: Any) -> int:

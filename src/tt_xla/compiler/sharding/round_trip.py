@@ -52,7 +52,7 @@ def restore(module: Any) -> bool:
     if MESHES not in frontend:
         return False
     declared = {op.attributes["sym_name"].value for op in module.body.operations if "sym_name" in op.attributes}
-    for name, text in _MESH.findall(plain_text(frontend[MESHES])):
+    for name, text in _MESH.findall(plain_text(frontend, MESHES)):
         if name not in declared:
             ir.Operation.create(
                 "sdy.mesh",
@@ -87,14 +87,15 @@ def frontend_attributes(attributes: Any) -> dict[str, Any]:
     return {item.name: item.attr for item in frontend}
 
 
-def plain_text(attribute: Any) -> str:
-    """Returns the text of a string attribute, whose quotation marks may be escaped.
+def plain_text(frontend: dict[str, Any], name: str) -> str:
+    """Returns the text of a frontend attribute, whose quotation marks may be escaped.
 
     Raises:
         MalformedModuleError: the attribute is no string.
     """
+    attribute = frontend[name]
     if not isinstance(attribute, ir.StringAttr):
-        raise MalformedModuleError(f"A frontend attribute of Shardy's is {attribute}, expected a string.")
+        raise MalformedModuleError(f"The attribute {name} is {attribute}, expected a string.")
     return attribute.value.replace('\\"', '"').replace("\\22", '"')
 
 
@@ -107,7 +108,7 @@ def _parsed(text: str) -> Any:
 
 def _hidden(frontend: dict[str, Any]) -> dict[str, Any]:
     """Returns Shardy's attributes among frontend attributes, by their names in Shardy."""
-    return {_NAMES[name]: _parsed(plain_text(text)) for name, text in frontend.items() if name in _NAMES}
+    return {_NAMES[name]: _parsed(plain_text(frontend, name)) for name in frontend if name in _NAMES}
 
 
 def _restore_arguments(function: Any) -> None:
