@@ -81,6 +81,10 @@ class Sharding(msgspec.Struct, frozen=True):
         """Whether every chip holds the whole tensor."""
         return not any(self.dims)
 
+    def with_dim(self, dim: int, axes: tuple[int, ...] = ()) -> Sharding:
+        """Returns the sharding in which some mesh axes, or none, split a dimension in place of those that do."""
+        return Sharding((*self.dims[:dim], axes, *self.dims[dim + 1 :]))
+
     def counts(self, mesh: Mesh) -> Shape:
         """Returns the number of shards along each dimension."""
         return tuple(math.prod(mesh.shape[axis] for axis in axes) for axes in self.dims)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -20,42 +19,35 @@ def mesh_of(shape: Mapping[str, int]) -> Mesh:
     return Mesh(np.array(jax.devices()[:count]).reshape(tuple(shape.values())), tuple(shape))
 
 
-@dataclass(frozen=True)
-class Lowered:
-    make: Callable[[], tuple[Callable[..., Any], Sequence[tuple[int, ...]], Any, Any]]
-    """Returns the function, the shapes of its arguments, and its in_shardings and out_shardings."""
-    either: bool = True
-    """Whether GSPMD lowers it too."""
+Make = Callable[[], tuple[Callable[..., Any], Sequence[tuple[int, ...]], Any, Any]]
+"""Returns the function of a program, the shapes of its arguments, and its in_shardings and out_shardings."""
+
+PROGRAMS: dict[str, Make] = {}
 
 
-PROGRAMS: dict[str, Lowered] = {}
-
-
-def program(*, either: bool = True) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
-    def enter(make: Callable[[], Any]) -> Callable[[], Any]:
-        PROGRAMS[make.__name__] = Lowered(make, either)
-        return make
-
-    return enter
+def program(make: Make) -> Make:
+    """Adds a program to the table, under the name of its function."""
+    PROGRAMS[make.__name__] = make
+    return make
 
 
 def _named(mesh: Mesh) -> Callable[..., NamedSharding]:
     return lambda *axes: NamedSharding(mesh, P(*axes))
 
 
-@program()
+@program
 def arguments_and_results() -> Any:
     s = _named(mesh_of({"x": 4, "y": 2}))
     return lambda a, b: jnp.tanh(a @ b), [(8, 16), (16, 8)], (s("x", "y"), s("y", None)), s("y", "x")
 
 
-@program()
+@program
 def results_alone() -> Any:
     s = _named(mesh_of({"x": 4, "y": 2}))
     return lambda a: (a + 1, a.T), [(8, 16)], (s(),), (s("x"), s(("y", "x")))
 
 
-@program()
+@program
 def transposed_constraint() -> Any:
     s = _named(mesh_of({"x": 4, "y": 2}))
 
@@ -66,7 +58,7 @@ def transposed_constraint() -> Any:
     return f, [(8, 16)], (s("x", "y"),), s("y", "x")
 
 
-@program()
+@program
 def open_constraint() -> Any:
     s = _named(mesh_of({"x": 4, "y": 2}))
 
@@ -76,7 +68,7 @@ def open_constraint() -> Any:
     return f, [(8, 16)], (s("x"),), None
 
 
-@program()
+@program
 def uneven_constraint() -> Any:
     s = _named(mesh_of({"x": 4, "y": 2}))
 
@@ -87,7 +79,7 @@ def uneven_constraint() -> Any:
     return f, [(7, 5)], (s(),), None
 
 
-@program()
+@program
 def two_meshes() -> Any:
     s, t = _named(mesh_of({"x": 4, "y": 2})), _named(mesh_of({"a": 2, "b": 4}))
 
@@ -98,14 +90,14 @@ def two_meshes() -> Any:
     return f, [(8, 16)], (s("x"),), t("b")
 
 
-@program()
+@program
 def psum_over_two_axes() -> Any:
     mesh = mesh_of({"x": 4, "y": 2})
     body = jax.shard_map(lambda a: lax.psum(a, ("x", "y")), mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, None))
     return body, [(8, 16)], (NamedSharding(mesh, P("x", "y")),), None
 
 
-@program()
+@program
 def collectives() -> Any:
     mesh = mesh_of({"x": 4, "y": 2})
 
@@ -122,7 +114,7 @@ def collectives() -> Any:
     return f, [(8, 16)], (NamedSharding(mesh, P("x", "y")),), None
 
 
-@program()
+@program
 def partly_manual() -> Any:
     mesh = mesh_of({"x": 4, "y": 2})
 
@@ -133,7 +125,7 @@ def partly_manual() -> Any:
     return lambda a: f(a * 2) + 1, [(8, 16)], (NamedSharding(mesh, P("x", "y")),), None
 
 
-@program()
+@program
 def one_value_inside_and_outside() -> Any:
     mesh = mesh_of({"x": 4, "y": 2})
     s = _named(mesh)
@@ -145,7 +137,7 @@ def one_value_inside_and_outside() -> Any:
     return lambda a: (lax.with_sharding_constraint(a, s("y")) * 2, f(a)), [(8, 16)], (s("x"),), None
 
 
-@program()
+@program
 def manual_in_loop() -> Any:
     mesh = mesh_of({"x": 8})
     step = jax.shard_map(
@@ -157,7 +149,7 @@ def manual_in_loop() -> Any:
     return lambda a: lax.fori_loop(0, 3, lambda _, c: step(c), a), [(16, 4)], (NamedSharding(mesh, P("x")),), None
 
 
-@program()
+@program
 def loop_with_sharded_carry() -> Any:
     s = _named(mesh_of({"x": 4, "y": 2}))
 
@@ -167,7 +159,7 @@ def loop_with_sharded_carry() -> Any:
     return f, [(8, 16), (16, 16)], (s("x"), s(None, "y")), s("x")
 
 
-@program()
+@program
 def scanned_layers() -> Any:
     s = _named(mesh_of({"x": 4, "y": 2}))
 
@@ -177,7 +169,7 @@ def scanned_layers() -> Any:
     return f, [(8, 16), (3, 16, 16)], (s("x"), s(None, None, "y")), None
 
 
-@program()
+@program
 def training_step() -> Any:
     s = _named(mesh_of({"data": 4, "model": 2}))
 
@@ -192,7 +184,7 @@ def training_step() -> Any:
     return f, [(16, 32), (32, 16), (8, 16)], (*weights, s("data")), (None, *weights)
 
 
-@program()
+@program
 def fully_sharded_step() -> Any:
     s = _named(mesh_of({"data": 8}))
 
@@ -202,14 +194,14 @@ def fully_sharded_step() -> Any:
     return f, [(16, 32), (8, 16)], (s("data"), s("data")), s("data")
 
 
-@program()
+@program
 def named_jits() -> Any:
     s = _named(mesh_of({"x": 4, "y": 2}))
     inner = jax.jit(lambda a: jax.nn.softmax(a, -1))
     return lambda a: inner(inner(a) * 2), [(8, 16)], (s("x", "y"),), None
 
 
-@program()
+@program
 def random_numbers() -> Any:
     s = _named(mesh_of({"x": 4, "y": 2}))
 
@@ -219,7 +211,7 @@ def random_numbers() -> Any:
     return f, [(8, 16)], (s("x", "y"),), s("x", "y")
 
 
-@program()
+@program
 def one_axis_of_three() -> Any:
     s = _named(mesh_of({"a": 2, "b": 2, "c": 2}))
 
@@ -230,7 +222,7 @@ def one_axis_of_three() -> Any:
     return f, [(8, 16)], (s("b", ("a", "c")),), None
 
 
-@program()
+@program
 def smaller_mesh() -> Any:
     s = _named(mesh_of({"x": 2}))
     return lambda a: a @ a.T, [(8, 16)], (s(None, "x"),), s("x")

@@ -205,7 +205,7 @@ def combine(context: Localizer, shard: Shard, axes: Axes, kind: str, hint: Shard
             scatters = added and wanted[: len(now)] == now and set(added) <= set(axes)
             if scatters and shard.shape[dim] % context.extent(wanted) == 0:
                 value = build.reduce_scatter(value, kind, dim, context.groups(added))
-                sharding = Sharding((*sharding.dims[:dim], wanted, *sharding.dims[dim + 1 :]))
+                sharding = sharding.with_dim(dim, wanted)
                 axes = tuple(axis for axis in axes if axis not in added)
     if axes:
         value = build.all_reduce(value, kind, context.groups(axes))

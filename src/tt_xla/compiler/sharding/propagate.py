@@ -16,7 +16,7 @@ from jaxlib.mlir.dialects import sdy
 from jaxlib.mlir.passmanager import PassManager
 
 from tt_xla.compiler.sharding import gspmd, round_trip
-from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, Writer, rewrite_for_one_mesh, tensor_shardings
+from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, rewrite_for_one_mesh, tensor_shardings
 from tt_xla.compiler.sharding.walk import attribute_names, copy_body, inline_calls, walk
 from tt_xla.compiler.stablehlo.signature import functions
 from tt_xla.errors import CompileError, MalformedModuleError
@@ -213,6 +213,3 @@ def _open_shardings(mesh: str, values: Any) -> Any:
             for value in values
         ]
     )
-
-
-__all__ = ["COMPOSITE", "Writer", "propagate"]

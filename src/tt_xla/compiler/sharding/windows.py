@@ -8,7 +8,6 @@ from typing import Any
 from tt_xla.compiler.sharding.builder import element_type, local_shape
 from tt_xla.compiler.sharding.emitter import Emitter, Shard
 from tt_xla.compiler.sharding.reshard import reshard
-from tt_xla.ir.mesh import Sharding
 
 Axes = tuple[int, ...]
 
@@ -52,8 +51,8 @@ def take(context: Emitter, shard: Shard, dim: int, window: Window, fill: Any = N
 
 def _sliced(context: Emitter, shard: Shard, dim: int, window: Window) -> Any:
     """Takes each chip's part from the gathered dimension."""
-    whole = Sharding((*shard.sharding.dims[:dim], (), *shard.sharding.dims[dim + 1 :]))
-    value = reshard(context, shard, whole).value if shard.sharding != whole else shard.value
+    gathered = shard.sharding.with_dim(dim)
+    value = reshard(context, shard, gathered).value if shard.sharding != gathered else shard.value
     low = max(0, -min(window.starts))
     high = max(0, max(window.starts) + window.width - shard.shape[dim])
     return _cut(context, context.builder.pad_dim(value, dim, low, high), dim, window, window.step, window.start + low)
@@ -159,6 +158,6 @@ def _filled(context: Emitter, size: int, value: Any, dim: int, window: Window, f
     inside: Any = None
     for needed, bound, direction in ((before, 0, "GE"), (after, size, "LT")):
         if needed:
-            found = build.compare(places, build.broadcast(build.scalar(bound), width), direction)
-            inside = found if inside is None else build.binary("and", inside, found)
+            within = build.compare(places, build.broadcast(build.scalar(bound), width), direction)
+            inside = within if inside is None else build.binary("and", inside, within)
     return build.select(build.broadcast(inside, shape, [dim]), value, build.broadcast(fill, shape))

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes
+from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.propagate import COMPOSITE
 from tt_xla.compiler.sharding.walk import attribute_names
@@ -53,7 +53,8 @@ def while_loop(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hi
 def branches(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Gives the results of all branches the sharding that propagation found; without one, each chip has all of it."""
     shardings = [
-        replicated(_rank(result)) if hint is None else hint for result, hint in zip(op.results, hints, strict=True)
+        replicated(len(shape_of(result))) if hint is None else hint
+        for result, hint in zip(op.results, hints, strict=True)
     ]
     types = [context.local_type(result.type, sharding) for result, sharding in zip(op.results, shardings, strict=True)]
     name = op.operation.name
@@ -61,10 +62,6 @@ def branches(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hint
     for old, new in zip(op.regions, copy.regions, strict=True):
         region(context, old, new, [], shardings)
     return context.shards(op, list(copy.results), shardings)
-
-
-def _rank(value: Any) -> int:
-    return ir.RankedTensorType(value.type).rank if isinstance(value.type, ir.RankedTensorType) else 0
 
 
 def region(context: Localizer, old: Any, new: Any, arguments: Sequence[Shard], shardings: Sequence[Sharding]) -> None:

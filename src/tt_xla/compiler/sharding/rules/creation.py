@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding.builder import element_type, local_shape, tensor
+from tt_xla.compiler.sharding.builder import element_type, local_shape
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.ir.mesh import replicated
@@ -40,11 +40,3 @@ def random(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints)
     """Computes all numbers on every chip, so that they are those of one device; each chip keeps its part."""
     results = context.replicated_copy(op, operands)
     return [shard if hint is None else context.reshard(shard, hint) for shard, hint in zip(results, hints, strict=True)]
-
-
-def filled(context: Localizer, shard: Shard, scalar: Any) -> Any:
-    """Returns a tensor of a shard's local shape that holds one scalar."""
-    return context.builder.broadcast(scalar, local_shape(shard.value))
-
-
-__all__ = ["constant", "filled", "iota", "random", "tensor"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jaxlib.mlir import ir
-
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Dims, Factors, elementwise
@@ -85,8 +83,3 @@ def bitcast_convert(context: Localizer, op: Any, operands: Sequence[Shard], hint
     factors = Factors([shared + (None,) * (before - len(shared))], [shared + (None,) * (after - len(shared))])
     splits = factors.splits(context, operands, hints)
     return splits.copy(op, splits.operands(operands))
-
-
-def is_ranked(value: Any) -> bool:
-    """Whether a value is a tensor, rather than a token or a tuple."""
-    return isinstance(value.type, ir.RankedTensorType)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.compiler.sharding.builder import i64s, local_shape
+from tt_xla.compiler.sharding.builder import i64s
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Dims, Factors
@@ -33,6 +33,3 @@ def dynamic_update_slice(context: Localizer, op: Any, operands: Sequence[Shard],
 
 def _kept_dims(shard: Shard, shape: Sequence[int]) -> Dims:
     return tuple(dim if shard.shape[dim] == size else None for dim, size in enumerate(shape))
-
-
-__all__ = ["dynamic_slice", "dynamic_update_slice", "local_shape"]

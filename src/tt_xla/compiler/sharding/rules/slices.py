@@ -46,7 +46,7 @@ def slice_op(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hint
         used = -(-shape[dim] // local[dim])
         window = Window(sharding.dims[dim], strides[dim] * local[dim], starts[dim], width, used)
         value = take(context, shard, dim, window)
-        shard = _retaken(shard, value, dim, width)
+        shard = retaken(shard, value, dim, width)
         starts[dim], limits[dim] = 0, width
     for dim in range(len(shape)):
         if dim not in cut:
@@ -56,11 +56,10 @@ def slice_op(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hint
     return context.shards(op, values, [sharding])
 
 
-def _retaken(shard: Shard, value: Any, dim: int, width: int) -> Shard:
+def retaken(shard: Shard, value: Any, dim: int, width: int) -> Shard:
     """Returns a shard after each chip has taken its part of a dimension, which counts as not split from then on."""
-    dims = shard.sharding.dims
     shape = (*shard.shape[:dim], width, *shard.shape[dim + 1 :])
-    return Shard(value, shape, Sharding((*dims[:dim], (), *dims[dim + 1 :])))
+    return Shard(value, shape, shard.sharding.with_dim(dim))
 
 
 @localizes("stablehlo.pad")
@@ -79,7 +78,7 @@ def pad(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) ->
         length = sharding.local_shape(context.mesh, shape)[dim]
         window = Window(sharding.dims[dim], length, -low[dim], length, -(-shape[dim] // length))
         value = take(context, shard, dim, window, fill)
-        shard = _retaken(shard, value, dim, length)
+        shard = retaken(shard, value, dim, length)
         low[dim] = high[dim] = 0
     attributes = {"edge_padding_low": i64s(low), "edge_padding_high": i64s(high)}
     types = [context.local_type(op.results[0].type, sharding)]
@@ -100,7 +99,7 @@ def concatenate(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
         parts = [context.reshard(operand, sharding).value for operand in operands]
         values = context.copy(op, parts, [context.local_type(op.results[0].type, sharding)])
         return context.shards(op, values, [sharding])
-    sharding = Sharding((*sharding.dims[:dim], axes, *sharding.dims[dim + 1 :]))
+    sharding = sharding.with_dim(dim, axes)
     length = sharding.local_shape(context.mesh, shape)[dim]
     build, joined, start = context.builder, None, 0
     result = Shard(None, shape, sharding)

@@ -13,11 +13,10 @@ from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Axes, Dims, Factors, Splits, combine, identity_value, masked_operands
 from tt_xla.compiler.sharding.rules.reduction import is_identity, single_op
-from tt_xla.compiler.sharding.rules.slices import along
+from tt_xla.compiler.sharding.rules.slices import along, retaken
 from tt_xla.compiler.sharding.rules.structure import integers
 from tt_xla.compiler.sharding.windows import Window, take
 from tt_xla.errors import UnsupportedOpError
-from tt_xla.ir.mesh import Sharding
 
 
 def array(op: Any, name: str, default: Sequence[int]) -> list[int]:
@@ -61,8 +60,7 @@ def convolution(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
         used = -(-shape[out] // local[out])
         window = Window(result.dims[out], strides[index] * local[out], -padding[index][0], width, used)
         zero = context.builder.zero(element_type(lhs.value))
-        value = take(context, lhs, dim, window, zero)
-        lhs = Shard(value, (*lhs.shape[:dim], width, *lhs.shape[dim + 1 :]), _without(lhs.sharding, dim))
+        lhs = retaken(lhs, take(context, lhs, dim, window, zero), dim, width)
         padding[index] = [0, 0]
     attributes = {
         "padding": dense(np.array(padding, np.int64).reshape(count, 2)),
@@ -71,10 +69,6 @@ def convolution(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
     values = context.copy(op, [lhs.value, rhs.value], splits.result_types(op), attributes)
     (partial,) = splits.results(op, values)
     return [combine(context, partial, splits.reduced(), "add", hints[0])]
-
-
-def _without(sharding: Sharding, dim: int) -> Sharding:
-    return Sharding((*sharding.dims[:dim], (), *sharding.dims[dim + 1 :]))
 
 
 _BATCH, _OUT, _IN, _SPACE = 0, 1, 2, 3
@@ -151,11 +145,7 @@ def reduce_window(context: Localizer, op: Any, operands: Sequence[Shard], hints:
         used = -(-shape[dim] // local[dim])
         needed = Window(sharding.dims[dim], strides[dim] * local[dim], -padding[dim][0], width, used)
         parts = [
-            Shard(
-                take(context, part, dim, needed, init),
-                (*part.shape[:dim], width, *part.shape[dim + 1 :]),
-                _without(part.sharding, dim),
-            )
+            retaken(part, take(context, part, dim, needed, init), dim, width)
             for part, init in zip(parts, inits, strict=True)
         ]
         padding[dim] = [0, 0]

@@ -39,7 +39,7 @@ def _moved(context: Localizer, sharding: Sharding, shard: Shard, dim: int, axes:
     counts = sharding.counts(context.mesh)
     for other, size in enumerate(shard.shape):
         if axes and other != dim and size % (counts[other] * context.extent(axes)) == 0 and size > 0:
-            return Sharding((*sharding.dims[:other], sharding.dims[other] + axes, *sharding.dims[other + 1 :]))
+            return sharding.with_dim(other, sharding.dims[other] + axes)
     return sharding
 
 
@@ -57,7 +57,7 @@ def top_k(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) 
         part = context.reshard(operand, sharding)
         types = [context.local_type(result.type, sharding) for result in op.results]
         return context.shards(op, context.copy(op, [part.value], types), [sharding, sharding])
-    part = context.reshard(operand, Sharding((*sharding.dims[:dim], axes)))
+    part = context.reshard(operand, sharding.with_dim(dim, axes))
     return _among_chips(context, op, part, sharding, count)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding.builder import i64s
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Factors
@@ -117,8 +116,3 @@ def _groups(before: Shape, after: Shape) -> list[tuple[range, range]]:
                 j += 1
         groups.append((range(old, i), range(new, j)))
     return groups
-
-
-def with_sizes(op: Any, name: str, sizes: Sequence[int]) -> dict[str, Any]:
-    """Returns an attribute with other sizes, if it differs from the op's."""
-    return {name: i64s(sizes)}
