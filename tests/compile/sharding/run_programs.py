@@ -63,8 +63,8 @@ def check(name: str, program: Program, number: int) -> None:
 
 
 def compare(localized: Any, arrays: list[Any], expected: list[Any], tolerance: float) -> None:
-    found = spmd.run(localized, arrays)
-    for got, want in zip(found, expected, strict=True):
+    results = spmd.run(localized, arrays)
+    for got, want in zip(results, expected, strict=True):
         want = np.asarray(want)
         assert (got.shape, got.dtype) == (want.shape, want.dtype)
         if want.dtype.kind in "biu":

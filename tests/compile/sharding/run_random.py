@@ -82,19 +82,19 @@ def steps(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Step, tuple[int, ...
 def cases(draw: st.DrawFn) -> tuple[list[Step], tuple[int, ...], dict[str, int], Any, Any]:
     mesh = draw(st.sampled_from(MESHES))
     shape = tuple(draw(st.lists(st.integers(1, 12), min_size=1, max_size=3)))
-    found, now = [], shape
+    chain, now = [], shape
     for _ in range(draw(st.integers(1, 5))):
         step, now = draw(steps(now))
-        found.append(step)
+        chain.append(step)
     results = draw(st.one_of(st.none(), shardings(mesh, len(now))))
-    return found, shape, mesh, draw(shardings(mesh, len(shape))), results
+    return chain, shape, mesh, draw(shardings(mesh, len(shape))), results
 
 
 def check(case: Any) -> None:
-    found, shape, mesh, arguments, results = case
+    chain, shape, mesh, arguments, results = case
 
     def function(value: Any) -> Any:
-        for step in found:
+        for step in chain:
             value = step(value)
         return value
 

@@ -26,13 +26,13 @@ JUNK = 77
 
 def shards(array: Array, sharding: Sharding, mesh: Mesh) -> list[Array]:
     """Returns the shard of each chip of a mesh."""
-    found: list[Array] = []
+    parts: list[Array] = []
     for position in range(mesh.size):
         shard = np.full(sharding.local_shape(mesh, array.shape), JUNK).astype(array.dtype)
         part = array[sharding.region(mesh, array.shape, position)]
         shard[tuple(slice(size) for size in part.shape)] = part
-        found.append(shard)
-    return found
+        parts.append(shard)
+    return parts
 
 
 def assembled(parts: list[Array], sharding: Sharding, mesh: Mesh, shape: Shape) -> Array:
@@ -64,11 +64,11 @@ def run(localized: Localized, arguments: list[Array]) -> list[Array]:
         _wrapped(localized.module, mesh.size), xla.DeviceList(tuple(devices)), options
     )
     stacked = NamedSharding(JaxMesh(np.array(devices), "p"), PartitionSpec("p"))
-    given = [
+    inputs = [
         jax.device_put(np.stack(shards(array, sharding, mesh)), stacked)
         for array, (sharding, shape) in zip(arguments, localized.arguments, strict=True)
     ]
-    outputs = executable.execute_sharded(given).disassemble_into_single_device_arrays()
+    outputs = executable.execute_sharded(inputs).disassemble_into_single_device_arrays()
     return [
         assembled([np.asarray(part)[0] for part in output], sharding, mesh, shape)
         for output, (sharding, shape) in zip(outputs, localized.results, strict=True)

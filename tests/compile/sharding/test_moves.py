@@ -46,16 +46,16 @@ def collectives(
                     op.attributes["res_attrs"] = _attributes(results)
     localized = localize(module, chips)
     assert localized is not None
-    found: list[tuple[str, tuple[int, ...]]] = []
+    exchanges: list[tuple[str, tuple[int, ...]]] = []
 
     def visit(op: Any) -> ir.WalkResult:
         name = op.name.removeprefix("stablehlo.")
         if name in ("all_gather", "all_reduce", "all_to_all", "collective_permute", "reduce_scatter"):
-            found.append((name, tuple(ir.RankedTensorType(op.results[0].type).shape)))
+            exchanges.append((name, tuple(ir.RankedTensorType(op.results[0].type).shape)))
         return ir.WalkResult.ADVANCE
 
     localized.module.operation.walk(visit)
-    return found
+    return exchanges
 
 
 def _attributes(shardings: Sequence[str]) -> Any:

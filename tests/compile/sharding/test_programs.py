@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent
 def outcomes(script: str, *arguments: str) -> dict[str, str]:
     """Runs a script of this folder; returns the error of each case, which is empty for those that passed."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(FOLDER / script), *arguments],
         capture_output=True,
         text=True,
@@ -27,8 +27,8 @@ def outcomes(script: str, *arguments: str) -> dict[str, str]:
         env=environment,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    assert process.returncode == 0, process.stderr[-4000:]
+    return json.loads(process.stdout.strip().splitlines()[-1])
 
 
 @pytest.mark.parametrize("part", range(4))

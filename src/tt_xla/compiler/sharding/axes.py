@@ -49,7 +49,7 @@ def part(digits: Digits, before: int, size: int) -> Digits:
     Raises:
         CompileError: the parts do not divide the axis.
     """
-    taken: list[Digit] = []
+    digits_of_part: list[Digit] = []
     after = math.prod(digit.size for digit in digits) // (before * size)
     seen = 1
     for digit in reversed(digits):
@@ -57,9 +57,9 @@ def part(digits: Digits, before: int, size: int) -> Digits:
         if high > low:
             if low % seen or high % low:
                 raise CompileError(f"A part of {size} of a mesh axis does not divide {digit.size} chips evenly.")
-            taken.append(Digit(digit.stride * (low // seen), high // low))
+            digits_of_part.append(Digit(digit.stride * (low // seen), high // low))
         seen *= digit.size
-    return tuple(reversed(taken))
+    return tuple(reversed(digits_of_part))
 
 
 def digits_of(positions: Positions) -> list[Digits] | None:
@@ -70,16 +70,16 @@ def digits_of(positions: Positions) -> list[Digits] | None:
         _digits_along(np.moveaxis(positions, axis, -1).reshape(-1, size)[0])
         for axis, size in enumerate(positions.shape)
     ]
-    found = [digits for digits in axes if digits is not None]
-    if len(found) < len(axes):
+    ordered = [digits for digits in axes if digits is not None]
+    if len(ordered) < len(axes):
         return None
     rebuilt = np.zeros(positions.shape, np.int64)
-    for axis, digits in enumerate(found):
+    for axis, digits in enumerate(ordered):
         along = np.zeros(1, np.int64)
         for digit in digits:
             along = (along[:, None] + np.arange(digit.size) * digit.stride).reshape(-1)
         rebuilt += along.reshape([-1 if other == axis else 1 for other in range(positions.ndim)])
-    return found if np.array_equal(rebuilt, positions) else None
+    return ordered if np.array_equal(rebuilt, positions) else None
 
 
 def _digits_along(values: Positions) -> Digits | None:

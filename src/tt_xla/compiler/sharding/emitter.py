@@ -69,8 +69,8 @@ class Emitter:
         for scope in self._scopes:
             if key in scope:
                 return scope[key]
-        found = self._scopes[-1][key] = emit()
-        return found
+        value = self._scopes[-1][key] = emit()
+        return value
 
     def is_padded(self, shard: Shard, dim: int) -> bool:
         """Whether some chip's shard has padding along a dimension."""

@@ -43,15 +43,18 @@ class Factors:
             (dims, operand.sharding, operand.shape) for dims, operand in zip(self.operands, operands, strict=True)
         ]
         sizes = {factor: size for dims, _, shape in tensors for factor, size in zip(dims, shape, strict=True)}
-        wanted = [
+        hinted = [
             (dims, hint, tuple(sizes.get(factor, 1) for factor in dims))
             for dims, hint in zip(self.results, hints, strict=True)
             if hint is not None
         ]
-        proposals = [tensor for tensor in (*tensors, *wanted) if not tensor[1].is_replicated]
-        kept = {factor for dims in self.results for factor in dims}
-        choices = [_choose(proposals, kept, None), *(_choose(proposals, kept, first) for first in proposals)]
-        costs = [_cost(context.mesh, choice, tensors, wanted, kept, sizes) for choice in choices]
+        proposals = [tensor for tensor in (*tensors, *hinted) if not tensor[1].is_replicated]
+        in_results = {factor for dims in self.results for factor in dims}
+        choices = [
+            _choose(proposals, in_results, None),
+            *(_choose(proposals, in_results, first) for first in proposals),
+        ]
+        costs = [_cost(context.mesh, choice, tensors, hinted, in_results, sizes) for choice in choices]
         return Splits(context, self, choices[costs.index(min(costs))])
 
 
@@ -82,8 +85,8 @@ class Splits:
 
     def reduced(self) -> Axes:
         """Returns the axes of factors that no result has, so that the chips' results must be combined over them."""
-        kept = {factor for dims in self.factors.results for factor in dims}
-        return tuple(axis for factor, axes in sorted(self.axes.items()) if factor not in kept for axis in axes)
+        in_results = {factor for dims in self.factors.results for factor in dims}
+        return tuple(axis for factor, axes in sorted(self.axes.items()) if factor not in in_results for axis in axes)
 
     def copy(self, op: Any, operands: Sequence[Shard], attributes: dict[str, Any] | None = None) -> list[Shard]:
         """Copies an op on operands that have the shardings of the factors; for ops that combine nothing."""
@@ -95,7 +98,7 @@ Proposal = tuple[Dims, Sharding, Shape]
 """A tensor that proposes how to split factors: its factors, its sharding and its shape."""
 
 
-def _choose(proposals: Sequence[Proposal], kept: set[int | None], first: Proposal | None) -> dict[int, Axes]:
+def _choose(proposals: Sequence[Proposal], in_results: set[int | None], first: Proposal | None) -> dict[int, Axes]:
     """Returns axes of each factor: those that the largest tensors propose, or those of one tensor before others."""
     votes: dict[tuple[int, Axes], float] = {}
     for proposal in proposals:
@@ -106,7 +109,7 @@ def _choose(proposals: Sequence[Proposal], kept: set[int | None], first: Proposa
                 votes[factor, axes] = votes.get((factor, axes), 0) + size
     chosen: dict[int, Axes] = {}
     used: set[int] = set()
-    for factor, axes in sorted(votes, key=lambda key: (-votes[key], key[0] not in kept, key)):
+    for factor, axes in sorted(votes, key=lambda key: (-votes[key], key[0] not in in_results, key)):
         free = _unused_prefix(axes, used)
         if factor not in chosen and free:
             chosen[factor] = free
@@ -123,7 +126,7 @@ def _cost(
     choice: dict[int, Axes],
     operands: Sequence[Proposal],
     results: Sequence[Proposal],
-    kept: set[int | None],
+    in_results: set[int | None],
     sizes: dict[int | None, int],
 ) -> float:
     """Returns the elements that a chip receives for a choice of axes, and a little for what it computes."""
@@ -132,9 +135,11 @@ def _cost(
         return Sharding(tuple(() if factor is None else choice.get(factor, ()) for factor in dims))
 
     moved = float(sum(moved_elements(mesh, shape, now, chosen(dims)) for dims, now, shape in operands))
-    partial = math.prod(mesh.shape[axis] for factor, axes in choice.items() if factor not in kept for axis in axes)
-    for dims, wanted, shape in results:
-        moved += moved_elements(mesh, shape, chosen(dims), wanted)
+    partial = math.prod(
+        mesh.shape[axis] for factor, axes in choice.items() if factor not in in_results for axis in axes
+    )
+    for dims, hint, shape in results:
+        moved += moved_elements(mesh, shape, chosen(dims), hint)
         if partial > 1:
             moved += 2 * math.prod(chosen(dims).local_shape(mesh, shape))
     split = math.prod(mesh.shape[axis] for axes in choice.values() for axis in axes)
@@ -199,13 +204,13 @@ def combine(context: Localizer, shard: Shard, axes: Axes, kind: str, hint: Shard
     """
     build, value, sharding = context.builder, shard.value, shard.sharding
     if hint is not None and kind == "add":
-        for dim, wanted in enumerate(hint.dims):
+        for dim, hinted_axes in enumerate(hint.dims):
             now = sharding.dims[dim]
-            added = wanted[len(now) :]
-            scatters = added and wanted[: len(now)] == now and set(added) <= set(axes)
-            if scatters and shard.shape[dim] % context.extent(wanted) == 0:
+            added = hinted_axes[len(now) :]
+            scatters = added and hinted_axes[: len(now)] == now and set(added) <= set(axes)
+            if scatters and shard.shape[dim] % context.extent(hinted_axes) == 0:
                 value = build.reduce_scatter(value, kind, dim, context.groups(added))
-                sharding = sharding.with_dim(dim, wanted)
+                sharding = sharding.with_dim(dim, hinted_axes)
                 axes = tuple(axis for axis in axes if axis not in added)
     if axes:
         value = build.all_reduce(value, kind, context.groups(axes))
@@ -220,13 +225,13 @@ def masked_operands(
     Args:
         fill: returns the scalar to fill with, given an element type.
     """
-    kept = {factor for dims in splits.factors.results for factor in dims}
+    in_results = {factor for dims in splits.factors.results for factor in dims}
     masked: list[Shard] = []
     for dims, operand in zip(splits.factors.operands, operands, strict=True):
         padded = [
             dim
             for dim, factor in enumerate(dims)
-            if factor is not None and factor not in kept and context.is_padded(operand, dim)
+            if factor is not None and factor not in in_results and context.is_padded(operand, dim)
         ]
         masked.append(context.masked(operand, padded, fill(element_type(operand.value))) if padded else operand)
     return masked

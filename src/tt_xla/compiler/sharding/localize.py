@@ -70,7 +70,7 @@ class _Localization:
     def __init__(self, propagated: Propagated, entry_name: str) -> None:
         self.module: Any = propagated.module
         self.meshes: Meshes = propagated.meshes
-        self.given = propagated.given
+        self.stated = propagated.stated
         self.functions = functions(self.module)
         self.entry = self.functions[entry_name]
         self.mesh, self.axes = finest_mesh(self._digits(), self.meshes.chips, self.meshes.names)
@@ -131,7 +131,7 @@ class _Localization:
         attributes = self.entry.attributes[name][number] if name in self.entry.attributes else {}
         if SHARDING not in attributes:
             return replicated(len(shape))
-        if (name, number) in self.given:
+        if (name, number) in self.stated:
             return self._sharding_of(attributes[SHARDING])
         return as_sharding(self.meshes.even_dims(attributes[SHARDING], shape), self.axes)
 

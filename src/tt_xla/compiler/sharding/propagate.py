@@ -39,7 +39,7 @@ class Propagated:
 
     module: Any
     meshes: Meshes
-    given: frozenset[tuple[str, int]]
+    stated: frozenset[tuple[str, int]]
     """Attribute and number of each argument and result whose sharding the module states, as opposed to those whose
     sharding propagation found."""
 
@@ -79,12 +79,13 @@ def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) 
     _drop_scalar_constraints(copy)
     _name_composites(copy, known[entry_name], known, meshes)
     _verify(copy)
-    given = frozenset(_given(known[entry_name]))
+    stated = frozenset(_stated(known[entry_name]))
     _run(copy, _PROPAGATE)
-    return Propagated(copy, meshes, given)
+    return Propagated(copy, meshes, stated)
 
 
-def _given(function: Any) -> Iterator[tuple[str, int]]:
+def _stated(function: Any) -> Iterator[tuple[str, int]]:
+    """Yields attribute and number of each argument and result with a sharding."""
     for name in ("arg_attrs", "res_attrs"):
         if name in function.attributes:
             for number, attributes in enumerate(function.attributes[name]):

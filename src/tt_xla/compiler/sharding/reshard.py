@@ -43,17 +43,17 @@ def moved_elements(mesh: Mesh, shape: Shape, old: Sharding, new: Sharding) -> in
     if old.counts(mesh) == new.counts(mesh):
         return part
     removed: set[int] = set()
-    for now, wanted in zip(old.dims, new.dims, strict=True):
-        removed.update(now[len(_common_start(now, wanted)) :])
+    for now, target in zip(old.dims, new.dims, strict=True):
+        removed.update(now[len(_common_start(now, target)) :])
     moved = removed & new.axes
     gathered = math.prod(mesh.shape[axis] for axis in removed - moved)
     return (part if moved else 0) + (part * gathered if gathered > 1 else 0)
 
 
-def _common_start(now: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
+def _common_start(now: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...]:
     """Returns the axes that two sequences have in common at their start."""
-    pairs = enumerate(zip(now, wanted, strict=False))
-    return now[: next((index for index, (a, b) in pairs if a != b), min(len(now), len(wanted)))]
+    pairs = enumerate(zip(now, target, strict=False))
+    return now[: next((index for index, (a, b) in pairs if a != b), min(len(now), len(target)))]
 
 
 def _splat(context: Emitter, shard: Shard, sharding: Sharding) -> Shard | None:
@@ -126,8 +126,8 @@ class _Steps:
         Shards of a padded dimension do not join to shards of fewer axes, so such a dimension keeps all axes or none.
         """
         now, target = self.now[dim], self.target[dim]
-        kept = _common_start(now, target)
-        return kept if self._nests(dim, kept, now) and self._nests(dim, kept, target) else ()
+        common = _common_start(now, target)
+        return common if self._nests(dim, common, now) and self._nests(dim, common, target) else ()
 
     def _length(self, dim: int, axes: tuple[int, ...]) -> int:
         return -(-self.shape[dim] // self.context.extent(axes))
@@ -167,10 +167,10 @@ class _Steps:
             for dim in range(len(self.now)):
                 if dim == source or not removable or self._removable(dim):
                     continue
-                wanted = self.target[dim][len(self.now[dim]) :]
+                missing = self.target[dim][len(self.now[dim]) :]
                 for start in range(len(removable)):
                     axes = removable[start:]
-                    if wanted[: len(axes)] == axes and self._can_move(source, dim, axes):
+                    if missing[: len(axes)] == axes and self._can_move(source, dim, axes):
                         self._all_to_all(source, dim, axes)
                         return True
         return False
@@ -196,7 +196,7 @@ class _Steps:
 
     def _gather(self) -> None:
         """Gathers one dimension: one whose axes no other dimension wants if there is one, else the least split."""
-        wanted = {axis for axes in self.target for axis in axes}
+        target_axes = {axis for axes in self.target for axis in axes}
         dims = [dim for dim in range(len(self.now)) if self._removable(dim)]
         if not dims:
             if self.now != self.target:
@@ -205,7 +205,7 @@ class _Steps:
 
         def order(dim: int) -> tuple[bool, int]:
             axes = self._removable(dim)
-            return bool(wanted & {*axes}), self.context.extent(axes)
+            return bool(target_axes & {*axes}), self.context.extent(axes)
 
         dim = min(dims, key=order)
         axes = self._removable(dim)

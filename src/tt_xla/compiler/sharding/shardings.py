@@ -51,9 +51,9 @@ class Meshes:
             sizes.add(chips)
         if len(sizes) > 1:
             listed = ", ".join(f"@{name} of {count}" for name, count in counts.items())
-            wanted = "" if chips is None else f", and mhlo.num_partitions is {chips}"
+            partitions = "" if chips is None else f", and mhlo.num_partitions is {chips}"
             raise CompileError(
-                f"The meshes of the module have different numbers of devices: {listed}{wanted}.",
+                f"The meshes of the module have different numbers of devices: {listed}{partitions}.",
                 hint="Use meshes of all the devices that the program runs on.",
             )
         self.chips = sizes.pop() if sizes else 1
@@ -70,12 +70,12 @@ class Meshes:
     @property
     def names(self) -> dict[Digit, str]:
         """Names that meshes have for single digits."""
-        found: dict[Digit, str] = {}
+        names: dict[Digit, str] = {}
         for axes in self._axes.values():
             for name, digits in axes.items():
                 if len(digits) == 1:
-                    found.setdefault(digits[0], name)
-        return found
+                    names.setdefault(digits[0], name)
+        return names
 
     def all_digits(self) -> Iterator[Digit]:
         """Yields the digits of all axes of all meshes."""
@@ -122,14 +122,14 @@ class Meshes:
         sharding = sdy.TensorShardingAttr(attribute)
         dims: list[Digits] = []
         for dim, size in zip(map(sdy.DimensionShardingAttr, sharding.dimension_shardings), shape, strict=True):
-            kept: list[Digit] = []
+            even: list[Digit] = []
             for axis in map(sdy.AxisRefAttr, dim.axes):
                 digits = self.axis(sharding.mesh_or_ref, axis.name)
-                count = math.prod(digit.size for digit in (*kept, *digits))
+                count = math.prod(digit.size for digit in (*even, *digits))
                 if axis.sub_axis_info is not None or size % count:
                     break
-                kept += digits
-            dims.append(tuple(kept))
+                even += digits
+            dims.append(tuple(even))
         return dims
 
     def _axis_part(self, mesh: Any, axis: Any) -> Digits:

@@ -92,9 +92,9 @@ def named_computation(context: Localizer, op: Any, operands: Sequence[Shard], hi
     """
     (source,) = op.regions[0].blocks
     if COMPOSITE in op.attributes:
-        kept = _composite(context, op, source, operands)
-        if kept is not None:
-            return kept
+        results = _composite(context, op, source, operands)
+        if results is not None:
+            return results
     for argument, operand in zip(source.arguments, operands, strict=True):
         context.values[argument] = operand
     return context.block(source)

@@ -52,21 +52,21 @@ def _correspond(
     """
     count = 0
     rows: list[int | None] = [None] * rows_rank
-    found_indices: list[int | None] = [None] * indices_rank
-    found_table: list[int | None] = [None] * len(table)
+    indices_dims: list[int | None] = [None] * indices_rank
+    table_dims: list[int | None] = [None] * len(table)
     batch_rows = [dim for dim in range(rows_rank) if dim not in offset]
     for row, dim in zip(batch_rows, [dim for dim in range(indices_rank) if dim != vector], strict=True):
-        rows[row] = found_indices[dim] = count
+        rows[row] = indices_dims[dim] = count
         count += 1
     for dim, index in zip(table_batch, indices_batch, strict=True):
-        found_table[dim] = found_indices[index]
-    kept = [dim for dim in range(len(table)) if dim not in removed and dim not in table_batch]
-    for row, dim in zip(offset, kept, strict=True):
+        table_dims[dim] = indices_dims[index]
+    window_dims = [dim for dim in range(len(table)) if dim not in removed and dim not in table_batch]
+    for row, dim in zip(offset, window_dims, strict=True):
         if window[dim] == table[dim]:
-            rows[row] = found_table[dim] = count
+            rows[row] = table_dims[dim] = count
             count += 1
     indexed = {dim: place for place, dim in enumerate(index_map) if dim in removed and window[dim] == 1}
-    return _Dims(tuple(found_table), tuple(found_indices), tuple(rows), indexed, vector)
+    return _Dims(tuple(table_dims), tuple(indices_dims), tuple(rows), indexed, vector)
 
 
 @localizes("stablehlo.gather")
@@ -93,10 +93,10 @@ def gather(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints)
         numbers.index_vector_dim,
     )
     splits = Factors([dims.table, dims.indices], [dims.rows]).splits(context, operands, hints)
-    wanted = splits.sharding(dims.table)
-    rows_split = _split_rows(table, wanted, splits, dims)
-    wanted = Sharding(tuple(rows_split.get(dim, axes) for dim, axes in enumerate(wanted.dims)))
-    part, places = context.reshard(table, wanted), context.reshard(indices, splits.sharding(dims.indices))
+    table_sharding = splits.sharding(dims.table)
+    rows_split = _split_rows(table, table_sharding, splits, dims)
+    table_sharding = Sharding(tuple(rows_split.get(dim, axes) for dim, axes in enumerate(table_sharding.dims)))
+    part, places = context.reshard(table, table_sharding), context.reshard(indices, splits.sharding(dims.indices))
     shape = local_shape(part.value)
     local = [
         shape[dim] if dims.table[dim] is not None and dim in _window(dims, sizes, table) else size
@@ -114,7 +114,7 @@ def gather(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints)
     zeros = build.broadcast(build.zero(element_type(value)), local_shape(value))
     value = build.select(build.broadcast(present, local_shape(value), row_dims), value, zeros)
     (partial,) = splits.results(op, [value])
-    axes = tuple(axis for found in rows_split.values() for axis in found)
+    axes = tuple(axis for split_axes in rows_split.values() for axis in split_axes)
     kind = "or" if str(element_type(value)) == "i1" else "add"
     return [combine(context, partial, axes, kind, hints[0])]
 
@@ -124,15 +124,15 @@ def _window(dims: _Dims, sizes: Sequence[int], table: Shard) -> list[int]:
     return [dim for dim, size in enumerate(sizes) if dims.table[dim] in dims.rows and size == table.shape[dim]]
 
 
-def _split_rows(table: Shard, wanted: Sharding, splits: Splits, dims: _Dims) -> dict[int, Axes]:
+def _split_rows(table: Shard, sharding: Sharding, splits: Splits, dims: _Dims) -> dict[int, Axes]:
     """Returns the axes of indexed dimensions of the table that stay split, as no other dimension uses them."""
-    used = wanted.axes | {axis for axes in splits.axes.values() for axis in axes}
-    found: dict[int, Axes] = {}
+    used = sharding.axes | {axis for axes in splits.axes.values() for axis in axes}
+    rows: dict[int, Axes] = {}
     for dim in dims.indexed:
         axes = table.sharding.dims[dim]
         if axes and not used & {*axes}:
-            found[dim] = axes
-    return found
+            rows[dim] = axes
+    return rows
 
 
 def _own_rows(
@@ -206,12 +206,12 @@ def scatter(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints
     kind = single_op(op.regions[0])
     identity = identity_value(context, kind, element_type(tables[0].value)) if kind and count == 1 else None
     if splits.reduced() and (identity is None or kind not in ("add", "maximum", "minimum", "multiply", "and", "or")):
-        kept = {factor for factor in dims.table if factor is not None}
-        splits = Splits(context, factors, {factor: axes for factor, axes in splits.axes.items() if factor in kept})
-    wanted = splits.sharding(dims.table)
-    rows_split = _split_rows(tables[0], wanted, splits, dims)
-    wanted = Sharding(tuple(rows_split.get(dim, axes) for dim, axes in enumerate(wanted.dims)))
-    parts = [context.reshard(table, wanted) for table in tables]
+        in_table = {factor for factor in dims.table if factor is not None}
+        splits = Splits(context, factors, {factor: axes for factor, axes in splits.axes.items() if factor in in_table})
+    table_sharding = splits.sharding(dims.table)
+    rows_split = _split_rows(tables[0], table_sharding, splits, dims)
+    table_sharding = Sharding(tuple(rows_split.get(dim, axes) for dim, axes in enumerate(table_sharding.dims)))
+    parts = [context.reshard(table, table_sharding) for table in tables]
     places = _scatter_places(context, splits, parts[0], indices, dims, rows_split)
     changed = [context.reshard(update, splits.sharding(dims.rows)).value for update in updates]
     axes = splits.reduced()
@@ -222,8 +222,8 @@ def scatter(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints
     types = [target.type for target in targets]
     values = context.copy(op, [*targets, places, *changed], types, attributes)
     if not axes:
-        return context.shards(op, values, [wanted] * count)
-    (partial,) = context.shards(op, values, [wanted])
+        return context.shards(op, values, [table_sharding] * count)
+    (partial,) = context.shards(op, values, [table_sharding])
     total = combine(context, partial, axes, kind, None)
     value = context.builder.binary(kind, parts[0].value, total.value)
     return [Shard(value, total.shape, total.sharding)]
@@ -232,9 +232,9 @@ def scatter(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints
 def _scatter_dims(op: Any, table: Shard, indices: Shard, update: Shard) -> _Dims:
     numbers = stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
     inserted, batch = list(numbers.inserted_window_dims), list(numbers.input_batching_dims)
-    kept = [dim for dim in range(table.rank) if dim not in inserted and dim not in batch]
+    window_dims = [dim for dim in range(table.rank) if dim not in inserted and dim not in batch]
     window = [1] * table.rank
-    for row, dim in zip(numbers.update_window_dims, kept, strict=True):
+    for row, dim in zip(numbers.update_window_dims, window_dims, strict=True):
         window[dim] = update.shape[row]
     return _correspond(
         table.shape,

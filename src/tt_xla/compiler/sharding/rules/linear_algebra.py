@@ -34,8 +34,8 @@ def _batched(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hint
 def batch_norm(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Normalises the chip's features; with statistics that are given, also the chip's part of the batch."""
     feature = op.attributes["feature_index"].value
-    given = op.operation.name.endswith("inference")
-    full: Dims = tuple(dim if given or dim == feature else None for dim in range(operands[0].rank))
+    is_inference = op.operation.name.endswith("inference")
+    full: Dims = tuple(dim if is_inference or dim == feature else None for dim in range(operands[0].rank))
 
     def dims(rank: int) -> Dims:
         return full if rank == len(full) else (feature,)

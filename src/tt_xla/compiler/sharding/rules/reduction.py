@@ -25,8 +25,8 @@ def reduce(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints)
     inputs, inits = operands[:count], [context.whole(init) for init in operands[count:]]
     reduced = [int(dim) for dim in ir.DenseI64ArrayAttr(op.attributes["dimensions"])]
     dims = tuple(range(inputs[0].rank))
-    kept = tuple(dim for dim in dims if dim not in reduced)
-    splits = Factors([dims] * count, [kept] * count).splits(context, inputs, hints)
+    result_dims = tuple(dim for dim in dims if dim not in reduced)
+    splits = Factors([dims] * count, [result_dims] * count).splits(context, inputs, hints)
     axes = splits.reduced()
     parts = splits.operands(inputs)
     if not axes:

@@ -48,10 +48,10 @@ def convolution(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
     result = splits.sharding(splits.factors.results[0])
     shape, padding = shape_of(op.results[0]), padding_of(op, count)
     local = result.local_shape(context.mesh, shape)
-    wanted = [splits.sharding(dims) for dims in splits.factors.operands]
+    shardings = [splits.sharding(dims) for dims in splits.factors.operands]
     split = [index for index in range(count) if result.dims[numbers.output_spatial_dimensions[index]]]
-    lhs = context.reshard(operands[0], along(operands[0], wanted[0], [spatial[index] for index in split]))
-    rhs = context.reshard(operands[1], wanted[1])
+    lhs = context.reshard(operands[0], along(operands[0], shardings[0], [spatial[index] for index in split]))
+    rhs = context.reshard(operands[1], shardings[1])
     lhs, rhs = masked_operands(context, splits, [lhs, rhs], context.builder.zero)
     for index in split:
         out, dim = numbers.output_spatial_dimensions[index], spatial[index]

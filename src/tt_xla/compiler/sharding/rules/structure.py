@@ -54,8 +54,8 @@ def reshape(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints
             back = _carried(context, hints[0], shape, operand.shape, new, old)
             candidates.append((back[1], back[0]))
         best = max(candidates, key=lambda pair: context.extent([axis for axes in pair[0] for axis in axes]))
-        for dims, found, place in ((old, best[0], before), (new, best[1], after)):
-            for dim, axes in zip(dims, found, strict=True):
+        for dims, carried, place in ((old, best[0], before), (new, best[1], after)):
+            for dim, axes in zip(dims, carried, strict=True):
                 place[dim] = axes
     used = [axis for axes in before for axis in axes]
     if len(used) != len(set(used)):
