@@ -14,7 +14,7 @@ from tt_xla.compiler.sharding.builder import Builder
 from tt_xla.compiler.sharding.context import Localizer, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.gspmd import HLO_SHARDING
-from tt_xla.compiler.sharding.propagate import Propagated, propagate
+from tt_xla.compiler.sharding.propagate import Propagated, propagate, reason
 from tt_xla.compiler.sharding.requests import requests
 from tt_xla.compiler.sharding.round_trip import FRONTEND_ATTRIBUTES
 from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, as_sharding, manual_digits, tensor_shardings
@@ -177,8 +177,7 @@ def _verify(module: Any) -> None:
     try:
         module.operation.verify()
     except ir.MLIRError as error:
-        reason = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
         raise InternalCompilerError(
-            f"The module of one chip is not well-formed: {reason}.",
+            f"The module of one chip is not well-formed: {reason(error)}.",
             hint="This is a fault of tt-xla; please report it with the module.",
         ) from error

@@ -77,7 +77,7 @@ def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) 
         gspmd.convert(copy, writer)
         meshes = Meshes(copy, partitions)
     _drop_scalar_constraints(copy)
-    _name_composites(copy, known[entry_name], known, meshes)
+    _name_composites(known[entry_name], known, meshes)
     _verify(copy)
     stated = frozenset(_stated(known[entry_name]))
     _run(copy, _PROPAGATE)
@@ -102,8 +102,12 @@ def _verify(module: Any) -> None:
     try:
         module.operation.verify()
     except ir.MLIRError as error:
-        reason = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
-        raise MalformedModuleError(f"The module is not well-formed: {reason}.") from error
+        raise MalformedModuleError(f"The module is not well-formed: {reason(error)}.") from error
+
+
+def reason(error: ir.MLIRError) -> str:
+    """Returns the message of MLIR's first diagnostic."""
+    return error.error_diagnostics[0].message if error.error_diagnostics else str(error)
 
 
 def _run(module: Any, passes: tuple[str, ...]) -> None:
@@ -111,8 +115,7 @@ def _run(module: Any, passes: tuple[str, ...]) -> None:
         try:
             PassManager.parse(_pipeline(passes)).run(module.operation)
         except ir.MLIRError as error:
-            reason = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
-            raise CompileError(f"Shardy cannot propagate the shardings of the module: {reason}.") from error
+            raise CompileError(f"Shardy cannot propagate the shardings of the module: {reason(error)}.") from error
 
 
 @functools.cache
@@ -150,13 +153,12 @@ def _drop_scalar_constraints(module: Any) -> None:
             op.operation.erase()
 
 
-def _name_composites(module: Any, entry: Any, known: dict[str, Any], meshes: Meshes) -> None:
+def _name_composites(entry: Any, known: dict[str, Any], meshes: Meshes) -> None:
     """Replaces composites by named computations with the ops of their decompositions, which propagation looks into."""
     mesh = next((name for name, mesh in meshes.declared.items() if len(mesh.axes) > 0), None)
     if mesh is None:
         return
     _name_composites_in(entry, known, mesh, ())
-    module.operation.verify()
 
 
 def _name_composites_in(op: Any, known: dict[str, Any], mesh: str, active: tuple[str, ...]) -> None:
