@@ -5,10 +5,12 @@ module.register_forward_hook(sharding_constraint_hook(module, mesh, ("batch", No
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
+
+from tt_xla.frontends.torch.device.placements import spec_axes
 
 
 def sharding_constraint_tensor(
@@ -23,7 +25,7 @@ def sharding_constraint_tensor(
         unreduced: axes over which the tensor is a partial sum.
 
     Raises:
-        ValueError: the spec has another rank than the tensor.
+        ValueError: the spec has another rank than the tensor, names an unknown axis, or uses an axis twice.
     """
     spec = tuple(partition_spec)
     if len(spec) != input.dim() and any(axis is not None for axis in spec):
@@ -33,27 +35,18 @@ def sharding_constraint_tensor(
         )
     if mesh.size() == 1:
         return input
-    entries = spec if len(spec) == input.dim() else [None] * input.dim()
-    dims = ", ".join(f"{{{', '.join(_axes(mesh, entry))}}}" for entry in entries)
-    partial = f", unreduced={{{', '.join(_axes(mesh, tuple(unreduced)))}}}" if unreduced else ""
-    text = f"#sdy.sharding_per_value<[<@mesh, [{dims}]{partial}>]>"
-    return torch.ops.tt.sharding_constraint(input, text)
+    entries = spec if len(spec) == input.dim() else (None,) * input.dim()
+    names, count = mesh.axis_names or (), len(mesh.mesh_shape)
+    sharding = f"[{', '.join(map(_axes, spec_axes(entries, names, count)))}]"
+    if unreduced:
+        sharding += f", unreduced={_axes(*spec_axes([tuple(unreduced)], names, count))}"
+    return torch.ops.tt.sharding_constraint(input, f"#sdy.sharding_per_value<[<@mesh, {sharding}>]>")
 
 
-def _axes(mesh: Any, entry: Any) -> list[str]:
-    """Returns the names, in a constraint's text, of the mesh axes in one entry of a spec.
-
-    Raises:
-        ValueError: the mesh lacks an axis.
-    """
-    names: list[str] = []
-    for axis in () if entry is None else entry if isinstance(entry, tuple | list) else (entry,):
-        known = [*(mesh.axis_names or ()), *range(len(mesh.mesh_shape))]
-        if axis not in known:
-            raise ValueError(f"The partition spec names {axis!r}; the mesh has the axes {known}.")
-        index = mesh.axis_names.index(axis) if isinstance(axis, str) else int(axis)
-        names.append(f'"mesh_idx_{index}"')
-    return names
+def _axes(axes: Iterable[int]) -> str:
+    """Returns axes of the mesh in the text of a constraint, such as ``{"mesh_idx_0"}``."""
+    names = [f'"mesh_idx_{axis}"' for axis in axes]
+    return f"{{{', '.join(names)}}}"
 
 
 def sharding_constraint_hook(

@@ -226,6 +226,9 @@ def test_wrong_uses():
         xs.mark_sharding(x, mesh_of(8), ("batch", None))
     with pytest.raises(ValueError, match="The system has 8"):
         xm.all_reduce(xm.REDUCE_SUM, x.to("tt"), groups=[[0, 8]])
+    for spec, message in ((("rows", None), "names 'rows'"), (("batch", "batch"), "uses axis 'batch' twice")):
+        with pytest.raises(ValueError, match=message):
+            tt_torch.sharding_constraint_tensor(x, mesh_of(8), spec)
     a, b = x.to("tt"), x.to("tt")
     xs.mark_sharding(a, mesh_of(8), ("batch", None))
     add = torch.compile(lambda a, b: a + b, backend="tt")

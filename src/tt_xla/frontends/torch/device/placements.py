@@ -7,8 +7,9 @@ it each chip holds while a program runs. Placements never change a result, only 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -40,6 +41,35 @@ class Placement:
             return self
         dims = tuple(self.sharding.dims[axis] for axis in order)
         return Placement(self.mesh, self.chips, Sharding(dims), tuple(self.shape[axis] for axis in order))
+
+
+def spec_axes(partition_spec: Sequence[Any], axis_names: Sequence[str], axis_count: int) -> tuple[tuple[int, ...], ...]:
+    """Returns the indices of the mesh axes in each entry of a partition spec.
+
+    Args:
+        partition_spec: for each dimension, the axis or axes that split it, major first, or None. An axis is a name or
+            an index.
+        axis_names: names of the mesh's axes; empty for a mesh without names.
+        axis_count: number of axes of the mesh.
+
+    Raises:
+        ValueError: the spec uses an axis twice, or names an unknown axis.
+    """
+    known = [*axis_names, *range(axis_count)]
+    used: set[int] = set()
+    dims: list[tuple[int, ...]] = []
+    for entry in partition_spec:
+        axes: list[int] = []
+        for axis in () if entry is None else entry if isinstance(entry, tuple | list) else (entry,):
+            if axis not in known:
+                raise ValueError(f"The partition spec {partition_spec} names {axis!r}; the mesh has the axes {known}.")
+            index = axis_names.index(axis) if isinstance(axis, str) else int(axis)
+            if index in used:
+                raise ValueError(f"The partition spec {partition_spec} uses axis {axis!r} twice.")
+            used.add(index)
+            axes.append(index)
+        dims.append(tuple(axes))
+    return tuple(dims)
 
 
 _PLACEMENTS: weakref.WeakKeyDictionary[Buffer, Placement] = weakref.WeakKeyDictionary()
@@ -106,7 +136,10 @@ def mesh_of(placements: Sequence[Placement | None]) -> tuple[Mesh, tuple[int, ..
     Raises:
         CompileError: two arguments are on different meshes.
     """
-    meshes = {(placement.mesh, placement.chips): position for position, placement in _placed(placements)}
+    meshes: dict[tuple[Mesh, tuple[int, ...]], int] = {}
+    for position, placement in enumerate(placements):
+        if placement is not None:
+            meshes.setdefault((placement.mesh, placement.chips), position)
     if len(meshes) > 1:
         ((first, first_position), (second, second_position), *_) = meshes.items()
         raise CompileError(
@@ -115,13 +148,6 @@ def mesh_of(placements: Sequence[Placement | None]) -> tuple[Mesh, tuple[int, ..
             hint="Mark all tensors of a program with shardings on one mesh.",
         )
     return next(iter(meshes), None)
-
-
-def _placed(placements: Sequence[Placement | None]) -> Iterator[tuple[int, Placement]]:
-    """Yields the placements that are there, with their positions, the last ones first."""
-    for position, placement in reversed([*enumerate(placements)]):
-        if placement is not None:
-            yield position, placement
 
 
 def _described(mesh: Mesh, chips: tuple[int, ...]) -> str:

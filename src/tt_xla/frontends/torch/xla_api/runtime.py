@@ -32,7 +32,7 @@ def global_runtime_device_count() -> int:
     """Returns the number of chips of the selected system."""
     from tt_xla.runtime import get_device
 
-    return int(getattr(get_device().target, "chips", 1))
+    return get_device().target.chips
 
 
 def addressable_runtime_device_count() -> int:

@@ -151,22 +151,7 @@ def _spec_axes(shape: tuple[int, ...], mesh: Mesh, partition_spec: PartitionSpec
             f"The partition spec {partition_spec} has {len(partition_spec)} entries, the tensor has shape "
             f"{list(shape)}. Give one entry, an axis or None, for each dimension."
         )
-    known = [*(mesh.axis_names or ()), *range(len(mesh.mesh_shape))]
-    used: set[int] = set()
-    dims: list[tuple[int, ...]] = []
-    for entry in partition_spec:
-        named = () if entry is None else tuple(entry) if isinstance(entry, tuple | list) else (entry,)
-        axes: list[int] = []
-        for axis in named:
-            if axis not in known:
-                raise ValueError(f"The partition spec {partition_spec} names {axis!r}; the mesh has the axes {known}.")
-            index = mesh._names.index(axis) if isinstance(axis, str) else int(axis)
-            if index in used:
-                raise ValueError(f"The partition spec {partition_spec} uses axis {axis!r} twice.")
-            used.add(index)
-            axes.append(index)
-        dims.append(tuple(axes))
-    return tuple(dims)
+    return _placements.spec_axes(partition_spec, mesh.axis_names or (), len(mesh.mesh_shape))
 
 
 def _notation(mesh: Mesh, sharding: _mesh.Sharding) -> str:
