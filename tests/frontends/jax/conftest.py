@@ -3,6 +3,7 @@ not."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -14,6 +15,13 @@ import pytest
 pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
 
 ROOT = Path(__file__).parents[3]
+
+JAX = tuple(int(part) for part in importlib.metadata.version("jax").split(".")[:2])
+
+compiles_without_client = pytest.mark.skipif(
+    JAX < (0, 10), reason="compiling without a client ends the process before JAX 0.10, so 'tt' has no topologies there"
+)
+"""Mark of tests that compile for a topology."""
 
 
 @pytest.fixture(scope="session")
@@ -60,5 +68,31 @@ def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
             env=variables,
             check=False,
         )
+
+    return run
+
+
+HEAD = """
+import numpy as np, jax.numpy as jnp
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
+devices = jax.devices("tt")
+def refused(function, *words):
+    try:
+        function()
+    except Exception as error:
+        missing = [word for word in words if word not in str(error)]
+        assert not missing, (missing, str(error))
+    else:
+        raise AssertionError("not refused")
+"""
+
+
+@pytest.fixture
+def on_system(run_python: Callable[..., subprocess.CompletedProcess[str]]) -> Callable[..., None]:
+    """Runs a script on a system; ``devices`` are its chips."""
+
+    def run(script: str, system: str = "n300-llmbox", **environment: str) -> None:
+        result = run_python(HEAD + script + "\nprint('done')", TTXLA_SYSTEM=system, **environment)
+        assert (result.returncode, result.stdout.strip()[-4:]) == (0, "done"), result.stderr[-3000:]
 
     return run

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jax.experimental import serialize_executable, topologies
 
+from tests.frontends.jax.conftest import compiles_without_client
 from tt_xla.options import CompileOptions
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -86,9 +87,6 @@ def test_serialised_executable_runs():
     compiled = jax.jit(lambda x: x * 2).lower(X).compile()
     loaded = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled))
     np.testing.assert_array_equal(loaded(X), X * 2)
-
-
-compiles_without_client = pytest.mark.skipif(jax.version.__version_info__ < (0, 10), reason="jaxlib cannot")
 
 
 @compiles_without_client

@@ -2,39 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-
 import pytest
 
+from tests.frontends.jax.conftest import compiles_without_client
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.wire import read_compile_options, write_assignment
-
-JAX = tuple(int(part) for part in importlib.metadata.version("jax").split(".")[:2])
-
-HEAD = """
-import numpy as np, jax.numpy as jnp
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
-devices = jax.devices("tt")
-def refused(function, *words):
-    try:
-        function()
-    except Exception as error:
-        missing = [word for word in words if word not in str(error)]
-        assert not missing, (missing, str(error))
-    else:
-        raise AssertionError("not refused")
-"""
-
-
-@pytest.fixture
-def on_system(run_python):
-    """Runs a script on a system; ``devices`` are its chips."""
-
-    def run(script: str, system: str = "n300-llmbox", **environment: str) -> None:
-        result = run_python(HEAD + script + "\nprint('done')", TTXLA_SYSTEM=system, **environment)
-        assert (result.returncode, result.stdout.strip()[-4:]) == (0, "done"), result.stderr[-3000:]
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -170,7 +142,7 @@ assert loaded(x).devices() == {devices[6]} and np.array_equal(loaded(x), [-1, 0,
 """)
 
 
-@pytest.mark.skipif(JAX < (0, 8), reason="JAX 0.7 has no topologies of plugins")
+@compiles_without_client
 def test_topology_of_a_system_that_is_not_there(on_system):
     on_system(
         """
@@ -187,7 +159,7 @@ refused(lambda: topologies.get_topology_desc("n301", "tt"), "n301", "unknown")
     )
 
 
-@pytest.mark.skipif(JAX < (0, 8), reason="JAX 0.7 has no topologies of plugins")
+@compiles_without_client
 def test_more_partitions_than_chips(on_system):
     on_system(
         """
