@@ -310,6 +310,7 @@ def test_host_ops_of_a_program_for_several_chips_are_refused() -> None:
     with pytest.raises(UnsupportedOpError, match=r"The host runs stablehlo\.fft") as refused:
         generate(by_hand(mesh_of(8), step))
     assert refused.value.location == "m.py:3"
+    assert "without backend=codegen_py" in str(refused.value)  # source is asked for with TTXLA_RUNTIME or this option
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -160,7 +160,7 @@ def _check(program: Program, language: Language) -> None:
         raise UnsupportedOpError(
             f"The host runs {main_op(on_host[0].attributes.get('ops', ['a Python function']))} of program "
             f"'{program.name}', which is for several chips. Source for several chips supports no host ops.",
-            hint="The emulated card runs it: unset TTXLA_RUNTIME.",
+            hint="The emulated card runs it: unset TTXLA_RUNTIME, and compile without backend=codegen_py or _cpp.",
             location=on_host[0].location,
         )
     refuse_host(language.name, map(_named_op, on_host))
