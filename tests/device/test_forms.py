@@ -157,14 +157,21 @@ def test_drawn_sizes_have_the_bits_of_the_calls(load, seed, dtype):
 
 
 @needs_compiler
-@pytest.mark.parametrize("stride", [(1, 1), (2, 1)])
-@pytest.mark.parametrize("kernel", [(1, 1), (3, 3)])
-@pytest.mark.parametrize("channels", [1, 3, 5])
-def test_infinities_beside_an_odd_number_of_terms(load, channels, kernel, stride):
-    """An instruction for pairs multiplies the term without a partner with what oneDNN reads beside it."""
+@pytest.mark.parametrize(
+    ("channels", "kernel", "size", "window"),
+    [
+        (1, (3, 3), (5, 5), {}),
+        (1, (2, 3), (7, 5), {"stride": (2, 2), "dilation": (1, 2)}),
+        (3, (1, 1), (5, 5), {}),
+        (3, (3, 3), (5, 5), {}),
+        (5, (1, 1), (5, 6), {"stride": (1, 2)}),
+    ],
+)
+def test_infinities_beside_sums_of_an_odd_number_of_channels(load, channels, kernel, size, window):
+    """An instruction for pairs multiplies an element without a partner with what oneDNN reads beside it."""
 
     def make(f):
-        return [convolution(f, (2, channels, 5, 5), 8, kernel, "bf16", stride=stride)]
+        return [convolution(f, (1, channels, *size), 3, kernel, "bf16", **window)]
 
     compiled, plain = load(make), load(make, "off")
     for seed in range(3):

@@ -31,9 +31,6 @@ _ENDS = {"keeps_nan": "relu({})", "drops_nan": "({0} > 0.0f ? {0} : 0.0f)"}
 _WIDEST = 8
 """Drawn numbers lie between 2**-8 and 2**8 in magnitude, so that sums of products of bfloat16 are rounded."""
 
-_SPARSE = 16
-"""Number of drawn images with few infinities."""
-
 
 def _takes(context: Context, attributes: Attributes) -> bool:
     if list(context.operands) not in (["input", "weight"], ["input", "weight", "bias"]):
@@ -75,10 +72,12 @@ def _forms(context: Context, attributes: Attributes, operands: Sequence[Operand]
     geometry = Geometry.of(attributes)
     ends = _ENDS if geometry.activation else ("",)
     pairs_of_channels = geometry.in_channels % 2 == 0
+    columns_lie_together = geometry.weight[3] == 1 or geometry.window[2][1] == 1
+    pairs_across = {"by_taps": pairs_of_channels, "by_columns": pairs_of_channels or columns_lie_together}
     return {
         f"{loop} {order} {end}": symbol
         for (order, symbol), loop, end in itertools.product(symbols.items(), _LOOPS, ends)
-        if order == "fused" or (order == "pairs" and (pairs_of_channels or loop == "by_columns"))
+        if order == "fused" or (order == "pairs" and pairs_across[loop])
     }
 
 
@@ -89,20 +88,24 @@ def _drawn(context: Context, attributes: Attributes, operands: Sequence[Operand]
     for seed, (dim, size) in enumerate(((3, width), (2, height), (1, channels))):
         if size > 1:
             yield _cancelling(context, geometry, operands, dim, seed)
-    if operands[0].dtype is torch.bfloat16 and _product(context, attributes)[1] % 2:
-        yield from (_with_few_infinities(operands, channels * height * width, seed) for seed in range(_SPARSE))
+    if operands[0].dtype is torch.bfloat16 and channels % 2:
+        yield from _with_infinities(geometry, operands)
 
 
-def _with_few_infinities(operands: Sequence[Operand], terms: int, seed: int) -> list[torch.Tensor]:
-    """Draws an image with so few infinities that most sums of ``terms`` have one or none, and weights of 1.
+def _with_infinities(geometry: Geometry, operands: Sequence[Operand]) -> Iterator[list[torch.Tensor]]:
+    """Draws images in which each pixel is infinite once, so far from others that most sums have one or none of them.
 
-    A sum with an odd number of terms is NaN where the element that a pair has besides the last term is infinite.
+    With an odd number of channels, oneDNN fills pairs with elements beside those of a sum and multiplies them by 0.
     """
-    generator = torch.Generator(device="cpu").manual_seed(seed)
-    chances = torch.rand(operands[0].shape, generator=generator, device="cpu")
-    image = torch.where(chances < 1 / (2 * terms + 1), torch.inf, 1.0)
-    ones = [torch.ones(operand.shape, device="cpu") for operand in operands[1:]]
-    return [tensor.to(operand.dtype) for tensor, operand in zip([image, *ones], operands, strict=True)]
+    _, _, *kernel = geometry.weight
+    _, _, dilation, _ = geometry.window
+    rows, columns = (spread * (taps - 1) for spread, taps in zip(dilation, kernel, strict=True))
+    distance = (rows + 1) * geometry.input_width + columns + 3
+    ones = [torch.ones(operand.shape, dtype=operand.dtype, device="cpu") for operand in operands[1:]]
+    for start in range(min(distance, operands[0].shape[2])):
+        image = torch.ones(operands[0].shape, dtype=operands[0].dtype, device="cpu")
+        image[:, :, start::distance] = torch.inf
+        yield [image, *ones]
 
 
 def _cancelling(
