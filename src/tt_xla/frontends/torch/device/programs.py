@@ -136,7 +136,7 @@ def synchronize() -> None:
         finally:
             for buffer in live:
                 if not buffer.pending:
-                    placement = getattr(buffer.value, "placement", None) if in_use() else None
+                    placement = buffer.value.placement if in_use() else None
                     buffer.claim_bytes()
                     if placement is not None:
                         place_buffer(buffer, placement)

@@ -18,6 +18,7 @@ from tt_xla.frontends.torch.device.geometry import Shape
 from tt_xla.frontends.torch.private.ops import OpOverload
 
 if TYPE_CHECKING:
+    from tt_xla.frontends.torch.device.placements import Placement
     from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
     from tt_xla.frontends.torch.private.fake import FakeTensor
 
@@ -124,8 +125,7 @@ class Value:
         node: the node that computes the contents while ``data`` is None.
         index: which result of the node this is.
         owner: the buffer whose memory ``data`` is. Any other buffer copies ``data`` before it writes.
-        placement: how a program for several chips split the contents that it computed; not set otherwise, so that
-            values cost nothing more without a mesh.
+        placement: how a program for several chips split the contents that it computed; None otherwise.
     """
 
     __slots__ = ("data", "dtype", "index", "node", "owner", "placement", "shape", "version")
@@ -138,6 +138,7 @@ class Value:
         self.data: torch.Tensor | None = None
         self.version = 0
         self.owner: weakref.ref[Any] | None = None
+        self.placement: Placement | None = None
 
     @staticmethod
     def of(data: torch.Tensor) -> Value:
