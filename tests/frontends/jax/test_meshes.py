@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from tests.frontends.jax.conftest import JAX, compiles_without_client
+from tests.frontends.jax.conftest import compiles_without_client
 from tt_xla.frontends.jax.pjrt.partitioned import hlo_sharding
 from tt_xla.ir.mesh import Mesh, Sharding
 
@@ -23,6 +23,8 @@ def random(*shape):
 def put(data, spec, on=mesh):
     return jax.device_put(data, NamedSharding(on, spec))
 
+has_specs = jax.version.__version_info__ >= (0, 8)  # before, some results of JAX's CPU have a GSPMDSharding
+
 def compare(build, *arguments, out=None):
     outcomes = []
     for platform in ("tt", "cpu"):
@@ -31,7 +33,8 @@ def compare(build, *arguments, out=None):
         outcomes.append(jax.tree.leaves(jax.jit(build(on), **options)(*(put(*pair, on) for pair in arguments))))
     for result, expected in zip(*outcomes, strict=True):
         np.testing.assert_allclose(np.asarray(result), np.asarray(expected), rtol=1e-4, atol=1e-4)
-        assert result.sharding.spec == expected.sharding.spec, (result.sharding, expected.sharding)
+        if has_specs:
+            assert result.sharding.spec == expected.sharding.spec, (result.sharding, expected.sharding)
         assert {device.platform for device in result.devices()} == {"tt"}
 """
 
@@ -51,7 +54,6 @@ def on_chips(on_system):
     return run
 
 
-@pytest.mark.skipif(JAX < (0, 8), reason="JAX 0.7 returns XLA's form of shardings, without a spec")
 def test_shardings_are_propagated_as_by_xla(on_chips):
     on_chips("""
 x, w, bias = random(8, 16), random(16, 32), random(32)
@@ -79,7 +81,6 @@ compare(same(loop), (x, P("a", "b")))
 """)
 
 
-@pytest.mark.skipif(JAX < (0, 8), reason="JAX 0.7 propagates shardings of results in another way")
 def test_shard_map(on_chips):
     on_chips("""
 x = random(8, 16)
