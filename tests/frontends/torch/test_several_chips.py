@@ -137,6 +137,7 @@ def test_results_stay_split():
     xs.mark_sharding(x, mesh_of(8), ("batch", None))
     y = torch.compile(lambda x: x * 2, backend="tt")(x)
     assert placements.placement_of(y).sharding.dims == ((0,), ())
+    assert xs.sharding_of(y) == "{devices=[8,1]0,1,2,3,4,5,6,7}"
     torch.compile(lambda y: y + 1, backend="tt")(y)
     assert last_program().mesh is not None
 

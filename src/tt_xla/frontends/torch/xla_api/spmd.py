@@ -127,16 +127,15 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
             mesh has several devices and the tensor is on the CPU.
     """
     dims = _spec_axes(tuple(t.shape), mesh, partition_spec)
-    sharding = _mesh.Sharding(dims)
-    t.tt_sharding = _notation(mesh, sharding)  # type: ignore[attr-defined]
     if mesh.size() == 1:
+        t.tt_replicated = True  # type: ignore[attr-defined]
         return t
     if t.device.type != _DEVICE_TYPE:
         raise ValueError(
             f"mark_sharding takes a tensor on device 'tt', got one on '{t.device}'. Move it with .to('tt') first."
         )
     plain, chips = mesh._plain()
-    _placements.place(t, _Placement(plain, chips, sharding, tuple(t.shape)))
+    _placements.place(t, _Placement(plain, chips, _mesh.Sharding(dims), tuple(t.shape)))
     return t
 
 
@@ -154,16 +153,16 @@ def _spec_axes(shape: tuple[int, ...], mesh: Mesh, partition_spec: PartitionSpec
     return _placements.spec_axes(partition_spec, mesh.axis_names or (), len(mesh.mesh_shape))
 
 
-def _notation(mesh: Mesh, sharding: _mesh.Sharding) -> str:
-    """Returns a sharding in XLA's notation, such as ``{devices=[2,1,4]0,1,2,3,4,5,6,7 last_tile_dim_replicate}``."""
-    plain, _ = mesh._plain()
-    counts = sharding.counts(plain)
+def _notation(placement: _Placement) -> str:
+    """Returns a placement in XLA's notation, such as ``{devices=[2,1,4]0,1,2,3,4,5,6,7 last_tile_dim_replicate}``."""
+    mesh, sharding = placement.mesh, placement.sharding
+    counts = sharding.counts(mesh)
     if math.prod(counts) == 1:
         return "{replicated}"
     axes = [axis for dim in sharding.dims for axis in dim]
-    others = [axis for axis in range(len(mesh.mesh_shape)) if axis not in axes]
-    devices = mesh.get_logical_mesh().transpose([*axes, *others]).reshape(-1)
-    copies = mesh.size() // math.prod(counts)
+    others = [axis for axis in range(len(mesh.shape)) if axis not in axes]
+    devices = np.reshape(placement.chips, mesh.shape).transpose([*axes, *others]).reshape(-1)
+    copies = mesh.size // math.prod(counts)
     tiles = [*counts, copies] if copies > 1 else [*counts]
     suffix = " last_tile_dim_replicate" if copies > 1 else ""
     return f"{{devices=[{','.join(map(str, tiles))}]{','.join(map(str, devices))}{suffix}}}"
@@ -171,15 +170,21 @@ def _notation(mesh: Mesh, sharding: _mesh.Sharding) -> str:
 
 def clear_sharding(t: torch.Tensor) -> torch.Tensor:
     """Removes the sharding of a tensor and returns the tensor."""
-    if hasattr(t, "tt_sharding"):
-        del t.tt_sharding
+    if hasattr(t, "tt_replicated"):
+        del t.tt_replicated
     _placements.unplace(t)
     return t
 
 
 def sharding_of(t: torch.Tensor) -> str:
-    """Returns the sharding of a tensor in XLA's notation, or an empty string for a tensor without one."""
-    return getattr(t, "tt_sharding", "")
+    """Returns the sharding of a tensor in XLA's notation, or an empty string for a tensor without one.
+
+    Results of programs for several chips have the sharding that the program gave them.
+    """
+    placement = _placements.placement_of(t)
+    if placement is not None:
+        return _notation(placement)
+    return "{replicated}" if hasattr(t, "tt_replicated") else ""
 
 
 def __getattr__(name: str) -> Any:
