@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.device.placements import spec_axes
+from tt_xla.ir.mesh import spec_axes
 
 
 def sharding_constraint_tensor(

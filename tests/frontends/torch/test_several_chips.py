@@ -173,7 +173,7 @@ def test_axes_have_any_names():
     def compute(x):
         return tt_torch.sharding_constraint_tensor(x * 2, mesh, (None, 'a "quoted" name')) + 1
 
-    result = torch.compile(compute, backend="tt")(on_device)
+    result = torch.compile(compute, backend="tt", fullgraph=True)(on_device)
     assert torch.equal(result.cpu(), x * 2 + 1)
     assert placements.placement_of(result).sharding.dims == ((), (1,))
 
@@ -189,7 +189,7 @@ def test_sharding_constraints():
     x = x.to("tt")
     xs.mark_sharding(x, mesh, ("batch", None))
     model = model.to("tt")
-    result = torch.compile(model, backend="tt")(x)
+    result = torch.compile(model, backend="tt", fullgraph=True)(x)
     torch.testing.assert_close(result.detach().cpu(), expected, rtol=0.02, atol=0.02)
     result.sum().backward()
     assert model.up.weight.grad is not None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -41,35 +40,6 @@ class Placement:
             return self
         dims = tuple(self.sharding.dims[axis] for axis in order)
         return Placement(self.mesh, self.chips, Sharding(dims), tuple(self.shape[axis] for axis in order))
-
-
-def spec_axes(partition_spec: Sequence[Any], axis_names: Sequence[str], axis_count: int) -> tuple[tuple[int, ...], ...]:
-    """Returns the indices of the mesh axes in each entry of a partition spec.
-
-    Args:
-        partition_spec: for each dimension, the axis or axes that split it, major first, or None. An axis is a name or
-            an index.
-        axis_names: names of the mesh's axes; empty for a mesh without names.
-        axis_count: number of axes of the mesh.
-
-    Raises:
-        ValueError: the spec uses an axis twice, or names an unknown axis.
-    """
-    known = [*axis_names, *range(axis_count)]
-    used: set[int] = set()
-    dims: list[tuple[int, ...]] = []
-    for entry in partition_spec:
-        axes: list[int] = []
-        for axis in () if entry is None else entry if isinstance(entry, tuple | list) else (entry,):
-            if axis not in known:
-                raise ValueError(f"The partition spec {partition_spec} names {axis!r}; the mesh has the axes {known}.")
-            index = axis_names.index(axis) if isinstance(axis, str) else int(axis)
-            if index in used:
-                raise ValueError(f"The partition spec {partition_spec} uses axis {axis!r} twice.")
-            used.add(index)
-            axes.append(index)
-        dims.append(tuple(axes))
-    return tuple(dims)
 
 
 _PLACEMENTS: weakref.WeakKeyDictionary[Buffer, Placement] = weakref.WeakKeyDictionary()

@@ -150,7 +150,7 @@ def _spec_axes(shape: tuple[int, ...], mesh: Mesh, partition_spec: PartitionSpec
             f"The partition spec {partition_spec} has {len(partition_spec)} entries, the tensor has shape "
             f"{list(shape)}. Give one entry, an axis or None, for each dimension."
         )
-    return _placements.spec_axes(partition_spec, mesh.axis_names or (), len(mesh.mesh_shape))
+    return _mesh.spec_axes(partition_spec, mesh.axis_names or (), len(mesh.mesh_shape))
 
 
 def _notation(placement: _Placement) -> str:
