@@ -95,7 +95,7 @@ def convert(module: Any, writer: Writer) -> None:
     """Converts GSPMD's annotations in a module to Shardy's, in place.
 
     The custom calls into and out of code that says what each chip does stay: their ``mhlo.sharding`` says along which
-    digits it does.
+    digits it does. A constraint tells propagation how the result of such code is split.
 
     Raises:
         MalformedModuleError: a sharding has another rank than its tensor.
@@ -106,6 +106,8 @@ def convert(module: Any, writer: Writer) -> None:
             _convert_signature(op, writer)
         elif target(op) == CONSTRAINT:
             _convert_constraint(op, writer)
+        elif target(op) == SHARD_TO_FULL:
+            _constrain_result(op, writer)
         elif target(op) not in (FULL_TO_SHARD, SHARD_TO_FULL) and HLO_SHARDING in op.attributes:
             _convert_results(op, parsed(op.attributes, chips), writer)
 
@@ -147,18 +149,33 @@ def _convert_constraint(op: Any, writer: Writer) -> None:
         config = str(op.attributes["backend_config"]) if "backend_config" in op.attributes else ""
         match = _OPEN_DIMS.search(config)
         opened = [int(dim) for dim in match[1].split(",") if dim] if match else []
-        attribute = _attribute(sharding, operand.type, writer, opened)
-        constraint = ir.Operation.create(
-            "sdy.sharding_constraint",
-            results=[operand.type],
-            operands=[operand],
-            attributes={"sharding": attribute},
-            ip=ir.InsertionPoint(op),
-            loc=op.location,
-        )
-        operand = constraint.result
+        operand = _constraint(op, operand, _attribute(sharding, operand.type, writer, opened)).result
     op.results[0].replace_all_uses_with(operand)
     op.operation.erase()
+
+
+def _constrain_result(op: Any, writer: Writer) -> None:
+    """Constrains the result of a custom call to the call's own sharding."""
+    sharding, result = parsed_one(op, writer.mesh.size), op.results[0]
+    if sharding.dims is None or len(sharding.dims) != ir.RankedTensorType(result.type).rank:
+        return  # The localiser refuses a wrong rank, with the shapes of the part and of the tensor.
+    users = [(use.owner, use.operand_number) for use in result.uses]
+    constraint = _constraint(op, result, _attribute(sharding, result.type, writer))
+    constraint.move_after(op.operation)
+    for user, number in users:
+        user.operands[number] = constraint.result
+
+
+def _constraint(op: Any, value: Any, attribute: Any) -> Any:
+    """Creates a constraint of a value before an op."""
+    return ir.Operation.create(
+        "sdy.sharding_constraint",
+        results=[value.type],
+        operands=[value],
+        attributes={"sharding": attribute},
+        ip=ir.InsertionPoint(op),
+        loc=op.location,
+    )
 
 
 def _convert_results(op: Any, shardings: list[HloSharding], writer: Writer) -> None:
