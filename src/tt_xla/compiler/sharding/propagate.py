@@ -80,6 +80,7 @@ def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) 
     _name_composites(known[entry_name], known, meshes)
     _verify(copy)
     stated = frozenset(_stated(known[entry_name]))
+    _add_elementwise_rules(known[entry_name])
     _run(copy, _PROPAGATE)
     return Propagated(copy, meshes, stated)
 
@@ -151,6 +152,29 @@ def _drop_scalar_constraints(module: Any) -> None:
         if op.operation.name == "sdy.sharding_constraint" and ir.RankedTensorType(op.results[0].type).rank == 0:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.operation.erase()
+
+
+def _add_elementwise_rules(function: Any) -> None:
+    """Tells Shardy that dimensions of CHLO ops on tensors of one shape correspond, which it does not know."""
+    for op in walk(function):
+        if op.operation.name.startswith("chlo.") and op.operands and SHARDING_RULE not in op.attributes:
+            types = [value.type for value in (*op.operands, *op.results)]
+            shapes = {tuple(ir.RankedTensorType(type_).shape) for type_ in types}
+            if len(shapes) == 1 and 0 < len(shape := shapes.pop()) <= len(_FACTORS):
+                op.attributes[SHARDING_RULE] = _elementwise_rule(shape, len(op.operands), len(op.results))
+
+
+SHARDING_RULE = "sdy.sharding_rule"
+_FACTORS = "ijklmnopqrstuvw"
+"""Shardy's names of the first dimensions."""
+
+
+def _elementwise_rule(shape: tuple[int, ...], operands: int, results: int) -> Any:
+    factors = _FACTORS[: len(shape)]
+    dims = f"[{', '.join(factors)}]"
+    sizes = ", ".join(f"{factor}={size}" for factor, size in zip(factors, shape, strict=True))
+    sides = (", ".join([dims] * count) for count in (operands, results))
+    return ir.Attribute.parse(f"#sdy.op_sharding_rule<({')->('.join(sides)}) {{{sizes}}}>")
 
 
 def _name_composites(entry: Any, known: dict[str, Any], meshes: Meshes) -> None:
