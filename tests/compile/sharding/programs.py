@@ -53,6 +53,27 @@ def _array(generator: np.random.Generator, shape: tuple[int, ...], dtype: str) -
     return generator.standard_normal(shape).astype(dtype)
 
 
+def _dynamic_slices(x: Any, starts: Any) -> Any:
+    """Slices that begin within the tensor and, before they are moved, beyond its ends."""
+    row = starts[0] - 3
+    return (
+        lax.dynamic_slice(x, (row, starts[1]), (1, x.shape[1])),
+        lax.dynamic_slice(x, (starts[2] - 20, row), (3, 1)),
+        lax.dynamic_slice(x, (*starts[3:].astype(jnp.uint8),), (5, 2)),
+        lax.dynamic_slice(x > 0, (starts[0] % 7, 0), (4, x.shape[1])),
+    )
+
+
+def _dynamic_updates(x: Any, starts: Any) -> Any:
+    """Updates of one element, of several, and of more than a chip's part."""
+    return (
+        lax.dynamic_update_slice(x, x[:1] * 2, (starts[0] % 11, 0)),
+        lax.dynamic_update_slice(x, x[:3, :1] * 2, (starts[1] - 9, starts[2] % 5)),
+        lax.dynamic_update_slice(x, x[1:] * 2, (starts[3] % 2, starts[4])),
+        lax.dynamic_update_slice(x, x[2:7, 1:3] * 2, (starts[4] % 9, starts[0] % 4)),
+    )
+
+
 def _argmax(x: Any) -> Any:
     return jnp.argmax(x, axis=0), jnp.argmin(x, axis=1)
 
@@ -444,6 +465,37 @@ PROGRAMS: dict[str, Program] = {
             (X42, [("x", "y")], None),
             (X42, [(None, ("y", "x"))], [("x", None), (None, "y")]),
         ],
+    ),
+    "dynamic_slices": Program(
+        _dynamic_slices,
+        [(16, 8), (5, "int32")],
+        [
+            (X42, [("x", "y"), (None,)], None),
+            (X8, [("x", None), (None,)], None),
+            (X8, [(None, "x"), (None,)], [(None, "x"), (None, None), (None, None), ("x", None)]),
+            (X24, [("y", "x"), (None,)], [(None, "x"), (None, None), (None, None), ("y", None)]),
+            (X222, [(("a", "b"), "c"), (None,)], [(None, ("c", "a")), (None, None), (None, None), ("a", "b")]),
+        ],
+    ),
+    "dynamic_slices_of_padded": Program(
+        _dynamic_slices,
+        [(11, 7), (5, "int32")],
+        [(X8, [("x", None), (None,)], None), (X24, [("y", "x"), (None,)], None)],
+    ),
+    "dynamic_updates": Program(
+        _dynamic_updates,
+        [(16, 8), (5, "int32")],
+        [
+            (X42, [("x", "y"), (None,)], None),
+            (X8, [("x", None), (None,)], [("x", None)] * 4),
+            (X8, [(None, "x"), (None,)], [(None, "x"), ("x", None), (None, None), (None, "x")]),
+            (X222, [(("a", "b"), "c"), (None,)], None),
+        ],
+    ),
+    "dynamic_updates_of_padded": Program(
+        _dynamic_updates,
+        [(11, 7), (5, "int32")],
+        [(X8, [("x", None), (None,)], None), (X24, [("y", "x"), (None,)], None)],
     ),
     "dynamic": Program(
         lambda a, i: (lax.dynamic_slice(a, (i[0], 0), (3, 8)), lax.dynamic_update_slice(a, a[:2] * 2, (i[1], i[0]))),

@@ -169,6 +169,28 @@ CASES = {
         (),
         [("all_reduce", (6, 4))],
     ),
+    "dynamic slice": (
+        X8,
+        lambda a, i: lax.dynamic_slice(a, (i[0].astype(jnp.int32), 0), (1, 4)),
+        [((64, 4), '{"x"}, {}'), ((1,), "{}")],
+        (),
+        [("all_reduce", (1, 4))],
+    ),
+    "dynamic slice of most of the rows": (
+        X8,
+        lambda a, i: lax.dynamic_slice(a, (i[0].astype(jnp.int32), 0), (60, 4)),
+        [((64, 4), '{"x"}, {}'), ((1,), "{}")],
+        (),
+        [("all_gather", (64, 4))],
+    ),
+    "dynamic update": (
+        X8,
+        lambda a, b, i: lax.dynamic_update_slice(a, b, (i[0].astype(jnp.int32), 0)),
+        [((64, 4), '{"x"}, {}'), ((3, 4), "{}, {}"), ((1,), "{}")],
+        ('{"x"}, {}',),
+        [],
+    ),
+    "elementwise op of CHLO": (X8, lambda a: lax.erf_inv(a) * 2, [((64, 4), '{"x"}, {}')], (), []),
     "loop": (
         X8,
         lambda a: lax.fori_loop(0, 3, lambda _, c: c * 2, a),
