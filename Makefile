@@ -64,6 +64,7 @@ cross-validate: $(STAMP) ## cross-validate the cost model by sweeps, in docs/cos
 
 bench-compile: $(STAMP) ## compare compile times and programs with upstream's compiler, in docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python compare_compilers.py --folder ../build/programs --dumps ../build/upstream --make-dumps --document ../docs/benchmarks.md
+	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python compare_mesh_compilers.py --folder ../build/programs --document ../docs/benchmarks.md
 
 bench-growth: $(STAMP) ## measure compile times of 400 to 20,000 ops, in docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python growth.py --document ../docs/benchmarks.md

@@ -1,24 +1,20 @@
 """Compares our compiler with upstream's: compile time, ops, layout conversions, predicted device time.
 
 Each compilation is a fresh process, as a user has it. Both compilers take turns, so that other load affects them
-equally; each time is the median over the rounds. Upstream's compiler is a script that takes ``--arch --level --json
---out DIR FILE`` and prints ``compile_seconds`` and the op counts (``--reference`` or TTXLA_REFERENCE_COMPILER). Its
-dumps at level 2 take minutes each and are kept in ``--dumps``.
+equally; each time is the median over the rounds. Upstream's dumps at level 2 take minutes each and are kept in
+``--dumps``.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import click
+from compilers import count, of_upstream, ours, reference_option, run_json, theirs
 from documents import write_between_marks
 from programs import PROGRAMS
 from rich.console import Console
@@ -27,7 +23,6 @@ from rich.progress import Progress
 HERE = Path(__file__).resolve().parent
 LEVELS = ("0", "2")
 MOVES = ("to_layout", "typecast", "to_memory_config", "to_device", "from_device")
-UNCOUNTED = ("deallocate", "get_device")
 
 
 @dataclass
@@ -61,26 +56,6 @@ class Row:
         return self.device_us[0] / self.device_us[1] if self.device_us else None
 
 
-def _json(command: list[str]) -> dict[str, Any]:
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    if run.returncode:
-        raise click.ClickException(f"{' '.join(command)} failed:\n{(run.stdout + run.stderr)[-2000:]}")
-    return json.loads(run.stdout.splitlines()[-1])
-
-
-def _ours(path: Path, level: str, arch: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tt_xla", "compile", str(path), "--level", level, "--arch", arch, "--json"]
-    return _json(command)
-
-
-def _theirs(reference: Path, path: Path, level: str, arch: str, out: Path) -> dict[str, Any]:
-    return _json([str(reference), "--arch", arch, "--level", level, "--json", "--out", str(out), str(path)])
-
-
-def _count(ops: dict[str, int]) -> int:
-    return sum(count for name, count in ops.items() if name.removeprefix("ttnn.") not in UNCOUNTED)
-
-
 def _moves(ops: dict[str, int]) -> int:
     return sum(count for name, count in ops.items() if name.removeprefix("ttnn.") in MOVES)
 
@@ -89,12 +64,12 @@ def _device_us(path: Path, reference: Path, dumps: Path, *, make: bool) -> tuple
     """Predicts both compilers' level-2 programs for p150; returns None when upstream's dump is missing."""
     irs = dumps / path.stem / "irs"
     if make and not list(irs.glob("ttnn_[0-9]*.mlir")):
-        _theirs(reference, path, "2", "p150", dumps)
+        theirs(reference, path, "2", "p150", dumps)
     upstream_dumps = list(irs.glob("ttnn_[0-9]*.mlir"))
     if not upstream_dumps:
         return None
     command = [sys.executable, "-m", "tt_xla", "estimate", str(max(upstream_dumps)), "--target", "p150", "--json"]
-    return _ours(path, "2", "p150")["predicted_device_us"], _json(command)["predicted_device_us"]
+    return ours(path, "2", "p150")["predicted_device_us"], run_json(command)["predicted_device_us"]
 
 
 def _measure(
@@ -109,14 +84,14 @@ def _measure(
             path.write_text(text)
             row = Row(name, text.count("stablehlo.") + text.count("chlo."))
             for _ in range(rounds):
-                theirs = _theirs(reference, path, "0", arch, folder / "reference")
-                row.theirs.append(theirs["compile_seconds"])
+                upstream = theirs(reference, path, "0", arch, folder / "reference")
+                row.theirs.append(upstream["compile_seconds"])
                 for level in LEVELS:
-                    ours = _ours(path, level, arch)
-                    row.ours[level].append(ours["compile_seconds"])
+                    own = ours(path, level, arch)
+                    row.ours[level].append(own["compile_seconds"])
                     if level == "0":
-                        row.counts = _count(ours["ttnn"]), _count(theirs["ttnn"])
-                        row.moves = _moves(ours["ttnn"]), _moves(theirs["ttnn"])
+                        row.counts = count(own["ttnn"]), count(upstream["ttnn"])
+                        row.moves = _moves(own["ttnn"]), _moves(upstream["ttnn"])
             if dumps is not None:
                 row.device_us = _device_us(path, reference, dumps, make=make_dumps)
             yield row
@@ -166,17 +141,13 @@ def _table(rows: list[Row], rounds: int, arch: str) -> str:
     device = [row.device_ratio for row in rows if row.device_ratio is not None]
     levels = [row.level_ratio for row in rows]
     summary = [
-        f"Level 0 for {arch}, median of {rounds} fresh processes in turn. Compile time: {_of_upstream(times)}.",
+        f"Level 0 for {arch}, median of {rounds} fresh processes in turn. Compile time: {of_upstream(times)}.",
         f"Our level 2 takes {statistics.median(levels):.2f} (worst {max(levels):.2f}) times as long as our level 0.",
-        f"TTNN ops without deallocate: {_of_upstream(counts)}.",
+        f"TTNN ops without deallocate: {of_upstream(counts)}.",
     ]
     if device:
-        summary.append(f"Predicted device time at level 2 on p150: {_of_upstream(device)}.")
+        summary.append(f"Predicted device time at level 2 on p150: {of_upstream(device)}.")
     return "\n".join([*summary, "", *lines])
-
-
-def _of_upstream(ratios: list[float]) -> str:
-    return f"median {statistics.median(ratios):.2f}, worst {max(ratios):.2f} times upstream's"
 
 
 @click.command(help=__doc__)
@@ -184,13 +155,7 @@ def _of_upstream(ratios: list[float]) -> str:
 @click.option("--rounds", default=3, show_default=True)
 @click.option("--arch", default="n150", show_default=True, help="The system of the comparison at level 0.")
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("build/programs"), show_default=True)
-@click.option(
-    "--reference",
-    type=click.Path(path_type=Path, exists=True),
-    default=lambda: os.environ.get(
-        "TTXLA_REFERENCE_COMPILER", HERE.parent.parent / "shared" / "tools" / "reference_compile.py"
-    ),
-)
+@reference_option
 @click.option(
     "--dumps", type=click.Path(path_type=Path), help="Folder of upstream's level-2 dumps; compares device time."
 )
