@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Function, FunctionKind, Instruction, Program, TensorSpec
 from tt_xla.observers import Observers
-from tt_xla.runtime.mesh.collectives import EXCHANGES
+from tt_xla.spmd.collectives import EXCHANGES
 
 if TYPE_CHECKING:
     from tt_xla.compiler.pipeline import Compilation

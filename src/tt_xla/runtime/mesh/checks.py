@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Argument, Instruction, Program, Result
-from tt_xla.runtime.mesh.collectives import EXCHANGES, MESH_PARTITION, POINT_TO_POINT
+from tt_xla.spmd.collectives import EXCHANGES, MESH_PARTITION, POINT_TO_POINT
 
 BETWEEN_CHIPS = (*EXCHANGES, MESH_PARTITION, POINT_TO_POINT)
 """Ops that need a mesh."""

@@ -31,7 +31,9 @@ from tt_xla.ir.program import (
     loop_of,
     subprograms_of,
 )
-from tt_xla.runtime.mesh.collectives import (
+from tt_xla.runtime.mesh.stacking import STARTING, Stacked, elements, stacked
+from tt_xla.runtime.mesh.values import Values
+from tt_xla.spmd.collectives import (
     EXCHANGES,
     JOINING,
     MESH_PARTITION,
@@ -39,10 +41,8 @@ from tt_xla.runtime.mesh.collectives import (
     group_axes,
     written_value,
 )
-from tt_xla.runtime.mesh.grid import NO_AXES, Axes, Grid, union
-from tt_xla.runtime.mesh.stacking import STARTING, Stacked, elements, stacked
-from tt_xla.runtime.mesh.values import Values
-from tt_xla.runtime.mesh.variation import ControlFlow, Flow, Variation
+from tt_xla.spmd.grid import NO_AXES, Axes, Grid, union
+from tt_xla.spmd.variation import ControlFlow, Flow, Variation
 
 ASSIGN = "ttnn.assign"
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tt_xla.ir.program import Instruction, TensorSpec
-from tt_xla.runtime.mesh.grid import Axes, Grid
 from tt_xla.runtime.mesh.stacking import scaled
+from tt_xla.spmd.grid import Axes, Grid
 
 Append = Callable[[Instruction, int], None]
 """Adds an instruction of a chip to the expanded function."""

@@ -7,7 +7,7 @@ returns nothing that varies more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -24,7 +24,7 @@ from tt_xla.ir.program import (
     loop_of,
     subprograms_of,
 )
-from tt_xla.runtime.mesh.collectives import (
+from tt_xla.spmd.collectives import (
     EXCHANGES,
     JOINING,
     MESH_PARTITION,
@@ -32,7 +32,7 @@ from tt_xla.runtime.mesh.collectives import (
     group_axes,
     written_value,
 )
-from tt_xla.runtime.mesh.grid import NO_AXES, Axes, Grid, union
+from tt_xla.spmd.grid import NO_AXES, Axes, Grid, union
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,27 @@ class Variation:
         if key not in self._flows:
             self._flows[key] = self._compute(self._functions[name], key[1], own)
         return self._flows[key]
+
+    def axes(self, name: str) -> tuple[Axes, ...]:
+        """Returns the axes of a function's values in all flows that were asked for, or that these flows call."""
+        flows = [flow.values for (function, _, _), flow in self._flows.items() if function == name]
+        if not flows:
+            return (NO_AXES,) * len(self._functions[name].values)
+        return tuple(union(axes) for axes in zip(*flows, strict=True))
+
+    def split_control(self) -> Iterator[tuple[Instruction, Axes]]:
+        """Yields the loops and cases of these flows whose condition differs between chips, and along which axes."""
+        for (name, _, own), flow in [*self._flows.items()]:
+            for instruction in self._functions[name].body:
+                operands = [flow.values[value] for value in instruction.operand_values()]
+                if instruction.op == WHILE_LOOP:
+                    control = self.loop(instruction, operands, own)
+                elif instruction.op == CASE:
+                    control = self.case(instruction, operands, own)
+                else:
+                    continue
+                if control.own:
+                    yield instruction, control.own
 
     def traced(self, instruction: Instruction, operands: Sequence[Axes]) -> tuple[Function, tuple[Axes, ...], int]:
         """Returns the function behind a trace, the axes of its arguments, and its number of slots for results."""
