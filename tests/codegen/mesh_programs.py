@@ -103,6 +103,60 @@ def shifted(mesh: Shape) -> str:
 }}"""
 
 
+def host_op(mesh: Shape) -> str:
+    """Returns a module that the host runs parts of: spectra of rows that are split, and of a weight that is not."""
+    return _module(
+        mesh,
+        [_tensor("%x", "8x32xf32", "data -"), _tensor("%w", "1x32xf32", "- -", "filter.weight")],
+        ("8x32xf32", "data -"),
+        """%0 = stablehlo.exponential %x : tensor<8x32xf32>
+    %1 = stablehlo.fft %0, type = RFFT, length = [32] : (tensor<8x32xf32>) -> tensor<8x17xcomplex<f32>>
+    %2 = stablehlo.fft %w, type = RFFT, length = [32] : (tensor<1x32xf32>) -> tensor<1x17xcomplex<f32>>
+    %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<1x17xcomplex<f32>>) -> tensor<8x17xcomplex<f32>>
+    %4 = stablehlo.multiply %1, %3 : tensor<8x17xcomplex<f32>>
+    %5 = stablehlo.fft %4, type = IRFFT, length = [32] : (tensor<8x17xcomplex<f32>>) -> tensor<8x32xf32>
+    %6 = stablehlo.tanh %5 : tensor<8x32xf32>
+    return %6 : tensor<8x32xf32>""",
+    )
+
+
+def complex_result(mesh: Shape) -> str:
+    """Returns a module whose argument and result TT-NN has no data type for, split unevenly."""
+    return _module(
+        mesh,
+        [_tensor("%x", "6x8xcomplex<f32>", "data+model -")],
+        ("6x8xcomplex<f32>", "data+model -"),
+        """%0 = stablehlo.fft %x, type = FFT, length = [8] : (tensor<6x8xcomplex<f32>>) -> tensor<6x8xcomplex<f32>>
+    return %0 : tensor<6x8xcomplex<f32>>""",
+    )
+
+
+def loop_of_each_chip(mesh: Shape) -> str:
+    """Returns a module for the shards themselves: each chip multiplies its tensor until the first element is large."""
+    return f"""module @loop attributes {{mhlo.num_partitions = {mesh[0] * mesh[1]} : i32}} {{
+  sdy.mesh @mesh = <["data"={mesh[0]}, "model"={mesh[1]}]>
+  func.func public @main({_tensor("%x", "8x32xf32", "data -")}) -> ({_tensor("", "8x32xf32", "data -")[2:]}) {{
+    %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{{"data"}}, {{}}]>]
+        out_shardings=[<@mesh, [{{"data"}}, {{}}]>] manual_axes={{"data", "model"}}
+        (%part: tensor<{8 // mesh[0]}x32xf32>) {{
+      %out = stablehlo.while(%s = %part) : tensor<{8 // mesh[0]}x32xf32>
+      cond {{
+        %first = stablehlo.slice %s [0:1, 0:1] : (tensor<{8 // mesh[0]}x32xf32>) -> tensor<1x1xf32>
+        %number = stablehlo.reshape %first : (tensor<1x1xf32>) -> tensor<f32>
+        %hundred = stablehlo.constant dense<1.0e+02> : tensor<f32>
+        %more = stablehlo.compare LT, %number, %hundred : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      }} do {{
+        %twice = stablehlo.add %s, %s : tensor<{8 // mesh[0]}x32xf32>
+        stablehlo.return %twice : tensor<{8 // mesh[0]}x32xf32>
+      }}
+      sdy.return %out : tensor<{8 // mesh[0]}x32xf32>
+    }} : (tensor<8x32xf32>) -> tensor<8x32xf32>
+    return %0 : tensor<8x32xf32>
+  }}
+}}"""
+
+
 PROGRAMS: dict[str, Callable[[Shape], str]] = {
     function.__name__: function
     for function in (
@@ -115,6 +169,11 @@ PROGRAMS: dict[str, Callable[[Shape], str]] = {
         shifted,
     )
 }
+
+HOST_PROGRAMS: dict[str, Callable[[Shape], str]] = {
+    function.__name__: function for function in (host_op, complex_result)
+}
+"""Programs with parts that the host runs."""
 
 MESHES = {"p300": ((1, 2),), "p150x4": ((2, 2), (1, 4))}
 """Meshes that each system's mock mode opens."""

@@ -339,3 +339,41 @@ def test_without_torch_code_it_stays_stablehlo_and_says_why() -> None:
     assert 'utils.host_call("host/part0.mlir", [' in source.main
     assert "import torch" not in source.main
     assert not source.host_functions
+
+
+def test_shards_are_computed_once_for_chips_that_hold_the_same(host_ops: ModuleType) -> None:
+    import ttnn
+    import utils
+
+    device = ttnn.open_mesh_device((2, 2))
+    parts = [np.full((2, 3), float(value), np.float32) for value in (1, 1, 5, 5)]
+    tensor = ttnn.from_host_shards([ttnn.Tensor(part, ttnn.float32, "") for part in parts], (2, 2))
+    seen: list[float] = []
+
+    def fft(x: torch.Tensor, offset: torch.Tensor) -> list[torch.Tensor]:
+        seen.append(float(x[0, 0]))
+        return [torch.fft.fft(x), x + offset]
+
+    types = ["f32", "f32"], ["complex<f32>", "f32"], [None, ttnn.float32]
+    inputs = [tensor, np.float32(10) * np.ones((2, 3), np.float32)]
+    spectra, sums = utils.on_chips(device, [0, 0, 2, 2], host_ops.run, fft, inputs, *types)
+    assert seen == [1.0, 5.0]
+    assert [part[0, 0] for part in spectra] == [3, 3, 15, 15]
+    assert [part.array[0, 0] for part in ttnn.get_device_tensors(sums)] == [11, 11, 15, 15]
+    complex_type = ["complex<f32>"]
+    again = utils.on_chips(
+        device, [0, 0, 2, 2], host_ops.run, lambda x: [x * 2], [spectra], complex_type, complex_type, [None]
+    )
+    assert [part[0, 0] for part in again[0]] == [6, 6, 30, 30]
+
+
+def test_arrays_are_split_and_joined_with_padding(host_ops: ModuleType) -> None:
+    import utils
+
+    array = np.arange(15).reshape(5, 3) + 0j
+    places = [[0, 0], [1, 0], [2, 0], [3, 0]]
+    parts = utils.split(array, [4, 1], places)
+    assert [part.shape for part in parts] == [(2, 3)] * 4
+    assert not parts[3].any()
+    assert np.array_equal(utils.joined(parts, [4, 1], places, [5, 3]), array)
+    assert np.array_equal(utils.joined(array[:2], [4, 1], places, [5, 3])[2:4], array[:2])  # the same on all chips

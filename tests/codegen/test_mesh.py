@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.codegen.mesh_programs import MESHES, PROGRAMS
+from tests.codegen.mesh_programs import HOST_PROGRAMS, MESHES, PROGRAMS, loop_of_each_chip
 from tests.codegen.test_cpp import check, headers  # noqa: F401  a fixture
 from tt_xla.codegen import UTILS, clusters
 from tt_xla.codegen.calls import call_of
@@ -49,7 +49,8 @@ ON_MESHES = [(system, mesh) for system, meshes in MESHES.items() for mesh in mes
 
 def compiled(name: str, system: str, mesh: tuple[int, int], level: int = 1) -> Program:
     options = CompileOptions.parse({"optimization_level": level})
-    return compile_module(parse_module(PROGRAMS[name](mesh)), options, load_target(system), name=name)
+    text = (PROGRAMS | HOST_PROGRAMS | {"loop_of_each_chip": loop_of_each_chip})[name](mesh)
+    return compile_module(parse_module(text), options, load_target(system), name=name)
 
 
 def mesh_of(*shape: int) -> Mesh:
@@ -305,12 +306,20 @@ def test_tensors_that_do_not_divide_are_padded_in_python_and_refused_in_cpp() ->
         generate(program, language="cpp")
 
 
-def test_host_ops_of_a_program_for_several_chips_are_refused() -> None:
-    step = Instruction("ttnn.host_call", {"inputs": (0,)}, (1,), {"module": "", "ops": ["stablehlo.fft"]}, "m.py:3")
-    with pytest.raises(UnsupportedOpError, match=r"The host runs stablehlo\.fft") as refused:
-        generate(by_hand(mesh_of(8), step))
-    assert refused.value.location == "m.py:3"
-    assert "without backend=codegen_py" in str(refused.value)  # source is asked for with TTXLA_RUNTIME or this option
+def test_the_host_computes_once_for_chips_that_hold_the_same_shards() -> None:
+    main = " ".join(generate(compiled("host_op", "p150x4", (2, 2))).main.split())
+    assert "utils.on_chips( device, [0, 0, 2, 2], host_ops.run, host_fft_1, " in main
+    assert "(host_call,) = host_ops.run(host_fft, [weight], " in main  # all chips hold the weight
+
+
+def test_host_ops_of_a_program_for_several_chips_are_refused_in_cpp() -> None:
+    with pytest.raises(UnsupportedOpError, match=r"ops that the host runs: stablehlo\.fft"):
+        generate(compiled("host_op", "p150x4", (2, 2)), language="cpp")
+
+
+def test_a_loop_whose_condition_differs_between_chips_is_refused() -> None:
+    with pytest.raises(UnsupportedOpError, match=r"condition of a ttcore\.while_loop .* along the mesh axis 'data'"):
+        generate(compiled("loop_of_each_chip", "p150x4", (2, 2)))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-from tests.codegen.mesh_programs import MESHES, PROGRAMS
+from tests.codegen.mesh_programs import HOST_PROGRAMS, MESHES, PROGRAMS
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.mesh import replicated
@@ -17,23 +17,28 @@ from tt_xla.runtime import get_device
 from tt_xla.runtime.mesh.executable import MeshExecutable
 from tt_xla.runtime.mesh.shards import join, split
 from tt_xla.runtime.ttnn import launch
+from tt_xla.runtime.ttnn.executable import TTNNExecutable
+from tt_xla.runtime.ttnn.process import Array
 from tt_xla.target import load_target
 
 if TYPE_CHECKING:
     from tests.ttnn_runtime.conftest import StandIn
 
 
+def compiled(name: str, system: str = "p300", mesh: tuple[int, int] = (1, 2)) -> Program:
+    text = (PROGRAMS | HOST_PROGRAMS)[name](mesh)
+    return compile_module(parse_module(text), CompileOptions.parse({"optimization_level": 1}), load_target(system))
+
+
 def loaded(name: str, system: str = "p300", mesh: tuple[int, int] = (1, 2)) -> MeshExecutable:
-    text = PROGRAMS[name](mesh)
-    program = compile_module(parse_module(text), CompileOptions.parse({"optimization_level": 1}), load_target(system))
-    executable = get_device(system).load(program)
+    executable = get_device(system).load(compiled(name, system, mesh))
     assert isinstance(executable, MeshExecutable)
     return executable
 
 
 def arguments(program: Program) -> list[torch.Tensor]:
     torch.manual_seed(0)
-    dtypes = {"bf16": torch.bfloat16, "f32": torch.float32}
+    dtypes = {"bf16": torch.bfloat16, "f32": torch.float32, "complex<f32>": torch.complex64}
     return [(torch.rand(each.global_shape or each.shape) / 8).to(dtypes[each.dtype]) for each in program.arguments]
 
 
@@ -113,6 +118,46 @@ def test_a_worker_for_one_chip_is_replaced_when_a_mesh_is_needed(p300: StandIn) 
     assert launch.worker().generation == 2
 
 
+def host_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Returns a list that the name of each host op is added to when it runs."""
+    names: list[str] = []
+    run = TTNNExecutable._on_host
+
+    def counted(self: TTNNExecutable, name: str, arrays: list[Array]) -> list[Array]:
+        names.append(name)
+        return run(self, name, arrays)
+
+    monkeypatch.setattr(TTNNExecutable, "_on_host", counted)
+    return names
+
+
+def test_the_host_computes_each_shard(p300: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = host_calls(monkeypatch)
+    executable = loaded("host_op", mesh=(2, 1))
+    x, weight = arguments(executable.program)
+    (result,) = whole(executable.program, executable.run(shards(executable.program, [x, weight]), [None, 7]))
+    spectrum = torch.fft.rfft(torch.exp(x)) * torch.fft.rfft(weight)
+    torch.testing.assert_close(result, torch.tanh(torch.fft.irfft(spectrum, 32)), atol=1e-3, rtol=1e-3)
+    assert names == ["host/part0.mlir", "host/part1.mlir", "host/part1.mlir"]  # the weight is the same on both chips
+
+
+def test_tensors_without_a_data_type_come_in_shards(p300: StandIn) -> None:
+    executable = loaded("complex_result")
+    (x,) = arguments(executable.program)
+    (result,) = whole(executable.program, executable.run(shards(executable.program, [x]), [None]))
+    torch.testing.assert_close(result, torch.fft.fft(x))
+
+
+def test_chosen_chips_are_opened_by_number(p300: StandIn) -> None:
+    program = compiled("tensor_parallel")
+    tensors = arguments(program)
+    expected = get_device("p300").load_mesh(program, [0, 1]).run(shards(program, tensors), [None] * 3)
+    assert "open_mesh_device (1, 2) ()" in p300.log.read_text()
+    results = get_device("p300").load_mesh(program, [1, 0]).run(shards(program, tensors), [None] * 3)
+    assert "open_mesh_device (1, 2) [1, 0]" in p300.log.read_text()
+    assert torch.equal(whole(program, results)[0], whole(program, expected)[0])
+
+
 def test_wrong_shards_are_an_error(p300: StandIn) -> None:
     executable = loaded("gathered")
     with pytest.raises(ExecutionError, match="comes in 1 shards, expected 2"):
@@ -124,7 +169,7 @@ def test_mock_mode_returns_zeros_of_every_chip(
     mock_runtime: None, monkeypatch: pytest.MonkeyPatch, system: str, mesh: tuple[int, int]
 ) -> None:
     monkeypatch.setenv("TTXLA_SYSTEM", system)
-    for name in PROGRAMS:
+    for name in [*PROGRAMS, "host_op"]:
         executable = loaded(name, system, mesh)
         program = executable.program
         results = executable.run(shards(program, arguments(program)), [None] * len(program.arguments))

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from tt_xla.codegen.calls import call_of
-from tt_xla.codegen.expressions import Call, Data, Expression, Name
+from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name
 from tt_xla.codegen.formatting import Node, flat, node_of
 from tt_xla.codegen.languages import Language
 from tt_xla.codegen.layouts import dtype, layout
 from tt_xla.codegen.meshes import DeviceMesh
 from tt_xla.codegen.naming import block_of, config_name, identifier, module_name, op_name, own_name, stem, unique
+from tt_xla.codegen.shared_shards import SharedShards
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import (
     CALL,
@@ -245,6 +246,7 @@ class Body:
         constants: names that the whole file shares.
         function: the function of the Program that the instructions are in.
         language: the language of the source.
+        shared_shards: the chips that hold the same shards, of a program for several chips.
         lookups: keys of the values that are looked up in the table of weights.
         traces: names of trace objects, by capture function.
         commented: whether comments cite the user's source lines.
@@ -259,6 +261,7 @@ class Body:
         function: Function,
         language: Language,
         *,
+        shared_shards: SharedShards | None = None,
         lookups: Mapping[int, str] | None = None,
         traces: Mapping[str, str] | None = None,
         commented: bool = True,
@@ -269,6 +272,7 @@ class Body:
         self.constants = constants
         self.function = function
         self.language = language
+        self.shared_shards = shared_shards
         self.commented = commented
         self.lookups = dict(lookups or {})
         """Keys of the values that are looked up in the table of weights."""
@@ -486,7 +490,7 @@ class Body:
             expression = Call("host_ops.run", (Name(name), operands, types, tuple(attributes["output_types"]), outputs))
         else:
             expression = Call("utils.host_call", (name, operands, types, outputs))
-        return self.language.node(expression, self.name, self.constants.data)
+        return self.language.node(self._on_chips(expression, instruction), self.name, self.constants.data)
 
     def _host_callback(self, instruction: Instruction) -> Node:
         attributes = instruction.attributes
@@ -497,7 +501,15 @@ class Body:
         self.lines.append(self.language.comment(note))
         outputs = tuple(_held_as(spec.layout.dtype) for spec in specs)
         expression = Call("utils.host_callback", (Name(function), operands, tuple(attributes["input_types"]), outputs))
-        return self.language.node(expression, self.name, self.constants.data)
+        return self.language.node(self._on_chips(expression, instruction), self.name, self.constants.data)
+
+    def _on_chips(self, call: Call, instruction: Instruction) -> Call:
+        """Returns a call on the host, made once for each distinct shard of its operands if chips hold several."""
+        values = instruction.operand_values()
+        holders = None if self.shared_shards is None else self.shared_shards.holders(self.function, values)
+        if holders is None:
+            return call
+        return Call("utils.on_chips", (Device(), holders, Name(call.function), *call.arguments))
 
     def _base(self, instruction: Instruction, dying: list[int]) -> str:
         """Returns a name for a result.

@@ -13,7 +13,7 @@ from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.codegen.meshes import DeviceMesh
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.mesh import Sharding, replicated
-from tt_xla.ir.program import Argument, Program
+from tt_xla.ir.program import Argument, Program, Result
 from tt_xla.target import Target
 
 
@@ -42,14 +42,12 @@ class Boundary:
         entry = self.program.functions[0]
         spec = entry.values[entry.arguments[index]]
         element_type = spec.layout.dtype
-        split = self._split(name, argument) if stored else ()
         if element_type.is_host_only:
-            if split:
-                raise UnsupportedOpError(
-                    f"Argument {name} is split over chips, but TT-NN has no data type for {element_type.value}.",
-                    hint="Convert it in the model before the generated part, or replicate it.",
-                )
-            return self._node(Call("utils.stored", (name,)))
+            array = Call("utils.stored", (name,))
+            return self._node(
+                array if (parts := self._parts(argument)) is None else Call("utils.split", (array, *parts))
+            )
+        split = self._split(name, argument) if stored else ()
         memory = memory_config(spec.layout, self.target.grid)
         placed: tuple[Expression, ...] = () if memory is None else (Device(), self.constants.named(memory))
         form = (dtype(element_type), layout(spec.layout.tiled))
@@ -65,8 +63,14 @@ class Boundary:
             UnsupportedOpError: TT-NN cannot join a result.
         """
         nodes: list[Node] = []
+        entry = self.program.functions[0]
         for index, result in enumerate(self.program.results):
             sharding = result.sharding or replicated(len(result.shape))
+            parts = self._parts(result)
+            if parts is not None and entry.values[entry.results[index]].layout.dtype.is_host_only:
+                shape = result.shape if result.global_shape is None else result.global_shape
+                nodes.append(self._node(Call("utils.joined", (Name(f"results[{index}]"), *parts, tuple(shape)))))
+                continue
             composer = mesh.composer(sharding)
             joined: tuple[Expression, ...] = ()
             if composer is not None:
@@ -87,6 +91,19 @@ class Boundary:
         shape = argument.shape if argument.global_shape is None else argument.global_shape
         padded = self._padded(name, argument.sharding, argument.shape, shape)
         return (self.constants.named(mapper), *(() if padded is None else (padded,)))
+
+    def _parts(self, tensor: Argument | Result) -> tuple[Expression, ...] | None:
+        """Returns the number of shards of each dimension, and for each chip the place of its shard among them.
+
+        Returns None for a tensor that every chip holds.
+        """
+        if self.mesh is None or tensor.sharding is None:
+            return None
+        mesh, sharding = self.mesh.mesh, tensor.sharding
+        counts = sharding.counts(mesh)
+        if all(count == 1 for count in counts):
+            return None
+        return tuple(counts), tuple(tuple(sharding.shard_index(mesh, chip)) for chip in range(mesh.size))
 
     def _padded(
         self, name: str, sharding: Sharding, shard: Sequence[int], shape: Sequence[int]

@@ -21,6 +21,7 @@ from tt_xla.codegen.languages.numbered import WeightEntry
 from tt_xla.codegen.meshes import DeviceMesh, device_mesh
 from tt_xla.codegen.naming import filled_name, identifier, module_path, own_name, stem, unique
 from tt_xla.codegen.repeats import Part, Repeat, find_parts
+from tt_xla.codegen.shared_shards import SharedShards
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.program import (
     DEALLOCATE,
@@ -65,6 +66,8 @@ class _Module:
     program: Program
     target: Target
     mesh: DeviceMesh | None
+    shared_shards: SharedShards | None
+    """The chips that hold the same shards; None for a program for one chip."""
     language: Language
     constants: Constants
     parts: list[list[str]] = field(default_factory=lambda: [])
@@ -76,6 +79,7 @@ class _Module:
 
     def body(self, function: Function, **options: Any) -> Body:
         """Returns a writer for statements of a function."""
+        options |= {"shared_shards": self.shared_shards}
         return Body(self.program, self.target, self.mesh, self.constants, function, self.language, **options)
 
     def define(self, name: str, signature: Sequence[str], form: ResultForm, doc: str, lines: Sequence[str]) -> str:
@@ -114,13 +118,14 @@ def generate(
             read from files when the source runs alone. None makes the inputs parameters.
 
     Raises:
-        UnsupportedOpError: TT-NN has no call for an op, the language does not support an op, or TT-NN has no mesh
-            device or mapper for the program's mesh and shardings.
+        UnsupportedOpError: TT-NN has no call for an op, the language does not support an op, TT-NN has no mesh device
+            or mapper for the program's mesh and shardings, or chips would take different branches.
         MeshError: the mesh does not fit the links of the program's system.
     """
     target = load_target(program.target)
     mesh = device_mesh(program)
-    module = _Module(program, target, mesh, LANGUAGES[language], Constants(host_in_torch=host_in_torch))
+    shared_shards = None if program.mesh is None else SharedShards(program)
+    module = _Module(program, target, mesh, shared_shards, LANGUAGES[language], Constants(host_in_torch=host_in_torch))
     module.constants.shares_keywords = module.language.spreads
     _check(program, module.language)
     entry = program.functions[0]
@@ -156,13 +161,6 @@ def _check(program: Program, language: Language) -> None:
     """
     steps = [step for function in program.functions for step in function.body]
     on_host = [step for step in steps if step.op in (HOST_CALL, HOST_CALLBACK)]
-    if on_host and program.mesh is not None:
-        raise UnsupportedOpError(
-            f"The host runs {main_op(on_host[0].attributes.get('ops', ['a Python function']))} of program "
-            f"'{program.name}', which is for several chips. Source for several chips supports no host ops.",
-            hint="The emulated card runs it: unset TTXLA_RUNTIME, and compile without backend=codegen_py or _cpp.",
-            location=on_host[0].location,
-        )
     refuse_host(language.name, map(_named_op, on_host))
     if not language.traces and any(step.op == TRACE for step in steps):
         raise UnsupportedOpError(

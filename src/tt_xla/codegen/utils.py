@@ -109,11 +109,74 @@ def on_host(tensor):
 
 def array_of(tensor):
     """Returns a tensor as a NumPy array, floats as float32; of several chips, the tensor of the first one."""
+    if isinstance(tensor, list):
+        return tensor[0]
     if isinstance(tensor, numpy.ndarray):
         return tensor
     host = on_host(tensor)
     shards = ttnn.get_device_tensors(host)
     return numpy.from_dlpack((shards[0] if len(shards) > 1 else host).to_numpy())
+
+
+def shards_of(tensor, chips):
+    """Returns the tensor of each chip on the host: of a tensor, of a list of arrays, or of one array for all chips."""
+    if isinstance(tensor, list):
+        return tensor
+    shards = [tensor] if isinstance(tensor, numpy.ndarray) else ttnn.get_device_tensors(on_host(tensor))
+    return shards if len(shards) == chips else shards * chips
+
+
+def on_chips(device, holders, run, function, inputs, *types):
+    """Runs a host op on the shards of each chip, once for chips that hold the same shards.
+
+    Args:
+        device: the mesh device.
+        holders: for each chip, the first chip that holds the same shards of the inputs.
+        run: runs the op on tensors of one chip, given the function, the inputs and their types.
+        function: the function or file that ``run`` takes.
+        inputs: tensors of all chips.
+        types: further arguments of ``run``.
+
+    Returns:
+        For each result, the tensor of all chips; a list of arrays where TT-NN has no data type for it.
+    """
+    shards = [shards_of(tensor, len(holders)) for tensor in inputs]
+    results = {chip: run(function, [of_input[chip] for of_input in shards], *types) for chip in sorted({*holders})}
+    of_chips = [results[chip] for chip in holders]
+    return [
+        list(result)
+        if isinstance(result[0], numpy.ndarray)
+        else ttnn.from_host_shards(list(result), ttnn.MeshShape(*device.shape))
+        for result in zip(*of_chips, strict=True)
+    ]
+
+
+def split(array, counts, places):
+    """Splits an array that TT-NN has no data type for, padded at the end with zeros.
+
+    Args:
+        array: the elements.
+        counts: number of shards of each dimension.
+        places: for each chip, the number of its shard in each dimension.
+    """
+    sizes = [-(-size // count) for size, count in zip(array.shape, counts, strict=True)]
+    ends = [size * count for size, count in zip(sizes, counts, strict=True)]
+    padded = numpy.pad(array, [(0, end - size) for size, end in zip(array.shape, ends, strict=True)])
+    return [padded[_region(place, sizes)] for place in places]
+
+
+def joined(tensor, counts, places, shape):
+    """Returns the array whose shards chips hold as a list of arrays; the inverse of :func:`split`."""
+    shards = shards_of(tensor, len(places))
+    array = numpy.zeros([size * count for size, count in zip(shards[0].shape, counts, strict=True)], shards[0].dtype)
+    for shard, place in zip(shards, places, strict=True):
+        array[_region(place, shard.shape)] = shard
+    return array[tuple(slice(size) for size in shape)]
+
+
+def _region(place, sizes):
+    """Returns the slices of a shard in the array."""
+    return tuple(slice(index * size, (index + 1) * size) for index, size in zip(place, sizes, strict=True))
 
 
 def composed(tensor, device=None, composer=None, replicas=0, shape=None):
@@ -129,7 +192,8 @@ def composed(tensor, device=None, composer=None, replicas=0, shape=None):
     """
     if composer is None:
         return array_of(tensor)
-    host = on_host(tensor)
+    chips = device.shape[0] * device.shape[1]
+    host = ttnn.from_host_shards(shards_of(tensor, chips), ttnn.MeshShape(*device.shape))
     host = ttnn.reshape(host, [1] * replicas + list(host.shape))
     stacked = ttnn.aggregate_tensor(host, ttnn.create_mesh_composer(device, composer))
     array = numpy.from_dlpack(stacked.to_numpy())[(0,) * replicas]

@@ -53,7 +53,7 @@ class TTNNExecutable(Executable):
     that this run returned.
 
     An executable for a mesh takes and returns the distinct shards of each argument and result, as the expansion of its
-    Program does. TT-NN chooses the chips.
+    Program does. TT-NN chooses the chips for a mesh of the first chips of the system; it opens other chips by number.
 
     Raises:
         UnsupportedOpError: TT-NN has no call for an op, or no mesh device for the Program's mesh.
@@ -68,7 +68,9 @@ class TTNNExecutable(Executable):
         super().__init__(device, program, expansion, chips)
         self._source = generate(program, host_in_torch=False, places_shards=False)
         mesh = device_mesh(program)
-        self._mesh = None if mesh is None else OpenMesh(mesh.shape, mesh.fabric)
+        numbers = tuple(chip.index for chip in chips)
+        chosen = () if numbers == tuple(range(len(numbers))) else numbers
+        self._mesh = None if mesh is None else OpenMesh(mesh.shape, mesh.fabric, chosen)
         self._names = [f"arg{position}" for position in range(len(self.program.arguments))]
         """Name that the worker knows each argument or shard by."""
         self._shards: dict[str, list[str]] = {}

@@ -69,6 +69,8 @@ class OpenMesh:
     """Rows and columns."""
     fabric: str
     """Name of TT-NN's fabric config."""
+    chips: tuple[int, ...] = ()
+    """Number of the chip at each position, row-major; empty when TT-NN chooses the chips."""
 
 
 @dataclass

@@ -147,8 +147,11 @@ class Program:
         return tensor if memory_config is None else ttnn.to_device(tensor, device, memory_config=memory_config)
 
     def array(self, name):
-        """Returns an argument that TT-NN has no data type for, as an array."""
-        return self.tensors.setdefault((name,), self.stored.get(name))
+        """Returns an argument that TT-NN has no data type for: an array, or a list of the arrays of all chips."""
+        names = self.shards.get(name, [name])
+        if len(set(names)) == 1:
+            return self.tensors.setdefault((name,), self.stored.get(names[0]))
+        return self.tensors.setdefault((name,), [self.stored.get(shard) for shard in names])
 
     def forget(self, names):
         """Drops arguments and shards of arguments by name, with the tensors made of them."""
@@ -184,12 +187,7 @@ class Program:
         """Returns the arrays of the answer: every result, or the chips' tensors that the load message named."""
         if self.results is None:
             return [self.utils.array_of(result) for result in results]
-        chips = [
-            [result] * self.worker.chips
-            if isinstance(result, numpy.ndarray)
-            else ttnn.get_device_tensors(self.utils.on_host(result))
-            for result in results
-        ]
+        chips = [self.utils.shards_of(result, self.worker.chips) for result in results]
         return [self.utils.array_of(chips[number][chip]) for number, chip in self.results]
 
     def host_call(self, module, inputs, input_dtypes, output_dtypes):
@@ -226,7 +224,8 @@ class Worker:
             self.chips = rows * columns
             ttnn.set_fabric_config(getattr(ttnn.FabricConfig, mesh["fabric"]))
             shape = ttnn.MeshShape(rows, columns)
-            self.device = ttnn.open_mesh_device(shape, l1_small_size=l1_small_bytes, **region)
+            chips = {"physical_device_ids": mesh["chips"]} if mesh["chips"] else {}
+            self.device = ttnn.open_mesh_device(shape, l1_small_size=l1_small_bytes, **region, **chips)
         if mode == "mock":  # mock mode records no traces; a traced function runs each time
             for name in ("begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace"):
                 setattr(ttnn, name, lambda *arguments, **keywords: 0)

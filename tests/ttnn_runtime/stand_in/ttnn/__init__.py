@@ -288,8 +288,8 @@ def set_fabric_config(config):
     _say(f"set_fabric_config {config.name}")
 
 
-def open_mesh_device(shape, l1_small_size=0, trace_region_size=0):
-    _say(f"open_mesh_device {shape}")
+def open_mesh_device(shape, l1_small_size=0, trace_region_size=0, physical_device_ids=()):
+    _say(f"open_mesh_device {shape} {physical_device_ids}")
     return _device(shape)
 
 
