@@ -9,17 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.jax.multi_chip.conftest import SYSTEMS
+
 FOLDER = Path(__file__).parent / "multi_chip"
 
 
-@pytest.mark.parametrize("system", ["n300"])
-def test_a_system(system):
+@pytest.mark.parametrize("folder", list(SYSTEMS))
+def test_a_system(folder):
     pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", str(FOLDER / system)],
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", str(FOLDER / folder)],
         capture_output=True,
         text=True,
-        env=os.environ | {"TTXLA_SYSTEM": system},
+        env=os.environ | {"TTXLA_SYSTEM": SYSTEMS[folder]},
         timeout=500,
         check=False,
     )

@@ -7,7 +7,11 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 
+SYSTEMS = {"n300": "n300", "llmbox": "n300-llmbox"}
+"""System of each folder."""
+
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    is_system = collection_path.parent == HERE and collection_path.is_dir()
-    return True if is_system and os.environ.get("TTXLA_SYSTEM") != collection_path.name else None
+    if collection_path.parent != HERE or collection_path.name not in SYSTEMS:
+        return None
+    return True if os.environ.get("TTXLA_SYSTEM") != SYSTEMS[collection_path.name] else None
