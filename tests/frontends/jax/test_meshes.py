@@ -274,11 +274,20 @@ assert jax.jit(carré).lower(y).compile().output_shardings.num_devices == 8
 """)
 
 
-def test_generated_source_is_refused(on_chips):
-    on_chips("""
-x = put(np.ones(8, np.float32), P("x"), row)
-options = {"backend": "codegen_py", "export_path": "out"}
-refused(lambda: jax.jit(lambda x: x + 1, compiler_options=options)(x), "several chips")
+def test_source_is_generated_for_the_mesh(on_chips, tmp_path):
+    on_chips(f"""
+from pathlib import Path
+folder = Path({str(tmp_path)!r})
+x, w = random(16, 64), random(64, 32)
+options = {{"backend": "codegen_py", "export_path": str(folder / "out")}}
+function = jax.jit(lambda x, w: jnp.tanh(x @ w), compiler_options=options)
+y = function(put(x, P("a", "b")), put(w, P("b")))
+np.testing.assert_allclose(y, np.tanh(x @ w), rtol=1e-5, atol=1e-5)
+main = (folder / "out/main.py").read_text()
+assert "ttnn.open_mesh_device(ttnn.MeshShape(2, 4)" in main and "ttnn.all_reduce(" in main
+assert sorted(file.name for file in (folder / "out/tensors").iterdir()) == [
+    "arg0.tensorbin", "arg1.tensorbin", "expected0.tensorbin"
+]
 """)
 
 

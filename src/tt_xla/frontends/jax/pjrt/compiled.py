@@ -103,8 +103,6 @@ def compile_bytes(
     results = _attributes_of(function, "res_attrs")
     replace_tokens(module)
     parsed = CompileOptions.parse(_own(request.options))
-    if parsed.generates_source and request.partitions > 1:
-        raise PluginError("UNIMPLEMENTED", "Source cannot be generated for programs of several chips.")
     name = _text(module.operation, "sym_name") or "main"
     program = compile_module(
         module,
