@@ -61,6 +61,9 @@ def _dynamic_slices(x: Any, starts: Any) -> Any:
         lax.dynamic_slice(x, (starts[2] - 20, row), (3, 1)),
         lax.dynamic_slice(x, (*starts[3:].astype(jnp.uint8),), (5, 2)),
         lax.dynamic_slice(x > 0, (starts[0] % 7, 0), (4, x.shape[1])),
+        lax.dynamic_slice_p.bind(
+            jnp.repeat(x, 40, axis=0), *(starts[:2] % 7 + 240).astype(jnp.uint8), slice_sizes=(2, x.shape[1])
+        ),
     )
 
 
@@ -472,9 +475,13 @@ PROGRAMS: dict[str, Program] = {
         [
             (X42, [("x", "y"), (None,)], None),
             (X8, [("x", None), (None,)], None),
-            (X8, [(None, "x"), (None,)], [(None, "x"), (None, None), (None, None), ("x", None)]),
-            (X24, [("y", "x"), (None,)], [(None, "x"), (None, None), (None, None), ("y", None)]),
-            (X222, [(("a", "b"), "c"), (None,)], [(None, ("c", "a")), (None, None), (None, None), ("a", "b")]),
+            (X8, [(None, "x"), (None,)], [(None, "x"), (None, None), (None, None), ("x", None), (None, None)]),
+            (X24, [("y", "x"), (None,)], [(None, "x"), (None, None), (None, None), ("y", None), (None, None)]),
+            (
+                X222,
+                [(("a", "b"), "c"), (None,)],
+                [(None, ("c", "a")), (None, None), (None, None), ("a", "b"), (None, None)],
+            ),
         ],
     ),
     "dynamic_slices_of_padded": Program(

@@ -278,6 +278,12 @@ class Builder:
             return value
         return self.result("convert", [value], tensor(local_shape(value), element))
 
+    def signed(self, value: Any) -> Any:
+        """Returns integers in a signed type of at least 32 bits that holds all values of their type."""
+        element = element_type(value)
+        wide = element.width > 32 or (element.is_unsigned and element.width == 32)
+        return self.convert(value, ir.IntegerType.get_signless(64 if wide else 32))
+
     def _groups(self, groups: list[list[int]]) -> dict[str, Any]:
         return {
             "replica_groups": dense(np.array(groups, np.int64)),

@@ -145,7 +145,7 @@ def _own_rows(
         clamp: whether indices outside of the table mean its nearest element, and those returned must lie in the part.
     """
     build = context.builder
-    indices = _signed(context, indices)
+    indices = context.builder.signed(indices)
     shape = local_shape(indices)
     if dims.vector == len(shape):
         indices, shape = build.reshape(indices, [*shape, 1]), [*shape, 1]
@@ -176,13 +176,6 @@ def _clamped(context: Localizer, value: Any, low: int, high: int) -> Any:
     build = context.builder
     bounds = [build.convert(build.scalar(bound), element_type(value)) for bound in (low, high)]
     return build.result("clamp", [bounds[0], value, bounds[1]], value.type)
-
-
-def _signed(context: Localizer, indices: Any) -> Any:
-    """Returns indices as signed integers that hold all their values."""
-    element = element_type(indices)
-    wide = element.width > 32 or (element.is_unsigned and element.width == 32)
-    return context.builder.convert(indices, ir.IntegerType.get_signless(64 if wide else 32))
 
 
 def _compared(context: Localizer, value: Any, bound: int, direction: str) -> Any:

@@ -106,8 +106,9 @@ class _Window:
 
     def _start(self, dim: int, start: Any, last: int) -> Any:
         """Returns the first place of the slice in the chip's part, which may lie outside of it."""
-        build, element = self.context.builder, element_type(start)
-        bounds = [build.convert(build.scalar(bound), element) for bound in (0, last)]
+        build = self.context.builder
+        start = build.signed(start)
+        bounds = [build.convert(build.scalar(bound), element_type(start)) for bound in (0, last)]
         start = build.result("clamp", [bounds[0], start, bounds[1]], start.type)
         start = build.convert(start, ir.IntegerType.get_signless(32))
         if dim not in self.cut:
