@@ -11,7 +11,7 @@
     ├── ProgramFormatError       a .ttnn file is damaged or from another version
     ├── SystemDescriptionError   no such system, or a damaged description of one
     ├── MeshError                the chips or links of the system do not suffice for a mesh
-    ├── RuntimeUnavailableError  the user selected TT-NN, and it cannot be started
+    ├── RuntimeUnavailableError  the user selected TT-NN or Ray workers, and they cannot be started
     ├── EmptyRecordingError      a profile does not contain what the user asked for
     ├── ExecutionError           a Program cannot run on these arguments
     │   └── IndexOutOfBoundsError    an index lies outside its dimension
@@ -89,7 +89,7 @@ class MeshError(TTXLAError, ValueError):
 
 
 class RuntimeUnavailableError(TTXLAError, RuntimeError):
-    """The user selected TT-NN, and no interpreter that has it can be started."""
+    """The user selected TT-NN or Ray workers, and they cannot be started."""
 
 
 class EmptyRecordingError(TTXLAError, ValueError):

@@ -262,6 +262,12 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
             "0 leaves glibc's allocator as it is; otherwise the emulated card makes it keep up to 1 GiB of freed "
             "memory, in the entire process (mallopt)",
         ),
+        EnvironmentVariable(
+            "TTXLA_MESH_WORKERS",
+            "",
+            "Ray workers that the chips of a mesh are spread over: a number or auto (one for each CPU), the address of "
+            "a Ray cluster such as ray://host:10001 or host:6379, or both, such as 4@host:6379; none when unset",
+        ),
         EnvironmentVariable("CXX", "", "C++ compiler of fused kernels; c++, g++ or clang++ when unset"),
         EnvironmentVariable(
             "TTXLA_COMPILE_OPTIONS", "", "compile options as a JSON object; they override those of programs"
@@ -311,6 +317,15 @@ def keeps_dynamo_defaults() -> bool:
 def variables_in_force() -> dict[str, str]:
     """Returns the values of the table's variables that are set and not empty, by name."""
     return {name: os.environ[name] for name in ENVIRONMENT if os.environ.get(name)}
+
+
+def set_variables_in_force(values: Mapping[str, str]) -> None:
+    """Sets the variables of the table as :func:`variables_in_force` returned them in another process."""
+    for name in ENVIRONMENT:
+        if name in values:
+            os.environ[name] = values[name]
+        else:
+            os.environ.pop(name, None)
 
 
 def child_environment(changes: Mapping[str, str] | None = None, *, without: tuple[str, ...] = ()) -> dict[str, str]:
@@ -490,6 +505,12 @@ def trace_region_bytes() -> int | None:
 def program_cache_enabled() -> bool:
     """Returns whether the program cache is on (``TT_RUNTIME_ENABLE_PROGRAM_CACHE``); traces need it."""
     return environment("TT_RUNTIME_ENABLE_PROGRAM_CACHE") != "0"
+
+
+def quieten_ray() -> None:
+    """Turns off Ray's usage reports and its warning about GPUs, unless the user set them."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 
 
 def keeps_freed_memory() -> bool:

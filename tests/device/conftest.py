@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.device.threaded_workers import ThreadedWorkers, same_bits
 from tt_xla import options
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.program import (
@@ -24,6 +25,9 @@ from tt_xla.ir.program import (
     TensorSpec,
 )
 from tt_xla.runtime import Device
+from tt_xla.runtime.executable import Executable
+from tt_xla.runtime.mesh.executable import MeshExecutable
+from tt_xla.runtime.mesh.expansion import expand
 
 ON_DEVICE = {"i64": "si32", "i32": "si32", "f64": "f32", "f16": "bf16", "i1": "bf16", "ui8": "u8", "ui16": "u16"} | {
     "ui32": "u32",
@@ -207,3 +211,27 @@ def load(device, function_builder, make_program, monkeypatch, cache):
         return device.load(program)
 
     return load
+
+
+@pytest.fixture
+def same_bits_on_workers(monkeypatch) -> None:
+    """Has every run of a program for several chips repeated by two and by three workers, and compares the bits."""
+    plain_run, loaded = MeshExecutable.run, {}
+
+    def run(self, shards, versions, donated=()):
+        copies = [[shard.clone() for shard in group] for group in shards]
+        results = plain_run(self, shards, versions, donated)
+        if type(self.executable) is Executable:
+            if id(self) not in loaded:
+                stacks = self._expansion == expand(self.program)
+                loaded[id(self)] = (
+                    self,
+                    [ThreadedWorkers(self.program, self.device, count, stacks=stacks) for count in (2, 3)],
+                )
+            for workers in loaded[id(self)][1]:
+                returned = workers.run(copies, versions)
+                assert all(same_bits(results[number][chip], tensor) for (number, chip), tensor in returned.items())
+                assert {number for number, _ in returned} == {*range(len(results))}
+        return results
+
+    monkeypatch.setattr(MeshExecutable, "run", run)

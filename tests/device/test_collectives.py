@@ -21,6 +21,8 @@ from tt_xla.runtime import Device
 from tt_xla.runtime.mesh.shards import join, split
 from tt_xla.target import load_target
 
+pytestmark = pytest.mark.usefixtures("same_bits_on_workers")
+
 Array = NDArray[np.float32]
 MESH = Mesh((2, 4), ("x", "y"))
 PLACES = {"f32": np.float32, "i32": np.int32}

@@ -22,6 +22,8 @@ from tt_xla.runtime.mesh.executable import MeshExecutable
 from tt_xla.runtime.mesh.expansion import expand
 from tt_xla.runtime.mesh.shards import join, split
 
+pytestmark = pytest.mark.usefixtures("same_bits_on_workers")
+
 MESHES = {shape: Mesh(shape, tuple("xyz"[: len(shape)])) for shape in [(2,), (8,), (2, 4), (2, 2, 2), (1, 2)]}
 every_mesh = pytest.mark.parametrize("mesh", MESHES.values(), ids=["x".join(map(str, shape)) for shape in MESHES])
 

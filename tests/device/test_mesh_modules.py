@@ -15,6 +15,8 @@ from tt_xla.runtime import Device
 from tt_xla.runtime.mesh.shards import join, split
 from tt_xla.target import load_target
 
+pytestmark = pytest.mark.usefixtures("same_bits_on_workers")
+
 SYSTEM = "n300-llmbox"
 MESH = Mesh((2, 4), ("x", "y"))
 WHOLE = Sharding(((), ()))

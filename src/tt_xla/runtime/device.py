@@ -21,6 +21,7 @@ from tt_xla.runtime.largest import largest_op, largest_tensors
 from tt_xla.runtime.mesh.checks import check, check_without_mesh
 from tt_xla.runtime.mesh.executable import MeshExecutable
 from tt_xla.runtime.mesh.expansion import Expansion, expand
+from tt_xla.runtime.mesh.request import mesh_workers
 from tt_xla.runtime.observation import KERNELS
 from tt_xla.runtime.observed import make_executable
 from tt_xla.runtime.status import Reporter, Status
@@ -221,10 +222,19 @@ class Device:
             return CompiledOnly(self, program, expansion, chips)
         if options.selected_runtime() == "emulated":
             heap.keep_freed()
-            return make_executable(self, program, expansion, chips)
+            return self._emulated(program, expansion, chips)
         from tt_xla.runtime.ttnn.executable import TTNNExecutable
 
         return TTNNExecutable(self, program, expansion, chips)
+
+    def _emulated(self, program: Program, expansion: Expansion | None, chips: Sequence[Device]) -> Executable:
+        if expansion is not None and mesh_workers() is not None:
+            from tt_xla.runtime.mesh.spread import SpreadExecutable, workers_for
+
+            workers = workers_for(program)
+            if workers is not None:
+                return SpreadExecutable(self, program, expansion, chips, workers)
+        return make_executable(self, program, expansion, chips)
 
     def memory(self) -> MemoryReport:
         """Returns the current use of DRAM."""

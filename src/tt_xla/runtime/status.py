@@ -124,6 +124,10 @@ class Reporter:
         self._works = True
         self._registered = False
 
+    def silence(self) -> None:
+        """Writes no file from now on: another process reports what this one runs."""
+        self._works = False
+
     def begin(self) -> bool:
         """Records that a run begins. Returns whether a reset was asked for."""
         self.status.running_since = time.time()

@@ -21,6 +21,28 @@ STARTING = ("ttnn.conv2d", "ttnn.layer_norm", "ttnn.linear", "ttnn.matmul", "ttn
 norms, which products follow."""
 
 
+_FEW_ROWS, _FEW_COLUMNS = 64, 16
+"""Numbers of rows and columns of a result below which a library chooses the order of its sums by their number. From
+there on the sums of one row were the same, bit for bit, for any number of other rows."""
+
+_SUMMING = ("attention", "convolution", "matrix", "pooling", "reduction")
+"""Families of kernels that sum in an order which a library chooses."""
+
+
+def depends_on_rows(instruction: Instruction, values: Sequence[TensorSpec], count: int) -> bool:
+    """Returns whether the bits of stacked shards may depend on how many shards are stacked.
+
+    Args:
+        instruction: the instruction of one chip.
+        values: specs of the function's values.
+        count: least number of shards that are stacked.
+    """
+    if not instruction.results or find(instruction.op).family not in _SUMMING:
+        return False
+    *rows, columns = values[instruction.results[0]].shape or (1,)
+    return math.prod(rows) * count < _FEW_ROWS or columns < _FEW_COLUMNS
+
+
 @dataclass(frozen=True)
 class Stacked:
     """An instruction on stacked shards."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.runtime.mesh.stacking import scaled
@@ -56,10 +56,14 @@ class Values:
     def define_stack(self, value: int, axes: Axes, chip: int, dim: int) -> int:
         """Returns a new expanded value for the shards of a value along ``axes``, stacked along a dimension."""
         number = self.new(scaled(self._sources[value], dim, len(self._members(axes, chip))))
+        self.name_stack(value, axes, chip, dim, number)
+        return number
+
+    def name_stack(self, value: int, axes: Axes, chip: int, dim: int, number: int) -> None:
+        """Makes an expanded value the shards of a value along ``axes``, stacked along a dimension."""
         stacks = self._stacks.setdefault(value, {}).setdefault(self._stack_key(value, axes, chip), {})
         stacks[dim] = number
         self._names[number] += 1
-        return number
 
     def shard(self, value: int, chip: int) -> int:
         """Returns the shard of a value that a chip holds."""
@@ -67,17 +71,6 @@ class Values:
         if key not in self._shards:
             self._cut(value, chip)
         return self._shards[key]
-
-    def shards(self, value: int, axes: Axes, place: Mapping[int, int]) -> tuple[int, ...]:
-        """Returns the shards of a value as a callee takes them, which sees it differ along ``axes``.
-
-        Args:
-            value: the value.
-            axes: axes along which the callee sees it differ.
-            place: coordinates of the calling chips along other axes.
-        """
-        chips = (self._grid.moved(chip, place) for chip in self._grid.representatives(axes))
-        return tuple(self.shard(value, chip) for chip in chips)
 
     def stack(self, value: int, axes: Axes, chip: int, dim: int) -> int:
         """Returns the shards of a value along ``axes``, stacked along a dimension.
@@ -89,6 +82,9 @@ class Values:
             return self._join(value, axes, chip, dim)
         if dim not in stacks:
             source = next(iter(stacks.values()))
+            if len(self._members(axes, chip)) == 1:
+                self.name_stack(value, axes, chip, dim, source)
+                return source
             moved = self.define_stack(value, axes, chip, dim)
             shape = list(self.specs[moved].shape)
             self._append(Instruction("ttnn.reshape", {"input": source}, (moved,), {"shape": shape}), chip)
@@ -113,7 +109,8 @@ class Values:
         return axes, self._grid.representative(self._axes[value] - axes, chip)
 
     def _members(self, axes: Axes, chip: int) -> list[int]:
-        return self._grid.members(chip, tuple(sorted(axes)))
+        """Returns the chips whose shards are stacked along ``axes``: those of this worker."""
+        return [member for member in self._grid.members(chip, tuple(sorted(axes))) if member in self._grid.own]
 
     def _cut(self, value: int, chip: int) -> None:
         """Adds the shard of a chip as a slice of a stack."""
@@ -122,7 +119,11 @@ class Values:
         )
         dim, number = next(iter(stacks.items()))
         spec = self._sources[value]
-        place = self._members(axes, chip).index(chip)
+        members = self._members(axes, chip)
+        if len(members) == 1:
+            self.name(value, chip, number)
+            return
+        place = members.index(chip)
         begins, ends = [0] * len(spec.shape), list(spec.shape)
         begins[dim], ends[dim] = place * spec.shape[dim], (place + 1) * spec.shape[dim]
         attributes = {"begins": begins, "ends": ends, "step": [1] * len(begins)}
@@ -131,6 +132,10 @@ class Values:
     def _join(self, value: int, axes: Axes, chip: int, dim: int) -> int:
         """Adds a stack of the shards of several chips, and returns it."""
         members = self._members(axes, chip)
+        if len(members) == 1:
+            number = self.shard(value, chip)
+            self.name_stack(value, axes, chip, dim, number)
+            return number
         if axes.isdisjoint(self._axes[value]):
             source = self.shard(value, chip)
             repeats = [1] * len(self._sources[value].shape)

@@ -1,5 +1,7 @@
 """Ops between the chips of a mesh. Operands are the tensors of the chips of one group, in their order along the axis.
 
+Where workers share the chips, ``places`` are those in a group whose results are wanted.
+
 ``ttnn.reduce_scatter`` follows tt-metal's ``reduce_scatter_minimal_async``: each chip's part is a chain of sums, which
 passes from chip to chip in both directions and is rounded to the tensor's type at each of them. ``ttnn.all_reduce``
 scatters and gathers like that when a dimension divides into the parts; else it gathers all tensors and adds them in
@@ -18,6 +20,7 @@ from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.containers import hold
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
+from tt_xla.runtime.mesh import post
 
 Tensor = torch.Tensor
 Config = Mapping[str, Any] | None
@@ -72,19 +75,21 @@ def reduce_scatter(
     topology: str | None = None,
     sub_device_id: int | None = None,
     compute_config: Config = None,
+    places: Sequence[int] | None = None,
 ) -> Tensor | list[Tensor]:
     """Reduces the tensors of all chips; each chip keeps its part of the result along a dimension."""
     count = len(input)
+    wanted = range(count) if places is None else places
     pieces = [torch.chunk(tensor, count, scatter_dim) for tensor in input]
-    groups = [[piece[place] for piece in pieces] for place in range(count)]
+    groups = [[piece[place] for piece in pieces] for place in wanted]
     if reduce_type not in ("sum", "mean"):
         parts = [_reduced(group, reduce_type) for group in groups]
     elif not ctx.silicon or count == 1 or not input[0].is_floating_point():
         parts = [_scaled(_sum_of(group), reduce_type, count) for group in groups]
     else:
-        chains = (_chained(ctx, group, place, topology) for place, group in enumerate(groups))
+        chains = (_chained(ctx, group, place, topology) for place, group in zip(wanted, groups, strict=True))
         parts = [_scaled(chain, reduce_type, count) for chain in chains]
-    return parts[0] if count == 1 else parts
+    return parts[0] if len(parts) == 1 else parts
 
 
 @kernel("ttnn.all_to_all", keeps_values=True)
@@ -97,12 +102,14 @@ def all_to_all(
     num_links: int | None = None,
     topology: str | None = None,
     sub_device_id: int | None = None,
+    places: Sequence[int] | None = None,
 ) -> Tensor | list[Tensor]:
     """Sends the n-th part of each chip's tensor along ``split_dim`` to the n-th chip, which joins what it gets."""
     count = len(input)
     pieces = [torch.chunk(tensor, count, split_dim) for tensor in input]
-    joined = [torch.cat([piece[place] for piece in pieces], concat_dim) for place in range(count)]
-    return joined[0] if count == 1 else joined
+    wanted = range(count) if places is None else places
+    joined = [torch.cat([piece[place] for piece in pieces], concat_dim) for place in wanted]
+    return joined[0] if len(joined) == 1 else joined
 
 
 @kernel("ttnn.mesh_partition", keeps_values=True)
@@ -120,6 +127,15 @@ def point_to_point(
 ) -> Tensor:
     """Returns the sender's tensor, which the receiver gets."""
     return input
+
+
+@kernel("mesh.transfer", keeps_values=True)
+def transfer(
+    ctx: Context, inputs: Sequence[Tensor], to: Sequence[Sequence[int]], sources: Sequence[int]
+) -> Tensor | list[Tensor]:
+    """Sends tensors to other workers of the mesh and returns those that they send."""
+    received = post.exchange(inputs, to, sources)
+    return received[0] if len(received) == 1 else received
 
 
 def _scattered_dim(ctx: Context, count: int) -> int | None:

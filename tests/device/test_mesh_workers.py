@@ -1,0 +1,483 @@
+"""Programs for several chips on Ray workers: the same bits as in one process, and what happens when something fails.
+
+All tests share one set of two workers. What each worker computes is compared with one process program by program in
+the other tests of meshes, on threads; these tests are about processes.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.device.threaded_workers import same_bits
+from tt_xla.compiler import compile_module, parse_module
+from tt_xla.compiler.sharding import Localized
+from tt_xla.errors import ExecutionError, OptionError, RuntimeUnavailableError
+from tt_xla.ir.mesh import Mesh, Sharding
+from tt_xla.options import CompileOptions
+from tt_xla.runtime import Device, lifetimes, observation
+from tt_xla.runtime.mesh import request, workers
+from tt_xla.runtime.mesh.executable import MeshExecutable
+from tt_xla.runtime.mesh.request import MeshWorkers
+from tt_xla.runtime.mesh.shards import split
+from tt_xla.runtime.mesh.spread import SpreadExecutable
+from tt_xla.runtime.status import read_all
+from tt_xla.spmd.grid import shares
+from tt_xla.target import load_target
+
+SYSTEM = "n300-llmbox"
+MESH = Mesh((2, 4), ("x", "y"))
+ROWS_OVER_X, COLUMNS_OVER_Y, ROWS_OVER_Y = Sharding(((0,), ())), Sharding(((), (1,))), Sharding(((1,), ()))
+EVERYWHERE = Sharding(((0, 1), ()))
+ALONG_X = "dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>"
+ROOT = Path(__file__).parents[2]
+
+needs_ray = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None,
+    reason="RAY IS NOT INSTALLED: nothing tests workers in processes. Install the development dependencies.",
+)
+
+
+def summed(value: str, shape: str, groups: str = ALONG_X) -> str:
+    return f""""stablehlo.all_reduce"({value}) <{{replica_groups = {groups}}}> ({{
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %sum = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %sum : tensor<f32>
+    }}) : (tensor<{shape}xf32>) -> tensor<{shape}xf32>"""
+
+
+LAYER = f"""
+func.func public @main(%x: tensor<4x64xf32>, %up: tensor<64x32xf32> {{ttcore.argument_type = "parameter"}},
+                       %scale: tensor<64x32xf32> {{ttcore.argument_type = "parameter"}}) -> tensor<4x32xf32> {{
+  %weights = stablehlo.multiply %up, %scale : tensor<64x32xf32>
+  %h = stablehlo.dot_general %x, %weights, contracting_dims = [1] x [0]
+    : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
+  %sum = {summed("%h", "4x32")}
+  %out = stablehlo.tanh %sum : tensor<4x32xf32>
+  return %out : tensor<4x32xf32>
+}}"""
+
+LOOP = f"""
+func.func public @main(%x: tensor<4x64xf32>, %limit: tensor<i32>) -> tensor<4x64xf32> {{
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %third = stablehlo.constant dense<0.3> : tensor<4x64xf32>
+  %out:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<4x64xf32>
+  cond {{
+    %more = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  }} do {{
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %sum = {summed("%s", "4x64")}
+    %scaled = stablehlo.multiply %sum, %third : tensor<4x64xf32>
+    stablehlo.return %next, %scaled : tensor<i32>, tensor<4x64xf32>
+  }}
+  return %out#1 : tensor<4x64xf32>
+}}"""
+
+SCALAR = Sharding(())
+
+
+def compiled(text: str, arguments, results, **options: object):
+    target = load_target(SYSTEM)
+    localized = Localized(parse_module(text), MESH, tuple(arguments), tuple(results))
+    return compile_module(localized, CompileOptions.parse(options), target)
+
+
+def layer(**options: object):
+    return compiled(
+        LAYER,
+        [(ROWS_OVER_X, (8, 64)), (COLUMNS_OVER_Y, (64, 128)), (COLUMNS_OVER_Y, (64, 128))],
+        [(COLUMNS_OVER_Y, (4, 128))],
+        **options,
+    )
+
+
+def loop():
+    return compiled(LOOP, [(EVERYWHERE, (32, 64)), (SCALAR, ())], [(EVERYWHERE, (32, 64))])
+
+
+def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+
+
+def run(executable: MeshExecutable, *tensors: torch.Tensor, versions=None) -> list[torch.Tensor]:
+    """Returns the tensors of all chips, one result after the other."""
+    arguments = executable.program.arguments
+    shards = [split(tensor, argument.sharding, MESH) for tensor, argument in zip(tensors, arguments, strict=True)]
+    if versions is None:
+        versions = [None] * len(shards)
+    return [tensor for result in executable.run(shards, versions) for tensor in result]
+
+
+def assert_same(one, other):
+    assert len(one) == len(other)
+    assert all(map(same_bits, one, other))
+
+
+@pytest.fixture
+def board(monkeypatch) -> Device:
+    monkeypatch.delenv("TTXLA_MESH_WORKERS", raising=False)
+    return Device(load_target(SYSTEM), trace_region_bytes=None)
+
+
+@pytest.fixture(scope="module")
+def ray():
+    """Ray on this machine, which the first test starts by loading a program."""
+    import ray
+
+    yield ray
+    for set_of_workers in workers._sets.values():
+        set_of_workers.stop()
+    workers._sets.clear()
+    ray.shutdown()
+
+
+@pytest.fixture
+def spread(board, ray, monkeypatch):
+    """Loads a program in one process and on two workers."""
+
+    def make(program) -> tuple[MeshExecutable, MeshExecutable]:
+        monkeypatch.delenv("TTXLA_MESH_WORKERS", raising=False)
+        alone = board.load(program)
+        monkeypatch.setenv("TTXLA_MESH_WORKERS", "2")
+        together = board.load(program)
+        assert type(together.executable) is SpreadExecutable
+        return alone, together
+
+    return make
+
+
+def two_workers() -> workers.Workers:
+    return workers._sets[MeshWorkers(2, None)]
+
+
+def processes() -> list[int]:
+    """Returns the process ids of the workers."""
+    return [identity.pid for identity in two_workers()._identities]
+
+
+# The chips of each worker
+
+
+@pytest.mark.parametrize(
+    ("shape", "count", "expected"),
+    [
+        ((2, 4), 1, [[0, 1, 2, 3, 4, 5, 6, 7]]),
+        ((2, 4), 2, [[0, 1, 2, 3], [4, 5, 6, 7]]),
+        ((2, 4), 3, [[0, 1, 2, 3], [4, 5], [6, 7]]),
+        ((1, 8), 3, [[0, 1], [2, 3, 4], [5, 6, 7]]),
+        ((2, 2), 9, [[0], [1], [2], [3]]),
+        ((4, 2), 3, [[0, 1], [2, 3], [4, 5, 6, 7]]),
+    ],
+)
+def test_shares(shape, count, expected):
+    assert shares(Mesh(shape, ("x", "y")), count) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", None),
+        ("0", None),
+        ("4", MeshWorkers(4, None)),
+        ("auto", MeshWorkers(None, None)),
+        ("ray://host:10001", MeshWorkers(None, "ray://host:10001")),
+        ("auto@host:6379", MeshWorkers(None, "host:6379")),
+        ("3@ray://host:10001", MeshWorkers(3, "ray://host:10001")),
+    ],
+)
+def test_requests(text, wanted, monkeypatch):
+    monkeypatch.setenv("TTXLA_MESH_WORKERS", text)
+    assert request.mesh_workers() == wanted
+
+
+@pytest.mark.parametrize("text", ["many", "-1", "00", "1.5", "4@", "9999999999"])
+def test_wrong_requests_are_refused(text, monkeypatch):
+    monkeypatch.setenv("TTXLA_MESH_WORKERS", text)
+    with pytest.raises(OptionError, match=r"names no workers.*such as 4@host:6379"):
+        request.mesh_workers()
+
+
+def test_ray_is_missing(board, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setenv("TTXLA_MESH_WORKERS", "7")
+    with pytest.raises(RuntimeUnavailableError, match=r"needs Ray.*pip install 'tt-xla\[ray\]'"):
+        board.load(layer())
+
+
+# Results
+
+
+@needs_ray
+@pytest.mark.parametrize("options", [{"numerics": "exact"}, {"numerics": "silicon", "enable_trace": True}])
+def test_a_layer_has_the_same_bits(options, spread):
+    alone, together = spread(layer(**options))
+    up, scale = drawn(64, 128, seed=1), drawn(64, 128, seed=2)
+    for seed in range(4):
+        x = drawn(8, 64, seed=seed)
+        versions = [None, 80_001, 80_002]
+        assert_same(run(alone, x, up, scale, versions=versions), run(together, x, up, scale, versions=versions))
+    assert (together.state, together.counters.runs) == (alone.state, 4)
+    assert together.executable.const_eval_bytes == alone.executable.const_eval_bytes
+    assert together.executable.trace_bytes == alone.executable.trace_bytes
+
+
+@needs_ray
+def test_a_loop_with_exchanges_has_the_same_bits(spread):
+    alone, together = spread(loop())
+    for rounds in (0, 5):
+        tensors = drawn(32, 64), torch.tensor(rounds, dtype=torch.int32)
+        assert_same(run(alone, *tensors), run(together, *tensors))
+
+
+@needs_ray
+def test_parameters_are_sent_once(spread, monkeypatch):
+    _, together = spread(layer())
+    sent: list[tuple[int, ...]] = []
+    parcel = SpreadExecutable._parcel
+    monkeypatch.setattr(SpreadExecutable, "_parcel", lambda self, one: sent.append(one.shape) or parcel(self, one))
+    up, scale = drawn(64, 128, seed=1), drawn(64, 128, seed=2)
+    inputs, parameters = [(4, 64)] * 2, [(64, 32)] * 4
+    first = run(together, drawn(8, 64), up, scale, versions=[None, 80_011, 80_012])
+    assert sorted(sent) == sorted(inputs + 2 * parameters)
+    sent.clear()
+    assert_same(first, run(together, drawn(8, 64), up, scale, versions=[None, 80_011, 80_012]))
+    assert sent == inputs
+    sent.clear()
+    changed = run(together, drawn(8, 64), up, 2 * scale, versions=[None, 80_011, 80_013])
+    assert sorted(sent) == sorted(inputs + parameters)
+    assert not same_bits(first[0], changed[0])
+
+
+@needs_ray
+def test_contents_that_ended_are_dropped(spread, ray):
+    _, together = spread(layer())
+    tensors = drawn(8, 64), drawn(64, 128, seed=1), drawn(64, 128, seed=2)
+    run(together, *tensors, versions=[None, 80_021, 80_022])
+    set_of_workers = two_workers()
+    assert 80_021 in set_of_workers._held[0]
+    lifetimes.ended(80_021)
+    assert together.executable.const_eval_bytes == 0
+    assert 80_021 not in set_of_workers._held[0]
+    assert set_of_workers._ended == [[80_021]] * 2
+    run(together, *tensors, versions=[None, 80_023, 80_022])
+    assert set_of_workers._ended == [[], []]
+    del together
+    gc.collect()
+    assert len(set_of_workers._unloaded[0]) == 1
+
+
+@needs_ray
+def test_tt_xla_smi_shows_the_chips_once(spread, monkeypatch, tmp_path):
+    monkeypatch.setattr("tt_xla.options.runtime_directory", lambda: tmp_path)
+    _, together = spread(layer())
+    run(together, drawn(8, 64), drawn(64, 128), drawn(64, 128))
+    statuses = read_all()
+    assert sorted(status.chip for status in statuses) == [*range(8)]
+    assert {status.pid for status in statuses} == {os.getpid()}
+    assert {status.system for status in statuses} == {SYSTEM}
+
+
+@needs_ray
+def test_observed_kernels_run_in_this_process(board, ray, monkeypatch, caplog):
+    class Observer:
+        def timed(self, executable, function, step, call):
+            return call
+
+        def began(self, executable, tensors): ...
+        def returned(self, executable, results): ...
+        def ended(self, executable, state, start): ...
+        def record_memory(self, step, dram_bytes, l1_bytes): ...
+
+    monkeypatch.setenv("TTXLA_MESH_WORKERS", "2")
+    with observation.observed_kernels(Observer()), caplog.at_level(logging.WARNING):
+        executable = board.load(layer())
+    assert type(executable.executable) is not SpreadExecutable
+    assert "runs in this process and not on TTXLA_MESH_WORKERS: its kernel calls are observed" in caplog.text
+
+
+# Failures
+
+
+@needs_ray
+def test_an_error_of_a_program_is_that_of_one_process(spread):
+    text = (
+        LAYER.replace("tensor<4x64xf32>, %up", "tensor<4x64xf64>, %up")
+        .replace(
+            "%h = stablehlo", "%n = stablehlo.convert %x : (tensor<4x64xf64>) -> tensor<4x64xf32>\n  %h = stablehlo"
+        )
+        .replace("dot_general %x", "dot_general %n")
+    )
+    arguments = [(ROWS_OVER_X, (8, 64)), (COLUMNS_OVER_Y, (64, 128)), (COLUMNS_OVER_Y, (64, 128))]
+    alone, together = spread(compiled(text, arguments, [(COLUMNS_OVER_Y, (4, 128))]))
+    x, weights = drawn(8, 64).double(), drawn(64, 128)
+    wrong = x.clone()
+    wrong[7, 3] = 1e300  # a value of the second worker alone
+    messages = []
+    for executable in (alone, together):
+        with pytest.raises(ExecutionError) as caught:
+            run(executable, wrong, weights, weights)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    assert "1e+300, which does not fit f32" in messages[0]
+    (note,) = caught.value.__notes__
+    assert f"worker 1 (process {processes()[1]} on " in note
+    assert_same(run(alone, x, weights, weights), run(together, x, weights, weights))
+
+
+@needs_ray
+def test_an_interrupt_ends_the_call_and_leaves_the_workers(spread):
+    alone, together = spread(loop())
+    before = processes()
+    x = drawn(32, 64)
+    endless = torch.tensor(2**31 - 1, dtype=torch.int32)
+    run(together, x, torch.tensor(1, dtype=torch.int32))
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run(together, x, endless)
+    five = torch.tensor(5, dtype=torch.int32)
+    assert_same(run(alone, x, five), run(together, x, five))
+    assert processes() == before
+
+
+@needs_ray
+def test_more_workers_than_processors_are_refused(board, ray, spread, monkeypatch):
+    spread(layer())
+    monkeypatch.setenv("TTXLA_MESH_WORKERS", "4000")
+    with pytest.raises(RuntimeUnavailableError, match=r"asks for 4000 workers.*has \d+ CPUs"):
+        board.load(layer())
+
+
+@needs_ray
+def test_workers_of_another_version_are_refused(spread, monkeypatch):
+    own = workers.identity()
+    set_of_workers = workers.Workers(MeshWorkers(1, None))
+    monkeypatch.setattr(workers, "identity", lambda: own._replace(tt_xla="0.0.1"))
+    monkeypatch.setattr(set_of_workers, "_ray", _Answers(own))
+    with pytest.raises(RuntimeUnavailableError, match=r"runs tt_xla .*; this process runs tt_xla 0\.0\.1"):
+        set_of_workers._greeted(0, None)
+
+
+class _Answers:
+    """Ray whose workers answer all calls alike."""
+
+    def __init__(self, answer: object) -> None:
+        import ray
+
+        self.exceptions = ray.exceptions
+        self._answer = answer
+
+    def get(self, reference: object) -> object:
+        return self._answer
+
+
+@needs_ray
+def test_dead_workers_are_replaced_once(spread, monkeypatch, caplog):
+    """Fresh workers run the program again; when one of them dies too, the error names it."""
+    alone, together = spread(layer())
+    tensors = drawn(8, 64), drawn(64, 128, seed=1), drawn(64, 128, seed=2)
+    versions = [None, 80_031, 80_032]
+    expected = run(alone, *tensors, versions=versions)
+    assert_same(expected, run(together, *tensors, versions=versions))
+    first, second = processes()
+    os.kill(second, signal.SIGKILL)
+    with caplog.at_level(logging.WARNING):
+        assert_same(expected, run(together, *tensors, versions=versions))
+    assert f"worker 1 (process {second} on " in caplog.text
+    assert "again on fresh workers" in caplog.text
+    assert {first, second}.isdisjoint(processes())
+
+    killed: list[int] = []
+    attempt = SpreadExecutable._attempt
+
+    def kill_one(self, *arguments):
+        self._shares()
+        killed.append(processes()[0])
+        os.kill(processes()[0], signal.SIGKILL)
+        return attempt(self, *arguments)
+
+    monkeypatch.setattr(SpreadExecutable, "_attempt", kill_one)
+    with pytest.raises(workers.WorkerDiedError, match=r"worker 0 \(process \d+ on .*\) died during the call"):
+        run(together, *tensors)
+    assert len(set(killed)) == 2
+
+
+# A process of its own
+
+SCRIPT = """
+import json, os
+import jax_plugin_tt, jax
+from jax._src import xla_bridge
+xla_bridge._discover_and_register_pjrt_plugins()
+"tt" in xla_bridge._backend_factories or jax_plugin_tt.initialize()
+import jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices("tt")).reshape(2, 4), ("x", "y"))
+
+def results():
+    jax.clear_caches()
+    @jax.jit
+    def step(w, x, key):
+        def loss(w):
+            h = jnp.tanh(x @ w["up"]) * jax.random.bernoulli(key, 0.5, (8, 32))
+            return jnp.mean((h @ w["down"]) ** 2)
+        value, gradient = jax.value_and_grad(loss)(w)
+        return value, jax.tree.map(lambda a, g: a - 0.1 * g, w, gradient)
+    put = lambda a, *spec: jax.device_put(a, NamedSharding(mesh, P(*spec)))
+    draw = lambda *shape: np.random.default_rng(len(shape) + shape[0]).standard_normal(shape).astype(np.float32)
+    w = {"up": put(draw(16, 32), None, "y"), "down": put(draw(32, 4), "y", None)}
+    x, key = put(draw(8, 16), "x", None), jax.random.key(3)
+    for _ in range(2):
+        value, w = step(w, x, key)
+    seen = []
+    jax.block_until_ready(jax.jit(lambda a: jax.pure_callback(lambda b: seen.append(1) or b + 1, a, a))(x))
+    return [np.asarray(leaf).tobytes().hex() for leaf in jax.tree.leaves((value, w))], len(seen)
+
+alone = results()
+os.environ["TTXLA_MESH_WORKERS"] = "2"
+together = results()
+from tt_xla.runtime.mesh import workers
+(used,) = workers._sets.values()
+print(json.dumps([alone == together, alone[1], [i.pid for i in used._identities]]), flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+@needs_ray
+def test_a_training_step_of_jax_and_the_end_of_its_process(tmp_path):
+    """Gradients, random numbers and callbacks on a mesh; the workers end with the process, even if it is killed."""
+    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TTXLA_SYSTEM": SYSTEM, "TTXLA_MESH_WORKERS": ""},
+        timeout=300,
+        check=False,
+    )
+    assert done.stdout, done.stderr
+    same, callbacks, pids = json.loads(done.stdout.splitlines()[-1])
+    assert same, done.stderr
+    assert callbacks > 0
+    deadline = time.monotonic() + 60
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
