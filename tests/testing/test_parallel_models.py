@@ -10,7 +10,7 @@ import torch
 
 from tt_xla.errors import SystemDescriptionError
 from tt_xla.frontends.torch import compilation
-from tt_xla.frontends.torch.device import placements
+from tt_xla.frontends.torch.device import chips, placements
 from tt_xla.testing.models import execution, loading, processes
 from tt_xla.testing.models.config import Expectation
 from tt_xla.testing.models.discovery import Case
@@ -61,10 +61,9 @@ def run(monkeypatch, tmp_path):
         return execution.run(tmp_path, case, Expectation(), lambda stage: None)
 
     import torch_xla.distributed.spmd as xs
-    import torch_xla.runtime as xr
 
     monkeypatch.setattr(placements, "_default_mesh", None)
-    monkeypatch.setattr(xr, "_spmd", False)
+    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
     monkeypatch.setattr(xs, "_global_mesh", None)
     compilation.clear_programs()
     yield run

@@ -129,7 +129,7 @@ def on_jax(monkeypatch):
     """Runs compiled graphs on JAX's CPU client. Returns the record of what was compiled."""
     loads = Loads()
 
-    def compile_and_load(module, options, part=None, placements=()):
+    def compile_and_load(module, options, part=None, placements=(), chip=0):
         loads.append((module, options))
         return compilation.Loaded(run_on_jax_cpu(module))
 

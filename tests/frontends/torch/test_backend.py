@@ -113,7 +113,7 @@ def test_ops_carry_the_users_line(on_jax):
 def test_versions_reach_the_runtime(monkeypatch):
     passed_versions = []
 
-    def compile_and_load(module, options, part=None, placements=()):
+    def compile_and_load(module, options, part=None, placements=(), chip=0):
         def call(tensors, versions, donated=()):
             passed_versions.append(list(versions))
             return [torch.zeros(2, 2)]

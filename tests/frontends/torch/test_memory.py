@@ -32,7 +32,7 @@ def full(monkeypatch):
     """Pretends that other tensors take all of the DRAM except ``left`` bytes."""
 
     def fill(left: int) -> None:
-        monkeypatch.setattr(MEMORY, "allocated", get_device().target.dram_usable_bytes - left)
+        monkeypatch.setattr(MEMORY[0], "allocated", get_device().target.dram_usable_bytes - left)
 
     yield fill
     monkeypatch.undo()

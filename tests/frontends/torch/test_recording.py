@@ -366,7 +366,7 @@ def test_an_error_that_no_op_causes_passes_at_once(monkeypatch, error):
     results = [x + number for number in range(8)]
     attempts = []
 
-    def refuse(outputs):
+    def refuse(outputs, chip):
         attempts.append(len(outputs))
         raise error
 
@@ -387,11 +387,11 @@ def test_errors_in_many_results_cost_a_bounded_number_of_programs(monkeypatch):
     attempts = []
     run = programs._run
 
-    def refuse(outputs):
+    def refuse(outputs, chip):
         attempts.append(len(outputs))
         if len(outputs) > 1 or full:
             raise ResourceExhaustedError("no room")
-        run(outputs)
+        run(outputs, chip)
 
     full = True
     monkeypatch.setattr(programs, "_run", refuse)

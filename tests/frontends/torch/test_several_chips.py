@@ -15,7 +15,7 @@ from torch import nn
 import tt_torch
 from tt_xla.errors import CompileError
 from tt_xla.frontends.torch import compilation
-from tt_xla.frontends.torch.device import placements
+from tt_xla.frontends.torch.device import chips, placements
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def llmbox(monkeypatch):
     """Eight chips in SPMD mode."""
     monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
     monkeypatch.setattr(placements, "_default_mesh", None)
-    monkeypatch.setattr(xr, "_spmd", False)
+    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
     monkeypatch.setattr(xs, "_global_mesh", None)
     compilation.clear_programs()
     xr.use_spmd()

@@ -31,7 +31,7 @@ def loads(monkeypatch):
     modules: list[object] = []
     original = compilation.compile_and_load
 
-    def compile_and_load(module, options, part=None, placements=()):
+    def compile_and_load(module, options, part=None, placements=(), chip=0):
         modules.append(module)
         return original(module, options, part)
 
@@ -140,7 +140,7 @@ def test_a_step_that_runs_out_of_memory_can_be_done_again(mode, part, monkeypatc
         def fill(where: str, on: bool, filled=filled) -> None:
             if on and where == part:
                 usable = get_device().target.dram_usable_bytes
-                monkeypatch.setattr(MEMORY, "allocated", usable - 64)
+                monkeypatch.setattr(MEMORY[0], "allocated", usable - 64)
                 filled.append(where)
 
         def step(number: int, on: bool, optimizer=optimizer, call=call, fill=fill) -> float:

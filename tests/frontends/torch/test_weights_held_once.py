@@ -43,11 +43,11 @@ def run(call, times=5, seed=1):
 @pytest.mark.parametrize("options", OPTIONS)
 def test_bytes_go_and_results_stay(options):
     network, _ = model()
-    allocated = MEMORY.current()
+    allocated = MEMORY[0].current()
     results = run(compiled(network, options), 6)
     assert offloaded_flags(network) == [True, True, False]  # the program keeps a bias as it is
     assert all(torch.equal(result, results[0]) for result in results)
-    assert MEMORY.current() == allocated  # the card still holds them
+    assert MEMORY[0].current() == allocated  # the card still holds them
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -124,10 +124,10 @@ def test_a_program_that_ends_leaves_them_readable():
 
 
 def test_a_module_that_ends_leaves_nothing():
-    before = MEMORY.current()
+    before = MEMORY[0].current()
     network, parameters = model()
     run(compiled(network, {}))
     del network, parameters
     torch._dynamo.reset()
     gc.collect()
-    assert MEMORY.current() == before
+    assert MEMORY[0].current() == before

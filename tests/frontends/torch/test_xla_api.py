@@ -63,7 +63,7 @@ def test_devices(monkeypatch):
     assert xr.device_type() == "TT"
     with pytest.raises(ValueError, match="only device type of this torch_xla is 'TT'"):
         xr.set_device_type("TPU")
-    with pytest.raises(ValueError, match="one torch device"):
+    with pytest.raises(RuntimeError, match="its one torch device is tt:0"):
         torch_xla.device(1)
 
 

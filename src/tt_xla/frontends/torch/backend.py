@@ -21,6 +21,7 @@ from tt_xla.frontends.torch.dynamic import fix_marked_sizes, report_recompilatio
 from tt_xla.frontends.torch.errors import Surfacing
 from tt_xla.frontends.torch.executor import Executor
 from tt_xla.frontends.torch.graph import run_passes
+from tt_xla.frontends.torch.graph_chips import chips_of
 from tt_xla.frontends.torch.graph_inputs import aot_roles, describe_attributes, describe_inputs
 from tt_xla.frontends.torch.lowering import Argument, RefusedError, lower_to_stablehlo, source_line
 from tt_xla.frontends.torch.private.dynamo import never_trace_code, never_trace_module
@@ -142,7 +143,7 @@ def _compile_stages(
     own: Mapping[str, Any],
 ) -> BoxedCall:
     """Compiles a graph as one program, or as several programs with the nodes ``host`` between them."""
-    if not host:
+    if not host and len(chips_of(graph_module.graph.nodes)) < 2:
         donating = [dataclasses.replace(argument, donated=argument.written) for argument in arguments or ()] or None
         return Executor(lower_to_stablehlo(graph_module, donating), own)
     placeholders = graph_module.graph.find_nodes(op="placeholder")

@@ -53,14 +53,16 @@ def compile_and_load(
     options: CompileOptions,
     part: GraphProgram | None = None,
     placements: Sequence[Placement | None] = (),
+    chip: int = 0,
 ) -> Loaded:
-    """Compiles a StableHLO module, or finds its program in a cache, and loads it on the device.
+    """Compiles a StableHLO module, or finds its program in a cache, and loads it on a chip or on those of a mesh.
 
     Args:
         module: StableHLO module of ``jaxlib.mlir``.
         options: compile options.
         part: place of the program in the source of a model that is exported in several programs.
         placements: placement of each argument on a mesh; an empty sequence or Nones where there is none.
+        chip: number of the chip that runs a program without a mesh.
 
     Raises:
         CompileError: the module cannot be compiled, or arguments are on different meshes.
@@ -93,8 +95,8 @@ def compile_and_load(
         if cache is not None:
             cache.store(key, program, modules)
     _PROGRAMS[key] = program
-    device = get_device()
-    device.resident = MEMORY.current
+    device = get_device(chip=chip)
+    device.resident = MEMORY[chip].current
     written = frozenset(position for position, argument in enumerate(program.arguments) if argument.written)
     if program.mesh is not None and mesh is not None:
         from tt_xla.frontends.torch.partitioning import PartitionedRun

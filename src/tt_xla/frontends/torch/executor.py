@@ -11,12 +11,12 @@ from tt_xla.errors import ResourceExhaustedError
 from tt_xla.frontends.torch import compilation, settings
 from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.device.buffers import (
-    DEVICE_TYPE,
     CachedArgument,
     buffer_of,
     resolve_argument,
     reuse_aliases,
 )
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, drawing_on
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
@@ -48,6 +48,7 @@ class Executor:
     def __init__(self, lowered: Lowered, options: Mapping[str, Any], part: GraphProgram | None = None) -> None:
         self._options, self._part = options, part
         self._module = lowered.module
+        self._chip = lowered.chip
         self._tensors = lowered.tensors
         self._checks = lowered.checks
         self._views = lowered.views
@@ -83,7 +84,7 @@ class Executor:
         options = current.with_own(self._options)
         with unset_fake_temporarily():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
             self._call, self._written, self._executable, self._result_placements = compilation.compile_and_load(
-                self._module, options, self._part, self._placements
+                self._module, options, self._part, self._placements, self._chip
             )
         self._settings, self._cached = current, [None] * len(self._tensors)
 
@@ -121,9 +122,10 @@ class Executor:
             tensors[position] = tensors[position].resolve_conj().resolve_neg()
         for position, order in self._permuted:
             tensors[position] = tensors[position].permute(order)
-        for make, version in self._extras:
-            tensors.append(make())
-            versions.append(version)
+        if self._extras:
+            with drawing_on(self._chip):
+                tensors += [make() for make, _ in self._extras]
+            versions += [version for _, version in self._extras]
         for read in self._numbers:
             tensors.append(torch.tensor(read(args), device="cpu"))
             versions.append(None)
@@ -246,7 +248,8 @@ def _wrapper(fake: torch.Tensor, order: Sequence[int] | None) -> Wrap | None:
         return None if inverse is None else lambda result: result.permute(inverse)
     size = [int(fake.shape[axis]) for axis in order] if order is not None else [int(n) for n in fake.shape]
     stride = contiguous_strides(size)
-    return TensorFactory(fake.dtype, fake.shape, stride if inverse is None else [stride[axis] for axis in inverse]).lift
+    strides = stride if inverse is None else [stride[axis] for axis in inverse]
+    return TensorFactory(fake.dtype, fake.shape, strides, fake.device.index or 0).lift
 
 
 __all__ = ["Executor"]

@@ -19,6 +19,7 @@ from tt_xla.frontends.torch.aten import Context
 from tt_xla.frontends.torch.aten.registry import DTYPES, InvalidUseError, apply, describe, rule_of, shape_of
 from tt_xla.frontends.torch.drawn import RANDOM
 from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
+from tt_xla.frontends.torch.graph_chips import chips_of
 from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, graphs_of
 from tt_xla.frontends.torch.index_checks import IndexCheck, find_index_checks
 from tt_xla.frontends.torch.numbers import open_numbers, reader
@@ -88,6 +89,7 @@ class Lowered:
         views: indices into ``tensors`` of conjugate and negative views, which have to be resolved before the call.
         checks: checks of index arguments, to be called with tensors and versions before each run.
         numbers: functions that compute further arguments, 0-dim integers, from the graph's inputs.
+        chip: number of the chip that has the graph's tensors; 0 for tensors of the host.
     """
 
     module: ir.Module
@@ -101,6 +103,7 @@ class Lowered:
     views: list[int] = field(default_factory=list)
     checks: list[IndexCheck] = field(default_factory=list)
     numbers: list[Callable[[Sequence[Any]], int]] = field(default_factory=list)
+    chip: int = 0
 
 
 def source_line(node: torch.fx.Node) -> str:
@@ -225,6 +228,7 @@ class _Lowering:
             views,
             checks,
             numbers,
+            max(chips_of(self.nodes), default=0),
         )
 
     def check(self) -> None:

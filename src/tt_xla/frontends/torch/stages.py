@@ -14,6 +14,7 @@ from tt_xla.frontends.torch import host_ops
 from tt_xla.frontends.torch.aten.registry import DTYPES, describe
 from tt_xla.frontends.torch.device import DEVICE_TYPE, buffer_of, lift
 from tt_xla.frontends.torch.graph.regions import MARK
+from tt_xla.frontends.torch.graph_chips import chip_of, chips_of, is_transfer
 from tt_xla.frontends.torch.lowering import is_lowered, number, source_line
 from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 from tt_xla.frontends.torch.private.ops import OpOverload
@@ -39,16 +40,20 @@ Stage = DeviceStage | Node
 
 
 def host_nodes(graph_module: GraphModule, refused: Collection[str] = ()) -> set[Node]:
-    """Returns the nodes that have to run on the host: their op has no lowering, or a size depends on computed values.
+    """Returns the nodes that run on the host: their op has no lowering, a size depends on computed values, or they copy
+    a tensor from one chip to another.
 
     Args:
         graph_module: the graph.
         refused: names of nodes whose lowering rule does not cover this use of the op.
     """
     nodes_on_host: set[Node] = set()
+    has_several_chips = len(chips_of(graph_module.graph.nodes)) > 1
     for node in graph_module.graph.nodes:
         if node.op != "call_function":
             continue
+        if has_several_chips and is_transfer(node):
+            nodes_on_host.add(node)
         follows = not isinstance(node.target, OpOverload) and any(n in nodes_on_host for n in node.all_input_nodes)
         if follows or node.name in refused or _only_on_host(node) or not is_lowered(node):
             nodes_on_host.add(node)
@@ -94,8 +99,8 @@ def cut(graph_module: GraphModule, host: set[Node]) -> list[Stage]:
     for step in range(max(level.values(), default=0) + 1):
         step_nodes = [node for node in level if level[node] == step]
         device = [node for node in step_nodes if node not in host and not _is_number(node)]
-        if device:
-            stages.append(_device_stage(graph_module, device, host, output))
+        for chip in sorted({chip_of(node) for node in device}):
+            stages.append(_device_stage(graph_module, [n for n in device if chip_of(n) == chip], host, output))
         stages += [node for node in step_nodes if node in host]
     return stages
 
@@ -240,7 +245,8 @@ class StagedExecutor:
             return value
         if _address(value) in input_addresses:
             value = value.clone()  # a host op may return a view of an input
-        return lift(value) if isinstance(fake, torch.Tensor) and fake.device.type == DEVICE_TYPE else value
+        is_ours = isinstance(fake, torch.Tensor) and fake.device.type == DEVICE_TYPE
+        return lift(value, chip_of(node)) if is_ours else value
 
 
 def _run_on_host(node: Node, values: dict[Node, Any]) -> Any:
@@ -251,7 +257,8 @@ def _run_on_host(node: Node, values: dict[Node, Any]) -> Any:
     if isinstance(target, OpOverload):
         if "device" in kwargs or any(argument.name == "device" for argument in target._schema.arguments):
             kwargs["device"] = torch.device("cpu")
-        host_ops.record(str(target), location=source_line(node))
+        if not is_transfer(node):
+            host_ops.record(str(target), location=source_line(node))
     try:
         with torch.no_grad():
             return target(*args, **kwargs)

@@ -5,7 +5,8 @@ A ``tt`` tensor is an ordinary ``torch.Tensor`` whose storage has the device ``t
 (:mod:`.programs`). Ops without a lowering run on the host (:mod:`.on_host`) and are counted.
 """
 
-from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, Buffer, buffer_of, host_alias, lift
+from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, host_alias, lift
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.registration import register
 from tt_xla.frontends.torch.device.tensor_factory import TensorFactory

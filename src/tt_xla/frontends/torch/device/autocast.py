@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.signatures import overload_named
 from tt_xla.frontends.torch.private.dispatcher import without_autocast
 

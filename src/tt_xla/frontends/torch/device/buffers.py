@@ -19,14 +19,15 @@ from typing import Any, NamedTuple
 
 import torch
 
+from tt_xla.frontends.torch.device import chips
+from tt_xla.frontends.torch.device.dlpack import Layout
 from tt_xla.frontends.torch.device.geometry import memory_order
 from tt_xla.frontends.torch.device.values import VERSIONS, Value
-from tt_xla.frontends.torch.private.dispatcher import new_storage, new_tensor_on
+from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, empty_on_first_chip, new_storage, set_storage
 from tt_xla.runtime.lifetimes import ended
 
 aten = torch.ops.aten
 
-DEVICE_TYPE = "tt"
 _ALIGNMENT = 64
 _SMALLEST_DRAM = 1 << 33
 """Bytes of DRAM that every supported chip has; below this total the runtime is not asked for exact numbers."""
@@ -35,24 +36,6 @@ _RESTORING = threading.Lock()
 
 LOCK = threading.RLock()
 """Held while recorded ops run: backward passes record from threads of their own."""
-
-
-@functools.cache
-def device() -> torch.device:
-    """Returns the one torch device. Several chips may stand behind it."""
-    return torch.device(DEVICE_TYPE, 0)
-
-
-def check_ordinal(requested: torch.device | None) -> None:
-    """Checks that a requested device exists.
-
-    Raises:
-        RuntimeError: the device is ``tt`` with an index other than 0.
-    """
-    if requested is not None and requested.index and requested.type == DEVICE_TYPE:
-        raise RuntimeError(
-            f"{requested}: invalid device ordinal. There is one torch device, {device()}; more chips stand behind it."
-        )
 
 
 class _Addresses:
@@ -75,16 +58,18 @@ ADDRESSES = _Addresses()
 
 
 class Memory:
-    """Account of the bytes of all buffers that hold bytes.
+    """Account of the bytes of all buffers on one chip that hold bytes.
 
     Attributes:
+        chip: number of the chip.
         allocated: bytes held now.
         peak: the largest value of ``allocated`` so far.
         allocations: number of allocations so far.
         frees: number of releases so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, chip: int) -> None:
+        self.chip = chip
         self.allocated = 0
         self.peak = 0
         self.allocations = 0
@@ -104,13 +89,14 @@ class Memory:
             return
         from tt_xla.runtime import get_device
 
-        report = get_device().memory()
+        device = get_device(chip=self.chip)
+        report = device.memory()
         if self.allocated + nbytes + report.resident > report.usable:
             gc.collect()  # reference cycles may hold tensors that nothing else uses
         free = report.usable - report.resident - self.allocated
         if nbytes > free:
             raise torch.OutOfMemoryError(
-                f"tt out of memory. Tried to allocate {nbytes} bytes for a tensor on {get_device().name}, which has "
+                f"tt out of memory. Tried to allocate {nbytes} bytes for a tensor on {device.name}, which has "
                 f"{report.usable} bytes of DRAM: tensors take {self.allocated}, results that programs keep and traces "
                 f"{report.resident}; {max(free, 0)} are free."
             )
@@ -127,7 +113,15 @@ class Memory:
         self.allocated -= nbytes
 
 
-MEMORY = Memory()
+class _Memories(dict[int, Memory]):
+    """Accounts by chip, made when first asked for."""
+
+    def __missing__(self, chip: int) -> Memory:
+        return self.setdefault(chip, Memory(chip))
+
+
+MEMORY = _Memories()
+"""Account of each chip's memory."""
 
 
 @dataclass(slots=True)
@@ -151,6 +145,7 @@ class Buffer:
     """The contents of one ``tt`` storage.
 
     Attributes:
+        chip: number of the chip that has them.
         version: content version, unique in the process. Every write renews it, so equal versions mean equal contents.
         offloaded: how to restore the bytes, while they are released.
     """
@@ -163,18 +158,27 @@ class Buffer:
         "_host",
         "_value",
         "_was_restored",
+        "chip",
         "offloaded",
         "version",
     )
 
-    def __init__(self, host: torch.Tensor | None = None, value: Value | None = None, nbytes: int | None = None) -> None:
+    def __init__(
+        self,
+        host: torch.Tensor | None = None,
+        value: Value | None = None,
+        nbytes: int | None = None,
+        chip: int = 0,
+    ) -> None:
         """Makes a buffer of a CPU tensor or of a value.
 
         Args:
             host: CPU tensor whose memory the buffer takes over.
             value: contents, when there is no ``host``.
             nbytes: size of the memory of ``host`` in bytes, where the caller knows it.
+            chip: number of the chip, where ``value`` is on no particular one.
         """
+        self.chip = chip
         self._host = host
         self._value = value
         self.version = next(VERSIONS)
@@ -185,22 +189,31 @@ class Buffer:
         self._counted_bytes: int | None = None
         if host is not None:
             self._count_bytes(host.untyped_storage().nbytes() if nbytes is None else nbytes)
-        elif value is not None and value.data is None:
-            PENDING[id(self)] = weakref.ref(self)
+        elif value is not None:
+            self._join_chips(value)
+            if value.data is None:
+                PENDING[id(self)] = weakref.ref(self)
+
+    def _join_chips(self, value: Value) -> None:
+        """Puts a value of no particular chip on the buffer's, and a new buffer on the value's."""
+        if value.chip is None:
+            value.chip = self.chip
+        else:
+            self.chip = value.chip
 
     def __del__(self) -> None:
         if self._counted_bytes is not None:
-            MEMORY.count_free(self._counted_bytes)
+            MEMORY[self.chip].count_free(self._counted_bytes)
         ended(self.version)
 
     def _count_bytes(self, nbytes: int) -> None:
         self._counted_bytes = nbytes
-        MEMORY.count_allocation(nbytes)
+        MEMORY[self.chip].count_allocation(nbytes)
 
     def _release(self) -> None:
         """Releases the bytes."""
         if self._counted_bytes is not None:
-            MEMORY.count_free(self._counted_bytes)
+            MEMORY[self.chip].count_free(self._counted_bytes)
             self._counted_bytes = self._host = self.offloaded = None
 
     def offload(self, program: object, stand_in: torch.Tensor, restore: Callable[[], torch.Tensor]) -> None:
@@ -255,6 +268,7 @@ class Buffer:
             self._value = Value.of(_base_of(self.host))
             self._value.version = self.version
             self._value.owner = weakref.ref(self)
+            self._value.chip = self.chip
         return self._value
 
     def value_as(self, dtype: torch.dtype) -> Value:
@@ -264,10 +278,13 @@ class Buffer:
         self._value = Value.of(flat.set_(host, 0, [host.nbytes() // dtype.itemsize], [1]))
         self._value.version = self.version
         self._value.owner = weakref.ref(self)
+        self._value.chip = self.chip
         return self._value
 
     def set_value(self, value: Value) -> None:
-        """Replaces the contents of the whole storage by a value."""
+        """Replaces the contents of the whole storage by a value, of this chip or of no particular one."""
+        if value.chip is None:
+            value.chip = self.chip
         self._release()
         self._value = value
         self._alias_key = self._alias = None
@@ -445,23 +462,38 @@ def host_alias(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def storage_for(buffer: Buffer, nbytes: int) -> torch.UntypedStorage:
-    """Returns a new storage of the device with these contents."""
-    storage = new_storage(ADDRESSES.reserve(nbytes), device(), nbytes)
+    """Returns a new storage on the buffer's chip with these contents."""
+    storage = new_storage(ADDRESSES.reserve(nbytes), chips.device(buffer.chip), nbytes)
     storage.tt_buffer = buffer
     return storage
 
 
-def storage_of_host(host: torch.Tensor) -> torch.UntypedStorage:
-    """Returns a new storage of the device that takes over the memory of a CPU tensor."""
-    return storage_for(Buffer(host), host.untyped_storage().nbytes())
+def storage_of_host(host: torch.Tensor, chip: int = 0) -> torch.UntypedStorage:
+    """Returns a new storage of a chip that takes over the memory of a CPU tensor."""
+    return storage_for(Buffer(host, chip=chip), host.untyped_storage().nbytes())
 
 
-def lift(host: torch.Tensor) -> torch.Tensor:
-    """Returns a ``tt`` tensor that takes over the memory of a CPU tensor without a copy."""
-    return new_tensor_on(storage_of_host(host), host.dtype, host.shape, host.stride(), host.storage_offset())
+@functools.cache
+def _empty_layout(dtype: torch.dtype) -> Layout:
+    return Layout(dtype, [0], [1])
+
+
+def new_tensor_on(
+    storage: torch.UntypedStorage, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int], offset: int
+) -> torch.Tensor:
+    """Returns a tensor over ``storage``. Strides and offset count elements."""
+    chip = storage.tt_buffer.chip  # type: ignore[attr-defined]
+    tensor = _empty_layout(dtype).tensor_at(ADDRESSES.reserve(0), chip) if chip else empty_on_first_chip(dtype)
+    set_storage(CPU_KEYS, tensor, storage, offset, [*size], [*stride])  # PyTorch converts lists faster than tuples
+    return tensor
+
+
+def lift(host: torch.Tensor, chip: int = 0) -> torch.Tensor:
+    """Returns a tensor of a chip that takes over the memory of a CPU tensor without a copy."""
+    return new_tensor_on(storage_of_host(host, chip), host.dtype, host.shape, host.stride(), host.storage_offset())
 
 
 def tensor_of(value: Value, size: Sequence[int], stride: Sequence[int]) -> torch.Tensor:
-    """Returns a new ``tt`` tensor whose whole storage has the contents ``value``."""
+    """Returns a new tensor, on the chip of ``value``, whose whole storage has the contents ``value``."""
     nbytes = math.prod(value.shape) * value.dtype.itemsize
     return new_tensor_on(storage_for(Buffer(value=value), nbytes), value.dtype, size, stride, 0)

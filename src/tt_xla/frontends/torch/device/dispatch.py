@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from tt_xla.frontends.torch import fused_steps
-from tt_xla.frontends.torch.device import metrics, on_host
-from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, aten, buffer_of, check_ordinal
+from tt_xla.frontends.torch.device import chips, metrics, on_host
+from tt_xla.frontends.torch.device.buffers import aten, buffer_of
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.recording import (
@@ -57,17 +58,18 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     Raises:
         RuntimeError: PyTorch refuses the arguments.
     """
-    if "device" in kwargs:
-        check_ordinal(kwargs["device"])
+    chip = _requested_chip(args, kwargs["device"]) if "device" in kwargs else None
     if signature.tensors:
         signature = signature.for_numbers(args)
     if signature.is_pure:
-        kind, values = record(signature, args, kwargs)
+        kind, values = record(signature, args, _on_first_chip(kwargs) if chip else kwargs, chip)
         if kind.graph is None:
-            return on_host.run(signature, args, kwargs)
+            return on_host.run(signature, args, kwargs, chip)
         result = new_tensors(kind, values)
     elif signature.is_random:
-        result = _draw(signature, args, kwargs)
+        chip = on_host.chip_among((*args, *kwargs.values())) if chip is None else chip
+        with chips.drawing_on(chip):
+            result = _draw(signature, args, kwargs, chip)
     elif not signature.writes:
         return _view(signature, args, kwargs)
     elif torch.Tag.inplace_view in signature.op.tags:
@@ -79,6 +81,19 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     if Pressure.nodes > MAX_NODES or MODE.eager:
         synchronize()
     return result
+
+
+def _requested_chip(args: Sequence[Any], device: torch.device | None) -> int | None:
+    """Returns the chip that an argument ``device`` names; None where a tensor among the arguments decides."""
+    if device is None:
+        return None if any(isinstance(arg, torch.Tensor) for arg in args) else chips.current()
+    return chips.chip_of(device) if device.type == DEVICE_TYPE else None
+
+
+def _on_first_chip(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Returns keyword arguments as :func:`record` takes them: kinds know the first chip only."""
+    device = kwargs.get("device")
+    return kwargs if device is None or device.type != DEVICE_TYPE else {**kwargs, "device": chips.device()}
 
 
 def _view(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -96,7 +111,8 @@ def _write_results(signature: Signature, args: Sequence[Any], kwargs: dict[str, 
     if functional is None or not all(isinstance(t, torch.Tensor) and t.device.type == DEVICE_TYPE for t in targets):
         return on_host.run(signature, args, kwargs)
     arguments = _for_functional(functional, signature, targets, kwargs)
-    kind, values = record(signature_of(functional), args, arguments)
+    chip = _requested_chip(args, arguments["device"]) if "device" in arguments else None
+    kind, values = record(signature_of(functional), args, _on_first_chip(arguments) if chip else arguments, chip)
     if kind.graph is None:
         return on_host.run(signature, args, kwargs)
     for target, value in zip(targets, values, strict=True):
@@ -167,7 +183,7 @@ def resize(tensor: torch.Tensor, size: Sequence[int], **options: Any) -> None:
         options: further keyword arguments of ``resize_``.
     """
     if tensor.numel() == 0 and not options:
-        empty = tensor_of_zeros(size, tensor.dtype)
+        empty = tensor_of_zeros(size, tensor.dtype, buffer_of(tensor).chip)
         layout = 0, tuple(size), contiguous_strides(size)
         aten.set_.source_Storage_storage_offset.redispatch(CPU_KEYS, tensor, empty.untyped_storage(), *layout)
         return
@@ -176,15 +192,15 @@ def resize(tensor: torch.Tensor, size: Sequence[int], **options: Any) -> None:
     on_host.take_over(tensor, host)
 
 
-def tensor_of_zeros(size: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
-    """Returns a new contiguous tensor of zeros on the device."""
-    return new_tensor(full(size, 0, dtype))
+def tensor_of_zeros(size: Sequence[int], dtype: torch.dtype, chip: int) -> torch.Tensor:
+    """Returns a new contiguous tensor of zeros on a chip."""
+    return new_tensor(full(size, 0, dtype, chip))
 
 
 # Random numbers ------------------------------------------------------------------------------------------------------
 
 
-def _draw(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def _draw(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], chip: int) -> Any:
     """Runs a random op: draws on the CPU when the op is recorded, so that ``torch.manual_seed`` acts as on the CPU."""
     rule = None if signature.functional is None else DRAWN.get(signature.functional)
     if rule is not None:
@@ -207,7 +223,7 @@ def _draw(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         or (signature.is_out and args and isinstance(args[0], torch.Tensor))
         or not (in_place or signature.is_out)
     ):
-        return on_host.run(signature, args, kwargs)
+        return on_host.run(signature, args, kwargs, chip)
     metrics.count("RandomOps")
     (target,) = signature.written(args, kwargs)
     if in_place:

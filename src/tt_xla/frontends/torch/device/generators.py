@@ -12,34 +12,42 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.device import buffers
+from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.private import random as _sets_the_metaclass  # noqa: F401
 
 
 class Generator(torch.Generator):
-    """A generator of the device."""
+    """A generator of a chip.
+
+    Attributes:
+        chip: number of the chip.
+    """
+
+    chip = 0
 
     @property
     def device(self) -> torch.device:
-        return buffers.device()
+        return chips.device(self.chip)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.initial_seed(), self.get_state())
+        return _restored, (self.initial_seed(), self.get_state(), self.chip)
 
     def clone_state(self) -> Generator:
-        return _restored(self.initial_seed(), self.get_state())
+        return _restored(self.initial_seed(), self.get_state(), self.chip)
 
 
-def _restored(seed: int, state: torch.Tensor) -> Generator:
-    generator = new_generator().manual_seed(seed)
+def _restored(seed: int, state: torch.Tensor, chip: int) -> Generator:
+    generator = new_generator(chip).manual_seed(seed)
     generator.set_state(state)
     return generator
 
 
-def new_generator() -> Generator:
-    """Returns a new generator of the device."""
+def new_generator(chip: int) -> Generator:
+    """Returns a new generator of a chip."""
     _tell_dynamo()
-    return Generator()
+    generator = Generator()
+    generator.chip = chip
+    return generator
 
 
 @functools.cache
@@ -57,9 +65,9 @@ def _tell_dynamo() -> None:
 def _call(cls: type, *args: Any, **kwargs: Any) -> Any:
     """``type.__call__`` of the metaclass: ``torch.Generator(device="tt")`` makes a generator of the device."""
     device = args[0] if args else kwargs.get("device")
-    if cls is not torch.Generator or device is None or torch.device(device).type != buffers.DEVICE_TYPE:
+    if cls is not torch.Generator or device is None or torch.device(device).type != chips.DEVICE_TYPE:
         return type.__call__(cls, *args, **kwargs)
-    return new_generator()
+    return new_generator(chips.chip_of(torch.device(device)))
 
 
 def register() -> None:

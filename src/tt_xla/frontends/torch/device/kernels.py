@@ -7,18 +7,16 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.device import metrics
+from tt_xla.frontends.torch.device import chips, metrics
 from tt_xla.frontends.torch.device.buffers import (
-    DEVICE_TYPE,
     MEMORY,
     aten,
     buffer_of,
-    check_ordinal,
-    device,
     host_alias,
     lift,
     tensor_of,
 )
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.dispatch import resize, run
 from tt_xla.frontends.torch.device.geometry import memory_order, storage_elements
 from tt_xla.frontends.torch.device.recording import (
@@ -52,12 +50,11 @@ def _empty(
     memory_format: torch.memory_format | None = None,
 ) -> torch.Tensor:
     """Returns a new tensor. Elements that nobody wrote are zeros."""
-    check_ordinal(device)
     dtype = dtype or torch.get_default_dtype()
     if memory_format in (None, torch.contiguous_format, torch.preserve_format):
-        return new_tensor(full(size, 0, dtype))
+        return new_tensor(full(size, 0, dtype, chips.chip_of(device)))
     strides = torch.empty(size, dtype=dtype, device="meta", memory_format=memory_format).stride()
-    return _empty_strided(size, strides, dtype=dtype)
+    return _empty_strided(size, strides, dtype=dtype, device=device)
 
 
 def _empty_strided(
@@ -72,7 +69,7 @@ def _empty_strided(
     dtype = dtype or torch.get_default_dtype()
     order = memory_order(size, stride)
     shape = [storage_elements(size, stride)] if order is None else [size[dim] for dim in order]
-    return tensor_of(full(shape, 0, dtype), size, stride)
+    return tensor_of(full(shape, 0, dtype, chips.chip_of(device)), size, stride)
 
 
 def _set_storage(tensor: torch.Tensor, source: torch.UntypedStorage) -> torch.Tensor:
@@ -106,10 +103,11 @@ def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = 
     if not _is_ours(target):
         target.copy_(host_alias(source))
         return target
-    if _is_ours(source):
+    if _is_ours(source) and source.device == target.device:
         value = read(source)
     else:
-        host = torch.empty(source.shape, dtype=target.dtype, device="cpu").copy_(source.detach())
+        source = host_alias(source) if _is_ours(source) else source.detach()
+        host = torch.empty(source.shape, dtype=target.dtype, device="cpu").copy_(source)
         value = Value.of(host)
     write(target, expanded(converted(value, target.dtype), target.shape))
     return target
@@ -125,21 +123,27 @@ def _to_copy(
     non_blocking: bool = False,
     memory_format: torch.memory_format | None = None,
 ) -> torch.Tensor:
-    """Copies a tensor to or from the device, or within it. PyTorch calls this for either of the two devices."""
-    check_ordinal(device)
+    """Copies a tensor to or from a chip, or within it. PyTorch calls this for either of the two devices."""
     to_device = device is None or device.type == DEVICE_TYPE
-    if _is_ours(tensor) and to_device:
+    chip = 0
+    if to_device:
+        chip = buffer_of(tensor).chip if device is None else chips.chip_of(device)
+    if _is_ours(tensor) and to_device and chip == buffer_of(tensor).chip:
         options = {"dtype": dtype or tensor.dtype, "memory_format": memory_format}
         return run(signature_of(aten._to_copy.default), (tensor,), options)
     source = host_alias(tensor) if _is_ours(tensor) else tensor.detach()
     if to_device:
-        MEMORY.check(source.numel() * (dtype or source.dtype).itemsize)
+        MEMORY[chip].check(source.numel() * (dtype or source.dtype).itemsize)
     host = torch.empty_like(
         source, dtype=dtype, device="cpu", memory_format=memory_format or torch.preserve_format
     ).copy_(source)
     if to_device:
-        return lift(host)
+        return lift(host, chip)
     return host if device is None or device.type == "cpu" else host.to(device)
+
+
+def _record_stream(tensor: torch.Tensor, stream: torch.Stream) -> None:
+    """Does nothing: ops run in the order of the script, and memory lives as long as its tensor."""
 
 
 def _item(tensor: torch.Tensor) -> Any:
@@ -170,7 +174,7 @@ def _is_pinned(tensor: torch.Tensor, device: torch.device | None = None) -> bool
 
 
 def _fill_scalar(tensor: torch.Tensor, number: float) -> torch.Tensor:
-    write(tensor, full(tensor.shape, number, tensor.dtype))
+    write(tensor, full(tensor.shape, number, tensor.dtype, buffer_of(tensor).chip))
     return tensor
 
 
@@ -190,9 +194,9 @@ def _index_put(
     is_mask = mask is not None and mask.dtype in (torch.bool, torch.uint8)
     fills = is_mask and values.numel() == 1 and not accumulate
     if mask is not None and fills and tuple(mask.shape) == tuple(tensor.shape[: mask.dim()]):
-        mask = mask.to(device()).to(torch.bool).reshape(*mask.shape, *[1] * (tensor.dim() - mask.dim()))
-        return tensor.copy_(torch.where(mask, values.to(device()).to(tensor.dtype).reshape(()), tensor))
-    values = values.to(device())
+        mask = mask.to(tensor.device).to(torch.bool).reshape(*mask.shape, *[1] * (tensor.dim() - mask.dim()))
+        return tensor.copy_(torch.where(mask, values.to(tensor.device).to(tensor.dtype).reshape(()), tensor))
+    values = values.to(tensor.device)
     return run(signature_of(aten.index_put_.default), (tensor, indices, values, accumulate), {})
 
 
@@ -251,8 +255,10 @@ def _dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tenso
     if train is False or p == 0:
         return x.clone(), torch.ones(x.shape, dtype=torch.bool, device=x.device)
     metrics.count("RandomOps")
-    keeps = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cpu").bernoulli_(1 - p)
-    mask = lift(keeps.to(torch.bool))
+    chip = buffer_of(x).chip
+    with chips.drawing_on(chip):
+        keeps = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cpu").bernoulli_(1 - p)
+    mask = lift(keeps.to(torch.bool), chip)
     return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
 
 
@@ -287,6 +293,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "native_batch_norm": _batch_norm,
     "native_dropout": _dropout,
     "native_dropout_backward": _dropout_backward,
+    "record_stream": _record_stream,
     "resize_": _resize,
     "set_.source_Storage": _set_storage,
     "set_.source_Storage_storage_offset": _set_storage_offset,

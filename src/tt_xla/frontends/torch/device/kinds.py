@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tt_xla.frontends.torch.device import buffers
+from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.device.geometry import Shape, contiguous_strides, memory_order
 from tt_xla.frontends.torch.device.scalars import SCALARS
 from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
@@ -85,7 +85,7 @@ def fake(shape: Sequence[int], dtype: torch.dtype, stride: Sequence[int] | None 
     """Returns a fake tensor of the device. ``stride`` counts elements; the default is contiguous."""
     with private_fake.unset_fake_temporarily():
         meta = torch.empty_strided(shape, stride or contiguous_strides(shape), dtype=dtype, device="meta")
-        return private_fake.FakeTensor(_mode(), meta, buffers.device())
+        return private_fake.FakeTensor(_mode(), meta, chips.device())
 
 
 def plain_kind(op: OpOverload, args: Sequence[Any], operands: Sequence[FakeTensor], out: FakeTensor) -> Kind:
@@ -168,8 +168,8 @@ def _describe_outputs(kind: Kind, out: Any) -> None:
 
 
 def _output(out: torch.Tensor) -> Output:
-    if out.device.type != buffers.DEVICE_TYPE:
-        raise NotImplementedError(f"the result is on {out.device}, expected {buffers.device()}")
+    if out.device.type != chips.DEVICE_TYPE:
+        raise NotImplementedError(f"the result is on {out.device}, expected {chips.device()}")
     shape = tuple(int(size) for size in out.shape)
     stride = tuple(out.stride())
     if out.is_contiguous() or math.prod(shape) == 0:

@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from tt_xla.frontends.torch import host_ops
+from tt_xla.frontends.torch.current_device import select_chip
+from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.frontends.torch.device.programs import synchronize
+
+
+def _chip(device: Any) -> int:
+    """Returns the number of the chip that a device, its name or its number stands for; None is the current chip.
+
+    Raises:
+        RuntimeError: the system has no such chip.
+        ValueError: the device is of another kind.
+    """
+    if device is None:
+        return chips.current()
+    requested = chips.device(device) if isinstance(device, int) else torch.device(device)
+    if requested.type != chips.DEVICE_TYPE:
+        raise ValueError(f"Expected a device of kind '{chips.DEVICE_TYPE}', got '{requested}'.")
+    return chips.chip_of(requested)
+
+
+@contextlib.contextmanager
+def _selecting(device: Any) -> Iterator[None]:
+    """Selects a chip in the block; nothing for None and for negative numbers."""
+    before = chips.current()
+    if device is not None and not (isinstance(device, int) and device < 0):
+        select_chip(_chip(device))
+    try:
+        yield
+    finally:
+        select_chip(before)
 
 
 @dataclass(frozen=True)
@@ -39,37 +70,51 @@ class DeviceModule:
         return True
 
     def current_device(self) -> int:
-        return 0
+        """Returns the number of the chip that ``tt`` without a number names in this thread."""
+        return chips.current()
 
-    def set_device(self, device: object) -> None:
-        """Does nothing: there is one torch device. Several chips may stand behind it."""
+    def set_device(self, device: Any) -> None:
+        """Selects the chip that ``tt`` without a number names in this thread.
+
+        Raises:
+            RuntimeError: the system has no such chip.
+        """
+        select_chip(_chip(device))
+
+    def device(self, device: Any) -> contextlib.AbstractContextManager[None]:
+        """Returns a context manager that selects a chip in this thread. None, or a negative number, selects nothing."""
+        return _selecting(device)
 
     def device_count(self) -> int:
-        return 1
+        """Returns the number of chips of the system; 1 in SPMD mode, where all chips act as one device."""
+        return chips.device_count()
 
-    def synchronize(self, device: object = None) -> None:
+    def synchronize(self, device: Any = None) -> None:
         """Runs all recorded ops. Their results have been computed when this returns."""
+        _chip(device)
         synchronize()
 
     def _is_in_bad_fork(self) -> bool:
         return False
 
-    # Random numbers. They come from the CPU's generator, which torch.manual_seed seeds already.
+    # Random numbers. Those of the first chip come from the CPU's generator; each other chip has a generator of its own.
 
     def manual_seed(self, seed: int) -> None:
-        torch.default_generator.manual_seed(int(seed))
+        """Seeds the generator of the current chip."""
+        chips.generator(chips.current()).manual_seed(int(seed))
 
     def manual_seed_all(self, seed: int) -> None:
-        self.manual_seed(seed)
+        """Seeds the generators of all chips."""
+        chips.seed_all(int(seed))
 
     def initial_seed(self) -> int:
-        return torch.initial_seed()
+        return chips.generator(chips.current()).initial_seed()
 
-    def get_rng_state(self, device: object = None) -> torch.Tensor:
-        return torch.get_rng_state()
+    def get_rng_state(self, device: Any = None) -> torch.Tensor:
+        return chips.generator(_chip(device)).get_state()
 
-    def set_rng_state(self, state: torch.Tensor, device: object = None) -> None:
-        torch.set_rng_state(state)
+    def set_rng_state(self, state: torch.Tensor, device: Any = None) -> None:
+        chips.generator(_chip(device)).set_state(state)
 
     def get_amp_supported_dtype(self) -> list[torch.dtype]:
         return [torch.bfloat16, torch.float16, torch.float32]
@@ -79,63 +124,66 @@ class DeviceModule:
 
     # Properties
 
-    def get_device_name(self, device: object = None) -> str:
-        return self.get_device_properties().name
+    def get_device_name(self, device: Any = None) -> str:
+        return self.get_device_properties(device).name
 
-    def get_device_properties(self, device: object = None) -> DeviceProperties:
+    def get_device_properties(self, device: Any = None) -> DeviceProperties:
         from tt_xla.runtime import get_device
 
-        target: Any = get_device().target
+        target: Any = get_device(chip=_chip(device)).target
         return DeviceProperties(target.name, target.arch, getattr(target, "chips", 1), target.dram_usable_bytes)
 
-    def get_device_capability(self, device: object = None) -> tuple[int, int]:
+    def get_device_capability(self, device: Any = None) -> tuple[int, int]:
         """Returns (0, 0), because PyTorch's compiler asks and these devices have no such versions."""
         return (0, 0)
 
     # Memory of tensors, and of what the runtime keeps between runs
 
-    def memory_stats(self, device: object = None) -> dict[str, int]:
-        """Returns statistics of memory, in bytes and counts.
+    def memory_stats(self, device: Any = None) -> dict[str, int]:
+        """Returns statistics of one chip's memory, in bytes and counts.
 
         Tensors are counted under the names of ``torch.cuda``. Names that begin with ``runtime.`` are the runtime's own
-        account of one chip's DRAM.
+        account of the chip's DRAM.
         """
         from tt_xla.runtime import get_device
 
-        report = get_device().memory()
+        chip = _chip(device)
+        report, memory = get_device(chip=chip).memory(), MEMORY[chip]
         return {
-            "allocated_bytes.all.current": MEMORY.allocated,
-            "allocated_bytes.all.peak": MEMORY.peak,
-            "allocation.all.allocated": MEMORY.allocations,
-            "allocation.all.freed": MEMORY.frees,
-            "allocation.all.current": MEMORY.allocations - MEMORY.frees,
+            "allocated_bytes.all.current": memory.allocated,
+            "allocated_bytes.all.peak": memory.peak,
+            "allocation.all.allocated": memory.allocations,
+            "allocation.all.freed": memory.frees,
+            "allocation.all.current": memory.allocations - memory.frees,
             "runtime.usable_bytes": report.usable,
             "runtime.const_eval_bytes": report.const_eval,
             "runtime.trace_bytes": report.traces,
             "runtime.program_peak_bytes": report.program_peak,
         }
 
-    def memory_allocated(self, device: object = None) -> int:
-        """Returns the bytes of tensors that were computed or copied to the device. Pending results do not count."""
-        return MEMORY.allocated
+    def memory_allocated(self, device: Any = None) -> int:
+        """Returns the bytes of tensors that were computed or copied to a chip. Pending results do not count."""
+        return MEMORY[_chip(device)].allocated
 
-    def max_memory_allocated(self, device: object = None) -> int:
+    def max_memory_allocated(self, device: Any = None) -> int:
         """Returns the largest value of :meth:`memory_allocated` since the last reset, in bytes."""
-        return MEMORY.peak
+        return MEMORY[_chip(device)].peak
 
-    def reset_peak_memory_stats(self, device: object = None) -> None:
-        MEMORY.peak = MEMORY.allocated
+    def reset_peak_memory_stats(self, device: Any = None) -> None:
+        memory = MEMORY[_chip(device)]
+        memory.peak = memory.allocated
 
-    def memory_reserved(self, device: object = None) -> int:
+    def memory_reserved(self, device: Any = None) -> int:
         """Returns the bytes of tensors and of what the runtime keeps between runs."""
         from tt_xla.runtime import get_device
 
-        return MEMORY.allocated + get_device().memory().resident
+        chip = _chip(device)
+        return MEMORY[chip].allocated + get_device(chip=chip).memory().resident
 
-    def mem_get_info(self, device: object = None) -> tuple[int, int]:
+    def mem_get_info(self, device: Any = None) -> tuple[int, int]:
         """Returns the free and the total bytes of one chip's DRAM."""
-        total = self.get_device_properties().total_memory
-        return max(total - self.memory_reserved(), 0), total
+        total = self.get_device_properties(device).total_memory
+        return max(total - self.memory_reserved(device), 0), total
 
     def empty_cache(self) -> None:
         """Does nothing: the memory of a tensor is freed together with the tensor."""

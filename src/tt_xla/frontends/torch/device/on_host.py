@@ -7,26 +7,41 @@ from typing import Any
 import torch
 
 from tt_xla.frontends.torch import host_ops
+from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.device.buffers import (
-    DEVICE_TYPE,
     aten,
     buffer_of,
     host_alias,
     lift,
+    new_tensor_on,
     storage_of_host,
 )
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.recording import user_line
 from tt_xla.frontends.torch.device.signatures import Signature
-from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, new_tensor_on, storage_identity
+from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, storage_identity
 
 
-def run(signature: Signature, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Runs an op on CPU aliases of its tensors, moves the results to the device, and counts the op."""
+def run(signature: Signature, args: Any, kwargs: dict[str, Any], chip: int | None = None) -> Any:
+    """Runs an op on CPU aliases of its tensors, moves the results to the device, and counts the op.
+
+    Args:
+        signature: the op.
+        args: positional arguments.
+        kwargs: keyword arguments.
+        chip: number of the chip that gets the results; None for that of the tensors among the arguments.
+    """
     host_ops.record(str(signature.op), location=user_line())
-    return run_uncounted(signature, args, kwargs)
+    return run_uncounted(signature, args, kwargs, chip)
 
 
-def run_uncounted(signature: Signature, args: Any, kwargs: dict[str, Any]) -> Any:
+def chip_among(arguments: Any) -> int:
+    """Returns the chip of the first tensor of the device among some arguments, else the current chip."""
+    tensors = _tensors_in(list(arguments))
+    return buffer_of(tensors[0]).chip if tensors else chips.current()
+
+
+def run_uncounted(signature: Signature, args: Any, kwargs: dict[str, Any], chip: int | None = None) -> Any:
     """Same as :func:`run`, for ops that are no computation and are therefore not counted."""
     op = signature.op
     written = {id(tensor) for argument in signature.written(args, kwargs) for tensor in _as_list(argument)}
@@ -42,7 +57,8 @@ def run_uncounted(signature: Signature, args: Any, kwargs: dict[str, Any]) -> An
                 take_over(tensor, alias)
     if signature.returns_written:
         return targets[0] if signature.returns == 1 else tuple(targets[: signature.returns])
-    return _lift_results(result, _tensors_in(list(args)) if signature.is_view else None)
+    chip = chip_among((*args, *kwargs.values())) if chip is None else chip
+    return _lift_results(result, _tensors_in(list(args)) if signature.is_view else None, chip)
 
 
 def _to_host(value: Any, written: set[int]) -> Any:
@@ -58,12 +74,13 @@ def _to_host(value: Any, written: set[int]) -> Any:
     return value
 
 
-def _lift_results(value: Any, sources: list[torch.Tensor] | None) -> Any:
+def _lift_results(value: Any, sources: list[torch.Tensor] | None, chip: int) -> Any:
     """Returns results as tensors of the device.
 
     Args:
         value: results on the CPU.
         sources: for a view op, the ``tt`` tensors whose storage a result may share; None for any other op.
+        chip: number of the chip that gets the results.
     """
     if isinstance(value, torch.Tensor):
         if sources is not None:
@@ -72,9 +89,9 @@ def _lift_results(value: Any, sources: list[torch.Tensor] | None) -> Any:
                 if storage_identity(host_alias(source)) == storage:
                     layout = value.dtype, value.shape, value.stride(), value.storage_offset()
                     return new_tensor_on(source.untyped_storage(), *layout)
-        return lift(value)
+        return lift(value, chip)
     if isinstance(value, list | tuple):
-        return type(value)([_lift_results(item, sources) for item in value])
+        return type(value)([_lift_results(item, sources, chip) for item in value])
     return value
 
 
@@ -101,7 +118,7 @@ def take_over(tensor: torch.Tensor, host: torch.Tensor) -> None:
         storage = tensor.untyped_storage()
     else:
         # The memory of a storage cannot grow, so the tensor moves to a new storage. Earlier views keep the old one.
-        storage = storage_of_host(host)
+        storage = storage_of_host(host, buffer.chip)
     buffer.forget_alias()  # the alias was resized in place
     layout = host.storage_offset(), host.shape, host.stride()
     aten.set_.source_Storage_storage_offset.redispatch(CPU_KEYS, tensor, storage, *layout)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import torch
 
 from tt_xla.errors import CompileError
-from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, Buffer, buffer_of
+from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.values import Value
 from tt_xla.ir.mesh import Mesh, Sharding
 

@@ -59,6 +59,7 @@ class Trace:
         key: identifies the structure; traces that differ in bytes and scalars alone have equal keys.
         scalars: scalars of all nodes, in order.
         placements: placements of the leaves on a mesh; empty where none has one.
+        chip: number of the chip that computes the values.
     """
 
     nodes: list[Node]
@@ -67,6 +68,7 @@ class Trace:
     key: tuple[int, ...]
     scalars: tuple[float, ...]
     placements: tuple[Placement | None, ...] = ()
+    chip: int = 0
 
 
 @dataclass
@@ -112,8 +114,8 @@ class _Program:
     placements: list[Placement | None] | None = None
 
 
-_STRUCTURES: dict[tuple[tuple[int, ...], tuple[Placement | None, ...]], _Structure] = {}
-"""Structures by the keys of their traces and the placements of their leaves."""
+_STRUCTURES: dict[tuple[tuple[int, ...], tuple[Placement | None, ...], int], _Structure] = {}
+"""Structures by the keys of their traces, the placements of their leaves, and the chip."""
 
 
 def synchronize() -> None:
@@ -130,9 +132,13 @@ def synchronize() -> None:
         ]
         PENDING.clear()
         Pressure.nodes = 0
-        outputs = sorted({buffer.value for buffer in live}, key=_recorded_at)
+        outputs: dict[int, set[Value]] = {}
+        for buffer in live:
+            outputs.setdefault(buffer.chip, set()).add(buffer.value)
+        failure = None
         try:
-            failure = _run_or_split(outputs) if outputs else None
+            for chip, values in sorted(outputs.items()):
+                failure = _run_or_split(sorted(values, key=_recorded_at), chip) or failure
         finally:
             for buffer in live:
                 if not buffer.pending:
@@ -160,13 +166,14 @@ def _synchronize_for(buffer: Buffer) -> None:
                 raise
             logger().warning("Recorded ops failed on which the tensor being read does not depend: %s", error)
         if buffer.pending:  # an earlier run left it pending after an error
-            failure = _run_or_split([buffer.value])
+            failure = _run_or_split([buffer.value], buffer.chip)
             if failure is not None:
                 raise failure
 
 
-def _run_or_split(outputs: list[Value]) -> Exception | None:
-    """Computes some values. After an error it computes halves of them, so that only values that fail stay pending.
+def _run_or_split(outputs: list[Value], chip: int) -> Exception | None:
+    """Computes some values on a chip. After an error it computes halves of them, so that only values that fail stay
+    pending.
 
     Each attempt is a program of its own, so there are at most :data:`_MAX_ATTEMPTS`, which find one cause among many
     values. Values that are not reached stay pending and are computed when they are read.
@@ -181,7 +188,7 @@ def _run_or_split(outputs: list[Value]) -> Exception | None:
             break
         group = groups.pop()
         try:
-            _run(group)
+            _run(group, chip)
         except _OP_ERRORS as error:
             failures.append((len(group), error))
             if len(group) > 1:
@@ -192,9 +199,9 @@ def _run_or_split(outputs: list[Value]) -> Exception | None:
     return as_torch_error(min(failures, key=lambda failure: failure[0])[1])  # the smallest group is nearest the cause
 
 
-def _run(outputs: list[Value]) -> None:
-    """Compiles, or finds, the program that computes some values, and runs it."""
-    trace = collect(outputs)
+def _run(outputs: list[Value], chip: int) -> None:
+    """Compiles, or finds, the program that computes some values, and runs it on a chip."""
+    trace = collect(outputs, chip)
     structure, program = _program(trace)
     tensors = [leaf.data for leaf in trace.leaves]
     versions: list[int | None] = [leaf.version for leaf in trace.leaves]
@@ -230,7 +237,7 @@ def _run(outputs: list[Value]) -> None:
         storages.add(storage)
 
 
-def collect(outputs: list[Value]) -> Trace:
+def collect(outputs: list[Value], chip: int = 0) -> Trace:
     """Returns the nodes on which some values depend, and the key of their structure."""
     nodes: dict[Node, int] = {}
     stack = [value.node for value in outputs if value.node is not None]
@@ -258,7 +265,7 @@ def collect(outputs: list[Value]) -> Trace:
         assert value.node is not None
         key += (nodes[value.node], value.index)
     placed = tuple(map(placement_of_value, leaves)) if in_use() else ()
-    return Trace(order, list(leaves), outputs, tuple(key), tuple(scalars), placed if any(placed) else ())
+    return Trace(order, list(leaves), outputs, tuple(key), tuple(scalars), placed if any(placed) else (), chip)
 
 
 def _program(trace: Trace) -> tuple[_Structure, _Program]:
@@ -268,7 +275,7 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
     all become inputs, so a structure compiles three times at most.
     """
     current = settings.current()
-    structure_key = (trace.key, trace.placements)
+    structure_key = (trace.key, trace.placements, trace.chip)
     structure = _STRUCTURES.get(structure_key)
     if structure is None or structure.settings is not current:
         if len(_STRUCTURES) >= _MAX_STRUCTURES:
@@ -337,7 +344,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
         options = settings.current().with_own({})
         all_placed = [*trace.placements, *(None for _ in inputs)] if trace.placements else []
         placed = [all_placed[position] for position in lowered.tensors] if all_placed else []
-        loaded = compilation.compile_and_load(lowered.module, options, placements=placed)
+        loaded = compilation.compile_and_load(lowered.module, options, placements=placed, chip=trace.chip)
     assert all(kind == "result" for kind, _ in lowered.outputs)
     versions = [new_version() if is_constant else None for is_constant in lowered.constant]
     extras = list(zip(lowered.extras, versions, strict=True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType
@@ -16,7 +17,9 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, Buffer, buffer_of, device, tensor_of
+from tt_xla.frontends.torch.device import chips
+from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, tensor_of
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import View, contiguous_strides, find_view, memory_order
 from tt_xla.frontends.torch.device.kinds import fake, make_kind, plain_kind
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
@@ -26,6 +29,8 @@ from tt_xla.frontends.torch.private.ops import OpOverload
 aten = torch.ops.aten
 
 _KINDS: dict[Any, Kind] = {}
+_KINDS_LOCK = threading.RLock()
+"""Held while a kind is worked out: fake tensors, and the first import of the lowering rules, are for one thread."""
 _GATHERS: dict[Any, Value] = {}
 _OWN_FILES: dict[str, bool] = {}
 _TAKE_CPU_INDICES = {
@@ -68,8 +73,16 @@ def user_line() -> str:
 # Arguments -----------------------------------------------------------------------------------------------------------
 
 
-def record(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Kind, list[Value]]:
+def record(
+    signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], chip: int | None = None
+) -> tuple[Kind, list[Value]]:
     """Records an op that writes to no argument.
+
+    Args:
+        signature: the op.
+        args: positional arguments.
+        kwargs: keyword arguments. A device among them is the first chip's, so that all chips share kinds.
+        chip: number of the chip that computes the results; None for that of the tensors among the arguments.
 
     Returns:
         The kind and the results. When the op has to run on the host, the kind has no graph and there are no results.
@@ -94,6 +107,8 @@ def record(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) ->
             numbers.append(arg)
         else:
             _encode(op, arg, key, values)
+    if chip is None:
+        chip = _chip_of(signature.op, values)
     kind_key = tuple(key)
     kind = _KINDS.get(kind_key)
     if kind is None:
@@ -102,7 +117,30 @@ def record(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) ->
         return kind, []
     Pressure.nodes += 1
     node = Node(kind, tuple(values), tuple(numbers), _user_frame())
-    return kind, [Value(output.shape, output.dtype, node, index) for index, output in enumerate(kind.outputs)]
+    return kind, [Value(output.shape, output.dtype, node, index, chip) for index, output in enumerate(kind.outputs)]
+
+
+def _chip_of(op: OpOverload, values: Sequence[Value]) -> int | None:
+    """Returns the chip that has some values; None where they are all of the host.
+
+    Raises:
+        RuntimeError: they are on several chips.
+    """
+    chip = None
+    for value in values:
+        if value.chip != chip and value.chip is not None:
+            if chip is not None:
+                raise _mixed(chips.device(chip), chips.device(value.chip), op)
+            chip = value.chip
+    return chip
+
+
+def _mixed(first: torch.device, second: torch.device, op: OpOverload) -> RuntimeError:
+    """Returns PyTorch's error about tensors on two devices."""
+    return RuntimeError(
+        "Expected all tensors to be on the same device, but found at least two devices, "
+        f"{first} and {second}! (when checking the arguments of {op})"
+    )
 
 
 def _varies(arg: Any) -> bool:
@@ -138,10 +176,7 @@ def _encode(op: OpOverload, arg: Any, key: list[Any], values: list[Value]) -> No
 def _value_of_host(op: OpOverload, tensor: torch.Tensor) -> Value:
     """Returns the value of a CPU tensor: 0-dim tensors mix with any device, and index ops take CPU indices."""
     if tensor.device.type != "cpu" or (tensor.dim() > 0 and op not in _TAKE_CPU_INDICES):
-        raise RuntimeError(
-            "Expected all tensors to be on the same device, but found at least two devices, "
-            f"{DEVICE_TYPE}:0 and {tensor.device}! (when checking the arguments of {op})"
-        )
+        raise _mixed(chips.device(), tensor.device, op)
     return Value.of(tensor.detach().clone(memory_format=torch.contiguous_format))
 
 
@@ -153,6 +188,18 @@ def _new_kind(
     numbers: list[float],
 ) -> Kind:
     """Works out the kind of an op and enters it into the table under ``key``."""
+    with _KINDS_LOCK:
+        kind = _KINDS.get(key)
+        return _work_out_kind(key, signature, args, kwargs, numbers) if kind is None else kind
+
+
+def _work_out_kind(
+    key: tuple[Any, ...],
+    signature: Signature,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    numbers: list[float],
+) -> Kind:
     operands: list[Any] = []
     number_indices = itertools.count()
 
@@ -200,19 +247,21 @@ def emit(op: OpOverload, operands: Sequence[Value], rest: Sequence[Any], shape: 
             template = [*arguments, *rest]
         kind = _KINDS[key] = plain_kind(op, template, fakes, fake(shape, dtype))
     Pressure.nodes += 1
-    return Value(shape, dtype, Node(kind, tuple(operands), (), _user_frame()))
+    node = Node(kind, tuple(operands), (), _user_frame())
+    return Value(shape, dtype, node, chip=_chip_of(op, operands))
 
 
 def _frozen(arg: Any) -> Any:
     return tuple(arg) if isinstance(arg, list) else arg
 
 
-def full(shape: Sequence[int], number: float, dtype: torch.dtype) -> Value:
-    """Returns a value whose elements all equal ``number``."""
+def full(shape: Sequence[int], number: float, dtype: torch.dtype, chip: int) -> Value:
+    """Returns a value on a chip whose elements all equal ``number``."""
     if isinstance(number, float) and not dtype.is_floating_point and not dtype.is_complex:
         number = bool(number) if dtype is torch.bool else int(number)
     arguments = [int(n) for n in shape], number
-    kind, values = record(signature_of(aten.full.default), arguments, {"dtype": dtype, "device": device()})
+    options = {"dtype": dtype, "device": chips.device()}
+    kind, values = record(signature_of(aten.full.default), arguments, options, chip)
     assert values, kind.reason
     return values[0]
 
@@ -238,7 +287,7 @@ def _resolved(tensor: torch.Tensor, value: Value) -> Value:
 def _part(tensor: torch.Tensor) -> Value:
     """Returns the elements of a tensor that is a view of its storage, or reads it as another dtype."""
     if not tensor.numel():
-        return full(tensor.shape, 0, tensor.dtype)
+        return full(tensor.shape, 0, tensor.dtype, buffer_of(tensor).chip)
     value = _typed(buffer_of(tensor), tensor.dtype)
     size, stride, offset = tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset())
     if _is_whole(tensor, value):
@@ -260,12 +309,14 @@ def write(tensor: torch.Tensor, value: Value) -> None:
     """Writes a value of the tensor's shape and dtype to a tensor of the device. Other views of the storage see it.
 
     Raises:
-        RuntimeError: several elements of the tensor share an address.
+        RuntimeError: several elements of the tensor share an address, or the value is on another chip.
     """
     size, stride, offset = tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset())
     if not tensor.numel():
         return
     buffer, value = buffer_of(tensor), _resolved(tensor, value)
+    if value.chip is not None and value.chip != buffer.chip:
+        raise _mixed(chips.device(buffer.chip), chips.device(value.chip), aten.copy_.default)
     nbytes = tensor.numel() * tensor.element_size()
     if nbytes == tensor.untyped_storage().nbytes():
         if tensor.is_contiguous():

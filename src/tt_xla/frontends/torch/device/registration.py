@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.device import autocast, cells, dispatch, generators, kernels
-from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, storage_of_host
+from tt_xla.frontends.torch.device import autocast, cells, chips, dispatch, generators, kernels
+from tt_xla.frontends.torch.device.buffers import storage_of_host
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.module import DeviceModule
 from tt_xla.frontends.torch.device.signatures import Signature, overload_named, signature_of
-from tt_xla.frontends.torch.private import patches
+from tt_xla.frontends.torch.private import accelerator, patches
 from tt_xla.frontends.torch.private.dispatcher import let_higher_order_ops_pass_autocast, structured_op_names
 from tt_xla.frontends.torch.private.functions import setup_python_device
 
@@ -46,7 +47,8 @@ def register() -> None:
     """Registers the device with torch. Calls after the first do nothing."""
     if _LIBRARIES:
         return
-    setup_python_device(DEVICE_TYPE, backend_module=DeviceModule())
+    module = DeviceModule()
+    setup_python_device(DEVICE_TYPE, backend_module=module)
     ops = torch.library.Library("aten", "IMPL")
     everything_else = torch.library.Library("_", "IMPL")
     _LIBRARIES.extend((ops, everything_else))
@@ -62,7 +64,8 @@ def register() -> None:
     everything_else.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     autocast.register(ops)
     let_higher_order_ops_pass_autocast()
-    patches.apply(DEVICE_TYPE, storage_of_host)
+    accelerator.apply(DEVICE_TYPE, module)
+    patches.apply(DEVICE_TYPE, storage_of_host, chips.chip_of)
     generators.register()
 
 

@@ -126,11 +126,20 @@ class Value:
         index: which result of the node this is.
         owner: the buffer whose memory ``data`` is. Any other buffer copies ``data`` before it writes.
         placement: how a program for several chips split the contents that it computed; None otherwise.
+        chip: number of the chip that has the contents; None for contents of the host that mix with those of any chip.
     """
 
-    __slots__ = ("data", "dtype", "index", "node", "owner", "placement", "shape", "version")
+    __slots__ = ("chip", "data", "dtype", "index", "node", "owner", "placement", "shape", "version")
 
-    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, node: Node | None = None, index: int = 0) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: torch.dtype,
+        node: Node | None = None,
+        index: int = 0,
+        chip: int | None = None,
+    ) -> None:
+        self.chip = chip
         self.shape = shape
         self.dtype = dtype
         self.node = node

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -46,13 +48,9 @@ def new_storage(address: int, device: torch.device, nbytes: int) -> torch.Untype
 _NO_ELEMENTS = [0]
 
 
-def new_tensor_on(
-    storage: torch.UntypedStorage, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int], offset: int
-) -> torch.Tensor:
-    """Returns a tensor over ``storage``. Strides and offset count elements."""
-    tensor = torch._C._acc.create_empty_tensor(_NO_ELEMENTS, dtype)
-    set_storage(CPU_KEYS, tensor, storage, offset, [*size], [*stride])  # PyTorch converts lists faster than tuples
-    return tensor
+def empty_on_first_chip(dtype: torch.dtype) -> torch.Tensor:
+    """Returns a new tensor on ``tt:0`` without elements. PyTorch's function knows no other number."""
+    return torch._C._acc.create_empty_tensor(_NO_ELEMENTS, dtype)
 
 
 def storage_identity(tensor: torch.Tensor) -> int:
@@ -87,6 +85,23 @@ def dispatching_to_modes() -> Iterator[None]:
         for key in (torch._C.DispatchKey.Python, torch._C.DispatchKey.PythonTLSSnapshot):
             torch._C._dispatch_tls_set_dispatch_key_excluded(key, False)
         yield
+
+
+@functools.cache
+def backward_on_calling_thread() -> None:
+    """Makes backward passes from now on run in the thread that calls them.
+
+    PyTorch keeps a thread for each device, and believes that a device written in Python has one device only. A gradient
+    on another one would be an internal error.
+    """
+    run = torch.autograd._engine_run_backward
+
+    @functools.wraps(run)
+    def run_backward(*args: Any, **kwargs: Any) -> Any:
+        with torch.autograd.set_multithreading_enabled(False):
+            return run(*args, **kwargs)
+
+    torch.autograd._engine_run_backward = run_backward
 
 
 _set_eval_frame = torch._C._dynamo.eval_frame.set_eval_frame

@@ -16,8 +16,11 @@ from torch.nn.attention import flex_attention
 
 from tt_xla.frontends.torch.private.functions import decomposition_table
 
-StorageOfHost = Callable[[torch.Tensor], torch.UntypedStorage]
-"""Returns a new storage of the device that takes over the memory of a CPU tensor."""
+StorageOfHost = Callable[[torch.Tensor, int], torch.UntypedStorage]
+"""Returns a new storage of the chip with a number that takes over the memory of a CPU tensor."""
+
+ChipOf = Callable[[torch.device], int]
+"""Returns the number of the chip behind a device, or raises an error if there is none."""
 
 REPLACED = (
     (torch.UntypedStorage, "__new__"),
@@ -50,22 +53,23 @@ def compiling() -> Iterator[None]:
         _COMPILATION.depth -= 1
 
 
-def apply(device_type: str, storage_of_host: StorageOfHost) -> None:
+def apply(device_type: str, storage_of_host: StorageOfHost, chip_of: ChipOf) -> None:
     """Applies all replacements.
 
     Args:
         device_type: name of the device, ``tt``.
         storage_of_host: makes storages of the device.
+        chip_of: finds the chip behind a device.
     """
-    _patch_storage(device_type, storage_of_host)
+    _patch_storage(device_type, storage_of_host, chip_of)
     _patch_module_moves(device_type)
     _patch_printing(device_type)
     _patch_flex_attention(device_type)
     _patch_multilabel_margin_loss(device_type)
-    _register_serialization(device_type, storage_of_host)
+    _register_serialization(device_type, storage_of_host, chip_of)
 
 
-def _patch_storage(device_type: str, storage_of_host: StorageOfHost) -> None:
+def _patch_storage(device_type: str, storage_of_host: StorageOfHost, chip_of: ChipOf) -> None:
     """Makes ``copy.deepcopy``, ``torch.save`` and ``pickle`` work: they access storages directly.
 
     PyTorch would ask the device's allocator for a new storage. A device written in Python has none, and the process
@@ -74,10 +78,12 @@ def _patch_storage(device_type: str, storage_of_host: StorageOfHost) -> None:
     new = torch.UntypedStorage.__new__
 
     def storage_new(cls: type, *args: Any, **options: Any) -> torch.UntypedStorage:
-        device = options.get("device")
-        if device is None or torch.device(device).type != device_type:
+        requested = options.get("device")
+        device = None if requested is None else torch.device(requested)
+        if device is None or device.type != device_type:
             return new(cls, *args, **options)
-        return storage_of_host(torch.empty(0, dtype=torch.uint8, device="cpu").set_(new(cls, *args)))
+        host = torch.empty(0, dtype=torch.uint8, device="cpu").set_(new(cls, *args))
+        return storage_of_host(host, chip_of(device))
 
     torch.UntypedStorage.__new__ = storage_new
     clone, cpu = torch.UntypedStorage.clone, torch.UntypedStorage.cpu
@@ -85,7 +91,7 @@ def _patch_storage(device_type: str, storage_of_host: StorageOfHost) -> None:
     def storage_clone(self: torch.UntypedStorage) -> torch.UntypedStorage:
         if self.device.type != device_type:
             return clone(self)
-        return storage_of_host(_bytes_of(self).clone())
+        return storage_of_host(_bytes_of(self).clone(), self.device.index)
 
     def storage_cpu(self: torch.UntypedStorage) -> torch.UntypedStorage:
         if self.device.type != device_type:
@@ -241,16 +247,16 @@ def _multilabel_margin_loss(input: torch.Tensor, target: torch.Tensor, reduction
     return loss, is_target.to(input.dtype).reshape(target.shape)
 
 
-def _register_serialization(device_type: str, storage_of_host: StorageOfHost) -> None:
+def _register_serialization(device_type: str, storage_of_host: StorageOfHost, chip_of: ChipOf) -> None:
     """Tells ``torch.save`` and ``torch.load`` how storages of the device are named and restored."""
 
     def tag(storage: torch.UntypedStorage) -> str | None:
-        return device_type if storage.device.type == device_type else None
+        return str(storage.device) if storage.device.type == device_type else None
 
     def restore(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
         if location.partition(":")[0] != device_type:
             return None
         host = torch.empty(0, dtype=torch.uint8, device="cpu").set_(storage.cpu(), 0, [storage.nbytes()], [1])
-        return storage_of_host(host)
+        return storage_of_host(host, chip_of(torch.device(location)))
 
     torch.serialization.register_package(15, tag, restore)

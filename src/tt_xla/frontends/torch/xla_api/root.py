@@ -11,6 +11,7 @@ import torch
 from tt_xla import __version__ as __version__
 from tt_xla.frontends.torch import register as _register
 from tt_xla.frontends.torch import settings as _settings
+from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import synchronize as _synchronize
 from tt_xla.frontends.torch.xla_api import finder as _finder
 
@@ -27,26 +28,27 @@ def set_custom_compile_options(options: Mapping[str, Any]) -> None:
 
 
 def device(index: int | None = None) -> torch.device:
-    """Returns the torch device ``tt``.
+    """Returns the torch device of a chip; by default that of the current one.
 
     Raises:
-        ValueError: ``index`` is neither None nor 0.
+        RuntimeError: the system has no such chip.
     """
-    if index not in (None, 0):
-        raise ValueError(f"torch_xla.device({index}): there is one torch device, and its index is 0.")
-    return torch.device("tt", 0)
+    return _chips.device(_chips.current() if index is None else _chips.chip_of(_chips.device(index)))
 
 
 def devices() -> list[torch.device]:
-    return [device()]
+    """Returns all devices: one for each chip, or a single one in SPMD mode."""
+    return [_chips.device(chip) for chip in range(device_count())]
 
 
 def device_count() -> int:
-    return 1
+    """Returns the number of devices: that of the system's chips, or 1 in SPMD mode."""
+    return _chips.device_count()
 
 
 def real_devices() -> list[str]:
-    return ["TT:0"]
+    """Returns the names of all chips, also in SPMD mode."""
+    return [f"TT:{chip}" for chip in range(_chips.chip_count())]
 
 
 def sync(wait: bool = False, reset_scope: bool = True) -> None:
@@ -59,7 +61,11 @@ def sync(wait: bool = False, reset_scope: bool = True) -> None:
 
 
 def manual_seed(seed: int, device: torch.device | str | None = None) -> None:
-    torch.manual_seed(seed)
+    """Seeds the generator of one device; by default those of all devices and of the CPU."""
+    if device is None:
+        torch.manual_seed(seed)
+    else:
+        _chips.generator(_chips.chip_of(torch.device(device))).manual_seed(seed)
 
 
 @contextlib.contextmanager

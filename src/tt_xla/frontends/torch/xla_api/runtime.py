@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.frontends.torch.xla_api import finder as _finder
 from tt_xla.ir.mesh import Mesh
@@ -30,9 +31,7 @@ def device_type() -> str:
 
 def global_runtime_device_count() -> int:
     """Returns the number of chips of the selected system."""
-    from tt_xla.runtime import get_device
-
-    return get_device().target.chips
+    return _chips.chip_count()
 
 
 def addressable_runtime_device_count() -> int:
@@ -82,25 +81,21 @@ def global_runtime_device_attributes() -> list[dict[str, Any]]:
     ]
 
 
-_spmd = False
-
-
 def use_spmd(auto: bool = False) -> None:
     """Announces that tensors will be marked with shardings; all chips then act as one device."""
-    global _spmd
-    _spmd = True
+    _chips.STATE.acts_as_one = True
     count = global_runtime_device_count()
     if _placements.default_mesh() is None:
         _placements.set_default_mesh(Mesh((count,), ("axis_0",)), tuple(range(count)))
 
 
 def is_spmd() -> bool:
-    return _spmd
+    return _chips.STATE.acts_as_one
 
 
 def use_virtual_device() -> bool:
     """Returns whether all chips act as one device."""
-    return _spmd
+    return _chips.STATE.acts_as_one
 
 
 def get_master_ip() -> str:

@@ -12,7 +12,7 @@ import torch
 import torch_xla.runtime as _runtime
 
 from tt_xla.frontends.torch.device import placements as _placements
-from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE as _DEVICE_TYPE
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE as _DEVICE_TYPE
 from tt_xla.frontends.torch.device.placements import Placement as _Placement
 from tt_xla.frontends.torch.xla_api import finder as _finder
 from tt_xla.ir import mesh as _mesh
@@ -124,7 +124,7 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
 
     Raises:
         ValueError: the spec does not have one entry per dimension, uses an axis twice, or names an unknown axis; or the
-            mesh has several devices and the tensor is on the CPU.
+            mesh has several devices and the tensor is on the CPU or on a chip other than the first.
     """
     dims = _spec_axes(tuple(t.shape), mesh, partition_spec)
     if mesh.size() == 1:
@@ -133,6 +133,11 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
     if t.device.type != _DEVICE_TYPE:
         raise ValueError(
             f"mark_sharding takes a tensor on device 'tt', got one on '{t.device}'. Move it with .to('tt') first."
+        )
+    if t.device.index:
+        raise ValueError(
+            f"mark_sharding takes a tensor on tt:0, which stands for all chips of a mesh, got one on '{t.device}', a "
+            "single chip. Move it with .to('tt:0') first."
         )
     plain, chips = mesh._plain()
     _placements.place(t, _Placement(plain, chips, _mesh.Sharding(dims), tuple(t.shape)))

@@ -11,17 +11,23 @@ import torch
 import torch_xla
 import torch_xla.runtime as _runtime
 
+from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.private.functions import tree_map_only as _tree_map_only
 from tt_xla.frontends.torch.xla_api import finder as _finder
 
 
 def xla_device(n: int | None = None, devkind: str | None = None) -> torch.device:
-    """Returns the device ``tt``, the only one of this package."""
+    """Returns the torch device of a chip; by default that of the current one.
+
+    Raises:
+        RuntimeError: the system has no such chip.
+    """
     return torch_xla.device(n)
 
 
 def get_xla_supported_devices(devkind: str | None = None) -> list[str]:
-    return ["tt:0"] if devkind in (None, "TT") else []
+    """Returns the names of all devices of a kind, such as ``tt:0``."""
+    return [str(device) for device in torch_xla.devices()] if devkind in (None, "TT") else []
 
 
 def xla_device_hw(device: torch.device | str) -> str:
@@ -72,7 +78,7 @@ def all_reduce(
     if isinstance(inputs, torch.Tensor):
         return _scaled(_collective("all_reduce", inputs, groups, inputs.shape, reduction=reduce_type), scale)
     for tensor in inputs:
-        if _chips(groups) > 1 or scale != 1.0:
+        if _group_size(groups) > 1 or scale != 1.0:
             tensor.copy_(_scaled(_collective("all_reduce", tensor, groups, tensor.shape, reduction=reduce_type), scale))
     return None
 
@@ -90,7 +96,7 @@ def all_gather(
         ValueError: groups name a chip that is not there.
     """
     dim %= value.dim()
-    shape = _with_size(value.shape, dim, value.shape[dim] * _chips(groups))
+    shape = _with_size(value.shape, dim, value.shape[dim] * _group_size(groups))
     gathered = _collective("all_gather", value, groups, shape, integers={"all_gather_dim": dim})
     return gathered if output is None else output.copy_(gathered)
 
@@ -113,8 +119,8 @@ def reduce_scatter(
     """
     if reduce_type not in _REDUCTIONS:
         raise ValueError(f"reduce_scatter({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
-    if shard_count != _chips(groups):
-        raise ValueError(f"reduce_scatter(shard_count={shard_count}): the group size is {_chips(groups)}.")
+    if shard_count != _group_size(groups):
+        raise ValueError(f"reduce_scatter(shard_count={shard_count}): the group size is {_group_size(groups)}.")
     scatter_dim %= input.dim()
     if input.shape[scatter_dim] % shard_count:
         raise ValueError(
@@ -145,10 +151,10 @@ def all_to_all(
             that is not there.
     """
     split_dimension, concat_dimension = split_dimension % value.dim(), concat_dimension % value.dim()
-    if split_count != _chips(groups) or value.shape[split_dimension] % split_count:
+    if split_count != _group_size(groups) or value.shape[split_dimension] % split_count:
         raise ValueError(
             f"all_to_all(split_count={split_count}) of a tensor of shape {list(value.shape)}: a group has "
-            f"{_chips(groups)} chips, which must be the count and divide dimension {split_dimension}."
+            f"{_group_size(groups)} chips, which must be the count and divide dimension {split_dimension}."
         )
     shape = _with_size(value.shape, split_dimension, value.shape[split_dimension] // split_count)
     shape = _with_size(shape, concat_dimension, shape[concat_dimension] * split_count)
@@ -169,14 +175,14 @@ def collective_permute(value: torch.Tensor, pairs: list[list[int]]) -> torch.Ten
     Raises:
         ValueError: a pair names a chip that is not there.
     """
-    _chips(pairs)
+    _group_size(pairs)
     return _collective("collective_permute", value, [list(pair) for pair in pairs], value.shape)
 
 
 _REDUCTIONS = (REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX)
 
 
-def _chips(groups: list[list[int]] | None) -> int:
+def _group_size(groups: list[list[int]] | None) -> int:
     """Returns the number of chips of a group; without groups, that of all chips in SPMD mode, else 1.
 
     Raises:
@@ -202,7 +208,7 @@ def _collective(
     integers: dict[str, int] | None = None,
 ) -> torch.Tensor:
     """Returns the result of a collective of StableHLO; on one chip, a copy."""
-    if _chips(groups) == 1 and op != "collective_permute":
+    if _group_size(groups) == 1 and op != "collective_permute":
         return value.clone()
     if _runtime.global_runtime_device_count() == 1:
         return value.clone() if [0, 0] in (groups or []) else torch.zeros_like(value)
@@ -248,13 +254,14 @@ def get_memory_info(device: torch.device | str | None = None) -> dict[str, int]:
     """Returns the use of DRAM in bytes, under the names of the real package."""
     from tt_xla.runtime import get_device
 
-    report = get_device().memory()
+    report = get_device(chip=torch_xla.device().index if device is None else torch.device(device).index or 0).memory()
     used = report.resident
     return {"bytes_used": used, "bytes_limit": report.usable, "peak_bytes_used": used + report.program_peak}
 
 
 def get_rng_state(device: str | None = None) -> int:
-    return torch.initial_seed()
+    """Returns the seed of a device; by default that of the current one."""
+    return _chips.generator(_chips.chip_of(None if device is None else torch.device(device))).initial_seed()
 
 
 def get_ordinal() -> int:
@@ -270,7 +277,8 @@ def xrt_world_size() -> int:
 
 
 def set_rng_state(seed: int, device: str | None = None) -> None:
-    torch.manual_seed(seed)
+    """Seeds the generator of a device; by default those of all devices and of the CPU."""
+    torch_xla.manual_seed(seed, device)
 
 
 def save(

@@ -1,0 +1,161 @@
+"""The chips of the system as devices of PyTorch: ``tt:0``, ``tt:1`` and so on.
+
+In SPMD mode (``xr.use_spmd``) all chips act as the one device ``tt:0``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Iterator
+
+import torch
+
+from tt_xla.frontends.torch.private.dispatcher import backward_on_calling_thread
+from tt_xla.options import selected_system
+
+DEVICE_TYPE = "tt"
+
+
+class _Current(threading.local):
+    """The chips that a thread selected.
+
+    Attributes:
+        chip: the chip that ``tt`` without a number names.
+        drawing: the chip whose random numbers PyTorch's default generator draws at present.
+    """
+
+    chip = 0
+    drawing = 0
+
+
+_CURRENT = _Current()
+
+
+class _State:
+    """Settings of the process that concern all chips.
+
+    Attributes:
+        acts_as_one: whether all chips act as one device.
+        seed: seed of chips that draw their first random number; None until one is set.
+    """
+
+    acts_as_one = False
+    seed: int | None = None
+
+
+STATE = _State()
+
+
+@functools.cache
+def _chips_of(system: str) -> int:
+    from tt_xla.target import load_target
+
+    return load_target(system).chips
+
+
+def chip_count() -> int:
+    """Returns the number of chips of the selected system."""
+    return _chips_of(selected_system())
+
+
+def device_count() -> int:
+    """Returns the number of devices of PyTorch: that of the system's chips, or 1 in SPMD mode."""
+    return 1 if STATE.acts_as_one else chip_count()
+
+
+@functools.cache
+def device(chip: int = 0) -> torch.device:
+    """Returns the device of a chip."""
+    return torch.device(DEVICE_TYPE, chip)
+
+
+def current() -> int:
+    """Returns the chip that ``tt`` without a number names in this thread."""
+    return _CURRENT.chip
+
+
+def set_current(chip: int) -> None:
+    """Selects the chip that ``tt`` without a number names in this thread."""
+    _CURRENT.chip = chip
+
+
+def chip_of(requested: torch.device | None) -> int:
+    """Returns the number of the chip behind a device; the current one for None and for a device without a number.
+
+    Raises:
+        RuntimeError: the device is ``tt`` with a number that the system does not have.
+    """
+    index = None if requested is None or requested.type != DEVICE_TYPE else requested.index
+    if index is None:
+        return _CURRENT.chip
+    if index:
+        _check_ordinal(index)
+    return index
+
+
+@functools.cache
+def _checked(index: int, count: int) -> bool:
+    """Returns whether a chip other than the first exists. PyTorch's backward passes then know several devices."""
+    if index < count:
+        backward_on_calling_thread()
+    return index < count
+
+
+def _check_ordinal(index: int) -> None:
+    if _checked(index, device_count()):
+        return
+    if STATE.acts_as_one and index < chip_count():
+        reason = f"In SPMD mode all chips act as the one torch device {device()}; leave out xr.use_spmd() to use each."
+    else:
+        count = device_count()
+        known = f"its one torch device is {device()}" if count == 1 else f"its torch devices are tt:0 to tt:{count - 1}"
+        reason = (
+            f"The system {selected_system()} has {count} chip{'s' if count > 1 else ''}; {known}. "
+            "TTXLA_SYSTEM selects another system."
+        )
+    raise RuntimeError(f"{DEVICE_TYPE}:{index}: invalid device ordinal. {reason}")
+
+
+# Random numbers ------------------------------------------------------------------------------------------------------
+
+_GENERATORS: dict[int, torch.Generator] = {}
+"""Generators of all chips but the first, which has PyTorch's default one."""
+
+
+def generator(chip: int) -> torch.Generator:
+    """Returns the generator of a chip, a CPU generator. The first chip shares the CPU's."""
+    if chip == 0:
+        return torch.default_generator
+    if chip not in _GENERATORS:
+        _GENERATORS[chip] = torch.Generator("cpu")
+        if STATE.seed is not None:
+            _GENERATORS[chip].manual_seed(STATE.seed)
+    return _GENERATORS[chip]
+
+
+def seed_all(seed: int) -> None:
+    """Seeds the generators of all chips."""
+    STATE.seed = seed
+    torch.default_generator.manual_seed(seed)
+    for own in _GENERATORS.values():
+        own.manual_seed(seed)
+
+
+@contextlib.contextmanager
+def drawing_on(chip: int) -> Iterator[None]:
+    """Makes PyTorch's default generator continue a chip's sequence of random numbers in the block."""
+    if chip == _CURRENT.drawing:
+        yield
+        return
+    default, own = torch.default_generator, generator(chip)
+    before = default.get_state()
+    outer, _CURRENT.drawing = _CURRENT.drawing, chip
+    default.set_state(own.get_state())
+    try:
+        yield
+    finally:
+        own.set_state(default.get_state())
+        default.set_state(before)
+        _CURRENT.drawing = outer
