@@ -190,6 +190,13 @@ CASES = {
         ('{"x"}, {}',),
         [],
     ),
+    "split bias of a split batch": (
+        X8,
+        lambda a, b: a + b,
+        [((64, 16), '{"x"}, {}'), ((16,), '{"x"}')],
+        ('{"x"}, {}',),
+        [("all_gather", (16,))],
+    ),
     "elementwise op of CHLO": (X8, lambda a: lax.erf_inv(a) * 2, [((64, 4), '{"x"}, {}')], (), []),
     "loop": (
         X8,

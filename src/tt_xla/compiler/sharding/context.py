@@ -33,6 +33,15 @@ _FUNCTION_ATTRIBUTES = ("called_computations", "callee", "decomposition")
 """Attributes that name functions."""
 
 
+@dataclass(frozen=True)
+class Broadcast:
+    """What a value is a broadcast of."""
+
+    source: Shard
+    dims: tuple[int, ...]
+    """Dimension of the value that each dimension of the source becomes."""
+
+
 @dataclass
 class Localizer(Emitter):
     """The state of one localisation."""
@@ -51,6 +60,8 @@ class Localizer(Emitter):
     """Shards of the values of the module with global shapes."""
     constants: set[Any] = field(default_factory=lambda: set[Any]())
     """Values of the module with global shapes that depend on no argument."""
+    broadcasts: dict[Any, Broadcast] = field(default_factory=lambda: {})
+    """Broadcasts among the values of the module of one chip."""
     copied: dict[str, None] = field(default_factory=lambda: {})
     """Names of functions that copied ops refer to."""
     added: list[str] = field(default_factory=lambda: [])
@@ -177,11 +188,24 @@ class Localizer(Emitter):
         )
 
     def reshard(self, shard: Shard, sharding: Sharding) -> Shard:
-        """Returns the same tensor in another sharding."""
+        """Returns the same tensor in another sharding; of a broadcast, the smaller tensor changes its sharding."""
         if shard.sharding == sharding:
             return shard
-        key = (shard, sharding)
-        return self.once(key, lambda: reshard(self, shard, sharding))
+        broadcast = self.broadcasts.get(shard.value)
+        if broadcast is None:
+            return self.once((shard, sharding), lambda: reshard(self, shard, sharding))
+        return self.once((shard, sharding), lambda: self._broadcast_again(broadcast, shard, sharding))
+
+    def _broadcast_again(self, broadcast: Broadcast, shard: Shard, sharding: Sharding) -> Shard:
+        source = broadcast.source
+        dims = [
+            sharding.dims[dim] if source.shape[index] == shard.shape[dim] else ()
+            for index, dim in enumerate(broadcast.dims)
+        ]
+        part = self.reshard(source, Sharding(tuple(dims)))
+        value = self.builder.broadcast(part.value, sharding.local_shape(self.mesh, shard.shape), broadcast.dims)
+        self.broadcasts[value] = broadcast
+        return Shard(value, shard.shape, sharding)
 
 
 def shape_of(value: Any) -> Shape:

@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
+from tt_xla.compiler.sharding.context import Broadcast, Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Factors
 from tt_xla.ir.mesh import Shape, Sharding
@@ -34,7 +34,9 @@ def broadcast_in_dim(context: Localizer, op: Any, operands: Sequence[Shard], hin
     shape = shape_of(op.results[0])
     sources = tuple(None if operands[0].shape[index] != shape[dim] else dim for index, dim in enumerate(dims))
     splits = Factors([sources], [tuple(range(len(shape)))]).splits(context, operands, hints)
-    return splits.copy(op, splits.operands(operands))
+    (result,) = splits.copy(op, splits.operands(operands))
+    context.broadcasts[result.value] = Broadcast(operands[0], tuple(dims))
+    return [result]
 
 
 @localizes("stablehlo.reshape")
