@@ -34,6 +34,7 @@ from tt_xla.compiler.ttir import (
     merge_all_reduces,
     merge_host_calls,
     move_through_collectives,
+    scatter_all_reduces,
     sink_permutes,
 )
 from tt_xla.compiler.ttnn import (
@@ -100,6 +101,10 @@ def _join_collectives(module: ModuleOp, options: CompileOptions, target: Target)
 
 def _merge_all_reduces(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     merge_all_reduces.run(module, target)
+
+
+def _scatter_all_reduces(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    scatter_all_reduces.run(module, target)
 
 
 def _fuse_bias(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -184,6 +189,12 @@ TTIR_STAGES = (
         "ttir-merge-all-reduces",
         _merge_all_reduces,
         "Reduces several small tensors at once after the passes that remove or shrink all_reduces.",
+        lambda options: not _is_exact(options),
+    ),
+    Stage(
+        "ttir-scatter-all-reduces",
+        _scatter_all_reduces,
+        "Sums parts of large tensors over several mesh axes, after ttir-merge-all-reduces has joined small ones.",
         lambda options: not _is_exact(options),
     ),
     Stage(

@@ -22,17 +22,35 @@ builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 1x8>]>} {
     func.return %1, %2, %4 : tensor<32x64xbf16>, tensor<64xbf16>, tensor<32x64xbf16>
   }
 
-  // The second sum needs the first one; other widths, axes, types and reductions stay apart.
+  // The second sum needs the first one; other axes, types and reductions stay apart.
   // CHECK-LABEL: func.func @apart(
-  // CHECK-COUNT-5: "ttir.all_reduce"
+  // CHECK-COUNT-4: "ttir.all_reduce"
   // CHECK-NEXT: func.return
-  func.func @apart(%x: tensor<32x64xbf16>, %y: tensor<32x32xbf16>, %z: tensor<32x64xf32>) -> (tensor<32x64xbf16>, tensor<32x32xbf16>, tensor<32x64xf32>, tensor<32x64xbf16>) {
+  func.func @apart(%x: tensor<32x64xbf16>, %z: tensor<32x64xf32>) -> (tensor<32x64xbf16>, tensor<32x64xf32>, tensor<32x64xbf16>) {
     %0 = "ttir.all_reduce"(%x) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
     %1 = "ttir.all_reduce"(%0) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
-    %2 = "ttir.all_reduce"(%y) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<32x32xbf16>) -> tensor<32x32xbf16>
-    %3 = "ttir.all_reduce"(%z) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<32x64xf32>) -> tensor<32x64xf32>
-    %4 = "ttir.all_reduce"(%x) <{reduce_type = #ttcore.reduce_type<max>, cluster_axis = 1 : ui32}> : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
-    func.return %1, %2, %3, %4 : tensor<32x64xbf16>, tensor<32x32xbf16>, tensor<32x64xf32>, tensor<32x64xbf16>
+    %2 = "ttir.all_reduce"(%z) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<32x64xf32>) -> tensor<32x64xf32>
+    %3 = "ttir.all_reduce"(%x) <{reduce_type = #ttcore.reduce_type<max>, cluster_axis = 1 : ui32}> : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
+    func.return %1, %2, %3 : tensor<32x64xbf16>, tensor<32x64xf32>, tensor<32x64xbf16>
+  }
+
+  // Tensors with as many rows are put side by side; a bias and a loss are one row.
+  // CHECK-LABEL: func.func @widths(
+  // CHECK-NEXT: %[[J:.*]] = "ttir.concat"(%y, %x) <{dim = 1 : si32}> : (tensor<32x32xbf16>, tensor<32x64xbf16>) -> tensor<32x96xbf16>
+  // CHECK-NEXT: %[[R:.*]] = "ttir.all_reduce"(%[[J]])
+  // CHECK-NEXT: "ttir.slice_static"(%[[R]]) <{begins = [0 : i32, 0 : i32], ends = [32 : i32, 32 : i32]
+  // CHECK-NEXT: "ttir.slice_static"(%[[R]]) <{begins = [0 : i32, 32 : i32], ends = [32 : i32, 96 : i32]
+  // CHECK-NEXT: %[[A:.*]] = "ttir.reshape"(%a) <{shape = [1 : i32, 10 : i32]}>
+  // CHECK-NEXT: %[[L:.*]] = "ttir.reshape"(%l) <{shape = [1 : i32, 1 : i32]}>
+  // CHECK-NEXT: %[[B:.*]] = "ttir.concat"(%[[A]], %[[L]]) <{dim = 1 : si32}>
+  // CHECK-NEXT: "ttir.all_reduce"(%[[B]])
+  // CHECK-NOT: "ttir.all_reduce"
+  func.func @widths(%y: tensor<32x32xbf16>, %x: tensor<32x64xbf16>, %a: tensor<10xf32>, %l: tensor<f32>) -> (tensor<32x32xbf16>, tensor<32x64xbf16>, tensor<10xf32>, tensor<f32>) {
+    %0 = "ttir.all_reduce"(%y) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<32x32xbf16>) -> tensor<32x32xbf16>
+    %1 = "ttir.all_reduce"(%x) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
+    %2 = "ttir.all_reduce"(%a) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<10xf32>) -> tensor<10xf32>
+    %3 = "ttir.all_reduce"(%l) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<f32>) -> tensor<f32>
+    func.return %0, %1, %2, %3 : tensor<32x32xbf16>, tensor<32x64xbf16>, tensor<10xf32>, tensor<f32>
   }
 
   // Large tensors cost more to join than one exchange saves.
@@ -61,3 +79,4 @@ builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 1x8>]>} {
     func.return %5, %4 : tensor<32x64xbf16>, tensor<32x32xbf16>
   }
 }
+

@@ -1,7 +1,8 @@
 """Small all_reduces that do not depend on each other become one.
 
-An exchange between chips takes tens of microseconds to start, whatever its size. Tensors whose rows have the same
-width, such as the gradients of a weight and of its bias, are joined row by row, reduced together, and taken apart.
+An exchange between chips takes tens of microseconds to start, whatever its size. Tensors are joined to one matrix,
+reduced together, and taken apart: row by row where rows have the same width, such as the gradients of a weight and of
+its bias, side by side where there are as many rows, and else as one row.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -17,12 +19,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from tt_xla.compiler import collectives
 from tt_xla.compiler.meshes import mesh_of
 from tt_xla.compiler.rewriting import body, functions, is_pure
-from tt_xla.compiler.ttir.match import is_float
-from tt_xla.cost import instruction_cost
-from tt_xla.ir.base import DATA_TYPES, Tensor, TTOp, shape, tensor, tensor_type
-from tt_xla.ir.layout import DataType, TensorLayout
-from tt_xla.ir.mesh import Mesh, Shape
-from tt_xla.ir.program import Instruction, Operand, TensorSpec
+from tt_xla.compiler.ttir.all_reduces import Prices, Sum, sum_from
+from tt_xla.ir.base import Tensor, TTOp, shape, tensor, tensor_type
+from tt_xla.ir.mesh import Shape
 from tt_xla.ir.ttcore import ReduceType
 from tt_xla.ir.ttir.collective import AllReduceOp
 from tt_xla.ir.ttir.structure import ConcatOp, ReshapeOp
@@ -35,112 +34,125 @@ def run(module: ModuleOp, target: Target) -> None:
     if mesh is None:
         return
     for function in functions(module):
-        while (group := next(_groups(function, _Prices(target, mesh)), None)) is not None:
-            _merge(group)
+        prices = Prices(target, mesh)
+        while (found := next(_groups(function, prices), None)) is not None:
+            _merge(*found)
             _sort(body(function))
 
 
-def _matrix(value: SSAValue) -> Shape:
-    """Returns the shape of a tensor as a matrix with rows of its last dimension."""
-    sizes = shape(value)
-    return (math.prod(sizes[:-1]), sizes[-1]) if sizes else (1, 1)
+@dataclass(frozen=True)
+class _Layout:
+    """A way to join tensors to one matrix."""
+
+    dim: int
+    """Dimension of the matrix along which tensors follow each other."""
+    flat: bool = False
+    """Whether a tensor is one row; otherwise its rows are those of its last dimension."""
+
+    def matrix(self, value: SSAValue) -> Shape:
+        """Returns the shape of a tensor in the matrix."""
+        sizes = shape(value)
+        return (1, math.prod(sizes)) if self.flat or not sizes else (math.prod(sizes[:-1]), sizes[-1])
+
+    def joined(self, matrices: Sequence[Shape]) -> Shape:
+        """Returns the shape of the matrix."""
+        along, across = sum(sizes[self.dim] for sizes in matrices), matrices[0][1 - self.dim]
+        return (along, across) if self.dim == 0 else (across, along)
+
+    def bounds(self, matrix: Shape, start: int) -> tuple[Shape, Shape]:
+        """Returns where a tensor begins and ends in the matrix, from its place along ``dim``."""
+        if self.dim == 0:
+            return (start, 0), (start + matrix[0], matrix[1])
+        return (0, start), (matrix[0], start + matrix[1])
 
 
-class _Prices:
-    """Predicted time of what merging adds and saves, in microseconds."""
-
-    def __init__(self, target: Target, mesh: Mesh) -> None:
-        self.target = target
-        self.mesh = mesh
-
-    def merged(self, group: Sequence[AllReduceOp]) -> float:
-        """Returns the time of a group that is merged."""
-        dtype, axis = _dtype(group[0]), group[0].cluster_axis
-        matrices = [_matrix(op.input) for op in group]
-        rows = (sum(count for count, _ in matrices), matrices[0][1])
-        total = self._cost("concat", matrices, rows, dtype, dim=0) + self._all_reduce(rows, dtype, axis)
-        for op, matrix in zip(group, matrices, strict=True):
-            ends = {"begins": [0, 0], "ends": list(matrix), "step": [1, 1]}
-            total += self._cost("slice_static", [rows], matrix, dtype, **ends)
-            if shape(op.input) != matrix:
-                there = self._cost("reshape", [shape(op.input)], matrix, dtype, shape=list(matrix))
-                back = self._cost("reshape", [matrix], shape(op.input), dtype, shape=list(shape(op.input)))
-                total += there + back
-        return total
-
-    def apart(self, group: Iterable[AllReduceOp]) -> float:
-        """Returns the time of a group as it is."""
-        return sum(self._all_reduce(shape(op.input), _dtype(op), op.cluster_axis) for op in group)
-
-    def _all_reduce(self, sizes: Shape, dtype: DataType, axis: int) -> float:
-        return self._cost("all_reduce", [sizes], sizes, dtype, cluster_axis=axis, reduce_type="sum")
-
-    def _cost(self, op: str, operands: Sequence[Shape], result: Shape, dtype: DataType, **attributes: object) -> float:
-        specs = [TensorSpec(sizes, TensorLayout.of(sizes, dtype)) for sizes in (*operands, result)]
-        numbers = tuple(range(len(operands)))
-        inputs: dict[str, Operand] = {"inputs": numbers} if op == "concat" else {"input": 0}
-        instruction = Instruction(f"ttnn.{op}", inputs, (len(operands),), dict(attributes))
-        return instruction_cost(instruction, specs, self.target, self.mesh).total_us + self.target.gap_us_traced
+_LAYOUTS = (_Layout(0), _Layout(1), _Layout(1, flat=True))
 
 
-def _dtype(op: AllReduceOp) -> DataType:
-    return DATA_TYPES[tensor_type(op.input).element_type]
+def _merged(group: Sequence[Sum], layout: _Layout, prices: Prices) -> float:
+    """Returns the predicted time of a group that is merged, in microseconds."""
+    dtype = group[0].dtype
+    matrices = [layout.matrix(sum_.first.input) for sum_ in group]
+    joined = layout.joined(matrices)
+    total = prices.cost("concat", matrices, joined, dtype, dim=layout.dim)
+    total += prices.all_reduce(joined, dtype, group[0].axes)
+    start = 0
+    for sum_, matrix in zip(group, matrices, strict=True):
+        begins, ends = layout.bounds(matrix, start)
+        start += matrix[layout.dim]
+        bounds = {"begins": list(begins), "ends": list(ends), "step": [1, 1]}
+        total += prices.cost("slice_static", [joined], matrix, dtype, **bounds)
+        sizes = shape(sum_.first.input)
+        if sizes != matrix:
+            total += prices.cost("reshape", [sizes], matrix, dtype, shape=list(matrix))
+            total += prices.cost("reshape", [matrix], sizes, dtype, shape=list(sizes))
+    return total
 
 
-def _groups(function: FuncOp, prices: _Prices) -> Iterator[list[AllReduceOp]]:
-    """Yields groups of independent all_reduces that are faster as one."""
-    groups: dict[tuple[int, Attribute, int], list[AllReduceOp]] = {}
-    members: dict[tuple[int, Attribute, int], int] = {}
+def _apart(group: Iterable[Sum], prices: Prices) -> float:
+    """Returns the predicted time of a group as it is, in microseconds."""
+    return sum(prices.all_reduce(shape(sum_.first.input), sum_.dtype, sum_.axes) for sum_ in group)
+
+
+def _groups(function: FuncOp, prices: Prices) -> Iterator[tuple[list[Sum], _Layout]]:
+    """Yields groups of independent sums that are faster as one, each with the way to join them."""
+    groups: dict[tuple[_Layout, tuple[int, ...], Attribute, int], list[Sum]] = {}
+    members: dict[tuple[_Layout, tuple[int, ...], Attribute, int], int] = {}
     depends: dict[Operation, int] = {}
     for number, op in enumerate(body(function).ops):
         behind = 0
         for operand in op.operands:
             if isinstance(operand.owner, Operation):
                 behind |= depends[operand.owner]
-        if isinstance(op, AllReduceOp) and op.reduce_type is ReduceType.SUM and is_float(op.input):
-            key = (op.cluster_axis, tensor_type(op.input).element_type, _matrix(op.input)[1])
-            if not behind & members.get(key, 0):
-                groups.setdefault(key, []).append(op)
-                members[key] = members.get(key, 0) | 1 << number
-                behind |= 1 << number
+        sum_ = sum_from(op)
+        if sum_ is not None:
+            for layout in _LAYOUTS:
+                across = layout.matrix(sum_.first.input)[1 - layout.dim]
+                key = (layout, sum_.axes, tensor_type(sum_.first.input).element_type, across)
+                if not behind & members.get(key, 0):
+                    groups.setdefault(key, []).append(sum_)
+                    members[key] = members.get(key, 0) | 1 << number
+            behind |= 1 << number
         depends[op] = behind
-    for group in groups.values():
-        group.sort(key=lambda op: math.prod(shape(op.input)))
-        while len(group) > 1:
-            if prices.merged(group) < prices.apart(group):
-                yield group
-                break
-            group.pop()
+    for layout in _LAYOUTS:
+        for group in [group for key, group in groups.items() if key[0] is layout]:
+            group.sort(key=lambda sum_: math.prod(shape(sum_.first.input)))
+            while len(group) > 1:
+                if _merged(group, layout, prices) < _apart(group, prices):
+                    yield group, layout
+                    break
+                group.pop()
 
 
-def _merge(group: list[AllReduceOp]) -> None:
-    """Replaces a group by one all_reduce, at the place of its last member."""
-    block = group[0].parent
+def _merge(group: list[Sum], layout: _Layout) -> None:
+    """Replaces a group by one sum, at the place of its last member."""
+    block = group[0].first.parent
     assert block is not None
     order = {op: number for number, op in enumerate(block.ops)}
-    group.sort(key=order.__getitem__)
-    last = group[-1]
+    group.sort(key=lambda sum_: order[sum_.first])
+    place = group[-1].first
 
     def emit(kind: type[TTOp], operands: Sequence[object], result: Tensor, /, **values: object) -> SSAValue:
-        created = kind.make(operands, [result], last.location, **values)  # pyright: ignore[reportArgumentType]
-        block.insert_op_before(created, last)
+        created = kind.make(operands, [result], place.location, **values)  # pyright: ignore[reportArgumentType]
+        block.insert_op_before(created, place)
         return created.results[0]
 
-    element = tensor_type(last.input).element_type
-    rows = [_reshaped(emit, op.input, _matrix(op.input)) for op in group]
-    counts = [shape(row)[0] for row in rows]
-    joined_type = tensor((sum(counts), shape(rows[0])[1]), element)
-    joined = emit(ConcatOp, [rows], joined_type, dim=0)
-    values = {"reduce_type": ReduceType.SUM, "cluster_axis": last.cluster_axis}
-    reduced = emit(AllReduceOp, [joined], joined_type, **values)
+    matrices = [layout.matrix(sum_.first.input) for sum_ in group]
+    parts = [_reshaped(emit, sum_.first.input, matrix) for sum_, matrix in zip(group, matrices, strict=True)]
+    type_ = tensor(layout.joined(matrices), tensor_type(place.input).element_type)
+    joined = emit(ConcatOp, [parts], type_, dim=layout.dim)
+    for axis in group[0].axes:
+        joined = emit(AllReduceOp, [joined], type_, reduce_type=ReduceType.SUM, cluster_axis=axis)
     start = 0
-    for op, count in zip(group, counts, strict=True):
-        part = collectives.part(emit, reduced, 0, start, start + count)
-        op.result.replace_all_uses_with(_reshaped(emit, part, shape(op.result)))
-        start += count
-    for op in group:
-        op.detach()
-        op.erase()
+    for sum_, matrix in zip(group, matrices, strict=True):
+        end = start + matrix[layout.dim]
+        part = collectives.part(emit, joined, layout.dim, start, end)
+        sum_.last.result.replace_all_uses_with(_reshaped(emit, part, shape(sum_.last.result)))
+        start = end
+    for sum_ in group:
+        for op in reversed(sum_.ops):
+            op.detach()
+            op.erase()
 
 
 def _reshaped(emit: collectives.Emit, value: SSAValue, sizes: Shape) -> SSAValue:

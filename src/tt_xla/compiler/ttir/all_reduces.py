@@ -1,0 +1,76 @@
+"""All_reduces over one axis of the mesh or several, and the predicted time of what may take their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from xdsl.ir import Operation
+
+from tt_xla.compiler.ttir.match import is_float
+from tt_xla.cost import instruction_cost
+from tt_xla.ir.base import DATA_TYPES, only_user, tensor_type
+from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.mesh import Mesh, Shape
+from tt_xla.ir.program import Instruction, Operand, TensorSpec
+from tt_xla.ir.ttcore import ReduceType
+from tt_xla.ir.ttir.collective import AllReduceOp
+from tt_xla.target import Target
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum over chips: one all_reduce after the other, one for each axis of the mesh."""
+
+    ops: tuple[AllReduceOp, ...]
+
+    @property
+    def first(self) -> AllReduceOp:
+        return self.ops[0]
+
+    @property
+    def last(self) -> AllReduceOp:
+        return self.ops[-1]
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        return tuple(op.cluster_axis for op in self.ops)
+
+    @property
+    def dtype(self) -> DataType:
+        return DATA_TYPES[tensor_type(self.first.input).element_type]
+
+
+def sum_from(op: Operation) -> Sum | None:
+    """Returns the sum of floats over chips that begins at an op; None if none does."""
+    if not _is_sum(op) or (_is_sum(op.input.owner) and only_user(op.input) is not None):
+        return None
+    ops = [op]
+    while _is_sum(user := only_user(ops[-1].result)):
+        ops.append(user)
+    return Sum(tuple(ops))
+
+
+def _is_sum(op: object) -> TypeGuard[AllReduceOp]:
+    return isinstance(op, AllReduceOp) and op.reduce_type is ReduceType.SUM and is_float(op.input)
+
+
+class Prices:
+    """Predicted time of ops, in microseconds."""
+
+    def __init__(self, target: Target, mesh: Mesh) -> None:
+        self.target = target
+        self.mesh = mesh
+
+    def all_reduce(self, sizes: Shape, dtype: DataType, axes: Sequence[int]) -> float:
+        """Returns the time of a sum over some axes, one after the other."""
+        return sum(self.cost("all_reduce", [sizes], sizes, dtype, cluster_axis=axis) for axis in axes)
+
+    def cost(self, op: str, operands: Sequence[Shape], result: Shape, dtype: DataType, **attributes: object) -> float:
+        """Returns the time of one op, with the gap before the next one."""
+        specs = [TensorSpec(sizes, TensorLayout.of(sizes, dtype)) for sizes in (*operands, result)]
+        numbers = tuple(range(len(operands)))
+        inputs: dict[str, Operand] = {"inputs": numbers} if op == "concat" else {"input": 0}
+        instruction = Instruction(f"ttnn.{op}", inputs, (len(operands),), dict(attributes))
+        return instruction_cost(instruction, specs, self.target, self.mesh).total_us + self.target.gap_us_traced
