@@ -162,6 +162,15 @@ def placed(array: np.ndarray[Any, Any], device: DeviceMesh, sharding: Sharding) 
     return shards
 
 
+def test_partial_sums_are_refused() -> None:
+    device = device_mesh(by_hand(mesh_of(2, 4)))
+    assert device is not None
+    sharding = Sharding(((0,), ()), (1,))
+    for config in (device.mapper, device.composer):
+        with pytest.raises(UnsupportedOpError, match="is partial sums along the mesh axes"):
+            config(sharding)
+
+
 @pytest.mark.parametrize("shape", [(2, 2), (2, 4), (4, 2), (1, 8), (2, 2, 2), (2, 1, 4)])
 def test_mappers_split_like_the_runtime(shape: tuple[int, ...]) -> None:
     mesh = mesh_of(*shape)

@@ -123,6 +123,18 @@ def test_padding_is_zero():
     assert shards[1].tolist() == [[1.0], [0.0]]
 
 
+@every_mesh
+def test_partial_sums_are_added(mesh):
+    axes = tuple(range(len(mesh.shape)))
+    for unreduced, rows in ((axes, ()), ((0,), axes[1:]), (axes[1:], (0,))):
+        sharding, tensor = Sharding((rows, ()), unreduced), torch.arange(63.0).reshape(9, 7)
+        shards = split(tensor, sharding, mesh)
+        assert torch.equal(join(shards, sharding, mesh, (9, 7)), tensor)
+        doubled = {id(shard): 2 * shard + 1 for shard in shards}
+        terms = np.prod([mesh.shape[axis] for axis in unreduced], initial=1)
+        assert torch.equal(join([doubled[id(shard)] for shard in shards], sharding, mesh, (9, 7)), 2 * tensor + terms)
+
+
 def test_a_scalar_is_replicated():
     shards = split(torch.tensor(3.0), Sharding(()), MESHES[8,])
     assert join(shards, Sharding(()), MESHES[8,], ()).item() == 3.0
@@ -927,6 +939,7 @@ def test_shardings_that_do_not_fit_are_refused(function_builder, on_mesh, board)
     for changes, problem in (
         ({"sharding": by_rows(1)}, r"argument 0 with sharding \(\(1,\), \(\)\), expected each axis"),
         ({"sharding": by_rows(0, 0)}, "expected each axis"),
+        ({"sharding": by_rows(0).with_unreduced((0,))}, r"and partial sums along \(0,\), expected each axis"),
         ({"sharding": REPLICATED}, r"as shards \(2, 3\) of shape \(4, 3\)"),
         ({"sharding": None}, "with a sharding or a global shape alone"),
     ):

@@ -132,6 +132,13 @@ class DeviceMesh:
         return self._placed(sharding).dims.count(None)
 
     def _placed(self, sharding: Sharding) -> Placement:
+        if {*sharding.unreduced} & {*self._used}:
+            names = ", ".join(self.mesh.axes[axis] for axis in sharding.unreduced)
+            raise UnsupportedOpError(
+                f"An argument or result of the program is partial sums along the mesh axes {names}, and TT-NN's "
+                "mappers and composers do not add tensors.",
+                hint="Reshard it to a sharding without unreduced axes inside the program.",
+            )
         placement = self.placement(sharding)
         if placement is None:
             raise UnsupportedOpError(

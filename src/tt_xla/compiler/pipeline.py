@@ -561,8 +561,8 @@ def _compile(
 
 
 def _source(module: ir.Module | Localized) -> ir.Module:
-    """Returns the StableHLO module itself."""
-    return module.module if isinstance(module, Localized) else module
+    """Returns the StableHLO module as the front end wrote it, as far as it is known."""
+    return (module.source or module.module) if isinstance(module, Localized) else module
 
 
 def _cause(error: BaseException) -> Exception:

@@ -67,4 +67,4 @@ def _refined(tensor: tuple[Sharding, Shape], parts: list[tuple[int, ...]]) -> tu
     """Returns sharding and global shape of an argument or result in terms of a refined mesh's axes."""
     sharding, shape = tensor
     dims = tuple(tuple(part for axis in axes for part in parts[axis]) for axes in sharding.dims)
-    return Sharding(dims), shape
+    return Sharding(dims, tuple(sorted(part for axis in sharding.unreduced for part in parts[axis]))), shape

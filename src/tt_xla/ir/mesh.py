@@ -70,21 +70,33 @@ class Sharding(msgspec.Struct, frozen=True):
 
     dims: tuple[tuple[int, ...], ...]
     """For each dimension of the tensor, the indices of the mesh axes that split it, major first. The tensor is
-    replicated along every axis that is in none of them."""
+    replicated along every axis that is neither in one of them nor in ``unreduced``."""
+    unreduced: tuple[int, ...] = ()
+    """Indices of the mesh axes along which chips hold partial sums, in ascending order: the tensor is the sum of what
+    they hold."""
+
+    @property
+    def splitting_axes(self) -> frozenset[int]:
+        """Mesh axes that split a dimension."""
+        return frozenset(itertools.chain.from_iterable(self.dims))
 
     @property
     def axes(self) -> frozenset[int]:
-        """Mesh axes along which chips hold different shards."""
-        return frozenset(itertools.chain.from_iterable(self.dims))
+        """Mesh axes along which chips hold different shards or partial sums."""
+        return self.splitting_axes.union(self.unreduced)
 
     @property
     def is_replicated(self) -> bool:
         """Whether every chip holds the whole tensor."""
-        return not any(self.dims)
+        return not any(self.dims) and not self.unreduced
 
     def with_dim(self, dim: int, axes: tuple[int, ...] = ()) -> Sharding:
         """Returns the sharding in which some mesh axes, or none, split a dimension in place of those that do."""
-        return Sharding((*self.dims[:dim], axes, *self.dims[dim + 1 :]))
+        return Sharding((*self.dims[:dim], axes, *self.dims[dim + 1 :]), self.unreduced)
+
+    def with_unreduced(self, axes: Iterable[int] = ()) -> Sharding:
+        """Returns the sharding with partial sums along these mesh axes alone."""
+        return Sharding(self.dims, tuple(sorted(axes)))
 
     def counts(self, mesh: Mesh) -> Shape:
         """Returns the number of shards along each dimension."""
@@ -104,6 +116,15 @@ class Sharding(msgspec.Struct, frozen=True):
                 place = place * mesh.shape[axis] + coordinates[axis]
             index.append(place)
         return tuple(index)
+
+    def shard_key(self, mesh: Mesh, position: int) -> Shape:
+        """Returns numbers that are the same for the chips that hold the same shard and partial sum."""
+        return (*self.shard_index(mesh, position), *self.term(mesh, position))
+
+    def term(self, mesh: Mesh, position: int) -> Shape:
+        """Returns the coordinates of a chip along the unreduced axes: which term of the sum it holds."""
+        coordinates = mesh.coordinates(position)
+        return tuple(coordinates[axis] for axis in self.unreduced)
 
     def region(self, mesh: Mesh, shape: Sequence[int], position: int) -> tuple[slice, ...]:
         """Returns the part of a tensor of this shape that a chip's shard holds, without padding.

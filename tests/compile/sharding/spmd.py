@@ -25,11 +25,20 @@ JUNK = 77
 
 
 def shards(array: Array, sharding: Sharding, mesh: Mesh) -> list[Array]:
-    """Returns the shard of each chip of a mesh."""
+    """Returns the shard of each chip of a mesh. The last term of a sum is what other, random, terms leave of it."""
+    generator = np.random.default_rng(0)
+    terms: dict[Shape, Array] = {(): array}
+    for axis in sharding.unreduced:
+        for place, left in list(terms.items()):
+            del terms[place]
+            for number in range(mesh.shape[axis] - 1):
+                terms[(*place, number)] = generator.integers(-9, 10, array.shape).astype(array.dtype)
+                left = left - terms[(*place, number)]
+            terms[(*place, mesh.shape[axis] - 1)] = left
     parts: list[Array] = []
     for position in range(mesh.size):
         shard = np.full(sharding.local_shape(mesh, array.shape), JUNK).astype(array.dtype)
-        part = array[sharding.region(mesh, array.shape, position)]
+        part = terms[sharding.term(mesh, position)][sharding.region(mesh, array.shape, position)]
         shard[tuple(slice(size) for size in part.shape)] = part
         parts.append(shard)
     return parts
@@ -37,16 +46,19 @@ def shards(array: Array, sharding: Sharding, mesh: Mesh) -> list[Array]:
 
 def assembled(parts: list[Array], sharding: Sharding, mesh: Mesh, shape: Shape) -> Array:
     """Returns the tensor whose shards are given, and checks that all copies of a shard are equal."""
-    full = np.zeros(shape, parts[0].dtype)
-    written = np.zeros(shape, bool)
+    terms: dict[Shape, Array] = {}
+    written: dict[Shape, Array] = {}
     for position, part in enumerate(parts):
+        term = sharding.term(mesh, position)
+        full = terms.setdefault(term, np.zeros(shape, parts[0].dtype))
+        seen = written.setdefault(term, np.zeros(shape, bool))
         region = sharding.region(mesh, shape, position)
         piece = part[tuple(slice(place.stop - place.start) for place in region)]
-        again = written[region]
+        again = seen[region]
         np.testing.assert_array_equal(full[region][again], piece[again])
-        full[region], written[region] = piece, True
-    assert written.all()
-    return full
+        full[region], seen[region] = piece, True
+    assert all(seen.all() for seen in written.values())
+    return terms[()] if () in terms else np.sum(list(terms.values()), axis=0, dtype=parts[0].dtype)
 
 
 def run(localized: Localized, arguments: list[Array]) -> list[Array]:

@@ -47,3 +47,9 @@ def test_chips_compute_what_jax_computes_on_them(partitioner: str) -> None:
 
 def test_random_programs() -> None:
     assert outcomes("run_random.py", "60") == {"random": ""}
+
+
+def test_partial_sums() -> None:
+    failures = outcomes("run_partial_sums.py")
+    assert len(failures) > 20
+    assert {name: error for name, error in failures.items() if error} == {}

@@ -153,10 +153,15 @@ REFUSED = {
         8,
         r"cannot split other.op over chips: operand 0 of shape \[8, 8\] is split as \[x, -\]",
     ),
-    "a sum that is left unfinished": (
-        module(argument='sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}], unreduced={"y"}>'),
+    "partial sums along an axis that is not there": (
+        module(argument='sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}], unreduced={"z"}>'),
         8,
-        "unfinished",
+        "z",
+    ),
+    "partial sums along an axis that splits the tensor": (
+        module(argument='sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}], unreduced={"x"}>'),
+        8,
+        "x",
     ),
 }
 

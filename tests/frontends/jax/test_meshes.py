@@ -6,7 +6,9 @@ import itertools
 
 import pytest
 
-from tests.frontends.jax.conftest import compiles_without_client
+from tests.frontends.jax.conftest import JAX, compiles_without_client
+from tt_xla.compiler.sharding.axes import Digit, whole_axes
+from tt_xla.compiler.sharding.hlo_sharding import parse
 from tt_xla.frontends.jax.pjrt.partitioned import hlo_sharding
 from tt_xla.ir.mesh import Mesh, Sharding
 
@@ -217,6 +219,7 @@ compiled = jax.jit(lambda x: (x * 2, x.sum())).lower(x).compile()
 assert compiled.input_shardings[0][0].spec == P("a", "b")
 assert [sharding.spec for sharding in compiled.output_shardings] == [P("a", "b"), P()]
 assert "num_partitions=8" in compiled.as_text() and "f32[2,2]" in compiled.as_text()
+assert compiled.as_text().count(" all-reduce(") == 1  # what chips exchange can be read there
 assert compiled.memory_analysis().argument_size_in_bytes == 16
 assert compiled.cost_analysis()["optimal_seconds"] > 0
 executable = compiled.runtime_executable()
@@ -313,3 +316,97 @@ def test_notation_of_shardings_is_that_of_xla(shape):
                 index = place // (mesh.size // (counts[0] * counts[1] * counts[2]))
                 expected = sharding.shard_index(mesh, chip)
                 assert (index // counts[2] // counts[1], index // counts[2] % counts[1], index % counts[2]) == expected
+
+
+has_partial_sums = pytest.mark.skipif(JAX < (0, 10), reason="shardings with partial sums are complete since JAX 0.10")
+
+PARTIAL_SUMS = """
+from jax.sharding import AxisType, reshard
+
+def shards(x):
+    return [np.asarray(shard.data).tolist() for shard in x.addressable_shards]
+
+def on(platform):
+    return Mesh(np.array(jax.devices(platform)).reshape(2, 4), ("a", "b"), axis_types=(AxisType.Explicit,) * 2)
+
+def compare(build, *arguments, out):
+    outcomes = []
+    for platform in ("tt", "cpu"):
+        with jax.set_mesh(on(platform)):
+            inputs = [reshard(jax.device_put(data, P()), spec) for data, spec in arguments]
+            outcomes.append(jax.jit(build)(*inputs))
+    result, expected = outcomes
+    assert shards(result) == shards(expected), (shards(result), shards(expected))
+    assert result.sharding.spec == expected.sharding.spec == out, (result.sharding, expected.sharding)
+
+x, w = (np.arange(size, dtype=np.float32).reshape(shape) for size, shape in ((32, (4, 8)), (64, (8, 8))))
+left = P("a", None, unreduced={"b"})
+"""
+
+
+@has_partial_sums
+def test_partial_sums(on_chips):
+    """Chips hold the terms that JAX's CPU devices hold."""
+    on_chips(
+        PARTIAL_SUMS
+        + """
+product = lambda x, w: jnp.einsum("ij,jk->ik", x, w, out_sharding=left)
+for build, out in (
+    (product, left),
+    (lambda x, w: reshard(product(x, w), P("a", None)), P("a", None)),
+    (lambda x, w: reshard(product(x, w), P("a", "b")), P("a", "b")),
+    (lambda x, w: product(x, w) + product(x, w), left),
+):
+    compare(build, (x, P("a", "b")), (w, P("b", None)), out=out)
+for spec in (P("a", None), P("a", "b"), P(None, None), P(("a", "b"), None)):
+    compare(lambda x: reshard(x, left), (w, spec), out=left)
+compare(lambda x: reshard(reshard(x, left), P()), (w, P(None, ("a", "b"))), out=P(None, None))
+compare(lambda x: x, (x, P(None, None, unreduced={"a", "b"})), out=P(None, None, unreduced={"a", "b"}))
+compare(lambda x: reshard(x, P()), (x, P(None, None, unreduced={"a", "b"})), out=P(None, None))
+"""
+    )
+
+
+@has_partial_sums
+def test_partial_sums_in_loops_and_shard_map(on_chips):
+    on_chips(
+        PARTIAL_SUMS
+        + """
+jax.set_mesh(on("tt"))
+terms = jax.jit(lambda x: reshard(x, left))(jax.device_put(w, P("a", "b")))
+total, _ = jax.jit(lambda x: jax.lax.scan(lambda c, _: (c + x, None), x, None, length=3))(terms)
+assert shards(total) == [(4 * np.array(shard)).tolist() for shard in shards(terms)]
+assert np.array_equal(jax.jit(lambda x: reshard(x, P()))(total), 4 * w)
+
+def local(x):
+    return jax.lax.pcast(x, "b", to="unreduced")
+
+summed = jax.jit(jax.shard_map(local, in_specs=P("a", "b"), out_specs=P("a", None, unreduced={"b"})))
+y = summed(jax.device_put(w, P("a", "b")))
+assert shards(y) == shards(jax.device_put(w, P("a", "b"))) and y.shape == (8, 2)
+assert np.array_equal(jax.jit(lambda y: reshard(y, P()))(y), w.reshape(8, 4, 2).sum(1))
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("sharding", "notation"),
+    [
+        (Sharding(((), ()), (0, 1)), "{unreduced}"),
+        (Sharding(((0,), ()), (1,)), "{devices=[2,1,4]<=[8] last_tile_dims={unreduced}}"),
+        (Sharding(((1,), ()), (0,)), "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dims={unreduced}}"),
+        (Sharding(((), ()), (1,)), "{devices=[1,1,2,4]<=[8] last_tile_dims={replicated, unreduced}}"),
+        (Sharding(((), ()), (0,)), "{devices=[1,1,4,2]<=[2,4]T(1,0) last_tile_dims={replicated, unreduced}}"),
+    ],
+)
+def test_notation_of_partial_sums_is_that_of_xla(sharding, notation):
+    from jax._src.lib import xla_client
+
+    mesh = Mesh((2, 4), ("a", "b"))
+    assert hlo_sharding(sharding, mesh) == notation
+    read = xla_client.HloSharding.from_string(notation)
+    assert read.is_unreduced() == (notation == "{unreduced}")
+    (parsed,) = parse(notation, mesh.size)
+    axes = [Digit(4, 2), Digit(1, 4)]
+    assert whole_axes(parsed.unreduced, axes) == sharding.unreduced
+    assert [whole_axes(digits, axes) for digits in parsed.dims or ((), ())] == list(sharding.dims)

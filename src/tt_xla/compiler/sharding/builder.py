@@ -40,6 +40,18 @@ def local_shape(value: Any) -> list[int]:
     return list(ir.RankedTensorType(value.type).shape) if isinstance(value.type, ir.RankedTensorType) else []
 
 
+def single_op(region: Any) -> str:
+    """Returns the name of the reducer that is all that a region computes; an empty string for other regions."""
+    (block,) = region.blocks
+    body = list(block.operations)
+    if len(body) != 2 or len(block.arguments) != 2 or body[0].operation.name not in REDUCERS:
+        return ""
+    first, last = body
+    uses_both = {*first.operands} == {*block.arguments}
+    returns = list(last.operands) == list(first.results)
+    return REDUCERS[first.operation.name] if uses_both and returns else ""
+
+
 class Builder:
     """Appends ops to the current block. The current location comes from ``with op.location``."""
 

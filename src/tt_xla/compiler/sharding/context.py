@@ -9,9 +9,10 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding.axes import Digits
-from tt_xla.compiler.sharding.builder import element_type, tensor
+from tt_xla.compiler.sharding.builder import element_type, local_shape, tensor
 from tt_xla.compiler.sharding.emitter import Emitter, Shard
-from tt_xla.compiler.sharding.reshard import reshard
+from tt_xla.compiler.sharding.linear import operand_sums, prepared
+from tt_xla.compiler.sharding.partial_sums import marked, reshard, unmarked
 from tt_xla.compiler.sharding.shardings import SHARDING, result_shardings
 from tt_xla.compiler.sharding.walk import Functions, remap_captures, walk
 from tt_xla.errors import CompileError, UnsupportedOpError
@@ -28,6 +29,18 @@ RULES: Registry[str, Rule] = Registry("localisation rule")
 localizes = RULES.register
 """Registers the rule of ops, given by their names."""
 
+
+SUM_AWARE = frozenset(
+    (
+        *("sdy.sharding_constraint", "sdy.reshard", "sdy.propagation_barrier", "sdy.sharding_group"),
+        *("sdy.manual_computation", "sdy.named_computation", "stablehlo.optimization_barrier"),
+        *("stablehlo.case", "stablehlo.if", "stablehlo.while", "stablehlo.custom_call"),
+    )
+)
+"""Ops whose rules take and return partial sums as they are."""
+
+COMBINING = frozenset(f"stablehlo.{name}" for name in ("convolution", "dot_general", "gather", "reduce", "scatter"))
+"""Ops whose rules leave the sums unfinished that their hints have as unreduced."""
 
 _FUNCTION_ATTRIBUTES = ("called_computations", "callee", "decomposition")
 """Attributes that name functions."""
@@ -91,9 +104,34 @@ class Localizer(Emitter):
                 rule = _empty
             elif self._is_wide_constant(op):
                 rule = _unsplit_constant
-            results = rule(self, op, operands, self.hints(op))
+            results = self._apply(rule, op, operands, self.hints(op))
         for result, shard in zip(op.results, results, strict=True):
             self.values[result] = shard
+
+    def _apply(self, rule: Rule, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+        """Applies a rule. If it is for plain tensors, it gets the terms of sums that may stay unfinished.
+
+        Sums of other operands are finished first.
+        """
+        name = op.operation.name
+        given = any(operand.sharding.unreduced for operand in operands)
+        wanted = frozenset.intersection(*(_unreduced(hint) for hint in hints)) if hints else frozenset[int]()
+        if name in SUM_AWARE or not (given or wanted):
+            return rule(self, op, operands, hints)
+        sums = operand_sums(op, operands, wanted)
+        kept = frozenset(axis for axes in sums for axis in axes)
+        ready = [
+            unmarked(self.reshard(operand, prepared(operand.sharding, own, kept)))
+            for operand, own in zip(operands, sums, strict=True)
+        ]
+        left = wanted - kept if name in COMBINING else ()
+        plain = [None if hint is None else hint.with_unreduced(left) for hint in hints]
+        return [marked(result, {*result.sharding.unreduced} | kept) for result in rule(self, op, ready, plain)]
+
+    def term(self, value: Any, sharding: Sharding) -> Any:
+        """Returns what each chip adds so that partial sums grow by a value that all chips hold."""
+        whole = Shard(value, tuple(local_shape(value)), replicated(len(local_shape(value))))
+        return self.reshard(whole, whole.sharding.with_unreduced(sharding.unreduced)).value
 
     def _is_wide_constant(self, op: Any) -> bool:
         """Whether an op computes constants of 64-bit integers, or from such constants.
@@ -183,9 +221,8 @@ class Localizer(Emitter):
 
     def unsplit(self, shard: Shard, dims: Sequence[int]) -> Shard:
         """Returns a shard whose given dimensions are not split."""
-        return self.reshard(
-            shard, Sharding(tuple(() if dim in dims else axes for dim, axes in enumerate(shard.sharding.dims)))
-        )
+        kept = tuple(() if dim in dims else axes for dim, axes in enumerate(shard.sharding.dims))
+        return self.reshard(shard, Sharding(kept, shard.sharding.unreduced))
 
     def reshard(self, shard: Shard, sharding: Sharding) -> Shard:
         """Returns the same tensor in another sharding; of a broadcast, the smaller tensor changes its sharding."""
@@ -274,4 +311,9 @@ def _unknown(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hint
 def describe(sharding: Sharding, mesh: Mesh) -> str:
     """Returns a sharding as text, such as ``[x, -]``."""
     dims = ["·".join(mesh.axes[axis] for axis in axes) or "-" for axes in sharding.dims]
-    return f"[{', '.join(dims)}]"
+    partial = f", partial sums along {', '.join(mesh.axes[axis] for axis in sharding.unreduced)}"
+    return f"[{', '.join(dims)}]{partial if sharding.unreduced else ''}"
+
+
+def _unreduced(hint: Sharding | None) -> frozenset[int]:
+    return frozenset() if hint is None else frozenset(hint.unreduced)

@@ -135,12 +135,10 @@ def _cost(
         return Sharding(tuple(() if factor is None else choice.get(factor, ()) for factor in dims))
 
     moved = float(sum(moved_elements(mesh, shape, now, chosen(dims)) for dims, now, shape in operands))
-    partial = math.prod(
-        mesh.shape[axis] for factor, axes in choice.items() if factor not in in_results for axis in axes
-    )
+    partial = {axis for factor, axes in choice.items() if factor not in in_results for axis in axes}
     for dims, hint, shape in results:
         moved += moved_elements(mesh, shape, chosen(dims), hint)
-        if partial > 1:
+        if partial - {*hint.unreduced}:
             moved += 2 * math.prod(chosen(dims).local_shape(mesh, shape))
     split = math.prod(mesh.shape[axis] for axes in choice.values() for axis in axes)
     return moved + math.prod(sizes.values()) / split / _LOOPS_PER_MOVED
@@ -188,33 +186,6 @@ def _identity_attribute(kind: str, element: Any) -> Any | None:
         value = {"multiply": 1.0, "maximum": float("-inf"), "minimum": float("inf")}[kind]
         return ir.FloatAttr.get(element, value)
     return None
-
-
-def combine(context: Localizer, shard: Shard, axes: Axes, kind: str, hint: Sharding | None) -> Shard:
-    """Combines the partial results that chips have, over some mesh axes.
-
-    Where the wanted sharding splits a dimension along one of those axes, each chip gets its part alone
-    (``reduce_scatter``); over the other axes all get the result (``all_reduce``).
-
-    Args:
-        shard: the partial result.
-        axes: mesh axes over which chips have different partial results.
-        kind: the op that combines, of ``builder.REDUCERS``.
-        hint: sharding that is wanted; None if any will do.
-    """
-    build, value, sharding = context.builder, shard.value, shard.sharding
-    if hint is not None and kind == "add":
-        for dim, hinted_axes in enumerate(hint.dims):
-            now = sharding.dims[dim]
-            added = hinted_axes[len(now) :]
-            scatters = added and hinted_axes[: len(now)] == now and set(added) <= set(axes)
-            if scatters and shard.shape[dim] % context.extent(hinted_axes) == 0:
-                value = build.reduce_scatter(value, kind, dim, context.groups(added))
-                sharding = sharding.with_dim(dim, hinted_axes)
-                axes = tuple(axis for axis in axes if axis not in added)
-    if axes:
-        value = build.all_reduce(value, kind, context.groups(axes))
-    return Shard(value, shard.shape, sharding)
 
 
 def masked_operands(

@@ -74,6 +74,7 @@ def digits(module: Any, chips: int) -> list[Digit]:
     for sharding in _all(module, chips):
         used.extend(digit for dim in sharding.dims or () for digit in dim)
         used.extend(sharding.manual)
+        used.extend(sharding.unreduced)
     return used
 
 
@@ -139,7 +140,7 @@ def _attribute(sharding: HloSharding, type_: Any, writer: Writer, open_dims: Seq
         raise MalformedModuleError(f"A sharding of {len(dims)} dimensions is on a tensor of type {type_}.")
     if any(dim >= rank for dim in open_dims):
         raise MalformedModuleError(f"unspecified_dims={list(open_dims)} is on a tensor of type {type_}.")
-    return writer.sharding(dims, open_dims)
+    return writer.sharding(dims, open_dims, sharding.unreduced)
 
 
 def _convert_constraint(op: Any, writer: Writer) -> None:

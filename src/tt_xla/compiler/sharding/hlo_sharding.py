@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tt_xla.compiler.sharding.axes import Digits, Positions, digits_of
+from tt_xla.compiler.sharding.axes import Digit, Digits, Positions, digits_of
 from tt_xla.errors import CompileError, MalformedModuleError
 
 _NUMBERS = r"\d{1,18}(?:,\d{1,18})*"
@@ -35,6 +35,8 @@ class HloSharding:
     """Digits along which the program itself says what each chip does."""
     all_manual: bool = False
     """Whether all digits are manual."""
+    unreduced: Digits = ()
+    """Digits along which chips hold partial sums."""
     maximal: bool = False
     """Whether one device alone has the tensor."""
 
@@ -63,6 +65,8 @@ def _parse_one(text: str, chips: int) -> HloSharding:
     inner = _SHARD_ALIKE.sub("", text[1:-1]).strip()
     if inner in ("replicated", "unknown", ""):
         return HloSharding(None)
+    if inner == "unreduced":
+        return HloSharding(None, unreduced=(Digit(1, chips),) if chips > 1 else ())
     if inner == "manual":
         return HloSharding(None, all_manual=True)
     if re.fullmatch(r"maximal device=\d+", inner):
@@ -80,13 +84,15 @@ def _parse_one(text: str, chips: int) -> HloSharding:
     kinds = [kind.strip() for kind in (match["kinds"] or "").split(",") if kind.strip()]
     if match["last"] and not kinds:
         kinds = ["replicated"]
-    if len(kinds) > len(tiles) or not {*kinds} <= {"replicated", "manual"}:
+    if len(kinds) > len(tiles) or not {*kinds} <= {"replicated", "manual", "unreduced"}:
         raise _not_a_sharding(text)
     rank = len(tiles) - len(kinds)
-    manual = tuple(
-        digit for kind, group in zip(kinds, digits[rank:], strict=True) if kind == "manual" for digit in group
-    )
-    return HloSharding(tuple(digits[:rank]), manual)
+
+    def of_kind(wanted: str) -> Digits:
+        pairs = zip(kinds, digits[rank:], strict=True)
+        return tuple(digit for kind, group in pairs if kind == wanted for digit in group)
+
+    return HloSharding(tuple(digits[:rank]), manual=of_kind("manual"), unreduced=of_kind("unreduced"))
 
 
 def _positions(match: re.Match[str], tiles: list[int], text: str, chips: int) -> Positions:

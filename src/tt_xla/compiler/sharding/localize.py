@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -39,6 +39,8 @@ class Localized:
     """Sharding and global shape of each argument of the entry function."""
     results: tuple[tuple[Sharding, Shape], ...]
     """Sharding and global shape of each result."""
+    source: ir.Module | None = None
+    """The module with global shapes; None if there is none."""
 
 
 def localize(module: ir.Module, chips: int) -> Localized | None:
@@ -61,7 +63,8 @@ def localize(module: ir.Module, chips: int) -> Localized | None:
         return None
     with module.context, ir.Location.unknown():
         entry_name = entry_function(module).name.value
-        return _Localization(propagate(module, entry_name, asked.partitions, chips), entry_name).run()
+        localized = _Localization(propagate(module, entry_name, asked.partitions, chips), entry_name).run()
+    return replace(localized, source=module)
 
 
 class _Localization:
@@ -79,8 +82,7 @@ class _Localization:
         yield from self.meshes.all_digits()
         for op in walk(self.module.operation):
             for attribute in tensor_shardings(op):
-                for digits in self.meshes.dims(attribute):
-                    yield from digits
+                yield from self.meshes.digits(attribute)
 
     def run(self) -> Localized:
         """Emits the module of one chip."""
@@ -119,13 +121,13 @@ class _Localization:
         )
 
     def _sharding_of(self, attribute: Any) -> Sharding:
-        return as_sharding(self.meshes.dims(attribute), self.axes)
+        return as_sharding(self.meshes.dims(attribute), self.axes, self.meshes.unreduced(attribute))
 
     def _entry_sharding(self, value: Any, name: str, number: int) -> Sharding:
         """Returns the sharding of an argument or result of the entry function.
 
         What propagation found by itself neither splits a dimension unevenly nor splits it along a part of an axis, as
-        arrays of JAX cannot be split so.
+        arrays of JAX cannot be split so. It leaves no partial sums either.
         """
         shape = shape_of(value)
         attributes = self.entry.attributes[name][number] if name in self.entry.attributes else {}

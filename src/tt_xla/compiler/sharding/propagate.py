@@ -141,15 +141,20 @@ def _check_shardings(module: Any, meshes: Meshes) -> None:
     """Reads every sharding once, so that a malformed one is an error here and not in a pass."""
     for op in walk(module.operation):
         for attribute in tensor_shardings(op):
-            used = [digit for digits in meshes.dims(attribute) for digit in digits]
+            used = list(meshes.digits(attribute))
             if len(used) != len(set(used)):
                 raise MalformedModuleError(f"The sharding {attribute} uses an axis twice.")
 
 
 def _drop_scalar_constraints(module: Any) -> None:
-    """Erases the constraints of scalars, which no sharding splits; those in bodies of reductions are no ops there."""
+    """Erases the constraints of scalars, which no sharding splits; those in bodies of reductions are no ops there.
+
+    Constraints to partial sums stay.
+    """
     for op in list(walk(module.operation)):
-        if op.operation.name == "sdy.sharding_constraint" and ir.RankedTensorType(op.results[0].type).rank == 0:
+        if op.operation.name != "sdy.sharding_constraint" or ir.RankedTensorType(op.results[0].type).rank > 0:
+            continue
+        if len(sdy.TensorShardingAttr(op.attributes["sharding"]).unreduced_axes) == 0:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.operation.erase()
 

@@ -16,8 +16,8 @@ from tt_xla.ir.mesh import Mesh, Shape, Sharding
 Dims = list[tuple[int, ...]]
 
 
-def reshard(context: Emitter, shard: Shard, sharding: Sharding) -> Shard:
-    """Returns the same tensor in another sharding.
+def reshard_dims(context: Emitter, shard: Shard, sharding: Sharding) -> Shard:
+    """Returns the same tensor split in another way; neither sharding has unreduced axes.
 
     A constant of one value needs nothing. Where each dimension keeps its number of shards, chips only exchange them
     (``collective_permute``). Otherwise dimensions are split further where chips have more than they need, axes move
@@ -45,7 +45,7 @@ def moved_elements(mesh: Mesh, shape: Shape, old: Sharding, new: Sharding) -> in
     removed: set[int] = set()
     for now, target in zip(old.dims, new.dims, strict=True):
         removed.update(now[len(_common_start(now, target)) :])
-    moved = removed & new.axes
+    moved = removed & new.splitting_axes
     gathered = math.prod(mesh.shape[axis] for axis in removed - moved)
     return (part if moved else 0) + (part * gathered if gathered > 1 else 0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -45,6 +46,7 @@ class Meshes:
         }
         self._axes: dict[Any, dict[str, Digits]] = {}
         self._dims: dict[Any, tuple[Digits, ...]] = {}
+        self._unreduced: dict[Any, Digits] = {}
         counts = {name: math.prod(_sizes(mesh)) for name, mesh in self.declared.items() if len(mesh.axes) > 0}
         sizes = {count for count in counts.values() if count > 1}
         if chips is not None:
@@ -101,16 +103,25 @@ class Meshes:
         """Returns the digits that split each dimension of a tensor with a sharding."""
         if attribute not in self._dims:
             sharding = sdy.TensorShardingAttr(attribute)
-            if len(sharding.unreduced_axes) > 0:
-                raise CompileError(
-                    f"The sharding {attribute} leaves a sum unfinished over axes of the mesh.",
-                    hint="Reshard the tensor to a sharding without unreduced axes first.",
-                )
             self._dims[attribute] = tuple(
                 tuple(digit for axis in dim.axes for digit in self._axis_part(sharding.mesh_or_ref, axis))
                 for dim in map(sdy.DimensionShardingAttr, sharding.dimension_shardings)
             )
         return self._dims[attribute]
+
+    def unreduced(self, attribute: Any) -> Digits:
+        """Returns the digits along which chips hold partial sums of a tensor with a sharding."""
+        if attribute not in self._unreduced:
+            sharding = sdy.TensorShardingAttr(attribute)
+            self._unreduced[attribute] = tuple(
+                digit for axis in sharding.unreduced_axes for digit in self._axis_part(sharding.mesh_or_ref, axis)
+            )
+        return self._unreduced[attribute]
+
+    def digits(self, attribute: Any) -> Iterator[Digit]:
+        """Yields every digit that a sharding uses."""
+        yield from itertools.chain.from_iterable(self.dims(attribute))
+        yield from self.unreduced(attribute)
 
     def even_dims(self, attribute: Any, shape: Shape) -> list[Digits]:
         """Returns the digits that split each dimension of a tensor, as far as whole axes split it evenly.
@@ -206,12 +217,13 @@ class Writer:
         self.axes = axes
         self.name = name
 
-    def sharding(self, dims: Sequence[Digits], open_dims: Iterable[int] = ()) -> Any:
+    def sharding(self, dims: Sequence[Digits], open_dims: Iterable[int] = (), unreduced: Digits = ()) -> Any:
         """Returns the attribute of a sharding.
 
         Args:
             dims: digits that split each dimension.
             open_dims: dimensions that propagation may split further.
+            unreduced: digits along which chips hold partial sums.
         """
         opened = set(open_dims)
         return sdy.TensorShardingAttr.get(
@@ -220,6 +232,7 @@ class Writer:
                 sdy.DimensionShardingAttr.get(self._references(digits), is_closed=index not in opened)
                 for index, digits in enumerate(dims)
             ],
+            unreduced_axes=self._references(tuple(sorted(unreduced, reverse=True))),
         )
 
     def values(self, shardings: Sequence[Any]) -> Any:
@@ -259,8 +272,7 @@ def rewrite_for_one_mesh(module: Any, meshes: Meshes, extra: Iterable[Digit]) ->
         digit
         for op in walk(module.operation)
         for attribute in tensor_shardings(op)
-        for digits in meshes.dims(attribute)
-        for digit in digits
+        for digit in meshes.digits(attribute)
     ]
     mesh, axes = finest_mesh([*meshes.all_digits(), *used, *extra], meshes.chips, meshes.names)
     writer = Writer(mesh, axes)
@@ -272,7 +284,7 @@ def rewrite_for_one_mesh(module: Any, meshes: Meshes, extra: Iterable[Digit]) ->
             return attribute
         dims = [sdy.DimensionShardingAttr(dim) for dim in sdy.TensorShardingAttr(attribute).dimension_shardings]
         opened = [index for index, dim in enumerate(dims) if not dim.is_closed]
-        return writer.sharding(meshes.dims(attribute), opened)
+        return writer.sharding(meshes.dims(attribute), opened, meshes.unreduced(attribute))
 
     for op in walk(module.operation):
         if "manual_axes" in op.attributes:
@@ -315,6 +327,6 @@ def _manual_axes(op: Any, meshes: Meshes, writer: Writer) -> Any:
     return sdy.ManualAxesAttr.get([ir.StringAttr.get(name) for name in names])
 
 
-def as_sharding(dims: Iterable[Digits], axes: Sequence[Digit]) -> Sharding:
+def as_sharding(dims: Iterable[Digits], axes: Sequence[Digit], unreduced: Digits = ()) -> Sharding:
     """Returns a sharding over the finest mesh."""
-    return Sharding(tuple(whole_axes(digits, axes) for digits in dims))
+    return Sharding(tuple(whole_axes(digits, axes) for digits in dims), tuple(sorted(whole_axes(unreduced, axes))))

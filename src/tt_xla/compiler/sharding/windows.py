@@ -7,7 +7,7 @@ from typing import Any
 
 from tt_xla.compiler.sharding.builder import element_type, local_shape
 from tt_xla.compiler.sharding.emitter import Emitter, Shard
-from tt_xla.compiler.sharding.reshard import reshard
+from tt_xla.compiler.sharding.reshard import reshard_dims
 
 Axes = tuple[int, ...]
 
@@ -52,7 +52,7 @@ def take(context: Emitter, shard: Shard, dim: int, window: Window, fill: Any = N
 def _sliced(context: Emitter, shard: Shard, dim: int, window: Window) -> Any:
     """Takes each chip's part from the gathered dimension."""
     gathered = shard.sharding.with_dim(dim)
-    value = reshard(context, shard, gathered).value if shard.sharding != gathered else shard.value
+    value = reshard_dims(context, shard, gathered).value if shard.sharding != gathered else shard.value
     low = max(0, -min(window.starts))
     high = max(0, max(window.starts) + window.width - shard.shape[dim])
     return _cut(context, context.builder.pad_dim(value, dim, low, high), dim, window, window.step, window.start + low)

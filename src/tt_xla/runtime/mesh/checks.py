@@ -63,9 +63,10 @@ def _problem(declared: Argument | Result, mesh: Mesh) -> str:
     sharding, shape = declared.sharding, declared.global_shape
     if sharding is None or shape is None:
         return "" if sharding is shape else "with a sharding or a global shape alone"
-    axes = list(itertools.chain.from_iterable(sharding.dims))
+    axes = [*itertools.chain.from_iterable(sharding.dims), *sharding.unreduced]
     if len(set(axes)) != len(axes) or not set(axes) <= set(range(len(mesh.shape))):
-        return f"with sharding {sharding.dims}, expected each axis of the mesh {mesh.shape} once at most"
+        partial = f" and partial sums along {sharding.unreduced}" if sharding.unreduced else ""
+        return f"with sharding {sharding.dims}{partial}, expected each axis of the mesh {mesh.shape} once at most"
     if len(sharding.dims) != len(shape) or sharding.local_shape(mesh, shape) != tuple(declared.shape):
         return f"as shards {tuple(declared.shape)} of shape {shape}, which sharding {sharding.dims} does not give"
     return ""

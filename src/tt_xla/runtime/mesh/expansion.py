@@ -89,9 +89,7 @@ class Expander:
             indices = {chip: len(results) + index for index, chip in enumerate(grid.representatives(axes))}
             holders += [(number, chip) for chip in indices]
             results += [replace(result, sharding=None, global_shape=None)] * len(indices)
-            declared = axes if result.sharding is None else self._sharded(result.sharding)
-            sources = (grid.representative(declared, position) for position in grid.own)
-            returns.append(tuple(indices[grid.representative(axes, chip)] for chip in sources))
+            returns.append(tuple(indices[grid.representative(axes, chip)] for chip in grid.own))
         expanded = replace(
             program,
             arguments=tuple(self._argument(program.arguments[position], chip) for position, chip in reads),

@@ -15,25 +15,29 @@ def split(tensor: torch.Tensor, sharding: Sharding, mesh: Mesh) -> list[torch.Te
 
     Args:
         tensor: a tensor of the global shape. Shards are contiguous; those that lie so in the tensor are views of it.
-        sharding: how it is split. Dimensions that do not divide evenly are padded with zeros at their end.
+        sharding: how it is split. Dimensions that do not divide evenly are padded with zeros at their end. Of chips
+            that hold partial sums, the first along each unreduced axis gets the tensor, and the others get zeros.
         mesh: the mesh.
     """
     local = sharding.local_shape(mesh, tensor.shape)
     shards: dict[tuple[int, ...], torch.Tensor] = {}
     for position in range(mesh.size):
-        index = sharding.shard_index(mesh, position)
-        if index in shards:
+        key = sharding.shard_key(mesh, position)
+        if key in shards:
+            continue
+        if any(sharding.term(mesh, position)):
+            shards[key] = tensor.new_zeros(local)
             continue
         part = tensor[sharding.region(mesh, tensor.shape, position)] if sharding.dims else tensor
         missing = [length - size for length, size in zip(local, part.shape, strict=True)]
         if any(missing):
             part = F.pad(part, [size for pad in reversed(missing) for size in (0, pad)])
-        shards[index] = part.contiguous()
-    return [shards[sharding.shard_index(mesh, position)] for position in range(mesh.size)]
+        shards[key] = part.contiguous()
+    return [shards[sharding.shard_key(mesh, position)] for position in range(mesh.size)]
 
 
 def join(shards: Sequence[torch.Tensor], sharding: Sharding, mesh: Mesh, global_shape: Sequence[int]) -> torch.Tensor:
-    """Returns the tensor that chips hold in shards, without the padding.
+    """Returns the tensor that chips hold in shards, without the padding. Partial sums are added.
 
     Args:
         shards: the shard of every chip, by position. Of replicas the first is read.
@@ -46,9 +50,13 @@ def join(shards: Sequence[torch.Tensor], sharding: Sharding, mesh: Mesh, global_
     joined = shards[0].new_empty(tuple(global_shape))
     seen: set[tuple[int, ...]] = set()
     for position, shard in enumerate(shards):
-        index = sharding.shard_index(mesh, position)
-        if index not in seen:
-            seen.add(index)
+        key = sharding.shard_key(mesh, position)
+        if key not in seen:
+            seen.add(key)
             region = sharding.region(mesh, global_shape, position)
-            joined[region] = shard[tuple(slice(part.stop - part.start) for part in region)]
+            part = shard[tuple(slice(part.stop - part.start) for part in region)]
+            if any(sharding.term(mesh, position)):
+                joined[region] += part
+            else:
+                joined[region] = part
     return joined

@@ -305,10 +305,10 @@ def _names_of_shards(program: Program, expansion: Expansion) -> dict[str, list[s
     named: dict[str, list[str]] = {}
     shardings = [argument.sharding or replicated(len(argument.shape)) for argument in program.arguments]
     for argument, chip in expansion.reads:
-        first[argument, shardings[argument].shard_index(mesh, chip)] = f"arg{argument}.{chip}"
+        first[argument, shardings[argument].shard_key(mesh, chip)] = f"arg{argument}.{chip}"
     for argument, sharding in enumerate(shardings):
-        indices = (sharding.shard_index(mesh, position) for position in range(mesh.size))
-        named[f"arg{argument}"] = [first[argument, index] for index in indices]
+        keys = (sharding.shard_key(mesh, position) for position in range(mesh.size))
+        named[f"arg{argument}"] = [first[argument, key] for key in keys]
     return named
 
 

@@ -9,7 +9,8 @@ from jaxlib.mlir.dialects import stablehlo
 
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.compiler.sharding.factors import Factors, combine, masked_operands
+from tt_xla.compiler.sharding.factors import Factors, masked_operands
+from tt_xla.compiler.sharding.partial_sums import combine
 
 
 @localizes("stablehlo.dot_general")

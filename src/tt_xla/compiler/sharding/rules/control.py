@@ -33,9 +33,18 @@ def sharding_group(context: Localizer, op: Any, operands: Sequence[Shard], hints
 
 @localizes("stablehlo.while")
 def while_loop(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
-    """Carries each value in one sharding through all iterations."""
-    pairs = zip(operands, hints, strict=True)
-    carried = [operand if hint is None else context.reshard(operand, hint) for operand, hint in pairs]
+    """Carries each value in one sharding through all iterations.
+
+    Partial sums stay so if the body returns partial sums as well.
+    """
+    (body,) = op.regions[1].blocks
+    pairs = zip(operands, hints, body.arguments, list(body.operations)[-1].operands, strict=True)
+    carried: list[Shard] = []
+    for operand, hint, argument, returned in pairs:
+        sums = {*operand.sharding.unreduced}
+        sums &= sums if returned == argument else {*_stated_sums(context, returned)}
+        wanted = operand.sharding if hint is None else hint
+        carried.append(context.reshard(operand, wanted.with_unreduced(sums - wanted.splitting_axes)))
     copy = context.builder.op(
         "while", [shard.value for shard in carried], [shard.value.type for shard in carried], regions=2
     )
@@ -51,17 +60,35 @@ def while_loop(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hi
 
 @localizes("stablehlo.case", "stablehlo.if")
 def branches(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
-    """Gives the results of all branches the sharding that propagation found; without one, each chip has all of it."""
-    shardings = [
-        replicated(len(shape_of(result))) if hint is None else hint
-        for result, hint in zip(op.results, hints, strict=True)
-    ]
+    """Gives the results of all branches the sharding that propagation found; without one, each chip has all of it.
+
+    They are partial sums if each branch returns such.
+    """
+    shardings: list[Sharding] = []
+    for number, (result, hint) in enumerate(zip(op.results, hints, strict=True)):
+        wanted = replicated(len(shape_of(result))) if hint is None else hint
+        returned = [list(old.blocks[0].operations)[-1].operands[number] for old in op.regions]
+        sums = frozenset.intersection(*(frozenset(_stated_sums(context, value)) for value in returned))
+        shardings.append(wanted.with_unreduced(sums - wanted.splitting_axes))
     types = [context.local_type(result.type, sharding) for result, sharding in zip(op.results, shardings, strict=True)]
     name = op.operation.name
     copy = context.builder.op(name, [context.whole(operands[0])], types, regions=len(op.regions))
     for old, new in zip(op.regions, copy.regions, strict=True):
         region(context, old, new, [], shardings)
     return context.shards(op, list(copy.results), shardings)
+
+
+def _stated_sums(context: Localizer, value: Any) -> tuple[int, ...]:
+    """Returns the mesh axes along which a value is partial sums, as far as that is known before it is localised."""
+    if value in context.values:
+        return context.values[value].sharding.unreduced
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return ()
+    if owner.name == "sdy.sharding_constraint":
+        return context.sharding_of(owner.attributes["sharding"]).unreduced
+    hint = context.hints(owner)[list(owner.results).index(value)]
+    return () if hint is None else hint.unreduced
 
 
 def region(context: Localizer, old: Any, new: Any, arguments: Sequence[Shard], shardings: Sequence[Sharding]) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from tt_xla.compiler.sharding.builder import element_type, i64s, local_shape
+from tt_xla.compiler.sharding.builder import element_type, i64s, local_shape, single_op
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.compiler.sharding.factors import Axes, Dims, Factors, Splits, combine, identity_value
-from tt_xla.compiler.sharding.rules.reduction import single_op
+from tt_xla.compiler.sharding.factors import Axes, Dims, Factors, Splits, identity_value
+from tt_xla.compiler.sharding.partial_sums import combine
 from tt_xla.compiler.sharding.rules.structure import integers
 from tt_xla.ir.mesh import Sharding
 
@@ -217,8 +217,10 @@ def scatter(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints
     if not axes:
         return context.shards(op, values, [table_sharding] * count)
     (partial,) = context.shards(op, values, [table_sharding])
-    total = combine(context, partial, axes, kind, None)
-    value = context.builder.binary(kind, parts[0].value, total.value)
+    wanted = None if hints[0] is None else table_sharding.with_unreduced(hints[0].unreduced)
+    total = combine(context, partial, axes, kind, wanted)
+    table = context.reshard(parts[0], total.sharding)
+    value = context.builder.binary(kind, table.value, total.value)
     return [Shard(value, total.shape, total.sharding)]
 
 

@@ -47,8 +47,9 @@ def leave(context: Localizer, part: Shard, manual: frozenset[int], sharding: Sha
 
 
 def _without(sharding: Sharding, manual: frozenset[int]) -> Sharding:
-    """Returns a sharding that splits no dimension along the manual axes."""
-    return Sharding(tuple(tuple(axis for axis in axes if axis not in manual) for axes in sharding.dims))
+    """Returns a sharding that neither splits dimensions nor has partial sums along the manual axes."""
+    dims = tuple(tuple(axis for axis in axes if axis not in manual) for axes in sharding.dims)
+    return Sharding(dims, tuple(axis for axis in sharding.unreduced if axis not in manual))
 
 
 @localizes(*(f"stablehlo.{name}" for name in COLLECTIVES))
@@ -122,6 +123,7 @@ def _shard_to_full(context: Localizer, op: Any, part: Shard) -> Shard:
     target = gspmd.parsed_one(op, context.mesh.size)
     shape = shape_of(op.results[0])
     sharding = replicated(len(shape)) if target.dims is None else Sharding(tuple(map(context.axes_of, target.dims)))
+    sharding = sharding.with_unreduced(context.axes_of(target.unreduced))
     if not part.rank == len(shape) == len(sharding.dims):
         raise _not_a_part(op, shape, sharding.counts(context.mesh), part.shape)
     manual = {
@@ -130,7 +132,7 @@ def _shard_to_full(context: Localizer, op: Any, part: Shard) -> Shard:
         if size != part_size
         for axis in axes
     }
-    return _leave_call(context, op, part, frozenset(manual), sharding, shape)
+    return _leave_call(context, op, part, frozenset(manual.union(sharding.unreduced)), sharding, shape)
 
 
 def _boundary_shardings(context: Localizer, op: Any, name: str, values: Sequence[Any]) -> list[Sharding]:

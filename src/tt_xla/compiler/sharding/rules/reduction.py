@@ -7,10 +7,11 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding.builder import REDUCERS, element_type, i64s, local_shape, tensor
+from tt_xla.compiler.sharding.builder import element_type, i64s, local_shape, single_op, tensor
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.compiler.sharding.factors import Factors, Splits, combine, identity_value, masked_operands
+from tt_xla.compiler.sharding.factors import Factors, Splits, identity_value, masked_operands
+from tt_xla.compiler.sharding.partial_sums import combine
 from tt_xla.compiler.sharding.reshard import constant_value
 
 
@@ -42,7 +43,7 @@ def reduce(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints)
     result = combine(context, partial, axes, kind, hints[0])
     if is_identity(op.operands[1], identity):
         return [result]
-    init = context.builder.broadcast(inits[0], local_shape(result.value))
+    init = context.builder.broadcast(context.term(inits[0], result.sharding), local_shape(result.value))
     return [Shard(context.builder.result(kind, [init, result.value], result.value.type), result.shape, result.sharding)]
 
 
@@ -60,18 +61,6 @@ def _reduce_twice(context: Localizer, op: Any, splits: Splits, parts: list[Shard
     stacked = [build.all_gather(build.reshape(value, [1, *local_shape(value)]), 0, groups) for value in partial]
     types = [tensor(local_shape(value), element_type(value)) for value in partial]
     return splits.results(op, context.copy(op, [*stacked, *inits], types, {"dimensions": i64s([0])}))
-
-
-def single_op(region: Any) -> str:
-    """Returns the name of the reducer that is all that a region computes; an empty string for other regions."""
-    (block,) = region.blocks
-    body = list(block.operations)
-    if len(body) != 2 or len(block.arguments) != 2 or body[0].operation.name not in REDUCERS:
-        return ""
-    first, last = body
-    uses_both = {*first.operands} == {*block.arguments}
-    returns = list(last.operands) == list(first.results)
-    return REDUCERS[first.operation.name] if uses_both and returns else ""
 
 
 def is_identity(init: Any, identity: Any) -> bool:

@@ -91,6 +91,7 @@ def compile_bytes(
         OptionError: an option is unknown or has a bad value.
     """
     from tt_xla.compiler import compile_module
+    from tt_xla.compiler.sharding import localize
     from tt_xla.compiler.stablehlo import DONATION, parse_module
     from tt_xla.compiler.stablehlo.untrusted import checked
     from tt_xla.frontends.jax.pjrt.prepare import replace_tokens
@@ -104,8 +105,10 @@ def compile_bytes(
     replace_tokens(module)
     parsed = CompileOptions.parse(_own(request.options))
     name = _text(module.operation, "sym_name") or "main"
+    localized = localize(module, client.target.chips)
+    described = code if localized is None else partitioned_module(localized)
     program = compile_module(
-        module,
+        localized or module,
         parsed,
         client.target,
         name=name,
@@ -120,7 +123,7 @@ def compile_bytes(
     compiled = Compiled(
         version=__version__,
         program=program.to_bytes(),
-        module=code if program.mesh is None else partitioned_module(program, name),
+        module=described,
         options=options,
         assignment=assignment,
         donated=tuple(index for index, attrs in enumerate(arguments) if any(name in attrs for name in DONATION)),

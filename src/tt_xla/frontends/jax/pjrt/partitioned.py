@@ -6,70 +6,64 @@ the module. JAX derives ``compiled.output_shardings`` and the shapes of results 
 
 from __future__ import annotations
 
-import json
+import io
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from tt_xla.ir.mesh import Mesh, Sharding, replicated
-from tt_xla.ir.program import Argument, Program, Result
+from tt_xla.ir.mesh import Mesh, Sharding
+
+if TYPE_CHECKING:
+    from tt_xla.compiler.sharding import Localized
 
 REPLICATED = "{replicated}"
-CALL = "tt_program"
-"""Target of the custom call that stands for the program."""
+UNREDUCED = "{unreduced}"
 
 
 def hlo_sharding(sharding: Sharding, mesh: Mesh) -> str:
     """Returns a sharding in the notation of XLA's HLO, such as ``{devices=[2,1,4]<=[2,4] last_tile_dim_replicate}``.
 
-    The list of devices is the mesh with its axes in the order in which they split the tensor, and then the axes along
-    which it is replicated. Source of the notation: ``HloSharding::ToString`` of openxla/xla.
+    The list of devices is the mesh with its axes in the order in which they split the tensor, then the axes along which
+    it is replicated, and then those along which chips hold partial sums. Source of the notation:
+    ``HloSharding::ToString`` of openxla/xla.
     """
     counts = sharding.counts(mesh)
-    if math.prod(counts) == 1:
-        return REPLICATED
     splitting = [axis for axes in sharding.dims for axis in axes]
-    order = [*splitting, *(axis for axis in range(len(mesh.shape)) if axis not in splitting)]
-    copies = mesh.size // math.prod(counts)
-    tiles = [*counts, copies] if copies > 1 else counts
+    replicating = [axis for axis in range(len(mesh.shape)) if axis not in sharding.axes]
+    order = [*splitting, *replicating, *sharding.unreduced]
+    terms = math.prod(mesh.shape[axis] for axis in sharding.unreduced)
+    copies = mesh.size // (math.prod(counts) * terms)
+    if copies == mesh.size:
+        return REPLICATED
+    if terms == mesh.size:
+        return UNREDUCED
+    kinds = {kind: count for kind, count in (("replicated", copies), ("unreduced", terms)) if count > 1}
+    tiles = [*counts, *kinds.values()]
     devices = f"[{mesh.size}]" if order == sorted(order) else f"[{_listed(mesh.shape)}]T({_listed(order)})"
-    return f"{{devices=[{_listed(tiles)}]<={devices}{' last_tile_dim_replicate' if copies > 1 else ''}}}"
+    suffix = f" last_tile_dims={{{', '.join(kinds)}}}" if terms > 1 else " last_tile_dim_replicate" if kinds else ""
+    return f"{{devices=[{_listed(tiles)}]<={devices}{suffix}}}"
 
 
-def partitioned_module(program: Program, name: str) -> bytes:
-    """Returns the StableHLO module that describes a program with a mesh to jaxlib.
+def partitioned_module(localized: Localized) -> bytes:
+    """Returns the StableHLO module of one chip, with the shardings of its arguments and results, as MLIR bytecode."""
+    from jaxlib.mlir import ir
 
-    It has the program's signature on one chip and the shardings, and calls the program.
-    """
-    mesh = program.mesh
-    assert mesh is not None
+    mesh, source = localized.mesh, localized.module
     arguments, results = (
-        [hlo_sharding(value.sharding or replicated(len(value.shape)), mesh) for value in values]
-        for values in (program.arguments, program.results)
+        [hlo_sharding(sharding, mesh) for sharding, _ in values] for values in (localized.arguments, localized.results)
     )
     # The sharding of an empty tuple has one element, as its shape counts as one leaf.
     output = results[0] if len(results) == 1 else f"{{{', '.join(results or [REPLICATED])}}}"
-    types, result_types = ([_type(value) for value in values] for values in (program.arguments, program.results))
-    count = len(result_types)
-    parameters = [f"%arg{index}" for index in range(len(types))]
-    values = [f"%0#{index}" for index in range(count)] if count != 1 else ["%0"]
-    declared = [f"{parameter}: {type_}" for parameter, type_ in zip(parameters, types, strict=True)]
-    return f"""\
-module @{json.dumps(name, ensure_ascii=False)} attributes {{
-  mhlo.num_partitions = {mesh.size} : i32, mhlo.num_replicas = 1 : i32, mhlo.spmd_output_sharding = "{output}",
-  mhlo.spmd_parameters_shardings = [{", ".join(f'"{sharding}"' for sharding in arguments)}]
-}} {{
-  func.func public @main({", ".join(declared)}) -> ({", ".join(result_types)}) {{
-    {"%0 = " if count == 1 else f"%0:{count} = " if count else ""}stablehlo.custom_call @{CALL}({
-        ", ".join(parameters)
-    }) {{has_side_effect = true}} : ({", ".join(types)}) -> ({", ".join(result_types)})
-    return {f"{', '.join(values)} : {', '.join(result_types)}" if count else ""}
-  }}
-}}
-""".encode()
-
-
-def _type(value: Argument | Result) -> str:
-    return f"tensor<{'x'.join(map(str, (*value.shape, value.dtype)))}>"
+    with source.context, ir.Location.unknown():
+        module = source.operation.clone()
+        count = ir.IntegerType.get_signless(32)
+        module.attributes["mhlo.num_partitions"] = ir.IntegerAttr.get(count, mesh.size)
+        module.attributes["mhlo.num_replicas"] = ir.IntegerAttr.get(count, 1)
+        module.attributes["mhlo.spmd_output_sharding"] = ir.StringAttr.get(output)
+        module.attributes["mhlo.spmd_parameters_shardings"] = ir.ArrayAttr.get(list(map(ir.StringAttr.get, arguments)))
+        code = io.BytesIO()
+        module.write_bytecode(code)
+    return code.getvalue()
 
 
 def _listed(numbers: Iterable[int]) -> str:
