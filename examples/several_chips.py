@@ -2,8 +2,9 @@
 
     TTXLA_SYSTEM=n300 python examples/several_chips.py
 
-Data parallel: each chip has all weights and a part of the batch. Tensor parallel: each chip has a part of every weight
-of a small Llama. FSDP: parameters and batch are split over the same chips, and a training step exchanges both.
+Data parallel: each chip has all weights of an MNIST network or a ResNet, and a part of the batch. Tensor parallel: each
+chip has a part of every weight of a small Llama. FSDP: parameters and batch are split over the same chips, and a
+training step exchanges both. ``several_chips_jax.py`` does the last two in JAX.
 """
 
 import copy
@@ -17,7 +18,7 @@ import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
 from network import DigitsNetwork
 from torch import nn
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, ResNetConfig, ResNetForImageClassification
 
 from tt_xla.frontends.torch.backend import compiled_programs
 
@@ -39,6 +40,18 @@ def data_parallel(mesh: xs.Mesh) -> None:
     loss_tt, gradient_tt = training_step(compiled, images, labels)
     report("data parallel, loss of a training step", loss_tt, loss)
     report("data parallel, gradient of the last layer", gradient_tt, gradient)
+
+
+def data_parallel_resnet(mesh: xs.Mesh) -> None:
+    """Classifies images with a small ResNet; no chip needs anything from another."""
+    config = ResNetConfig(embedding_size=16, hidden_sizes=[16, 32], depths=[1, 1], layer_type="basic", num_labels=10)
+    model = ResNetForImageClassification(config).eval()
+    images = torch.randn(2 * mesh.size(), 3, 64, 64)
+    with torch.no_grad():
+        expected = model(images).logits
+        model, images = model.to("tt"), images.to("tt")
+        xs.mark_sharding(images, mesh, (("batch", "model"), None, None, None))
+        report("data parallel ResNet", torch.compile(model, backend="tt")(images).logits, expected)
 
 
 def training_step(model: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -104,7 +117,7 @@ def main() -> None:
     xr.use_spmd()
     chips = xr.global_runtime_device_count()
     mesh = xs.Mesh(np.arange(chips), (1, chips), ("batch", "model"))
-    for run in (data_parallel, tensor_parallel, fsdp):
+    for run in (data_parallel, data_parallel_resnet, tensor_parallel, fsdp):
         earlier = len(compiled_programs())
         run(mesh)
         programs = compiled_programs()[earlier:]

@@ -50,14 +50,38 @@ def test_minilm_finds_what_is_alike():
     assert re.search(r"2 Someone has a meal\.\s+0\.6\d", output)
 
 
+def test_several_chips_in_jax(monkeypatch):
+    pytest.importorskip("optax")
+    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+    output = _run("several_chips_jax.py")
+    differences = [float(figure) for figure in re.findall(r": (\d+\.\d+)% from the CPU", output)]
+    assert len(differences) == 6
+    assert max(differences) < 2
+    assert len(re.findall(r"2 chips, predicted \d+ us", output)) == 2
+
+
+def test_a_batch_on_eight_chips_in_jax(monkeypatch):
+    pytest.importorskip("sklearn")
+    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
+    output = _run("data_parallel.py")
+    losses = [float(figure) for figure in re.findall(r"loss (\d\.\d+)", output)]
+    assert losses == sorted(losses, reverse=True)
+    assert len(losses) == 4
+    (right,) = re.findall(r"8 chips, 200 images on each; (\d+\.\d)% right", output)
+    assert float(right) > 85
+
+
 def test_several_chips(monkeypatch):
     pytest.importorskip("transformers")
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
     output = _run("several_chips.py")
     differences = [float(figure) for figure in re.findall(r": (\d+\.\d+)% from the CPU", output)]
-    assert len(differences) == 7
+    assert len(differences) == 8
     assert max(differences) < 2
-    split_batch, split_weights, fsdp = re.findall(r"2 chips, \d+ programs, exchanges: (.*)", output)
+    split_batch, resnet, split_weights, fsdp = re.findall(r"2 chips, \d+ programs, exchanges: (.*)", output)
     assert "all_reduce" in split_batch
+    assert resnet == "{}"
     assert split_weights == "{'all_reduce': 4}"
     assert "all_gather" in fsdp
