@@ -73,7 +73,7 @@ check-programs: $(STAMP) ## compare results of the benchmark programs with JAX's
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python check_programs.py --document ../docs/benchmarks.md
 
 check-generated: $(STAMP) ## run generated sources in TT-NN's mock mode and check the C++ with g++, in docs/codegen.md
-	@cd benchmarks && JAX_PLATFORMS=cpu PYTHONPATH=../tests/codegen ../$(BIN)/python check_generated.py --examples \
+	@cd benchmarks && JAX_PLATFORMS=cpu PYTHONPATH=../tests/codegen ../$(BIN)/python check_generated.py --examples --meshes \
 	  --folder ../build/programs $(foreach folder,$(PACKAGES),--packages $(abspath $(folder))) --document ../docs/codegen.md
 
 conformance-jax: $(STAMP) ## run a sample of JAX's tests on platform tt; JAX_TESTS=DIR names a checkout, SAMPLE=0 runs all

@@ -1,21 +1,23 @@
 """Generates source for programs, runs each ``main.py`` in TT-NN's mock mode, and checks the C++ with g++.
 
-The programs are those of ``programs``, StableHLO files, and what the scripts of examples/ compile (``smollm2.py``),
-at each level. Mock mode computes nothing: ``main.py`` runs to its end when TT-NN accepts every call. Host ops need
-torch in TT-NN's interpreter. ``make check-generated`` writes the tables into docs/codegen.md.
+The programs are those of ``programs``, StableHLO files, and what the scripts of examples/ compile (``smollm2.py``), at
+each level; with ``--meshes`` also programs for several chips. Mock mode computes nothing: ``main.py`` runs to its end
+when TT-NN accepts every call. Host ops need torch in TT-NN's interpreter. ``make check-generated`` writes the tables
+into docs/codegen.md.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -43,6 +45,20 @@ SCRIPTS = {
     "lora.py": ["--steps", "1"],
 }
 """Examples, with arguments that shorten them."""
+
+MESHES = (("p300", (1, 2)), ("p150x4", (2, 2)), ("p150x4", (1, 4)))
+"""Systems of several chips that mock mode supports, each with a mesh."""
+
+MESH_PROGRAMS = (
+    *("dp_digits_cnn_2x4", "dp_resnet_1x8", "dp_cnn_train_1x8", "dp_mlp_train_2x4"),
+    *("dp_tp_mlp_2x4", "dp_tp_bert_2x4", "dp_tp_llama_prefill_2x4", "dp_tp_llama_decode_2x4", "dp_tp_gpt_train_2x4"),
+    *("fsdp_mlp_train_2x4", "fsdp_gpt_train_1x8"),
+    *("sequence_parallel_2x4", "context_parallel_1x8", "ring_attention_1x8", "experts_2x4", "switch_1x8"),
+    *("dot_psum_2x4", "dot_psum_scatter_2x4_gspmd", "pmean_2x4", "all_gather_2x4", "psum_scatter_1x8"),
+    *("all_to_all_1x8", "ppermute_1x8", "collective_matmul_1x8"),
+    *("reshard_2x4", "transposed_axes_2x4", "all_gather_both_axes_2x4", "noise_1x8"),
+)
+"""Programs for several chips, each compiled for all of :data:`MESHES`."""
 
 RUN = """
 import runpy, sys, ttnn
@@ -95,6 +111,7 @@ class Checker:
         except Exception as error:  # one failure must not stop the sweep
             return Outcome(name, level, refused=f"not generated: {type(error).__name__}: {error}")
         generated_s = time.perf_counter() - start
+        folder.parent.mkdir(parents=True, exist_ok=True)
         write(folder, contents(program, source, {}))
         ran_s, refused = self.run(folder)
         cpp = self.compile(folder, program) if self.headers is not None else ""
@@ -151,9 +168,18 @@ def reason(stderr: str) -> str:
     return f"{call}: {said or (errors or lines or [''])[-1]}"[:300]
 
 
-def compiled(name: str, text: str | bytes, level: int) -> Program:
+def compiled(name: str, text: str | bytes, level: int, system: str = "p150") -> Program:
     options = CompileOptions.parse({"optimization_level": level})
-    return compile_module(parse_module(text, name), options, load_target("p150"), name=name)
+    return compile_module(parse_module(text, name), options, load_target(system), name=name)
+
+
+def check_text(checker: Checker, name: str, text: str, level: int, system: str = "p150") -> Outcome:
+    """Compiles a program and checks its source."""
+    try:
+        program = compiled(name, text, level, system)
+    except Exception as error:  # one failure must not stop the sweep
+        return Outcome(name, level, refused=f"not compiled: {type(error).__name__}: {error}")
+    return checker.check(name, level, program)
 
 
 def files_of(names: Sequence[str], folder: Path | None) -> Iterator[tuple[str, str]]:
@@ -174,12 +200,33 @@ def check_files(
 ) -> Iterator[Outcome]:
     for name, text in files_of(names, folder):
         for level in levels:
-            try:
-                program = compiled(name, text, level)
-            except Exception as error:
-                yield Outcome(name, level, refused=f"not compiled: {type(error).__name__}: {error}")
-                continue
-            yield checker.check(name, level, program)
+            yield check_text(checker, name, text, level)
+
+
+def check_meshes(
+    checker: Checker, names: Sequence[str], levels: Sequence[int]
+) -> Iterator[tuple[str, Iterator[Outcome]]]:
+    """Yields for each system and mesh its label and the outcomes of the programs for several chips."""
+    import jax
+
+    jax.config.update("jax_num_cpu_devices", 8)
+    from programs.meshes import MESH_PROGRAMS as BY_NAME
+
+    def outcomes(on_mesh: Checker, system: str, mesh: tuple[int, int]) -> Iterator[Outcome]:
+        for name in names:
+            text = replace(BY_NAME[name](), mesh=mesh).stablehlo()
+            for level in levels:
+                yield replace(check_text(on_mesh, name, text, level, system), program=_without_mesh(name))
+
+    for system, mesh in MESHES:
+        label = f"{system}, {mesh[0]}x{mesh[1]}"
+        on_mesh = replace(checker, interpreter=mock(ttnn_python(), system), folder=checker.folder / label)
+        yield label, outcomes(on_mesh, system, mesh)
+
+
+def _without_mesh(name: str) -> str:
+    """Returns a program's name without the mesh that other benchmarks run it on."""
+    return re.sub(r"_\d+x\d+", "", name)
 
 
 def check_example(checker: Checker, script: str, level: int) -> Iterator[Outcome]:
@@ -235,6 +282,32 @@ def table(outcomes: Sequence[Outcome], levels: Sequence[int], *, scripts: bool) 
     return "\n".join(lines)
 
 
+def mesh_table(outcomes: Mapping[str, Sequence[Outcome]]) -> str:
+    """Returns a Markdown table of programs for several chips: lines and ops at the highest level on each mesh.
+
+    Args:
+        outcomes: results of all programs and levels, by system and mesh.
+    """
+    together = [outcome for of_mesh in outcomes.values() for outcome in of_mesh]
+    heads = ["program", *(f"{label}: lines / ops" for label in outcomes), "`main.py`", "C++"]
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for name in dict.fromkeys(outcome.program for outcome in together):
+        highest = [
+            max((one for one in of_mesh if one.program == name), key=lambda one: one.level)
+            for of_mesh in outcomes.values()
+        ]
+        refused = [
+            f"{label}, level {one.level}: {one.refused}"
+            for label, of_mesh in outcomes.items()
+            for one in of_mesh
+            if one.program == name and one.refused
+        ]
+        cpp = [one.cpp for one in together if one.program == name and one.cpp]
+        cells = [*map(_counts, highest), "; ".join(refused) or "accepted", cpp[0] if cpp else "accepted"]
+        lines.append(f"| {name} | {' | '.join(cell.replace('|', '/') for cell in cells)} |")
+    return "\n".join(lines)
+
+
 def _counts(outcome: Outcome) -> str:
     return f"{outcome.lines} / {outcome.ops} = {outcome.per_op:.2f}"
 
@@ -257,6 +330,7 @@ def shown(outcomes: Iterable[Outcome]) -> list[Outcome]:
 @click.option("--level", "levels", multiple=True, type=int, default=(0, 1, 2), show_default=True)
 @click.option("--folder", type=click.Path(path_type=Path), help="Folder with the programs as StableHLO text.")
 @click.option("--examples/--no-examples", default=False, help="Also check what the scripts of examples/ compile.")
+@click.option("--meshes/--no-meshes", default=False, help="Also check programs for several chips.")
 @click.option("--cpp/--no-cpp", default=True, help="Check the C++ with g++.")
 @click.option("--packages", multiple=True, help="Folder of packages that TT-NN's interpreter lacks, such as torch.")
 @click.option("--timeout", "timeout_s", default=600.0, show_default=True, help="Seconds that one main.py may take.")
@@ -267,6 +341,7 @@ def main(
     levels: tuple[int, ...],
     folder: Path | None,
     examples: bool,
+    meshes: bool,
     cpp: bool,
     packages: tuple[str, ...],
     timeout_s: float,
@@ -284,17 +359,23 @@ def main(
         root.mkdir(parents=True, exist_ok=True)
         checker = Checker(interpreter, root, headers, timeout_s, packages)
         scripts = [name for name in names if name in SCRIPTS] or (list(SCRIPTS) if examples else [])
-        files = [name for name in names if name not in SCRIPTS]
+        on_meshes = [name for name in names if name in MESH_PROGRAMS] or (MESH_PROGRAMS if meshes else [])
+        files = [name for name in names if name not in (*SCRIPTS, *MESH_PROGRAMS)]
         outcomes = shown(check_files(checker, files, levels, folder)) if files or not names else []
-        tables = [table(outcomes, levels, scripts=False)]
+        tables = {"check-generated": [table(outcomes, levels, scripts=False)]} if outcomes else {}
         if scripts:
             of_examples = shown(
                 outcome for script in scripts for level in levels for outcome in check_example(checker, script, level)
             )
-            tables.append(table(of_examples, levels, scripts=True))
+            tables.setdefault("check-generated", []).append(table(of_examples, levels, scripts=True))
             outcomes += of_examples
+        if on_meshes:
+            by_mesh = {label: shown(of_mesh) for label, of_mesh in check_meshes(checker, on_meshes, levels)}
+            tables["check-generated-meshes"] = [mesh_table(by_mesh)]
+            outcomes += [outcome for of_mesh in by_mesh.values() for outcome in of_mesh]
     if document is not None:
-        write_between_marks(document, "check-generated", "\n\n".join(tables))
+        for mark, own in tables.items():
+            write_between_marks(document, mark, "\n\n".join(own))
     raise SystemExit(any(outcome.refused for outcome in outcomes))
 
 

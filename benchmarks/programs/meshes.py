@@ -193,6 +193,12 @@ def _ring_attention(query: Any, key: Any, value: Any) -> Any:
     return (mixed / weight[..., None]).astype(query.dtype)
 
 
+def _shifted(x: Any) -> Any:
+    """Sends the tensor of each chip to the next one along ``y``."""
+    chips = lax.axis_size("y")
+    return lax.ppermute(x, "y", [(chip, (chip + 1) % chips) for chip in range(chips)])
+
+
 def _context_parallel(query: Any, key: Any, value: Any) -> Any:
     """Attention whose queries are split along the sequence; the compiler gathers keys and values."""
     scores = jnp.einsum("hqd,hkd->hqk", query, key).astype(F32) * query.shape[-1] ** -0.5
@@ -457,9 +463,7 @@ MESH_PROGRAMS: dict[str, Callable[[], MeshProgram]] = {
     ),
     "negative_2x4": lambda: _over_y((2, 4), jnp.negative, P("x", "y")),
     "all_to_all_1x8": lambda: _over_y((1, 8), lambda x: lax.all_to_all(x, "y", 0, 1, tiled=True), P("y")),
-    "ppermute_1x8": lambda: _over_y(
-        (1, 8), lambda x: lax.ppermute(x, "y", [(chip, (chip + 1) % 8) for chip in range(8)]), P("x", "y")
-    ),
+    "ppermute_1x8": lambda: _over_y((1, 8), _shifted, P("x", "y")),
     "collective_matmul_1x8": lambda: _collective(
         (1, 8), _collective_matmul, (P("x", None), P("y", None)), P("x"), (256, 1024), (1024, 256)
     ),
