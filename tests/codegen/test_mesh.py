@@ -204,10 +204,14 @@ def test_axes_that_are_not_neighbours_in_order_are_refused(dims: tuple[tuple[int
 
 
 def source(op: str, mesh: tuple[int, ...] = (2, 4), /, operands: dict[str, Operand] | None = None, **rest: Any) -> str:
-    """Returns the call of an op on tensors of 64x64 elements in DRAM; ``to`` is the memory of the result."""
-    buffer, shape = rest.pop("to", BufferType.DRAM), rest.pop("result", (64, 64))
-    operand = TensorSpec((64, 64), TensorLayout.of((64, 64), DataType.BF16))
-    result = TensorSpec(shape, TensorLayout.of(shape, DataType.BF16, buffer=buffer))
+    """Returns the call of an op on tensors in DRAM, of 64x64 elements or of ``shape``.
+
+    The result is of the shape ``result`` in the memory ``to``.
+    """
+    shape = rest.pop("shape", (64, 64))
+    buffer, result_shape = rest.pop("to", BufferType.DRAM), rest.pop("result", shape)
+    operand = TensorSpec(shape, TensorLayout.of(shape, DataType.BF16))
+    result = TensorSpec(result_shape, TensorLayout.of(result_shape, DataType.BF16, buffer=buffer))
     device = device_mesh(by_hand(mesh_of(*mesh)))
     step = Instruction(op, operands or {"input": 0}, (2,), rest)
     return python(call_of(step, (operand, operand, result), load_target("n300-llmbox"), device), NAMES)
@@ -242,6 +246,13 @@ def test_reduce_scatter_says_its_precision() -> None:
         compute_config={"math_fidelity": "hifi4", "fp32_dest_acc_en": True},
     )
     assert text.startswith(f"ttnn.reduce_scatter(v0, 1, cluster_axis=0, {DRAM}, compute_kernel_config=")
+
+
+def test_reduce_scatter_of_a_vector_is_that_of_a_row() -> None:
+    """TT-NN 0.81.1 refuses tensors of rank 1."""
+    text = source("ttnn.reduce_scatter", shape=(64,), result=(32,), reduce_type="sum", scatter_dim=0, cluster_axis=0)
+    row = "ttnn.reduce_scatter(ttnn.reshape(v0, [1, 64]), 1, cluster_axis=0)"
+    assert text == f"ttnn.reshape({row}, [32], {DRAM})"
 
 
 def test_an_axis_of_one_chip_is_a_copy() -> None:

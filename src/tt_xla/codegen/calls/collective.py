@@ -23,8 +23,17 @@ def all_reduce(op: Op) -> Call:
 
 @calls("ttnn.reduce_scatter")
 def reduce_scatter(op: Op) -> Call:
+    """Returns the exchange. TT-NN has none for vectors, so a vector becomes a matrix of one row."""
     _check_sum(op)
-    return _exchange(op, op.get("scatter_dim"), compute_kernel_config=compute_config(op.get("compute_config")))
+    config = compute_config(op.get("compute_config"))
+    (size, *others) = op.spec("input").shape
+    if others or op.chips == 1:
+        return _exchange(op, op.get("scatter_dim"), compute_kernel_config=config)
+    row = Call("ttnn.reshape", (op["input"], (1, size)))
+    part = Call(
+        "ttnn.reduce_scatter", (row, 1), without_none(cluster_axis=op.cluster_axis, compute_kernel_config=config)
+    )
+    return Call("ttnn.reshape", (part, tuple(op.result.shape)), without_none(memory_config=op.memory))
 
 
 @calls("ttnn.all_to_all")
