@@ -48,7 +48,7 @@ _FUNCTION_ATTRIBUTES = ("called_computations", "callee", "decomposition")
 
 @dataclass(frozen=True)
 class Broadcast:
-    """What a value is a broadcast of."""
+    """The smaller tensor that a broadcast value comes from."""
 
     source: Shard
     dims: tuple[int, ...]

@@ -49,11 +49,15 @@ class Factors:
             if hint is not None
         ]
         proposals = [tensor for tensor in (*tensors, *hinted) if not tensor[1].is_replicated]
+        if not proposals:
+            return Splits(context, self, {})
         in_results = {factor for dims in self.results for factor in dims}
         choices = [
             _choose(proposals, in_results, None),
             *(_choose(proposals, in_results, first) for first in proposals),
         ]
+        if all(choice == choices[0] for choice in choices):
+            return Splits(context, self, choices[0])
         costs = [_cost(context.mesh, choice, tensors, hinted, in_results, sizes) for choice in choices]
         return Splits(context, self, choices[costs.index(min(costs))])
 
