@@ -243,3 +243,33 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
     program = compile_module(parse_module(source), options, load_target("n300"))
     assert estimate(lowered, "n300").total_us == pytest.approx(program.predicted_device_us)
     assert estimate(lowered).arch == "n300"  # the smallest system of the architecture that has two chips
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "mesh", "groups", "tiles"),
+    [
+        ("all_reduce", "512x512", (2, 4), "[[0, 1, 2, 3], [4, 5, 6, 7]]", (256, 2 * 256, 64)),
+        ("reduce_scatter", "128x512", (2, 4), "[[0, 1, 2, 3], [4, 5, 6, 7]]", (256, 2 * 256, 64)),
+        ("reduce_scatter", "64x512", (1, 8), "[[0, 1, 2, 3, 4, 5, 6, 7]]", (256, 256, 32)),
+    ],
+)
+def test_memory_has_room_for_what_arrives(
+    name: str, result: str, mesh: tuple[int, int], groups: str, tiles: tuple[int, ...]
+) -> None:
+    """TT-NN's reduce_scatter has a buffer of the operand's size on a ring, and of twice that on a line."""
+    attribute = "scatter_dimension = 0 : i64, " if name == "reduce_scatter" else ""
+    source = f"""
+func.func public @main(%x: tensor<512x512xf32>) -> tensor<{result}xf32> {{
+  %r = "stablehlo.{name}"(%x) <{{{attribute}replica_groups = dense<{groups}> : tensor<{mesh[0]}x{mesh[1]}xi64>}}> ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }}) : (tensor<512x512xf32>) -> tensor<{result}xf32>
+  return %r : tensor<{result}xf32>
+}}"""
+    everywhere = Sharding(((), ())), (512, 512)
+    results = Sharding(((), ())), tuple(map(int, result.split("x")))
+    program = compiled(Localized(parse_module(source), Mesh(mesh, ("x", "y")), (everywhere,), (results,)))
+    target = load_target("n300-llmbox")
+    pages = sum(-(-count // target.dram_banks) for count in tiles)
+    assert program.memory.dram_peak_bytes == pages * target.dram_banks * 32 * 32 * 4

@@ -21,7 +21,7 @@ def run(program: Program, target: Target) -> MemoryPlan:
     Raises:
         ResourceExhaustedError: the program does not fit; the message names the largest tensors.
     """
-    residency = Residency(target)
+    residency = Residency(target, program.mesh)
     overflow = walk(program, residency)
     if overflow is not None:
         raise _exhausted(program, overflow, residency)
@@ -81,7 +81,9 @@ def _name(program: Program, key: object, residency: Residency) -> str:
     name, value = key
     function: Function = program.function(name)
     spec = residency.specs[name, value]
-    label = next((step.op for step in function.body if value in step.results), "argument")
+    label = "buffer of an exchange"
+    if value >= 0:
+        label = next((step.op for step in function.body if value in step.results), "argument")
     if label == "argument" and value in function.arguments and function is program.functions[0]:
         label = f"argument '{program.arguments[function.arguments.index(value)].name}'"
     return f"{label} {'x'.join(map(str, spec.shape))} {spec.layout.dtype}"

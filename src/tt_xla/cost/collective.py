@@ -19,8 +19,10 @@ from typing import Any
 
 from tt_xla.cost.rates import Rates, Work
 from tt_xla.cost.shares import inputs_of, traffic
+from tt_xla.ir.layout import TensorLayout
+from tt_xla.ir.mesh import Mesh, Shape
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
-from tt_xla.target import MeshAxis
+from tt_xla.target import MeshAxis, Target, arrange
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,35 @@ def _bottleneck_bytes(kind: str, chips: int, size: float) -> float:
     if kind == "all_to_all":
         return (chips // 2) * ((chips + 1) // 2) / chips * size
     return (chips - 1) / chips * size
+
+
+SCATTERING = ("ttnn.reduce_scatter", "ttnn.all_reduce")
+"""Ops that have a buffer of their own for what other chips send: TT-NN's ``reduce_scatter_minimal_async``."""
+
+
+def scatter_buffers(
+    instruction: Instruction, values: Sequence[TensorSpec], target: Target, mesh: Mesh
+) -> tuple[TensorSpec | None, TensorSpec | None]:
+    """Returns the buffers that an op of :data:`SCATTERING` allocates in DRAM besides its result.
+
+    The first one is for what arrives: as large as the operand for a ring, twice that for a line. The second one is the
+    chip's part of the sum, of an all_reduce whose tensor the chips can divide.
+    """
+    (spec,) = inputs_of(instruction, values)[:1]
+    axis = arrange(target, mesh.shape).axes[int(instruction.attributes["cluster_axis"])]
+    if axis.size == 1:
+        return None, None
+    arriving = spec.shape if axis.ring else (2, *spec.shape)
+    dims = [dim for dim, size in enumerate(spec.shape) if size % axis.size == 0]
+    part = None
+    if instruction.op == "ttnn.all_reduce" and dims:
+        dim = dims[0]
+        part = _in_dram((*spec.shape[:dim], spec.shape[dim] // axis.size, *spec.shape[dim + 1 :]), spec)
+    return _in_dram(arriving, spec), part
+
+
+def _in_dram(shape: Shape, like: TensorSpec) -> TensorSpec:
+    return TensorSpec(shape, TensorLayout.of(shape, like.layout.dtype))
 
 
 def point_to_point(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tt_xla.cost.allocation import AddressSpace
+from tt_xla.cost.collective import SCATTERING, scatter_buffers
 from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.cost.movement import keeps_tiles
 from tt_xla.ir.layout import BufferType
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import (
     CALL,
     DEALLOCATE,
@@ -43,10 +45,16 @@ class Overflow(NamedTuple):
 
 
 class Residency:
-    """The memory of one chip: DRAM is filled from the bottom up, L1 from the top down. All banks look the same."""
+    """The memory of one chip: DRAM is filled from the bottom up, L1 from the top down. All banks look the same.
 
-    def __init__(self, target: Target) -> None:
+    Args:
+        target: the chip.
+        mesh: mesh of the Program; None for a Program for one chip.
+    """
+
+    def __init__(self, target: Target, mesh: Mesh | None = None) -> None:
         self.target = target
+        self.mesh = mesh
         self.dram = AddressSpace("DRAM", target.dram_unreserved_base, target.dram_unreserved_end, target.dram_align)
         self.l1 = AddressSpace("L1", target.l1_unreserved_base, target.l1_end, target.noc_l1_align, top_down=True)
         self.specs: dict[Key, TensorSpec] = {}
@@ -84,6 +92,27 @@ class Residency:
             slots = functions[str(instruction.attributes["allocate_slots_callee"])]
             overflows = (self.run(slots, inner, functions) for inner in slots.body)
             return next((overflow for overflow in overflows if overflow is not None), None)
+        if self.mesh is not None and instruction.op in SCATTERING:
+            return self._exchange(function, instruction, self.mesh)
+        return self._hold_results(function, instruction)
+
+    def _exchange(self, function: Function, instruction: Instruction, mesh: Mesh) -> Overflow | None:
+        """Allocates memory for the result of an exchange, and for the buffers that the op has meanwhile.
+
+        An all_reduce is a reduce_scatter and an all_gather: the buffer of the first one is free during the second.
+        """
+        scratch, part = scatter_buffers(instruction, function.values, self.target, mesh)
+        keys = [(function.name, -1), (function.name, -2)]
+        held = [(keys[0], scratch), (keys[1], part)]
+        overflow = next((over for key, spec in held if spec is not None and (over := self.hold(key, spec))), None)
+        if part is not None:
+            self.free(keys[0])
+        overflow = overflow or self._hold_results(function, instruction)
+        for key in keys:
+            self.free(key)
+        return overflow
+
+    def _hold_results(self, function: Function, instruction: Instruction) -> Overflow | None:
         source = viewed(instruction, function.values)
         for value in instruction.results:
             key = (function.name, value)

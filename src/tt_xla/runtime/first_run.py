@@ -102,7 +102,7 @@ class FirstRun:
             ExecutionError: they differ.
             ResourceExhaustedError: the Program does not fit in the chip's memory.
         """
-        memory = Residency(target)
+        memory = Residency(target, program.mesh)
         self._require_fit(walk(program, memory))
         self._compare(memory)
 
