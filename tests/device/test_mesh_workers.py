@@ -162,7 +162,7 @@ def spread(board, ray, monkeypatch):
 
 
 def two_workers() -> workers.Workers:
-    return workers._sets[MeshWorkers(2, None)]
+    return workers._sets[None]
 
 
 def processes() -> list[int]:
@@ -356,31 +356,39 @@ def test_an_interrupt_ends_the_call_and_leaves_the_workers(spread):
 
 
 @needs_ray
-def test_more_workers_than_processors_are_refused(board, ray, spread, monkeypatch):
+@pytest.mark.parametrize(("wanted", "chips", "count"), [(None, 8, 3), (None, 2, 2), (2, 8, 2), (4000, 2, 2)])
+def test_number_of_workers_on_a_cluster(wanted, chips, count, ray, spread, monkeypatch):
     spread(layer())
-    monkeypatch.setenv("TTXLA_MESH_WORKERS", "4000")
-    with pytest.raises(RuntimeUnavailableError, match=r"asks for 4000 workers.*has \d+ CPUs"):
-        board.load(layer())
+    others = workers.Workers("host:6379")
+    monkeypatch.setattr(others, "_ray", _Cluster())
+    assert others.count_for(wanted, chips) == count
+    with pytest.raises(RuntimeUnavailableError, match=r"asks for 4 workers.*at host:6379 has 3 CPUs"):
+        others.count_for(4, 8)
 
 
 @needs_ray
-def test_workers_of_another_version_are_refused(spread, monkeypatch):
+def test_workers_of_another_version_are_refused(ray, spread, monkeypatch):
+    spread(layer())
     own = workers.identity()
-    set_of_workers = workers.Workers(MeshWorkers(1, None))
+    others = workers.Workers("host:6379")
+    monkeypatch.setattr(others, "_ray", _Cluster(own))
+    assert others._greeted(0, None) == own
     monkeypatch.setattr(workers, "identity", lambda: own._replace(tt_xla="0.0.1"))
-    monkeypatch.setattr(set_of_workers, "_ray", _Answers(own))
     with pytest.raises(RuntimeUnavailableError, match=r"runs tt_xla .*; this process runs tt_xla 0\.0\.1"):
-        set_of_workers._greeted(0, None)
+        others._greeted(0, None)
 
 
-class _Answers:
-    """Ray whose workers answer all calls alike."""
+class _Cluster:
+    """A Ray cluster of three CPUs whose workers answer all calls alike."""
 
-    def __init__(self, answer: object) -> None:
+    def __init__(self, answer: object = None) -> None:
         import ray
 
         self.exceptions = ray.exceptions
         self._answer = answer
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 3.0}
 
     def get(self, reference: object) -> object:
         return self._answer

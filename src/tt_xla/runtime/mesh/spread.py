@@ -23,7 +23,7 @@ from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.mesh.request import mesh_workers
 from tt_xla.runtime.mesh.wire import Packed, pack, unpack
 from tt_xla.runtime.mesh.worker import Key, Load, Part, Reply, Request
-from tt_xla.runtime.mesh.workers import WorkerDiedError, Workers, workers_of
+from tt_xla.runtime.mesh.workers import WorkerDiedError, Workers, workers_at
 from tt_xla.runtime.observation import KERNELS
 from tt_xla.runtime.transfer import Version
 from tt_xla.spmd.grid import Grid, shares
@@ -53,7 +53,7 @@ def workers_for(program: Program) -> Workers | None:
         reason = "it calls Python functions of this process" if calls_back else "its kernel calls are observed"
         logger().warning("'%s' runs in this process and not on TTXLA_MESH_WORKERS: %s", program.name, reason)
         return None
-    return workers_of(wanted)
+    return workers_at(wanted.address)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,9 @@ class SpreadExecutable(Executable):
         self._workers = workers
         self._mesh = program.mesh
         self._number = next(_program_numbers)
-        self._chips_of = shares(program.mesh, workers.count_for(program.mesh.size))
+        wanted = mesh_workers()
+        count = workers.count_for(None if wanted is None else wanted.count, program.mesh.size)
+        self._chips_of = shares(program.mesh, count)
         """Positions of each worker's chips."""
         self._keys = [self._key(argument, chip) for argument, chip in expansion.reads]
         self._loaded: tuple[int, list[_Share]] | None = None

@@ -18,7 +18,6 @@ from tt_xla import options
 from tt_xla.errors import ExecutionError, RuntimeUnavailableError
 from tt_xla.log import logger
 from tt_xla.runtime import lifetimes
-from tt_xla.runtime.mesh.request import MeshWorkers
 from tt_xla.runtime.mesh.worker import Identity, Key, MeshWorker, identity
 
 START_SECONDS = 300.0
@@ -33,12 +32,12 @@ class Workers:
     """A set of Ray workers.
 
     Args:
-        wanted: how many workers, and where.
+        address: address of the Ray cluster; None for one that this process uses already, or else starts.
     """
 
-    def __init__(self, wanted: MeshWorkers) -> None:
-        self._wanted = wanted
-        self._ray = _connected(wanted)
+    def __init__(self, address: str | None) -> None:
+        self._address = address
+        self._ray, self._is_ours = _connected(address)
         self._process = os.getpid()
         self._actors: list[Any] = []
         self._identities: list[Identity] = []
@@ -58,15 +57,18 @@ class Workers:
         self.lock = threading.RLock()
         """Held during calls: one program runs at a time."""
 
-    def count_for(self, chips: int) -> int:
+    def count_for(self, wanted: int | None, chips: int) -> int:
         """Returns the number of workers for a mesh; each has at least one chip.
 
+        Args:
+            wanted: number that the user wants; None for one for each CPU of the cluster.
+            chips: number of chips in the mesh.
+
         Raises:
-            RuntimeUnavailableError: the cluster has fewer CPUs than the user wants workers.
+            RuntimeUnavailableError: somebody else's cluster has fewer CPUs than the user wants workers.
         """
         cpus = int(self._ray.cluster_resources().get("CPU", 0))
-        wanted = self._wanted.count
-        if wanted is not None and wanted > cpus:
+        if wanted is not None and min(wanted, chips) > cpus and not self._is_ours:
             raise RuntimeUnavailableError(
                 f"TTXLA_MESH_WORKERS asks for {wanted} workers, and the Ray cluster {self._place()} has {cpus} CPUs; "
                 "each worker takes one.",
@@ -94,8 +96,8 @@ class Workers:
         if first >= count:
             return
         ray = self._ray
-        # A worker that does not start in time is not waited for; Ray starts no worker a second time by itself.
-        remote = ray.remote(num_cpus=1, max_restarts=0, concurrency_groups={"mail": 1, "control": 1})(MeshWorker)
+        cpus = 0 if self._is_ours else 1  # a cluster of our own has nobody else to share CPUs with
+        remote = ray.remote(num_cpus=cpus, max_restarts=0, concurrency_groups={"mail": 1, "control": 1})(MeshWorker)
         remote = remote.options(scheduling_strategy="SPREAD")
         actors = [remote.remote(number) for number in range(first, count)]
         greetings = [actor.hello.remote() for actor in actors]
@@ -259,15 +261,18 @@ class Workers:
         return other
 
     def _place(self) -> str:
-        return "of this machine" if self._wanted.address is None else f"at {self._wanted.address}"
+        return "of this process" if self._address is None else f"at {self._address}"
 
 
 def _code(identity: Identity) -> str:
     return f"{identity.tt_xla} ({identity.source}) with torch {identity.torch} and Python {identity.python}"
 
 
-def _connected(wanted: MeshWorkers) -> Any:
-    """Returns Ray, connected to the wanted cluster, or to the one that this process uses already.
+def _connected(address: str | None) -> tuple[Any, bool]:
+    """Connects to a cluster, or to the one that this process uses already.
+
+    Returns:
+        Ray, and whether the cluster is one that this process started for its workers.
 
     Raises:
         RuntimeUnavailableError: Ray is not installed, or there is no cluster at the address.
@@ -282,33 +287,33 @@ def _connected(wanted: MeshWorkers) -> Any:
         ) from None
     api: Any = ray
     if api.is_initialized():
-        return api
-    if wanted.address is not None:
-        try:
-            api.init(address=wanted.address, log_to_driver=True, logging_level=logging.ERROR)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            raise RuntimeUnavailableError(
-                f"There is no Ray cluster at {wanted.address}: {str(error).splitlines()[0]}.",
-                hint="Start one with `ray start --head`, or correct the address in TTXLA_MESH_WORKERS.",
-            ) from error
-        return api
-    cpus = max(wanted.count or 0, len(os.sched_getaffinity(0)))
-    api.init(address="local", num_cpus=cpus, include_dashboard=False, logging_level=logging.ERROR)
-    logger().info("started Ray on this machine for the workers of meshes")
-    return api
+        return api, False
+    if address is None:
+        api.init(address="local", include_dashboard=False, logging_level=logging.ERROR)
+        logger().info("started Ray on this machine for the workers of meshes")
+        return api, True
+    try:
+        api.init(address=address, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise RuntimeUnavailableError(
+            f"There is no Ray cluster at {address}: {reason}.",
+            hint="Start one with `ray start --head`, or correct the address in TTXLA_MESH_WORKERS.",
+        ) from error
+    return api, False
 
 
-_sets: dict[MeshWorkers, Workers] = {}
+_sets: dict[str | None, Workers] = {}
 _opening = threading.Lock()
 
 
-def workers_of(wanted: MeshWorkers) -> Workers:
-    """Returns the process's workers for what the user wants.
+def workers_at(address: str | None) -> Workers:
+    """Returns the process's workers on a Ray cluster; None stands for one that this process uses or starts.
 
     Raises:
         RuntimeUnavailableError: Ray is not installed, or there is no cluster at the address.
     """
     with _opening:
-        if wanted not in _sets:
-            _sets[wanted] = Workers(wanted)
-        return _sets[wanted]
+        if address not in _sets:
+            _sets[address] = Workers(address)
+        return _sets[address]
