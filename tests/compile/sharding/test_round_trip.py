@@ -50,6 +50,14 @@ def test_the_hidden_form_is_read() -> None:
     assert text.count("stablehlo.negate") == 1
 
 
+def test_shardings_leave_a_manual_computation() -> None:
+    """Propagation carries the sharding of its result on to the result of the function."""
+    start, end = MODULE.index("    %4 = "), MODULE.index("    return %4")
+    localized = localize(parse_module(MODULE[:start] + MODULE[end:].replace("return %4", "return %3")), 8)
+    assert localized is not None
+    assert [sharding.dims for sharding, _ in localized.results] == [((0,), ())]
+
+
 def test_damaged_text_is_refused() -> None:
     damaged = MODULE.replace(r"#sdy.sharding<@mesh, [{\\\22x\\\22}, {}]>", "#sdy.sharding<@mesh")
     with pytest.raises(MalformedModuleError, match="is not an attribute of Shardy's"):

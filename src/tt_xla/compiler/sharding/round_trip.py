@@ -27,11 +27,12 @@ _PREFIX = "xla.sdy."
 _RESULT_SHARDING = "xla.sdy.FuncResultSharding"
 _GROUP = "xla.sdy.ShardingGroup"
 _MESH = re.compile(r'([\w.$-]+)\s*=\s*"?(#sdy\.mesh<[^>]*>)')
+_OUT = "out_shardings"
 _NAMES = {
     "xla.sdy.sharding": SHARDING,
     "xla.sdy.sharding_rule": "sdy.sharding_rule",
     "xla.sdy.in_shardings": "in_shardings",
-    "xla.sdy.out_shardings": "out_shardings",
+    "xla.sdy.out_shardings": _OUT,
     "xla.sdy.manual_axes": "manual_axes",
 }
 """Names of Shardy's attributes, by those of frontend attributes."""
@@ -66,6 +67,8 @@ def restore(module: Any) -> bool:
             _restore_attributes(op)
         if target(op) == CONSTRAINT and SHARDING in op.attributes:
             _constraint(op)
+        elif target(op).endswith(LOCAL_TO_GLOBAL) and _OUT in op.attributes and SHARDING not in op.attributes:
+            op.attributes[SHARDING] = op.attributes[_OUT]  # so that propagation carries it on
         elif target(op) == _RESULT_SHARDING:
             _result_sharding(op)
         elif target(op) == _GROUP:
