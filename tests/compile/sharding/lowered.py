@@ -126,6 +126,20 @@ def partly_manual() -> Any:
 
 
 @program
+def parts_that_other_axes_split_unevenly() -> Any:
+    mesh = mesh_of({"x": 4, "y": 2})
+    s = _named(mesh)
+    total = jax.shard_map(
+        lambda a: jnp.sum(a)[None], mesh=mesh, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}, check_vma=False
+    )
+
+    def body(a: Any) -> Any:
+        return lax.with_sharding_constraint(total(lax.with_sharding_constraint(a, s(("x", "y")))), s(("x", "y"))) + 0
+
+    return body, [(12,)], (s("x"),), None
+
+
+@program
 def one_value_inside_and_outside() -> Any:
     mesh = mesh_of({"x": 4, "y": 2})
     s = _named(mesh)

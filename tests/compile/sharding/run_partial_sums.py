@@ -204,6 +204,24 @@ CASES = {
     ),
     "loop": Case(LOOP, lambda a, b: -4 * a, '[{"x"}, {}]', ("all_reduce",), a='[{"x"}, {}], ' + UY),
     "branches": Case(BRANCHES, lambda a, b: 2 * a, f"[{{}}, {{}}], {UY}", a=f"[{{}}, {{}}], {UY}"),
+    "broadcast": Case(
+        "%0 = stablehlo.slice %a [0:1, 0:4] : (tensor<8x4xf32>) -> tensor<1x4xf32>\n"
+        f"%1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<1x4xf32>) -> {F}\n"
+        f"%2 = {constraint('%1', '[{}, {}], ' + UY)}\nreturn %2 : {F}",
+        lambda a, b: np.broadcast_to(a[:1], (8, 4)),
+        '[{"x"}, {}]',
+        ("all_reduce",),
+    ),
+    "broadcast of partial sums": Case(
+        "%0 = stablehlo.slice %a [0:1, 0:4] : (tensor<8x4xf32>) -> tensor<1x4xf32>\n"
+        f"%1 = {constraint('%0', '[{}, {}], ' + UY, 'tensor<1x4xf32>')}\n"
+        f"%2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<1x4xf32>) -> {F}\n"
+        f"%3 = {constraint('%2', '[{}, {}], ' + UY)}\nreturn %3 : {F}",
+        lambda a, b: np.broadcast_to(a[:1], (8, 4)),
+        '[{"x"}, {}]',
+        ("all_reduce",),
+        a=f"[{{}}, {{}}], {UY}",
+    ),
     "manual computation": Case(
         f"""%0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{{"x"}}, {{}}], {UY}>]
           out_shardings=[<@mesh, [{{"x"}}, {{}}], {UY}>] manual_axes={{"x", "y"}} (%p: tensor<4x4xf32>) {{

@@ -178,6 +178,23 @@ def test_axes_have_any_names():
     assert placements.placement_of(result).sharding.dims == ((), (1,))
 
 
+def test_constraints_to_partial_sums():
+    """Chips keep their part of a product until the sum is needed."""
+    mesh = mesh_of(2, 4)
+    x, w = (torch.randint(-5, 5, shape).float() for shape in ((8, 16), (16, 12)))
+    a = xs.mark_sharding(x.to("tt"), mesh, ("batch", "model"))
+    b = xs.mark_sharding(w.to("tt"), mesh, ("model", None))
+
+    def compute(a, b):
+        partial = tt_torch.sharding_constraint_tensor(a @ b, mesh, ("batch", None), unreduced=("model",))
+        doubled = tt_torch.sharding_constraint_tensor(partial + partial, mesh, ("batch", None), unreduced=("model",))
+        return torch.relu(doubled), partial
+
+    result, product = torch.compile(compute, backend="tt", fullgraph=True)(a, b)
+    assert torch.equal(result.cpu(), torch.relu(2 * (x @ w)))
+    assert torch.equal(product.cpu(), x @ w)
+
+
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
 def test_sharding_constraints():
     mesh = mesh_of(2, 4)

@@ -73,8 +73,11 @@ class Localizer(Emitter):
     """Shards of the values of the module with global shapes."""
     constants: set[Any] = field(default_factory=lambda: set[Any]())
     """Values of the module with global shapes that depend on no argument."""
-    broadcasts: dict[Any, Broadcast] = field(default_factory=lambda: {})
-    """Broadcasts among the values of the module of one chip."""
+    broadcasts: dict[tuple[Any, Shape], Broadcast] = field(default_factory=lambda: {})
+    """Broadcasts among the values of the module of one chip, as tensors of these shapes.
+
+    The same value is a part of a larger tensor outside of a manual computation, and no broadcast there.
+    """
     copied: dict[str, None] = field(default_factory=lambda: {})
     """Names of functions that copied ops refer to."""
     added: list[str] = field(default_factory=lambda: [])
@@ -228,8 +231,8 @@ class Localizer(Emitter):
         """Returns the same tensor in another sharding; of a broadcast, the smaller tensor changes its sharding."""
         if shard.sharding == sharding:
             return shard
-        broadcast = self.broadcasts.get(shard.value)
-        if broadcast is None:
+        broadcast = self.broadcasts.get((shard.value, shard.shape))
+        if broadcast is None or shard.sharding.unreduced or sharding.unreduced:
             return self.once((shard, sharding), lambda: reshard(self, shard, sharding))
         return self.once((shard, sharding), lambda: self._broadcast_again(broadcast, shard, sharding))
 
@@ -241,7 +244,7 @@ class Localizer(Emitter):
         ]
         part = self.reshard(source, Sharding(tuple(dims)))
         value = self.builder.broadcast(part.value, sharding.local_shape(self.mesh, shard.shape), broadcast.dims)
-        self.broadcasts[value] = broadcast
+        self.broadcasts[value, shard.shape] = broadcast
         return Shard(value, shard.shape, sharding)
 
 

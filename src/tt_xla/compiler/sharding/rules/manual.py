@@ -27,7 +27,7 @@ def manual_computation(context: Localizer, op: Any, operands: Sequence[Shard], h
     into = [context.sharding_of(attribute) for attribute in per_value(op.attributes["in_shardings"])]
     out = [context.sharding_of(attribute) for attribute in per_value(op.attributes["out_shardings"])]
     for argument, operand, sharding in zip(source.arguments, operands, into, strict=True):
-        part = enter(context.reshard(operand, sharding), manual, shape_of(argument))
+        part = enter(context, context.reshard(operand, sharding), manual, shape_of(argument))
         context.values[argument] = part
     returned = context.block(source)
     return [
@@ -36,14 +36,32 @@ def manual_computation(context: Localizer, op: Any, operands: Sequence[Shard], h
     ]
 
 
-def enter(shard: Shard, manual: frozenset[int], shape: Shape) -> Shard:
+def enter(context: Localizer, shard: Shard, manual: frozenset[int], shape: Shape) -> Shard:
     """Returns a tensor as code sees it that says what chips do along the manual axes."""
-    return Shard(shard.value, shape, _without(shard.sharding, manual))
+    part = context.reshard(shard, _of_parts(context, shard.sharding, manual, shard.shape))
+    return Shard(part.value, shape, _without(part.sharding, manual))
 
 
 def leave(context: Localizer, part: Shard, manual: frozenset[int], sharding: Sharding, shape: Shape) -> Shard:
     """Returns the tensor whose parts along the manual axes are given."""
+    sharding = _of_parts(context, sharding, manual, shape)
     return Shard(context.reshard(part, _without(sharding, manual)).value, shape, sharding)
+
+
+def _of_parts(context: Localizer, sharding: Sharding, manual: frozenset[int], shape: Shape) -> Sharding:
+    """Returns a sharding whose shards are shards of the parts along the manual axes.
+
+    Where a dimension does not divide evenly, the padding of each part and that of the tensor lie in different places,
+    so other axes leave it.
+    """
+    counts = sharding.counts(context.mesh)
+    return Sharding(
+        tuple(
+            tuple(axis for axis in axes if axis in manual) if manual.intersection(axes) and size % count else axes
+            for axes, size, count in zip(sharding.dims, shape, counts, strict=True)
+        ),
+        sharding.unreduced,
+    )
 
 
 def _without(sharding: Sharding, manual: frozenset[int]) -> Sharding:
@@ -151,9 +169,9 @@ def _boundary_shardings(context: Localizer, op: Any, name: str, values: Sequence
 
 def _enter_call(context: Localizer, op: Any, operand: Shard, manual: frozenset[int], shape: Shape) -> Shard:
     """Enters a region at a custom call, whose result has a shape of its own that must be that of the parts."""
-    part = enter(operand, manual, shape)
+    part = Shard(None, shape, _without(operand.sharding, manual))
     _check_part(context, op, operand, part)
-    return part
+    return enter(context, operand, manual, shape)
 
 
 def _leave_call(
