@@ -76,8 +76,9 @@ check-generated: $(STAMP) ## run generated sources in TT-NN's mock mode and chec
 	@cd benchmarks && JAX_PLATFORMS=cpu PYTHONPATH=../tests/codegen ../$(BIN)/python check_generated.py --examples --meshes \
 	  --folder ../build/programs $(foreach folder,$(PACKAGES),--packages $(abspath $(folder))) --document ../docs/codegen.md
 
-conformance-jax: $(STAMP) ## run a sample of JAX's tests on platform tt; JAX_TESTS=DIR names a checkout, SAMPLE=0 runs all
-	@$(BIN)/python conformance/run_jax.py $(if $(JAX_TESTS),--tests $(JAX_TESTS)) --sample $(or $(SAMPLE),25)
+conformance-jax: $(STAMP) ## run a sample of JAX's tests on platform tt; JAX_TESTS=DIR names a checkout, SAMPLE=0 runs all, FILES="pjit_test" some
+	@$(BIN)/python conformance/run_jax.py $(if $(JAX_TESTS),--tests $(JAX_TESTS)) --sample $(or $(SAMPLE),25) \
+	  $(if $(FILES),--files $(FILES) --no-table)
 
 conformance-torch: $(STAMP) ## run PyTorch's op samples through torch.compile; SAMPLE=0 runs all, OPS="sort fft.*" some
 	@$(BIN)/python conformance/run_torch.py --sample $(or $(SAMPLE),3) $(if $(OPS),--ops $(OPS))

@@ -164,7 +164,8 @@ def run(path: Path, results: Path, platforms: str, sample: int, only: Path | Non
 
 def render(rows: list[dict[str, object]], sample: int) -> str:
     """Returns the document."""
-    total: collections.Counter[str] = collections.Counter()
+    eight = [row for row in rows if row["file"] in FILES_OF_EIGHT_DEVICES]
+    sums = [_sum(eight, "several devices")] if eight else []
     lines = [
         "# JAX's own tests on platform `tt`",
         "",
@@ -178,16 +179,20 @@ def render(rows: list[dict[str, object]], sample: int) -> str:
         "| tests | run | pass on JAX's CPU | skip `tt` | pass on `tt` | declared to fail | share |",
         "|---|---|---|---|---|---|---|",
     ]
-    for row in [*rows, None]:
-        if row is None:
-            row = {"file": "all", **total}
-        else:
-            total.update({key: int(str(value)) for key, value in row.items() if key != "file"})
+    for row in [*rows, *sums, _sum(rows, "all")]:
         share = 100 * int(str(row["tt"])) / max(1, int(str(row["cpu"])) - int(str(row["skipped"])))
         lines.append(
             "| {file} | {sampled} | {cpu} | {skipped} | {tt} | {declared} | {share:.1f} % |".format(**row, share=share)
         )
     return "\n".join([*lines, ""])
+
+
+def _sum(rows: list[dict[str, object]], name: str) -> dict[str, object]:
+    """Returns a row of the table with the sums of some rows."""
+    total: collections.Counter[str] = collections.Counter()
+    for row in rows:
+        total.update({key: int(str(value)) for key, value in row.items() if key != "file"})
+    return {"file": name, **total}
 
 
 if __name__ == "__main__":
