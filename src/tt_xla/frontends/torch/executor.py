@@ -170,7 +170,7 @@ class Executor:
         ):
             tensor = result if wrap is None else wrap(result)
             if placement is not None and not tensor.is_cpu:
-                placements.place(tensor, placement.permuted(_inverse(order)))
+                placements.place_result(buffer_of(tensor), placement.permuted(_inverse(order)))
             wrapped.append(tensor)
         return wrapped
 

@@ -183,12 +183,12 @@ def _placement(
 ) -> Placement | None:
     """Returns the placement of a result on the user's mesh.
 
-    None for a replicated result, for one that is split over a part of an axis, which no placement expresses, and for
-    partial sums, which are added on the host.
+    None for partial sums, which the host adds, and for a result that is split over a part of an axis: no placement
+    expresses that.
     """
     sizes = dict(zip(user_mesh.axes, user_mesh.shape, strict=True))
     axes = [axis for axis in sorted(sharding.axes) if mesh.shape[axis] > 1]
-    if not axes or sharding.unreduced or any(sizes.get(mesh.axes[axis]) != mesh.shape[axis] for axis in axes):
+    if sharding.unreduced or any(sizes.get(mesh.axes[axis]) != mesh.shape[axis] for axis in axes):
         return None
     index = {axis: user_mesh.axes.index(mesh.axes[axis]) for axis in axes}
     dims = tuple(tuple(index[axis] for axis in dim if axis in index) for dim in sharding.dims)
@@ -221,7 +221,7 @@ class PartitionedRun:
         self.placements: list[Placement | None] = [
             _placement(sharding, program.mesh, mesh, chips, tuple(shape)) for sharding, shape in self._joined
         ]
-        """Placement of each result; None for replicated ones."""
+        """Placement of each result; None where no placement expresses how it is split."""
 
     def __call__(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[int | None], donated: Container[int] = ()

@@ -6,6 +6,7 @@ it each chip holds while a program runs. Placements never change a result, only 
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,16 +44,69 @@ class Placement:
         return Placement(self.mesh, self.chips, Sharding(dims), tuple(self.shape[axis] for axis in order))
 
 
+def _reshaped(placement: Placement, shape: tuple[int, ...]) -> Placement | None:
+    """Returns the placement of a tensor in another shape; None where its parts are no parts of that shape.
+
+    Dimensions that a reshape joins or separates form a group. A group can be split along its first dimension, evenly.
+    """
+    if placement.shape == shape:
+        return placement
+    counts = placement.sharding.counts(placement.mesh)
+    dims: list[tuple[int, ...]] = []
+    for old, new in _groups(placement.shape, shape):
+        same = [placement.shape[dim] for dim in old] == [shape[dim] for dim in new]
+        axes = [placement.sharding.dims[dim] for dim in old]
+        if same:
+            dims += axes
+            continue
+        first = next((dim for dim in old if placement.shape[dim] > 1), None)
+        if any(axes[index] for index, dim in enumerate(old) if dim != first and counts[dim] > 1):
+            return None
+        whole = () if first is None else placement.sharding.dims[first]
+        target = next((dim for dim in new if shape[dim] > 1), None)
+        count = counts[first] if first is not None else 1
+        if whole and first is not None and (target is None or placement.shape[first] % count or shape[target] % count):
+            return None
+        dims += [whole if dim == target else () for dim in new]
+    return Placement(placement.mesh, placement.chips, Sharding(tuple(dims)), shape)
+
+
+def _groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
+    """Returns the smallest groups of dimensions, in order, that have equal numbers of elements in both shapes."""
+    groups: list[tuple[list[int], list[int]]] = []
+    first = second = 0
+    while first < len(old) or second < len(new):
+        left, right = [first] if first < len(old) else [], [second] if second < len(new) else []
+        first, second = first + len(left), second + len(right)
+        while math.prod(old[dim] for dim in left) != math.prod(new[dim] for dim in right):
+            if math.prod(old[dim] for dim in left) < math.prod(new[dim] for dim in right):
+                left.append(first)
+                first += 1
+            else:
+                right.append(second)
+                second += 1
+        groups.append((left, right))
+    return groups
+
+
 _PLACEMENTS: weakref.WeakKeyDictionary[Buffer, Placement] = weakref.WeakKeyDictionary()
 
 
+_is_used = False
+
+
 def in_use() -> bool:
-    """Returns whether any tensor has a placement. Callers that ask first cost nothing where none has."""
-    return bool(_PLACEMENTS.data)  # the length of the WeakKeyDictionary itself takes longer
+    """Returns whether a tensor was ever placed. Callers that ask first cost nothing in processes without meshes.
+
+    Tensors that are gone count, because recorded ops may still read what they contained.
+    """
+    return _is_used
 
 
 def place(tensor: torch.Tensor, placement: Placement) -> None:
     """Gives the storage of a tensor of the device a placement."""
+    global _is_used
+    _is_used = True
     _PLACEMENTS[buffer_of(tensor)] = placement
 
 
@@ -60,26 +114,49 @@ def unplace(tensor: torch.Tensor) -> None:
     """Removes the placement of a tensor's storage, if it has one."""
     if tensor.device.type == DEVICE_TYPE:
         _PLACEMENTS.pop(buffer_of(tensor), None)
+        _REPLICATED.discard(buffer_of(tensor))
 
 
 def placement_of(tensor: torch.Tensor) -> Placement | None:
-    """Returns the placement of a tensor; None for CPU tensors, unplaced tensors, and views of another shape."""
+    """Returns the placement of a tensor; None for CPU tensors, unplaced tensors, and views that no placement fits."""
     if tensor.device.type != DEVICE_TYPE:
         return None
     placement = _PLACEMENTS.get(buffer_of(tensor))
-    return placement if placement is not None and placement.shape == tuple(tensor.shape) else None
+    if placement is None or placement.shape == tuple(tensor.shape):
+        return placement
+    is_reshaped = tensor.is_contiguous() and tensor.numel() == math.prod(placement.shape) > 0
+    return _reshaped(placement, tuple(tensor.shape)) if is_reshaped else None
 
 
 def placement_of_value(value: Value) -> Placement | None:
-    """Returns the placement of recorded contents, which is that of the buffer that owns them."""
+    """Returns the placement of recorded contents: that of their buffer, or the one that it had when they were read."""
     owner = value.owner() if value.owner is not None else None
-    placement = _PLACEMENTS.get(owner) if owner is not None else None
+    placement = _PLACEMENTS.get(owner) if owner is not None else value.placement
     return placement if placement is not None and placement.shape == tuple(value.shape) else None
 
 
-def place_buffer(buffer: Buffer, placement: Placement) -> None:
-    """Gives a buffer a placement."""
-    _PLACEMENTS[buffer] = placement
+def remember(buffer: Buffer, value: Value) -> None:
+    """Gives the contents of a buffer its placement, in case the buffer dies before the op that reads them runs."""
+    placement = _PLACEMENTS.get(buffer)
+    if placement is not None:
+        value.placement = placement
+
+
+_REPLICATED: weakref.WeakSet[Buffer] = weakref.WeakSet()
+"""Buffers with results that every chip of a mesh has in full. Programs that take them need not run on that mesh."""
+
+
+def place_result(buffer: Buffer, placement: Placement) -> None:
+    """Gives a buffer the placement of the result of a program for several chips."""
+    if placement.sharding.is_replicated:
+        _REPLICATED.add(buffer)
+    else:
+        _PLACEMENTS[buffer] = placement
+
+
+def is_replicated_result(tensor: torch.Tensor) -> bool:
+    """Returns whether every chip of a mesh has a tensor in full because a program computed it there."""
+    return tensor.device.type == DEVICE_TYPE and buffer_of(tensor) in _REPLICATED
 
 
 _default_mesh: tuple[Mesh, tuple[int, ...]] | None = None

@@ -19,7 +19,7 @@ from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
 from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, scalar_dtype
-from tt_xla.frontends.torch.device.placements import Placement, in_use, place_buffer, placement_of_value
+from tt_xla.frontends.torch.device.placements import Placement, in_use, place_result, placement_of_value
 from tt_xla.frontends.torch.device.recording import Pressure
 from tt_xla.frontends.torch.device.values import Node, Value, new_version
 from tt_xla.frontends.torch.errors import as_torch_error
@@ -145,7 +145,7 @@ def synchronize() -> None:
                     placement = buffer.value.placement if in_use() else None
                     buffer.claim_bytes()
                     if placement is not None:
-                        place_buffer(buffer, placement)
+                        place_result(buffer, placement)
         if failure is not None:
             raise failure
 

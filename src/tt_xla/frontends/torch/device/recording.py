@@ -22,6 +22,7 @@ from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, tensor_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import View, contiguous_strides, find_view, memory_order
 from tt_xla.frontends.torch.device.kinds import fake, make_kind, plain_kind
+from tt_xla.frontends.torch.device.placements import in_use, remember
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
 from tt_xla.frontends.torch.device.values import Kind, Node, Number, Operand, Output, Value
 from tt_xla.frontends.torch.private.ops import OpOverload
@@ -271,7 +272,10 @@ def full(shape: Sequence[int], number: float, dtype: torch.dtype, chip: int) -> 
 
 def read(tensor: torch.Tensor) -> Value:
     """Returns the contents of a tensor of the device, in the tensor's own shape."""
-    value = buffer_of(tensor).value
+    buffer = buffer_of(tensor)
+    value = buffer.value
+    if in_use():
+        remember(buffer, value)
     if not _is_whole(tensor, value):
         value = _part(tensor)
     return _resolved(tensor, value) if tensor.is_conj() or tensor.is_neg() else value

@@ -189,7 +189,7 @@ def sharding_of(t: torch.Tensor) -> str:
     placement = _placements.placement_of(t)
     if placement is not None:
         return _notation(placement)
-    return "{replicated}" if hasattr(t, "tt_replicated") else ""
+    return "{replicated}" if hasattr(t, "tt_replicated") or _placements.is_replicated_result(t) else ""
 
 
 def __getattr__(name: str) -> Any:
