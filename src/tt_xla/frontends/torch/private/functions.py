@@ -8,6 +8,12 @@ from torch._higher_order_ops.flex_attention import math_attention as flex_math_a
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend as setup_python_device
 
+make_subclass = torch.Tensor._make_subclass
+"""``make_subclass(cls, tensor)`` returns a tensor of a subclass over the same memory that is no view for autograd."""
+
+without_torch_function = torch._C._disabled_torch_function_impl
+"""``__torch_function__`` of a subclass whose ops return plain tensors."""
+
 native_multi_head_attention = torch._native_multi_head_attention
 """Inference path of ``nn.MultiheadAttention``."""
 
@@ -17,10 +23,12 @@ transformer_encoder_layer_forward = torch._transformer_encoder_layer_fwd
 __all__ = [
     "decomposition_table",
     "flex_math_attention",
+    "make_subclass",
     "native_multi_head_attention",
     "setup_python_device",
     "transformer_encoder_layer_forward",
     "tree_leaves",
     "tree_map",
     "tree_map_only",
+    "without_torch_function",
 ]

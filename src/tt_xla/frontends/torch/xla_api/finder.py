@@ -21,11 +21,18 @@ _FILES = {
     "torch_xla.debug.metrics": "metrics.py",
     "torch_xla.distributed": "distributed.py",
     "torch_xla.distributed.parallel_loader": "parallel_loader.py",
+    "torch_xla.distributed.fsdp": "distributed.py",
+    "torch_xla.distributed.fsdp.utils": "fsdp_utils.py",
     "torch_xla.distributed.spmd": "spmd.py",
+    "torch_xla.distributed.spmd.api": "spmd_api.py",
+    "torch_xla.distributed.spmd.xla_sharded_tensor": "xla_sharded_tensor.py",
+    "torch_xla.distributed.spmd.xla_sharding": "xla_sharding.py",
     "torch_xla.distributed.xla_multiprocessing": "xla_multiprocessing.py",
     "torch_xla.experimental": "experimental.py",
     "torch_xla.experimental.eager": "eager.py",
     "torch_xla.experimental.mark_pattern_utils": "mark_pattern_utils.py",
+    "torch_xla.experimental.spmd_fully_sharded_data_parallel": "spmd_fsdp.py",
+    "torch_xla.experimental.xla_sharding": "xla_sharding.py",
     "torch_xla.runtime": "runtime.py",
 }
 _MISSING = (
@@ -38,6 +45,8 @@ _PACKAGES = {
     "torch_xla.core",
     "torch_xla.debug",
     "torch_xla.distributed",
+    "torch_xla.distributed.fsdp",
+    "torch_xla.distributed.spmd",
     "torch_xla.experimental",
 }
 

@@ -91,6 +91,35 @@ class Mesh:
         return _mesh.Mesh(self.mesh_shape, self._names), tuple(self.device_ids.tolist())
 
 
+class HybridMesh(Mesh):
+    """A mesh of all devices in the order of the system. Its size along each axis is a product of two numbers.
+
+    Args:
+        ici_mesh_shape: number of devices along each axis that links within one slice join.
+        dcn_mesh_shape: number of slices along each axis: 1, since a system is one slice.
+        axis_names: name of each axis, or None.
+
+    Raises:
+        ValueError: there are several slices, or the shape does not match the number of devices.
+    """
+
+    def __init__(
+        self,
+        *,
+        ici_mesh_shape: Sequence[int],
+        dcn_mesh_shape: Sequence[int] | None = None,
+        axis_names: Sequence[str] | None = None,
+    ) -> None:
+        self.ici_mesh_shape = tuple(ici_mesh_shape)
+        self.dcn_mesh_shape = (1,) * len(self.ici_mesh_shape) if dcn_mesh_shape is None else tuple(dcn_mesh_shape)
+        if len(self.dcn_mesh_shape) != len(self.ici_mesh_shape) or math.prod(self.dcn_mesh_shape) != 1:
+            raise ValueError(
+                f"dcn_mesh_shape={self.dcn_mesh_shape} asks for several slices, or for other axes than "
+                f"ici_mesh_shape={self.ici_mesh_shape}. A system is one slice: leave dcn_mesh_shape out."
+            )
+        super().__init__(range(_runtime.global_runtime_device_count()), self.ici_mesh_shape, axis_names)
+
+
 _global_mesh: Mesh | None = None
 
 
@@ -192,5 +221,74 @@ def sharding_of(t: torch.Tensor) -> str:
     return "{replicated}" if hasattr(t, "tt_replicated") or _placements.is_replicated_result(t) else ""
 
 
+def wrap_as_sharded_tensor(
+    t: torch.Tensor, mesh_shape: Sequence[int] | None = None, partition_spec: PartitionSpec | None = None
+) -> Any:
+    """Returns the tensor as an ``XLAShardedTensor``, which shows its sharding and its shards."""
+    sharded_tensor = __getattr__("XLAShardedTensor")
+    return t if isinstance(t, sharded_tensor) else sharded_tensor(t)
+
+
+def unwrap_sharded_tensor(t: torch.Tensor) -> torch.Tensor:
+    """Returns the tensor that an ``XLAShardedTensor`` shows; any other tensor as it is."""
+    return t.as_subclass(torch.Tensor) if isinstance(t, __getattr__("XLAShardedTensor")) else t
+
+
+def wrap_if_sharded(x: Any) -> Any:
+    """Returns a tensor that has a sharding as an ``XLAShardedTensor``, and anything else as it is."""
+    return wrap_as_sharded_tensor(x) if isinstance(x, torch.Tensor) and sharding_of(x) else x
+
+
+def xla_patched_nn_linear_forward(m: torch.nn.Linear, input: torch.Tensor) -> torch.Tensor:
+    """Computes a linear layer without joining the dimensions of its input, so that each may be split on its own."""
+    product = torch.einsum("...n,mn->...m", input, m.weight)
+    return product if m.bias is None else product + m.bias
+
+
+def apply_backward_optimization_barrier(m: torch.nn.Module) -> None:
+    """Does nothing: the compiler fuses no gradients across layers."""
+
+
+def _no_manual_sharding(name: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"{name} is not supported: tensors have the shapes of the whole tensor in PyTorch. Use "
+        "tt_torch.sharding_constraint_tensor to say how chips share a result, or jax.shard_map for code on shards."
+    )
+
+
+def enable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, *, mesh: Mesh | None = None) -> Any:
+    """Would let code see the shards of a tensor.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise _no_manual_sharding("enable_manual_sharding")
+
+
+def disable_manual_sharding(
+    t: torch.Tensor, partition_spec: PartitionSpec, full_shape: torch.Size, *, mesh: Mesh | None = None
+) -> Any:
+    """Would join shards to a tensor.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise _no_manual_sharding("disable_manual_sharding")
+
+
+_SUBMODULES = {
+    "XLAShard": "xla_sharded_tensor",
+    "XLAShardedTensor": "xla_sharded_tensor",
+    "auto_policy": "api",
+    "convert_to_xla_mesh": "api",
+    "convert_to_xla_partition_spec": "api",
+    "xla_distribute_module": "api",
+    "xla_distribute_tensor": "api",
+}
+"""Submodules that define further names of this module, and import it."""
+
+
 def __getattr__(name: str) -> Any:
-    raise _finder.missing(__name__, name)
+    if name in _SUBMODULES:
+        return getattr(_finder.attribute(__name__, _SUBMODULES[name]), name)
+    return _finder.attribute(__name__, name)

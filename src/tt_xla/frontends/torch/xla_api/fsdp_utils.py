@@ -1,0 +1,28 @@
+"""``torch_xla.distributed.fsdp.utils``: a linear layer that keeps the dimensions of its input apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+import torch_xla.distributed.spmd as _spmd
+from torch import nn
+
+from tt_xla.frontends.torch.xla_api import finder as _finder
+
+
+def apply_xla_patch_to_nn_linear(
+    module: nn.Module,
+    patched_function: Callable[[nn.Linear, torch.Tensor], torch.Tensor] = _spmd.xla_patched_nn_linear_forward,
+) -> nn.Module:
+    """Replaces the forward pass of each linear layer of a module, and returns the module."""
+    for layer in module.modules():
+        if isinstance(layer, nn.Linear):
+            layer.forward = partial(patched_function, layer)  # type: ignore[method-assign]
+    return module
+
+
+def __getattr__(name: str) -> Any:
+    raise _finder.missing(__name__, name)

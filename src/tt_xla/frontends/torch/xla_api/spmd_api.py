@@ -1,0 +1,128 @@
+"""``torch_xla.distributed.spmd.api``: PyTorch's ``distribute_tensor`` and ``distribute_module`` on all chips."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch_xla.distributed.spmd as _spmd
+import torch_xla.runtime as _runtime
+from torch import nn
+
+from tt_xla.frontends.torch.xla_api import finder as _finder
+
+_MESH_TYPE = "xla"
+"""Device type of meshes for which PyTorch's own functions call the ones here."""
+
+
+def auto_policy(mod_name: str, mod: nn.Module, mesh: Any) -> None:
+    """Would choose shardings by itself.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError(
+        "auto_policy is not supported: shardings of modules are not chosen automatically. Pass a partition_fn that "
+        "calls distribute_tensor, or mark parameters with xs.mark_sharding; what is not marked is found by propagation."
+    )
+
+
+def convert_to_xla_mesh(dt_mesh: Any) -> _spmd.Mesh:
+    """Returns a mesh of PyTorch's (``DeviceMesh``) as a mesh of this package.
+
+    Raises:
+        ValueError: the mesh is not of type ``xla``, or names a chip that is not there.
+    """
+    if dt_mesh.device_type != _MESH_TYPE:
+        raise ValueError(
+            f"A DeviceMesh of device type '{dt_mesh.device_type}' stands for several processes. All chips are in this "
+            f"one: make the mesh with DeviceMesh('{_MESH_TYPE}', torch.arange(8).reshape(2, 4))."
+        )
+    names = dt_mesh.mesh_dim_names
+    return _spmd.Mesh(dt_mesh.mesh.flatten().tolist(), tuple(dt_mesh.mesh.shape), names)
+
+
+def convert_to_xla_partition_spec(tensor: torch.Tensor, placements: Sequence[Any]) -> tuple[Any, ...]:
+    """Returns the partition spec that says the same as PyTorch's placements: one ``Shard`` or ``Replicate`` an axis.
+
+    Raises:
+        ValueError: a placement is of another kind, or names a dimension that the tensor lacks.
+    """
+    axes: list[list[int]] = [[] for _ in tensor.shape]
+    for axis, placement in enumerate(placements):
+        if placement.is_shard():
+            if not -tensor.dim() <= placement.dim < tensor.dim():
+                raise ValueError(f"{placement} names a dimension that a tensor of shape {list(tensor.shape)} lacks.")
+            axes[placement.dim].append(axis)
+        elif not placement.is_replicate():
+            raise ValueError(f"Unsupported placement {placement}: expected Shard or Replicate.")
+    return tuple(dim[0] if len(dim) == 1 else tuple(dim) or None for dim in axes)
+
+
+def xla_distribute_tensor(
+    tensor: torch.Tensor, device_mesh: Any, placements: Sequence[Any] | None = None
+) -> torch.Tensor:
+    """Moves a tensor to the device and splits it over a mesh. PyTorch's ``distribute_tensor`` calls this.
+
+    Args:
+        tensor: the whole tensor.
+        device_mesh: a ``DeviceMesh`` of type ``xla``.
+        placements: one for each axis of the mesh; by default every chip has the tensor in full.
+
+    Returns:
+        An ``XLAShardedTensor``.
+
+    Raises:
+        ValueError: the tensor is a DTensor, or mesh or placements do not fit.
+    """
+    if type(tensor).__name__ == "DTensor":
+        raise ValueError("xla_distribute_tensor takes a whole tensor, got a DTensor, which is the part of one process.")
+    mesh = convert_to_xla_mesh(device_mesh)
+    if placements is not None and len(placements) != len(mesh.mesh_shape):
+        raise ValueError(f"{len(placements)} placements for a mesh of {len(mesh.mesh_shape)} axes: give one per axis.")
+    _runtime.use_spmd()
+    moved = tensor.to("tt:0")
+    spec = convert_to_xla_partition_spec(moved, placements or ())
+    return _spmd.wrap_as_sharded_tensor(_spmd.mark_sharding(moved, mesh, spec))
+
+
+def xla_distribute_module(
+    module: nn.Module,
+    device_mesh: Any = None,
+    partition_fn: Callable[[str, nn.Module, Any], None] | None = None,
+    input_fn: Callable[..., Any] | None = None,
+    output_fn: Callable[..., Any] | None = None,
+) -> nn.Module:
+    """Splits the parameters of a module. ``torch.distributed.tensor.distribute_module`` calls this.
+
+    Args:
+        module: the module.
+        device_mesh: a ``DeviceMesh`` of type ``xla``.
+        partition_fn: splits the parameters of one submodule, which it gets with its name and the mesh.
+        input_fn: called with the module, its inputs and the mesh before each forward pass.
+        output_fn: called with the module, its outputs and the mesh after each forward pass.
+
+    Returns:
+        The module.
+
+    Raises:
+        ValueError: ``input_fn`` or ``output_fn`` does not take three arguments.
+    """
+    _runtime.use_spmd()
+    for name, function in (("input_fn", input_fn), ("output_fn", output_fn)):
+        if function is not None and len(inspect.signature(function).parameters) != 3:
+            raise ValueError(f"{name} takes three arguments: the module, its inputs or outputs, and the mesh.")
+    if partition_fn is not None:
+        for name, submodule in module.named_modules():
+            partition_fn(name, submodule, device_mesh)
+    if input_fn is not None:
+        module.register_forward_pre_hook(lambda module, inputs: input_fn(module, inputs, device_mesh))
+    if output_fn is not None:
+        module.register_forward_hook(lambda module, _inputs, outputs: output_fn(module, outputs, device_mesh))
+    return module
+
+
+def __getattr__(name: str) -> Any:
+    raise _finder.missing(__name__, name)

@@ -1,0 +1,295 @@
+"""Tests of the names of ``torch_xla`` and ``torch.distributed.tensor`` for tensors that chips share."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+import torch_xla.distributed.spmd as xs
+import torch_xla.runtime as xr
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import Partial, Replicate, Shard, distribute_module, distribute_tensor
+from torch_xla.distributed.fsdp.utils import apply_xla_patch_to_nn_linear
+from torch_xla.distributed.spmd.xla_sharded_tensor import XLAShardedTensor
+from torch_xla.experimental.spmd_fully_sharded_data_parallel import SpmdFullyShardedDataParallel
+
+from tt_xla.frontends.torch import compilation
+from tt_xla.frontends.torch.device import chips, placements
+
+
+@pytest.fixture(autouse=True)
+def llmbox(monkeypatch):
+    """Eight chips in SPMD mode."""
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
+    monkeypatch.setattr(placements, "_default_mesh", None)
+    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
+    monkeypatch.setattr(xs, "_global_mesh", None)
+    compilation.clear_programs()
+    xr.use_spmd()
+    torch.compiler.reset()
+    torch.manual_seed(0)
+    yield
+    torch.compiler.reset()
+
+
+@pytest.fixture
+def mesh():
+    return DeviceMesh("xla", torch.arange(8).reshape(2, 4), mesh_dim_names=("batch", "model"))
+
+
+def numbers() -> torch.Tensor:
+    return torch.arange(64.0).view(8, 8)
+
+
+def fsdp_mesh() -> xs.Mesh:
+    return xs.Mesh(np.arange(8), (8,), ("fsdp",))
+
+
+# distribute_tensor, distribute_module --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wanted", "spec", "kind", "part"),
+    [
+        ([Replicate(), Shard(0)], (1, None), xs.ShardingType.PARTIAL, [2, 8]),
+        ([Shard(0), Shard(1)], (0, 1), xs.ShardingType.TILED, [4, 2]),
+        ([Shard(0), Shard(0)], ((0, 1), None), xs.ShardingType.TILED, [1, 8]),
+        ([Shard(-1), Replicate()], (None, 0), xs.ShardingType.PARTIAL, [8, 4]),
+        (None, (None, None), xs.ShardingType.REPLICATED, [8, 8]),
+    ],
+)
+def test_distribute_tensor(mesh, wanted, spec, kind, part):
+    x = distribute_tensor(numbers(), mesh, wanted)
+    assert isinstance(x, XLAShardedTensor)
+    assert (x.partition_spec, x.sharding_type, x.mesh_shape) == (spec, kind, (2, 4))
+    assert [list(shard.data.shape) for shard in x.local_shards] == [part] * 8
+    product = x @ x
+    assert type(product) is torch.Tensor
+    assert torch.equal(product.cpu(), numbers() @ numbers())
+    assert compilation.compiled_programs()[-1].mesh.shape == (2, 4)
+
+
+def test_shards_show_what_chips_have(mesh):
+    x = distribute_tensor(numbers(), mesh, [Replicate(), Shard(0)])
+    shards = x.local_shards
+    assert [(shard.indices[0].start, shard.shard_device, shard.replica_id) for shard in shards] == [
+        (start, f"TT:{chip}", replica)
+        for chip, (start, replica) in enumerate([(0, 0), (2, 0), (4, 0), (6, 0), (0, 1), (2, 1), (4, 1), (6, 1)])
+    ]
+    assert all(torch.equal(shard.unpadded_data, numbers()[tuple(shard.indices)]) for shard in shards)
+    for shard in shards:
+        shard.unpadded_data = shard.data + 1
+    assert torch.equal(x.global_tensor.cpu(), numbers())  # shards are copies
+    x.load_local_shards_(shards)
+    assert torch.equal(x.global_tensor.cpu(), numbers() + 1)
+    with pytest.raises(ValueError, match=r"expects parts of the shapes \[\[2, 8\]"):
+        x.load_local_shards_(shards[:3])
+
+
+def test_shards_of_an_uneven_split_are_padded(mesh):
+    x = distribute_tensor(torch.arange(6.0), mesh, [Replicate(), Shard(0)])
+    last = x.local_shards[3]
+    assert last.data.tolist() == [0, 0]
+    assert last.unpadded_data.tolist() == []
+    assert x.local_shards[2].unpadded_data.tolist() == [4, 5]
+
+
+def test_wrapped_tensors_share_memory_and_sharding():
+    x = numbers().to("tt")
+    assert xs.wrap_if_sharded(x) is x
+    xs.mark_sharding(x, xs.get_1d_mesh("data"), ("data", None))
+    wrapped = xs.wrap_if_sharded(x)
+    assert isinstance(wrapped, XLAShardedTensor)
+    assert xs.wrap_as_sharded_tensor(wrapped) is wrapped
+    wrapped.add_(1)
+    assert torch.equal(x.cpu(), numbers() + 1)
+    plain = xs.unwrap_sharded_tensor(wrapped)
+    assert type(plain) is torch.Tensor
+    assert xs.sharding_of(plain) == xs.sharding_of(x) != ""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ([Shard(0)], "1 placements for a mesh of 2 axes"),
+        ([Partial(), Shard(0)], "Unsupported placement"),
+        ([Shard(2), Replicate()], r"names a dimension that a tensor of shape \[8, 8\] lacks"),
+    ],
+)
+def test_placements_that_do_not_fit_are_refused(mesh, wanted, message):
+    with pytest.raises(ValueError, match=message):
+        distribute_tensor(numbers(), mesh, wanted)
+
+
+def test_a_mesh_of_processes_is_refused(mesh):
+    other = copy.copy(mesh)
+    other._device_type = "tt"
+    with pytest.raises(ValueError, match=r"stands for several processes.*DeviceMesh\('xla'"):
+        xs.xla_distribute_tensor(numbers(), other, [Shard(0), Replicate()])
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "recorded"])
+def test_distribute_module(mesh, compiled):
+    """A module with split parameters trains as the one on the CPU does."""
+    reference = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
+    hooks = []
+
+    def split(name, module, mesh):
+        if isinstance(module, nn.Linear):
+            dim = 0 if name == "0" else 1
+            module.weight = nn.Parameter(distribute_tensor(module.weight, mesh, [Replicate(), Shard(dim)]))
+            module.bias = nn.Parameter(distribute_tensor(module.bias, mesh, [Replicate(), Replicate()]))
+
+    def inputs(_module, args, mesh):
+        hooks.append("input")
+        return (distribute_tensor(args[0], mesh, [Shard(0), Replicate()]),)
+
+    module = distribute_module(copy.deepcopy(reference), mesh, split, inputs, lambda _module, output, _mesh: output * 2)
+    assert all(isinstance(parameter, nn.Parameter) for parameter in module.parameters())
+    x = torch.randn(4, 8)
+    if compiled:
+        module._forward_pre_hooks.clear()
+        result = torch.compile(module, backend="tt")(distribute_tensor(x, mesh, [Shard(0), Replicate()]))
+    else:
+        result = module(x)
+        assert hooks == ["input"]
+    expected = reference(x) * 2
+    torch.testing.assert_close(result.cpu(), expected, rtol=0.02, atol=0.02)
+    expected.square().sum().backward()
+    result.square().sum().backward()
+    torch.testing.assert_close(module[0].weight.grad.cpu(), reference[0].weight.grad, rtol=0.03, atol=0.05)
+
+
+def test_functions_of_distribute_module_take_three_arguments(mesh):
+    with pytest.raises(ValueError, match="input_fn takes three arguments"):
+        distribute_module(nn.Linear(8, 8), mesh, None, lambda inputs, mesh: inputs)
+
+
+# FSDP ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "recorded"])
+def test_fully_sharded_data_parallel(compiled):
+    reference = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
+    mesh = fsdp_mesh()
+    module = SpmdFullyShardedDataParallel(copy.deepcopy(reference).to("tt"), mesh=mesh)
+    assert xs.sharding_of(module[0].weight) == "{devices=[8,1]0,1,2,3,4,5,6,7}"
+    assert xs.sharding_of(module.module[2].weight) == "{devices=[1,8]0,1,2,3,4,5,6,7}"
+    x = torch.randn(16, 8)
+    data = xs.mark_sharding(x.to("tt"), mesh, ("fsdp", None))
+    call = torch.compile(module, backend="tt", fullgraph=True) if compiled else module
+    with torch.no_grad():
+        result = call(data)
+        torch.testing.assert_close(result.cpu(), reference(x), rtol=0.02, atol=0.02)
+        assert xs.sharding_of(result) == "{devices=[8,1]0,1,2,3,4,5,6,7}"
+    call(data).square().sum().backward()
+    reference(x).square().sum().backward()
+    torch.testing.assert_close(module[0].weight.grad.cpu(), reference[0].weight.grad, rtol=0.03, atol=0.1)
+
+
+def test_fsdp_wraps_what_a_policy_selects_and_uses_the_global_mesh():
+    xs.set_global_mesh(fsdp_mesh())
+
+    def policy(module, recurse, nonwrapped_numel):
+        return recurse or (isinstance(module, nn.Linear) and nonwrapped_numel > 100)
+
+    module = SpmdFullyShardedDataParallel(
+        nn.Sequential(nn.Linear(8, 16), nn.Sequential(nn.Linear(4, 4))).to("tt"), auto_wrap_policy=policy
+    )
+    assert isinstance(module[0], SpmdFullyShardedDataParallel)
+    assert isinstance(module[1][0], nn.Linear)
+
+
+def test_fsdp_calls_shard_output():
+    module = SpmdFullyShardedDataParallel(
+        nn.Linear(8, 8).to("tt"), mesh=fsdp_mesh(), shard_output=lambda output, mesh: {"result": output, "mesh": mesh}
+    )
+    assert set(module(torch.ones(8, 8, device="tt"))) == {"result", "mesh"}
+
+
+class ReturnsDictionary(nn.Module):
+    def forward(self):
+        return {}
+
+
+def test_fsdp_refuses_what_it_cannot_split():
+    layer = nn.Linear(8, 8).to("tt")
+    with pytest.raises(ValueError, match=r"needs the axes \['fsdp'\]; there is no mesh"):
+        SpmdFullyShardedDataParallel(layer)
+    with pytest.raises(ValueError, match=r"needs the axes \['fsdp'\]; the mesh has the axes \['data'\]"):
+        SpmdFullyShardedDataParallel(layer, mesh=xs.get_1d_mesh("data"))
+    wrapped = SpmdFullyShardedDataParallel(layer, mesh=fsdp_mesh())
+    with pytest.raises(TypeError, match="wrapped already"):
+        SpmdFullyShardedDataParallel(wrapped, mesh=fsdp_mesh())
+    returns_a_dictionary = SpmdFullyShardedDataParallel(ReturnsDictionary(), mesh=fsdp_mesh())
+    with pytest.raises(TypeError, match="The output is a dict"):
+        returns_a_dictionary()
+
+
+# Further names -------------------------------------------------------------------------------------------------------
+
+
+def test_hybrid_mesh():
+    mesh = xs.HybridMesh(ici_mesh_shape=(2, 4), axis_names=("data", "model"))
+    assert mesh.shape() == {"data": 2, "model": 4}
+    with pytest.raises(ValueError, match="A system is one slice"):
+        xs.HybridMesh(ici_mesh_shape=(1, 4), dcn_mesh_shape=(2, 1))
+
+
+def test_patched_linear_layers_compute_the_same():
+    layer = nn.Sequential(nn.Linear(8, 16, bias=False), nn.Linear(16, 4))
+    x = torch.randn(2, 3, 8)
+    expected = layer(x)
+    patched = apply_xla_patch_to_nn_linear(copy.deepcopy(layer))
+    torch.testing.assert_close(patched(x), expected)
+    torch.testing.assert_close(patched.to("tt")(x.to("tt")).cpu(), expected, rtol=0.02, atol=0.02)
+
+
+def test_older_module_names_have_the_same_names():
+    import torch_xla.distributed.spmd.xla_sharding as newer
+    import torch_xla.experimental.xla_sharding as older
+
+    assert newer.Mesh is older.Mesh is xs.Mesh
+    assert xs.xla_sharding.mark_sharding is xs.mark_sharding
+    assert xs.XLAShardedTensor is XLAShardedTensor
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda: xs.enable_manual_sharding(numbers(), ("data", None)), "tensors have the shapes of the whole tensor"),
+        (lambda: xs.disable_manual_sharding(numbers(), (None, None), (8, 8)), "sharding_constraint_tensor"),
+        (lambda: xs.auto_policy("", nn.Linear(1, 1), None), "Pass a partition_fn"),
+    ],
+)
+def test_what_is_not_there_is_refused(use, message):
+    with pytest.raises(NotImplementedError, match=message):
+        use()
+
+
+# Placements of views -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "shape", "expected"),
+    [
+        (("batch", "model"), (8, 6, 32), ((0,), (), (1,))),
+        (("batch", "model"), (48, 4, 8), ((0,), (1,), ())),
+        (("batch", None), (1536,), ((0,),)),
+        (("batch", None), (1, 48, 32, 1), ((), (0,), (), ())),
+        ((None, "model"), (1536,), None),
+        (("model", None), (6, 8, 32), None),
+        ((("batch", "model"), None), (8, 192), ((0, 1), ())),
+    ],
+)
+def test_a_reshaped_view_has_the_same_parts(spec, shape, expected):
+    x = torch.arange(1536.0).view(48, 32).to("tt")
+    mesh = xs.Mesh(np.arange(8), (2, 4), ("batch", "model"))
+    xs.mark_sharding(x, mesh, spec)
+    placement = placements.placement_of(x.view(shape))
+    assert (None if placement is None else placement.sharding.dims) == expected
+    assert placements.placement_of(x.t()) is None
+    assert torch.equal((x.view(shape) + 1).cpu(), torch.arange(1536.0).view(shape) + 1)
