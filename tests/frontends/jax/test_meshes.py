@@ -106,6 +106,18 @@ compare(mapped(lambda x: lax.ppermute(x, "b", shift) + lax.axis_index("a"), P("a
 """)
 
 
+def test_results_that_chips_do_not_have_in_common(on_chips):
+    """JAX believes a function that is not checked; each device keeps its own result, as on the CPU."""
+    on_chips("""
+for platform in ("tt", "cpu"):
+    on = Mesh(np.array(jax.devices(platform)), "x")
+    own = jax.shard_map(lambda x: x + 1, mesh=on, in_specs=P("x"), out_specs=P(), check_vma=False)
+    y = jax.jit(own)(put(np.arange(16.0, dtype=np.float32), P("x"), on))
+    assert y.shape == (2,) and y.is_fully_replicated
+    assert [shard.data.tolist() for shard in y.addressable_shards] == [[2 * n + 1, 2 * n + 2] for n in range(8)]
+""")
+
+
 def test_random_numbers_are_those_of_one_chip(on_chips):
     on_chips("""
 draw = lambda key: (jax.random.normal(key, (8, 16)), jax.random.bits(key, (4, 8)))
