@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -167,7 +168,7 @@ def two_workers() -> workers.Workers:
 
 def processes() -> list[int]:
     """Returns the process ids of the workers."""
-    return [identity.pid for identity in two_workers()._identities]
+    return [identity.pid for identity in two_workers().identities]
 
 
 # The chips of each worker
@@ -217,6 +218,17 @@ def test_ray_is_missing(board, monkeypatch):
     monkeypatch.setenv("TTXLA_MESH_WORKERS", "7")
     with pytest.raises(RuntimeUnavailableError, match=r"needs Ray.*pip install 'tt-xla\[ray\]'"):
         board.load(layer())
+
+
+@needs_ray
+@pytest.mark.parametrize("address", ["127.0.0.1:{port}", "ray://127.0.0.1:{port}", "127.0.0.1:high"])
+def test_no_cluster_at_an_address(address, board, monkeypatch):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # and does not listen
+        address = address.format(port=unused.getsockname()[1])
+        monkeypatch.setenv("TTXLA_MESH_WORKERS", f"2@{address}")
+        with pytest.raises(RuntimeUnavailableError, match=rf"no Ray cluster at {address}: .*ray start --head"):
+            board.load(layer())
 
 
 # Results
@@ -462,7 +474,7 @@ os.environ["TTXLA_MESH_WORKERS"] = "2"
 together = results()
 from tt_xla.runtime.mesh import workers
 (used,) = workers._sets.values()
-print(json.dumps([alone == together, alone[1], [i.pid for i in used._identities]]), flush=True)
+print(json.dumps([alone == together, alone[1], [i.pid for i in used.identities]]), flush=True)
 os.kill(os.getpid(), 9)
 """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import socket
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -22,6 +23,10 @@ from tt_xla.runtime.mesh.worker import Identity, Key, MeshWorker, identity
 
 START_SECONDS = 300.0
 """Time that Ray has to start workers, in seconds."""
+
+
+CONNECTION_SECONDS = 10.0
+"""Time that a cluster's machine has to answer, in seconds."""
 
 
 class WorkerDiedError(ExecutionError):
@@ -40,7 +45,8 @@ class Workers:
         self._ray, self._is_ours = _connected(address)
         self._process = os.getpid()
         self._actors: list[Any] = []
-        self._identities: list[Identity] = []
+        self.identities: list[Identity] = []
+        """Who each worker is."""
         self._calls = itertools.count(1)
         self.generation = 0
         """Number of the set of processes. Programs are loaded again, and tensors sent again, when it changes."""
@@ -117,7 +123,7 @@ class Workers:
                 ray.kill(actor)
             del self._actors[first:]
             raise
-        self._identities += identities
+        self.identities += identities
         self._held += [{} for _ in actors]
         self._ended += [[] for _ in actors]
         self._unloaded += [[] for _ in actors]
@@ -127,14 +133,14 @@ class Workers:
         if os.getpid() == self._process:
             for actor in self._actors:
                 self._ray.kill(actor)
-        for state in (self._actors, self._identities, self._held, self._ended, self._unloaded):
+        for state in (self._actors, self.identities, self._held, self._ended, self._unloaded):
             state.clear()
 
     def name(self, number: int) -> str:
         """Returns the number of a worker with its host and process id."""
-        if number >= len(self._identities):
+        if number >= len(self.identities):
             return f"worker {number}"
-        return f"worker {number} (process {self._identities[number].pid} on {self._identities[number].host})"
+        return f"worker {number} (process {self.identities[number].pid} on {self.identities[number].host})"
 
     def store(self, value: Any) -> Any:
         """Puts an object where all workers can read it, and returns a reference for :meth:`call`."""
@@ -293,12 +299,15 @@ def _connected(address: str | None) -> tuple[Any, bool]:
         logger().info("started Ray on this machine for the workers of meshes")
         return api, True
     try:
+        host, _, port = address.rpartition("/")[2].rpartition(":")
+        socket.create_connection((host, int(port)), CONNECTION_SECONDS).close()  # Ray would try for minutes
         api.init(address=address, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise RuntimeUnavailableError(
             f"There is no Ray cluster at {address}: {reason}.",
-            hint="Start one with `ray start --head`, or correct the address in TTXLA_MESH_WORKERS.",
+            hint="Start one with `ray start --head`, or correct the address in TTXLA_MESH_WORKERS. A cluster that asks "
+            "for a token needs it in RAY_AUTH_TOKEN here, too.",
         ) from error
     return api, False
 
