@@ -13,7 +13,7 @@ from tt_xla.compiler.sharding.builder import element_type, local_shape, tensor
 from tt_xla.compiler.sharding.emitter import Emitter, Shard
 from tt_xla.compiler.sharding.linear import operand_sums, prepared
 from tt_xla.compiler.sharding.partial_sums import marked, reshard, unmarked
-from tt_xla.compiler.sharding.shardings import SHARDING, result_shardings
+from tt_xla.compiler.sharding.shardings import SHARDING, per_value
 from tt_xla.compiler.sharding.walk import Functions, remap_captures, walk
 from tt_xla.errors import CompileError, UnsupportedOpError
 from tt_xla.ir.mesh import Mesh, Shape, Sharding, replicated
@@ -82,6 +82,8 @@ class Localizer(Emitter):
     """Names of functions that copied ops refer to."""
     added: list[str] = field(default_factory=lambda: [])
     """Names of functions that rules have added."""
+    _hints: dict[Any, Hints] = field(default_factory=lambda: {})
+    """Shardings of results by the attribute that has them; ops share attributes."""
 
     # ---- Blocks
 
@@ -147,9 +149,13 @@ class Localizer(Emitter):
 
     def hints(self, op: Any) -> Hints:
         """Returns the sharding that propagation found for each result of an op."""
-        if SHARDING not in op.attributes:
+        attributes = op.attributes
+        if SHARDING not in attributes:
             return [None] * len(op.results)
-        return [None if attribute is None else self.sharding_of(attribute) for attribute in result_shardings(op)]
+        attribute = attributes[SHARDING]
+        if attribute not in self._hints:
+            self._hints[attribute] = [self.sharding_of(one) for one in per_value(attribute)]
+        return self._hints[attribute]
 
     # ---- Copies of ops
 

@@ -49,15 +49,14 @@ class Factors:
             if hint is not None
         ]
         proposals = [tensor for tensor in (*tensors, *hinted) if not tensor[1].is_replicated]
-        if not proposals:
-            return Splits(context, self, {})
+        agreed = _agreed(proposals)
+        if agreed is not None:
+            return Splits(context, self, agreed)
         in_results = {factor for dims in self.results for factor in dims}
         choices = [
             _choose(proposals, in_results, None),
             *(_choose(proposals, in_results, first) for first in proposals),
         ]
-        if all(choice == choices[0] for choice in choices):
-            return Splits(context, self, choices[0])
         costs = [_cost(context.mesh, choice, tensors, hinted, in_results, sizes) for choice in choices]
         return Splits(context, self, choices[costs.index(min(costs))])
 
@@ -100,6 +99,17 @@ class Splits:
 
 Proposal = tuple[Dims, Sharding, Shape]
 """A tensor that proposes how to split factors: its factors, its sharding and its shape."""
+
+
+def _agreed(proposals: Sequence[Proposal]) -> dict[int, Axes] | None:
+    """Returns the axes of each factor if no two tensors propose different ones, and no axis splits two factors."""
+    agreed: dict[int, Axes] = {}
+    for dims, sharding, _ in proposals:
+        for factor, axes in zip(dims, sharding.dims, strict=True):
+            if factor is not None and axes and agreed.setdefault(factor, axes) != axes:
+                return None
+    used = [axis for axes in agreed.values() for axis in axes]
+    return agreed if len(used) == len({*used}) else None
 
 
 def _choose(proposals: Sequence[Proposal], in_results: set[int | None], first: Proposal | None) -> dict[int, Axes]:

@@ -202,13 +202,6 @@ def per_value(attribute: Any) -> Sequence[Any]:
     return [attribute] if sdy.TensorShardingAttr.isinstance(attribute) else []
 
 
-def result_shardings(op: Any) -> list[Any]:
-    """Returns the sharding attribute of each result of an op; None for results without one."""
-    if SHARDING not in op.attributes:
-        return [None] * len(op.results)
-    return list(per_value(op.attributes[SHARDING]))
-
-
 class Writer:
     """Writes shardings over one mesh, whose axes are whole in each of them."""
 
