@@ -138,6 +138,20 @@ def test_parameters_may_move_to_other_chips(compiled):
     torch.testing.assert_close(third, first, rtol=0.01, atol=0.01)
 
 
+def test_a_copy_of_a_placed_model_is_placed():
+    model, (ids, _) = placed(Net().to("tt")).eval(), batch()
+    copied = copy.deepcopy(model)
+    torch_xla.sync()
+    assert xs.sharding_of(copied.up.weight) == xs.sharding_of(model.up.weight)
+    plain = xs.mark_sharding(torch.ones(8, 8).to("tt"), mesh_of(), ("batch", None))
+    assert xs.sharding_of(copy.deepcopy(plain)) == xs.sharding_of(plain)
+    with torch.no_grad():
+        copied.up.weight.zero_()
+        assert model.up.weight.abs().sum().item() > 0
+        model.load_state_dict(copied.state_dict())
+        torch.testing.assert_close(copied(ids).cpu(), model(ids).cpu())
+
+
 def test_a_placed_model_in_bfloat16():
     model, (ids, _) = placed(Net().to("tt")).eval(), batch()
     with torch.no_grad():

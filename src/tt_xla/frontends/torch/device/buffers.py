@@ -456,6 +456,11 @@ def buffer_of(tensor: torch.Tensor) -> Buffer:
         raise NotImplementedError("a tensor without contents has no buffer") from None
 
 
+def buffer_of_storage(storage: torch.UntypedStorage) -> Buffer:
+    """Returns the buffer of a storage of the device."""
+    return storage.tt_buffer  # type: ignore[attr-defined]
+
+
 def host_alias(tensor: torch.Tensor) -> torch.Tensor:
     """Returns a CPU tensor over the memory of a ``tt`` tensor. After a write, call :meth:`Buffer.mark_written`."""
     return buffer_of(tensor).alias(tensor)
@@ -482,7 +487,7 @@ def new_tensor_on(
     storage: torch.UntypedStorage, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int], offset: int
 ) -> torch.Tensor:
     """Returns a tensor over ``storage``. Strides and offset count elements."""
-    chip = storage.tt_buffer.chip  # type: ignore[attr-defined]
+    chip = buffer_of_storage(storage).chip
     tensor = _empty_layout(dtype).tensor_at(ADDRESSES.reserve(0), chip) if chip else empty_on_first_chip(dtype)
     set_storage(CPU_KEYS, tensor, storage, offset, [*size], [*stride])  # PyTorch converts lists faster than tuples
     return tensor

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 
 from tt_xla.errors import CompileError
-from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of
+from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, buffer_of_storage, storage_of_host
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.values import Value
 from tt_xla.ir.mesh import Mesh, Sharding
@@ -133,6 +133,25 @@ def placement_of_value(value: Value) -> Placement | None:
     owner = value.owner() if value.owner is not None else None
     placement = _PLACEMENTS.get(owner) if owner is not None else value.placement
     return placement if placement is not None and placement.shape == tuple(value.shape) else None
+
+
+def copy_of(storage: torch.UntypedStorage) -> torch.UntypedStorage:
+    """Returns a copy of a storage of the device, on the same chip and with the same placement."""
+    buffer = buffer_of_storage(storage)
+    host = buffer.host.untyped_storage()
+    copied = torch.empty(0, dtype=torch.uint8, device="cpu").set_(host, 0, [storage.nbytes()], [1]).clone()
+    new = storage_of_host(copied, buffer.chip)
+    placement = _PLACEMENTS.get(buffer)
+    if placement is not None:
+        _PLACEMENTS[buffer_of_storage(new)] = placement
+    return new
+
+
+def follow(buffer: Buffer, value: Value) -> None:
+    """Gives a buffer without a placement that of the contents that are copied to it."""
+    placement = None if value.data is None else placement_of_value(value)
+    if placement is not None:
+        _PLACEMENTS.setdefault(buffer, placement)
 
 
 def remember(buffer: Buffer, value: Value) -> None:

@@ -22,7 +22,7 @@ from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, tensor_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import View, contiguous_strides, find_view, memory_order
 from tt_xla.frontends.torch.device.kinds import fake, make_kind, plain_kind
-from tt_xla.frontends.torch.device.placements import in_use, remember
+from tt_xla.frontends.torch.device.placements import follow, in_use, remember
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
 from tt_xla.frontends.torch.device.values import Kind, Node, Number, Operand, Output, Value
 from tt_xla.frontends.torch.private.ops import OpOverload
@@ -324,6 +324,8 @@ def write(tensor: torch.Tensor, value: Value) -> None:
     nbytes = tensor.numel() * tensor.element_size()
     if nbytes == tensor.untyped_storage().nbytes():
         if tensor.is_contiguous():
+            if in_use():
+                follow(buffer, value)
             buffer.set_value(value)
             return
         order = memory_order(size, stride)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.device import autocast, cells, chips, dispatch, generators, kernels
+from tt_xla.frontends.torch.device import autocast, cells, chips, dispatch, generators, kernels, placements
 from tt_xla.frontends.torch.device.buffers import storage_of_host
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.module import DeviceModule
@@ -65,7 +65,7 @@ def register() -> None:
     autocast.register(ops)
     let_higher_order_ops_pass_autocast()
     accelerator.apply(DEVICE_TYPE, module)
-    patches.apply(DEVICE_TYPE, storage_of_host, chips.chip_of)
+    patches.apply(DEVICE_TYPE, storage_of_host, placements.copy_of, chips.chip_of)
     generators.register()
 
 

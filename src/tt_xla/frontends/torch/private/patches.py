@@ -53,15 +53,20 @@ def compiling() -> Iterator[None]:
         _COMPILATION.depth -= 1
 
 
-def apply(device_type: str, storage_of_host: StorageOfHost, chip_of: ChipOf) -> None:
+CopyOf = Callable[[torch.UntypedStorage], torch.UntypedStorage]
+"""Returns a copy of a storage of the device."""
+
+
+def apply(device_type: str, storage_of_host: StorageOfHost, copy_of: CopyOf, chip_of: ChipOf) -> None:
     """Applies all replacements.
 
     Args:
         device_type: name of the device, ``tt``.
         storage_of_host: makes storages of the device.
+        copy_of: copies a storage of the device.
         chip_of: finds the chip behind a device.
     """
-    _patch_storage(device_type, storage_of_host, chip_of)
+    _patch_storage(device_type, storage_of_host, copy_of, chip_of)
     _patch_module_moves(device_type)
     _patch_printing(device_type)
     _patch_flex_attention(device_type)
@@ -69,7 +74,7 @@ def apply(device_type: str, storage_of_host: StorageOfHost, chip_of: ChipOf) -> 
     _register_serialization(device_type, storage_of_host, chip_of)
 
 
-def _patch_storage(device_type: str, storage_of_host: StorageOfHost, chip_of: ChipOf) -> None:
+def _patch_storage(device_type: str, storage_of_host: StorageOfHost, copy_of: CopyOf, chip_of: ChipOf) -> None:
     """Makes ``copy.deepcopy``, ``torch.save`` and ``pickle`` work: they access storages directly.
 
     PyTorch would ask the device's allocator for a new storage. A device written in Python has none, and the process
@@ -91,7 +96,7 @@ def _patch_storage(device_type: str, storage_of_host: StorageOfHost, chip_of: Ch
     def storage_clone(self: torch.UntypedStorage) -> torch.UntypedStorage:
         if self.device.type != device_type:
             return clone(self)
-        return storage_of_host(_bytes_of(self).clone(), self.device.index)
+        return copy_of(self)
 
     def storage_cpu(self: torch.UntypedStorage) -> torch.UntypedStorage:
         if self.device.type != device_type:
