@@ -96,6 +96,9 @@ class SpreadExecutable(Executable):
         self._chips_of = shares(program.mesh, count)
         """Positions of each worker's chips."""
         self._keys = [self._key(argument, chip) for argument, chip in expansion.reads]
+        arguments = [program.arguments[argument] for argument, _ in expansion.reads]
+        self._persistent = [argument.role is not Role.INPUT for argument in arguments]
+        """Whether each argument is a shard of a parameter or constant."""
         self._loaded: tuple[int, list[_Share]] | None = None
         """Generation of the workers that have loaded the program, and the share of each of them."""
         self._resets = False
@@ -187,6 +190,9 @@ class SpreadExecutable(Executable):
                 torch.get_num_threads(),
             )
             calls.append((request, *(packed[share.reads[position]] for position in sent)))
+        for version in self._new_versions(versions):
+            lifetimes.keep(version, self._reference)
+            workers.watch(version)
         self._resets = True  # until all workers have ended the run
         replies: list[Reply] = workers.call(call, lambda actor: actor.run, calls)
         self._resets = False
@@ -195,8 +201,6 @@ class SpreadExecutable(Executable):
             results.update(zip(share.results, map(unpack, reply.results), strict=True))
         self._reply = replies[0]._replace(results=[])
         self.counters = self._reply.counters
-        for version in self._new_versions(versions):
-            lifetimes.keep(version, self._reference)
         return [results[index] for index in range(len(results))]
 
     def _shares(self) -> list[_Share]:
@@ -243,7 +247,8 @@ class SpreadExecutable(Executable):
 
     def _new_versions(self, versions: Sequence[Version]) -> set[int]:
         """Returns the versions of parameters and constants that the last run did not have."""
-        kept = {version for key, version in zip(self._keys, versions, strict=True) if key and version is not None}
+        pairs = zip(self._persistent, versions, strict=True)
+        kept = {version for persistent, version in pairs if persistent and version is not None}
         new, self._seen = kept - self._seen, kept
         return new
 

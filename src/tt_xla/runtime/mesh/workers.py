@@ -161,10 +161,13 @@ class Workers:
         keys = self._held[worker].setdefault(version, set())
         held = key in keys
         keys.add(key)
+        return held
+
+    def watch(self, version: int) -> None:
+        """Has workers told, with their next run, when the contents with a version no longer exist."""
         if version not in self._watched:
             self._watched.add(version)
             lifetimes.keep(version, weakref.ref(self))
-        return held
 
     def forget(self, version: int) -> None:
         """Has workers drop the shards of contents that no longer exist, with their next run."""
