@@ -19,6 +19,9 @@ from tt_xla.errors import OptionError
 
 _BOOLS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
+AUTO = "auto"
+"""Value of ``auto_sharding`` for the mesh that the program or the system has."""
+
 
 @dataclass(frozen=True)
 class Option:
@@ -32,6 +35,8 @@ class Option:
     low: int | None = None
     high: int | None = None
     """Least and greatest value of a number; None for any number."""
+    is_mesh: bool = False
+    """Whether the value is true, false or the shape of a mesh, such as ``2x4``."""
     effective: bool = True
     """Whether the option changes anything; setting one of upstream's options that do not causes a warning."""
 
@@ -45,6 +50,8 @@ class Option:
             return self._parse_bool(value)
         if isinstance(self.default, int):
             return self._parse_int(value)
+        if self.is_mesh:
+            return self._parse_mesh(value)
         text = str(value)
         if self.choices and text.lower() not in self.choices:
             raise self._error(value, "one of " + ", ".join(repr(choice) for choice in self.choices))
@@ -57,6 +64,18 @@ class Option:
         if parsed is None:
             raise self._error(value, "true, 1, yes, on, false, 0, no or off")
         return parsed
+
+    def _parse_mesh(self, value: object) -> str:
+        """Returns the shape of a mesh as text, ``auto`` for true, and an empty text for false."""
+        if isinstance(value, tuple | list):
+            text = "x".join(str(size) for size in cast("tuple[object, ...]", value))
+        else:
+            text = str(value).lower()
+        if text in ("", AUTO) or text in _BOOLS:
+            return AUTO if text == AUTO or _BOOLS.get(text) else ""
+        if not re.fullmatch(r"[1-9]\d{0,5}(x[1-9]\d{0,5}){0,5}", text):
+            raise self._error(value, "true, false or the shape of a mesh, such as '2x4'")
+        return text
 
     def _parse_int(self, value: object) -> int:
         expected = "an integer" if self.low is None else f"an integer from {self.low} to {self.high}"
@@ -126,6 +145,12 @@ class CompileOptions:
         "", "folder that receives generated source code and, under irs/, the module of each stage"
     )
     export_tensors: bool = _option(True, "write the arguments of the first run beside generated source code")
+    auto_sharding: str = _option(
+        "",
+        "split arguments without a sharding over the chips of a mesh, as predicted to be fastest: true, or the shape of"
+        " the mesh such as '2x4'",
+        is_mesh=True,
+    )
     dry_run: bool = _option(
         False, "generate source code without a run: results are zeros, and no expected results are written"
     )
@@ -169,6 +194,11 @@ class CompileOptions:
         if folder and "backend" not in values:
             values |= {"backend": "codegen_py", "export_path": folder}
         return CompileOptions(**values)._check_backend()._resolve_weight_dtype()
+
+    @property
+    def auto_sharding_shape(self) -> tuple[int, ...]:
+        """Shape of the mesh that ``auto_sharding`` asks for; empty if it leaves the mesh to the compiler."""
+        return () if self.auto_sharding in ("", AUTO) else tuple(map(int, self.auto_sharding.split("x")))
 
     @property
     def generates_source(self) -> bool:

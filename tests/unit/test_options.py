@@ -145,3 +145,28 @@ def test_program_cache(value: str | None, enabled: bool, monkeypatch: pytest.Mon
     if value is not None:
         monkeypatch.setenv("TT_RUNTIME_ENABLE_PROGRAM_CACHE", value)
     assert options.program_cache_enabled() is enabled
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "shape"),
+    [
+        (True, "auto", ()),
+        ("true", "auto", ()),
+        ("auto", "auto", ()),
+        (False, "", ()),
+        ("", "", ()),
+        ("2x4", "2x4", (2, 4)),
+        ((2, 4), "2x4", (2, 4)),
+        ([8], "8", (8,)),
+        ("2X2x2", "2x2x2", (2, 2, 2)),
+    ],
+)
+def test_meshes(value: object, text: str, shape: tuple[int, ...]) -> None:
+    options = CompileOptions.parse({"auto_sharding": value})
+    assert (options.auto_sharding, options.auto_sharding_shape) == (text, shape)
+
+
+@pytest.mark.parametrize("value", ["2x", "x4", "0x4", "-1x2", "2*4", "maybe", (2, "b"), 2.5, None, "2x4x" * 9 + "1"])
+def test_what_is_no_mesh(value: object) -> None:
+    with pytest.raises(OptionError, match=r"'auto_sharding' was given .*; it takes true, false or the shape of a mesh"):
+        CompileOptions.parse({"auto_sharding": value})

@@ -9,8 +9,9 @@ import contextlib
 import dataclasses
 import difflib
 import functools
+import logging
 import time
-from collections.abc import Callable, Container, Generator, Iterable
+from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -19,7 +20,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tt_xla.collector import collector_paused
-from tt_xla.compiler import cse, emit_program, importing, plan_memory, stablehlo, ttir_to_ttnn, workarounds
+from tt_xla.compiler import (
+    auto_sharding,
+    cse,
+    emit_program,
+    importing,
+    plan_memory,
+    stablehlo,
+    ttir_to_ttnn,
+    workarounds,
+)
 from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.dumps import dumper
 from tt_xla.compiler.rewriting import Change, Changes
@@ -538,7 +548,27 @@ def _compile(
 ) -> Program:
     log = logger()
     started = time.perf_counter()
-    record = dumper(options, dumps, log)
+    if options.auto_sharding and not isinstance(module, Localized):
+        module = _split(module, options, target, name)
+    program = _program(module, options, target, name, dumps, choices, without, changes)
+    for host_op in program.host_ops:
+        log.info("%s runs %s on the host", name, host_op)
+    log.info("compiled %s for %s in %.1f ms", name, target.name, (time.perf_counter() - started) * 1e3)
+    return program
+
+
+def _program(
+    module: ir.Module | Localized,
+    options: CompileOptions,
+    target: Target,
+    name: str = "main",
+    dumps: dict[str, str] | None = None,
+    choices: list[Choice] | None = None,
+    without: Container[str] = (),
+    changes: Changes | None = None,
+) -> Program:
+    """Runs the pipeline."""
+    record = dumper(options, dumps, logger())
     record("vhlo", lambda: stablehlo.print_vhlo(_source(module)))
     record("shlo", lambda: str(_source(module)))
     imported = importing.run(module, options, target)
@@ -553,11 +583,34 @@ def _compile(
     verify_module(ttnn_module, "the TTNN stages")
     record("ttnn", lambda: print_module(wrapped(ttnn_module, target), locations=True))
     program = emit_program.emit(ttnn_module, name, imported.arguments, imported.results, options, target, imported.mesh)
-    program = msgspec.structs.replace(program, memory=plan_memory.run(program, target))
-    for host_op in program.host_ops:
-        log.info("%s runs %s on the host", name, host_op)
-    log.info("compiled %s for %s in %.1f ms", name, target.name, (time.perf_counter() - started) * 1e3)
-    return program
+    return msgspec.structs.replace(program, memory=plan_memory.run(program, target))
+
+
+def _split(module: ir.Module, options: CompileOptions, target: Target, name: str) -> ir.Module:
+    """Returns a module with shardings for the arguments that have none; the module itself if there is one chip."""
+    shape = options.auto_sharding_shape
+    if target.chips == 1 and not shape:
+        return module
+    outcome = search_shardings(module, shape, options, target).run()
+    log = logger()
+    if log.isEnabledFor(logging.INFO):
+        log.info("auto_sharding of %s: %s", name, outcome.summary())
+    return outcome.module
+
+
+def search_shardings(
+    module: ir.Module, shape: Sequence[int], options: CompileOptions, target: Target
+) -> auto_sharding.Search:
+    """Returns a search for the shardings with which a module is predicted to be fastest.
+
+    Args:
+        module: a StableHLO module, for one chip or several. Shardings that it states stay as they are.
+        shape: shape of the mesh; empty for that of the module, or for one of all chips of the system.
+        options: the compile options.
+        target: the system.
+    """
+    plain = dataclasses.replace(options, auto_sharding="")
+    return auto_sharding.Search(module, shape, target, lambda candidate: _program(candidate, plain, target))
 
 
 def _source(module: ir.Module | Localized) -> ir.Module:

@@ -35,7 +35,7 @@ _PROPAGATE = (
 
 @dataclass(frozen=True)
 class Propagated:
-    """A copy of a module after propagation."""
+    """A copy of a module in one notation, before or after propagation."""
 
     module: Any
     meshes: Meshes
@@ -45,7 +45,14 @@ class Propagated:
 
 
 def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) -> Propagated:
-    """Returns a copy of a module after propagation.
+    """Returns a copy of a module after propagation. Arguments and errors are those of :func:`prepare`."""
+    prepared = prepare(module, entry_name, partitions, chips)
+    run_passes(prepared.module, _PROPAGATE)
+    return prepared
+
+
+def prepare(module: Any, entry_name: str, partitions: int | None, chips: int) -> Propagated:
+    """Returns a copy of a module in Shardy's notation over one mesh, with calls inlined, before propagation.
 
     Args:
         module: a StableHLO module, which is left unchanged.
@@ -62,7 +69,7 @@ def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) 
     if round_trip.restore(copy):
         _verify(copy)
     if any(_names_no_mesh(attribute) for op in walk(copy.operation) for attribute in tensor_shardings(op)):
-        _run(copy, ("sdy-lift-inlined-meshes",))
+        run_passes(copy, ("sdy-lift-inlined-meshes",))
     meshes = Meshes(copy, partitions)
     if meshes.chips > chips:
         raise CompileError(
@@ -81,7 +88,6 @@ def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) 
     _verify(copy)
     stated = frozenset(_stated(known[entry_name]))
     _add_elementwise_rules(known[entry_name])
-    _run(copy, _PROPAGATE)
     return Propagated(copy, meshes, stated)
 
 
@@ -111,7 +117,12 @@ def reason(error: ir.MLIRError) -> str:
     return error.error_diagnostics[0].message if error.error_diagnostics else str(error)
 
 
-def _run(module: Any, passes: tuple[str, ...]) -> None:
+def run_passes(module: Any, passes: tuple[str, ...]) -> None:
+    """Runs passes of Shardy's on a module, in place.
+
+    Raises:
+        CompileError: a pass fails, or this version of jaxlib lacks it.
+    """
     with module.context:
         try:
             PassManager.parse(_pipeline(passes)).run(module.operation)
