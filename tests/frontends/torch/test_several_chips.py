@@ -7,13 +7,14 @@ import copy
 import numpy as np
 import pytest
 import torch
+import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
 from torch import nn
 
 import tt_torch
-from tt_xla.errors import CompileError
+from tt_xla.errors import CompileError, MeshError, OptionError
 from tt_xla.frontends.torch import compilation
 from tt_xla.frontends.torch.device import chips, placements
 
@@ -269,3 +270,96 @@ def test_notation_of_shardings():
         ((("model", "batch"), None), "{devices=[8,1]0,4,1,5,2,6,3,7}"),
     ):
         assert xs.sharding_of(xs.mark_sharding(x, mesh, spec)) == expected
+
+
+# ---- Shardings that the compiler chooses
+
+
+class Wide(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(512, 2048), nn.Linear(2048, 512)
+
+    def forward(self, x):
+        return self.down(torch.relu(self.up(x)))
+
+
+def compiled_automatically(model, **options):
+    return torch.compile(model, backend="tt", options={"auto_sharding": True, **options})
+
+
+def test_chosen_placements_give_the_values_of_one_chip():
+    model, x = Wide().eval(), torch.randn(1, 512)
+    with torch.no_grad():
+        expected = model(x)
+        xs.set_global_mesh(mesh_of(2, 4))
+        model = model.to("tt")
+        compiled = compiled_automatically(model)
+        torch.testing.assert_close(compiled(x.to("tt")).cpu(), expected, rtol=0.02, atol=0.02)
+        program = last_program()
+        assert program.mesh.axes == ("batch", "model")
+        assert xs.sharding_of(model.up.weight) or xs.sharding_of(model.down.weight)
+        count = len(compilation.compiled_programs())
+        torch.testing.assert_close(compiled(x.to("tt")).cpu(), expected, rtol=0.02, atol=0.02)
+        assert len(compilation.compiled_programs()) == count, "the chosen placements do not compile the model again"
+
+
+@pytest.mark.parametrize(("option", "shape"), [(True, (1, 8)), ("2x4", (2, 4))])
+def test_a_large_batch_is_split_over_all_chips(option, shape):
+    """Without a global mesh, the mesh is that of all chips in a row, which SPMD mode sets, or of the option."""
+    model, x = Wide().eval(), torch.randn(2048, 512)
+    with torch.no_grad():
+        expected = model(x)
+        x = x.to("tt")
+        result = compiled_automatically(model.to("tt"), auto_sharding=option)(x)
+    torch.testing.assert_close(result.cpu(), expected, rtol=0.02, atol=0.02)
+    assert last_program().mesh.shape == shape
+    assert xs.sharding_of(x) == xs.sharding_of(result) == "{devices=[8,1]0,1,2,3,4,5,6,7}"
+
+
+def test_marked_tensors_keep_their_placement():
+    model, x = Wide().eval(), torch.randn(1024, 512)
+    with torch.no_grad():
+        expected = model(x)
+        model, x = model.to("tt"), x.to("tt")
+        xs.mark_sharding(x, mesh_of(2, 4), ("batch", None))
+        before = xs.sharding_of(x)
+        torch.testing.assert_close(compiled_automatically(model)(x).cpu(), expected, rtol=0.02, atol=0.02)
+    assert xs.sharding_of(x) == before
+    split = [argument for argument in last_program().arguments if argument.global_shape == (1024, 512)]
+    assert split[0].shape == (512, 512)
+
+
+def test_training_with_chosen_placements():
+    model, x = Wide(), torch.randn(256, 512)
+    reference = copy.deepcopy(model)
+    reference(x).square().mean().backward()
+    torch.optim.SGD(reference.parameters(), lr=0.1).step()
+    model = model.to("tt")
+    compiled_automatically(model)(x.to("tt")).square().mean().backward()
+    assert any(program.mesh is not None for program in compilation.compiled_programs())
+    torch.optim.SGD(model.parameters(), lr=0.1).step()
+    for actual, expected in zip(model.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(actual.detach().cpu(), expected.detach(), rtol=0.02, atol=0.02)
+
+
+def test_ops_that_are_not_compiled_are_not_searched():
+    torch_xla.set_custom_compile_options({"auto_sharding": True})
+    try:
+        result = torch.ones(64, 64).to("tt") @ torch.ones(64, 64).to("tt")
+        assert result.cpu()[0, 0] == 64
+        assert last_program().mesh is None
+    finally:
+        torch_xla.set_custom_compile_options({})
+
+
+def test_a_mesh_other_than_that_of_marked_tensors_is_refused():
+    x = torch.randn(8, 512).to("tt")
+    xs.mark_sharding(x, mesh_of(2, 4), ("batch", None))
+    with pytest.raises(OptionError, match="asks for a mesh of 4x2; the module has a mesh of 2x4"):
+        compiled_automatically(Wide().eval().to("tt"), auto_sharding="4x2")(x)
+
+
+def test_a_mesh_that_the_links_do_not_form_is_refused():
+    with pytest.raises(MeshError, match="A mesh of 4x4 needs 16 chips; n300-llmbox has 8 chips"):
+        compiled_automatically(Wide().eval().to("tt"), auto_sharding="4x4")(torch.randn(8, 512).to("tt"))

@@ -15,12 +15,14 @@ from tt_xla.frontends.torch import program_cache, settings
 from tt_xla.frontends.torch.custom_ops import COLLECTIVE
 from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.frontends.torch.device.placements import Placement, default_mesh, mesh_of
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions, selected_system
 
 if TYPE_CHECKING:
     from tt_xla.codegen.export import GraphProgram
     from tt_xla.runtime.executable import Executable
+    from tt_xla.target import Target
 
 Callee = Callable[..., list[torch.Tensor]]
 """Runs a program. Takes argument tensors, their content versions and, optionally, the arguments that it may write to by
@@ -36,12 +38,14 @@ class Loaded(NamedTuple):
         executable: the runtime's object, which may keep parameters in a form of its own; None in tests and for programs
             for several chips.
         placements: placement of each result of a program for several chips; None for other programs.
+        chosen: placement of each argument if the compiler chose those of some; else empty.
     """
 
     run: Callee
     written: frozenset[int] = frozenset()
     executable: Executable | None = None
     placements: Sequence[Placement | None] | None = None
+    chosen: Sequence[Placement | None] = ()
 
 
 _PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
@@ -74,15 +78,17 @@ def compile_and_load(
     from tt_xla.target import load_target
 
     text = str(module)
+    system = selected_system()
     mesh = mesh_of(placements)
     if mesh is None and COLLECTIVE in text:
         mesh = default_mesh()
+    if mesh is None and options.auto_sharding:
+        mesh = _mesh_to_split_over(options, load_target(system))
     if mesh is not None:
         from tt_xla.frontends.torch.partitioning import partitioned
 
-        module = partitioned(module, placements, mesh[0])
+        module = partitioned(module, placements, mesh[0], open_arguments=bool(options.auto_sharding))
         text = str(module)
-    system = selected_system()
     key = (hashlib.sha256(text.encode()).hexdigest(), options, system)
     modules: dict[str, str] = {}
     cache = None if options.export_path else program_cache.current()  # an export needs the modules of a compilation
@@ -104,9 +110,30 @@ def compile_and_load(
 
         partitions = device.load_mesh(program, mesh[1])
         run = PartitionedRun(program, exporting(program, modules, partitions.run, part, join), *mesh)
-        return Loaded(run, frozenset(), None, run.placements)
+        chosen = run.argument_placements if options.auto_sharding else ()
+        return Loaded(run, frozenset(), None, run.placements, chosen)
     executable = device.load(program)
     return Loaded(exporting(program, modules, executable.run, part), written, executable)
+
+
+def _mesh_to_split_over(options: CompileOptions, target: Target) -> tuple[Mesh, tuple[int, ...]] | None:
+    """Returns the mesh of ``auto_sharding`` for a program without placements, and the chip at each position.
+
+    It is the global mesh, unless the option asks for another shape; without one, a mesh of all chips. None for one
+    chip.
+
+    Raises:
+        MeshError: the system cannot form the mesh.
+    """
+    from tt_xla.compiler.auto_sharding import axis_names, natural_shape
+    from tt_xla.target import arrange
+
+    mesh, shape = default_mesh(), options.auto_sharding_shape
+    if mesh is not None and shape in ((), mesh[0].shape):
+        return mesh
+    shape = shape or natural_shape(target, target.chips)
+    arrangement = arrange(target, shape)
+    return (Mesh(shape, axis_names(len(shape))), tuple(range(len(arrangement.chips)))) if max(shape) > 1 else None
 
 
 def compiled_programs() -> list[Program]:

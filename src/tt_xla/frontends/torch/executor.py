@@ -68,6 +68,8 @@ class Executor:
         self._placements: list[Placement | None] = []
         """Placements of the arguments for which the program was compiled; empty where none has one."""
         self._result_placements: Sequence[Placement | None] | None = None
+        self._chosen: Sequence[Placement | None] = ()
+        """Placements of the arguments if the compiler chose those of some (``auto_sharding``)."""
         self._call: compilation.Callee | None = None
         self._written: frozenset[int] = frozenset()
         self._executable: Executable | None = None
@@ -83,9 +85,10 @@ class Executor:
         current = settings.current()
         options = current.with_own(self._options)
         with unset_fake_temporarily():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
-            self._call, self._written, self._executable, self._result_placements = compilation.compile_and_load(
+            loaded = compilation.compile_and_load(
                 self._module, options, self._part, self._placements, self._chip
             )
+        self._call, self._written, self._executable, self._result_placements, self._chosen = loaded
         self._settings, self._cached = current, [None] * len(self._tensors)
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
@@ -114,6 +117,8 @@ class Executor:
         has_new_placements = (placements.in_use() or self._placements) and self._has_new_placements(tensors)
         if has_new_placements or self._settings is not settings.current():
             self._prepare()
+        if self._chosen:
+            self._place(tensors)
         versions: list[int | None] = [None] * len(tensors)
         donated = self._gather(tensors, versions)
         for check in self._checks:
@@ -157,9 +162,24 @@ class Executor:
         for position, order in self._permuted:
             placement = current[position]
             current[position] = None if placement is None else placement.permuted(order)
+        if self._chosen and self._settings is not None and self._agree(current):
+            return False
         current = current if any(current) else []
         changed, self._placements = current != self._placements, current
         return changed
+
+    def _agree(self, current: Sequence[Placement | None]) -> bool:
+        """Whether the arguments have the placements that the program was compiled for, or those that it chose."""
+        before = self._placements or [None] * len(current)
+        triples = zip(current, before, self._chosen, strict=False)
+        return all(now == (old or new) or (now is None and old is None) for now, old, new in triples)
+
+    def _place(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Gives arguments without a placement the one that the compiler chose."""
+        orders = dict(self._permuted)
+        for position, (tensor, chosen) in enumerate(zip(tensors, self._chosen, strict=False)):
+            if chosen is not None and not tensor.is_cpu and placements.placement_of(tensor) is None:
+                placements.place(tensor, chosen.permuted(_inverse(orders.get(position))))
 
     def _placed(self, results: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """Wraps the results of a program for several chips and gives them their placements."""

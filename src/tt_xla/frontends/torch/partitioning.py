@@ -23,13 +23,16 @@ MESH = "mesh"
 """Name of the mesh in a module."""
 
 
-def partitioned(module: ir.Module, placements: Sequence[Placement | None], mesh: Mesh) -> ir.Module:
+def partitioned(
+    module: ir.Module, placements: Sequence[Placement | None], mesh: Mesh, *, open_arguments: bool = False
+) -> ir.Module:
     """Returns a copy of a module with a mesh, and with the shardings of its arguments and intermediate tensors.
 
     Args:
         module: StableHLO module. Its ``main`` takes the arguments of ``placements`` first.
         placements: placement of each argument; an argument without one is replicated.
         mesh: the mesh.
+        open_arguments: whether arguments without a placement have no sharding instead, which the compiler chooses.
 
     Raises:
         CompileError: a constraint names an axis that the mesh lacks.
@@ -46,9 +49,11 @@ def partitioned(module: ir.Module, placements: Sequence[Placement | None], mesh:
         main = next(op for op in copy.body.operations if op.attributes.get("sym_name") == ir.StringAttr.get("main"))
         attributes: list[ir.Attribute] = []
         for argument, existing, placement in itertools.zip_longest(main.arguments, main.arg_attrs, placements):
-            sharding = placement.sharding if placement is not None else replicated(len(argument.type.shape))
             named = {attribute.name: attribute.attr for attribute in existing}
-            attributes.append(ir.DictAttr.get(named | {"sdy.sharding": _attribute(mesh, sharding)}))
+            if placement is not None or not open_arguments:
+                sharding = placement.sharding if placement is not None else replicated(len(argument.type.shape))
+                named["sdy.sharding"] = _attribute(mesh, sharding)
+            attributes.append(ir.DictAttr.get(named))
         main.arg_attrs = ir.ArrayAttr.get(attributes)
         for call in _custom_calls(copy):
             if call.attributes["call_target_name"].value == SHARDING_CONSTRAINT:
@@ -222,6 +227,12 @@ class PartitionedRun:
             _placement(sharding, program.mesh, mesh, chips, tuple(shape)) for sharding, shape in self._joined
         ]
         """Placement of each result; None where no placement expresses how it is split."""
+        shapes = [argument.global_shape or argument.shape for argument in program.arguments]
+        self.argument_placements: list[Placement | None] = [
+            None if sharding.is_replicated else _placement(sharding, program.mesh, mesh, chips, tuple(shape))
+            for sharding, shape in zip(self._shardings, shapes, strict=True)
+        ]
+        """Placement of each argument that is split."""
 
     def __call__(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[int | None], donated: Container[int] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -341,7 +341,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
         arguments = [Argument(f"input_{number}", role) for number, role in enumerate(roles)]
         arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
         lowered = lower_to_stablehlo(module, arguments)
-        options = settings.current().with_own({})
+        options = replace(settings.current().with_own({}), auto_sharding="")  # of models, not of single ops
         all_placed = [*trace.placements, *(None for _ in inputs)] if trace.placements else []
         placed = [all_placed[position] for position in lowered.tensors] if all_placed else []
         loaded = compilation.compile_and_load(lowered.module, options, placements=placed, chip=trace.chip)
