@@ -5,6 +5,7 @@ ttir, ttnn, program = serialize_compiled_artifacts(f, x)
 
 from tt_xla.frontends.jax.codegen import codegen_cpp, codegen_py
 from tt_xla.frontends.jax.parameters import mark as mark_parameters
+from tt_xla.frontends.jax.shardings import input_shardings
 from tt_xla.frontends.jax.tools import (
     serialize_compiled_artifacts,
     serialize_compiled_artifacts_to_disk,
@@ -13,6 +14,7 @@ from tt_xla.frontends.jax.tools import (
 __all__ = [
     "codegen_cpp",
     "codegen_py",
+    "input_shardings",
     "mark_parameters",
     "serialize_compiled_artifacts",
     "serialize_compiled_artifacts_to_disk",

@@ -549,7 +549,7 @@ def _compile(
     log = logger()
     started = time.perf_counter()
     if options.auto_sharding and not isinstance(module, Localized):
-        module = _split(module, options, target, name)
+        module = split_arguments(module, options, target, name)
     program = _program(module, options, target, name, dumps, choices, without, changes)
     for host_op in program.host_ops:
         log.info("%s runs %s on the host", name, host_op)
@@ -586,8 +586,21 @@ def _program(
     return msgspec.structs.replace(program, memory=plan_memory.run(program, target))
 
 
-def _split(module: ir.Module, options: CompileOptions, target: Target, name: str) -> ir.Module:
-    """Returns a module with shardings for the arguments that have none; the module itself if there is one chip."""
+def split_arguments(module: ir.Module, options: CompileOptions, target: Target, name: str) -> ir.Module:
+    """Returns a module with the shardings that ``auto_sharding`` chooses for the arguments that have none.
+
+    For a system of one chip that is the module itself.
+
+    Args:
+        module: a StableHLO module, which is left unchanged.
+        options: the compile options.
+        target: the system.
+        name: name of the program, for the log.
+
+    Raises:
+        TTXLAError: the module is for another mesh than the option's, the system cannot form the mesh, or no choice of
+            shardings compiles and fits.
+    """
     shape = options.auto_sharding_shape
     if target.chips == 1 and not shape:
         return module

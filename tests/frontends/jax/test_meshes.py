@@ -420,3 +420,46 @@ def test_notation_of_partial_sums_is_that_of_xla(sharding, notation):
     axes = [Digit(4, 2), Digit(1, 4)]
     assert whole_axes(parsed.unreduced, axes) == sharding.unreduced
     assert [whole_axes(digits, axes) for digits in parsed.dims or ((), ())] == list(sharding.dims)
+
+
+def test_shardings_that_the_compiler_chooses(on_system):
+    on_system("""
+import tt_jax
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
+
+mesh = Mesh(np.array(devices).reshape(2, 4), ("x", "y"))
+rng = np.random.default_rng(0)
+w1, w2 = (rng.standard_normal(shape, np.float32) / 32 for shape in ((1024, 4096), (4096, 1024)))
+
+
+def f(w1, w2, x):
+    return jax.nn.relu(x @ w1) @ w2
+
+
+for rows in (1, 4096):
+    x = rng.standard_normal((rows, 1024), np.float32)
+    g = jax.jit(f, compiler_options={"auto_sharding": "2x4"})
+    with jax.set_mesh(mesh):
+        compiled = g.lower(w1, w2, x).compile()
+        specs = [sharding.spec for sharding in tt_jax.input_shardings(compiled, mesh)[0]]
+        y = g(w1, w2, x)
+        placed = jax.device_put((w1, w2, x), tt_jax.input_shardings(compiled, mesh)[0])
+    assert np.array_equal(compiled(*placed), y)
+    np.testing.assert_allclose(y, f(w1, w2, x), rtol=0.05, atol=0.2)
+    if rows == 1:
+        assert specs[0][1] == specs[1][0] is not None and set(specs[2]) <= {None}, specs
+    else:
+        assert specs[2] == P(("x", "y"), None) and set(specs[0]) == set(specs[1]) == {None}, specs
+
+with jax.set_mesh(mesh):
+    own = jax.device_put(x, NamedSharding(mesh, P("y")))
+    g = jax.jit(f, compiler_options={"auto_sharding": True})
+    assert tt_jax.input_shardings(g.lower(w1, w2, own).compile(), mesh)[0][2].spec == P("y", None)
+    refused(lambda: jax.jit(f, compiler_options={"auto_sharding": "3x3"}).lower(w1, w2, x).compile(), "9 chips")
+    refused(lambda: jax.jit(f, compiler_options={"auto_sharding": "often"}).lower(w1, w2, x).compile(), "such as '2x4'")
+refused(lambda: jax.jit(f, compiler_options={"auto_sharding": True})(w1, w2, x), "one of the 8 devices", "jax.set_mesh")
+""")
+
+
+def test_programs_of_one_device_ignore_the_environments_auto_sharding(on_system):
+    on_system("assert jax.jit(lambda x: x + 1)(1.0) == 2", TTXLA_COMPILE_OPTIONS='{"auto_sharding": true}')

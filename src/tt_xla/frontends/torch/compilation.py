@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -82,6 +83,8 @@ def compile_and_load(
     mesh = mesh_of(placements)
     if mesh is None and COLLECTIVE in text:
         mesh = default_mesh()
+    if mesh is None and chip:
+        options = replace(options, auto_sharding="")
     if mesh is None and options.auto_sharding:
         mesh = _mesh_to_split_over(options, load_target(system))
     if mesh is not None:

@@ -85,9 +85,7 @@ class Executor:
         current = settings.current()
         options = current.with_own(self._options)
         with unset_fake_temporarily():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
-            loaded = compilation.compile_and_load(
-                self._module, options, self._part, self._placements, self._chip
-            )
+            loaded = compilation.compile_and_load(self._module, options, self._part, self._placements, self._chip)
         self._call, self._written, self._executable, self._result_placements, self._chosen = loaded
         self._settings, self._cached = current, [None] * len(self._tensors)
 

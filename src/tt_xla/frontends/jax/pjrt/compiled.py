@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import msgspec
 
 from tt_xla import __version__
+from tt_xla.errors import OptionError
 from tt_xla.frontends.jax.model_libraries import recognise_models
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Topology, check_device, count_of
 from tt_xla.frontends.jax.pjrt.errors import PluginError
@@ -91,6 +93,7 @@ def compile_bytes(
         OptionError: an option is unknown or has a bad value.
     """
     from tt_xla.compiler import compile_module
+    from tt_xla.compiler.pipeline import split_arguments
     from tt_xla.compiler.sharding import localize
     from tt_xla.compiler.stablehlo import DONATION, parse_module
     from tt_xla.compiler.stablehlo.untrusted import checked
@@ -103,8 +106,10 @@ def compile_bytes(
     arguments = _attributes_of(function, "arg_attrs")
     results = _attributes_of(function, "res_attrs")
     replace_tokens(module)
-    parsed = CompileOptions.parse(_own(request.options))
+    parsed = _checked_auto_sharding(CompileOptions.parse(_own(request.options)), request, client.target)
     name = _text(module.operation, "sym_name") or "main"
+    if parsed.auto_sharding:
+        module = split_arguments(module, parsed, client.target, name)
     localized = localize(module, client.target.chips)
     described = code if localized is None else partitioned_module(localized)
     program = compile_module(
@@ -139,6 +144,23 @@ def _own(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         if name.startswith("xla_"):
             logger().info("compile option %s is a flag of XLA, which 'tt' ignores", name)
     return {name: value for name, value in options.items() if not name.startswith("xla_")}
+
+
+def _checked_auto_sharding(options: CompileOptions, request: CompileRequest, target: Target) -> CompileOptions:
+    """Returns the options; without ``auto_sharding`` for a program of one device, if only the environment asks for it.
+
+    Raises:
+        OptionError: the program's own options ask for it, and JAX compiles the program for one device of several.
+    """
+    if not options.auto_sharding or request.partitions > 1:
+        return options
+    if "auto_sharding" in request.options and target.chips > 1:
+        raise OptionError(
+            f"auto_sharding={options.auto_sharding} splits arguments over the devices of a mesh; JAX compiles this "
+            f"program for one of the {target.chips} devices of {target.name}.",
+            hint="Call and lower the function under `with jax.set_mesh(mesh)`, whose axes have the type Auto.",
+        )
+    return dataclasses.replace(options, auto_sharding="")
 
 
 def assign(request: CompileRequest, target: Target) -> tuple[tuple[int, ...], ...]:
