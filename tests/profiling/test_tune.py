@@ -322,3 +322,64 @@ def test_the_command_tunes_a_module(program: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["compile_options"]["optimization_level"] == 1
     assert "Pareto front" in done.stdout
+
+
+PRODUCTS = """
+func.func public @main(%x: tensor<1x1024xbf16>, %up: tensor<1024x4096xbf16>, %down: tensor<4096x1024xbf16>)
+    -> tensor<1x1024xbf16> {
+  %0 = stablehlo.dot_general %x, %up, contracting_dims = [1] x [0]
+    : (tensor<1x1024xbf16>, tensor<1024x4096xbf16>) -> tensor<1x4096xbf16>
+  %1 = stablehlo.dot_general %0, %down, contracting_dims = [1] x [0]
+    : (tensor<1x4096xbf16>, tensor<4096x1024xbf16>) -> tensor<1x1024xbf16>
+  return %1 : tensor<1x1024xbf16>
+}"""
+
+
+def test_shardings_of_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_SYSTEM", "n150")
+    path = tmp_path / "products.mlir"
+    path.write_text(PRODUCTS)
+    flags = ["--mesh", "1x8", "--system", "n300-llmbox"]
+    done = CliRunner().invoke(tune_command, [*flags, str(path)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    for part in ("Mesh (x=1, y=8) of n300-llmbox", "chosen", "none: each chip computes everything", "MB on each chip"):
+        assert part in done.output
+    assert 'mesh = jax.make_mesh((1, 8), ("x", "y"))' in done.output
+    assert 'P(None, "y"),  # arg1 [1024, 4096]' in done.output
+    done = CliRunner().invoke(tune_command, [*flags, "--code", "torch", str(path)], catch_exceptions=False)
+    assert 'xs.mark_sharding(arg1, mesh, (None, "y"))' in done.output
+    done = CliRunner().invoke(tune_command, [*flags, "--json", str(path)], catch_exceptions=False)
+    record = json.loads(done.output.strip().splitlines()[-1])
+    times = [trial["predicted_us"] for trial in record["trials"]]
+    assert times == sorted(times)
+    assert record["trials"][0]["shardings"] == [[[], []], [[], ["y"]], [["y"], []]]
+
+
+def test_shardings_of_a_script(tmp_path: Path) -> None:
+    """The script runs on the system, and its longest program is searched."""
+    script = tmp_path / "script.py"
+    script.write_text("""
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 1024)).to("tt").eval()
+compiled = torch.compile(model, backend="tt")
+with torch.no_grad():
+    for _ in range(3):
+        compiled(torch.ones(1, 1024).to("tt")).cpu()
+""")
+    command = [sys.executable, "-m", "tt_xla", "tune", "--mesh", "auto", "--system", "n300", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "mesh = xs.Mesh(range(2), (1, 2)" in done.stdout
+    assert 'xs.mark_sharding(model.get_parameter("0.weight"), mesh' in done.stdout
+
+
+def test_meshes_that_do_not_fit_are_refused(program: str) -> None:
+    def error(*flags: str) -> str:
+        command = [sys.executable, "-m", "tt_xla", "tune", *flags, program]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode != 0
+        return done.stderr
+
+    assert "A mesh of 4x4 needs 16 chips; n300-llmbox has 8" in error("--mesh", "4x4", "--system", "n300-llmbox")
+    assert "'2by4'; it takes true, false or the shape of a mesh" in error("--mesh", "2by4", "--system", "n300-llmbox")
+    assert "--system and --code need --mesh" in error("--system", "n300")

@@ -106,6 +106,16 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
     metavar="DIR",
     help="Folder of the results.",
 )
+@click.option(
+    "--mesh",
+    metavar="RxC",
+    help="Find shardings over a mesh of chips, such as 2x4, instead of compile options; `auto` takes the mesh of the "
+    "program, or all chips of the system. The options below apply; those above but --json and -o do not.",
+)
+@click.option("--system", metavar="NAME", help="System of the mesh (default: TTXLA_SYSTEM).")
+@click.option(
+    "--code", type=click.Choice(["jax", "torch"]), help="Framework of the printed code (default: that of the program)."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the chosen options as one JSON object at the end.")
 @click.pass_context
 def tune_command(
@@ -125,21 +135,40 @@ def tune_command(
     jobs: int,
     address: str | None,
     out: Path,
+    mesh: str | None,
+    system: str | None,
+    code: str | None,
     as_json: bool,
 ) -> None:
-    """Find the compile options with which a program is fastest and still accurate.
+    """Find the compile options with which a program is fastest and still accurate, or with --mesh its shardings.
 
     The program is a SCRIPT, an experiment's CONFIG or a StableHLO MODULE. Each trial runs in its own process. DIR
     receives chosen.json, tune.html and trials.jsonl. A search that was interrupted continues when it is started again
     with the same DIR.
+
+    With --mesh, the command tries ways to split the program's arguments over the chips of a mesh. A table shows the
+    predicted time of each, what of it is exchange between chips, and the memory that each chip needs. The chosen way
+    is printed as code. Of a SCRIPT, the longest program counts. TTXLA_COMPILE_OPTIONS sets compile options.
+
+    \b
+    tt-xla tune --mesh 2x4 --system n300-llmbox model.mlir
+    tt-xla tune --mesh auto --system n300 examples/smollm2.py
     """
     from tt_xla.errors import OutputError
+    from tt_xla.options import selected_system
     from tt_xla.profiling.tune.executors import LocalExecutor, RayExecutor
     from tt_xla.profiling.tune.page import CHOSEN_NAME, HTML_NAME, write_chosen, write_page
     from tt_xla.profiling.tune.search import Search, Space
 
     if not Path(program).is_file():
         raise click.UsageError(f"There is no file '{program}'.")
+    if mesh is not None:
+        from tt_xla.tools.tune_shardings import tune_shardings
+
+        tune_shardings(program, arguments, mesh, system or selected_system(), code or "", as_json)
+        return
+    if system or code:
+        raise click.UsageError("--system and --code need --mesh.")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

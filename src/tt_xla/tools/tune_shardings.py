@@ -1,0 +1,169 @@
+"""Implements ``tt-xla tune --mesh``: finds shardings of a program's arguments over a mesh."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tt_xla.compiler import parse_module
+from tt_xla.compiler.auto_sharding import Outcome, Trial, jax_code, partition_spec, torch_code
+from tt_xla.compiler.pipeline import recorded_compilations, search_shardings
+from tt_xla.compiler.stablehlo.untrusted import checked
+from tt_xla.errors import OptionError
+from tt_xla.ir.program import Role
+from tt_xla.options import CompileOptions, set_environment
+from tt_xla.target import load_target
+
+MODULES = (".mlir", ".mlirbc", ".stablehlo")
+
+
+def tune_shardings(program: str, arguments: Sequence[str], mesh: str, system: str, code: str, as_json: bool) -> None:
+    """Searches, and prints the trials and the chosen shardings.
+
+    Args:
+        program: path of a StableHLO module, of a script, or of an experiment's YAML file.
+        arguments: the script's command-line arguments.
+        mesh: shape of the mesh, such as ``2x4``; ``auto`` for that of the program or the system.
+        system: name of the system.
+        code: framework of the code to print, ``jax`` or ``torch``; empty to guess it from the program.
+        as_json: whether to print JSON instead of a table.
+
+    Raises:
+        TTXLAError: the program cannot be read or compiled, the system lacks the chips or links of the mesh, or no
+            trial fits in the memory of its chips.
+    """
+    set_environment("TTXLA_SYSTEM", system)
+    options = CompileOptions.parse({"auto_sharding": mesh})
+    target = load_target(system)
+    if program.endswith(MODULES):
+        data = checked(Path(program).read_bytes(), program)
+    else:
+        data = _main_module(program, arguments)
+    outcome = _search(data, program, options, target)
+    if as_json:
+        click.echo(json.dumps(_record(outcome, system)))
+    else:
+        _show(outcome, system)
+        click.echo(_code(outcome, code))
+
+
+def _main_module(program: str, arguments: Sequence[str]) -> bytes:
+    """Runs a script until it has taken two steps, and returns the module of its longest program."""
+    from tt_xla.profiling.scripts import run_recorded
+    from tt_xla.profiling.steps import Enough
+    from tt_xla.profiling.workload import resolve
+
+    script, script_arguments = resolve(program, list(arguments))
+    with recorded_compilations(texts=True) as compilations:
+        recording = run_recorded(script, script_arguments, enough=Enough(2))
+    compiled = [item for item in compilations if item.program is not None and item.source]
+    if not compiled:
+        reason = f" ({recording.error})" if recording.error else ""
+        raise OptionError(
+            f"'{program}' compiled no program{reason}.",
+            hint="Compile the model with backend 'tt' or for JAX's platform 'tt', or give a StableHLO module.",
+        )
+    longest = max(compiled, key=lambda item: item.program.predicted_device_us if item.program else 0.0)
+    return longest.source.encode()
+
+
+def _search(data: bytes, program: str, options: CompileOptions, target: Any) -> Outcome:
+    """Searches with a progress bar on standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    search = search_shardings(parse_module(data, program), options.auto_sharding_shape, options, target)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("shardings", total=None)
+
+        def progress(trial: Trial | None, coming: int) -> None:
+            if trial is None:
+                bar.update(task, total=coming)
+            else:
+                bar.update(task, advance=1)
+
+        search.progress = progress
+        return search.run()
+
+
+_LABEL = 400
+"""Greatest length of the description of a trial."""
+
+
+def _label(outcome: Outcome, trial: Trial) -> str:
+    """Returns which arguments a trial splits; those of repeated layers count as one."""
+    named: dict[str, None] = {}
+    for argument, sharding in zip(outcome.arguments, trial.shardings, strict=True):
+        if not sharding.is_replicated:
+            name = re.sub(r"\d+", "#", argument.name)
+            named[f"{name}{partition_spec(sharding, outcome.mesh)}".replace("None", "-").replace('"', "")] = None
+    text = " ".join(named)
+    return text if len(text) <= _LABEL else f"{text[: _LABEL - 4]} ..."
+
+
+def _show(outcome: Outcome, system: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    sizes = ", ".join(f"{name}={size}" for name, size in zip(outcome.mesh.axes, outcome.mesh.shape, strict=True))
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 180)
+    table = Table(
+        *("", "predicted us", "computing us", "between chips us", "MB on each chip", "split arguments"),
+        box=None,
+        title=f"Mesh ({sizes}) of {system}",
+        title_justify="left",
+    )
+    for column in table.columns[1:5]:
+        column.justify = "right"
+    failed: list[Trial] = []
+    for trial in outcome.trials:
+        if math.isinf(trial.us):
+            failed.append(trial)
+            continue
+        label = _label(outcome, trial) or "none: each chip computes everything"
+        figures = (trial.us, trial.us - trial.link_us, trial.link_us, trial.dram_bytes / 1e6)
+        mark = "chosen" if trial is outcome.chosen else ""
+        table.add_row(mark, *(f"{figure:,.1f}" for figure in figures), label)
+    console.print(table)
+    for trial in failed:
+        console.print(f"Not possible: {_label(outcome, trial) or 'no split'}: {trial.error[:160]}", markup=False)
+    console.print()
+
+
+def _code(outcome: Outcome, code: str) -> str:
+    """Returns the chosen shardings as code."""
+    if not code:
+        code = "torch" if any(argument.role is Role.PARAMETER for argument in outcome.arguments) else "jax"
+    write = torch_code if code == "torch" else jax_code
+    return write(outcome.arguments, outcome.chosen.shardings, outcome.mesh)
+
+
+def _record(outcome: Outcome, system: str) -> dict[str, Any]:
+    """Returns the outcome as plain data, for JSON."""
+    return {
+        "system": system,
+        "mesh": dict(zip(outcome.mesh.axes, outcome.mesh.shape, strict=True)),
+        "arguments": [argument.name for argument in outcome.arguments],
+        "trials": [
+            {
+                "predicted_us": None if math.isinf(trial.us) else trial.us,
+                "between_chips_us": trial.link_us,
+                "dram_bytes": trial.dram_bytes,
+                "error": trial.error,
+                "shardings": [[[outcome.mesh.axes[axis] for axis in axes] for axes in s.dims] for s in trial.shardings],
+            }
+            for trial in outcome.trials
+        ],
+    }
+
+
+__all__ = ["tune_shardings"]
