@@ -217,7 +217,7 @@ def test_loops_and_composites_are_looked_into() -> None:
 
 
 def test_elementwise_ops_of_chlo_keep_the_batch_split() -> None:
-    """Shardy has no rule for the ops of CHLO, such as the error function in gelu."""
+    """Shardy itself has no rule for the ops of CHLO, such as the error function in gelu."""
 
     def forward(up: Any, down: Any, x: Any) -> Any:
         return jax.nn.gelu(x @ up, approximate=False) @ down

@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from tt_xla.compiler.sharding.context import shape_of
-from tt_xla.compiler.sharding.propagate import run_passes
+from tt_xla.compiler.sharding.propagate import SHARDING_RULE, run_passes
 from tt_xla.compiler.stablehlo.signature import arguments
 from tt_xla.ir.mesh import Shape
 from tt_xla.ir.program import Argument, Role
@@ -27,7 +27,6 @@ from tt_xla.ir.program import Argument, Role
 LOOP_ROUNDS = 8
 """Assumed number of rounds of a loop: the quick estimate does not look for it."""
 
-_RULE = "sdy.sharding_rule"
 _POPULATE = ("sdy-populate-op-sharding-rules",)
 
 
@@ -217,10 +216,14 @@ class _Reader:
         operands = tuple(self.number(value) for value in op.operands)
         results = tuple(self.number(value) for value in op.results)
         name = op.operation.name.partition(".")[2]
-        if _RULE in op.attributes:
-            operand_dims, result_dims, factors = self.rule(op.attributes[_RULE])
+        if SHARDING_RULE in op.attributes:
+            operand_dims, result_dims, factors = self.rule(op.attributes[SHARDING_RULE])
         else:
-            operand_dims, result_dims, factors = self.without_rule(op, operands, results)
+            operand_dims, result_dims = (
+                tuple((None,) * len(self.graph.tensors[number].shape) for number in numbers)
+                for numbers in (operands, results)
+            )
+            factors = ()
         prepared = name not in _IMPURE and all(operand in self.prepared for operand in operands)
         if prepared:
             self.prepared.update(results)
@@ -231,16 +234,6 @@ class _Reader:
                 if factor is not None and not factors[factor].blocked:
                     place = self.first[number] + dim
                     self.tie(firsts.setdefault(factor, place), place, factors[factor].size)
-
-    def without_rule(
-        self, op: Any, operands: Sequence[int], results: Sequence[int]
-    ) -> tuple[tuple[Dims, ...], tuple[Dims, ...], tuple[Factor, ...]]:
-        """Returns the factors of an op that Shardy has no rule for: none, unless it is an elementwise op of CHLO."""
-        shapes = [self.graph.tensors[number].shape for number in (*operands, *results)]
-        elementwise = op.operation.name.startswith("chlo.") and len(set(shapes)) == 1
-        dims = tuple(tuple(range(len(shape))) if elementwise else (None,) * len(shape) for shape in shapes)
-        factors = tuple(Factor(size, reduced=False, blocked=False) for size in shapes[0]) if elementwise else ()
-        return dims[: len(operands)], dims[len(operands) :], factors
 
     def rule(self, attribute: Any) -> tuple[tuple[Dims, ...], tuple[Dims, ...], tuple[Factor, ...]]:
         """Returns the factors of each dimension of the operands and of the results, and the factors."""
