@@ -360,7 +360,10 @@ def ttnn_or_skip() -> Path:
 def test_ttnn_takes_every_call(system: str) -> None:
     interpreter = mock(ttnn_or_skip(), system)
     programs = [
-        compiled(name, system, mesh, level) for mesh in MESHES[system] for name in PROGRAMS for level in (0, 1, 2)
+        compiled(name, system, mesh, level)
+        for mesh in MESHES[system]
+        for name in PROGRAMS | HOST_PROGRAMS
+        for level in (0, 1, 2)
     ]
     for judgement in judge(programs, interpreter):
         assert not judgement.refusals, (judgement.program.name, judgement.refusals[0])

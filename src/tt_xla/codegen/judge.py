@@ -152,13 +152,18 @@ class _Plan:
         return slots[len(slots) - len(instruction.results) :]
 
     def step(self, function: Function, instruction: Instruction, numbers: dict[int, int]) -> None:
-        """Adds the step of one instruction; ``numbers`` maps values of the function to values of the plan."""
+        """Adds the step of one instruction; ``numbers`` maps values of the function to values of the plan.
+
+        A deallocation of what TT-NN has no data type for is none of its calls.
+        """
+        frees = instruction.operands["input"] if instruction.op == DEALLOCATE else None
+        if isinstance(frees, int) and function.values[frees].layout.dtype.is_host_only:
+            return
         call = call_of(instruction, function.values, self.target, self.mesh)
         names = Names(value=lambda number: f"v[{numbers[number]}]", data=self.data)
         results = tuple(numbers[number] for number in instruction.results)
         if instruction.op in ("ttnn.prepare_conv2d_weights", "ttnn.prepare_conv_transpose2d_weights"):
             self.unsized.update(results)
-        frees = instruction.operands["input"] if instruction.op == DEALLOCATE else None
         freed = numbers[frees] if isinstance(frees, int) else None
         self.steps.append((instruction, function.name, results, python(call, names), freed))
 
