@@ -281,6 +281,13 @@ def test_point_to_point_names_places_and_moves_operands_to_the_memory_of_the_res
     assert text == f"ttnn.point_to_point({moved[0]}, {coordinates}, output_tensor={moved[1]})"
 
 
+def test_point_to_point_to_another_row_and_column_turns_a_corner() -> None:
+    """TT-NN 0.81.1 refuses such coordinates for a fabric of one dimension."""
+    text = source("ttnn.point_to_point", (2, 2), sender_coord=[1, 0], receiver_coord=[0, 1])
+    first = "ttnn.point_to_point(v0, ttnn.MeshCoordinate(1, 0), ttnn.MeshCoordinate(1, 1))"
+    assert text == f"ttnn.point_to_point({first}, ttnn.MeshCoordinate(1, 1), ttnn.MeshCoordinate(0, 1))"
+
+
 def test_all_to_all_joins_in_dim_and_splits_out_dim() -> None:
     text = source("ttnn.all_to_all", split_dim=1, concat_dim=0, cluster_axis=0, result=(128, 32))
     assert text == f"ttnn.experimental.all_to_all_async_generic(v0, in_dim=0, out_dim=1, cluster_axis=0, {DRAM})"

@@ -80,11 +80,21 @@ def mesh_partition(op: Op) -> Call:
 def point_to_point(op: Op) -> Call:
     """Returns a call that sends the tensor of one chip to another.
 
-    Other chips keep what the output has. Operands are moved to the result's memory, as TT-NN requires.
+    Other chips keep what the output has. Operands are moved to the result's memory, as TT-NN requires. Its fabric of
+    one dimension reaches chips of the same row or column; to other chips the tensor goes along the row first.
     """
-    places = (Call("ttnn.MeshCoordinate", op.coordinates(name)) for name in ("sender_coord", "receiver_coord"))
+    source = _in_memory_of_result(op, "input")
+    sender, receiver = op.coordinates("sender_coord"), op.coordinates("receiver_coord")
+    corner = (sender[0], receiver[1])
+    if corner not in (sender, receiver):
+        source = Call("ttnn.point_to_point", (source, _coordinate(sender), _coordinate(corner)))
+        sender = corner
     output = without_none(output_tensor=_in_memory_of_result(op, "optional_output_tensor"))
-    return Call("ttnn.point_to_point", (_in_memory_of_result(op, "input"), *places), output)
+    return Call("ttnn.point_to_point", (source, _coordinate(sender), _coordinate(receiver)), output)
+
+
+def _coordinate(place: tuple[int, int]) -> Call:
+    return Call("ttnn.MeshCoordinate", place)
 
 
 def _in_memory_of_result(op: Op, name: str) -> Expression:
