@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings differential check-programs check-generated check format
+.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings differential check-programs check-generated check format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ bench-jax-calls: $(STAMP) ## compare small jitted functions with JAX's CPU backe
 
 bench-emulator: $(STAMP) ## compare the emulated card with torch, inductor, JAX and oneDNN, in docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python emulator.py --document ../docs/benchmarks.md
+
+bench-mesh-workers: $(STAMP) ## compare Ray workers with one process on models for eight chips, in docs/benchmarks.md
+	@cd benchmarks && ../$(BIN)/python mesh_workers.py --document ../docs/benchmarks.md
 
 numerics: $(STAMP) ## measure the deviations of ops from the exact value, in docs/numerics.md
 	@cd benchmarks && ../$(BIN)/python numerics.py --document ../docs/numerics.md
