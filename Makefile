@@ -77,6 +77,7 @@ bench-shardings: $(STAMP) ## compare auto_sharding with splits by hand, by predi
 
 check-programs: $(STAMP) ## compare results of the benchmark programs with JAX's at each level, in docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python check_programs.py --document ../docs/benchmarks.md
+	@cd benchmarks && ../$(BIN)/python check_mesh_programs.py --document ../docs/benchmarks.md
 
 check-generated: $(STAMP) ## run generated sources in TT-NN's mock mode and check the C++ with g++, in docs/codegen.md
 	@cd benchmarks && JAX_PLATFORMS=cpu PYTHONPATH=../tests/codegen ../$(BIN)/python check_generated.py --examples --meshes \

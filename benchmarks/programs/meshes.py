@@ -49,9 +49,16 @@ class MeshProgram:
 
     def stablehlo(self) -> str:
         mesh = Mesh(np.array(jax.devices()[: math.prod(self.mesh)]).reshape(self.mesh), ("x", "y"))
-        arguments = [_split(mesh, tree, spec) for tree, spec in zip(self.arguments, self.specs, strict=True)]
         with _partitioner(self.shardy):
-            return jax.jit(self.function(mesh)).lower(*arguments).as_text()
+            return jax.jit(self.function(mesh)).lower(*self._shapes(mesh)).as_text()
+
+    def run(self, mesh: Mesh, values: Callable[[Any], Any]) -> Any:
+        """Returns the results on the devices of a mesh, for values that a function makes from trees of shapes."""
+        with _partitioner(self.shardy):
+            return jax.jit(self.function(mesh))(*values(self._shapes(mesh)))
+
+    def _shapes(self, mesh: Mesh) -> list[Any]:
+        return [_split(mesh, tree, spec) for tree, spec in zip(self.arguments, self.specs, strict=True)]
 
 
 @contextlib.contextmanager
@@ -148,7 +155,7 @@ def _experts(params: Any, x: Any) -> Any:
 def _switch(params: Any, x: Any) -> Any:
     """A mixture of experts of fixed capacity on one chip: tokens travel to the expert's chip and back."""
     experts = lax.axis_size("y")
-    scores = jax.nn.softmax((x @ params["router"]).astype(F32), axis=-1)
+    scores = jax.nn.softmax(x.astype(F32) @ params["router"].astype(F32), axis=-1)  # no ties for argmax
     chosen = jax.nn.one_hot(jnp.argmax(scores, axis=-1), experts, dtype=x.dtype)
     capacity = x.shape[0] // experts * 2
     place = (jnp.cumsum(chosen.astype(F32), axis=0) - 1).astype(I32)
