@@ -42,4 +42,5 @@ def _tensor(array: Any) -> Any:
         return torch.empty(host_array.shape, dtype=dtype)
     memory = (ctypes.c_char * host_array.nbytes).from_address(host_array.ctypes.data)
     memory.owner = host_array
-    return torch.frombuffer(memory, dtype=dtype).view(host_array.shape)
+    strides = [stride // host_array.itemsize for stride in host_array.strides]
+    return torch.frombuffer(memory, dtype=dtype).as_strided(host_array.shape, strides)

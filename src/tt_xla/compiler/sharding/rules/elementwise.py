@@ -18,24 +18,12 @@ _STABLEHLO = (
     *("subtract", "tan", "tanh", "xor", "uniform_quantize", "uniform_dequantize"),
 )
 _CHLO = (
-    *(
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atanh",
-        "bessel_i1e",
-        "conj",
-        "constant_like",
-        "cosh",
-        "digamma",
-        "erf",
-        "erf_inv",
-    ),
-    *("erfc", "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "next_after", "polygamma", "sinh", "square", "tan"),
-    *("zeta",),
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "conj", "constant_like", "cosh", "digamma"),
+    *("erf", "erf_inv", "erfc", "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "next_after", "polygamma", "sinh"),
+    *("square", "tan", "zeta"),
 )
+ELEMENTWISE = (*(f"stablehlo.{name}" for name in _STABLEHLO), *(f"chlo.{name}" for name in _CHLO))
+"""Names of the ops of which each element of a result depends on one element of each operand."""
 
 
 _BROADCASTING = (
@@ -45,7 +33,7 @@ _BROADCASTING = (
 )
 
 
-@localizes(*(f"stablehlo.{name}" for name in _STABLEHLO), *(f"chlo.{name}" for name in _CHLO))
+@localizes(*ELEMENTWISE)
 def elementwise_op(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies the op; operands that are scalars stay so."""
     rank = len(shape_of(op.results[0]))

@@ -11,12 +11,12 @@ import struct as binary
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tt_xla.frontends.jax.pjrt.structs import SLOTS, VALUE_TYPES, arguments, fields, struct
+from tt_xla.frontends.jax.pjrt.structs import ALL_SLOTS, VALUE_TYPES, arguments, fields, struct
 
 CAPACITY = 200
 """Number of slots that the C part has room for; equals its constant of the same name."""
 
-_NUMBERS = {slot: number for number, slot in enumerate(SLOTS)}
+_NUMBERS = {slot: number for number, slot in enumerate(ALL_SLOTS)}
 _AFTER_HEAD, _AFTER_HANDLE = 16, 24
 
 NamedValue = int | float | str | bool | Sequence[int]
@@ -37,7 +37,7 @@ def answered_by(slot: str) -> int:
         return BY_NOBODY
     if slot.startswith("PJRT_TopologyDescription_"):
         return BY_NOBODY if slot.endswith(("_Create", "_Deserialize")) else BY_HANDLE
-    return BY_HANDLE if slot.split("_")[1] in _HANDLES else BY_NOBODY
+    return BY_HANDLE if slot.split("_")[1] in (*_HANDLES, "Layouts") else BY_NOBODY
 
 
 class Packed(bytes):

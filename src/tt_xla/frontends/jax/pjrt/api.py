@@ -14,7 +14,8 @@ from typing import Any
 
 from tt_xla.frontends.jax.pjrt import buffer, client, errors, executable
 from tt_xla.frontends.jax.pjrt.answers import Answers, answered_by
-from tt_xla.frontends.jax.pjrt.structs import SLOTS, VERSION, struct
+from tt_xla.frontends.jax.pjrt.layouts_abi import EXTENSION_TYPE, LAYOUT_SLOTS
+from tt_xla.frontends.jax.pjrt.structs import ALL_SLOTS, SLOTS, VERSION, struct
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, trampoline
 
 SLOT_MODULES = (buffer, client, executable)
@@ -34,9 +35,9 @@ def api_capsule() -> Any:
     library = trampoline()
     plugin = Answers().set("PJRT_Plugin_Attributes", num_attributes=0)
     addresses = library.setup(
-        SLOTS,
-        tuple(HANDLERS.get(name) for name in SLOTS),
-        bytes(answered_by(name) for name in SLOTS),
+        ALL_SLOTS,
+        tuple(HANDLERS.get(name) for name in ALL_SLOTS),
+        bytes(answered_by(name) for name in ALL_SLOTS),
         plugin.pack(),
         errors.describe,
         errors.find_interrupt,
@@ -46,10 +47,20 @@ def api_capsule() -> Any:
     api = struct("PJRT_Api")(struct_size=ctypes.sizeof(struct("PJRT_Api")))
     api.version.struct_size = ctypes.sizeof(api.version)
     api.version.major_version, api.version.minor_version = VERSION
-    for name, address in zip(SLOTS, addresses, strict=True):
-        setattr(api, name, address)
-    # The table is never freed: jaxlib reads it after Python has released all modules.
+    slots = dict(zip(ALL_SLOTS, addresses, strict=True))
+    for name in SLOTS:
+        setattr(api, name, slots[name])
+    extension = struct("PJRT_Layouts_Extension")(
+        struct_size=ctypes.sizeof(struct("PJRT_Layouts_Extension")), type=EXTENSION_TYPE
+    )
+    for name in LAYOUT_SLOTS:
+        setattr(extension, name, slots[name])
+    # Layouts live as long as the process, and so do events.
+    extension.PJRT_Layouts_MemoryLayout_Destroy = slots["PJRT_Event_Destroy"]
+    api.extension_start = ctypes.addressof(extension)
+    # The tables are never freed: jaxlib reads them after Python has released all modules.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(api))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(extension))
     atexit.register(_close, library)
     return library.capsule(ctypes.addressof(api))
 

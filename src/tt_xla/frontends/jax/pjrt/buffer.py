@@ -31,6 +31,9 @@ PJRT_CODES: dict[str, int] = {element.value: code for code, element in _ELEMENTS
 new_version = itertools.count(1).__next__
 """Returns a number that it has not returned before."""
 
+Order = tuple[int, ...]
+"""A layout: the dimensions from the one that varies fastest to the one that varies slowest."""
+
 _RAW_DTYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 """NumPy dtypes that copy elements bit by bit, by the bytes of an element."""
 
@@ -40,16 +43,22 @@ class Buffer:
 
     Attributes:
         tensor: the elements, contiguous.
+        layout: the layout that JAX sees.
+        stored: the elements in that layout; ``tensor`` itself if it is row-major.
         code: element type, a value of ``PJRT_Buffer_Type``.
         memory: handle of the memory that the buffer is in.
         version: a number that no other buffer of the process has.
         holders: number of buffers with the same ``tensor``, which chips hold that have the same shard of a result.
     """
 
-    __slots__ = ("code", "holders", "memory", "tensor", "version")
+    __slots__ = ("code", "holders", "layout", "memory", "stored", "tensor", "version")
 
-    def __init__(self, tensor: torch.Tensor, code: int, memory: int, holders: int = 1) -> None:
+    def __init__(
+        self, tensor: torch.Tensor, layout: Order, stored: torch.Tensor, code: int, memory: int, holders: int = 1
+    ) -> None:
         self.tensor = tensor
+        self.layout = layout
+        self.stored = stored
         self.code = code
         self.memory = memory
         self.version = new_version()
@@ -60,7 +69,7 @@ class Place:
     """Creates buffers in one memory, with the answers to jaxlib's queries about them.
 
     Attributes:
-        answers: returns the answers of a buffer for an element type and a shape; the last 4096 are cached.
+        answers: returns the answers of a buffer for an element type, a shape and a layout; the last 4096 are cached.
     """
 
     def __init__(self, memory: int) -> None:
@@ -70,7 +79,7 @@ class Place:
         self._empty = trampoline().EVENT  # address that stands for an empty tensor's data
         self.answers = functools.lru_cache(maxsize=4096)(self._answers)
 
-    def _answers(self, code: int, dims: tuple[int, ...]) -> Packed:
+    def _answers(self, code: int, dims: tuple[int, ...], layout: Order) -> Packed:
         answers = Answers()
         shape = answers.integers(dims)
         itemsize = _element(code).itemsize
@@ -78,17 +87,27 @@ class Place:
         answers.set("PJRT_Buffer_Dimensions", dims=shape, num_dims=len(dims))
         answers.set("PJRT_Buffer_UnpaddedDimensions", unpadded_dims=shape, num_dims=len(dims))
         answers.set("PJRT_Buffer_DynamicDimensionIndices", dynamic_dim_indices=shape, num_dynamic_dims=0)
-        answers.set("PJRT_Buffer_GetMemoryLayout", layout=_row_major(answers, len(dims)))
+        answers.set("PJRT_Buffer_GetMemoryLayout", layout=_memory_layout(answers, layout))
+        answers.set("PJRT_Layouts_PJRT_Buffer_MemoryLayout", layout=layout_handle(layout))
         answers.set("PJRT_Buffer_OnDeviceSizeInBytes", on_device_size_in_bytes=itemsize * math.prod(dims))
         answers.set("PJRT_Buffer_Device", device=self._device)
         answers.set("PJRT_Buffer_Memory", memory=self.memory)
-        answers.set("PJRT_Buffer_IsOnCpu", is_on_cpu=True)  # np.asarray then needs no copy
+        answers.set("PJRT_Buffer_IsOnCpu", is_on_cpu=True)  # np.asarray then copies no row-major array
         return answers.pack()
 
-    def new_handle(self, tensor: torch.Tensor, code: int, answers: Packed, holders: int = 1) -> int:
-        """Returns the handle of a new buffer over ``tensor``, which ``holders`` buffers share."""
-        buffer = Buffer(tensor, code, self.memory, holders)
-        handle: int = self._new_cell(buffer, answers, tensor.data_ptr() or self._empty)
+    def new_handle(self, tensor: torch.Tensor, code: int, layout: Order, answers: Packed, holders: int = 1) -> int:
+        """Returns the handle of a new buffer with the elements of ``tensor``, which ``holders`` buffers share.
+
+        Args:
+            tensor: the elements, contiguous.
+            code: element type, a value of ``PJRT_Buffer_Type``.
+            layout: the layout that JAX sees.
+            answers: those of :attr:`answers` for the same type, shape and layout.
+            holders: number of buffers with the same tensor.
+        """
+        stored = tensor if layout in _ROW_MAJOR else in_layout(tensor, layout)
+        buffer = Buffer(tensor, layout, stored, code, self.memory, holders)
+        handle: int = self._new_cell(buffer, answers, stored.data_ptr() or self._empty)
         return handle
 
 
@@ -98,13 +117,54 @@ def place(memory: int) -> Place:
     return Place(memory)
 
 
-def _row_major(answers: Answers, rank: int) -> Any:
-    """Returns a ``PJRT_Buffer_MemoryLayout`` without tiles, with the last dimension varying fastest."""
+def row_major(rank: int) -> Order:
+    """Returns the layout in which the last dimension varies fastest."""
+    return tuple(range(rank - 1, -1, -1))
+
+
+_ROW_MAJOR = {row_major(rank) for rank in range(32)}
+
+
+def in_layout(tensor: torch.Tensor, layout: Order) -> torch.Tensor:
+    """Returns a tensor with the same elements that is dense in a layout."""
+    slowest_first = layout[::-1]
+    return tensor.permute(slowest_first).contiguous().permute([slowest_first.index(dim) for dim in range(tensor.ndim)])
+
+
+@functools.cache
+def layout_handle(layout: Order) -> int:
+    """Returns the handle of a layout, which lives as long as the process."""
+    library = trampoline()
+    answers = Answers()
+    answers.set(
+        "PJRT_Layouts_MemoryLayout_Serialize",
+        serialized_bytes=f"{{{','.join(map(str, layout))}}}",
+        serialized_layout=library.EVENT,
+        serialized_layout_deleter=library.NOTHING,
+    )
+    handle: int = library.new_cell(None, answers.pack(), 0)
+    return handle
+
+
+@slot("PJRT_Layouts_PJRT_Client_GetDefaultLayout")
+def default_layout(args: Any) -> None:
+    """Returns the layout of arrays for which JAX asks for none."""
+    args.layout = layout_handle(row_major(args.num_dims))
+
+
+@slot("PJRT_Layouts_PJRT_Topology_GetDefaultLayout")
+def default_layout_of_topology(args: Any) -> None:
+    """Returns the layout of arrays for which JAX asks for none."""
+    args.layout = layout_handle(row_major(args.num_dims))
+
+
+def _memory_layout(answers: Answers, order: Order) -> Any:
+    """Returns a ``PJRT_Buffer_MemoryLayout`` without tiles."""
     layout = struct("PJRT_Buffer_MemoryLayout")()
     layout.struct_size = ctypes.sizeof(layout)
     layout.value.struct_size = ctypes.sizeof(layout.value)
-    layout.value.minor_to_major = answers.integers(range(rank - 1, -1, -1))
-    layout.value.minor_to_major_size = rank
+    layout.value.minor_to_major = answers.integers(order)
+    layout.value.minor_to_major_size = len(order)
     return layout
 
 
@@ -170,6 +230,7 @@ def from_host(args: Any) -> None:
     dtype = _element(args.type)
     device = args.device or library.object_of(args.client).devices[0].handle
     where = place(args.memory or library.object_of(device).memories[0])
+    layout = _asked_layout(args.device_layout, dims)
     if not math.prod(dims):
         tensor = torch.empty(dims, dtype=dtype)
     else:
@@ -178,7 +239,7 @@ def from_host(args: Any) -> None:
         elements = np.empty(dims, source.dtype)
         np.copyto(elements, source)
         tensor = torch.from_numpy(elements).view(dtype)
-    handle = where.new_handle(tensor, args.type, where.answers(args.type, dims))
+    handle = where.new_handle(tensor, args.type, layout, where.answers(args.type, tuple(dims), layout))
     args.done_with_host_buffer = library.EVENT
     args.buffer = handle
 
@@ -204,6 +265,33 @@ def to_host(args: Any) -> None:
     args.event = trampoline().EVENT
 
 
+def _asked_layout(address: int | None, dims: Sequence[int]) -> Order:
+    """Returns the layout that JAX asks for at an address; row-major without an address.
+
+    Raises:
+        PluginError: the layout has tiles, or is no permutation of the dimensions.
+    """
+    if not address:
+        return row_major(len(dims))
+    layout = struct("PJRT_Buffer_MemoryLayout").from_address(address)
+    tiled = layout.value
+    if layout.type == 1 or tiled.num_tiles:
+        raise PluginError(
+            "UNIMPLEMENTED",
+            f"A{' strided' if layout.type == 1 else ' tiled'} layout was asked for an array of shape {tuple(dims)}; "
+            "'tt' has layouts without tiles for arrays of JAX.",
+            hint="Use Layout(major_to_minor=...) without a tiling.",
+        )
+    order = tuple(integers_at(tiled.minor_to_major, tiled.minor_to_major_size))
+    if sorted(order) != list(range(len(dims))):
+        raise PluginError(
+            "INVALID_ARGUMENT",
+            f"Layout minor_to_major={order} was asked for an array of shape {tuple(dims)}; expected each dimension "
+            f"from 0 to {len(dims) - 1} once.",
+        )
+    return order
+
+
 def _host_strides(address: int | None, itemsize: int, dims: Sequence[int]) -> Sequence[int]:
     """Returns byte strides of a ``PJRT_Buffer_MemoryLayout`` at an address; row-major without an address.
 
@@ -226,7 +314,7 @@ def _host_strides(address: int | None, itemsize: int, dims: Sequence[int]) -> Se
 @slot("PJRT_Buffer_CopyRawToHost")
 def copy_raw_to_host(args: Any) -> None:
     """Copies a range of a buffer's bytes to host memory."""
-    tensor = trampoline().object_of(args.buffer).tensor
+    tensor = trampoline().object_of(args.buffer).stored
     size = tensor.numel() * tensor.element_size()
     if args.offset < 0 or args.transfer_size < 0 or args.offset + args.transfer_size > size:
         raise PluginError(
@@ -254,8 +342,8 @@ def _copy(handle: int, memory: int) -> int:
     """Returns the handle of a copy. It shares no memory: a program may write to a buffer that is donated to it."""
     buffer: Buffer = trampoline().object_of(handle)
     where = place(memory)
-    dims = tuple(buffer.tensor.shape)
-    return where.new_handle(buffer.tensor.clone(), buffer.code, where.answers(buffer.code, dims))
+    dims, layout = tuple(buffer.tensor.shape), buffer.layout
+    return where.new_handle(buffer.tensor.clone(), buffer.code, layout, where.answers(buffer.code, dims, layout))
 
 
 def itemsize(code: int) -> int:

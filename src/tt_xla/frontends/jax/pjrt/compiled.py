@@ -12,9 +12,9 @@ import msgspec
 from tt_xla import __version__
 from tt_xla.errors import OptionError
 from tt_xla.frontends.jax.model_libraries import recognise_models
+from tt_xla.frontends.jax.pjrt.buffer import Order
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Topology, check_device, count_of
 from tt_xla.frontends.jax.pjrt.errors import PluginError
-from tt_xla.frontends.jax.pjrt.partitioned import partitioned_module
 from tt_xla.frontends.jax.pjrt.structs import bytes_at, struct, text_at
 from tt_xla.frontends.jax.pjrt.wire import CompileRequest, OptionValue, read_compile_options
 from tt_xla.frontends.jax.trust import is_own
@@ -33,12 +33,15 @@ class Compiled(msgspec.Struct, frozen=True):
     Attributes:
         version: the version of tt-xla that compiled it.
         program: a serialized :class:`~tt_xla.ir.program.Program`.
-        module: the StableHLO as JAX passed it, or :func:`partitioned_module` of a program with a mesh.
+        module: StableHLO that describes the program to JAX, of
+            :func:`~tt_xla.frontends.jax.pjrt.optimized.optimized_module`.
         options: the ``CompileOptionsProto`` as JAX passed it.
         assignment: for each partition, the id of the device of each replica.
         donated: indices of the arguments whose memory the program may reuse.
         parameter_memories: kind of memory of each argument.
         output_memories: kind of memory of each result.
+        parameter_layouts: layout of each argument.
+        output_layouts: layout of each result.
     """
 
     version: str
@@ -49,6 +52,8 @@ class Compiled(msgspec.Struct, frozen=True):
     donated: tuple[int, ...]
     parameter_memories: tuple[str, ...]
     output_memories: tuple[str, ...]
+    parameter_layouts: tuple[Order, ...]
+    output_layouts: tuple[Order, ...]
 
     @property
     def fingerprint(self) -> str:
@@ -96,24 +101,27 @@ def compile_bytes(
     from tt_xla.compiler.pipeline import split_arguments
     from tt_xla.compiler.sharding import localize
     from tt_xla.compiler.stablehlo import DONATION, parse_module
+    from tt_xla.compiler.stablehlo.signature import entry_function
     from tt_xla.compiler.stablehlo.untrusted import checked
+    from tt_xla.frontends.jax.pjrt.layouts import entry_layouts
+    from tt_xla.frontends.jax.pjrt.optimized import optimized_module
     from tt_xla.frontends.jax.pjrt.prepare import replace_tokens
 
     request = read_compile_options(options)
     assignment = assign(request, client.target)
     module = parse_module(code if is_own() else checked(code, FROM_JAX), FROM_JAX)
-    function = next((op for op in module.body.operations if _text(op, "sym_name") == "main"), None)
-    arguments = _attributes_of(function, "arg_attrs")
-    results = _attributes_of(function, "res_attrs")
     replace_tokens(module)
+    function = entry_function(module)
+    parameter_layouts, output_layouts = entry_layouts(function)
+    arguments, results = _attributes_of(function, "arg_attrs"), _attributes_of(function, "res_attrs")
     parsed = _checked_auto_sharding(CompileOptions.parse(_own(request.options)), request, client.target)
     name = _text(module.operation, "sym_name") or "main"
     if parsed.auto_sharding:
         module = split_arguments(module, parsed, client.target, name)
     localized = localize(module, client.target.chips)
-    described = code if localized is None else partitioned_module(localized)
+    chosen = module if localized is None else localized
     program = compile_module(
-        localized or module,
+        chosen,
         parsed,
         client.target,
         name=name,
@@ -128,12 +136,14 @@ def compile_bytes(
     compiled = Compiled(
         version=__version__,
         program=program.to_bytes(),
-        module=described,
+        module=optimized_module(chosen, parameter_layouts, output_layouts),
         options=options,
         assignment=assignment,
         donated=tuple(index for index, attrs in enumerate(arguments) if any(name in attrs for name in DONATION)),
         parameter_memories=_memory_kinds(arguments, len(program.arguments)),
         output_memories=_memory_kinds(results, len(program.results)),
+        parameter_layouts=parameter_layouts,
+        output_layouts=output_layouts,
     )
     return compiled, program
 
@@ -200,7 +210,7 @@ def _text(op: Any, name: str) -> str:
 
 
 def _attributes_of(function: Any, name: str) -> list[Any]:
-    return list(function.attributes[name]) if function is not None and name in function.attributes else []
+    return list(function.attributes[name]) if name in function.attributes else []
 
 
 def _memory_kinds(attributes: Sequence[Any], count: int) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from tt_xla.frontends.jax.pjrt.answers import Answers
-from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, itemsize
+from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, itemsize, layout_handle
 from tt_xla.frontends.jax.pjrt.client import Device
 from tt_xla.frontends.jax.pjrt.compiled import Compiled
 from tt_xla.frontends.jax.pjrt.structs import struct
@@ -48,6 +48,13 @@ def _describe_results(answers: Answers, compiled: Compiled, program: Program) ->
         dims=answers.integers(dims),
         dim_sizes=answers.integers(ranks, ctypes.c_size_t),
     )
+    prefix = "PJRT_Layouts_PJRT_Executable"
+    inputs, outputs = map(layout_handle, compiled.parameter_layouts), map(layout_handle, compiled.output_layouts)
+    answers.set(
+        f"{prefix}_GetParameterLayouts", num_parameters=len(program.arguments), layouts=answers.handles([*inputs])
+    )
+    answers.set(f"{prefix}_GetOutputLayouts", num_outputs=len(codes), layouts=answers.handles([*outputs]))
+    prefix = "PJRT_Executable"
     kinds, sizes = answers.texts(compiled.output_memories)
     answers.set(f"{prefix}_OutputMemoryKinds", num_outputs=len(codes), memory_kinds=kinds, memory_kind_sizes=sizes)
     kinds, sizes = answers.texts(compiled.parameter_memories)

@@ -15,7 +15,7 @@ from tt_xla import __version__
 from tt_xla.callbacks import Callback, registered
 from tt_xla.errors import ProgramFormatError
 from tt_xla.frontends.jax.pjrt.answers import Answers
-from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, new_version, place
+from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, Order, new_version, place
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Device
 from tt_xla.frontends.jax.pjrt.compiled import Compiled, assign, compile_bytes, read_request
 from tt_xla.frontends.jax.pjrt.descriptions import describe, describe_placement
@@ -88,9 +88,10 @@ class Executable(Unloaded):
         self._updated_in_place = [
             index for index, argument in enumerate(program.arguments) if argument.written and index in donated
         ]
-        results = [*zip(program.results, compiled.output_memories, strict=True)]
+        results = [*zip(program.results, compiled.output_memories, compiled.output_layouts, strict=True)]
         self._factories = [
-            [_result_factory(device, result, kind) for result, kind in results] for device in self.devices
+            [_result_factory(device, result, kind, layout) for result, kind, layout in results]
+            for device in self.devices
         ]
         """For each device, the functions that create buffers of the results."""
 
@@ -225,15 +226,15 @@ def _callbacks(program: Program) -> list[Callback]:
     return [callback for name in names if (callback := registered(name)) is not None]
 
 
-def _result_factory(device: Device, result: Result, memory: str) -> Callable[..., int]:
+def _result_factory(device: Device, result: Result, memory: str, layout: Order) -> Callable[..., int]:
     """Returns a function that makes a buffer of a result's tensor and returns the buffer's handle.
 
     The function takes the tensor, and the number of buffers that share it if that is not 1.
     """
     result_place = place(device.memories[MEMORY_KINDS.index(memory)])
     code = PJRT_CODES[result.dtype]
-    answers = result_place.answers(code, result.shape)
-    return lambda tensor, holders=1: result_place.new_handle(tensor, code, answers, holders)
+    answers = result_place.answers(code, tuple(result.shape), layout)
+    return lambda tensor, holders=1: result_place.new_handle(tensor, code, layout, answers, holders)
 
 
 # Compiling -----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 from tt_xla.frontends.jax.pjrt.abi import ENUMS, SLOTS, STRUCTS, VERSION
+from tt_xla.frontends.jax.pjrt.layouts_abi import LAYOUT_SLOTS, LAYOUT_STRUCTS
 
 TYPES: dict[str, Any] = {
     "size": ctypes.c_size_t,
@@ -22,6 +23,9 @@ ERROR_CODES = ENUMS["PJRT_Error_Code"]
 BUFFER_TYPES = ENUMS["PJRT_Buffer_Type"]
 VALUE_TYPES = {name.rpartition("_")[2]: value for name, value in ENUMS["PJRT_NamedValue_Type"].items()}
 
+ALL_SLOTS = SLOTS + LAYOUT_SLOTS
+"""Functions of ``PJRT_Api`` and, after them, those of its extension."""
+
 _HEAD = "struct_size:size extension_start:pointer"
 
 
@@ -31,7 +35,7 @@ def fields(name: str) -> list[tuple[str, str]]:
         slots = " ".join(f"{slot}:pointer" for slot in SLOTS)
         text = f"{_HEAD} version:PJRT_Api_Version {slots}"
     else:
-        text = STRUCTS[name]
+        text = STRUCTS.get(name) or LAYOUT_STRUCTS[name]
     pairs = (field.rstrip("!").split(":") for field in text.replace("head", _HEAD, 1).split())
     return [(field, type_) for field, type_ in pairs]
 
@@ -73,6 +77,7 @@ def integers_at(address: int | None, count: int, type_: Any = ctypes.c_int64) ->
 
 
 __all__ = [
+    "ALL_SLOTS",
     "BUFFER_TYPES",
     "ERROR_CODES",
     "SLOTS",
