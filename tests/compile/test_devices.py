@@ -83,7 +83,10 @@ SEVERAL = {
 
 TOO_MANY = {
     "partitions": (module(KEEP, "mhlo.num_partitions = 2 : i32"), r"for 2 chips, but the system has 1"),
-    "replicas": (module(KEEP, "mhlo.num_replicas = 4 : i32"), r"for 4 replicas \(mhlo\.num_replicas\)"),
+    "replicas": (
+        module(KEEP, "mhlo.num_replicas = 4 : i32"),
+        r"for 4 replicas \(mhlo\.num_replicas\), but the system has 1",
+    ),
     "mesh": (module(KEEP, before=mesh(2)), r"for 2 chips, but the system has 1"),
     "mesh as text": (module(KEEP, MESHES_AS_TEXT.format(2)), r"for 2 chips, but the system has 1"),
     "argument, GSPMD": (module(KEEP, argument='mhlo.sharding = "{devices=[2,1]<=[2]}"'), "for 2 chips, but"),

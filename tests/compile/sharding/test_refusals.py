@@ -93,7 +93,12 @@ REFUSED = {
         8,
         "orders its devices",
     ),
-    "replicas": (module(attributes="mhlo.num_replicas = 8 : i32"), 8, "8 replicas"),
+    "too many replicas": (module(attributes="mhlo.num_replicas = 16 : i32"), 8, "for 16 replicas"),
+    "replicas of partitions": (
+        module(attributes="mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 4 : i32"),
+        8,
+        "2 replicas .* of 4 partitions",
+    ),
     "partitions that are no integer": (module(attributes='mhlo.num_partitions = "8"'), 8, "expected an integer"),
     "a string that is no sharding": (tiled("{devices=8}"), 8, "is not a sharding"),
     "a sharding that is no string": (module(meshes="", argument="mhlo.sharding = 8"), 8, "expected a string"),

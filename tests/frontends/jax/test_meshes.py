@@ -165,17 +165,6 @@ assert [float(shard.data[0]) for shard in z.addressable_shards] == [number**2 fo
 """)
 
 
-def test_pmap(on_chips):
-    """JAX 0.7 passes replicas for ``pmap``; newer versions pass partitions, as for every program of several devices."""
-    on_chips("""
-total = jax.pmap(lambda x: lax.psum(x, "i"), axis_name="i")
-if jax.version.__version_info__ >= (0, 8):
-    assert np.array_equal(total(jnp.arange(8.0)), [28.0] * 8)
-else:
-    refused(lambda: total(jnp.arange(8.0)), "8 replicas", "jax.shard_map")
-""")
-
-
 def test_donation_writes_to_no_other_array(on_chips):
     on_chips("""
 def write(cache, value):

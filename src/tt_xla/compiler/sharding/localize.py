@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.passmanager import PassManager
 
 from tt_xla.compiler.sharding import rules
 from tt_xla.compiler.sharding.axes import Digit, finest_mesh, whole_axes
@@ -19,11 +20,15 @@ from tt_xla.compiler.sharding.requests import requests
 from tt_xla.compiler.sharding.round_trip import FRONTEND_ATTRIBUTES
 from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, as_sharding, manual_digits, tensor_shardings
 from tt_xla.compiler.sharding.walk import attribute_names, walk
+from tt_xla.compiler.stablehlo.expand import register_passes
 from tt_xla.compiler.stablehlo.signature import entry_function, functions
-from tt_xla.errors import InternalCompilerError
+from tt_xla.errors import CompileError, InternalCompilerError
 from tt_xla.ir.mesh import Mesh, Shape, Sharding, replicated
 
 __all__ = ["Localized", "localize", "rules"]
+
+_SUM = "stablehlo.cross-replica-sum"
+"""An op of older versions of StableHLO, which ``jax.pmap`` in ``jax.pmap`` still uses."""
 
 _SIGNATURE_SHARDINGS = (SHARDING, HLO_SHARDING, FRONTEND_ATTRIBUTES)
 
@@ -61,10 +66,41 @@ def localize(module: ir.Module, chips: int) -> Localized | None:
     asked = requests(module)
     if not asked.several:
         return None
+    if asked.replicas > 1:
+        return _replicas(module, asked.replicas, chips)
     with module.context, ir.Location.unknown():
         entry_name = entry_function(module).name.value
         localized = _Localization(propagate(module, entry_name, asked.partitions, chips), entry_name).run()
     return replace(localized, source=module)
+
+
+def _replicas(module: Any, count: int, chips: int) -> Localized:
+    """Returns a module for several replicas as the module of one chip, which it is already.
+
+    Each chip has tensors of its own. They count as parts of larger ones, along the first dimension. A scalar cannot be
+    such a part, so arguments and results that are scalars are those of all chips.
+    """
+    if count > chips:
+        raise CompileError(
+            f"The module is for {count} replicas (mhlo.num_replicas), but the system has {chips}.",
+            hint="Run it on fewer devices, or compile for a system with more chips.",
+        )
+    if any(op.name == _SUM for op in walk(module.operation)):
+        module = module.operation.clone()
+        with module.context:
+            register_passes()
+            PassManager.parse("builtin.module(func.func(stablehlo-legalize-deprecated-ops))").run(module.operation)
+    mesh = Mesh((count,), ("replica",))
+
+    def part(value: Any) -> tuple[Sharding, Shape]:
+        shape = shape_of(value)
+        if not shape:
+            return replicated(0), shape
+        return Sharding(((0,), *(() for _ in shape[1:]))), (count * shape[0], *shape[1:])
+
+    (block,) = entry_function(module).regions[0].blocks
+    returned = list(block.operations)[-1].operands
+    return Localized(module, mesh, tuple(map(part, block.arguments)), tuple(map(part, returned)))
 
 
 class _Localization:

@@ -29,6 +29,8 @@ class Requests:
     """Whether it is for several."""
     partitions: int | None
     """Number of chips if it says that: ``mhlo.num_partitions``, or the devices of a sharding without a mesh."""
+    replicas: int = 1
+    """Number of chips that run the module as it is, each on tensors of its own: ``mhlo.num_replicas``."""
 
 
 def requests(module: Any) -> Requests:
@@ -36,15 +38,18 @@ def requests(module: Any) -> Requests:
 
     Raises:
         MalformedModuleError: an attribute of the module is of a wrong kind.
-        CompileError: the module is for several replicas.
+        CompileError: the module is for several replicas, and each of them for several chips.
     """
     attributes = module.operation.attributes
     partitions, replicas = _count(attributes, "mhlo.num_partitions"), _count(attributes, "mhlo.num_replicas")
-    if replicas > 1:
+    if replicas > 1 and partitions > 1:
         raise CompileError(
-            f"The module is for {replicas} replicas (mhlo.num_replicas); tt-xla runs programs over a mesh instead.",
-            hint="Use jax.jit with shardings, or jax.shard_map, in place of jax.pmap.",
+            f"The module is for {replicas} replicas (mhlo.num_replicas) of {partitions} partitions "
+            "(mhlo.num_partitions); tt-xla runs modules with either.",
+            hint="Use jax.jit with shardings, or jax.shard_map, over a mesh of all chips.",
         )
+    if replicas > 1:
+        return Requests(True, None, replicas)
     several = partitions > 1 or _has_large_mesh(module)
     entry = entry_function(module)
     if not several:

@@ -127,16 +127,17 @@ def compile_bytes(
         name=name,
         dumps=modules if parsed.generates_source else None,
     )
-    if request.partitions != (1 if program.mesh is None else program.mesh.size):
+    if request.chips != (1 if program.mesh is None else program.mesh.size):
         raise PluginError(
             "INVALID_ARGUMENT",
-            f"The program is for {request.partitions} devices, and its module for "
+            f"The program is for {request.chips} devices, and its module for "
             f"{1 if program.mesh is None else program.mesh.size}.",
         )
     compiled = Compiled(
         version=__version__,
         program=program.to_bytes(),
-        module=optimized_module(chosen, parameter_layouts, output_layouts),
+        # Replicas have no shardings.
+        module=optimized_module(module if request.replicas > 1 else chosen, parameter_layouts, output_layouts),
         options=options,
         assignment=assignment,
         donated=tuple(index for index, attrs in enumerate(arguments) if any(name in attrs for name in DONATION)),
@@ -177,27 +178,29 @@ def assign(request: CompileRequest, target: Target) -> tuple[tuple[int, ...], ..
     """Returns for each partition of a program the ids of its replicas' devices: those requested, else the first ones.
 
     Raises:
-        PluginError: the program has several replicas, or the system lacks a chip that it needs.
+        PluginError: the program has several replicas of several partitions, or the system lacks a chip that it needs.
     """
-    if request.replicas > 1:
+    if request.replicas > 1 and request.partitions > 1:
         raise PluginError(
             "UNIMPLEMENTED",
-            f"The program has {request.replicas} replicas; 'tt' runs programs of one replica with any number of "
-            "partitions.",
-            hint="Use jax.jit with shardings or jax.shard_map in place of jax.pmap.",
+            f"The program has {request.replicas} replicas of {request.partitions} partitions; 'tt' runs programs with "
+            "several replicas or several partitions.",
+            hint="Use jax.jit with shardings, or jax.shard_map, over a mesh of all devices.",
         )
-    if request.partitions > target.chips:
+    if request.chips > target.chips:
         raise PluginError(
             "INVALID_ARGUMENT",
-            f"The program is for {request.partitions} devices; system {target.name} has {count_of(target.chips)}.",
+            f"The program is for {request.chips} devices; system {target.name} has {count_of(target.chips)}.",
             hint="Make the mesh smaller, or set TTXLA_SYSTEM to a larger system (tt-xla info lists them).",
         )
-    assignment = request.assignment or tuple((number,) for number in range(request.partitions))
-    devices = [number for (number,) in assignment]
-    if len(devices) != request.partitions or len(set(devices)) < len(devices):
+    first = range(request.chips)
+    assignment = request.assignment or ((tuple(first),) if request.replicas > 1 else tuple((chip,) for chip in first))
+    devices = [number for replicas in assignment for number in replicas]
+    if len(assignment) != request.partitions or len(devices) != request.chips or len(set(devices)) < len(devices):
+        kind = "replicas" if request.replicas > 1 else "partitions"
         raise PluginError(
             "INVALID_ARGUMENT",
-            f"The program has {request.partitions} partitions, and is assigned to devices {devices}; "
+            f"The program has {request.chips} {kind}, and is assigned to devices {devices}; "
             "expected as many different devices.",
         )
     for number in devices:

@@ -32,7 +32,7 @@ def _describe_results(answers: Answers, compiled: Compiled, program: Program) ->
     dims = [size for result in program.results for size in result.shape]
     prefix = "PJRT_Executable"
     answers.set(f"{prefix}_Name", executable_name=NAME)
-    answers.set(f"{prefix}_NumReplicas", num_replicas=1)
+    answers.set(f"{prefix}_NumReplicas", num_replicas=len(compiled.assignment[0]))
     answers.set(f"{prefix}_NumPartitions", num_partitions=len(compiled.assignment))
     answers.set(f"{prefix}_NumOutputs", num_outputs=len(codes))
     answers.set(f"{prefix}_SizeOfGeneratedCodeInBytes", size_in_bytes=len(compiled.program))
@@ -103,13 +103,18 @@ def describe_placement(answers: Answers, compiled: Compiled, devices: Sequence[D
     Args:
         answers: receives the answers.
         compiled: the serialized part of the executable.
-        devices: the device of each partition.
+        devices: the device of each partition, or of each replica.
     """
     library = trampoline()
     prefix = "PJRT_LoadedExecutable"
     logical_ids = (struct("PJRT_LogicalDeviceIds") * len(devices))()
-    for partition, ids in enumerate(logical_ids):
-        ids.replica, ids.partition = 0, partition
+    numbers = [
+        (replica, partition)
+        for partition, replicas in enumerate(compiled.assignment)
+        for replica in range(len(replicas))
+    ]
+    for ids, (replica, partition) in zip(logical_ids, numbers, strict=True):
+        ids.replica, ids.partition = replica, partition
     answers.set(
         f"{prefix}_GetDeviceAssignment",
         serialized_bytes=write_assignment(compiled.assignment),

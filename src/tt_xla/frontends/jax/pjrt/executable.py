@@ -65,7 +65,7 @@ class Executable(Unloaded):
         modules: texts of the module after each stage, which generated source code needs.
 
     Attributes:
-        devices: the device of each partition.
+        devices: the device of each partition, or of each replica.
         donated: indices of the arguments whose memory the program may reuse.
     """
 
@@ -76,7 +76,7 @@ class Executable(Unloaded):
         from tt_xla.runtime.mesh.shards import join
 
         super().__init__(compiled, program)
-        self.devices = [client.device(number) for (number,) in compiled.assignment]
+        self.devices = [client.device(number) for replicas in compiled.assignment for number in replicas]
         self.donated = compiled.donated
         self._callbacks = _callbacks(program)
         load = self._load()
@@ -380,11 +380,11 @@ def _reassigned(compiled: Compiled, options: bytes, client: Client) -> Compiled:
         PluginError: the client lacks a device that the program needs.
     """
     request = read_compile_options(options or compiled.options)
-    if request.partitions != len(compiled.assignment):
+    chips = sum(map(len, compiled.assignment))
+    if (request.replicas, request.partitions) != (len(compiled.assignment[0]), len(compiled.assignment)):
         raise PluginError(
             "INVALID_ARGUMENT",
-            f"The executable was compiled for {len(compiled.assignment)} devices, and is to be loaded on "
-            f"{request.partitions}.",
+            f"The executable was compiled for {chips} devices, and is to be loaded on {request.chips}.",
         )
     assignment = assign(request, client.target)
     return msgspec.structs.replace(compiled, options=options or compiled.options, assignment=assignment)

@@ -30,6 +30,11 @@ class CompileRequest:
     assignment: tuple[tuple[int, ...], ...] = ()
     options: dict[str, OptionValue] = field(default_factory=dict)
 
+    @property
+    def chips(self) -> int:
+        """Number of devices that the program runs on."""
+        return self.replicas * self.partitions
+
 
 def read_compile_options(data: bytes) -> CompileRequest:
     """Reads a ``CompileOptionsProto``.
