@@ -138,6 +138,32 @@ assert seen == [(8,)] and np.allclose(sines, np.sin(np.arange(8.0)))
 """)
 
 
+def test_shardings_are_inspected_while_a_program_is_compiled(on_chips):
+    on_chips("""
+inspect = jax.debug.inspect_array_sharding
+outcomes = []
+for platform in ("tt", "cpu"):
+    seen = {}
+    def note(name):
+        return lambda sharding: seen.__setitem__(name, getattr(sharding, "spec", str(sharding)))
+    def f(x):
+        inspect(x, callback=note("argument"))
+        inspect(x @ x.T, callback=note("product"))
+        inspect(x.sum(), callback=note("sum"))
+        loop = lambda _, y: (inspect(y, callback=note("loop")), y * 2)[1]
+        return jax.lax.fori_loop(0, 3, loop, x.T)
+    on = Mesh(np.array(jax.devices(platform)).reshape(2, 4), ("a", "b"))
+    x = put(random(8, 8), P("a", "b"), on)
+    text = jax.jit(f).lower(x).compile().as_text()
+    jax.jit(jax.grad(lambda x: (inspect(jnp.sin(x), callback=note("gradient")), jnp.sin(x).sum())[1]))(x)
+    jax.jit(jax.shard_map(lambda x: (inspect(x, callback=note("shard_map")), x)[1], mesh=on, in_specs=P("a", "b"),
+                          out_specs=P("a", "b")))(x)
+    jax.jit(lambda x: (inspect(x, callback=note("one chip")), x)[1])(jax.device_put(x, jax.devices(platform)[0]))
+    outcomes.append(seen)
+assert len(outcomes[0]) == 7 and outcomes[0] == outcomes[1], outcomes
+""")
+
+
 def test_each_device_of_a_result_holds_its_shard(on_chips):
     on_chips("""
 x = put(np.arange(32.0, dtype=np.float32).reshape(4, 8), P("a", "b"))

@@ -126,6 +126,23 @@ def test_memory_statistics_of_each_device(on_system):
     on_system("""
 for device in devices:
     assert device.memory_stats()["bytes_limit"] == devices[0].memory_stats()["bytes_limit"] > 12e9
+def in_use():
+    stats = [device.memory_stats() for device in devices]
+    assert all(each["peak_bytes_in_use"] >= each["bytes_in_use"] for each in stats)
+    return [each["bytes_in_use"] for each in stats]
+assert in_use() == [0] * 8
+one = jax.device_put(np.ones(1000, np.float32), devices[3])
+assert in_use() == [0, 0, 0, 4000, 0, 0, 0, 0]
+row = Mesh(np.array(devices), "x")
+split = jax.device_put(np.ones(800, np.float32), NamedSharding(row, P("x")))
+everywhere = jax.device_put(np.ones(100, np.float32), NamedSharding(row, P()))
+assert in_use() == [800, 800, 800, 4800, 800, 800, 800, 800]
+host = jax.device_put(np.ones(100, np.float32), SingleDeviceSharding(devices[2], memory_kind="pinned_host"))
+one.delete()
+assert in_use() == [800] * 8
+f = jax.jit(lambda x: x.sum())
+total = f(split)
+assert all(device.memory_stats()["peak_bytes_in_use"] > 804 for device in devices)
 """)
 
 

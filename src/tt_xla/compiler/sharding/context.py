@@ -82,6 +82,8 @@ class Localizer(Emitter):
     """Names of functions that copied ops refer to."""
     added: list[str] = field(default_factory=lambda: [])
     """Names of functions that rules have added."""
+    inspected: dict[bytes, Sharding] = field(default_factory=lambda: {})
+    """Shardings of the values whose shardings the program asks for, by the key of the asking op."""
     _hints: dict[Any, Hints] = field(default_factory=lambda: {})
     """Shardings of results by the attribute that has them; ops share attributes."""
 

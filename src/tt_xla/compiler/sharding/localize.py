@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -46,6 +46,8 @@ class Localized:
     """Sharding and global shape of each result."""
     source: ir.Module | None = None
     """The module with global shapes; None if there is none."""
+    inspected: Mapping[bytes, Sharding] = field(default_factory=dict[bytes, Sharding])
+    """Shardings that ``jax.debug.inspect_array_sharding`` asks for, by the key in its op."""
 
 
 def localize(module: ir.Module, chips: int) -> Localized | None:
@@ -154,6 +156,7 @@ class _Localization:
             self.mesh,
             tuple((sharding, shape_of(value)) for sharding, value in zip(arguments, body.arguments, strict=True)),
             tuple((sharding, shard.shape) for sharding, shard in zip(results, returned, strict=True)),
+            context.inspected,
         )
 
     def _sharding_of(self, attribute: Any) -> Sharding:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tt_xla import host
-from tt_xla.frontends.jax import dlpack, host_callbacks
+from tt_xla.frontends.jax import dlpack, host_callbacks, inspections
 from tt_xla.frontends.jax.model_libraries import recognise_models
 from tt_xla.frontends.jax.trust import own_compilation
 
@@ -77,6 +77,7 @@ JAX_PRIVATE_NAMES = (
     PrivateName("jax._src.interpreters.mlir._platform_specific_lowerings"),
     PrivateName("jax._src.interpreters.mlir._platforms_with_donation"),
     PrivateName("jax._src.interpreters.mlir.register_lowering"),
+    PrivateName("jax._src.lib.xla_client.encode_inspect_sharding_callback"),
     PrivateName("jax._src.lib.xla_client.load_pjrt_plugin_with_c_api"),
     PrivateName("jax._src.lib.xla_client.make_c_api_device_topology"),
     PrivateName("jax._src.lib.xla_client.pjrt_plugin_loaded"),
@@ -106,6 +107,7 @@ def initialize() -> None:
         _reuse_lapack_lowerings,
         _allow_persistent_cache,
         _lower_callbacks,
+        _remember_inspections,
         _trust_compilations_of_jax,
         _export_arrays_by_dlpack,
     ):
@@ -220,6 +222,24 @@ def _lower_callbacks() -> None:
             mlir.register_lowering(
                 getattr(debugging, primitive), getattr(debugging, rule), platform=NAME, cacheable=False
             )
+
+
+def _remember_inspections() -> None:
+    """Remembers the callbacks of ``jax.debug.inspect_array_sharding`` by the key that JAX writes into the program.
+
+    The key is the address of the callback, which only XLA's partitioner may trust.
+    """
+    from jax._src.lib import xla_client
+
+    original = xla_client.encode_inspect_sharding_callback
+
+    @functools.wraps(original)
+    def encode_inspect_sharding_callback(callback: Callable[[Any], None]) -> bytes:
+        key: bytes = original(callback)
+        inspections.remember(key, callback)
+        return key
+
+    xla_client.encode_inspect_sharding_callback = encode_inspect_sharding_callback
 
 
 def _trust_compilations_of_jax() -> None:

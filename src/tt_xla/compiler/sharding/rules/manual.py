@@ -18,6 +18,9 @@ from tt_xla.compiler.stablehlo.expand import IDENTITIES
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.mesh import Shape, Sharding, replicated
 
+INSPECTION = "InspectSharding"
+"""Target of the custom call in which JAX asks for the sharding of a value, while it compiles."""
+
 
 @localizes("sdy.manual_computation")
 def manual_computation(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
@@ -122,7 +125,13 @@ def custom_call(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
             _leave_call(context, op, part, manual, sharding, shape_of(result))
             for part, sharding, result in zip(operands, shardings, op.results, strict=True)
         ]
-    if target in IDENTITIES and len(operands) == len(op.results) == 1:
+    is_unary = len(operands) == len(op.results) == 1
+    if target == INSPECTION and is_unary:
+        key = op.attributes["backend_config"] if "backend_config" in op.attributes else None  # noqa: SIM401
+        if isinstance(key, ir.StringAttr):
+            context.inspected[key.value_bytes] = operands[0].sharding
+        return operands
+    if target in IDENTITIES and is_unary:
         values = context.copy(op, [operands[0].value], [operands[0].value.type])
         return context.shards(op, values, [operands[0].sharding])
     results = context.replicated_copy(op, operands)

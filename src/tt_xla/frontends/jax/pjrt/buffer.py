@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import itertools
 import math
 from collections.abc import Sequence
@@ -156,6 +157,15 @@ def default_layout(args: Any) -> None:
 def default_layout_of_topology(args: Any) -> None:
     """Returns the layout of arrays for which JAX asks for none."""
     args.layout = layout_handle(row_major(args.num_dims))
+
+
+def bytes_in(memory: int) -> int:
+    """Returns the bytes of all arrays in a memory.
+
+    Arrays are counted when somebody asks, because counting each new one would slow every call.
+    """
+    buffers = [thing for thing in gc.get_objects() if type(thing) is Buffer]
+    return sum(buffer.tensor.nbytes for buffer in buffers if buffer.memory == memory)
 
 
 def _memory_layout(answers: Answers, order: Order) -> Any:

@@ -284,13 +284,20 @@ def default_device_assignment(args: Any) -> None:
 
 @slot("PJRT_Device_MemoryStats")
 def memory_stats(args: Any) -> None:
-    """Sets the statistics of the device's DRAM, in bytes. Fields that the caller's struct lacks are left out."""
+    """Sets the statistics of the chip's DRAM, in bytes. Fields that the caller's struct lacks are left out.
+
+    In use are the arrays in the device's default memory and what loaded programs keep between runs. The peak is that of
+    the largest program, or what is in use now.
+    """
+    from tt_xla.frontends.jax.pjrt.buffer import bytes_in
     from tt_xla.runtime import get_device
 
-    report = get_device(trampoline().object_of(args.device).target.name).memory()
+    device: Device = trampoline().object_of(args.device)
+    report = get_device(device.target.name, device.number).memory()
+    in_use = report.resident + bytes_in(device.memories[0])
     stats = {
-        "bytes_in_use": report.resident,
-        "peak_bytes_in_use": report.resident + report.program_peak,
+        "bytes_in_use": in_use,
+        "peak_bytes_in_use": max(in_use, report.resident + report.program_peak),
         "bytes_limit": report.usable,
         "bytes_reserved": report.trace_region,
     }

@@ -11,6 +11,7 @@ import msgspec
 
 from tt_xla import __version__
 from tt_xla.errors import OptionError
+from tt_xla.frontends.jax import inspections
 from tt_xla.frontends.jax.model_libraries import recognise_models
 from tt_xla.frontends.jax.pjrt.buffer import Order
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Topology, check_device, count_of
@@ -104,7 +105,7 @@ def compile_bytes(
     from tt_xla.compiler.stablehlo.signature import entry_function
     from tt_xla.compiler.stablehlo.untrusted import checked
     from tt_xla.frontends.jax.pjrt.layouts import entry_layouts
-    from tt_xla.frontends.jax.pjrt.optimized import optimized_module
+    from tt_xla.frontends.jax.pjrt.optimized import hlo_sharding, optimized_module
     from tt_xla.frontends.jax.pjrt.prepare import replace_tokens
 
     request = read_compile_options(options)
@@ -120,6 +121,9 @@ def compile_bytes(
         module = split_arguments(module, parsed, client.target, name)
     localized = localize(module, client.target.chips)
     chosen = module if localized is None else localized
+    if localized is not None:
+        for key, sharding in localized.inspected.items():
+            inspections.report(key, hlo_sharding(sharding, localized.mesh))
     program = compile_module(
         chosen,
         parsed,
