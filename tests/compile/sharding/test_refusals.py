@@ -85,10 +85,11 @@ REFUSED = {
         8,
         "no mesh has axes for both",
     ),
-    "devices in an order of their own": (
+    "a result on devices in an order of their own": (
         module(
             attributes="mhlo.num_partitions = 4 : i32",
             meshes='sdy.mesh @mesh = <["x"=4], device_ids=[0, 3, 1, 2]>',
+            result='sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>',
         ),
         8,
         "orders its devices",

@@ -191,6 +191,24 @@ assert [float(shard.data[0]) for shard in z.addressable_shards] == [number**2 fo
 """)
 
 
+def test_arrays_move_between_meshes_of_any_order(on_chips):
+    on_chips("""
+x = np.arange(64, dtype=np.float32).reshape(8, 8)
+orders = [range(8), range(7, -1, -1), (3, 1, 0, 2, 7, 6, 5, 4), (0, 2, 4, 6, 1, 3, 5, 7)]
+specs = [(P("a", "b"), P("b", "a")), (P("a"), P("b")), (P("b"), P(None, "a")), (P(), P(("b", "a")))]
+for number, (first, second) in enumerate(itertools.product(orders, repeat=2)):
+    before, after = specs[number % len(specs)]
+    outcomes = []
+    for platform in ("tt", "cpu"):
+        chips = np.array(jax.devices(platform))
+        source, target = (Mesh(chips[list(order)].reshape(2, 4), ("a", "b")) for order in (first, second))
+        moved = jax.device_put(put(x, before, source), NamedSharding(target, after))
+        outcomes.append([(shard.device.id, np.asarray(shard.data)) for shard in moved.addressable_shards])
+    for (device, data), (other, expected) in zip(*outcomes, strict=True):
+        assert device == other and np.array_equal(data, expected), (first, second)
+""")
+
+
 def test_donation_writes_to_no_other_array(on_chips):
     on_chips("""
 def write(cache, value):

@@ -48,6 +48,9 @@ class Localized:
     """The module with global shapes; None if there is none."""
     inspected: Mapping[bytes, Sharding] = field(default_factory=dict[bytes, Sharding])
     """Shardings that ``jax.debug.inspect_array_sharding`` asks for, by the key in its op."""
+    moved: Mapping[int, tuple[Sharding, tuple[int, ...]]] = field(default_factory=dict[int, Any])
+    """For arguments whose shards are on chips in an order of their own, by number: the sharding, and the chip of each
+    position."""
 
 
 def localize(module: ir.Module, chips: int) -> Localized | None:
@@ -93,16 +96,20 @@ def _replicas(module: Any, count: int, chips: int) -> Localized:
             register_passes()
             PassManager.parse("builtin.module(func.func(stablehlo-legalize-deprecated-ops))").run(module.operation)
     mesh = Mesh((count,), ("replica",))
-
-    def part(value: Any) -> tuple[Sharding, Shape]:
-        shape = shape_of(value)
-        if not shape:
-            return replicated(0), shape
-        return Sharding(((0,), *(() for _ in shape[1:]))), (count * shape[0], *shape[1:])
-
     (block,) = entry_function(module).regions[0].blocks
-    returned = list(block.operations)[-1].operands
-    return Localized(module, mesh, tuple(map(part, block.arguments)), tuple(map(part, returned)))
+    arguments, results = (
+        tuple(_own_tensor(mesh, shape_of(value)) for value in values)
+        for values in (block.arguments, list(block.operations)[-1].operands)
+    )
+    return Localized(module, mesh, arguments, results)
+
+
+def _own_tensor(mesh: Mesh, shape: Shape) -> tuple[Sharding, Shape]:
+    """Returns sharding and global shape of a tensor of which each chip has one of its own, except for scalars."""
+    if not shape:
+        return replicated(0), shape
+    axes = tuple(range(len(mesh.shape)))
+    return Sharding((axes, *(() for _ in shape[1:]))), (mesh.size * shape[0], *shape[1:])
 
 
 class _Localization:
@@ -112,6 +119,7 @@ class _Localization:
         self.module: Any = propagated.module
         self.meshes: Meshes = propagated.meshes
         self.stated = propagated.stated
+        self.orders = propagated.orders
         self.functions = functions(self.module)
         self.entry = self.functions[entry_name]
         self.mesh, self.axes = finest_mesh(self._digits(), self.meshes.chips, self.meshes.names)
@@ -144,6 +152,14 @@ class _Localization:
         )
         for old, new, sharding in zip(body.arguments, block.arguments, arguments, strict=True):
             context.values[old] = Shard(new, shape_of(old), sharding)
+        moved = {
+            index: (arguments[index], order) for index, order in self.orders.items() if shape_of(body.arguments[index])
+        }
+        for index, (sharding, order) in moved.items():
+            value = context.builder.collective_permute(
+                block.arguments[index], [(chip, position) for position, chip in enumerate(order)]
+            )
+            context.values[body.arguments[index]] = Shard(value, shape_of(body.arguments[index]), sharding)
         returned = context.block(body)
         values = [context.reshard(shard, sharding).value for shard, sharding in zip(returned, results, strict=True)]
         context.builder.op("func.return", values, [])
@@ -154,9 +170,15 @@ class _Localization:
         return Localized(
             local,
             self.mesh,
-            tuple((sharding, shape_of(value)) for sharding, value in zip(arguments, body.arguments, strict=True)),
+            tuple(
+                _own_tensor(self.mesh, shape_of(block.arguments[index]))
+                if index in moved
+                else (sharding, shape_of(value))
+                for index, (sharding, value) in enumerate(zip(arguments, body.arguments, strict=True))
+            ),
             tuple((sharding, shard.shape) for sharding, shard in zip(results, returned, strict=True)),
-            context.inspected,
+            inspected=context.inspected,
+            moved=moved,
         )
 
     def _sharding_of(self, attribute: Any) -> Sharding:

@@ -42,6 +42,8 @@ class Propagated:
     stated: frozenset[tuple[str, int]]
     """Attribute and number of each argument and result whose sharding the module states, as opposed to those whose
     sharding propagation found."""
+    orders: dict[int, tuple[int, ...]]
+    """For arguments whose mesh has an order of its own, by number: the chip at each position of the mesh."""
 
 
 def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) -> Propagated:
@@ -78,6 +80,7 @@ def prepare(module: Any, entry_name: str, partitions: int | None, chips: int) ->
         )
     _check_shardings(copy, meshes)
     known = functions(copy)
+    orders = _argument_orders(copy, known[entry_name], meshes)
     inline_calls(known[entry_name], known)
     if gspmd.is_used(copy) or meshes.differ or not meshes.declared:
         writer = rewrite_for_one_mesh(copy, meshes, gspmd.digits(copy, meshes.chips))
@@ -88,7 +91,30 @@ def prepare(module: Any, entry_name: str, partitions: int | None, chips: int) ->
     _verify(copy)
     stated = frozenset(_stated(known[entry_name]))
     _add_elementwise_rules(known[entry_name])
-    return Propagated(copy, meshes, stated)
+    return Propagated(copy, meshes, stated, orders)
+
+
+def _argument_orders(module: Any, entry: Any, meshes: Meshes) -> dict[int, tuple[int, ...]]:
+    """Returns the chip at each position of the meshes that have an order of their own, for the arguments on them.
+
+    JAX writes such meshes for ``jax.device_put`` from one mesh to another one of the same chips.
+
+    Raises:
+        CompileError: something else than an argument has such a mesh.
+    """
+    shardings = list(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else []
+    stated = {index: attributes[SHARDING] for index, attributes in enumerate(shardings) if SHARDING in attributes}
+    orders = {index: order for index, sharding in stated.items() if (order := meshes.order(sharding)) is not None}
+    count = 0
+    for op in walk(module.operation):
+        for attribute in tensor_shardings(op):
+            count += meshes.order(attribute) is not None
+            if count > len(orders):
+                raise CompileError(
+                    f"The mesh of the sharding {attribute} orders its devices in a way that no other mesh has.",
+                    hint="Give the mesh its devices in row-major order, or transposed.",
+                )
+    return orders
 
 
 def _stated(function: Any) -> Iterator[tuple[str, int]]:

@@ -36,14 +36,15 @@ class Meshes:
             chips: number of chips that the module says it is for; None if it says nothing.
 
         Raises:
-            CompileError: two meshes have different numbers of devices, or a mesh differs from the module's number, or
-                orders its devices in a way that no mesh has.
+            CompileError: two meshes have different numbers of devices, or a mesh differs from the module's number.
         """
         self.declared = {
             op.attributes["sym_name"].value: sdy.MeshAttr(op.attributes["mesh"])
             for op in module.body.operations
             if op.operation.name == "sdy.mesh"
         }
+        self._orders: dict[Any, tuple[int, ...]] = {}
+        """Chips of the positions of meshes whose axes are not digits of the chips' numbers."""
         self._axes: dict[Any, dict[str, Digits]] = {}
         self._dims: dict[Any, tuple[Digits, ...]] = {}
         self._unreduced: dict[Any, Digits] = {}
@@ -143,6 +144,13 @@ class Meshes:
             dims.append(tuple(even))
         return dims
 
+    def order(self, attribute: Any) -> tuple[int, ...] | None:
+        """Returns the chip at each position of a sharding's mesh, if its axes are not digits of the chips' numbers.
+
+        Such a sharding is read as if its mesh had the chips in order.
+        """
+        return self._orders.get(self._mesh(sdy.TensorShardingAttr(attribute).mesh_or_ref))
+
     def _axis_part(self, mesh: Any, axis: Any) -> Digits:
         reference = sdy.AxisRefAttr(axis)
         digits = self.axis(mesh, reference.name)
@@ -162,7 +170,11 @@ class Meshes:
     def _axes_of(self, mesh: Any) -> dict[str, Digits]:
         if mesh not in self._axes:
             names = [sdy.MeshAxisAttr(axis).name for axis in mesh.axes]
-            self._axes[mesh] = dict(zip(names, _mesh_digits(mesh), strict=True))
+            digits = _mesh_digits(mesh)
+            if digits is None:
+                self._orders[mesh] = tuple(mesh.device_ids)
+                digits = _in_order(_sizes(mesh))
+            self._axes[mesh] = dict(zip(names, digits, strict=True))
         return self._axes[mesh]
 
 
@@ -170,17 +182,15 @@ def _sizes(mesh: Any) -> list[int]:
     return [sdy.MeshAxisAttr(axis).size for axis in mesh.axes]
 
 
-def _mesh_digits(mesh: Any) -> list[Digits]:
+def _mesh_digits(mesh: Any) -> list[Digits] | None:
+    """Returns the digits of the chips' numbers that each axis of a mesh takes; None if an axis takes none."""
     sizes, ids = _sizes(mesh), list(mesh.device_ids)
-    if not ids or not sizes:
-        return [(digit,) if digit.size > 1 else () for digit in row_major(sizes)]
-    digits = digits_of(np.array(ids, np.int64).reshape(sizes))
-    if digits is None:
-        raise CompileError(
-            f"The mesh {mesh} orders its devices in a way that no other mesh has.",
-            hint="Give the mesh its devices in row-major order, or transposed.",
-        )
-    return digits
+    return digits_of(np.array(ids, np.int64).reshape(sizes)) if ids and sizes else _in_order(sizes)
+
+
+def _in_order(sizes: Sequence[int]) -> list[Digits]:
+    """Returns the digits of the axes of a mesh that has the chips in order."""
+    return [(digit,) if digit.size > 1 else () for digit in row_major(sizes)]
 
 
 def tensor_shardings(op: Any) -> Iterator[Any]:

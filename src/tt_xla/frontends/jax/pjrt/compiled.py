@@ -124,6 +124,7 @@ def compile_bytes(
     if localized is not None:
         for key, sharding in localized.inspected.items():
             inspections.report(key, hlo_sharding(sharding, localized.mesh))
+    chosen = module if localized is None else localized
     program = compile_module(
         chosen,
         parsed,

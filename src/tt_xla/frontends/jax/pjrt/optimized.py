@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding import Localized
@@ -22,17 +23,22 @@ REPLICATED = "{replicated}"
 UNREDUCED = "{unreduced}"
 
 
-def hlo_sharding(sharding: Sharding, mesh: Mesh) -> str:
+def hlo_sharding(sharding: Sharding, mesh: Mesh, order: Sequence[int] | None = None) -> str:
     """Returns a sharding in the notation of XLA's HLO, such as ``{devices=[2,1,4]<=[2,4] last_tile_dim_replicate}``.
 
     The list of devices is the mesh with its axes in the order in which they split the tensor, then the axes along which
     it is replicated, and then those along which chips hold partial sums. Source of the notation:
     ``HloSharding::ToString`` of openxla/xla.
+
+    Args:
+        sharding: the sharding.
+        mesh: its mesh.
+        order: the chip at each position of the mesh, unless the chips are in order.
     """
     counts = sharding.counts(mesh)
     splitting = [axis for axes in sharding.dims for axis in axes]
     replicating = [axis for axis in range(len(mesh.shape)) if axis not in sharding.axes]
-    order = [*splitting, *replicating, *sharding.unreduced]
+    axes = [*splitting, *replicating, *sharding.unreduced]
     terms = math.prod(mesh.shape[axis] for axis in sharding.unreduced)
     copies = mesh.size // (math.prod(counts) * terms)
     if copies == mesh.size:
@@ -41,9 +47,11 @@ def hlo_sharding(sharding: Sharding, mesh: Mesh) -> str:
         return UNREDUCED
     kinds = {kind: count for kind, count in (("replicated", copies), ("unreduced", terms)) if count > 1}
     tiles = [*counts, *kinds.values()]
-    devices = f"[{mesh.size}]" if order == sorted(order) else f"[{_listed(mesh.shape)}]T({_listed(order)})"
+    devices = f"<=[{mesh.size}]" if axes == sorted(axes) else f"<=[{_listed(mesh.shape)}]T({_listed(axes)})"
+    if order is not None:
+        devices = _listed(np.array(order).reshape(mesh.shape).transpose(axes).ravel())
     suffix = f" last_tile_dims={{{', '.join(kinds)}}}" if terms > 1 else " last_tile_dim_replicate" if kinds else ""
-    return f"{{devices=[{_listed(tiles)}]<={devices}{suffix}}}"
+    return f"{{devices=[{_listed(tiles)}]{devices}{suffix}}}"
 
 
 def optimized_module(
@@ -75,6 +83,8 @@ def _set_shardings(attributes: Any, localized: Localized) -> None:
     arguments, results = (
         [hlo_sharding(sharding, mesh) for sharding, _ in values] for values in (localized.arguments, localized.results)
     )
+    for index, (sharding, order) in localized.moved.items():
+        arguments[index] = hlo_sharding(sharding, mesh, order)
     # The sharding of an empty tuple has one element, as its shape counts as one leaf.
     output = results[0] if len(results) == 1 else f"{{{', '.join(results or [REPLICATED])}}}"
     attributes["mhlo.num_partitions"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), mesh.size)
