@@ -84,7 +84,8 @@ compiled = jax.jit(lambda x, y: (x + y, y.T)).lower(array, jnp.asarray(x)).compi
 assert [order(each) for each in compiled.input_formats[0]] == [(1, 0), (0, 1)]
 assert [order(each) for each in compiled.output_formats] == [(0, 1), (0, 1)]
 assert np.array_equal(compiled(array, jnp.asarray(x))[0], x + x)
-refused(lambda: compiled(jnp.asarray(x), jnp.asarray(x)), "layouts that disagree")
+assert np.array_equal(compiled(x, x)[0], x + x)
+refused(lambda: compiled(jax.device_put(x, devices[0]), x), "layouts that disagree")
 refused(lambda: jax.jit(lambda x: x, in_shardings=Format(rows, at(0)))(array), "does not match the layout")
 on_mesh = NamedSharding(mesh, P("a"))
 split = jax.device_put(x, Format(columns, on_mesh))
