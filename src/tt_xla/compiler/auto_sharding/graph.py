@@ -20,7 +20,7 @@ from jaxlib.mlir.dialects import sdy
 
 from tt_xla.compiler.sharding.context import shape_of
 from tt_xla.compiler.sharding.propagate import SHARDING_RULE, run_passes
-from tt_xla.compiler.stablehlo.signature import arguments
+from tt_xla.compiler.stablehlo.signature import arguments, entry_function
 from tt_xla.ir.mesh import Shape
 from tt_xla.ir.program import Argument, Role
 
@@ -92,16 +92,15 @@ class Graph:
     """For each group, the greatest number of parts into which all its dimensions can be split evenly."""
 
 
-def read_graph(module: Any, entry: Any) -> Graph:
+def read_graph(module: Any) -> Graph:
     """Returns the ops of a module.
 
     Args:
         module: a module as :func:`tt_xla.compiler.sharding.propagate.prepare` leaves it. Shardy's rules are added to
-            its ops.
-        entry: its entry function.
+            its ops, which invalidates references to them.
     """
     run_passes(module, _POPULATE)
-    return _Reader().run(entry)
+    return _Reader().run(entry_function(module))
 
 
 class _Reader:

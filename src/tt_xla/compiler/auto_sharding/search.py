@@ -162,7 +162,7 @@ class Search:
             for name, number in sorted(prepared.stated)
             if name == "arg_attrs"
         }
-        self.graph: Graph = read_graph(prepared.module, entry)
+        self.graph: Graph = read_graph(prepared.module)
         self.units: Units = find_units(self.graph, self.stated, self.mesh)
         self.estimator = Estimator(self.graph, self.units, self.mesh, self.target)
         self.splitting = [axis for axis, size in enumerate(self.mesh.shape) if size > 1]
