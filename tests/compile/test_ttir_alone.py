@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from tt_xla.compiler import emit_program, plan_memory
-from tt_xla.compiler.pipeline import TTIR_STAGES, TTNN_STAGES, lower, run_stages
+from tt_xla.compiler.pipeline import lower, run_stages
+from tt_xla.compiler.stages import TTIR_STAGES, TTNN_STAGES
 from tt_xla.ir.program import Argument, Result, Role
 from tt_xla.ir.text import parse_module
 from tt_xla.options import CompileOptions

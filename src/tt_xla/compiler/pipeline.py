@@ -1,4 +1,4 @@
-"""The pipeline: named stages in order, each with its reason.
+"""The compiler: from StableHLO to a Program.
 
 StableHLO --> TTIR --> TTNN --> Program
 """
@@ -11,7 +11,7 @@ import difflib
 import functools
 import logging
 import time
-from collections.abc import Callable, Container, Generator, Iterable, Sequence
+from collections.abc import Container, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -22,319 +22,31 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 from tt_xla.collector import collector_paused
 from tt_xla.compiler import (
     auto_sharding,
-    cse,
     emit_program,
     importing,
     plan_memory,
     stablehlo,
     ttir_to_ttnn,
-    workarounds,
 )
 from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.dumps import dumper
 from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.compiler.sharding import Localized
-from tt_xla.compiler.ttir import (
-    add_bias_before_all_reduce,
-    decompose,
-    fold,
-    fold_broadcasts,
-    fuse,
-    join_collectives,
-    merge_all_reduces,
-    merge_host_calls,
-    move_through_collectives,
-    scatter_all_reduces,
-    sink_permutes,
-)
-from tt_xla.compiler.ttnn import (
-    choose_argument_layouts,
-    convert_weight_dtype,
-    deallocate,
-    hoist_const_eval,
-    hoist_loop_invariants,
-    hoist_trace,
-    keep_const_eval_inputs_on_host,
-    propagate_row_major,
-    set_compute_config,
-    transpose_weights,
-    write_in_place,
-)
-from tt_xla.compiler.ttnn import fuse as fuse_ttnn
-from tt_xla.compiler.ttnn.layouts import choose_layouts
+from tt_xla.compiler.stages import TTIR_STAGES, TTNN_STAGES, Stage, choose_op_layouts, is_exact
 from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.errors import OptionError, TTXLAError, VerificationError
-from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Program
 from tt_xla.ir.text import print_module
 from tt_xla.log import VERBOSE, logger
 from tt_xla.observers import Observers
-from tt_xla.options import CompileOptions, weight_overrides
+from tt_xla.options import CompileOptions
 from tt_xla.target import Target
-
-
-def _always(options: CompileOptions) -> bool:
-    return True
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A named step of the pipeline."""
-
-    name: str
-    """Name in kebab case, which users give to ``tt-xla opt``."""
-    run: Callable[[ModuleOp, CompileOptions, Target], object]
-    """Function that changes the module in place."""
-    reason: str
-    """Reason for the stage and for its position in the pipeline."""
-    when: Callable[[CompileOptions], bool] = _always
-    """Whether the stage runs under some options."""
-
-
-def _alone(run: Callable[[ModuleOp], object]) -> Callable[[ModuleOp, CompileOptions, Target], object]:
-    """Adapts a pass that needs neither options nor target to the signature of ``Stage.run``."""
-    return lambda module, options, target: run(module)
-
-
-def _is_exact(options: CompileOptions) -> bool:
-    """Returns whether stages skip the rewrites that may change a program's results (:attr:`Pattern.approximate`)."""
-    return options.numerics == "exact"
-
-
-def _fold(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    fold.run(module, exact=_is_exact(options))
-
-
-def _join_collectives(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    join_collectives.run(module, exact=_is_exact(options))
-
-
-def _merge_all_reduces(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    merge_all_reduces.run(module, target)
-
-
-def _scatter_all_reduces(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    scatter_all_reduces.run(module, target)
-
-
-def _fuse_bias(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    fuse.run(module, permute_matmul=False, exact=_is_exact(options))
-
-
-def _fuse_ttir(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    permute_matmul = options.experimental_enable_permute_matmul_fusion
-    fuse.run(module, permute_matmul=permute_matmul, exact=_is_exact(options))
-
-
-def _fuse_ttnn(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    fuse_ttnn.run(module, optimise=options.optimization_level >= 1, exact=_is_exact(options))
-
-
-def _hoist_on_captured(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    hoist_loop_invariants.run(module, constants=False)
-
-
-def _hoist_all(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    hoist_loop_invariants.run(module, constants=True)
-
-
-def _convert_weight_dtype(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    weight_dtype = options.experimental_weight_dtype
-    overrides = weight_overrides(options.experimental_weight_dtype_overrides)
-    convert_weight_dtype.run(module, DataType(weight_dtype) if weight_dtype else None, overrides)
-
-
-def _set_compute_config(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    set_compute_config.run(module, options)
-
-
-def _propagate_row_major(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    propagate_row_major.run(module, target)
-
-
-def _write_in_place(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    write_in_place.run(module, target)
-
-
-def _choose_layouts(
-    module: ModuleOp, options: CompileOptions, target: Target, choices: list[Choice] | None = None
-) -> None:
-    choose_layouts.run(module, target, traced=options.enable_trace, choices=choices)
-
-
-TTIR_STAGES = (
-    Stage(
-        "ttir-fold",
-        _fold,
-        "Frontends spell out broadcasts and constants. The later stages match the folded forms.",
-    ),
-    Stage(
-        "ttir-merge-host-calls",
-        _alone(merge_host_calls.run),
-        "Runs after folding removed dead host calls, and before fusions use the results of the live ones.",
-    ),
-    Stage(
-        "ttir-fold-broadcasts",
-        _alone(fold_broadcasts.run),
-        "TTIR ops broadcast their operands themselves. Without explicit broadcasts the fusion patterns stay short.",
-    ),
-    Stage("ttir-cse", _alone(cse.run), "Fusion patterns compare values by identity."),
-    Stage(
-        "ttir-join-collectives",
-        _join_collectives,
-        "Joins collectives that follow each other before ttir-decompose takes apart those that TT-NN lacks.",
-    ),
-    Stage(
-        "ttir-move-through-collectives",
-        _alone(move_through_collectives.run),
-        "Moves elementwise ops to the smaller side of a collective before they are fused.",
-    ),
-    Stage(
-        "ttir-add-bias-before-all-reduce",
-        _alone(add_bias_before_all_reduce.run),
-        "Puts a bias beside its matrix product before ttir-fuse. Const-eval prepares the bias once.",
-        lambda options: options.enable_const_eval and not _is_exact(options),
-    ),
-    Stage(
-        "ttir-merge-all-reduces",
-        _merge_all_reduces,
-        "Reduces several small tensors at once after the passes that remove or shrink all_reduces.",
-        lambda options: not _is_exact(options),
-    ),
-    Stage(
-        "ttir-scatter-all-reduces",
-        _scatter_all_reduces,
-        "Sums parts of large tensors over several mesh axes, after ttir-merge-all-reduces has joined small ones.",
-        lambda options: not _is_exact(options),
-    ),
-    Stage(
-        "ttir-fuse",
-        _fuse_bias,
-        "Fuses a bias into its convolution before ttir-decompose puts permutes between the two.",
-    ),
-    Stage(
-        "ttir-decompose",
-        _alone(decompose.run),
-        "TT-NN has no general dot product, only matmul, and convolves only tensors with channels last.",
-    ),
-    Stage(
-        "ttir-work-around",
-        _alone(workarounds.run_on_ttir),
-        "Runs after convolutions have channels last, and before the second folding, which also folds the added ops.",
-        lambda options: options.enable_workarounds,
-    ),
-    Stage(
-        "ttir-sink-permutes",
-        _alone(sink_permutes.run),
-        "Moves permutes down until those after one convolution cancel those before the next.",
-    ),
-    Stage("ttir-fold", _fold, "The stages above leave chains of reshapes, permutes and broadcasts."),
-    Stage(
-        "ttir-fold-broadcasts",
-        _alone(fold_broadcasts.run),
-        "Decompositions add broadcasts of their operands.",
-    ),
-    Stage("ttir-fuse", _fuse_ttir, "Fuses a bias, and if the option is on a permute, into each matrix product."),
-    Stage("ttir-cse", _alone(cse.run), "Decompositions compute some values twice."),
-    Stage("ttir-fold", _fold, "Fusions leave chains of reshapes, permutes and broadcasts."),
-)
-"""Stages that a TTIR module goes through, in order."""
-
-TTNN_STAGES = (
-    Stage(
-        "ttnn-hoist-loop-invariants",
-        _hoist_on_captured,
-        "Runs first: layout changes of captured tensors leave the loop, and cancel against those of the caller.",
-    ),
-    Stage(
-        "ttnn-fuse",
-        _fuse_ttnn,
-        "The lowering works op by op and leaves reshapes and layout changes that undo each other. From level 1 on this "
-        "stage also fuses activations into matrix products, and lets convolutions read row-major tensors.",
-    ),
-    Stage(
-        "ttnn-propagate-row-major",
-        _propagate_row_major,
-        "Runs while arguments are still row-major: it moves their conversions to tiles past reshapes and permutes.",
-        lambda options: options.optimization_level >= 1,
-    ),
-    Stage(
-        "ttnn-choose-argument-layouts",
-        _alone(choose_argument_layouts.run),
-        "Runs after ttnn-propagate-row-major moved reshapes before the conversions, where they cost nothing.",
-    ),
-    Stage(
-        "ttnn-transpose-weights",
-        _alone(transpose_weights.run),
-        "Runs after fusion, which turns permutes into transposed operands, and before const-eval, which then "
-        "transposes each weight once.",
-        lambda options: options.optimization_level == 2 and options.enable_const_eval,
-    ),
-    Stage(
-        "ttnn-convert-weight-dtype",
-        _convert_weight_dtype,
-        "Runs after fusion, when each matrix product has its final operands, and before const-eval, which then "
-        "converts each weight once.",
-    ),
-    Stage(
-        "ttnn-work-around",
-        _alone(workarounds.run_on_ttnn),
-        "Runs once the weights have their final types, and before const-eval, which also hoists the ops added here.",
-        lambda options: options.enable_workarounds,
-    ),
-    Stage(
-        "ttnn-set-compute-config",
-        _set_compute_config,
-        "Runs after ttnn-convert-weight-dtype, because the compute config depends on the weights' data type.",
-    ),
-    Stage(
-        "ttnn-hoist-loop-invariants",
-        _hoist_all,
-        "Runs after the fusions, which match constants inside loops, and before const-eval, which hoists only from the "
-        "entry function.",
-    ),
-    Stage(
-        "ttnn-hoist-const-eval",
-        _alone(hoist_const_eval.run),
-        "Values that depend only on parameters and constants are computed in the first call and cached.",
-        lambda options: options.enable_const_eval,
-    ),
-    Stage(
-        "ttnn-keep-const-eval-inputs-on-host",
-        _alone(keep_const_eval_inputs_on_host.run),
-        "Otherwise the device would hold each weight twice: as the caller passed it, and as const-eval prepared it.",
-        lambda options: options.enable_const_eval and options.enable_const_eval_inputs_to_system_memory,
-    ),
-    Stage(
-        "ttnn-choose-layouts",
-        _choose_layouts,
-        "Runs after const-eval, because cached results must stay in DRAM between runs.",
-        lambda options: options.optimization_level == 2,
-    ),
-    Stage(
-        "ttnn-write-in-place",
-        _write_in_place,
-        "Runs after every stage that reorders ops: they may rely on ops that have no side effects.",
-    ),
-    Stage(
-        "ttnn-hoist-trace",
-        _alone(hoist_trace.run),
-        "Runs after every stage that moves or adds ops of the program, because it moves them into a trace function.",
-        lambda options: options.enable_trace,
-    ),
-    Stage(
-        "ttnn-deallocate",
-        _alone(deallocate.run),
-        "Runs last, when the order of ops, and so the last use of each value, is final.",
-    ),
-)
-"""Stages that a TTNN module goes through, in order."""
 
 
 def _explaining(stages: Iterable[Stage], choices: list[Choice] | None) -> list[Stage]:
     """Returns the stages, with ttnn-choose-layouts changed to append its choices and their reasons to ``choices``."""
-    run = functools.partial(_choose_layouts, choices=choices)
-    return [dataclasses.replace(stage, run=run) if stage.run is _choose_layouts else stage for stage in stages]
+    run = functools.partial(choose_op_layouts, choices=choices)
+    return [dataclasses.replace(stage, run=run) if stage.run is choose_op_layouts else stage for stage in stages]
 
 
 LOWERING = "ttir-to-ttnn"
@@ -361,7 +73,7 @@ def lower(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     A program with a trace prepares its weights beforehand, because a trace holds work of the device only.
     """
     prepare = options.optimization_level >= 1 or options.enable_trace
-    return ttir_to_ttnn.run(module, prepare_weights=prepare, exact=_is_exact(options))
+    return ttir_to_ttnn.run(module, prepare_weights=prepare, exact=is_exact(options))
 
 
 _BY_PATTERNS = (

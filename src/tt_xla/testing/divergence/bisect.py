@@ -8,8 +8,9 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tt_xla.compiler.pipeline import OPTIONAL, TTIR_STAGES, TTNN_STAGES
+from tt_xla.compiler.pipeline import OPTIONAL
 from tt_xla.compiler.rewriting import Change, Changes
+from tt_xla.compiler.stages import TTIR_STAGES, TTNN_STAGES
 from tt_xla.errors import TTXLAError
 from tt_xla.options import CompileOptions
 from tt_xla.testing.divergence.modules import weight_in, weights, widened
