@@ -24,8 +24,9 @@ from documents import write_between_marks
 from jax import lax
 
 from tt_xla.compiler import compile_module, parse_module
+from tt_xla.environment import selected_system
 from tt_xla.errors import RuntimeUnavailableError, TTXLAError
-from tt_xla.options import CompileOptions, selected_system
+from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.ttnn.executable import TTNNExecutable

@@ -13,7 +13,7 @@ import gc
 import threading
 from collections.abc import Generator
 
-from tt_xla.options import pauses_collector
+from tt_xla.environment import pauses_collector
 
 _LOCK = threading.Lock()
 _paused_blocks = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import logging
 
+from tt_xla.environment import variable
 from tt_xla.errors import OptionError
-from tt_xla.options import environment
 
 VERBOSE = 5
 _LEVELS = {
@@ -25,12 +25,12 @@ def logger() -> logging.Logger:
     Raises:
         OptionError: ``TTXLA_LOGGER_LEVEL`` is not one of the levels.
     """
-    name = environment("TTXLA_LOGGER_LEVEL").upper()
+    name = variable("TTXLA_LOGGER_LEVEL").upper()
     if name not in _LEVELS:
         raise OptionError(f"Invalid LOGGER_LEVEL: {name}. TTXLA_LOGGER_LEVEL takes {', '.join(_LEVELS)}.")
     logging.addLevelName(VERBOSE, "VERBOSE")
     log = logging.getLogger("tt_xla")
-    path = environment("TTXLA_LOGGER_FILE")
+    path = variable("TTXLA_LOGGER_FILE")
     handler = logging.FileHandler(path) if path else logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s tt_xla: %(message)s"))
     log.addHandler(handler)

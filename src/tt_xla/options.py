@@ -1,20 +1,17 @@
-"""Every compile option and environment variable: name, type, default, meaning. No other file reads the environment.
+"""Every compile option: name, type, default, meaning.
 
 Names and values are upstream's, so that scripts run unmodified. A value may be int, bool or str, as users mix them.
 """
 
 from __future__ import annotations
 
-import difflib
-import functools
-import os
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any, cast
 
+from tt_xla.environment import forced_options, unknown_name, variable
 from tt_xla.errors import OptionError
 
 _BOOLS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
@@ -179,18 +176,15 @@ class CompileOptions:
         Raises:
             OptionError: a name is unknown, a value is bad, or two options contradict each other.
         """
-        values: dict[str, Any] = {}
-        numerics = os.environ.get("TTXLA_NUMERICS")
-        if numerics:
-            values["numerics"] = COMPILE_OPTIONS["numerics"].parse(numerics)
+        values: dict[str, Any] = {"numerics": COMPILE_OPTIONS["numerics"].parse(variable("TTXLA_NUMERICS"))}
         for name, value in (dict(user_options or {}) | forced_options()).items():
             option = COMPILE_OPTIONS.get(str(name))
             if option is None:
-                raise _unknown("compile option", str(name), COMPILE_OPTIONS)
+                raise unknown_name("compile option", str(name), COMPILE_OPTIONS)
             values[option.name] = option.parse(value)
             if not option.effective and values[option.name] != option.default:
                 warnings.warn(f"Compile option '{name}' is accepted and has no effect here.", stacklevel=3)
-        folder = environment("TTXLA_CODEGEN_EXPORT_DIR")
+        folder = variable("TTXLA_CODEGEN_EXPORT_DIR")
         if folder and "backend" not in values:
             values |= {"backend": "codegen_py", "export_path": folder}
         return CompileOptions(**values)._check_backend()._resolve_weight_dtype()
@@ -234,349 +228,6 @@ COMPILE_OPTIONS: dict[str, Option] = {
 }
 
 
-@dataclass(frozen=True)
-class EnvironmentVariable:
-    """One environment variable."""
-
-    name: str
-    default: str
-    meaning: str
-
-
-ENVIRONMENT: dict[str, EnvironmentVariable] = {
-    variable.name: variable
-    for variable in (
-        EnvironmentVariable(
-            "TTXLA_SYSTEM", "n150", "emulated system, such as n150, n300, p150 or p150x4; tt-xla info lists them"
-        ),
-        EnvironmentVariable("TT_VISIBLE_DEVICES", "", "numbers of the chips in use, such as 0,1; all when unset"),
-        EnvironmentVariable(
-            "TT_COMPILE_ONLY_SYSTEM_DESC", "", ".ttsys file of the system to compile for; programs compute nothing then"
-        ),
-        EnvironmentVariable("TTXLA_EAGER", "0", "1 runs each torch op immediately instead of recording it"),
-        EnvironmentVariable(
-            "TTXLA_DYNAMO_DEFAULTS",
-            "0",
-            "1 leaves the recompile limit and the bytecode of torch.compile as PyTorch has them for other backends",
-        ),
-        EnvironmentVariable(
-            "TTXLA_PAUSE_COLLECTOR",
-            "1",
-            "0 leaves Python's garbage collector on during compilations",
-        ),
-        EnvironmentVariable("TTXLA_NUMERICS", "silicon", "default of the compile option numerics"),
-        EnvironmentVariable(
-            "TT_XLA_DISABLE_MODEL_REQS", "", "1 runs models without installing the packages that they require"
-        ),
-        EnvironmentVariable("TT_XLA_REQS_DEBUG", "", "1 shows pip's output for the packages that models require"),
-        EnvironmentVariable(
-            "TTXLA_RUNTIME",
-            "emulated",
-            "runtime: emulated, ttnn (TT-NN runs programs on a card) or ttnn-mock (TT-NN checks each call, results are "
-            "zeros)",
-        ),
-        EnvironmentVariable(
-            "TTXLA_EMULATOR_DEVICE",
-            "cpu",
-            "device of the emulated card's kernels: cpu, cuda or cuda:N (not tried on a GPU)",
-        ),
-        EnvironmentVariable(
-            "TTXLA_EMULATOR_CHAINS",
-            "auto",
-            "when the emulated card compiles fused kernels by the machine's C++ compiler, which changes speed and no "
-            "result: auto (once a program ran for a second or 20 times), now (in the third run, which waits) or off",
-        ),
-        EnvironmentVariable(
-            "TTXLA_KEEP_FREED_MEMORY",
-            "1",
-            "0 leaves glibc's allocator as it is; otherwise the emulated card makes it keep up to 1 GiB of freed "
-            "memory, in the entire process (mallopt)",
-        ),
-        EnvironmentVariable(
-            "TTXLA_MESH_WORKERS",
-            "",
-            "Ray workers that the chips of a mesh are spread over: a number or auto (one for each CPU), the address of "
-            "a Ray cluster such as ray://host:10001 or host:6379, or both, such as 4@host:6379; none when unset",
-        ),
-        EnvironmentVariable("CXX", "", "C++ compiler of fused kernels; c++, g++ or clang++ when unset"),
-        EnvironmentVariable(
-            "TTXLA_COMPILE_OPTIONS", "", "compile options as a JSON object; they override those of programs"
-        ),
-        EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn; found when unset"),
-        EnvironmentVariable("TTXLA_TTNN_TIMEOUT", "600", "seconds that TT-NN may take for one run of a program"),
-        EnvironmentVariable("TTXLA_TTNN_PROFILE", "0", "1 has TT-NN measure the device time of each run"),
-        EnvironmentVariable(
-            "TTXLA_CODEGEN_EXPORT_DIR",
-            "",
-            "folder for generated Python code; same as backend=codegen_py and export_path",
-        ),
-        EnvironmentVariable("TTXLA_LOGGER_LEVEL", "WARNING", "VERBOSE, DEBUG, INFO, WARNING or ERROR"),
-        EnvironmentVariable("TTXLA_LOGGER_FILE", "", "file that receives the log instead of standard error"),
-        EnvironmentVariable(
-            "TT_RUNTIME_TRACE_REGION_SIZE", "", "bytes of DRAM reserved for traces; as many as needed when 0 or unset"
-        ),
-        EnvironmentVariable("TT_RUNTIME_ENABLE_PROGRAM_CACHE", "1", "0 turns the program cache off"),
-        EnvironmentVariable("TT_METAL_HOME", "", "checkout of TT-Metal; its Python environment may have ttnn"),
-        EnvironmentVariable("TT_METAL_SIMULATOR", "", "simulator that TT-NN runs programs on in place of a card"),
-        EnvironmentVariable("PJRT_DEVICE", "", "TT selects the device as xr.set_device_type('TT') does"),
-    )
-}
-
-
-def environment(name: str) -> str:
-    """Returns the value of a variable of the table; its default if the variable is unset or empty."""
-    return os.environ.get(name, "") or ENVIRONMENT[name].default
-
-
-def set_environment(name: str, value: str) -> None:
-    """Sets a variable of the table for this process and the processes that it starts.
-
-    Raises:
-        OptionError: the table has no such variable.
-    """
-    if name not in ENVIRONMENT:
-        raise _unknown("environment variable", name, ENVIRONMENT)
-    os.environ[name] = value
-
-
-def keeps_dynamo_defaults() -> bool:
-    """Returns whether ``TTXLA_DYNAMO_DEFAULTS`` asks for PyTorch's own settings of dynamo."""
-    return environment("TTXLA_DYNAMO_DEFAULTS") == "1"
-
-
-def variables_in_force() -> dict[str, str]:
-    """Returns the values of the table's variables that are set and not empty, by name."""
-    return {name: os.environ[name] for name in ENVIRONMENT if os.environ.get(name)}
-
-
-def set_variables_in_force(values: Mapping[str, str]) -> None:
-    """Sets the variables of the table as :func:`variables_in_force` returned them in another process."""
-    for name in ENVIRONMENT:
-        if name in values:
-            os.environ[name] = values[name]
-        else:
-            os.environ.pop(name, None)
-
-
-def child_environment(changes: Mapping[str, str] | None = None, *, without: tuple[str, ...] = ()) -> dict[str, str]:
-    """Returns the environment for a child process.
-
-    Args:
-        changes: variables to add or replace.
-        without: prefixes; variables of this process whose names begin with one of them are left out.
-    """
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(without)}
-    return inherited | dict(changes or {})
-
-
-def quieten_xla() -> None:
-    """Raises the level of XLA's log to warnings, as JAX does, unless the user set one.
-
-    jaxlib reads the variable when it is loaded, which may happen before JAX is imported.
-    """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-
-
-def pauses_collector() -> bool:
-    """Returns whether compilations pause Python's garbage collector (``TTXLA_PAUSE_COLLECTOR``)."""
-    return environment("TTXLA_PAUSE_COLLECTOR") != "0"
-
-
-def selected_system() -> str:
-    """Returns the name of the system for :func:`tt_xla.target.load_target`.
-
-    It is ``TT_COMPILE_ONLY_SYSTEM_DESC``, else ``TTXLA_SYSTEM``. If neither is set and TT-NN runs programs, it is the
-    system of the installed card. On the emulated card, the chips that ``TT_VISIBLE_DEVICES`` selects follow a colon:
-    ``n300:0``. TT-NN reads that variable itself.
-
-    Raises:
-        OptionError: ``TT_VISIBLE_DEVICES`` is no list of numbers.
-    """
-    return f"{_entire_system()}{_visible_chips()}"
-
-
-def _visible_chips() -> str:
-    """Returns the end of a system's name that ``TT_VISIBLE_DEVICES`` asks for; empty when it is unset."""
-    text = environment("TT_VISIBLE_DEVICES")
-    if not text or environment("TTXLA_RUNTIME") != RUNTIMES[0]:
-        return ""
-    numbers = [number.strip() for number in text.split(",")]
-    if not all(re.fullmatch(r"[0-9]{1,6}", number) for number in numbers):
-        raise OptionError(
-            f"TT_VISIBLE_DEVICES='{text}' is no list of chips.",
-            hint="It takes numbers separated by commas, such as 0,1.",
-        )
-    return f":{','.join(str(int(number)) for number in numbers)}"
-
-
-def _entire_system() -> str:
-    """Returns the name of the selected system with all its chips."""
-    described = environment("TT_COMPILE_ONLY_SYSTEM_DESC")
-    if described or os.environ.get("TTXLA_SYSTEM") or environment("TTXLA_RUNTIME") == RUNTIMES[0]:
-        return described or environment("TTXLA_SYSTEM")
-    if selected_runtime() == "ttnn-mock":
-        return "p150"
-    return installed_system() or environment("TTXLA_SYSTEM")
-
-
-def installed_system(cards: Path = Path("/sys/class/tenstorrent")) -> str | None:
-    """Returns the system of the first installed card; None without a card.
-
-    Args:
-        cards: folder in which Tenstorrent's kernel driver describes cards (``tt_card_type`` holds ``p150a``).
-    """
-    for path in sorted(cards.glob("*/tt_card_type")):
-        kind = path.read_text().strip().lower()
-        system = re.match(r"[np]\d+", kind)
-        if system:
-            return system[0]
-    return None
-
-
-RUNTIMES = ("emulated", "ttnn", "ttnn-mock")
-
-
-def selected_runtime() -> str:
-    """Returns the runtime that ``TTXLA_RUNTIME`` selects, one of ``RUNTIMES``.
-
-    Raises:
-        OptionError: there is no such runtime.
-    """
-    name = environment("TTXLA_RUNTIME")
-    if name not in RUNTIMES:
-        raise _unknown("runtime", name, RUNTIMES)
-    return name
-
-
-EMULATOR_CHAINS = ("auto", "now", "off")
-
-
-def emulator_chains() -> str:
-    """Returns when fused kernels are compiled (``TTXLA_EMULATOR_CHAINS``), one of ``EMULATOR_CHAINS``.
-
-    Raises:
-        OptionError: the variable has another value.
-    """
-    name = environment("TTXLA_EMULATOR_CHAINS").lower()
-    if name not in EMULATOR_CHAINS:
-        raise OptionError(
-            f"TTXLA_EMULATOR_CHAINS was given {name!r}; it takes {', '.join(EMULATOR_CHAINS)}.",
-            hint="Unset it to compile fused kernels only for programs that run for long.",
-        )
-    return name
-
-
-def cxx_names() -> tuple[str, ...]:
-    """Returns the names of C++ compilers to try: that of ``CXX``, else the usual ones."""
-    compiler = environment("CXX")
-    return (compiler,) if compiler else ("c++", "g++", "clang++")
-
-
-def emulator_device() -> str:
-    """Returns the torch device of the emulated card's kernels (``TTXLA_EMULATOR_DEVICE``).
-
-    Raises:
-        OptionError: the variable names no CPU or CUDA device.
-    """
-    name = environment("TTXLA_EMULATOR_DEVICE").lower()
-    if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
-        raise OptionError(
-            f"TTXLA_EMULATOR_DEVICE was given {name!r}; it takes cpu, cuda or cuda:N.",
-            hint="Unset it to compute on the CPU.",
-        )
-    return name
-
-
-def ttnn_timeout_seconds() -> float:
-    """Returns the seconds that TT-NN may take for one run (``TTXLA_TTNN_TIMEOUT``).
-
-    Raises:
-        OptionError: the variable is no positive number.
-    """
-    text = environment("TTXLA_TTNN_TIMEOUT")
-    if not re.fullmatch(r"\d+(\.\d+)?", text) or not float(text):
-        raise OptionError(
-            f"TTXLA_TTNN_TIMEOUT was given {text!r}; it takes a number of seconds such as 600.",
-            hint="Unset it for 600 seconds.",
-        )
-    return float(text)
-
-
-def ttnn_profile() -> bool:
-    """Returns whether TT-NN measures device time (``TTXLA_TTNN_PROFILE``)."""
-    return environment("TTXLA_TTNN_PROFILE") == "1"
-
-
-def is_compile_only() -> bool:
-    """Returns whether programs are only compiled, for a described system; their results are zeros then."""
-    return bool(environment("TT_COMPILE_ONLY_SYSTEM_DESC"))
-
-
-def trace_region_bytes() -> int | None:
-    """Returns the size of the trace region in bytes (``TT_RUNTIME_TRACE_REGION_SIZE``).
-
-    Returns:
-        None if the variable is 0 or unset; the region grows as needed then.
-
-    Raises:
-        OptionError: the variable is no unsigned decimal number.
-    """
-    text = environment("TT_RUNTIME_TRACE_REGION_SIZE")
-    if not text:
-        return None
-    if not text.isdecimal():
-        raise OptionError(
-            f"TT_RUNTIME_TRACE_REGION_SIZE was given {text!r}; it takes a number of bytes such as 10000000.",
-            hint="Unset it to let the region grow as needed.",
-        )
-    return int(text) or None
-
-
-def program_cache_enabled() -> bool:
-    """Returns whether the program cache is on (``TT_RUNTIME_ENABLE_PROGRAM_CACHE``); traces need it."""
-    return environment("TT_RUNTIME_ENABLE_PROGRAM_CACHE") != "0"
-
-
-def quieten_ray() -> None:
-    """Turns off Ray's usage reports and its warning about GPUs, unless the user set them."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-
-
-def keeps_freed_memory() -> bool:
-    """Returns whether the emulated card may have glibc keep freed memory.
-
-    It may not if ``TTXLA_KEEP_FREED_MEMORY`` is 0, or if a variable of glibc, such as ``MALLOC_TRIM_THRESHOLD_``, says
-    how memory is kept.
-    """
-    if environment("TTXLA_KEEP_FREED_MEMORY") == "0":
-        return False
-    return not any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ)
-
-
-def forced_options() -> dict[str, Any]:
-    """Returns the options of ``TTXLA_COMPILE_OPTIONS``, with which tuning overrides those of a script.
-
-    Raises:
-        OptionError: the variable is no JSON object.
-    """
-    text = environment("TTXLA_COMPILE_OPTIONS")
-    if not text:
-        return {}
-    import json
-
-    try:
-        options = json.loads(text)
-    except ValueError:
-        options = None
-    if not isinstance(options, dict):
-        raise OptionError(
-            f"TTXLA_COMPILE_OPTIONS was given {text!r}; it takes a JSON object.",
-            hint='An example: {"optimization_level": 2, "enable_trace": true}.',
-        )
-    return cast("dict[str, Any]", options)
-
-
 def weight_overrides(text: str) -> dict[str, str]:
     """Returns the format of each argument by name from ``experimental_weight_dtype_overrides``.
 
@@ -596,35 +247,3 @@ def weight_overrides(text: str) -> dict[str, str]:
 
 
 WEIGHT_FORMATS = ("bf16", "bfp_bf8", "bfp_bf4")
-
-
-def cache_directory() -> Path:
-    """Returns the user's folder for caches."""
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("tt-xla"))
-
-
-@functools.cache
-def runtime_directory() -> Path:
-    """Returns the user's folder for files by which running processes find each other; a reboot empties it."""
-    import platformdirs
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Without such a folder of the system, one below /tmp serves as well.
-        return Path(platformdirs.user_runtime_dir("tt-xla"))
-
-
-def log_directory() -> Path:
-    """Returns the user's folder for logs."""
-    import platformdirs
-
-    return Path(platformdirs.user_log_dir("tt-xla"))
-
-
-def _unknown(kind: str, name: str, known: Iterable[str]) -> OptionError:
-    """Returns the error about an unknown name, with similar known names as a hint."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3)
-    hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else f"Known are: {', '.join(names)}."
-    return OptionError(f"No such {kind}: '{name}'.", hint=hint)

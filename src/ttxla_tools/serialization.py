@@ -5,8 +5,8 @@ import os
 from dataclasses import fields
 from pathlib import Path
 
+from tt_xla.environment import is_compile_only
 from tt_xla.frontends.executables import parse_executable
-from tt_xla.options import is_compile_only
 
 
 def save_system_descriptor_to_disk(output_prefix: str | os.PathLike[str], as_json: bool = False) -> None:
@@ -15,7 +15,7 @@ def save_system_descriptor_to_disk(output_prefix: str | os.PathLike[str], as_jso
     Raises:
         NotImplementedError: ``as_json`` is False; only upstream's own tools read its binary descriptor.
     """
-    from tt_xla.options import selected_system
+    from tt_xla.environment import selected_system
     from tt_xla.target import load_target
 
     if not as_json:

@@ -24,6 +24,7 @@ from tt_xla.codegen.judge import judge
 from tt_xla.codegen.meshes import DeviceMesh, device_mesh
 from tt_xla.codegen.mock import mock, ttnn_python
 from tt_xla.compiler import compile_module, parse_module
+from tt_xla.environment import variable
 from tt_xla.errors import MeshError, UnsupportedOpError
 from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.mesh import Mesh, Sharding
@@ -39,7 +40,7 @@ from tt_xla.ir.program import (
     Role,
     TensorSpec,
 )
-from tt_xla.options import CompileOptions, environment
+from tt_xla.options import CompileOptions
 from tt_xla.runtime.mesh.shards import split
 from tt_xla.target import load_target
 
@@ -358,7 +359,7 @@ def test_a_compiler_takes_the_programs(name: str, tmp_path: Path, headers: Path)
 
 
 def ttnn_or_skip() -> Path:
-    if not environment("TTXLA_TTNN_PYTHON"):
+    if not variable("TTXLA_TTNN_PYTHON"):
         pytest.skip("TTXLA_TTNN_PYTHON does not name an interpreter with ttnn")
     return ttnn_python()
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.device.threaded_workers import ThreadedWorkers, same_bits
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.program import (
     Argument,
@@ -188,7 +188,7 @@ def run_op() -> Callable[..., Any]:
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(options, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(environment, "cache_directory", lambda: tmp_path)
     return tmp_path
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tt_xla import log, options
+from tt_xla import environment, log
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator import report
@@ -78,7 +78,7 @@ STAGES = {
 @pytest.fixture
 def reports(tmp_path, monkeypatch, caplog):
     """Returns a function that returns the warnings and the report files."""
-    monkeypatch.setattr(options, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(environment, "cache_directory", lambda: tmp_path)
     monkeypatch.setattr(report, "_logged", set())
     monkeypatch.setattr(log.logger(), "propagate", False)
     monkeypatch.setattr(log.logger(), "handlers", [caplog.handler])

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 import torch
 
-from tt_xla import log, options
+from tt_xla import environment, log
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Instruction
 from tt_xla.runtime.emulator import report
@@ -441,7 +441,7 @@ def test_compiled_once_for_all_processes(load, monkeypatch, cache):
 @needs_compiler
 def test_a_disk_that_keeps_nothing_costs_the_cache(load, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(options, "cache_directory", lambda: tmp_path / "file")
+    monkeypatch.setattr(environment, "cache_directory", lambda: tmp_path / "file")
     executable = load(residual)
     for seed in range(3):
         run(executable, samples(executable, seed))

@@ -295,7 +295,7 @@ def test_contents_that_ended_are_dropped(spread, ray):
 
 @needs_ray
 def test_tt_xla_smi_shows_the_chips_once(spread, monkeypatch, tmp_path):
-    monkeypatch.setattr("tt_xla.options.runtime_directory", lambda: tmp_path)
+    monkeypatch.setattr("tt_xla.environment.runtime_directory", lambda: tmp_path)
     _, together = spread(layer())
     run(together, drawn(8, 64), drawn(64, 128), drawn(64, 128))
     statuses = read_all()

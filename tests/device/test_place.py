@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Role
 from tt_xla.runtime.emulator import place
@@ -61,7 +61,7 @@ def named(monkeypatch):
 
 def test_is_the_cpu_unless_said_otherwise(monkeypatch):
     monkeypatch.delenv("TTXLA_EMULATOR_DEVICE", raising=False)
-    assert options.emulator_device() == "cpu"
+    assert environment.emulator_device() == "cpu"
 
 
 @pytest.mark.parametrize("text", ["gpu", "cuda:", "cuda:x", "tt"])

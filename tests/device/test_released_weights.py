@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.ir.program import FunctionKind, Role
 from tt_xla.runtime.emulator import report
 from tt_xla.runtime.emulator.fast import onednn
@@ -114,7 +114,7 @@ def test_after_a_reset_all_is_computed_again(device, model):
 def test_without_the_program_cache_nothing_is_dropped(device, model, monkeypatch):
     executable = device.load(model(False))
     x, w = samples(0)
-    monkeypatch.setattr("tt_xla.options.program_cache_enabled", lambda: False)
+    monkeypatch.setattr("tt_xla.environment.program_cache_enabled", lambda: False)
     for _ in range(3):
         run(executable, x, w, 1)
     assert kept_bytes(executable) == w.nbytes
@@ -128,7 +128,7 @@ def test_a_fault_of_onednn_ends_no_run_whose_weights_have_no_bytes(device, model
     def fail(*_):
         raise RuntimeError("could not create a primitive")
 
-    monkeypatch.setattr(options, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(environment, "cache_directory", lambda: tmp_path)
     monkeypatch.setattr(report, "_logged", set())
     executable = device.load(model(trace))
     x, w = samples(0)

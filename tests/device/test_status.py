@@ -22,7 +22,7 @@ from tt_xla.tools.cli import main
 
 @pytest.fixture(autouse=True)
 def runtime_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("tt_xla.options.runtime_directory", lambda: tmp_path / "run")
+    monkeypatch.setattr("tt_xla.environment.runtime_directory", lambda: tmp_path / "run")
     monkeypatch.setattr(status, "INTERVAL", 0.0)
     return tmp_path / "run" / "devices"
 

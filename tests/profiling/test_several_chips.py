@@ -14,6 +14,7 @@ import torch
 
 from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.cost.memory import bytes_per_bank
+from tt_xla.environment import child_environment
 from tt_xla.errors import MeshError, OptionError
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.mesh import Mesh, Sharding
@@ -28,7 +29,7 @@ from tt_xla.ir.program import (
     Role,
     TensorSpec,
 )
-from tt_xla.options import CompileOptions, child_environment
+from tt_xla.options import CompileOptions
 from tt_xla.profiling.bench import measure
 from tt_xla.profiling.bench_files import summary, write_all
 from tt_xla.profiling.device_time import kernels

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from tt_xla import callbacks, options
+from tt_xla import callbacks, environment
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import ExecutionError, OptionError, RuntimeUnavailableError
 from tt_xla.ir.program import Program
@@ -384,20 +384,20 @@ def test_no_card_is_said(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, tmp
 def test_bad_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTXLA_RUNTIME", "ttn")
     with pytest.raises(OptionError, match=r"No such runtime: 'ttn'\. Did you mean 'ttnn'"):
-        options.selected_runtime()
+        environment.selected_runtime()
     monkeypatch.setenv("TTXLA_TTNN_TIMEOUT", "soon")
     with pytest.raises(OptionError, match="TTXLA_TTNN_TIMEOUT was given 'soon'"):
-        options.ttnn_timeout_seconds()
+        environment.ttnn_timeout_seconds()
 
 
 def test_the_system_is_that_of_the_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert options.installed_system(tmp_path) is None
+    assert environment.installed_system(tmp_path) is None
     for card, system in (("p150a", "p150"), ("n300 L", "n300")):
         (tmp_path / "tenstorrent!0").mkdir(exist_ok=True)
         (tmp_path / "tenstorrent!0/tt_card_type").write_text(card + "\n")
-        assert options.installed_system(tmp_path) == system
+        assert environment.installed_system(tmp_path) == system
     monkeypatch.delenv("TTXLA_SYSTEM", raising=False)
     monkeypatch.setenv("TTXLA_RUNTIME", "ttnn-mock")
-    assert options.selected_system() == "p150"
+    assert environment.selected_system() == "p150"
     monkeypatch.setenv("TTXLA_SYSTEM", "p100")
-    assert options.selected_system() == "p100"
+    assert environment.selected_system() == "p100"

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.errors import OptionError
 from tt_xla.options import COMPILE_OPTIONS, CompileOptions
 
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in options.ENVIRONMENT:
+    for name in environment.ENVIRONMENT:
         monkeypatch.delenv(name, raising=False)
 
 
@@ -129,22 +129,22 @@ def test_every_option_has_a_meaning_and_takes_its_default() -> None:
 def test_a_bad_trace_region_size(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TT_RUNTIME_TRACE_REGION_SIZE", value)
     with pytest.raises(OptionError, match=r"TT_RUNTIME_TRACE_REGION_SIZE was given .*; it takes a number of bytes"):
-        options.trace_region_bytes()
+        environment.trace_region_bytes()
 
 
 def test_trace_region_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert options.trace_region_bytes() is None
+    assert environment.trace_region_bytes() is None
     monkeypatch.setenv("TT_RUNTIME_TRACE_REGION_SIZE", "10000000")
-    assert options.trace_region_bytes() == 10_000_000
+    assert environment.trace_region_bytes() == 10_000_000
     monkeypatch.setenv("TT_RUNTIME_TRACE_REGION_SIZE", "0")
-    assert options.trace_region_bytes() is None
+    assert environment.trace_region_bytes() is None
 
 
 @pytest.mark.parametrize(("value", "enabled"), [(None, True), ("1", True), ("", True), ("true", True), ("0", False)])
 def test_program_cache(value: str | None, enabled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if value is not None:
         monkeypatch.setenv("TT_RUNTIME_ENABLE_PROGRAM_CACHE", value)
-    assert options.program_cache_enabled() is enabled
+    assert environment.program_cache_enabled() is enabled
 
 
 @pytest.mark.parametrize(

@@ -76,11 +76,11 @@ def test_properties_are_read_as_fields():
     assert not [module for module, path in _modules().items() if literal.search(path.read_text())]
 
 
-def test_only_options_reads_the_environment():
-    """Every variable is declared in ``options.ENVIRONMENT``, which ``tt-xla info`` and the documents list."""
+def test_one_module_reads_the_environment():
+    """Every variable is declared in ``environment.ENVIRONMENT``, which ``tt-xla info`` and the documents list."""
     access = re.compile(r"\bos\.(environ|getenv|putenv|unsetenv)\b|from os import .*(environ|getenv)")
     readers = {module for module, path in _modules().items() if access.search(path.read_text())}
-    assert readers == {"tt_xla.options"}
+    assert readers == {"tt_xla.environment"}
 
 
 TABLES_OF_ELEMENT_TYPES = {

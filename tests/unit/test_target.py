@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
+from tt_xla.environment import selected_system
 from tt_xla.errors import OptionError, SystemDescriptionError
 from tt_xla.ir.layout import DataType
-from tt_xla.options import selected_system
 from tt_xla.target import Target, load_target, system_names
 
 

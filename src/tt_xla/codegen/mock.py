@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tt_xla.codegen import clusters
+from tt_xla.environment import cache_directory, child_environment, variable
 from tt_xla.errors import OptionError, RuntimeUnavailableError
-from tt_xla.options import cache_directory, child_environment, environment
 from tt_xla.target import load_target
 
 _CORES = ("brisc", "ncrisc", "trisc0", "trisc1", "trisc2")
@@ -68,7 +68,7 @@ def ttnn_python(interpreter: str | Path | None = None) -> Path:
     Raises:
         RuntimeUnavailableError: no interpreter has ``ttnn``, or the selected one is not executable.
     """
-    name = str(interpreter or environment("TTXLA_TTNN_PYTHON"))
+    name = str(interpreter or variable("TTXLA_TTNN_PYTHON"))
     if not name:
         return _first_with_ttnn()
     path = shutil.which(name)
@@ -79,7 +79,7 @@ def ttnn_python(interpreter: str | Path | None = None) -> Path:
 
 def candidates() -> list[Path]:
     """Returns interpreters that may have ``ttnn``, the most likely first."""
-    home = environment("TT_METAL_HOME")
+    home = variable("TT_METAL_HOME")
     built = [Path(home, "python_env/bin/python")] if home else []
     on_path = (shutil.which(name) for name in ("python3", "python3.12", "python3.10", "python3.11"))
     return list(dict.fromkeys([Path(sys.executable), *built, *(Path(path) for path in on_path if path)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tt_xla.options import quieten_xla
+from tt_xla.environment import quieten_xla
 
 if TYPE_CHECKING:
     from tt_xla.compiler.pipeline import compile_module

@@ -10,8 +10,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from tt_xla.environment import selected_system
 from tt_xla.errors import OptionError
-from tt_xla.options import selected_system
 from tt_xla.target import arrange, load_target
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.errors import ExecutionError, OptionError, ResourceExhaustedError, TraceRegionError
 from tt_xla.ir.program import Program
 from tt_xla.log import logger
@@ -95,7 +95,7 @@ class Device:
         self._others_by_index: dict[int, Device] = {}
         """Chips of the system besides the first one that were asked for, by index."""
         from_environment = trace_region_bytes == _FROM_ENVIRONMENT
-        self.trace_region_bytes = options.trace_region_bytes() if from_environment else trace_region_bytes
+        self.trace_region_bytes = environment.trace_region_bytes() if from_environment else trace_region_bytes
         self.lock: threading.RLock = threading.RLock() if first is None else first.lock
         """Held while a program runs, because the card runs one program at a time."""
         self.program_cache: weakref.WeakValueDictionary[bytes, Any] = (
@@ -190,7 +190,7 @@ class Device:
             )
         check(program, mesh)
         # An observer of kernels sees the instructions of each chip.
-        expansion = expand(program, stacks=not KERNELS and options.selected_runtime() == "emulated")
+        expansion = expand(program, stacks=not KERNELS and environment.selected_runtime() == "emulated")
         with self._loading:
             executable = self._executable(program, expansion, [self.chip(number) for number in numbers])
             self._place(executable)
@@ -218,9 +218,9 @@ class Device:
     def _executable(
         self, program: Program, expansion: Expansion | None = None, chips: Sequence[Device] = ()
     ) -> Executable:
-        if options.is_compile_only() or program.options.get("dry_run"):
+        if environment.is_compile_only() or program.options.get("dry_run"):
             return CompiledOnly(self, program, expansion, chips)
-        if options.selected_runtime() == "emulated":
+        if environment.selected_runtime() == "emulated":
             heap.keep_freed()
             return self._emulated(program, expansion, chips)
         from tt_xla.runtime.ttnn.executable import TTNNExecutable
@@ -265,7 +265,7 @@ class Device:
         call = self.program_cache.get(key)
         if call is None:
             call = make()
-            if options.program_cache_enabled():
+            if environment.program_cache_enabled():
                 self.program_cache[key] = call
         return call
 
@@ -282,7 +282,7 @@ class Device:
             return [other for other in self._executables if other is not executable]
 
     def _check_trace_allowed(self, program: Program) -> None:
-        if not options.program_cache_enabled():
+        if not environment.program_cache_enabled():
             raise OptionError(
                 f"Program '{program.name}' was compiled with enable_trace, but TT_RUNTIME_ENABLE_PROGRAM_CACHE=0 turns "
                 "the program cache off; a trace replays cached programs.",
@@ -375,7 +375,7 @@ def get_device(system: str | None = None, chip: int = 0) -> Device:
         SystemDescriptionError: no system has this name.
         ExecutionError: the system has no such chip.
     """
-    name = system or options.selected_system()
+    name = system or environment.selected_system()
     with _opening:
         if name not in _opened:
             from tt_xla.target import load_target

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.cost.residency import called
 from tt_xla.ir.program import LOAD_CACHED, Function, FunctionKind, Instruction, Program
 from tt_xla.runtime import control, lifetimes, observation
@@ -331,7 +331,7 @@ class Executable:
         else:
             pairs = zip(steps, calls, strict=True)
             linked = bound.code.link([self._checked(first_run, function, *pair) for pair in pairs])
-        if options.program_cache_enabled():
+        if environment.program_cache_enabled():
             bound.calls, bound.linked = calls, linked
         return linked
 
@@ -341,7 +341,7 @@ class Executable:
         if context is not None:
             self.counters.kernel_lookups += 1
             kernel = self.device.bound(step.key, lambda: bind(context, instruction.attributes, instruction.location))
-            if options.program_cache_enabled():
+            if environment.program_cache_enabled():
                 self._kernels.append(kernel)
             return self._weighted_call(function, step, kernel) if isinstance(kernel, Weighted) else kernel
         this = weakref.proxy(self)  # calls belong to the executable, so a strong reference would be a cycle
@@ -353,7 +353,7 @@ class Executable:
         return lambda *tensors: _one_or_all(this._run_trace(traced, tensors))
 
     def _weighted_call(self, function: Function, step: Step, kernel: Weighted) -> Call:
-        may_release = self.releases_weights and options.program_cache_enabled()
+        may_release = self.releases_weights and environment.program_cache_enabled()
         call = self._weights.bind(function.name, step.inputs[1], kernel, may_release=may_release)
         if call is None:
             return kernel.call

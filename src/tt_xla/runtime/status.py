@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.log import logger
 
 INTERVAL = 1.0
@@ -68,7 +68,7 @@ def process_started(pid: int) -> int | None:
 
 def folder() -> Path:
     """Returns the folder that the files of all processes are in."""
-    return options.runtime_directory() / "devices"
+    return environment.runtime_directory() / "devices"
 
 
 def read_all() -> list[Status]:

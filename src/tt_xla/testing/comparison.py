@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tt_xla.options import is_compile_only
+from tt_xla.environment import is_compile_only
 
 Array = NDArray[Any]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tt_xla import __version__
+from tt_xla.environment import selected_system, variable
 from tt_xla.errors import OptionError, TTXLAError
-from tt_xla.options import environment, selected_system
 from tt_xla.target import system_names
 from tt_xla.tools.bench_command import bench_command
 from tt_xla.tools.profile_command import profile_command
@@ -488,7 +488,7 @@ def smi(once: bool, as_json: bool, reset: bool) -> None:
 
 def report_error(error: BaseException) -> None:
     """Prints an error as one paragraph on standard error, after a traceback if the log level is VERBOSE."""
-    if environment("TTXLA_LOGGER_LEVEL").upper() == "VERBOSE":
+    if variable("TTXLA_LOGGER_LEVEL").upper() == "VERBOSE":
         import traceback
 
         traceback.print_exception(error)

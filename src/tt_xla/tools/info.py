@@ -8,7 +8,14 @@ from importlib import metadata
 from pathlib import Path
 
 from tt_xla import __version__
-from tt_xla.options import ENVIRONMENT, cache_directory, environment, log_directory, selected_system, variables_in_force
+from tt_xla.environment import (
+    ENVIRONMENT,
+    cache_directory,
+    log_directory,
+    selected_system,
+    variable,
+    variables_in_force,
+)
 from tt_xla.target import Target, load_target, system_names
 
 _PACKAGES = ("torch", "jax", "jaxlib", "xdsl", "numpy")
@@ -42,7 +49,7 @@ def lines() -> Iterator[str]:
 
     yield "Folders"
     yield f"  {'caches':<10} {cache_directory()}"
-    yield f"  {'logs':<10} {environment('TTXLA_LOGGER_FILE') or log_directory()}"
+    yield f"  {'logs':<10} {variable('TTXLA_LOGGER_FILE') or log_directory()}"
 
     yield "Environment variables in force"
     in_force = variables_in_force()

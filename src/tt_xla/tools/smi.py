@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from tt_xla.options import selected_system
+from tt_xla.environment import selected_system
 from tt_xla.runtime import status as processes
 from tt_xla.runtime.status import Status
 from tt_xla.target import load_target

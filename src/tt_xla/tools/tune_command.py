@@ -154,8 +154,8 @@ def tune_command(
     tt-xla tune --mesh 2x4 --system n300-llmbox model.mlir
     tt-xla tune --mesh auto --system n300 examples/smollm2.py
     """
+    from tt_xla.environment import selected_system
     from tt_xla.errors import OutputError
-    from tt_xla.options import selected_system
     from tt_xla.profiling.tune.executors import LocalExecutor, RayExecutor
     from tt_xla.profiling.tune.page import CHOSEN_NAME, HTML_NAME, write_chosen, write_page
     from tt_xla.profiling.tune.search import Search, Space

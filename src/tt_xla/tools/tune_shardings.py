@@ -16,9 +16,10 @@ from tt_xla.compiler import parse_module
 from tt_xla.compiler.auto_sharding import Outcome, Trial, jax_code, partition_spec, torch_code
 from tt_xla.compiler.pipeline import recorded_compilations, search_shardings
 from tt_xla.compiler.stablehlo.untrusted import checked
+from tt_xla.environment import set_variable
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Role
-from tt_xla.options import CompileOptions, set_environment
+from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
 MODULES = (".mlir", ".mlirbc", ".stablehlo")
@@ -39,7 +40,7 @@ def tune_shardings(program: str, arguments: Sequence[str], mesh: str, system: st
         TTXLAError: the program cannot be read or compiled, the system lacks the chips or links of the mesh, or no
             trial fits in the memory of its chips.
     """
-    set_environment("TTXLA_SYSTEM", system)
+    set_variable("TTXLA_SYSTEM", system)
     options = CompileOptions.parse({"auto_sharding": mesh})
     target = load_target(system)
     if program.endswith(MODULES):

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO
 
 from tt_xla.compiler.stablehlo.reader_process import HEADER
+from tt_xla.environment import child_environment
 from tt_xla.errors import MalformedModuleError
-from tt_xla.options import child_environment
 
 TIME_LIMIT = 10.0
 """Time limit in seconds for reading a program, including the start of the process, plus one second for each MB."""

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tt_xla.environment import selected_system
 from tt_xla.ir.mesh import replicated
-from tt_xla.options import CompileOptions, selected_system
+from tt_xla.options import CompileOptions
 
 if TYPE_CHECKING:
     import torch

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tt_xla.options import CompileOptions, selected_system
+from tt_xla.environment import selected_system
+from tt_xla.options import CompileOptions
 
 
 def serialize_compiled_artifacts(

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from tt_xla.environment import selected_system
 from tt_xla.frontends.torch import program_cache, settings
 from tt_xla.frontends.torch.custom_ops import COLLECTIVE
 from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.frontends.torch.device.placements import Placement, default_mesh, mesh_of
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Program
-from tt_xla.options import CompileOptions, selected_system
+from tt_xla.options import CompileOptions
 
 if TYPE_CHECKING:
     from tt_xla.codegen.export import GraphProgram

@@ -15,12 +15,12 @@ from typing import Any
 
 import torch
 
+from tt_xla.environment import keeps_dynamo_defaults
 from tt_xla.frontends.torch.private.dynamo import graph_bytecode_inputs
 from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS
 from tt_xla.frontends.torch.private.dynamo_patches import install as install_frame_settings
 from tt_xla.frontends.torch.private.guards import TracingContext
 from tt_xla.frontends.torch.private.ops import OpOverload, OpOverloadPacket
-from tt_xla.options import keeps_dynamo_defaults
 
 RECOMPILE_LIMIT = 64
 """How often PyTorch may compile one function for ``tt``."""

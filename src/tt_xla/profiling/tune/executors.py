@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from tt_xla.environment import child_environment
 from tt_xla.errors import OptionError
-from tt_xla.options import child_environment
 from tt_xla.profiling.tune.choice import Outcome
 from tt_xla.profiling.tune.trial import Spec
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tt_xla.options import set_environment
+from tt_xla.environment import set_variable
 from tt_xla.profiling.tune.choice import Choice, Outcome
 from tt_xla.profiling.tune.reference import in_float32
 
@@ -53,7 +53,7 @@ def run(spec: Spec) -> Outcome:
     """Runs a trial in this process and sets the process's compile options permanently."""
     from tt_xla.errors import TTXLAError
 
-    set_environment("TTXLA_COMPILE_OPTIONS", json.dumps(spec.choice.options()))
+    set_variable("TTXLA_COMPILE_OPTIONS", json.dumps(spec.choice.options()))
     try:
         if spec.program.endswith((".mlir", ".mlirbc", ".stablehlo")):
             recording = _run_module(spec)
@@ -106,7 +106,8 @@ def _run_module(spec: Spec) -> Any:
     """Runs a module four times on random arguments: normally distributed floats and small integers."""
     from tt_xla.compiler import compile_module, parse_module
     from tt_xla.compiler.stablehlo.untrusted import checked
-    from tt_xla.options import CompileOptions, selected_system
+    from tt_xla.environment import selected_system
+    from tt_xla.options import CompileOptions
     from tt_xla.profiling.recording import recorded
     from tt_xla.runtime import get_device
     from tt_xla.target import load_target

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 
-from tt_xla import options
+from tt_xla import environment
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Parameters of ``mallopt(3)``."""
@@ -29,7 +29,7 @@ def keep_freed() -> bool:
 
     They are not where the user turned it off, nor with another C library.
     """
-    if not options.keeps_freed_memory():
+    if not environment.keeps_freed_memory():
         return False
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -11,7 +11,7 @@ import functools
 
 import torch
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.errors import OptionError
 
 
@@ -22,7 +22,7 @@ def device() -> torch.device:
     Raises:
         OptionError: it names no device, or one that torch does not find.
     """
-    name = options.emulator_device()
+    name = environment.emulator_device()
     device = torch.device(name)
     if device.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0

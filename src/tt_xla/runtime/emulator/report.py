@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 import tt_xla
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.log import logger
 
 _logged: set[str] = set()
@@ -64,7 +64,7 @@ def cpu_flags() -> str:
 
 def _written(name: str, text: str) -> Path | None:
     """Writes the report into the cache directory, else into the one for temporary files."""
-    for folder in (options.cache_directory() / "reports", Path(tempfile.gettempdir())):
+    for folder in (environment.cache_directory() / "reports", Path(tempfile.gettempdir())):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.errors import OptionError
 
 
@@ -25,7 +25,7 @@ def mesh_workers() -> MeshWorkers | None:
     Raises:
         OptionError: the value is neither a number, ``auto`` nor an address.
     """
-    text = options.environment("TTXLA_MESH_WORKERS").strip()
+    text = environment.variable("TTXLA_MESH_WORKERS").strip()
     if text in ("", "0"):
         return None
     parts = re.fullmatch(r"(?:(?:(\d{1,6})|auto)(?:@(\S+:\S+))?)|(\S+:\S+)", text)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.ir.program import HOST_CALLBACK, Program, Role
 from tt_xla.log import logger
 from tt_xla.runtime import lifetimes
@@ -186,7 +186,7 @@ class SpreadExecutable(Executable):
                 ended,
                 unloaded,
                 self._resets,
-                options.variables_in_force(),
+                environment.variables_in_force(),
                 torch.get_num_threads(),
             )
             calls.append((request, *(packed[share.reads[position]] for position in sent)))
@@ -209,7 +209,7 @@ class SpreadExecutable(Executable):
         workers.ensure(len(self._chips_of))
         if self._loaded is None or self._loaded[0] != workers.generation:
             stored = self.source.to_bytes()
-            variables = options.variables_in_force()
+            variables = environment.variables_in_force()
             loads = [
                 (self._number, Load(stored, type(self.device), self.device.target, self._chips_of, worker), variables)
                 for worker in range(len(self._chips_of))

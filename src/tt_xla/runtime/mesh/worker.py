@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 import tt_xla
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.ir.program import Program
 from tt_xla.runtime import lifetimes
 from tt_xla.runtime.emulator import heap
@@ -91,7 +91,7 @@ class Request(NamedTuple):
     resets: bool
     """Whether the program starts cold, since a run of it did not end on all workers."""
     variables: dict[str, str]
-    """The environment variables of the table in :mod:`tt_xla.options` that are set."""
+    """The environment variables of the table in :mod:`tt_xla.environment` that are set."""
     threads: int
     """Number of torch's threads."""
 
@@ -156,7 +156,7 @@ class MeshWorker:
         Raises:
             ExecutionError: the program is not well-formed.
         """
-        options.set_variables_in_force(variables)
+        environment.set_variables_in_force(variables)
         heap.keep_freed()
         if load.target.name not in self._devices:
             device = self._devices[load.target.name] = load.device(load.target, trace_region_bytes=None)
@@ -221,7 +221,7 @@ class MeshWorker:
 
     def _settle(self, request: Request) -> None:
         """Brings the process to the state that the request's sender is in."""
-        options.set_variables_in_force(request.variables)
+        environment.set_variables_in_force(request.variables)
         if torch.get_num_threads() != request.threads:
             torch.set_num_threads(request.threads)
         for version in request.ended:

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.errors import ExecutionError, RuntimeUnavailableError
 from tt_xla.log import logger
 from tt_xla.runtime import lifetimes
@@ -287,7 +287,7 @@ def _connected(address: str | None) -> tuple[Any, bool]:
         RuntimeUnavailableError: Ray is not installed, or there is no cluster at the address.
     """
     try:
-        options.quieten_ray()
+        environment.quieten_ray()
         import ray  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise RuntimeUnavailableError(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.codegen import TTNN_VERSION
 from tt_xla.codegen.generator import generate
 from tt_xla.codegen.meshes import device_mesh
@@ -149,7 +149,7 @@ class TTNNExecutable(Executable):
 
     def _start(self) -> None:
         """Makes sure that a worker runs for the right card, with room for traces."""
-        region = options.trace_region_bytes()
+        region = environment.trace_region_bytes()
         if region is None:
             region = max(2 * self.program.memory.trace_bytes, LEAST_TRACE_REGION_BYTES) if self.traced else 0
         self._worker.start(region, self._mesh)
@@ -206,7 +206,7 @@ class TTNNExecutable(Executable):
             "passing": passing,
             "dropped": [*self._dropped],
             "forget": _take_released(self._worker),
-            "profile": options.ttnn_profile(),
+            "profile": environment.ttnn_profile(),
         }
         arrays = {self._names[position]: to_array(arguments[position]) for position in changed}
         self._host_copies.clear()

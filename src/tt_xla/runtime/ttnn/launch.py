@@ -6,7 +6,7 @@ import threading
 from functools import cache
 from pathlib import Path
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.codegen import clusters
 from tt_xla.codegen.mock import mock, ttnn_python
 from tt_xla.errors import RuntimeUnavailableError
@@ -28,22 +28,22 @@ def launch() -> Launch:
         RuntimeUnavailableError: no Python interpreter has ``ttnn``, or it has neither a card nor a simulator.
         OptionError: an environment variable has an invalid value.
     """
-    seconds = options.ttnn_timeout_seconds()
-    if options.selected_runtime() == "ttnn-mock":
-        system = options.selected_system().partition(":")[0]
+    seconds = environment.ttnn_timeout_seconds()
+    if environment.selected_runtime() == "ttnn-mock":
+        system = environment.selected_system().partition(":")[0]
         mock_mode = mock(ttnn_python(), system if system in clusters.SYSTEMS else "p150")
         return Launch(mock_mode.python, mock_mode.environment, "mock", seconds)
     python = ttnn_python()
-    environment = {"TT_METAL_LOGGER_LEVEL": "error", "LOGURU_LEVEL": "WARNING"} | options.child_environment()
-    if not CARDS.exists() and not options.environment("TT_METAL_SIMULATOR"):
+    variables = {"TT_METAL_LOGGER_LEVEL": "error", "LOGURU_LEVEL": "WARNING"} | environment.child_environment()
+    if not CARDS.exists() and not environment.variable("TT_METAL_SIMULATOR"):
         raise RuntimeUnavailableError(
             f"TTXLA_RUNTIME=ttnn needs a Tenstorrent card, but {CARDS} does not exist and TT_METAL_SIMULATOR is not "
             "set.",
             hint="Unset TTXLA_RUNTIME for the emulated card, or set it to ttnn-mock to have TT-NN check the calls.",
         )
-    if options.ttnn_profile():
-        environment |= dict.fromkeys(_PROFILER, "1")
-    return Launch(python, environment, "device", seconds)
+    if environment.ttnn_profile():
+        variables |= dict.fromkeys(_PROFILER, "1")
+    return Launch(python, variables, "device", seconds)
 
 
 @cache
@@ -55,4 +55,4 @@ def _worker(runtime: str) -> Worker:
 def worker() -> Worker:
     """Returns the worker of this process; it is made on first use."""
     with _starting:
-        return _worker(options.selected_runtime())
+        return _worker(environment.selected_runtime())

@@ -15,10 +15,11 @@ import torch
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from tt_xla.compiler import compile_module
+from tt_xla.environment import selected_system
 from tt_xla.errors import TTXLAError
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import HOST_OPS, LOAD_CACHED, Function, Instruction, Program, Role, TensorSpec
-from tt_xla.options import CompileOptions, selected_system
+from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.runtime.binding import Step
 from tt_xla.runtime.emulator.bind import bind

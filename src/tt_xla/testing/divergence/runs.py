@@ -13,10 +13,11 @@ from tt_xla import host
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.compiler.rewriting import Changes
 from tt_xla.compiler.stablehlo.untrusted import checked
+from tt_xla.environment import selected_system
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import Program
-from tt_xla.options import CompileOptions, selected_system
+from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
 from tt_xla.testing.comparison import ComparisonConfig, ComparisonResult, compare

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.target import load_target
 from tt_xla.testing.models.discovery import Case
 
@@ -21,7 +21,7 @@ class NotParallelError(Exception):
 
 def chips() -> int:
     """Returns the number of chips of the selected system."""
-    return load_target(options.selected_system()).chips
+    return load_target(environment.selected_system()).chips
 
 
 def reason_to_skip(case: Case) -> str:
@@ -30,9 +30,8 @@ def reason_to_skip(case: Case) -> str:
         return "Phases of language models not yet supported"
     if case.parallelism == "single_device" or chips() > 1:
         return ""
-    return (
-        f"{case.parallelism} needs several chips, {options.selected_system()} has one; set TTXLA_SYSTEM, such as n300"
-    )
+    system = environment.selected_system()
+    return f"{case.parallelism} needs several chips, {system} has one; set TTXLA_SYSTEM, such as n300"
 
 
 @dataclass(frozen=True)

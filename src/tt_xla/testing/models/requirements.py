@@ -19,8 +19,8 @@ import venv
 from collections.abc import Generator
 from pathlib import Path
 
+from tt_xla.environment import variable
 from tt_xla.errors import TTXLAError
-from tt_xla.options import environment
 
 FILES = (
     ("requirements.txt", ()),
@@ -51,7 +51,7 @@ def interpreter_for(loader_folder: Path) -> Generator[Path]:
         RequirementsError: pip fails, for example because of a conflict, a missing package or a full disk.
     """
     files = [(loader_folder / name, flags) for name, flags in FILES if (loader_folder / name).is_file()]
-    if not files or environment("TT_XLA_DISABLE_MODEL_REQS") == "1":
+    if not files or variable("TT_XLA_DISABLE_MODEL_REQS") == "1":
         yield Path(sys.executable)
         return
     root = Path(tempfile.gettempdir()) / f"tt-xla-layers-{os.getuid()}"
@@ -85,7 +85,7 @@ def _install(layer: Path, files: list[tuple[Path, tuple[str, ...]]]) -> Path:
         command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--disable-pip-version-check"]
         command += ["--no-input", "-q", "-c", str(pins), *flags, "-r", str(path)]
         run = _pip(command, path)
-        if environment("TT_XLA_REQS_DEBUG") == "1":
+        if variable("TT_XLA_REQS_DEBUG") == "1":
             print(f"{' '.join(command)}\n{run.stdout}{run.stderr}", file=sys.stderr, flush=True)
         if run.returncode:
             errors = [line for line in run.stderr.splitlines() if line.startswith("ERROR")] or run.stderr.splitlines()

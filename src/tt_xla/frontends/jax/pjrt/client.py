@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import tt_xla
+from tt_xla.environment import selected_system
 from tt_xla.errors import MeshError
 from tt_xla.frontends.jax.pjrt.answers import Answers, NamedValue, Packed
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import fields, has_field, text_at
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
 from tt_xla.ir.mesh import Mesh
-from tt_xla.options import selected_system
 from tt_xla.target import Target, arrange, load_target
 
 PLATFORM = "tt"

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import torch
 
+from tt_xla.environment import selected_system
 from tt_xla.frontends.torch.private.dispatcher import backward_on_calling_thread
-from tt_xla.options import selected_system
 
 DEVICE_TYPE = "tt"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from tt_xla.environment import variable
 from tt_xla.frontends.torch import fused_steps
 from tt_xla.frontends.torch.device import chips, metrics, on_host
 from tt_xla.frontends.torch.device.buffers import aten, buffer_of
@@ -29,7 +30,6 @@ from tt_xla.frontends.torch.drawn import DRAWN
 from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS
 from tt_xla.frontends.torch.private.functions import tree_leaves
 from tt_xla.frontends.torch.private.ops import OpOverload
-from tt_xla.options import environment
 
 MAX_NODES = 10_000
 """Number of recorded ops after which they run by themselves. A script that reads no result would fill the memory."""
@@ -41,7 +41,7 @@ class Mode:
     @functools.cached_property
     def eager(self) -> bool:
         """Whether each op runs at once. The default comes from ``TTXLA_EAGER``."""
-        return environment("TTXLA_EAGER") == "1"
+        return variable("TTXLA_EAGER") == "1"
 
 
 MODE = Mode()

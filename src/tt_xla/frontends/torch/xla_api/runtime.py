@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from tt_xla.environment import set_environment as _set_environment
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.frontends.torch.xla_api import finder as _finder
 from tt_xla.ir.mesh import Mesh
-from tt_xla.options import set_environment as _set_environment
 
 _KINDS = ("TT",)
 

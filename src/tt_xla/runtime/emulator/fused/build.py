@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.log import logger
 from tt_xla.runtime.emulator.report import cpu_flags
 
@@ -39,7 +39,7 @@ def compiler() -> str | None:
     """Returns the path of the C++ compiler, ``CXX`` or a usual name; None where there is none, or no Linux."""
     if not sys.platform.startswith("linux"):
         return None
-    return next((path for name in options.cxx_names() if (path := shutil.which(name))), None)
+    return next((path for name in environment.cxx_names() if (path := shutil.which(name))), None)
 
 
 @functools.cache
@@ -69,7 +69,7 @@ class Build:
         self.done = False
         text = _machine() + self._level.encode() + source.encode()
         key = hashlib.blake2b(text, digest_size=16).hexdigest()
-        self._path = options.cache_directory() / "fused" / f"{key}.so"
+        self._path = environment.cache_directory() / "fused" / f"{key}.so"
         self._thread = threading.Thread(target=self._run, name="tt-xla fused kernels", daemon=True)
         if self._path.exists():
             self._run()

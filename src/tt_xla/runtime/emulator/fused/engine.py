@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from enum import Enum
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.runtime.binding import Linked
 from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.fused.build import Build, compiler
@@ -54,9 +54,9 @@ class FusedKernels:
         self._plans: dict[str, Plan] = {}
         self._build: Build | None = None
         self._source = ""
-        mode = options.emulator_chains()
+        mode = environment.emulator_chains()
         self._at_once = mode == "now"
-        possible = enabled and mode != "off" and options.program_cache_enabled() and place.device().type == "cpu"
+        possible = enabled and mode != "off" and environment.program_cache_enabled() and place.device().type == "cpu"
         self._stage = _Stage.WAITING if possible else _Stage.DONE
         self._runs, self._seconds = 0, 0.0
         self.fresh: defaultdict[str, frozenset[int]] = defaultdict(frozenset)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterable, Sequence
 
-from tt_xla import options
+from tt_xla import environment
 from tt_xla.runtime.binding import Step
 from tt_xla.runtime.emulator import report as faults
 from tt_xla.runtime.emulator.fused.build import compiler
@@ -32,7 +32,7 @@ def report(error: Exception, doing: str, steps: Sequence[Step], source: str) -> 
 def _details(error: Exception, steps: Sequence[Step], source: str) -> Iterable[str]:
     said = error.stderr if isinstance(error, subprocess.CalledProcessError) else b""
     return [
-        f"compiler {compiler()}, TTXLA_EMULATOR_CHAINS={options.emulator_chains()}",
+        f"compiler {compiler()}, TTXLA_EMULATOR_CHAINS={environment.emulator_chains()}",
         "Output of the compiler",
         said.decode(errors="replace") if isinstance(said, bytes) else str(said),
         "Instructions",
