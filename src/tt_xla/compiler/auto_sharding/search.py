@@ -240,7 +240,7 @@ class Search:
                 neighbours = set(self._moves(best)) if near else None
                 candidates.add(self._moves(best))
                 number, promise = candidates.next(neighbours)
-                if promise > _PROMISING * candidates.best_us:
+                if math.isinf(promise) or promise > _PROMISING * candidates.best_us:
                     break
                 before, count = candidates.best_us, len(self._trials)
                 self._try(candidates, number)
