@@ -299,7 +299,8 @@ for name, (build, *specs) in programs.items():
         on = Mesh(np.array(jax.devices(platform)).reshape(2, 4), ("a", "b"))
         text = jax.jit(build(on)).lower(put(x, specs[0], on), put(w, specs[1], on)).compile().as_text()
         seen.append(Counter(re.findall(kinds, text)))
-    assert name in ("none", "two", "gradient") or name in seen[0], (name, seen)
+    if name not in ("none", "two", "gradient"):
+        assert name in seen[0], (name, seen)
     if jax.version.__version_info__ >= (0, 8):  # in older versions, the two backends split results differently
         assert seen[0] == seen[1], (name, seen)
 """)
@@ -487,7 +488,8 @@ def test_notation_of_partial_sums_is_that_of_xla(sharding, notation):
     (parsed,) = parse(notation, mesh.size)
     axes = [Digit(4, 2), Digit(1, 4)]
     assert whole_axes(parsed.unreduced, axes) == sharding.unreduced
-    assert [whole_axes(digits, axes) for digits in parsed.dims or ((), ())] == list(sharding.dims)
+    dims = ((), ()) if parsed.dims is None else parsed.dims
+    assert [whole_axes(digits, axes) for digits in dims] == list(sharding.dims)
 
 
 def test_shardings_that_the_compiler_chooses(on_system):

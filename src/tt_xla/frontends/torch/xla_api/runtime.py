@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tt_xla.environment import set_environment as _set_environment
+from tt_xla.environment import set_variable as _set_variable
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.frontends.torch.xla_api import finder as _finder
@@ -22,7 +22,7 @@ def set_device_type(pjrt_device: str) -> None:
     """
     if pjrt_device.upper() not in _KINDS:
         raise ValueError(f"set_device_type({pjrt_device!r}): the only device type of this torch_xla is 'TT'.")
-    _set_environment("PJRT_DEVICE", pjrt_device.upper())
+    _set_variable("PJRT_DEVICE", pjrt_device.upper())
 
 
 def device_type() -> str:
