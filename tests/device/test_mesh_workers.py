@@ -351,7 +351,16 @@ def test_an_error_of_a_program_is_that_of_one_process(spread):
     assert_same(run(alone, x, weights, weights), run(together, x, weights, weights))
 
 
+@pytest.fixture
+def interruptible():
+    """Makes SIGINT raise KeyboardInterrupt, also in a process that a shell started in the background."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
 @needs_ray
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_the_call_and_leaves_the_workers(spread):
     alone, together = spread(loop())
     before = processes()
