@@ -13,6 +13,7 @@ import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
 from torch import nn
+from torch.overrides import _get_current_function_mode_stack
 
 from tt_xla.frontends.torch.device import chips, placements
 from tt_xla.runtime import get_device
@@ -232,6 +233,17 @@ def test_contexts_select_a_device():
         assert torch.ones(2).to("tt").device == torch.device("tt:4")
         assert torch.ones(2).device == torch.device("cpu")
     assert torch.ones(2).to("tt").device == torch.device("tt:0")
+    assert not _get_current_function_mode_stack()
+
+
+def test_a_default_device_stays_the_default():
+    torch.set_default_device("cpu")
+    try:
+        with torch.tt.device(3):
+            assert torch.ones(2).to("tt").device == torch.device("tt:3")
+    finally:
+        torch.set_default_device(None)
+    assert not _get_current_function_mode_stack()
 
 
 def test_threads_have_current_devices_of_their_own():

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import torch
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack, _pop_mode, _push_mode
-from torch.utils._device import DeviceContext
 
 
 def insert(mode: TorchFunctionMode) -> None:
-    """Puts a mode below those that are entered as contexts, so that their ends find the stack as they left it."""
+    """Puts a mode below those that are entered as contexts, since the end of a context takes the highest mode off.
+
+    The mode of ``torch.set_default_device`` stays the lowest, where PyTorch looks for it.
+    """
     others = _popped()
-    if others and isinstance(others[0], DeviceContext):
-        _push_mode(others.pop(0))  # PyTorch expects the default device at the bottom
+    if others and others[0] is getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None):
+        _push_mode(others.pop(0))
     for other in [mode, *others]:
         _push_mode(other)
 
