@@ -484,7 +484,8 @@ def test_notation_of_partial_sums_is_that_of_xla(sharding, notation):
     mesh = Mesh((2, 4), ("a", "b"))
     assert hlo_sharding(sharding, mesh) == notation
     read = xla_client.HloSharding.from_string(notation)
-    assert read.is_unreduced() == (notation == "{unreduced}")
+    if hasattr(read, "is_unreduced"):  # older versions of jaxlib read the notation and do not tell
+        assert read.is_unreduced() == (notation == "{unreduced}")
     (parsed,) = parse(notation, mesh.size)
     axes = [Digit(4, 2), Digit(1, 4)]
     assert whole_axes(parsed.unreduced, axes) == sharding.unreduced
