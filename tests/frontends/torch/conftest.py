@@ -13,6 +13,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from tt_xla.frontends.torch import backend, compilation, settings
 from tt_xla.frontends.torch.aten.registry import DTYPES
+from tt_xla.frontends.torch.device import chips, placements
 from tt_xla.frontends.torch.lowering import lower_to_stablehlo
 from tt_xla.frontends.torch.private.patches import compiling
 
@@ -144,3 +145,21 @@ def on_jax(monkeypatch):
 def exact(monkeypatch):
     """Computes in the tensors' own types, so that any difference from the CPU is a fault."""
     monkeypatch.setattr(settings, "_current", settings.Settings({"numerics": "exact"}))
+
+
+@pytest.fixture
+def chips_as_one_device(monkeypatch):
+    """An LLMBox in SPMD mode: its eight chips are one device, and no mesh or program is left from another test."""
+    import torch_xla.distributed.spmd as xs
+    import torch_xla.runtime as xr
+
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
+    monkeypatch.setattr(placements, "_default_mesh", None)
+    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
+    monkeypatch.setattr(xs, "_global_mesh", None)
+    compilation.clear_programs()
+    xr.use_spmd()
+    torch.compiler.reset()
+    torch.manual_seed(0)
+    yield
+    torch.compiler.reset()

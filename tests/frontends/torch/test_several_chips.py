@@ -16,22 +16,9 @@ from torch import nn
 import tt_torch
 from tt_xla.errors import CompileError, MeshError, OptionError
 from tt_xla.frontends.torch import compilation
-from tt_xla.frontends.torch.device import chips, placements
+from tt_xla.frontends.torch.device import placements
 
-
-@pytest.fixture(autouse=True)
-def llmbox(monkeypatch):
-    """Eight chips in SPMD mode."""
-    monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
-    monkeypatch.setattr(placements, "_default_mesh", None)
-    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
-    monkeypatch.setattr(xs, "_global_mesh", None)
-    compilation.clear_programs()
-    xr.use_spmd()
-    torch.compiler.reset()
-    torch.manual_seed(0)
-    yield
-    torch.compiler.reset()
+pytestmark = pytest.mark.usefixtures("chips_as_one_device")
 
 
 def mesh_of(*shape: int) -> xs.Mesh:

@@ -10,26 +10,11 @@ import torch
 import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
-import torch_xla.runtime as xr
 from torch import nn
 
 from tt_xla.frontends.torch import compilation
-from tt_xla.frontends.torch.device import chips, placements
 
-
-@pytest.fixture(autouse=True)
-def llmbox(monkeypatch):
-    """Eight chips in SPMD mode."""
-    monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
-    monkeypatch.setattr(placements, "_default_mesh", None)
-    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
-    monkeypatch.setattr(xs, "_global_mesh", None)
-    compilation.clear_programs()
-    xr.use_spmd()
-    torch.compiler.reset()
-    torch.manual_seed(0)
-    yield
-    torch.compiler.reset()
+pytestmark = pytest.mark.usefixtures("chips_as_one_device")
 
 
 def mesh_of() -> xs.Mesh:

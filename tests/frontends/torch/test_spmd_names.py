@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 import torch_xla.distributed.spmd as xs
-import torch_xla.runtime as xr
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import Partial, Replicate, Shard, distribute_module, distribute_tensor
@@ -17,22 +16,9 @@ from torch_xla.distributed.spmd.xla_sharded_tensor import XLAShardedTensor
 from torch_xla.experimental.spmd_fully_sharded_data_parallel import SpmdFullyShardedDataParallel
 
 from tt_xla.frontends.torch import compilation
-from tt_xla.frontends.torch.device import chips, placements
+from tt_xla.frontends.torch.device import placements
 
-
-@pytest.fixture(autouse=True)
-def llmbox(monkeypatch):
-    """Eight chips in SPMD mode."""
-    monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
-    monkeypatch.setattr(placements, "_default_mesh", None)
-    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
-    monkeypatch.setattr(xs, "_global_mesh", None)
-    compilation.clear_programs()
-    xr.use_spmd()
-    torch.compiler.reset()
-    torch.manual_seed(0)
-    yield
-    torch.compiler.reset()
+pytestmark = pytest.mark.usefixtures("chips_as_one_device")
 
 
 @pytest.fixture
