@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,25 +103,28 @@ LLAMA = {"layers": 4, "width": 2048, "heads": 32, "kv_heads": 8, "hidden": 8192,
 
 def llama_decode(batch: int) -> Case:
     caches = language.cache_shapes(BF16, LLAMA["layers"], LLAMA["kv_heads"], 1024, 64, batch)
-    step = lambda *args: language.llama_decode(*args, heads=32, kv_heads=8)  # noqa: E731
+    step = partial(language.llama_decode, heads=LLAMA["heads"], kv_heads=LLAMA["kv_heads"])
     inputs = (caches, array(batch, 1, dtype=jnp.int32), array(dtype=jnp.int32))
     return Case(step, [language.llama_parameters(BF16, **LLAMA)], inputs, heads=8)
 
 
 def llama_prefill(batch: int) -> Case:
-    function = lambda *args: language.llama_prefill(*args, heads=32, kv_heads=8)  # noqa: E731
+    function = partial(language.llama_prefill, heads=LLAMA["heads"], kv_heads=LLAMA["kv_heads"])
     return Case(function, [language.llama_parameters(BF16, **LLAMA)], [array(batch, 512, dtype=jnp.int32)], heads=8)
 
 
 def bert(batch: int) -> Case:
-    function = lambda *args: language.bert(*args, heads=12)  # noqa: E731
+    function = partial(language.bert, heads=12)
     tokens = array(batch, 128, dtype=jnp.int32)
     return Case(function, [language.bert_parameters(BF16, 4, 768, 30528)], [tokens, tokens], heads=4)
 
 
 def training_step() -> Case:
     parameters = language.gpt_parameters(F32, 4, 2048, 32000)
-    forward = lambda params, tokens: language.gpt(params, tokens, heads=16)[:, -1]  # noqa: E731
+
+    def forward(params: Any, tokens: Any) -> Any:
+        return language.gpt(params, tokens, heads=16)[:, -1]
+
     inputs = (array(dtype=jnp.int32), array(32, 128, dtype=jnp.int32), array(32, dtype=jnp.int32))
     return Case(training.adam_step(forward), [parameters] * 3, inputs, constant=False, heads=8)
 
