@@ -184,6 +184,11 @@ def render(rows: list[dict[str, object]], sample: int) -> str:
         lines.append(
             "| {file} | {sampled} | {cpu} | {skipped} | {tt} | {declared} | {share:.1f} % |".format(**row, share=share)
         )
+    lines += [
+        "",
+        '`SAMPLE=0` runs all tests, and `FILES="shard_map_test pjit_test"` prints the rows of some files without '
+        "writing this page.",
+    ]
     return "\n".join([*lines, ""])
 
 
