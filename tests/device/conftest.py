@@ -231,7 +231,7 @@ def same_bits_on_workers(monkeypatch) -> None:
             for workers in loaded[id(self)][1]:
                 returned = workers.run(copies, versions)
                 assert all(same_bits(results[number][chip], tensor) for (number, chip), tensor in returned.items())
-                assert {number for number, _ in returned} == {*range(len(results))}
+                assert {*self._expansion.holders} <= returned.keys()
         return results
 
     monkeypatch.setattr(MeshExecutable, "run", run)

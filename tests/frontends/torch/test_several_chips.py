@@ -321,13 +321,11 @@ def test_training_with_chosen_placements():
     model, x = Wide(), torch.randn(256, 512)
     reference = copy.deepcopy(model)
     reference(x).square().mean().backward()
-    torch.optim.SGD(reference.parameters(), lr=0.1).step()
     model = model.to("tt")
     compiled_automatically(model)(x.to("tt")).square().mean().backward()
     assert any(program.mesh is not None for program in compilation.compiled_programs())
-    torch.optim.SGD(model.parameters(), lr=0.1).step()
     for actual, expected in zip(model.parameters(), reference.parameters(), strict=True):
-        torch.testing.assert_close(actual.detach().cpu(), expected.detach(), rtol=0.02, atol=0.02)
+        assert (actual.grad.cpu() - expected.grad).norm() < 0.03 * expected.grad.norm()
 
 
 def test_ops_that_are_not_compiled_are_not_searched():
