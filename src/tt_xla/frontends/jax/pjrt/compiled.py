@@ -120,7 +120,6 @@ def compile_bytes(
     if parsed.auto_sharding:
         module = split_arguments(module, parsed, client.target, name)
     localized = localize(module, client.target.chips)
-    chosen = module if localized is None else localized
     if localized is not None:
         for key, sharding in localized.inspected.items():
             inspections.report(key, hlo_sharding(sharding, localized.mesh))
