@@ -78,5 +78,19 @@ builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 1x8>]>} {
     %5 = "ttir.all_reduce"(%3) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
     func.return %5, %4 : tensor<32x64xbf16>, tensor<32x32xbf16>
   }
-}
 
+  // The second callback runs after the first one, which needs the first sum.
+  // CHECK-LABEL: func.func @callbacks(
+  // CHECK-NEXT: "ttir.all_reduce"
+  // CHECK-NEXT: "ttir.host_callback"
+  // CHECK-NEXT: "ttir.host_callback"
+  // CHECK-NEXT: "ttir.all_reduce"
+  // CHECK-NEXT: func.return
+  func.func @callbacks(%x: tensor<32x64xbf16>) -> (tensor<32x64xbf16>, tensor<32x64xbf16>) {
+    %0 = "ttir.all_reduce"(%x) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
+    %1 = "ttir.host_callback"(%0) <{callback = "1", input_types = ["bf16"], output_types = ["bf16"]}> : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
+    %2 = "ttir.host_callback"(%x) <{callback = "2", input_types = ["bf16"], output_types = ["bf16"]}> : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
+    %3 = "ttir.all_reduce"(%2) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<32x64xbf16>) -> tensor<32x64xbf16>
+    func.return %1, %3 : tensor<32x64xbf16>, tensor<32x64xbf16>
+  }
+}

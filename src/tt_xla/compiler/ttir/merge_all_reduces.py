@@ -99,11 +99,16 @@ def _groups(function: FuncOp, prices: Prices) -> Iterator[tuple[list[Sum], _Layo
     groups: dict[tuple[_Layout, tuple[int, ...], Attribute, int], list[Sum]] = {}
     members: dict[tuple[_Layout, tuple[int, ...], Attribute, int], int] = {}
     depends: dict[Operation, int] = {}
+    effects = 0
+    """Sums behind the last op with effects. Such ops keep their order, so the next one depends on them too."""
     for number, op in enumerate(body(function).ops):
         behind = 0
         for operand in op.operands:
             if isinstance(operand.owner, Operation):
                 behind |= depends[operand.owner]
+        if not is_pure(op):
+            behind |= effects
+            effects = behind
         sum_ = sum_from(op)
         if sum_ is not None:
             for layout in _LAYOUTS:
