@@ -278,6 +278,22 @@ def test_parameters_are_sent_once(spread, monkeypatch):
 
 
 @needs_ray
+def test_parameters_are_sent_again_after_a_run_that_could_not_send_them(spread, monkeypatch):
+    alone, together = spread(layer())
+    tensors = drawn(8, 64), drawn(64, 128, seed=1), drawn(64, 128, seed=2)
+    versions = [None, 80_041, 80_042]
+
+    def fail(value):
+        raise MemoryError("no room in the object store")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(together.executable), "_parcel", lambda self, tensor: fail(tensor))
+        with pytest.raises(MemoryError, match="object store"):
+            run(together, *tensors, versions=versions)
+    assert_same(run(alone, *tensors, versions=versions), run(together, *tensors, versions=versions))
+
+
+@needs_ray
 def test_contents_that_ended_are_dropped(spread, ray):
     _, together = spread(layer())
     tensors = drawn(8, 64), drawn(64, 128, seed=1), drawn(64, 128, seed=2)

@@ -162,6 +162,29 @@ class SpreadExecutable(Executable):
         workers = self._workers
         shares_of = self._shares()
         call = workers.next_call()
+        try:
+            calls = self._requests(call, shares_of, tensors, versions)
+        except BaseException:  # such as Ctrl-C: the tables say of shards that workers have them
+            workers.replace()
+            raise
+        for version in self._new_versions(versions):
+            lifetimes.keep(version, self._reference)
+            workers.watch(version)
+        self._resets = True  # until all workers have ended the run
+        replies: list[Reply] = workers.call(call, lambda actor: actor.run, calls)
+        self._resets = False
+        results: dict[int, torch.Tensor] = {}
+        for share, reply in zip(shares_of, replies, strict=True):
+            results.update(zip(share.results, map(unpack, reply.results), strict=True))
+        self._reply = replies[0]._replace(results=[])
+        self.counters = self._reply.counters
+        return [results[index] for index in range(len(results))]
+
+    def _requests(
+        self, call: int, shares_of: Sequence[_Share], tensors: Sequence[torch.Tensor], versions: Sequence[Version]
+    ) -> list[Sequence[Any]]:
+        """Returns the arguments of each worker's run: a request, and the shards that the worker does not keep."""
+        workers = self._workers
         packed: dict[int, Any] = {}
         """Tensors to send by argument, or references to them."""
         calls: list[Sequence[Any]] = []
@@ -190,18 +213,7 @@ class SpreadExecutable(Executable):
                 torch.get_num_threads(),
             )
             calls.append((request, *(packed[share.reads[position]] for position in sent)))
-        for version in self._new_versions(versions):
-            lifetimes.keep(version, self._reference)
-            workers.watch(version)
-        self._resets = True  # until all workers have ended the run
-        replies: list[Reply] = workers.call(call, lambda actor: actor.run, calls)
-        self._resets = False
-        results: dict[int, torch.Tensor] = {}
-        for share, reply in zip(shares_of, replies, strict=True):
-            results.update(zip(share.results, map(unpack, reply.results), strict=True))
-        self._reply = replies[0]._replace(results=[])
-        self.counters = self._reply.counters
-        return [results[index] for index in range(len(results))]
+        return calls
 
     def _shares(self) -> list[_Share]:
         """Returns each worker's share, after loading the Program where workers do not have it."""
@@ -238,8 +250,7 @@ class SpreadExecutable(Executable):
         declared = self.source.arguments[argument]
         if declared.role is Role.INPUT or declared.written:
             return None
-        dims = None if declared.sharding is None else declared.sharding.dims
-        return (self._mesh.shape, dims, chip, declared.dtype, declared.shape)
+        return (self._mesh.shape, declared.sharding, chip, declared.dtype, declared.shape)
 
     def _versioned(self, index: int, version: Version) -> Key | None:
         key = self._keys[index]

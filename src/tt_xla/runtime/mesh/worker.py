@@ -226,9 +226,10 @@ class MeshWorker:
             torch.set_num_threads(request.threads)
         for version in request.ended:
             lifetimes.ended(version)
-        ended = set(request.ended)
-        for key in [key for key in self._kept if key[0] in ended]:
-            del self._kept[key]
+        if request.ended:
+            ended = set(request.ended)
+            for key in [key for key in self._kept if key[0] in ended]:
+                del self._kept[key]
         for number in request.unloaded:
             self._loaded.pop(number, None)
 

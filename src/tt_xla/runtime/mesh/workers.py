@@ -146,6 +146,10 @@ class Workers:
         """Puts an object where all workers can read it, and returns a reference for :meth:`call`."""
         return self._ray.put(value)
 
+    def replace(self) -> None:
+        """Has all workers replaced before the next call."""
+        self._stale = True
+
     def next_call(self) -> int:
         """Returns the number of the next call."""
         return next(self._calls)
