@@ -96,9 +96,13 @@ class Boundary:
         """Returns the number of shards of each dimension, and for each chip the place of its shard among them.
 
         Returns None for a tensor that every chip holds.
+
+        Raises:
+            UnsupportedOpError: the tensor is partial sums.
         """
         if self.mesh is None or tensor.sharding is None:
             return None
+        self.mesh.check_reduced(tensor.sharding)
         mesh, sharding = self.mesh.mesh, tensor.sharding
         counts = sharding.counts(mesh)
         if all(count == 1 for count in counts):

@@ -131,7 +131,12 @@ class DeviceMesh:
         """Returns the number of axes in a tensor's placement along which it is replicated."""
         return self._placed(sharding).dims.count(None)
 
-    def _placed(self, sharding: Sharding) -> Placement:
+    def check_reduced(self, sharding: Sharding) -> None:
+        """Checks that a tensor is no partial sums.
+
+        Raises:
+            UnsupportedOpError: it is, and TT-NN would have to add the chips' tensors.
+        """
         if {*sharding.unreduced} & {*self._used}:
             names = ", ".join(self.mesh.axes[axis] for axis in sharding.unreduced)
             raise UnsupportedOpError(
@@ -139,6 +144,9 @@ class DeviceMesh:
                 "mappers and composers do not add tensors.",
                 hint="Reshard it to a sharding without unreduced axes inside the program.",
             )
+
+    def _placed(self, sharding: Sharding) -> Placement:
+        self.check_reduced(sharding)
         placement = self.placement(sharding)
         if placement is None:
             raise UnsupportedOpError(
