@@ -526,6 +526,9 @@ with jax.set_mesh(mesh):
     own = jax.device_put(x, NamedSharding(mesh, P("y")))
     g = jax.jit(f, compiler_options={"auto_sharding": True})
     assert tt_jax.input_shardings(g.lower(w1, w2, own).compile(), mesh)[0][2].spec == P("y", None)
+    unused = jax.jit(lambda w1, w2, x, rest: f(w1, w2, x), compiler_options={"auto_sharding": True})
+    last = tt_jax.input_shardings(unused.lower(w1, w2, own, {"rest": x}).compile(), mesh)[0][3]
+    assert last["rest"].spec == P()
     refused(lambda: jax.jit(f, compiler_options={"auto_sharding": "3x3"}).lower(w1, w2, x).compile(), "9 chips")
     refused(lambda: jax.jit(f, compiler_options={"auto_sharding": "often"}).lower(w1, w2, x).compile(), "such as '2x4'")
 refused(lambda: jax.jit(f, compiler_options={"auto_sharding": True})(w1, w2, x), "one of the 8 devices", "jax.set_mesh")

@@ -22,16 +22,19 @@ def input_shardings(compiled: Any, mesh: Mesh) -> Any:
         mesh: the mesh under which it was lowered.
 
     Returns:
-        A tree like ``compiled.input_shardings``: of the positional arguments, and of those by name.
+        A tree like ``compiled.input_shardings``: of the positional arguments, and of those by name. An argument that
+        the function does not use is replicated.
 
     Raises:
         ValueError: an argument is split in a way that no partition spec of the mesh says.
     """
 
     def named(sharding: Any, argument: Any) -> NamedSharding:
+        if sharding is None:  # JAX leaves out what the function does not use
+            return NamedSharding(mesh, PartitionSpec())
         return _named(sharding, len(argument.shape), mesh)
 
-    return jax.tree.map(named, compiled.input_shardings, compiled.args_info)
+    return jax.tree.map(named, compiled.input_shardings, compiled.args_info, is_leaf=lambda leaf: leaf is None)
 
 
 def _named(sharding: Sharding, rank: int, mesh: Mesh) -> NamedSharding:
