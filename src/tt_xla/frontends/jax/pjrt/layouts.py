@@ -102,7 +102,7 @@ def _propagated(value: Any, known: dict[Any, Order]) -> Order:
         op = None if isinstance(value, ir.BlockArgument) else value.owner.operation
         source = None if op is None else _source(op, value)
         if op is None or source is None:
-            order = _constrained(op) or row_major(len(dims))
+            order = _constrained(op, value) or row_major(len(dims))
             break
         if op.name == "stablehlo.transpose":
             permutation = [int(dim) for dim in op.attributes["permutation"]]
@@ -123,9 +123,12 @@ def _source(op: Any, value: Any) -> Any:
     return next((operand for operand in op.operands if operand.type.shape == value.type.shape), None)
 
 
-def _constrained(op: Any) -> Order | None:
-    """Returns the layout of the result of ``jax.experimental.layout.with_layout_constraint``; None for other ops."""
+def _constrained(op: Any, value: Any) -> Order | None:
+    """Returns the layout that a custom call declares for one of its results; None for other ops.
+
+    ``jax.experimental.layout.with_layout_constraint`` is such a call.
+    """
     if op is None or op.name != "stablehlo.custom_call" or "result_layouts" not in op.attributes:
         return None
-    (order,) = op.attributes["result_layouts"]
+    order = op.attributes["result_layouts"][ir.OpResult(value).result_number]
     return tuple(int(dim) for dim in order)
