@@ -114,6 +114,7 @@ def _label(outcome: Outcome, trial: Trial) -> str:
 def _show(outcome: Outcome, system: str) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     sizes = ", ".join(f"{name}={size}" for name, size in zip(outcome.mesh.axes, outcome.mesh.shape, strict=True))
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 180)
@@ -133,7 +134,7 @@ def _show(outcome: Outcome, system: str) -> None:
         label = _label(outcome, trial) or "none: each chip computes everything"
         figures = (trial.us, trial.us - trial.link_us, trial.link_us, trial.dram_bytes / 1e6)
         mark = "chosen" if trial is outcome.chosen else ""
-        table.add_row(mark, *(f"{figure:,.1f}" for figure in figures), label)
+        table.add_row(mark, *(f"{figure:,.1f}" for figure in figures), Text(label))
     console.print(table)
     for trial in failed:
         console.print(f"Not possible: {_label(outcome, trial) or 'no split'}: {trial.error[:160]}", markup=False)
