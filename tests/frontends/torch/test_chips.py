@@ -371,6 +371,24 @@ def test_data_parallel_module():
     torch.testing.assert_close(model[0].weight.grad.cpu(), gradient, rtol=0.02, atol=0.02)
 
 
+def test_replicas_in_threads_draw_the_random_numbers_of_their_chips():
+    x = torch.ones(32, 64)
+    parallel = nn.DataParallel(nn.Dropout(0.5).to("tt:0"), device_ids=[0, 1, 2, 3])
+
+    def draw() -> torch.Tensor:
+        torch.manual_seed(0)
+        return torch.cat([parallel(x).cpu() for _ in range(4)])
+
+    first = draw()
+    assert 0 < (first == 0).float().mean() < 1
+    assert all(torch.equal(draw(), first) for _ in range(5))
+
+
+def test_data_parallel_results_gathered_on_the_cpu():
+    parallel = nn.DataParallel(nn.ReLU(), device_ids=[0, 1], output_device=-1)
+    assert parallel(torch.ones(4, 2)).device == torch.device("cpu")
+
+
 # Files ---------------------------------------------------------------------------------------------------------------
 
 

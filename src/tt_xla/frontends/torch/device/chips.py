@@ -143,19 +143,24 @@ def seed_all(seed: int) -> None:
         own.manual_seed(seed)
 
 
+_DRAWING = threading.RLock()
+"""Held while random numbers are drawn, because the threads share PyTorch's one default generator."""
+
+
 @contextlib.contextmanager
 def drawing_on(chip: int) -> Iterator[None]:
     """Makes PyTorch's default generator continue a chip's sequence of random numbers in the block."""
-    if chip == _CURRENT.drawing:
-        yield
-        return
-    default, own = torch.default_generator, generator(chip)
-    before = default.get_state()
-    outer, _CURRENT.drawing = _CURRENT.drawing, chip
-    default.set_state(own.get_state())
-    try:
-        yield
-    finally:
-        own.set_state(default.get_state())
-        default.set_state(before)
-        _CURRENT.drawing = outer
+    with _DRAWING:
+        if chip == _CURRENT.drawing:
+            yield
+            return
+        default, own = torch.default_generator, generator(chip)
+        before = default.get_state()
+        outer, _CURRENT.drawing = _CURRENT.drawing, chip
+        default.set_state(own.get_state())
+        try:
+            yield
+        finally:
+            own.set_state(default.get_state())
+            default.set_state(before)
+            _CURRENT.drawing = outer

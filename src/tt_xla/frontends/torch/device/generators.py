@@ -36,7 +36,7 @@ class Generator(torch.Generator):
         return _restored(self.initial_seed(), self.get_state(), self.chip)
 
 
-def _restored(seed: int, state: torch.Tensor, chip: int) -> Generator:
+def _restored(seed: int, state: torch.Tensor, chip: int = 0) -> Generator:
     generator = new_generator(chip).manual_seed(seed)
     generator.set_state(state)
     return generator

@@ -238,7 +238,6 @@ def emit(op: OpOverload, operands: Sequence[Value], rest: Sequence[Any], shape: 
     key = (op, shape, *((value.dtype, value.shape) for value in operands), *map(_frozen, rest))
     kind = _KINDS.get(key)
     if kind is None:
-        fakes = [fake(value.shape, value.dtype) for value in operands]
         arguments = [Operand(number) for number in range(len(operands))]
         if op is aten.index_put.default:
             template = [arguments[0], [arguments[1]], arguments[2]]
@@ -246,7 +245,9 @@ def emit(op: OpOverload, operands: Sequence[Value], rest: Sequence[Any], shape: 
             template = [arguments[0], [arguments[1]]]
         else:
             template = [*arguments, *rest]
-        kind = _KINDS[key] = plain_kind(op, template, fakes, fake(shape, dtype))
+        with _KINDS_LOCK:
+            fakes = [fake(value.shape, value.dtype) for value in operands]
+            kind = _KINDS[key] = plain_kind(op, template, fakes, fake(shape, dtype))
     Pressure.nodes += 1
     node = Node(kind, tuple(operands), (), _user_frame())
     return Value(shape, dtype, node, chip=_chip_of(op, operands))

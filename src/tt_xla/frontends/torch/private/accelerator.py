@@ -55,6 +55,8 @@ def _patch_copies(device_type: str) -> None:
         return tensor.device.type in (device_type, "cpu")
 
     def device_of(device: Any) -> torch.device:
+        if device == -1:  # the CPU, in torch.nn.parallel
+            return torch.device("cpu")
         return torch.device(device_type, device) if isinstance(device, int) else torch.device(device)
 
     def broadcasting(tensor: torch.Tensor, devices: Any = None, *, out: Any = None) -> Any:

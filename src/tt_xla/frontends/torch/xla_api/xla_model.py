@@ -254,7 +254,7 @@ def get_memory_info(device: torch.device | str | None = None) -> dict[str, int]:
     """Returns the use of DRAM in bytes, under the names of the real package."""
     from tt_xla.runtime import get_device
 
-    report = get_device(chip=torch_xla.device().index if device is None else torch.device(device).index or 0).memory()
+    report = get_device(chip=_chips.chip_of(None if device is None else torch.device(device))).memory()
     used = report.resident
     return {"bytes_used": used, "bytes_limit": report.usable, "peak_bytes_used": used + report.program_peak}
 
