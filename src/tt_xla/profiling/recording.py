@@ -315,4 +315,8 @@ def has_optimizer() -> bool:
     """Returns whether the process holds a torch optimizer."""
     from torch.optim import Optimizer
 
-    return any(issubclass(type(candidate), Optimizer) for candidate in gc.get_objects())
+    classes = [Optimizer]
+    for each in classes:
+        classes += each.__subclasses__()
+    # Not gc.get_objects(): a reference to a tuple that another thread's tuple(...) is filling makes that call fail.
+    return any(issubclass(type(referrer), Optimizer) for referrer in gc.get_referrers(*classes))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
@@ -225,3 +228,27 @@ def test_executables_end_with_their_functions():
     del functions, function
     jax.clear_caches()
     assert live(Executable) == before
+
+
+def test_memory_statistics_leave_other_threads_alone(tt):
+    """A list of all objects of the process would hold the tuples that other threads are filling, which breaks them."""
+    stop = threading.Event()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            filled = pool.submit(fill_tuples, stop)
+            for _ in range(20):
+                tt.memory_stats()
+            stop.set()
+            assert filled.result() > 0
+    finally:
+        stop.set()
+        sys.setswitchinterval(interval)
+
+
+def fill_tuples(stop):
+    count = 0
+    while not stop.is_set():
+        count += len(tuple(number for number in range(30)))
+    return count

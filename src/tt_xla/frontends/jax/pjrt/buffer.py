@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import gc
 import itertools
 import math
 from collections.abc import Sequence
@@ -164,8 +163,7 @@ def bytes_in(memory: int) -> int:
 
     Arrays are counted when somebody asks, because counting each new one would slow every call.
     """
-    buffers = [thing for thing in gc.get_objects() if type(thing) is Buffer]
-    return sum(buffer.tensor.nbytes for buffer in buffers if buffer.memory == memory)
+    return sum(buffer.tensor.nbytes for buffer in trampoline().objects(Buffer) if buffer.memory == memory)
 
 
 def _memory_layout(answers: Answers, order: Order) -> Any:

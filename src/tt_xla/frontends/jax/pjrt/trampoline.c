@@ -51,6 +51,7 @@ typedef struct UserData {
 typedef struct Cell {
     const void *vtable;         /* a PJRT_Memory must start with a vtable */
     struct Cell *next;          /* next cell in the list of cells to free */
+    struct Cell *before, *after; /* neighbours in the ring of handles; NULL in a husk */
     _Atomic(PyObject *) object; /* the Python object that slots work with */
     PyObject *answers;          /* bytes: CAPACITY + 1 offsets of 16 bits, then the answers */
     void *data;                 /* host address of a buffer's elements */
@@ -59,6 +60,7 @@ typedef struct Cell {
     _Atomic(UserData *) user_data;
 } Cell;
 
+static Cell handles = {.before = &handles, .after = &handles}; /* the ring of handles, guarded by the GIL */
 static _Atomic(Cell *) retired;
 static atomic_bool closed;
 static atomic_int parked;
@@ -75,6 +77,10 @@ static int drain(void *unused)
     Cell *cell = atomic_exchange(&retired, NULL);
     while (cell != NULL) {
         Cell *next = cell->next;
+        if (cell->after != NULL) {
+            cell->before->after = cell->after;
+            cell->after->before = cell->before;
+        }
         Py_XDECREF(atomic_exchange(&cell->object, NULL));
         Py_XDECREF(cell->answers);
         UserData *entry = atomic_load(&cell->user_data);
@@ -709,6 +715,9 @@ static PyObject *new_cell(PyObject *module, PyObject *args)
     atomic_init(&cell->references, 1);
     cell->answers = answers;
     cell->data = (void *)data;
+    cell->before = handles.before;
+    cell->after = &handles;
+    handles.before = handles.before->after = cell;
     return PyLong_FromVoidPtr(cell);
 }
 
@@ -722,6 +731,19 @@ static PyObject *object_of(PyObject *module, PyObject *handle)
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "the handle was deleted");
     Py_INCREF(object);
     return object;
+}
+
+/* objects(type) -> the objects of that very type that handles stand for */
+static PyObject *objects(PyObject *module, PyObject *type)
+{
+    (void)module;
+    PyObject *found = PyList_New(0);
+    for (Cell *cell = handles.after; found != NULL && cell != &handles; cell = cell->after) {
+        PyObject *object = atomic_load(&cell->object);
+        if (object != NULL && Py_TYPE(object) == (PyTypeObject *)type && PyList_Append(found, object) != 0)
+            Py_CLEAR(found);
+    }
+    return found;
 }
 
 /* view(address, size) -> a writable memoryview of host memory */
@@ -761,6 +783,7 @@ static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, NULL},
     {"new_cell", new_cell, METH_VARARGS, NULL},
     {"object_of", object_of, METH_O, NULL},
+    {"objects", objects, METH_O, NULL},
     {"view", view, METH_VARARGS, NULL},
     {"capsule", capsule, METH_O, NULL},
     {"close", close_slots, METH_NOARGS, NULL},
