@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
+from tt_xla.compiler.collectives import Emit
 from tt_xla.compiler.ttir.match import is_float
 from tt_xla.cost import instruction_cost
-from tt_xla.ir.base import DATA_TYPES, only_user, tensor_type
+from tt_xla.ir.base import DATA_TYPES, Tensor, TTOp, only_user, tensor_type
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.mesh import Mesh, Shape
 from tt_xla.ir.program import Instruction, Operand, TensorSpec
@@ -40,6 +41,25 @@ class Sum:
     @property
     def dtype(self) -> DataType:
         return DATA_TYPES[tensor_type(self.first.input).element_type]
+
+    def erase(self) -> None:
+        """Removes the ops, whose result nothing uses any more."""
+        for op in reversed(self.ops):
+            op.detach()
+            op.erase()
+
+
+def emitter(place: Operation) -> Emit:
+    """Returns a function that creates an op before another one, with its location, and returns the result."""
+    block = place.parent
+    assert block is not None
+
+    def emit(kind: type[TTOp], operands: Sequence[object], result: Tensor, /, **values: object) -> SSAValue:
+        created = kind.make(operands, [result], place.location, **values)  # pyright: ignore[reportArgumentType]
+        block.insert_op_before(created, place)
+        return created.results[0]
+
+    return emit
 
 
 def sum_from(op: Operation) -> Sum | None:

@@ -19,8 +19,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from tt_xla.compiler import collectives
 from tt_xla.compiler.meshes import mesh_of
 from tt_xla.compiler.rewriting import body, functions, is_pure
-from tt_xla.compiler.ttir.all_reduces import Prices, Sum, sum_from
-from tt_xla.ir.base import Tensor, TTOp, shape, tensor, tensor_type
+from tt_xla.compiler.ttir.all_reduces import Prices, Sum, emitter, sum_from
+from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.mesh import Shape
 from tt_xla.ir.ttcore import ReduceType
 from tt_xla.ir.ttir.collective import AllReduceOp
@@ -136,12 +136,7 @@ def _merge(group: list[Sum], layout: _Layout) -> None:
     order = {op: number for number, op in enumerate(block.ops)}
     group.sort(key=lambda sum_: order[sum_.first])
     place = group[-1].first
-
-    def emit(kind: type[TTOp], operands: Sequence[object], result: Tensor, /, **values: object) -> SSAValue:
-        created = kind.make(operands, [result], place.location, **values)  # pyright: ignore[reportArgumentType]
-        block.insert_op_before(created, place)
-        return created.results[0]
-
+    emit = emitter(place)
     matrices = [layout.matrix(sum_.first.input) for sum_ in group]
     parts = [_reshaped(emit, sum_.first.input, matrix) for sum_, matrix in zip(group, matrices, strict=True)]
     type_ = tensor(layout.joined(matrices), tensor_type(place.input).element_type)
@@ -155,9 +150,7 @@ def _merge(group: list[Sum], layout: _Layout) -> None:
         sum_.last.result.replace_all_uses_with(_reshaped(emit, part, shape(sum_.last.result)))
         start = end
     for sum_ in group:
-        for op in reversed(sum_.ops):
-            op.detach()
-            op.erase()
+        sum_.erase()
 
 
 def _reshaped(emit: collectives.Emit, value: SSAValue, sizes: Shape) -> SSAValue:

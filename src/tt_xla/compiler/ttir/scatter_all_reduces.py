@@ -6,17 +6,16 @@ parts. That is one exchange more, of fewer bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
 
 from tt_xla.compiler import collectives
 from tt_xla.compiler.meshes import mesh_of
 from tt_xla.compiler.rewriting import body, functions
-from tt_xla.compiler.ttir.all_reduces import Prices, Sum, sum_from
-from tt_xla.ir.base import Tensor, TTOp, shape
+from tt_xla.compiler.ttir.all_reduces import Prices, Sum, emitter, sum_from
+from tt_xla.ir.base import shape
 from tt_xla.ir.ttcore import ReduceType
 from tt_xla.ir.ttir.collective import AllReduceOp, ReduceScatterOp
 from tt_xla.target import Target
@@ -37,9 +36,9 @@ def run(module: ModuleOp, target: Target) -> None:
         return
     prices = Prices(target, mesh)
     for function in functions(module):
-        for op in list(body(function).ops):
-            sum_ = sum_from(op)
-            if sum_ is not None and len({*sum_.axes}) == len(sum_.axes) > 1:
+        sums = [sum_ for op in body(function).ops if (sum_ := sum_from(op)) is not None]
+        for sum_ in sums:
+            if len({*sum_.axes}) == len(sum_.axes) > 1:
                 _rewrite(sum_, prices)
 
 
@@ -49,14 +48,7 @@ def _rewrite(sum_: Sum, prices: Prices) -> None:
     if best is None or _time(sum_, best, prices) >= prices.all_reduce(sizes, sum_.dtype, sum_.axes):
         return
     last, chips = sum_.last, prices.mesh.shape[best.axis]
-    block = last.parent
-    assert block is not None
-
-    def emit(kind: type[TTOp], operands: Sequence[object], result: Tensor, /, **values: object) -> SSAValue:
-        created = kind.make(operands, [result], last.location, **values)  # pyright: ignore[reportArgumentType]
-        block.insert_op_before(created, last)
-        return created.results[0]
-
+    emit = emitter(last)
     part_type = collectives.with_size(sum_.first.input, best.dim, sizes[best.dim] // chips)
     scatter = {"reduce_type": ReduceType.SUM, "scatter_dim": best.dim, "cluster_axis": best.axis}
     part = emit(ReduceScatterOp, [sum_.first.input], part_type, **scatter)
@@ -64,9 +56,7 @@ def _rewrite(sum_: Sum, prices: Prices) -> None:
         if axis != best.axis:
             part = emit(AllReduceOp, [part], part_type, reduce_type=ReduceType.SUM, cluster_axis=axis)
     last.result.replace_all_uses_with(collectives.gather(emit, part, best.dim, best.axis, chips))
-    for op in reversed(sum_.ops):
-        op.detach()
-        op.erase()
+    sum_.erase()
 
 
 def _candidates(sum_: Sum, prices: Prices) -> Iterator[_Scatter]:
