@@ -9,7 +9,7 @@ import pytest
 from tests.frontends.jax.conftest import JAX, compiles_without_client
 from tt_xla.compiler.sharding.axes import Digit, whole_axes
 from tt_xla.compiler.sharding.hlo_sharding import parse
-from tt_xla.frontends.jax.pjrt.optimized import hlo_sharding
+from tt_xla.ir.hlo_sharding import hlo_sharding
 from tt_xla.ir.mesh import Mesh, Sharding
 
 MESHES = """

@@ -105,8 +105,9 @@ def compile_bytes(
     from tt_xla.compiler.stablehlo.signature import entry_function
     from tt_xla.compiler.stablehlo.untrusted import checked
     from tt_xla.frontends.jax.pjrt.layouts import entry_layouts
-    from tt_xla.frontends.jax.pjrt.optimized import hlo_sharding, optimized_module
+    from tt_xla.frontends.jax.pjrt.optimized import optimized_module
     from tt_xla.frontends.jax.pjrt.prepare import replace_tokens
+    from tt_xla.ir.hlo_sharding import hlo_sharding
 
     request = read_compile_options(options)
     assignment = assign(request, client.target)

@@ -8,50 +8,14 @@ them.
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding import Localized
 from tt_xla.frontends.jax.pjrt.buffer import Order
-from tt_xla.ir.mesh import Mesh, Sharding
-
-REPLICATED = "{replicated}"
-UNREDUCED = "{unreduced}"
-
-
-def hlo_sharding(sharding: Sharding, mesh: Mesh, order: Sequence[int] | None = None) -> str:
-    """Returns a sharding in the notation of XLA's HLO, such as ``{devices=[2,1,4]<=[2,4] last_tile_dim_replicate}``.
-
-    The list of devices is the mesh with its axes in the order in which they split the tensor, then the axes along which
-    it is replicated, and then those along which chips hold partial sums. Source of the notation:
-    ``HloSharding::ToString`` of openxla/xla.
-
-    Args:
-        sharding: the sharding.
-        mesh: its mesh.
-        order: the chip at each position of the mesh, unless the chips are in order.
-    """
-    counts = sharding.counts(mesh)
-    splitting = [axis for axes in sharding.dims for axis in axes]
-    replicating = [axis for axis in range(len(mesh.shape)) if axis not in sharding.axes]
-    axes = [*splitting, *replicating, *sharding.unreduced]
-    terms = math.prod(mesh.shape[axis] for axis in sharding.unreduced)
-    copies = mesh.size // (math.prod(counts) * terms)
-    if copies == mesh.size:
-        return REPLICATED
-    if terms == mesh.size:
-        return UNREDUCED
-    kinds = {kind: count for kind, count in (("replicated", copies), ("unreduced", terms)) if count > 1}
-    tiles = [*counts, *kinds.values()]
-    devices = f"<=[{mesh.size}]" if axes == sorted(axes) else f"<=[{_listed(mesh.shape)}]T({_listed(axes)})"
-    if order is not None:
-        devices = _listed(np.array(order).reshape(mesh.shape).transpose(axes).ravel())
-    suffix = f" last_tile_dims={{{', '.join(kinds)}}}" if terms > 1 else " last_tile_dim_replicate" if kinds else ""
-    return f"{{devices=[{_listed(tiles)}]{devices}{suffix}}}"
+from tt_xla.ir.hlo_sharding import REPLICATED, hlo_sharding
 
 
 def optimized_module(
@@ -95,7 +59,3 @@ def _set_shardings(attributes: Any, localized: Localized) -> None:
 def _layouts(orders: Iterable[Order]) -> ir.Attribute:
     dense = [f"dense<{list(order) if order else ''}> : tensor<{len(order)}xindex>" for order in orders]
     return ir.Attribute.parse(f"[{', '.join(dense)}]")
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return ",".join(map(str, numbers))

@@ -16,6 +16,8 @@ from tt_xla.frontends.torch.device.chips import DEVICE_TYPE as _DEVICE_TYPE
 from tt_xla.frontends.torch.device.placements import Placement as _Placement
 from tt_xla.frontends.torch.xla_api import finder as _finder
 from tt_xla.ir import mesh as _mesh
+from tt_xla.ir.hlo_sharding import REPLICATED as _REPLICATED
+from tt_xla.ir.hlo_sharding import hlo_sharding as _hlo_sharding
 
 PartitionSpec = tuple[Any, ...]
 
@@ -187,21 +189,6 @@ def _spec_axes(shape: tuple[int, ...], mesh: Mesh, partition_spec: PartitionSpec
     return _mesh.spec_axes(partition_spec, mesh.axis_names or (), len(mesh.mesh_shape))
 
 
-def _notation(placement: _Placement) -> str:
-    """Returns a placement in XLA's notation, such as ``{devices=[2,1,4]0,1,2,3,4,5,6,7 last_tile_dim_replicate}``."""
-    mesh, sharding = placement.mesh, placement.sharding
-    counts = sharding.counts(mesh)
-    if math.prod(counts) == 1:
-        return "{replicated}"
-    axes = [axis for dim in sharding.dims for axis in dim]
-    others = [axis for axis in range(len(mesh.shape)) if axis not in axes]
-    devices = np.reshape(placement.chips, mesh.shape).transpose([*axes, *others]).reshape(-1)
-    copies = mesh.size // math.prod(counts)
-    tiles = [*counts, copies] if copies > 1 else [*counts]
-    suffix = " last_tile_dim_replicate" if copies > 1 else ""
-    return f"{{devices=[{','.join(map(str, tiles))}]{','.join(map(str, devices))}{suffix}}}"
-
-
 def clear_sharding(t: torch.Tensor) -> torch.Tensor:
     """Removes the sharding of a tensor and returns the tensor."""
     if hasattr(t, "tt_replicated"):
@@ -217,8 +204,8 @@ def sharding_of(t: torch.Tensor) -> str:
     """
     placement = _placements.placement_of(t)
     if placement is not None:
-        return _notation(placement)
-    return "{replicated}" if hasattr(t, "tt_replicated") or _placements.is_replicated_result(t) else ""
+        return _hlo_sharding(placement.sharding, placement.mesh, placement.chips)
+    return _REPLICATED if hasattr(t, "tt_replicated") or _placements.is_replicated_result(t) else ""
 
 
 def wrap_as_sharded_tensor(
