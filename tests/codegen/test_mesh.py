@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,10 @@ NAMES = Names(value=lambda number: f"v{number}")
 ON_MESHES = [(system, mesh) for system, meshes in MESHES.items() for mesh in meshes]
 
 
-def compiled(name: str, system: str, mesh: tuple[int, int], level: int = 1) -> Program:
+def compiled(name: str, system: str, mesh: tuple[int, int], level: int = 1, devices: Sequence[int] = ()) -> Program:
     options = CompileOptions.parse({"optimization_level": level})
     text = (PROGRAMS | HOST_PROGRAMS | {"loop_of_each_chip": loop_of_each_chip})[name](mesh)
-    return compile_module(parse_module(text), options, load_target(system), name=name)
+    return compile_module(parse_module(text), options, load_target(system), name=name, devices=devices)
 
 
 def mesh_of(*shape: int) -> Mesh:
@@ -325,6 +326,23 @@ def test_python_opens_splits_joins_and_closes() -> None:
         "ttnn.close_mesh_device(device)\n        ttnn.set_fabric_config(ttnn.FabricConfig.DISABLED)",
     ):
         assert part in text
+
+
+def test_chosen_chips_are_opened_by_number() -> None:
+    """Devices 1 and 2 of p150x4 are chips 2 and 3, which lack a link: packets turn on chip 0."""
+    program = compiled("tensor_parallel", "p150x4", (1, 2), devices=[1, 2])
+    assert program.mesh is not None
+    assert program.mesh.devices == (1, 2)
+    assert (
+        "ttnn.set_fabric_config(ttnn.FabricConfig.FABRIC_2D)\n    device = ttnn.open_mesh_device("
+        "ttnn.MeshShape(1, 2), l1_small_size=32768, physical_device_ids=[2, 3])"
+    ) in generate(program).main
+    cpp = generate(program, language="cpp").main
+    assert "FabricConfig::FABRIC_2D" in cpp
+    assert "utils::open_mesh_device(1, 2, 32768, {2, 3});" in cpp
+    linked = generate(compiled("tensor_parallel", "p150x4", (1, 2), devices=[1, 0])).main
+    assert "FabricConfig.FABRIC_1D)" in linked
+    assert "physical_device_ids=[2, 0])" in linked
 
 
 def test_tensors_that_do_not_divide_are_padded_in_python_and_refused_in_cpp() -> None:

@@ -158,7 +158,8 @@ Tensor distribute_tensor(const Tensor&, const TensorToMesh&);
 Tensor aggregate_tensor(const Tensor&, const MeshToTensor&);
 std::vector<Tensor> get_device_tensors(const Tensor&);
 std::shared_ptr<MeshDevice> open_mesh_device(
-    const MeshShape&, std::size_t, std::size_t, std::size_t, const tt::tt_metal::DispatchCoreConfig&);
+    const MeshShape&, std::size_t, std::size_t, std::size_t, const tt::tt_metal::DispatchCoreConfig&,
+    const std::optional<MeshCoordinate>& = std::nullopt, const std::vector<int>& = {});
 void close_mesh_device(const std::shared_ptr<MeshDevice>&);
 }  // namespace distributed
 namespace device {

@@ -158,6 +158,14 @@ def test_chosen_chips_are_opened_by_number(p300: StandIn) -> None:
     assert torch.equal(whole(program, results)[0], whole(program, expected)[0])
 
 
+def test_chosen_devices_are_opened_as_their_chips(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Devices of p150x4 count along its natural mesh, whose second one is chip 2."""
+    monkeypatch.setenv("TTXLA_SYSTEM", "p150x4")
+    program = compiled("tensor_parallel", "p150x4")
+    get_device("p150x4").load_mesh(program, [3, 1]).run(shards(program, arguments(program)), [None] * 3)
+    assert "open_mesh_device (1, 2) [1, 2]" in stand_in.log.read_text()
+
+
 def test_wrong_shards_are_an_error(p300: StandIn) -> None:
     executable = loaded("gathered")
     with pytest.raises(ExecutionError, match="comes in 1 shards, expected 2"):

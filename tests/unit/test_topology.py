@@ -13,7 +13,19 @@ from hypothesis import strategies as st
 
 from tt_xla.errors import MeshError
 from tt_xla.ir.mesh import Mesh
-from tt_xla.target import Arrangement, Link, MeshAxis, Target, arrange, load_target, system_names, topology
+from tt_xla.target import (
+    Arrangement,
+    Link,
+    MeshAxis,
+    Target,
+    arrange,
+    device_chips,
+    load_target,
+    natural_shape,
+    system_names,
+    topology,
+)
+from tt_xla.target.mesh_axis import describe_axis
 
 
 def with_links(pairs: list[tuple[int, int]], chips: int) -> Target:
@@ -121,10 +133,44 @@ def test_axes_that_are_parts_of_a_ring_are_folded_into_it() -> None:
     assert [axis.stride for axis in arrange(load_target("galaxy-wh-6u"), (2, 16)).axes] == [16, 1]
 
 
-def test_chosen_chips() -> None:
+def test_devices_count_along_the_natural_mesh() -> None:
+    """Devices that are neighbours in a row of the natural mesh are linked, whatever their chips' numbers are."""
     box = load_target("n300-llmbox")
-    assert set(arrange(box, (2, 2), chips=[7, 4, 3, 2]).chips) == {2, 3, 4, 7}
-    assert arrange(box, (2,), chips=[6, 5, 6]).chips == (5, 6)
+    assert natural_shape(box, 8) == (2, 4)
+    assert device_chips(box) == arrange(box, (2, 4)).chips == (4, 3, 0, 6, 7, 2, 1, 5)
+    row = arrange(box, (4,), devices=[4, 5, 6, 7])
+    assert row.chips == (7, 2, 1, 5)
+    assert row.axes == (MeshAxis(4, ring=False, links=1, stride=1),)
+    assert row.axes[0].narrowest == (1, 5)
+
+
+def test_chosen_devices_with_links() -> None:
+    box = load_target("n300-llmbox")
+    assert arrange(box, (2, 2), devices=[5, 6, 1, 2]).axes == (
+        MeshAxis(2, ring=False, links=2, stride=1),
+        MeshAxis(2, ring=False, links=2, stride=1),
+    )
+    assert arrange(box, (4,), devices=[1, 2, 6, 5]).axes == (MeshAxis(4, ring=True, links=2, stride=1),)
+
+
+def test_neighbours_without_a_link_exchange_over_other_chips() -> None:
+    box = load_target("n300-llmbox")
+    (axis,) = arrange(box, (2,), devices=[0, 3]).axes  # chips 4 and 6: 4-3-0-6, or 4-7-2-1-5...
+    assert (axis.stride, axis.routes, axis.ring, axis.links) == (3, 1, False, 1)
+    # Two pairs on one line: both ways cross the link in the middle.
+    line = with_links([(chip, chip + 1) for chip in range(4)], 5)
+    pairs = arrange(line, (2, 2), devices=[0, 2, 1, 3]).axes[1]
+    assert (pairs.stride, pairs.routes, pairs.sharing, pairs.narrowest) == (2, 2, 2, (1, 2))
+    assert describe_axis(pairs, 12.5e9) == (
+        "line of 2 chips, neighbours up to 2 links apart, 2 of their ways over one link with 1 x 100 Gbit/s"
+    )
+
+
+def test_the_busiest_link_counts_its_channels() -> None:
+    links = (Link((0, 1), 4), Link((1, 2), 1), Link((1, 3), 4))
+    star = dataclasses.replace(with_links([], 4), links=links)
+    (axis,) = arrange(star, (3,), devices=[0, 3, 2]).axes
+    assert (axis.links, axis.routes, axis.narrowest) == (1, 1, (1, 2))
 
 
 @pytest.mark.parametrize(
@@ -143,16 +189,21 @@ def test_meshes_that_do_not_fit(system: str, shape: tuple[int, ...], message: st
 
 
 @pytest.mark.parametrize(
-    ("chips", "message"),
+    ("system", "devices", "message"),
     [
-        ([0, 1], r"among its chips 0, 1\. For one, there is no link between chips 0 and 1\. Links are: 0-2, 0-3"),
-        ([0], "A mesh of 2 needs 2 chips; 1 chip of p150x4 may be used"),
-        ([0, 4], "is to use chip 4; p150x4 has chips 0 to 3"),
+        (
+            "n300-llmbox:0,1,4",
+            [2, 0],
+            r"chips 0 and 2 of n300-llmbox:0,1,4 as neighbours, and no links .*Links are: 0-1\. .*TT_VISIBLE",
+        ),
+        ("p150x4", [1], r"A mesh of 2 has 2 chips; got devices \[1\]"),
+        ("p150x4", [1, 1], r"A mesh of 2 has 2 chips; got devices \[1, 1\]"),
+        ("p150x4", [0, 4], "is to use device 4; p150x4 has devices 0 to 3"),
     ],
 )
-def test_chosen_chips_that_do_not_fit(chips: list[int], message: str) -> None:
+def test_chosen_devices_that_do_not_fit(system: str, devices: list[int], message: str) -> None:
     with pytest.raises(MeshError, match=message):
-        arrange(load_target("p150x4"), (2,), chips=chips)
+        arrange(load_target(system), (2,), devices=devices)
 
 
 def test_a_missing_link_leaves_a_line() -> None:

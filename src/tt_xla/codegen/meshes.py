@@ -42,6 +42,11 @@ class DeviceMesh:
     """Axes of the mesh that each dimension of the mesh device consists of, without axes of one chip."""
     ring: bool
     """Whether the links close the chips along a dimension to a ring."""
+    routed: bool = False
+    """Whether neighbours lack a link, so that their packets take ways over other chips."""
+    physical_chips: tuple[int, ...] = ()
+    """The chip at each position, where the user chose them; empty where TT-NN finds chips whose neighbours are
+    linked."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -52,6 +57,8 @@ class DeviceMesh:
     @property
     def fabric(self) -> str:
         """Name of the fabric config that collectives need."""
+        if self.routed:
+            return "FABRIC_2D"  # Packets of FABRIC_1D cannot turn from one row or column of chips into another.
         return "FABRIC_1D_RING" if self.ring else "FABRIC_1D"
 
     @cached_property
@@ -186,8 +193,14 @@ def device_mesh(program: Program) -> DeviceMesh | None:
             hint="Use a mesh with at most two axes of several chips.",
         )
     shape = tuple(math.prod(mesh.shape[axis] for axis in axes) for axes in dimensions)
-    arrangement = arrange(load_target(program.target), shape)
-    return DeviceMesh(mesh, dimensions, any(axis.ring for axis in arrangement.axes))
+    arrangement = arrange(load_target(program.target), shape, mesh.devices)
+    return DeviceMesh(
+        mesh,
+        dimensions,
+        ring=any(axis.ring for axis in arrangement.axes),
+        routed=any(axis.routes is not None for axis in arrangement.axes),
+        physical_chips=arrangement.chips if mesh.devices else (),
+    )
 
 
 def _folded(used: Sequence[int], alone: set[int]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:

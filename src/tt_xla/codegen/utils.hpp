@@ -131,10 +131,11 @@ inline ttnn::Tensor composed(
         elements, *shape, is_integer(host.dtype()) ? host.dtype() : ttnn::DataType::FLOAT32, ttnn::Layout::ROW_MAJOR);
 }
 
-// Opens the chips of a mesh as one device.
-inline std::shared_ptr<ttnn::MeshDevice> open_mesh_device(uint32_t rows, uint32_t columns, std::size_t l1_small_bytes) {
+// Opens the chips of a mesh as one device: the chip at each position, or chips that TT-NN finds.
+inline std::shared_ptr<ttnn::MeshDevice> open_mesh_device(
+    uint32_t rows, uint32_t columns, std::size_t l1_small_bytes, const std::vector<int>& chips = {}) {
     return ttnn::distributed::open_mesh_device(
-        ttnn::MeshShape(rows, columns), l1_small_bytes, 0, 1, tt::tt_metal::DispatchCoreConfig{});
+        ttnn::MeshShape(rows, columns), l1_small_bytes, 0, 1, tt::tt_metal::DispatchCoreConfig{}, std::nullopt, chips);
 }
 
 // Returns the only element of a tensor as a number.

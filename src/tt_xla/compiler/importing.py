@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import dataclasses
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -16,7 +17,7 @@ from tt_xla.errors import CompileError
 from tt_xla.ir.mesh import Mesh, Shape, Sharding
 from tt_xla.ir.program import Argument, Result
 from tt_xla.options import CompileOptions
-from tt_xla.target import Target
+from tt_xla.target import Target, arrange
 
 
 @dataclass(frozen=True)
@@ -30,16 +31,21 @@ class Imported:
     """The chips that the module is for; None for one chip."""
 
 
-def run(module: ir.Module | Localized, options: CompileOptions, target: Target) -> Imported:
+def run(
+    module: ir.Module | Localized, options: CompileOptions, target: Target, devices: Sequence[int] = ()
+) -> Imported:
     """Imports a StableHLO module into TTIR; a module for several chips as the program of each of them.
 
     Args:
         module: the module, or what the localiser made of one.
         options: the compile options.
         target: the system to compile for.
+        devices: number of the device at each position of the module's mesh. The system chooses the chips of a mesh
+            of its first devices in order.
 
     Raises:
         CompileError: the module cannot become TTIR, or is for more chips than the target has.
+        MeshError: the chosen devices do not fill the mesh, or there are no links between them.
     """
     localized = module if isinstance(module, Localized) else localize(module, target.chips)
     if localized is not None:
@@ -50,6 +56,8 @@ def run(module: ir.Module | Localized, options: CompileOptions, target: Target) 
                 f"{target.chips}.",
                 hint="Use a smaller mesh, or a system with more chips (TTXLA_SYSTEM).",
             )
+        if list(devices) != list(range(len(devices))):
+            localized = _on_devices(localized, devices, target)
         module = localized.module
     assert not isinstance(module, Localized)
     mesh = None if localized is None else localized.mesh
@@ -64,6 +72,17 @@ def run(module: ir.Module | Localized, options: CompileOptions, target: Target) 
         arguments = _sharded(arguments, localized.arguments)
         results = _sharded(results, localized.results)
     return Imported(ttir_module, arguments, results, mesh)
+
+
+def _on_devices(localized: Localized, devices: Sequence[int], target: Target) -> Localized:
+    """Returns a module with its mesh on chosen devices.
+
+    Raises:
+        MeshError: the devices do not fill the mesh, or there are no links between them.
+    """
+    mesh = msgspec.structs.replace(localized.mesh, devices=tuple(devices))
+    arrange(target, mesh.shape, mesh.devices)
+    return dataclasses.replace(localized, mesh=mesh)
 
 
 Declared = TypeVar("Declared", Argument, Result)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, ModuleOp, TensorType, i64
 from xdsl.ir import Attribute, Operation
 
 from tt_xla.errors import MalformedModuleError
@@ -20,6 +20,9 @@ from tt_xla.ir.ttcore import MeshesAttr
 
 MESHES = "ttcore.meshes"
 """Attribute of a module that gives the shape of its mesh, in TTIR and TTNN."""
+
+DEVICES = "tt.devices"
+"""Attribute of a module whose mesh is on devices that the user chose: the number of the device at each position."""
 
 Groups = Sequence[Sequence[int]]
 """Groups of positions, each in the order in which its members count."""
@@ -133,9 +136,10 @@ def dense_groups(sizes: Shape, axis: int) -> DenseIntOrFPElementsAttr:
     return dense(Mesh(sizes, ()).groups((axis,)))
 
 
-def mesh_attributes(shape: Shape) -> dict[str, Attribute]:
-    """Returns the attributes of a module for a mesh of this shape."""
-    return {MESHES: MeshesAttr((("mesh", shape),))}
+def mesh_attributes(shape: Shape, devices: Sequence[int] = ()) -> dict[str, Attribute]:
+    """Returns the attributes of a module for a mesh of this shape, on the devices that the user chose."""
+    attributes: dict[str, Attribute] = {MESHES: MeshesAttr((("mesh", shape),))}
+    return attributes | ({DEVICES: DenseArrayBase.from_list(i64, devices)} if devices else {})
 
 
 def mesh_shape(module: ModuleOp) -> Shape | None:
@@ -146,10 +150,17 @@ def mesh_shape(module: ModuleOp) -> Shape | None:
     return meshes.data[0][1]
 
 
+def mesh_devices(module: ModuleOp) -> tuple[int, ...]:
+    """Returns the number of the device at each position of a module's mesh; nothing if the user chose none."""
+    devices = module.attributes.get(DEVICES)
+    return tuple(map(int, devices.iter_values())) if isinstance(devices, DenseArrayBase) else ()
+
+
 def mesh_of(module: ModuleOp) -> Mesh | None:
     """Returns the mesh that a module is for, with numbers as names of its axes; None for one chip."""
     shape = mesh_shape(module) or ()
-    return Mesh(shape, tuple(map(str, range(len(shape))))) if math.prod(shape) > 1 else None
+    names = tuple(map(str, range(len(shape))))
+    return Mesh(shape, names, mesh_devices(module)) if math.prod(shape) > 1 else None
 
 
 def mesh_shape_of(op: Operation) -> Shape:

@@ -147,6 +147,7 @@ def compile_module(
     choices: list[Choice] | None = None,
     without: Container[str] = (),
     changes: Changes | None = None,
+    devices: Sequence[int] = (),
 ) -> Program:
     """Compiles a StableHLO module.
 
@@ -159,6 +160,7 @@ def compile_module(
         choices: receives the layout of each op at level 2, and the reason for it.
         without: names of stages to leave out.
         changes: counts the changes by optional stages and limits them, to find the change that makes a program wrong.
+        devices: number of the device at each position of the module's mesh; by default the first ones, in order.
 
     Raises:
         CompileError: the module cannot become a Program; with the user's source line where it is known.
@@ -166,8 +168,8 @@ def compile_module(
     """
     with collector_paused():
         if not _RECORDERS:
-            return _compile(module, options, target, name, dumps, choices, without, changes)
-        return _compile_recorded(module, options, target, name, dumps, choices, without, changes)
+            return _compile(module, options, target, name, dumps, choices, without, changes, devices)
+        return _compile_recorded(module, options, target, name, dumps, choices, without, changes, devices)
 
 
 @dataclass
@@ -229,6 +231,7 @@ def _compile_recorded(
     choices: list[Choice] | None,
     without: Container[str],
     changes: Changes | None,
+    devices: Sequence[int],
 ) -> Program:
     needs_texts = any(recorder.texts for recorder in _RECORDERS)
     if dumps is None and needs_texts:
@@ -239,7 +242,7 @@ def _compile_recorded(
     for recorder in _RECORDERS:
         recorder.compilations.append(compilation)
     try:
-        compilation.program = _compile(module, options, target, name, dumps, choices, without, changes)
+        compilation.program = _compile(module, options, target, name, dumps, choices, without, changes, devices)
     except BaseException as error:
         compilation.error = error
         raise
@@ -257,12 +260,13 @@ def _compile(
     choices: list[Choice] | None,
     without: Container[str],
     changes: Changes | None,
+    devices: Sequence[int],
 ) -> Program:
     log = logger()
     started = time.perf_counter()
     if options.auto_sharding and not isinstance(module, Localized):
         module = split_arguments(module, options, target, name)
-    program = _program(module, options, target, name, dumps, choices, without, changes)
+    program = _program(module, options, target, name, dumps, choices, without, changes, devices)
     for host_op in program.host_ops:
         log.info("%s runs %s on the host", name, host_op)
     log.info("compiled %s for %s in %.1f ms", name, target.name, (time.perf_counter() - started) * 1e3)
@@ -278,12 +282,13 @@ def _program(
     choices: list[Choice] | None = None,
     without: Container[str] = (),
     changes: Changes | None = None,
+    devices: Sequence[int] = (),
 ) -> Program:
     """Runs the pipeline."""
     record = dumper(options, dumps, logger())
     record("vhlo", lambda: stablehlo.print_vhlo(_source(module)))
     record("shlo", lambda: str(_source(module)))
-    imported = importing.run(module, options, target)
+    imported = importing.run(module, options, target, devices)
     ttir_module = imported.module
     verify_module(ttir_module, "import of StableHLO")
     record("ttir", lambda: print_module(wrapped(ttir_module, target), locations=True))

@@ -9,6 +9,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from tt_xla.compiler import meshes
 from tt_xla.compiler.meshes import Groups
 from tt_xla.compiler.sharding import Localized
@@ -39,7 +41,7 @@ def run(localized: Localized) -> Localized:
     parts = [tuple(part + added for part in axis) for axis in meshes.parts_of(localized.mesh, mesh)]
     return dataclasses.replace(
         localized,
-        mesh=_with_rows(mesh),
+        mesh=msgspec.structs.replace(_with_rows(mesh), devices=localized.mesh.devices),
         arguments=tuple(_refined(argument, parts) for argument in localized.arguments),
         results=tuple(_refined(result, parts) for result in localized.results),
     )

@@ -90,7 +90,7 @@ def exchange(kind: str, axis: MeshAxis, size: float, rates: Rates) -> tuple[floa
     path = figures.ring if axis.ring else figures.line
     hops = axis.size / 2 if axis.ring else axis.size - 1
     # Chips of other groups share the links between neighbours that are several chips apart.
-    bandwidth = rates.link_bandwidth * axis.links * (2 if axis.ring else 1) / axis.stride
+    bandwidth = rates.link_bandwidth * axis.links * (2 if axis.ring else 1) / axis.sharing
     crossing = _bottleneck_bytes(kind, axis.size, size) / (bandwidth * path.efficiency)
     if kind == "all_gather" and axis.size > 1:
         crossing = max(crossing, size / axis.size / (rates.sender_bandwidth * axis.links))
@@ -119,7 +119,7 @@ def scatter_buffers(
     chip's part of the sum, of an all_reduce whose tensor the chips can divide.
     """
     (spec,) = inputs_of(instruction, values)[:1]
-    axis = arrange(target, mesh.shape).axes[int(instruction.attributes["cluster_axis"])]
+    axis = arrange(target, mesh.shape, mesh.devices).axes[int(instruction.attributes["cluster_axis"])]
     if axis.size == 1:
         return None, None
     arriving = spec.shape if axis.ring else (2, *spec.shape)
@@ -201,7 +201,8 @@ def _axis(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates) 
     links = instruction.attributes.get("num_links")
     topology = instruction.attributes.get("topology")
     ring = axis.ring if topology is None else str(topology) == "ring" and axis.size > 2
-    return MeshAxis(axis.size, ring, axis.links if links is None else max(int(links), 1), axis.stride)
+    used = axis.links if links is None else max(int(links), 1)
+    return MeshAxis(axis.size, ring, used, axis.stride, routes=axis.routes)
 
 
 def _all_chips(rates: Rates) -> MeshAxis:

@@ -157,7 +157,7 @@ def _with_mesh(target: Target, mesh: Mesh) -> Rates:
     if entry is None:
         if len(_mesh_cache) > 64:
             _mesh_cache.clear()
-        rates = dataclasses.replace(plain, axes=arrange(target, mesh.shape).axes)
+        rates = dataclasses.replace(plain, axes=arrange(target, mesh.shape, mesh.devices).axes)
         entry = _mesh_cache[id(plain), mesh] = (rates, plain)  # the plain rates are kept, so their id stays their own
     return entry[0]
 

@@ -24,6 +24,8 @@ class Mesh(msgspec.Struct, frozen=True):
     """Number of chips along each axis, outermost axis first."""
     axes: tuple[str, ...]
     """Name of each axis."""
+    devices: tuple[int, ...] = ()
+    """Number of the device at each position, where the user chose them; empty where the system chooses."""
 
     @property
     def size(self) -> int:

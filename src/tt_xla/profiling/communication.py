@@ -12,7 +12,7 @@ from tt_xla.errors import MeshError
 from tt_xla.profiling.device_time import Kernel
 from tt_xla.profiling.recording import LoadedProgram, Op
 from tt_xla.target import MeshAxis, arrange
-from tt_xla.target.topology import describe_axis
+from tt_xla.target.mesh_axis import describe_axis
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def mesh_axes(program: LoadedProgram) -> Sequence[MeshAxis]:
     if program.mesh is None:
         return ()
     try:
-        return arrange(program.target, program.mesh.shape).axes
+        return arrange(program.target, program.mesh.shape, program.mesh.devices).axes
     except MeshError:
         return ()
 

@@ -164,7 +164,8 @@ class Device:
 
         Args:
             program: a Program with a mesh.
-            chips: number of the chip at each position of the mesh; by default the first chips of the system.
+            chips: number of the chip at each position of the mesh; by default those that the program was compiled
+                for, or the first chips of the system.
 
         Raises:
             ExecutionError: the program has no mesh or does not fit it, was compiled for another system, or the mesh has
@@ -177,7 +178,7 @@ class Device:
         mesh = program.mesh
         if mesh is None:
             raise ExecutionError(f"Program '{program.name}' is for one chip and has no mesh.", hint="Use load().")
-        numbers = list(range(mesh.size) if chips is None else chips)
+        numbers = list((mesh.devices or range(mesh.size)) if chips is None else chips)
         if mesh.size > self.target.chips:
             raise ExecutionError(
                 f"Program '{program.name}' is for a mesh of {mesh.size} chips; {self.name} has {self.target.chips}.",

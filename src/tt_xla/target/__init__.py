@@ -4,8 +4,19 @@
 ``arrange(target, (2, 4))`` places a mesh on its chips.
 """
 
+from tt_xla.target.mesh_axis import Arrangement, MeshAxis
 from tt_xla.target.systems import load_target, system_names
 from tt_xla.target.target import Link, Target
-from tt_xla.target.topology import Arrangement, MeshAxis, arrange
+from tt_xla.target.topology import arrange, device_chips, natural_shape
 
-__all__ = ["Arrangement", "Link", "MeshAxis", "Target", "arrange", "load_target", "system_names"]
+__all__ = [
+    "Arrangement",
+    "Link",
+    "MeshAxis",
+    "Target",
+    "arrange",
+    "device_chips",
+    "load_target",
+    "natural_shape",
+    "system_names",
+]

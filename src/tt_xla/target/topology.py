@@ -6,105 +6,85 @@ row-major, into one physical dimension, as few of them as possible.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from tt_xla.errors import MeshError
+from tt_xla.target.mesh_axis import Arrangement, MeshAxis, chips_text, links_text, shape_text
+from tt_xla.target.routes import routed
 from tt_xla.target.target import Link, Target
 
 
-@dataclass(frozen=True)
-class MeshAxis:
-    """The links along one axis of a mesh."""
-
-    size: int
-    """Number of chips along the axis."""
-    ring: bool
-    """Whether the last chip is linked with the first one too; an axis of one or two chips is a line."""
-    links: int
-    """Number of channels between neighbours that a collective uses: those of the weakest hop of the axis."""
-    stride: int
-    """Number of chips between neighbours along the physical dimension, whose links they share; 1 if neighbours are
-    linked directly."""
-    narrowest: tuple[int, int] | None = field(default=None, compare=False)
-    """Chips of a hop with the fewest channels; None for an axis of one chip."""
-
-
-@dataclass(frozen=True)
-class Arrangement:
-    """The chips of a mesh, and the links along each of its axes."""
-
-    shape: tuple[int, ...]
-    """Number of chips along each axis."""
-    chips: tuple[int, ...]
-    """Index of the chip at each position; positions count row-major."""
-    axes: tuple[MeshAxis, ...]
-
-
-def arrange(target: Target, shape: Sequence[int], chips: Sequence[int] | None = None) -> Arrangement:
-    """Returns chips for each position of a mesh, with as many rings and channels as the links allow.
+def arrange(target: Target, shape: Sequence[int], devices: Sequence[int] = ()) -> Arrangement:
+    """Returns the chip at each position of a mesh, with as many rings and channels as the links allow.
 
     Args:
         target: the system.
         shape: number of chips along each axis of the mesh.
-        chips: indices of the chips that the mesh may use; all chips of the system by default.
+        devices: number of the device at each position, where the user chose them. Neighbours without a link then
+            exchange over other chips. By default any chips are used, and neighbours are linked.
 
     Raises:
-        MeshError: the system has too few chips, or lacks a link.
+        MeshError: the system has too few chips, lacks a link, or has no way between two of the chosen chips.
     """
     shape = tuple(shape)
-    usable = tuple(range(target.chips)) if chips is None else tuple(dict.fromkeys(chips))
-    _check(target, shape, usable)
-    arrangement = _arranged(target.links, shape, usable)
+    _check(target, shape, devices)
+    if devices:
+        numbers = device_chips(target)
+        return routed(target, shape, tuple(numbers[device] for device in devices))
+    arrangement = _arranged(target.links, shape, tuple(range(target.chips)))
     if arrangement is None:
-        raise _missing_link(target, shape, usable)
+        raise _missing_link(target, shape)
     return arrangement
 
 
-def describe_axis(axis: MeshAxis, bytes_per_second: float) -> str:
-    """Returns the links along an axis in words.
+def natural_shape(target: Target, chips: int) -> tuple[int, int]:
+    """Returns the rows and columns of a mesh of some chips, the nearest to a square that the links allow."""
+    for rows in range(math.isqrt(chips), 1, -1):
+        if chips % rows == 0:
+            with contextlib.suppress(MeshError):
+                arrange(target, (rows, chips // rows))
+                return rows, chips // rows
+    return 1, chips
 
-    Args:
-        axis: the axis.
-        bytes_per_second: line rate of a channel.
+
+@functools.lru_cache(maxsize=64)
+def device_chips(target: Target) -> tuple[int, ...]:
+    """Returns the chip of each device that front ends show: devices count row-major on the system's natural mesh.
+
+    Devices are numbered as chips where the links allow no mesh of all chips.
     """
-    apart = f", {axis.stride} chips apart" if axis.stride > 1 else ""
-    kind = "ring" if axis.ring else "line"
-    return f"{kind} of {_chips(axis.size)}{apart} with {axis.links} x {bytes_per_second * 8e-9:.0f} Gbit/s"
+    try:
+        return arrange(target, natural_shape(target, target.chips)).chips
+    except MeshError:
+        return tuple(range(target.chips))
 
 
-def _check(target: Target, shape: tuple[int, ...], chips: tuple[int, ...]) -> None:
-    """Checks that the mesh is one, and that there are enough chips.
+def _check(target: Target, shape: tuple[int, ...], devices: Sequence[int]) -> None:
+    """Checks that the mesh is one, that there are enough chips, and that the chosen devices fill it.
 
     Raises:
         MeshError: a check failed.
     """
     if any(size < 1 for size in shape):
-        raise MeshError(f"A mesh of {_text(shape)} is none: each axis has at least one chip.")
-    absent = [chip for chip in chips if not 0 <= chip < target.chips]
-    if absent:
-        raise MeshError(
-            f"A mesh of {_text(shape)} is to use chip {absent[0]}; {target.name} has chips 0 to {target.chips - 1}."
-        )
+        raise MeshError(f"A mesh of {shape_text(shape)} is none: each axis has at least one chip.")
     count = math.prod(shape)
-    if count > len(chips):
-        has = f"{target.name} has {_chips(target.chips)}"
-        chosen = has if len(chips) == target.chips else f"{_chips(len(chips))} of {target.name} may be used"
+    if count > target.chips:
         raise MeshError(
-            f"A mesh of {_text(shape)} needs {_chips(count)}; {chosen}.",
+            f"A mesh of {shape_text(shape)} needs {chips_text(count)}; {target.name} has {chips_text(target.chips)}.",
             hint="Make the mesh smaller, or set TTXLA_SYSTEM to a system with more chips (tt-xla info lists them).",
         )
-
-
-def _chips(count: int) -> str:
-    return f"{count} chip" if count == 1 else f"{count} chips"
-
-
-def _text(shape: tuple[int, ...]) -> str:
-    return "x".join(map(str, shape)) or "one chip"
+    absent = [device for device in devices if not 0 <= device < target.chips]
+    if absent:
+        raise MeshError(
+            f"A mesh of {shape_text(shape)} is to use device {absent[0]}; {target.name} has devices 0 to "
+            f"{target.chips - 1}."
+        )
+    if devices and (len(devices) != count or len(set(devices)) != count):
+        raise MeshError(f"A mesh of {shape_text(shape)} has {chips_text(count)}; got devices {list(devices)}.")
 
 
 Channels = dict[int, dict[int, int]]
@@ -244,15 +224,12 @@ def _earlier_neighbours(dimensions: tuple[int, ...], rings: tuple[bool, ...]) ->
     return neighbours
 
 
-def _missing_link(target: Target, shape: tuple[int, ...], chips: tuple[int, ...]) -> MeshError:
+def _missing_link(target: Target, shape: tuple[int, ...]) -> MeshError:
     """Returns the error for a mesh whose chips are not all linked; it names two chips without a link."""
     linked = {link.chips for link in target.links}
-    order = sorted(chips)
-    missing = next((pair for pair in itertools.pairwise(order) if pair not in linked), None)
-    among = f" among its chips {', '.join(map(str, order))}" if len(order) < target.chips else ""
+    missing = next((pair for pair in itertools.pairwise(range(target.chips)) if pair not in linked), None)
     example = f" For one, there is no link between chips {missing[0]} and {missing[1]}." if missing else ""
-    pairs = ", ".join("-".join(map(str, link.chips)) for link in target.links) or "none"
     return MeshError(
-        f"A mesh of {_text(shape)} does not fit the links of {target.name}{among}.{example}",
-        hint=f"Links are: {pairs}. Choose another shape or other chips.",
+        f"A mesh of {shape_text(shape)} does not fit the links of {target.name}.{example}",
+        hint=f"Links are: {links_text(target.links)}. Choose another shape or other chips.",
     )

@@ -30,7 +30,7 @@ from tt_xla.ir.program import (
     subprograms_of,
 )
 from tt_xla.target import MeshAxis, Target, arrange, load_target, system_names
-from tt_xla.target.topology import describe_axis
+from tt_xla.target.mesh_axis import describe_axis
 
 _EVERY_CALL = (FunctionKind.FORWARD, FunctionKind.TRACE)
 """Functions that every call runs after the first ones: const-eval results are cached by then, and traces replayed."""
@@ -186,7 +186,7 @@ def by_axis(functions: Sequence[Function], mesh: Mesh | None, target: Target) ->
         for instruction in function.body:
             axis = instruction.attributes.get("cluster_axis")
             times[axis] += instruction.cost.link_us * run_counts.get(function.name, 0)
-    named = zip(mesh.axes, arrange(target, mesh.shape).axes, strict=True)
+    named = zip(mesh.axes, arrange(target, mesh.shape, mesh.devices).axes, strict=True)
     return tuple(AxisTime(name, links, times[number]) for number, (name, links) in enumerate(named))
 
 

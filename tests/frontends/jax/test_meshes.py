@@ -537,3 +537,42 @@ refused(lambda: jax.jit(f, compiler_options={"auto_sharding": True})(w1, w2, x),
 
 def test_programs_of_one_device_ignore_the_environments_auto_sharding(on_system):
     on_system("assert jax.jit(lambda x: x + 1)(1.0) == 2", TTXLA_COMPILE_OPTIONS='{"auto_sharding": true}')
+
+
+def test_chosen_devices_are_priced_by_the_links_between_them(on_chips):
+    on_chips("""
+from tt_xla.compiler.pipeline import recorded_compilations
+
+def summed(*ids):
+    on = Mesh(np.array([devices[number] for number in ids]), "x")
+    x = put(random(2, 256, 256), P("x"), on)
+    with recorded_compilations(texts=True) as compilations:
+        result = jax.jit(lambda a: a.sum(0), out_shardings=NamedSharding(on, P()))(x)
+    np.testing.assert_allclose(np.asarray(result), np.asarray(x).sum(0), rtol=1e-5, atol=1e-5)
+    return compilations[-1]
+
+first, linked, over_others = summed(0, 1), summed(1, 2), summed(0, 3)
+assert first.program.mesh.devices == ()
+assert linked.program.mesh.devices == (1, 2)
+assert "chipIds = [3, 0]" in linked.modules["ttnn"]
+assert "tt.devices = array<i64: 1, 2>" in linked.modules["ttnn"]
+figures = [compilation.program.predicted_device_us for compilation in (first, linked, over_others)]
+assert figures[0] == figures[1] < figures[2], figures
+""")
+
+
+def test_chosen_devices_without_a_way_between_them(on_chips):
+    on_chips(
+        """
+split = Mesh(np.array([devices[0], devices[2]]), "x")
+linked = put(random(4, 8), P("x"), Mesh(np.array([devices[0], devices[1]]), "x"))
+assert np.isfinite(jax.jit(lambda a: a.sum(0))(linked)).all()
+lone = put(random(4, 8), P("x"), split)
+refused(
+    lambda: jax.jit(lambda a: a.sum(0))(lone),
+    "A mesh of 1x2 has chips 0 and 2 of n300-llmbox:0,1,4,6 as neighbours, and no links lead from one to the other",
+    "Links are: 0-1, 0-3.",
+)
+""",
+        TT_VISIBLE_DEVICES="0,1,4,6",
+    )

@@ -348,3 +348,15 @@ def test_a_mesh_other_than_that_of_marked_tensors_is_refused():
 def test_a_mesh_that_the_links_do_not_form_is_refused():
     with pytest.raises(MeshError, match="A mesh of 4x4 needs 16 chips; n300-llmbox has 8 chips"):
         compiled_automatically(Wide().eval().to("tt"), auto_sharding="4x4")(torch.randn(8, 512).to("tt"))
+
+
+def test_chosen_chips_are_priced_by_the_links_between_them():
+    figures = []
+    for chips in ([0, 1], [1, 2], [0, 3]):
+        x = torch.randn(2, 256, 256).to("tt")
+        xs.mark_sharding(x, xs.Mesh(np.array(chips), (2,), ("x",)), ("x", None, None))
+        result = torch.compile(lambda a: a.sum(0), backend="tt")(x)
+        torch.testing.assert_close(result.cpu(), x.cpu().sum(0), rtol=1e-2, atol=1e-2)
+        figures.append((last_program().mesh.devices, last_program().predicted_device_us))
+    assert [devices for devices, _ in figures] == [(), (1, 2), (0, 3)]
+    assert figures[0][1] == figures[1][1] < figures[2][1]

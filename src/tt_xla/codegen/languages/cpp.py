@@ -267,9 +267,10 @@ def _opening(mesh: DeviceMesh | None) -> list[str]:
     if mesh is None:
         return [f"    auto mesh = ttnn::device::open_mesh_device(0, {L1_SMALL_BYTES});"]
     rows, columns = mesh.shape
+    chips = f", {{{', '.join(map(str, mesh.physical_chips))}}}" if mesh.physical_chips else ""
     return [
         f"    tt::tt_fabric::SetFabricConfig(tt::tt_fabric::FabricConfig::{mesh.fabric});",
-        f"    auto mesh = utils::open_mesh_device({rows}, {columns}, {L1_SMALL_BYTES});",
+        f"    auto mesh = utils::open_mesh_device({rows}, {columns}, {L1_SMALL_BYTES}{chips});",
     ]
 
 

@@ -198,9 +198,10 @@ def _opening(mesh: DeviceMesh | None, sizes: str) -> list[str]:
     if mesh is None:
         return [f"    device = ttnn.open_device(device_id=0, {sizes})"]
     rows, columns = mesh.shape
+    chips = f", physical_device_ids={list(mesh.physical_chips)}" if mesh.physical_chips else ""
     return [
         f"    ttnn.set_fabric_config(ttnn.FabricConfig.{mesh.fabric})",
-        f"    device = ttnn.open_mesh_device(ttnn.MeshShape({rows}, {columns}), {sizes})",
+        f"    device = ttnn.open_mesh_device(ttnn.MeshShape({rows}, {columns}), {sizes}{chips})",
     ]
 
 

@@ -12,24 +12,12 @@ from jaxlib.mlir.dialects import sdy
 from tt_xla.compiler.sharding.requests import requests
 from tt_xla.compiler.sharding.shardings import SHARDING
 from tt_xla.compiler.stablehlo.signature import entry_function
-from tt_xla.errors import InternalCompilerError, MeshError, OptionError
+from tt_xla.errors import InternalCompilerError, OptionError
 from tt_xla.ir.mesh import Mesh, Sharding
-from tt_xla.target import Target, arrange
+from tt_xla.target import Target, arrange, natural_shape
 
 _PARTITIONS = "mhlo.num_partitions"
 _MESH = "auto_mesh"
-
-
-def natural_shape(target: Target, chips: int) -> tuple[int, int]:
-    """Returns the rows and columns of a mesh of some chips, the nearest to a square that the links allow."""
-    for rows in range(math.isqrt(chips), 1, -1):
-        if chips % rows == 0:
-            try:
-                arrange(target, (rows, chips // rows))
-            except MeshError:
-                continue
-            return rows, chips // rows
-    return 1, chips
 
 
 def axis_names(count: int) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ def _import(
     )
     functions = [main, *filter(None, context.module.subprograms.values())]
     set_roles(functions)
-    attributes = {} if mesh is None else mesh_attributes(mesh.shape)
+    attributes = {} if mesh is None else mesh_attributes(mesh.shape, mesh.devices)
     return ModuleOp(functions, attributes), arguments, results
 
 

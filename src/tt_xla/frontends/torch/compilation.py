@@ -93,7 +93,8 @@ def compile_and_load(
 
         module = partitioned(module, placements, mesh[0], open_arguments=bool(options.auto_sharding))
         text = str(module)
-    key = (hashlib.sha256(text.encode()).hexdigest(), options, system)
+    devices = mesh[1] if mesh is not None else ()
+    key = (hashlib.sha256(f"{devices}{text}".encode()).hexdigest(), options, system)
     modules: dict[str, str] = {}
     cache = None if options.export_path else program_cache.current()  # an export needs the modules of a compilation
     program = None if options.generates_source else _PROGRAMS.pop(key, None)
@@ -101,7 +102,7 @@ def compile_and_load(
         program = cache.load(key)
     if program is None:
         dumps = modules if options.generates_source or cache is not None else None
-        program = compile_module(module, options, load_target(system), dumps=dumps)
+        program = compile_module(module, options, load_target(system), dumps=dumps, devices=devices)
         if cache is not None:
             cache.store(key, program, modules)
     _PROGRAMS[key] = program
@@ -129,8 +130,8 @@ def _mesh_to_split_over(options: CompileOptions, target: Target) -> tuple[Mesh, 
     Raises:
         MeshError: the system cannot form the mesh.
     """
-    from tt_xla.compiler.auto_sharding import axis_names, natural_shape
-    from tt_xla.target import arrange
+    from tt_xla.compiler.auto_sharding import axis_names
+    from tt_xla.target import arrange, natural_shape
 
     mesh, shape = default_mesh(), options.auto_sharding_shape
     if mesh is not None and shape in ((), mesh[0].shape):

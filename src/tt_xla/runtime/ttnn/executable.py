@@ -29,6 +29,7 @@ from tt_xla.runtime.steps import context_of
 from tt_xla.runtime.transfer import Token, Version, declared, widen
 from tt_xla.runtime.ttnn.launch import worker
 from tt_xla.runtime.ttnn.process import OpenMesh
+from tt_xla.target import device_chips
 
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
@@ -69,7 +70,8 @@ class TTNNExecutable(Executable):
         self._source = generate(program, host_in_torch=False, places_shards=False)
         mesh = device_mesh(program)
         numbers = tuple(chip.index for chip in chips)
-        chosen = () if numbers == tuple(range(len(numbers))) else numbers
+        physical = device_chips(device.target)
+        chosen = () if numbers == tuple(range(len(numbers))) else tuple(physical[number] for number in numbers)
         self._mesh = None if mesh is None else OpenMesh(mesh.shape, mesh.fabric, chosen)
         self._names = [f"arg{position}" for position in range(len(self.program.arguments))]
         """Name that the worker knows each argument or shard by."""

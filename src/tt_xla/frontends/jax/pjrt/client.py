@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import tt_xla
 from tt_xla.environment import selected_system
-from tt_xla.errors import MeshError
 from tt_xla.frontends.jax.pjrt.answers import Answers, NamedValue, Packed
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import fields, has_field, text_at
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
 from tt_xla.ir.mesh import Mesh
-from tt_xla.target import Target, arrange, load_target
+from tt_xla.target import Target, load_target, natural_shape
 
 PLATFORM = "tt"
 MEMORY_KINDS = ("device", "pinned_host")
@@ -142,17 +139,8 @@ def _attributes(target: Target, number: int) -> dict[str, NamedValue]:
 
 @functools.cache
 def _mesh(target: Target) -> Mesh:
-    """Returns the mesh in which JAX sees a system's chips: the rows and columns nearest to a square that links allow.
-
-    Ids of devices are positions in it.
-    """
-    for rows in range(math.isqrt(target.chips), 1, -1):
-        shape = rows, target.chips // rows
-        if math.prod(shape) == target.chips:
-            with contextlib.suppress(MeshError):
-                arrange(target, shape)
-                return Mesh(shape, ("row", "column"))
-    return Mesh((1, target.chips), ("row", "column"))
+    """Returns the mesh in which JAX sees a system's chips. Ids of devices are positions in it."""
+    return Mesh(natural_shape(target, target.chips), ("row", "column"))
 
 
 def _memory(library: Any, answers: Answers, device: int, kind: int, devices: int) -> int:

@@ -131,6 +131,7 @@ def compile_bytes(
         client.target,
         name=name,
         dumps=modules if parsed.generates_source else None,
+        devices=[number for replicas in assignment for number in replicas],
     )
     if request.chips != (1 if program.mesh is None else program.mesh.size):
         raise PluginError(
