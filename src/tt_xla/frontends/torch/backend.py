@@ -21,6 +21,7 @@ from tt_xla.frontends.torch.dynamic import fix_marked_sizes, report_recompilatio
 from tt_xla.frontends.torch.errors import Surfacing
 from tt_xla.frontends.torch.executor import Executor
 from tt_xla.frontends.torch.graph import run_passes
+from tt_xla.frontends.torch.graph.shardings import marking, take_argument_marks
 from tt_xla.frontends.torch.graph_chips import chips_of
 from tt_xla.frontends.torch.graph_inputs import aot_roles, describe_attributes, describe_inputs
 from tt_xla.frontends.torch.lowering import Argument, RefusedError, lower_to_stablehlo, source_line
@@ -83,6 +84,7 @@ def tt(
         frame_settings.apply(graph_module)
         report_recompilation(example_inputs)
         arguments = describe_attributes(graph_module) + describe_inputs(graph_module, example_inputs)
+        marks = take_argument_marks(graph_module)
         run_passes(graph_module, TORCH_OPTIONS | dict(options or {}))
         forward = functools.partial(_compile_graph, arguments=arguments, own=own)
         direct: list[Callable[..., Any]] = []
@@ -115,7 +117,8 @@ def tt(
                 keep_inference_input_mutations=False,
             )
         fix_marked_sizes()
-        return direct[0] if direct else compiled
+        call = direct[0] if direct else compiled
+        return marking(call, marks) if marks else call
 
 
 def _compile_graph(

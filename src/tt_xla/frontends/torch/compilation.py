@@ -14,7 +14,7 @@ import torch
 
 from tt_xla.environment import selected_system
 from tt_xla.frontends.torch import program_cache, settings
-from tt_xla.frontends.torch.custom_ops import COLLECTIVE
+from tt_xla.frontends.torch.custom_ops import COLLECTIVE, MARK
 from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.frontends.torch.device.placements import Placement, default_mesh, mesh_of
 from tt_xla.ir.mesh import Mesh
@@ -81,7 +81,7 @@ def compile_and_load(
 
     text = str(module)
     system = selected_system()
-    mesh = mesh_of(placements)
+    mesh = mesh_of(placements, _marked_meshes(module) if MARK in text else ())
     if mesh is None and COLLECTIVE in text:
         mesh = default_mesh()
     if mesh is None and chip:
@@ -119,6 +119,12 @@ def compile_and_load(
         return Loaded(run, frozenset(), None, run.placements, chosen)
     executable = device.load(program)
     return Loaded(exporting(program, modules, executable.run, part), written, executable)
+
+
+def _marked_meshes(module: Any) -> Sequence[tuple[Mesh, tuple[int, ...]]]:
+    from tt_xla.frontends.torch.partitioning import marked_meshes
+
+    return marked_meshes(module)
 
 
 def _mesh_to_split_over(options: CompileOptions, target: Target) -> tuple[Mesh, tuple[int, ...]] | None:

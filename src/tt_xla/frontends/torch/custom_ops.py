@@ -45,6 +45,10 @@ SHARDING_CONSTRAINT = "tt.sharding_constraint"
 """Target of the custom call that constrains the sharding of its operand; ``backend_config`` is Shardy's text, in which
 ``mesh_idx_0`` is the first axis of the mesh."""
 
+MARK = "tt.mark_sharding"
+"""Target of the custom call that splits its operand over a mesh of its own; ``backend_config`` is the JSON of
+``chips``, ``shape`` and ``axes`` of the mesh, and of ``dims``, the indices of the axes that split each dimension."""
+
 COLLECTIVE = "tt.collective"
 """Target of the custom call of a collective; ``backend_config`` is the JSON of the op's name and attributes."""
 
@@ -79,6 +83,43 @@ def _keep_sharding(ctx: Any, inputs: tuple[Tensor, str], output: Tensor) -> None
 
 
 torch.library.register_autograd("tt::sharding_constraint", _constrain_gradient, setup_context=_keep_sharding)
+
+
+_LIBRARY.define(
+    "mark_sharding(Tensor tensor, int[] chips, int[] mesh_shape, str[] axis_names, str[] dims, bool gradient) -> Tensor"
+)
+
+
+@torch.library.impl(_LIBRARY, "mark_sharding", "CPU")
+def _mark_sharding(
+    tensor: Tensor, chips: list[int], mesh_shape: list[int], axis_names: list[str], dims: list[str], gradient: bool
+) -> Tensor:
+    """Returns a copy of the tensor. In a program, it is split over a mesh, and the program runs on that mesh.
+
+    Args:
+        tensor: the tensor.
+        chips: number of the chip at each position of the mesh.
+        mesh_shape: number of chips along each axis of the mesh.
+        axis_names: name of each axis.
+        dims: indices of the axes that split each dimension, such as ``"0 1"``, or an empty string.
+        gradient: whether the gradient is split in the same way.
+    """
+    return tensor.clone()
+
+
+torch.library.register_fake("tt::mark_sharding", lambda tensor, *_: torch.empty_like(tensor))
+
+
+def _mark_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    marked = torch.ops.tt.mark_sharding(gradient, *ctx.sharding) if ctx.sharding[-1] else gradient
+    return marked, None, None, None, None, None
+
+
+def _keep_mark(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.sharding = inputs[1:]
+
+
+torch.library.register_autograd("tt::mark_sharding", _mark_gradient, setup_context=_keep_mark)
 
 
 @_kept_op

@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from tt_xla.errors import CompileError
-from tt_xla.frontends.torch.custom_ops import COLLECTIVE, SHARDING_CONSTRAINT
+from tt_xla.frontends.torch.custom_ops import COLLECTIVE, MARK, SHARDING_CONSTRAINT
 from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.ir.mesh import Mesh, Sharding, replicated
 from tt_xla.ir.program import Program
@@ -56,11 +56,19 @@ def partitioned(
             attributes.append(ir.DictAttr.get(named))
         main.arg_attrs = ir.ArrayAttr.get(attributes)
         for call in _custom_calls(copy):
-            if call.attributes["call_target_name"].value == SHARDING_CONSTRAINT:
-                _constrain(call, mesh)
-            else:
-                _collect(call, mesh)
+            _REPLACEMENTS[call.attributes["call_target_name"].value](call, mesh)
     return copy
+
+
+def marked_meshes(module: ir.Module) -> list[tuple[Mesh, tuple[int, ...]]]:
+    """Returns the meshes over which a module splits intermediate tensors, and the chips of each by position."""
+    marks = [_config(call) for call in _custom_calls(module) if call.attributes["call_target_name"].value == MARK]
+    meshes = [(Mesh(tuple(mark["shape"]), tuple(mark["axes"])), tuple(mark["chips"])) for mark in marks]
+    return list(dict.fromkeys(meshes))
+
+
+def _config(call: Any) -> dict[str, Any]:
+    return json.loads(call.attributes["backend_config"].value)
 
 
 def _attribute(mesh: Mesh, sharding: Sharding) -> ir.Attribute:
@@ -70,12 +78,11 @@ def _attribute(mesh: Mesh, sharding: Sharding) -> ir.Attribute:
 
 
 def _custom_calls(module: ir.Module) -> list[Any]:
-    """Returns the custom calls of sharding constraints and collectives."""
+    """Returns the custom calls of marks, sharding constraints and collectives."""
     calls: list[Any] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        targets = SHARDING_CONSTRAINT, COLLECTIVE
-        if op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value in targets:
+        if op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value in _REPLACEMENTS:
             calls.append(op)
         return ir.WalkResult.ADVANCE
 
@@ -111,12 +118,21 @@ def _constrain(call: Any, mesh: Mesh) -> None:
     call.erase()
 
 
+def _mark(call: Any, mesh: Mesh) -> None:
+    """Replaces the custom call of ``mark_sharding`` by ``sdy.sharding_constraint``."""
+    sharding = Sharding(tuple(map(tuple, _config(call)["dims"])))
+    with ir.InsertionPoint(call), call.location:
+        constrained = sdy.ShardingConstraintOp(call.operands[0], _attribute(mesh, sharding))
+    call.results[0].replace_all_uses_with(constrained.results[0])
+    call.erase()
+
+
 def _collect(call: Any, mesh: Mesh) -> None:
     """Replaces the custom call of a collective by the StableHLO op on every chip's copy of the operand.
 
     The operand is replicated, as a tensor of the device is one tensor for the user.
     """
-    config = json.loads(call.attributes["backend_config"].value)
+    config = _config(call)
     operand, result = call.operands[0], call.results[0]
     operand_sharding, result_sharding = (
         sdy.TensorShardingPerValueAttr.get([_attribute(mesh, replicated(len(value.type.shape)))])
@@ -141,6 +157,13 @@ def _collect(call: Any, mesh: Mesh) -> None:
     result.replace_all_uses_with(manual.results[0])
     call.erase()
 
+
+_REPLACEMENTS: dict[str, Callable[[Any, Mesh], None]] = {
+    SHARDING_CONSTRAINT: _constrain,
+    MARK: _mark,
+    COLLECTIVE: _collect,
+}
+"""Functions that replace a custom call in a module with a mesh, by the call's target."""
 
 _BODIES = {"sum": "add", "mul": "multiply", "min": "minimum", "max": "maximum", "and": "and", "or": "or"}
 """Ops of StableHLO by reduction type of ``xm.all_reduce``."""

@@ -93,6 +93,7 @@ _PLACEMENTS: weakref.WeakKeyDictionary[Buffer, Placement] = weakref.WeakKeyDicti
 
 
 _is_used = False
+"""Whether a tensor was ever placed."""
 
 
 def in_use() -> bool:
@@ -103,10 +104,15 @@ def in_use() -> bool:
     return _is_used
 
 
-def place(tensor: torch.Tensor, placement: Placement) -> None:
-    """Gives the storage of a tensor of the device a placement."""
+def announce() -> None:
+    """Says that tensors will be placed, so that :func:`in_use` returns True from now on."""
     global _is_used
     _is_used = True
+
+
+def place(tensor: torch.Tensor, placement: Placement) -> None:
+    """Gives the storage of a tensor of the device a placement."""
+    announce()
     _PLACEMENTS[buffer_of(tensor)] = placement
 
 
@@ -197,21 +203,29 @@ def default_mesh() -> tuple[Mesh, tuple[int, ...]] | None:
     return _default_mesh
 
 
-def mesh_of(placements: Sequence[Placement | None]) -> tuple[Mesh, tuple[int, ...]] | None:
-    """Returns the mesh of a program's arguments, and its chips by position; None if no argument has a placement.
+def mesh_of(
+    placements: Sequence[Placement | None], marked: Sequence[tuple[Mesh, tuple[int, ...]]] = ()
+) -> tuple[Mesh, tuple[int, ...]] | None:
+    """Returns the mesh of a program and its chips by position; None if it has neither placements nor marks.
+
+    Args:
+        placements: placement of each argument.
+        marked: meshes over which the program splits intermediate tensors, and their chips.
 
     Raises:
-        CompileError: two arguments are on different meshes.
+        CompileError: two tensors are on different meshes.
     """
-    meshes: dict[tuple[Mesh, tuple[int, ...]], int] = {}
+    meshes: dict[tuple[Mesh, tuple[int, ...]], str] = {}
     for position, placement in enumerate(placements):
         if placement is not None:
-            meshes.setdefault((placement.mesh, placement.chips), position)
+            meshes.setdefault((placement.mesh, placement.chips), f"argument {position}")
+    for mesh in marked:
+        meshes.setdefault(mesh, "an intermediate tensor")
     if len(meshes) > 1:
-        ((first, first_position), (second, second_position), *_) = meshes.items()
+        ((first, first_tensor), (second, second_tensor), *_) = meshes.items()
         raise CompileError(
-            f"Arguments of one program are on different meshes: argument {first_position} on {_described(*first)}, "
-            f"argument {second_position} on {_described(*second)}.",
+            f"Tensors of one program are on different meshes: {first_tensor} on {_described(*first)}, "
+            f"{second_tensor} on {_described(*second)}.",
             hint="Mark all tensors of a program with shardings on one mesh.",
         )
     return next(iter(meshes), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Sequence
 from enum import IntEnum
@@ -52,6 +53,7 @@ class Mesh:
         axis_names: Sequence[str] | None = None,
     ) -> None:
         self.device_ids = np.asarray(device_ids).reshape(-1)
+        self._chips = tuple(map(int, self.device_ids))  # unlike an array, a constant of a graph that dynamo traces
         self.mesh_shape = tuple(int(size) for size in mesh_shape)
         self.axis_names = None if axis_names is None else tuple(axis_names)
         if math.prod(self.mesh_shape) != len(self.device_ids):
@@ -61,7 +63,7 @@ class Mesh:
                 raise ValueError(f"{len(self.axis_names)} axis names for a mesh of shape {self.mesh_shape}.")
             if len(set(self.axis_names)) != len(self.axis_names):
                 raise ValueError(f"Axis names repeat: {self.axis_names}.")
-        count, ids = _runtime.global_runtime_device_count(), self.device_ids.tolist()
+        count, ids = _runtime.global_runtime_device_count(), self._chips
         missing = sorted({device for device in ids if not 0 <= device < count})
         if missing:
             raise ValueError(
@@ -69,10 +71,10 @@ class Mesh:
                 "TTXLA_SYSTEM selects another system, such as n300 with two chips."
             )
         if len(set(ids)) != len(ids):
-            raise ValueError(f"The mesh names a device twice: {ids}.")
+            raise ValueError(f"The mesh names a device twice: {list(ids)}.")
 
     def size(self) -> int:
-        return len(self.device_ids)
+        return len(self._chips)
 
     def shape(self) -> dict[str, int]:
         """Returns the number of devices along each axis, by name."""
@@ -90,7 +92,7 @@ class Mesh:
 
     def _plain(self) -> tuple[_mesh.Mesh, tuple[int, ...]]:
         """Returns the mesh as the compiler knows it, and the device at each of its positions."""
-        return _mesh.Mesh(self.mesh_shape, self._names), tuple(self.device_ids.tolist())
+        return _mesh.Mesh(self.mesh_shape, self._names), self._chips
 
 
 class HybridMesh(Mesh):
@@ -145,6 +147,9 @@ def get_1d_mesh(axis_name: str | None = None) -> Mesh:
 def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:
     """Splits a tensor over a mesh: programs that take it run on all devices of the mesh, each on its part.
 
+    In a function that ``torch.compile`` compiles, an argument is split before each run, and an intermediate tensor is
+    split from there on.
+
     Args:
         t: the tensor, on device ``tt``.
         mesh: the mesh.
@@ -159,7 +164,8 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
     """
     dims = _spec_axes(tuple(t.shape), mesh, partition_spec)
     if mesh.size() == 1:
-        t.tt_replicated = True  # type: ignore[attr-defined]
+        if not torch.compiler.is_compiling():
+            t.tt_replicated = True  # type: ignore[attr-defined]
         return t
     if t.device.type != _DEVICE_TYPE:
         raise ValueError(
@@ -170,9 +176,60 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
             f"mark_sharding takes a tensor on tt:0, which stands for all chips of a mesh, got one on '{t.device}', a "
             "single chip. Move it with .to('tt:0') first."
         )
+    if torch.compiler.is_compiling():
+        return _marked(t, mesh, dims, gradient=False)
     plain, chips = mesh._plain()
     _placements.place(t, _Placement(plain, chips, _mesh.Sharding(dims), tuple(t.shape)))
     return t
+
+
+def mark_sharding_with_gradients(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:
+    """Returns a tensor with the contents of ``t`` that is split over a mesh. Its gradient is split in the same way.
+
+    Args:
+        t: the tensor.
+        mesh: the mesh.
+        partition_spec: for each dimension, the axis or axes that split it, major first, or None.
+
+    Raises:
+        ValueError: the spec does not have one entry per dimension, uses an axis twice, or names an unknown axis.
+    """
+    dims = _spec_axes(tuple(t.shape), mesh, partition_spec)
+    return t if mesh.size() == 1 else _marked(t, mesh, dims, gradient=True)
+
+
+def _marked(t: torch.Tensor, mesh: Mesh, dims: tuple[tuple[int, ...], ...], *, gradient: bool) -> torch.Tensor:
+    """Returns the result of the op that marks a tensor in a graph."""
+    return torch.ops.tt.mark_sharding(t, *_mark_arguments(mesh, dims), gradient)
+
+
+def _mark_arguments(mesh: Mesh, dims: tuple[tuple[int, ...], ...]) -> tuple[list[int], list[int], list[str], list[str]]:
+    """Returns a mesh and the axes that split each dimension as arguments of ``torch.ops.tt.mark_sharding``."""
+    axes = [" ".join([str(axis) for axis in dim]) for dim in dims]
+    return list(mesh._chips), list(mesh.mesh_shape), list(mesh._names), axes
+
+
+_XLA = torch.library.Library("xla", "FRAGMENT")
+_XLA.define(
+    "dynamo_mark_sharding(Tensor input, int[] device_ids, int[] mesh_shape, str axis_names, str partition_spec)"
+    " -> Tensor"
+)
+
+
+@torch.library.impl(_XLA, "dynamo_mark_sharding", "CompositeImplicitAutograd")
+def _dynamo_mark_sharding(
+    input: torch.Tensor, device_ids: list[int], mesh_shape: list[int], axis_names: str, partition_spec: str
+) -> torch.Tensor:
+    """Marks a tensor of the device, as :func:`mark_sharding` does; any other tensor is returned as it is.
+
+    Args:
+        axis_names: tuple of the names as Python writes it, such as ``"('data', 'model')"``.
+        partition_spec: the spec as Python writes it.
+    """
+    if input.device.type != _DEVICE_TYPE:
+        return input
+    mesh = Mesh(device_ids, mesh_shape, ast.literal_eval(axis_names))
+    return mark_sharding(input, mesh, ast.literal_eval(partition_spec))
 
 
 def _spec_axes(shape: tuple[int, ...], mesh: Mesh, partition_spec: PartitionSpec) -> tuple[tuple[int, ...], ...]:

@@ -1,0 +1,171 @@
+"""``xs.mark_sharding`` inside functions that ``torch.compile`` compiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import torch_xla.distributed.spmd as xs
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from tt_xla.errors import CompileError
+from tt_xla.frontends.torch import compilation
+from tt_xla.frontends.torch.device import placements
+from tt_xla.log import logger
+
+pytestmark = pytest.mark.usefixtures("chips_as_one_device")
+
+
+@pytest.fixture
+def mesh() -> xs.Mesh:
+    return xs.Mesh(np.arange(8), (2, 4), ("batch", "model"))
+
+
+def compiled(function):
+    return torch.compile(function, backend="tt", fullgraph=True)
+
+
+def dims_of(tensor: torch.Tensor):
+    placement = placements.placement_of(tensor)
+    return None if placement is None else placement.sharding.dims
+
+
+def test_marks_of_arguments_parameters_and_results_of_layers(mesh):
+    class Mlp(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.up, self.down = nn.Linear(16, 64), nn.Linear(64, 8)
+
+        def forward(self, x):
+            xs.mark_sharding(x, mesh, ("batch", None))
+            xs.mark_sharding(self.up.weight, mesh, ("model", None))
+            h = torch.relu(self.up(x))
+            xs.mark_sharding(h, mesh, ("batch", "model"))
+            return self.down(h)
+
+    model, x = Mlp(), torch.randn(8, 16)
+    reference = nn.Sequential(model.up, nn.ReLU(), model.down)
+    expected = reference(x)
+    expected.sum().backward()
+    gradient = model.up.weight.grad
+    model.zero_grad()
+    model, x = model.to("tt"), x.to("tt")
+    result = compiled(model)(x)
+    torch.testing.assert_close(result.detach().cpu(), expected, rtol=0.02, atol=0.02)
+    assert len(compilation.compiled_programs()) == 1  # not first a program without marks
+    program = compilation.compiled_programs()[-1]
+    shapes = {argument.global_shape: argument.shape for argument in program.arguments}
+    assert (shapes[8, 16], shapes[64, 16]) == ((4, 16), (16, 16))
+    assert (dims_of(x), dims_of(model.up.weight)) == (((0,), ()), ((1,), ()))
+    result.sum().backward()
+    torch.testing.assert_close(model.up.weight.grad.cpu(), gradient, rtol=0.02, atol=0.02)
+
+
+@pytest.mark.parametrize("name", ["mark_sharding", "dynamo_mark_sharding"])
+def test_a_mark_of_an_intermediate_tensor_alone_brings_the_mesh(mesh, name):
+    def function(x):
+        h = x * 2
+        if name == "mark_sharding":
+            xs.mark_sharding(h, mesh, (("batch", "model"), None))
+        else:
+            spec = "(('batch', 'model'), None)"
+            torch.ops.xla.dynamo_mark_sharding(h, list(range(8)), [2, 4], "('batch', 'model')", spec)
+        return h + 1
+
+    x = torch.randn(8, 16)
+    result = compiled(function)(x.to("tt"))
+    assert torch.equal(result.cpu(), x * 2 + 1)
+    assert compilation.compiled_programs()[-1].mesh.shape == (2, 4)
+    assert dims_of(result) == ((0, 1), ())
+
+
+def test_the_op_of_torch_xla_marks_tensors_outside_graphs_too():
+    x, host = torch.randn(8, 16).to("tt"), torch.randn(8, 16)
+    for tensor in (x, host):
+        marked = torch.ops.xla.dynamo_mark_sharding(tensor, list(range(8)), [8], "('x',)", "(None, 'x')")
+        assert torch.equal(marked.cpu(), tensor.cpu())
+    assert dims_of(x) == ((), (0,))
+
+
+@pytest.mark.parametrize("run", [compiled, lambda function: function], ids=["compiled", "recorded"])
+def test_marks_with_gradients(mesh, run):
+    def function(x):
+        return xs.mark_sharding_with_gradients(x * 2, mesh, (None, "model")) * 3
+
+    x = torch.randn(8, 16).to("tt").requires_grad_()
+    result = run(function)(x)
+    result.sum().backward()
+    assert torch.equal(result.detach().cpu(), x.detach().cpu() * 6)
+    assert torch.equal(x.grad.cpu(), torch.full((8, 16), 6.0))
+    assert [dims_of(result), dims_of(x.grad)] == [((), (1,)), ((), (1,))]
+
+
+def test_marks_inside_checkpointed_regions(mesh):
+    def layer(x, weight):
+        h = torch.tanh(x @ weight)
+        xs.mark_sharding(h, mesh, ("batch", "model"))
+        return h * h
+
+    x, weight = torch.randn(8, 16), torch.randn(16, 16, requires_grad=True)
+    (torch.tanh(x @ weight) ** 2).sum().backward()
+    on_device = weight.detach().to("tt").requires_grad_()
+    compiled(lambda x, w: checkpoint(layer, x, w, use_reentrant=False).sum())(x.to("tt"), on_device).backward()
+    torch.testing.assert_close(on_device.grad.cpu(), weight.grad, rtol=0.05, atol=0.05)
+    forward, backward = compilation.compiled_programs()[:2]
+    assert (forward.mesh.shape, backward.mesh.shape) == ((2, 4), (2, 4))
+
+
+def test_an_op_that_writes_to_a_marked_tensor_later_reaches_its_views(mesh, monkeypatch):
+    messages: list[str] = []
+    monkeypatch.setattr(logger(), "warning", lambda text, *values: messages.append(text % values))
+
+    def function(x):
+        h = x * 2
+        view = h[0]
+        xs.mark_sharding(h, mesh, ("batch", None))
+        h.add_(1)
+        return view, h
+
+    x = torch.randn(8, 16)
+    view, whole = compiled(function)(x.to("tt"))
+    assert torch.equal(view.cpu(), x[0] * 2 + 1)
+    assert torch.equal(whole.cpu(), x * 2 + 1)
+    assert messages == ["mark_sharding has no effect on h: an op writes to it later."]
+
+
+def test_a_marked_argument_is_updated_in_place(mesh):
+    def function(cache, x):
+        xs.mark_sharding(cache, mesh, ("batch", None))
+        cache.add_(x)
+        return cache * 2
+
+    cache, x = torch.randn(8, 16), torch.randn(8, 16)
+    on_device = cache.to("tt")
+    result = compiled(function)(on_device, x.to("tt"))
+    torch.testing.assert_close(on_device.cpu(), cache + x)
+    torch.testing.assert_close(result.cpu(), (cache + x) * 2)
+    assert dims_of(on_device) == ((0,), ())
+
+
+def test_another_mesh_compiles_again_and_two_meshes_are_refused(mesh):
+    @compiled
+    def function(x, mesh):
+        h = x + 1
+        xs.mark_sharding(h, mesh, ("batch", None))
+        return h
+
+    x = torch.randn(8, 16).to("tt")
+    row = xs.Mesh(range(8), (8,), ("batch",))
+    assert [dims_of(function(x, each)) for each in (mesh, row)] == [((0,), ()), ((0,), ())]
+    assert compilation.compiled_programs()[-1].arguments[0].global_shape == (8, 16)
+    xs.mark_sharding(x, mesh, ("batch", None))
+    with pytest.raises(CompileError, match=r"argument 0 on a mesh \(batch=2, model=4\).*an intermediate tensor on"):
+        function(x, row)
+
+
+def test_marks_that_do_not_fit_are_refused(mesh):
+    x = torch.randn(8, 16).to("tt")
+    for spec, message in (((None,), "has 1 entries"), (("rows", None), "names 'rows'")):
+        with pytest.raises(ValueError, match=message):
+            torch.compile(lambda x, spec=spec: xs.mark_sharding(x, mesh, spec), backend="tt")(x)
