@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -275,6 +277,36 @@ not_fused(
 )
 not_fused("mean_of_31", lambda x: x.sum(-1) / 31, normal(4, 32), into="mean")
 not_fused("softplus_alone", lambda x: jnp.log1p(jnp.exp(x)), normal(4, 32), into="mish")
+
+
+def _conv(x: Array, w: Array, stride: int = 1) -> Array:
+    """A convolution of [N, C, H, W] without padding."""
+    return lax.conv_general_dilated(x, w, (stride, stride), "VALID", dimension_numbers=("NCHW", "OIHW", "NCHW"))
+
+
+def _pool(x: Array, start: float, step: Callable[..., Array]) -> Array:
+    """A pooling of [N, C, H, W] over windows of 3 by 3."""
+    return lax.reduce_window(x, start, step, (1, 1, 3, 3), (1, 1, 2, 2), "VALID")
+
+
+_HEIGHT_AND_WIDTH = ((0, 0), (0, 0), (0, 1), (2, 1))
+
+fused(
+    "padded_conv",
+    lambda x, w: _conv(jnp.pad(x, _HEIGHT_AND_WIDTH), w, 2),
+    normal(1, 8, 6, 6),
+    normal(4, 8, 3, 3),
+    into=("permute", "reshape", "conv2d", "reshape", "permute"),
+    atol=5e-2,
+)
+fused(
+    "padded_maximum",
+    lambda x: _pool(
+        lax.pad(x, np.array(-np.inf, x.dtype), ((0, 0, 0), (0, 0, 0), (0, 1, 0), (1, 1, 0))), -jnp.inf, lax.max
+    ),
+    bf16(1, 8, 6, 6),
+    into=("permute", "reshape", "max_pool2d", "reshape", "permute"),
+)
 
 
 # Sorts.

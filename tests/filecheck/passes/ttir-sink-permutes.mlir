@@ -166,3 +166,57 @@ func.func @what_meets_joins(%x: tensor<2x3x4xf32>, %y: tensor<1x3x4xf32>) -> (te
   %c = "ttir.permute"(%y) <{permutation = array<i64: 1, 2, 0>}> : (tensor<1x3x4xf32>) -> tensor<3x4x1xf32>
   func.return %b, %c : tensor<3x4x2xf32>, tensor<3x4x1xf32>
 }
+
+// sink_past_pad and sink_past_slice, where a permute follows.
+// CHECK-LABEL: func.func @past_pad_and_slice(
+func.func @past_pad_and_slice(%x: tensor<2x3x4xf32>) -> tensor<2x2x5xf32> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.pad"(%x) <{padding = array<i32: 0, 0, 5, 6, 1, 2>, value = 1.000000e+00 : f32}> : (tensor<2x3x4xf32>) -> tensor<2x14x7xf32>
+  // CHECK-NEXT: %[[B:.*]] = "ttir.slice_static"(%[[A]]) <{begins = [0 : i32, 3 : i32, 1 : i32], ends = [2 : i32, 6 : i32, 6 : i32], step = [1 : i32, 2 : i32, 1 : i32]}>
+  // CHECK-NEXT: func.return %[[B]]
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 2, 0, 1>}> : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %b = "ttir.pad"(%a) <{padding = array<i32: 1, 2, 0, 0, 5, 6>, value = 1.0 : f32}> : (tensor<4x2x3xf32>) -> tensor<7x2x14xf32>
+  %c = "ttir.slice_static"(%b) <{begins = [1 : i32, 0 : i32, 3 : i32], ends = [6 : i32, 2 : i32, 6 : i32], step = [1 : i32, 1 : i32, 2 : i32]}> : (tensor<7x2x14xf32>) -> tensor<5x2x2xf32>
+  %d = "ttir.permute"(%c) <{permutation = array<i64: 1, 2, 0>}> : (tensor<5x2x2xf32>) -> tensor<2x2x5xf32>
+  func.return %d : tensor<2x2x5xf32>
+}
+
+// Without a permute behind it, a pad would only make the permute larger.
+// CHECK-LABEL: func.func @pad_before_the_end_stops(
+func.func @pad_before_the_end_stops(%x: tensor<2x3x4xf32>) -> tensor<7x2x3xf32> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.permute"(%x)
+  // CHECK-NEXT: "ttir.pad"(%[[A]])
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 2, 0, 1>}> : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %b = "ttir.pad"(%a) <{padding = array<i32: 1, 2, 0, 0, 0, 0>, value = 1.0 : f32}> : (tensor<4x2x3xf32>) -> tensor<7x2x3xf32>
+  func.return %b : tensor<7x2x3xf32>
+}
+
+// Squeeze and excitation: a mean and a product share a permute, and a permute follows the product. Only tensors of one
+// position are moved, by reshapes.
+// CHECK-LABEL: func.func @shared_by_a_mean_and_a_product(
+func.func @shared_by_a_mean_and_a_product(%x: tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32> {
+  // CHECK-NEXT: %[[M:.*]] = "ttir.mean"(%x) <{dim_arg = [1 : i32, 2 : i32], keep_dim = true}> : (tensor<2x8x8x4xf32>) -> tensor<2x1x1x4xf32>
+  // CHECK-NEXT: %[[R:.*]] = "ttir.reshape"(%[[M]])
+  // CHECK-NEXT: %[[S:.*]] = "ttir.sigmoid"(%[[R]])
+  // CHECK-NEXT: %[[T:.*]] = "ttir.reshape"(%[[S]]) <{shape = [2 : i32, 1 : i32, 1 : i32, 4 : i32]}>
+  // CHECK-NEXT: %[[P:.*]] = "ttir.multiply"(%x, %[[T]]) : (tensor<2x8x8x4xf32>, tensor<2x1x1x4xf32>) -> tensor<2x8x8x4xf32>
+  // CHECK-NEXT: func.return %[[P]]
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 0, 3, 1, 2>}> : (tensor<2x8x8x4xf32>) -> tensor<2x4x8x8xf32>
+  %b = "ttir.mean"(%a) <{dim_arg = [2 : i32, 3 : i32], keep_dim = true}> : (tensor<2x4x8x8xf32>) -> tensor<2x4x1x1xf32>
+  %c = "ttir.sigmoid"(%b) : (tensor<2x4x1x1xf32>) -> tensor<2x4x1x1xf32>
+  %d = "ttir.multiply"(%a, %c) : (tensor<2x4x8x8xf32>, tensor<2x4x1x1xf32>) -> tensor<2x4x8x8xf32>
+  %e = "ttir.permute"(%d) <{permutation = array<i64: 0, 2, 3, 1>}> : (tensor<2x4x8x8xf32>) -> tensor<2x8x8x4xf32>
+  func.return %e : tensor<2x8x8x4xf32>
+}
+
+// x * f(x): the product can move only together with f.
+// CHECK-LABEL: func.func @times_itself(
+func.func @times_itself(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.tanh"(%x)
+  // CHECK-NEXT: %[[B:.*]] = "ttir.multiply"(%x, %[[A]])
+  // CHECK-NEXT: func.return %[[B]]
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 1, 2, 0>}> : (tensor<2x3x4xf32>) -> tensor<3x4x2xf32>
+  %b = "ttir.tanh"(%a) : (tensor<3x4x2xf32>) -> tensor<3x4x2xf32>
+  %c = "ttir.multiply"(%a, %b) : (tensor<3x4x2xf32>, tensor<3x4x2xf32>) -> tensor<3x4x2xf32>
+  %d = "ttir.permute"(%c) <{permutation = array<i64: 2, 0, 1>}> : (tensor<3x4x2xf32>) -> tensor<2x3x4xf32>
+  func.return %d : tensor<2x3x4xf32>
+}
