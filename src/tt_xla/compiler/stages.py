@@ -16,6 +16,7 @@ from tt_xla.compiler.ttir import (
     decompose,
     fold,
     fold_broadcasts,
+    fold_rows,
     fuse,
     join_collectives,
     merge_all_reduces,
@@ -96,6 +97,10 @@ def _fuse_bias(module: ModuleOp, options: CompileOptions, target: Target) -> Non
 def _fuse_ttir(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     permute_matmul = options.experimental_enable_permute_matmul_fusion
     fuse.run(module, permute_matmul=permute_matmul, exact=is_exact(options))
+
+
+def _fold_rows(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    fold_rows.run(module, target)
 
 
 def _fuse_ttnn(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -210,6 +215,11 @@ TTIR_STAGES = (
     Stage("ttir-fuse", _fuse_ttir, "Fuses a bias, and if the option is on a permute, into each matrix product."),
     Stage("ttir-cse", _alone(cse.run), "Decompositions compute some values twice."),
     Stage("ttir-fold", _fold, "Fusions leave chains of reshapes, permutes and broadcasts."),
+    Stage(
+        "ttir-fold-rows",
+        _fold_rows,
+        "Runs on fused ops, whose operands and results decide how many tiles there are.",
+    ),
 )
 """Stages that a TTIR module goes through, in order."""
 

@@ -1,7 +1,8 @@
 """Fusion of rotary embeddings, x * cos + rotate_half(x) * sin, also written half by half, to one op.
 
 TT-NN rotates heads of 32 elements or of a multiple of 64, by tables of one batch and head, as its checks in mock mode
-show. The result has whole tiles of rows; a slice removes the rows of padding.
+show. A table of one row is repeated for all rows, once for all layers. The result has whole tiles of rows; a slice
+removes the rows of padding.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tt_xla.ir.base import TTOp, only_user, shape, users
 from tt_xla.ir.layout import TILE, TensorLayout
 from tt_xla.ir.ttnn.attention import RotaryEmbeddingOp
 from tt_xla.ir.ttnn.attributes import laid_out, layout_of
-from tt_xla.ir.ttnn.structure import ConcatOp, ReshapeOp, SliceStaticOp
+from tt_xla.ir.ttnn.structure import ConcatOp, RepeatOp, ReshapeOp, SliceStaticOp
 
 _Add, _Subtract, _Multiply = (ttnn.BINARY_OPS[name] for name in ("add", "subtract", "multiply"))
 _Neg = ttnn.UNARY_OPS["neg"]
@@ -39,11 +40,9 @@ def rotary_embedding(op: TTOp, rewriter: PatternRewriter) -> None:
             if x is None or x not in straight.operands:
                 continue
             cosine = straight.operands[1 if straight.operands[0] is x else 0]
-            tables = (*sizes[2:],)
-            if shape(x) != sizes or _table(cosine) != tables or _table(sine) != tables:
+            if shape(x) != sizes or not all(_is_table(table, sizes[2], sizes[3]) for table in (cosine, sine)):
                 continue
-            operands = [x, _four_dimensions(rewriter, op, cosine), _four_dimensions(rewriter, op, sine)]
-            _rotate(rewriter, op, operands)
+            _rotate(rewriter, op, [x, cosine, sine])
             return
 
 
@@ -73,7 +72,7 @@ def rotary_by_halves(op: ConcatOp, rewriter: PatternRewriter) -> None:
             other_operands = [set(factor.operands) for factor in others if factor is not None]
             if x is None or shape(x) != sizes or other_operands not in (rotated_terms, rotated_terms[::-1]):
                 continue
-            if any(_table(table) != (sizes[2], sizes[3] // 2) for table in (cosine, sine)):
+            if not all(_is_table(table, sizes[2], sizes[3] // 2) for table in (cosine, sine)):
                 continue
             tables = [_twice(rewriter, op, _four_dimensions(rewriter, op, table)) for table in (cosine, sine)]
             _rotate(rewriter, op, [x, *tables])
@@ -93,8 +92,10 @@ def _twice(rewriter: PatternRewriter, op: TTOp, table: SSAValue) -> SSAValue:
 
 
 def _rotate(rewriter: PatternRewriter, op: TTOp, operands: list[SSAValue]) -> None:
-    """Replaces ``op`` by the rotary embedding, sliced where the rows do not fill whole tiles."""
+    """Replaces ``op`` by the rotary embedding of x by two tables, sliced where the rows do not fill whole tiles."""
     sizes = shape(op.results[0])
+    x, *tables = operands
+    operands = [x, *(_all_rows(rewriter, op, _four_dimensions(rewriter, op, table), sizes[2]) for table in tables)]
     padded = (*sizes[:2], -(-sizes[2] // TILE) * TILE, sizes[3])
     if padded == sizes:
         replace_with(rewriter, op, RotaryEmbeddingOp, operands)
@@ -128,15 +129,31 @@ def _halved(low: SSAValue, high: SSAValue) -> SSAValue | None:
     return first.input if first.values() == lower and second.values() == upper else None
 
 
-def _table(value: SSAValue) -> tuple[int, ...]:
-    """Returns rows and columns of a table of one batch and head; empty for other tensors."""
-    sizes = shape(value)
-    return sizes[-2:] if all(size == 1 for size in sizes[:-2]) else ()
+def _is_table(value: SSAValue, rows: int, columns: int) -> bool:
+    """Returns whether a value is a table of one batch and head, with one row for all positions or one for each."""
+    *leading, height, width = (1, 1, *shape(value))
+    return all(size == 1 for size in leading) and height in (1, rows) and width == columns
+
+
+def _all_rows(rewriter: PatternRewriter, op: TTOp, table: SSAValue, rows: int) -> SSAValue:
+    """Returns a table [1, 1, S, D] with a row for each position, by an op behind the table that all its users share."""
+    *_, height, width = shape(table)
+    if height == rows:
+        return table
+    factors = (1, 1, rows, 1)
+    for user in users(table):
+        if isinstance(user, RepeatOp) and user.repeat_dims == factors:
+            return user.result
+    sizes = (1, 1, rows, width)
+    type_ = laid_out(sizes, TensorLayout.of(sizes, layout_of(table).dtype))
+    repeated = RepeatOp.make([table], [type_], op.location, repeat_dims=factors)
+    _insert_behind(rewriter, table, repeated)
+    return repeated.results[0]
 
 
 def _four_dimensions(rewriter: PatternRewriter, op: TTOp, value: SSAValue) -> SSAValue:
     """Returns a table as [1, 1, S, D], by a reshape right behind it that all its users share."""
-    sizes = (1, 1, *shape(value)[-2:])
+    sizes = (1, 1, 1, *shape(value))[-4:]
     if shape(value) == sizes:
         return value
     for user in users(value):

@@ -1,0 +1,89 @@
+"""A decoder of many users computes their rows together, whatever dimensions the program puts around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from check_programs import to_numpy, to_torch
+from programs import language
+
+from tt_xla.compiler.pipeline import compile_module
+from tt_xla.compiler.stablehlo import parse_module
+from tt_xla.ir.program import Program
+from tt_xla.options import CompileOptions
+from tt_xla.runtime import get_device
+from tt_xla.target import load_target
+
+USERS, LENGTH, HEADS, GROUPS, HEAD = 32, 64, 8, 2, 32
+WIDTH = HEADS * HEAD
+
+
+def arrays(shapes: Any) -> Any:
+    """Draws values for shapes, scaled so that activations keep their magnitude."""
+    random = np.random.default_rng(0)
+
+    def draw(of: jax.ShapeDtypeStruct) -> Any:
+        if jnp.issubdtype(of.dtype, jnp.integer):
+            return jnp.asarray(random.integers(0, 40, of.shape), of.dtype)
+        scale = 1 if len(of.shape) < 2 else of.shape[0] ** -0.5
+        return jnp.asarray(random.standard_normal(of.shape) * scale, of.dtype)
+
+    return jax.tree.map(draw, shapes)
+
+
+def llama(params: Any, caches: Any, tokens: Any, position: Any) -> Any:
+    return language.llama_decode(params, caches, tokens, position, HEADS, GROUPS)
+
+
+def inputs() -> tuple[Any, ...]:
+    bf16 = jnp.bfloat16
+    return arrays(
+        (
+            language.llama_parameters(bf16, 2, WIDTH, HEADS, GROUPS, 2 * WIDTH, 512),
+            language.cache_shapes(bf16, 2, GROUPS, LENGTH, HEAD, USERS),
+            jax.ShapeDtypeStruct((USERS, 1), jnp.int32),
+            jax.ShapeDtypeStruct((), jnp.int32),
+        )
+    )
+
+
+def compiled(function: Callable[..., Any], values: tuple[Any, ...], **options: Any) -> Program:
+    text = jax.jit(function, donate_argnums=(1,), keep_unused=True).lower(*values).as_text()
+    return compile_module(parse_module(text), CompileOptions.parse(options), load_target("n150"))
+
+
+def products(program: Program) -> list[tuple[int, ...]]:
+    """Returns the shape of each product's result."""
+    return [
+        function.values[step.results[0]].shape
+        for function in program.functions
+        for step in function.body
+        if step.op in ("ttnn.matmul", "ttnn.linear")
+    ]
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_products_of_a_decoder_have_all_users_in_one_tile_of_rows(level: int) -> None:
+    program = compiled(llama, inputs(), optimization_level=level)
+    assert {shape[-2] for shape in products(program)} == {USERS}
+
+
+@pytest.mark.parametrize("numerics", ["exact", "silicon"])
+@pytest.mark.parametrize("level", [0, 2])
+def test_a_decoder_equals_jax(level: int, numerics: str) -> None:
+    values = inputs()
+    program = compiled(llama, values, optimization_level=level, numerics=numerics)
+    leaves = [to_torch(value) for value in jax.tree.leaves(values)]
+    results = get_device("n150").load(program).run(leaves, [None] * len(leaves))
+    expected = jax.tree.leaves(jax.jit(llama)(*values))
+    for result, reference in zip(results, expected, strict=True):
+        wanted = np.asarray(reference, np.float32)
+        difference = np.abs(to_numpy(result).astype(np.float32) - wanted).max()
+        assert difference <= 2**-5 * np.abs(wanted).max()
+        assert torch.isfinite(result).all()
