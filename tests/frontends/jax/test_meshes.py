@@ -576,3 +576,42 @@ refused(
 """,
         TT_VISIBLE_DEVICES="0,1,4,6",
     )
+
+
+def test_chips_exchange_complex_tensors_as_their_parts(on_chips):
+    on_chips("""
+c = (random(8, 16) + 1j * random(8, 16)).astype(np.complex64)
+pairs = [(number, (number + 3) % 8) for number in range(7)]
+halves = [[0, 1, 2, 3], [4, 5, 6, 7]]
+for function in (
+    lambda a: lax.psum(a, "x"),
+    lambda a: lax.pmean(jnp.fft.fft(a), "x"),
+    lambda a: lax.psum(a * 2, "x", axis_index_groups=halves) * a,
+    lambda a: lax.all_gather(a, "x", tiled=True, axis=1),
+    lambda a: lax.psum_scatter(a, "x", scatter_dimension=1, tiled=True),
+    lambda a: lax.all_to_all(a, "x", 1, 0, tiled=True),
+    lambda a: lax.ppermute(a, "x", pairs),
+):
+    def build(on):
+        return jax.shard_map(function, mesh=on, in_specs=P("x"), out_specs=P("x"), check_vma=False)
+    tt, cpu = (Mesh(np.array(jax.devices(platform)), "x") for platform in ("tt", "cpu"))
+    result, expected = (jax.jit(build(on))(put(c, P("x"), on)) for on in (tt, cpu))
+    np.testing.assert_allclose(np.asarray(result), np.asarray(expected), rtol=1e-5, atol=1e-5)
+compare(lambda on: lambda a: a.sum(0), (c, P("a", "b")))
+compare(lambda on: lambda a, b: a @ b, (c, P("a", "b")), (c.T.copy(), P("b", None)))
+""")
+
+
+def test_groups_that_no_axes_make_are_refused(on_chips):
+    on_chips("""
+def grouped(groups):
+    f = jax.shard_map(
+        lambda a: lax.psum(a, "x", axis_index_groups=groups), mesh=row, in_specs=P("x"), out_specs=P("x"),
+        check_vma=False,
+    )
+    return jax.jit(f)(put(np.arange(8, dtype=np.float32), P("x"), row))
+
+assert np.asarray(grouped([[0, 2], [1, 3], [4, 6], [5, 7]])).tolist() == [2, 4, 2, 4, 10, 12, 10, 12]
+refused(lambda: grouped([[0, 3], [1, 2], [4, 7], [5, 6]]), "are not made of axes of the mesh 1x8")
+refused(lambda: grouped([[0, 1, 2], [3, 4, 5], [6, 7]]), "expected groups of one size")
+""")

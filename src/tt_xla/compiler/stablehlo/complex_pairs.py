@@ -5,11 +5,13 @@ the imaginary part. Between the two, each op becomes ops on the parts. At every 
 tensor itself. That call is dead and is dropped, unless an op without such an expansion uses its result, for example a
 Fourier transform.
 
-Rotary embeddings in complex form, as in LLaMA's own code, run on the chip in this way.
+Rotary embeddings in complex form, as in LLaMA's own code, run on the chip in this way. Chips exchange both parts
+of a complex tensor, which the host separates if need be, as the host cannot run an exchange.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +21,8 @@ from xdsl.ir import BlockArgument, SSAValue
 from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.stablehlo.context import ImportContext
 from tt_xla.compiler.stablehlo.fallback import call_host
+from tt_xla.compiler.stablehlo.reduction import body_op
+from tt_xla.compiler.stablehlo.replica_groups import COLLECTIVES
 from tt_xla.errors import UnsupportedOpError
 
 _COMPLEX = "complex<f32>"
@@ -61,6 +65,8 @@ def expand(context: ImportContext, op: Any, convert: Callable[[ImportContext, An
     name = op.operation.name
     if name == "stablehlo.complex" and _element(op.results[0]) == _COMPLEX:
         return [_joined(context, op, (context[op.operands[0]], context[op.operands[1]]))]
+    if name in COLLECTIVES:
+        return _exchanged(context, op, convert)
     if name not in (*_PART_BY_PART, *_PRODUCTS, *_PARTS) or not any(
         context[value] in context.module.complex_parts for value in op.operands
     ):
@@ -78,6 +84,19 @@ def expand(context: ImportContext, op: Any, convert: Callable[[ImportContext, An
     (a, b), (c, d) = (pairs[value] for value in op.operands)
     real = expansion.emit([expansion.emit([a, c]), expansion.emit([b, d])], "stablehlo.subtract")
     imaginary = expansion.emit([expansion.emit([a, d]), expansion.emit([b, c])], "stablehlo.add")
+    return [expansion.joined((real, imaginary))]
+
+
+def _exchanged(
+    context: ImportContext, op: Any, convert: Callable[[ImportContext, Any], None]
+) -> Sequence[SSAValue] | None:
+    """Converts an exchange of a complex tensor between chips; None for any other op, and for sums by another op."""
+    if [_element(value) for value in op.operands] != [_COMPLEX]:
+        return None
+    if len(op.regions) and body_op(op) != "stablehlo.add":
+        return None
+    expansion = _Expansion(context, op, convert)
+    real, imaginary = (expansion.emit([part]) for part in expansion.parts(op.operands[0]))
     return [expansion.joined((real, imaginary))]
 
 
@@ -136,6 +155,9 @@ class _Expansion:
         for index, argument in enumerate(arguments):
             clone.operands[index] = argument
         clone.results[0].set_type(result)
+        for block in itertools.chain.from_iterable(clone.regions):
+            for value in (*block.arguments, *itertools.chain.from_iterable(inner.results for inner in block)):
+                value.set_type(_real(value.type))
         return self._converted(clone)
 
     def joined(self, pair: Pair) -> SSAValue:
