@@ -225,6 +225,104 @@ def test_predictions_are_near_times_measured_on_silicon(name: str, family: str, 
     assert abs(summary.bias) < 0.06
 
 
+@pytest.mark.parametrize(
+    ("name", "family", "median", "bias"),
+    [
+        ("op_durations_dlv3_p100.csv", "convolution", 0.13, 0.08),  # no constant comes from these rows
+        ("op_durations_dlv3_p100.csv", "data_movement", 0.13, 0.05),
+        ("op_durations_dlv3_p100.csv", "matmul", 0.12, 0.1),
+        ("op_durations_segformer_wh.csv", "convolution", 0.18, 0.1),
+        ("op_durations_segformer_wh.csv", "data_movement", 0.13, 0.05),
+        ("op_durations_segformer_wh.csv", "matmul", 0.17, 0.05),
+        ("op_durations_segformer_wh.csv", "normalization", 0.15, 0.1),
+        ("op_durations_llama_decode_p150.csv", "matmul", 0.05, 0.05),
+        ("op_durations_oft_2025_bh20.csv", "convolution", 0.18, 0.15),
+        ("op_durations_oft_2025_bh20.csv", "data_movement", 0.18, 0.08),
+        ("op_durations_deepseek_p150.csv", "matmul", 0.15, 0.08),
+        ("sdpa_decode_bh.csv", "attention", 0.12, 0.08),
+    ],
+)
+def test_predictions_are_near_times_of_sharded_models(name: str, family: str, median: float, bias: float) -> None:
+    summary = by_family(price(read(MEASURED / name))[0])[family]
+    assert summary.median is not None
+    assert summary.median < median
+    assert summary.bias is not None
+    assert abs(summary.bias) < bias
+
+
+def shards(shape: tuple[int, ...], memory: MemoryLayout, grid: tuple[int, int], dtype: DataType) -> TensorSpec:
+    return spec(shape, dtype, buffer=BufferType.L1, memory=memory, grid=grid)
+
+
+def test_few_cores_compute_a_product_with_weights_over_the_banks() -> None:
+    p150 = load_target("p150")
+    config = {"config": "dram_sharded", "per_core_m": 1, "per_core_n": 14, "in0_block_w": 4}
+    row = shards((32, 4096), MemoryLayout.WIDTH_SHARDED, (1, 32), DataType.BF16)
+    weight = spec((4096, 14336), DataType.BFP_BF8)
+    out = shards((32, 14336), MemoryLayout.WIDTH_SHARDED, (1, 32), DataType.BF16)
+
+    def product(fidelity: str) -> Cost:
+        attributes = {"matmul_program_config": config, "compute_config": {"math_fidelity": fidelity}}
+        return cost("matmul", [row, weight], out, p150, **attributes)
+
+    assert product("lofi").bound == "dram"
+    assert product("hifi2").bound == "compute"
+    assert product("hifi2").total_us > 1.4 * product("lofi").total_us
+
+
+def test_a_result_in_dram_is_written_after_it_is_computed() -> None:
+    p150 = load_target("p150")
+    inputs = [spec((32768, 64), DataType.BFP_BF8), spec((64, 256), DataType.BFP_BF8)]
+    kept = cost("matmul", inputs, spec((32768, 256), DataType.BFP_BF8, buffer=BufferType.L1), p150)
+    written = cost("matmul", inputs, spec((32768, 256), DataType.BFP_BF8), p150)
+    assert written.total_us - kept.total_us > 0.8 * written.dram_us
+
+
+def test_cores_multiply_their_own_matrices_of_a_sharded_batch() -> None:
+    config = {"math_fidelity": "lofi"}
+
+    def product(batch: int) -> float:
+        a = shards((1, batch, 1024, 256), MemoryLayout.HEIGHT_SHARDED, (4 * batch, 1), DataType.BFP_BF8)
+        b = spec((1, batch, 256, 32), DataType.BFP_BF8, buffer=BufferType.L1)
+        out = shards((1, batch, 1024, 32), MemoryLayout.HEIGHT_SHARDED, (4 * batch, 1), DataType.BFP_BF8)
+        return cost("matmul", [a, b], out, compute_config=config).total_us
+
+    assert product(8) < 2 * product(2)
+
+
+def test_weights_of_a_convolution_come_again_for_each_block_of_rows_if_channels_are_cut() -> None:
+    weight = spec((1, 1, 9 * 512, 512), DataType.BFP_BF8)
+
+    def convolution(rows_of_tiles: int) -> float:
+        place = shards((1, 1, 8 * 128, 512), MemoryLayout.BLOCK_SHARDED, (8, 8), DataType.BFP_BF8)
+        window = {"kernel_size": [3, 3], "in_channels": 512, "act_block_tiles": rows_of_tiles}
+        return cost("conv2d", [place, weight], place, **window).noc_us
+
+    assert convolution(1) > 2 * convolution(4)
+
+
+def test_a_convolution_pays_for_the_rows_of_neighbours() -> None:
+    source = shards((1, 1, 56 * 56 * 16, 64), MemoryLayout.HEIGHT_SHARDED, (64, 1), DataType.BF16)
+
+    def convolution(kernel: int, **more: Any) -> float:
+        weight = spec((1, 1, kernel * kernel * 64, 64), DataType.BFP_BF8)
+        window = {"kernel_size": [kernel, kernel], "padding": [kernel // 2, kernel // 2], "in_channels": 64}
+        return cost("conv2d", [source, weight], source, **window, **more).total_us
+
+    assert convolution(1, input_width=56) == convolution(1)
+    halo = convolution(3, input_width=56) - convolution(3)
+    assert halo > 5
+    assert convolution(3, input_width=112) - convolution(3) > halo
+    moved = convolution(3, input_width=56, conv2d_config={"reallocate_halo_output": False}) - convolution(3)
+    assert 0 < moved < halo
+
+
+def test_copies_of_small_shards_start_faster_than_kernels_that_compute() -> None:
+    place = shards((1, 1, 2048, 32), MemoryLayout.HEIGHT_SHARDED, (64, 1), DataType.BFP_BF8)
+    assert cost("move", [place], place).total_us < 1
+    assert cost("relu", [place], place).total_us > 1.5
+
+
 def test_partial_sums_that_are_fetched_again_take_longer_than_those_added_in_l1() -> None:
     times = [
         matmul(2048, 2048, 2048, compute_config={"math_fidelity": "lofi", "packer_l1_acc": added}).total_us

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tt_xla.cost import families
 from tt_xla.cost.movement import copy, hosted
 from tt_xla.cost.products import page_of, partial_sum_times, tile_product
-from tt_xla.cost.rates import DRAM, HOST, SHARDED, Rates, Work
-from tt_xla.cost.shares import FREE, inputs_of, one_after_the_other
+from tt_xla.cost.programs import exchanged
+from tt_xla.cost.rates import DRAM, ELEMENT_BYTES, HOST, SHARDED, Rates, Work
+from tt_xla.cost.shares import FREE, inputs_of, local_cost, one_after_the_other
 from tt_xla.ir.layout import TILE, round_up
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
 
@@ -29,6 +30,7 @@ def convolution(instruction: Instruction, values: Sequence[TensorSpec], rates: R
     sizes = (1, kernel) if isinstance(kernel, int) else tuple(kernel)
     channels = round_up(int(attributes.get("in_channels") or inputs[0].shape[-1]), 8)  # as TT-NN pads them
     cost = _windows(instruction, rates, works, out, result.shape, math.prod(sizes[:-1]), sizes[-1] * channels)
+    cost = one_after_the_other(cost, _halo(attributes, inputs[0], source, out, rates))
     host = [work for work in works if work.place == HOST]  # weights not prepared beforehand cross PCIe on every call
     if source.place == SHARDED and not host:
         return cost
@@ -36,6 +38,44 @@ def convolution(instruction: Instruction, values: Sequence[TensorSpec], rates: R
     if host:
         copied = one_after_the_other(copied, hosted(host, [out], rates))
     return one_after_the_other(cost, copied)
+
+
+def _halo(attributes: Mapping[str, Any], spec: TensorSpec, source: Work, out: Work, rates: Rates) -> Cost:
+    """Returns the cost of the programs that give each core the rows of its windows, and then move them together.
+
+    Only a convolution whose attributes tell the size of its feature map is priced so; a profiler lists these programs
+    in rows of their own.
+    """
+    high, wide = _pair(attributes.get("kernel_size"))
+    step_high, step_wide = _pair(attributes.get("stride"))
+    apart_high, apart_wide = _pair(attributes.get("dilation"))
+    padding = tuple(attributes.get("padding") or (0, 0))
+    width = int(attributes.get("input_width") or 0)
+    pointwise = (high, wide, step_high, step_wide) == (1, 1, 1, 1) and not any(padding)
+    if not width or pointwise or HOST in (source.place, out.place):
+        return FREE
+    width += 2 * padding[-1] if len(padding) == 2 else sum(padding[2:])
+    positions = math.prod(spec.shape[:-1])
+    parts, columns = _split(out, rates, -(-positions // TILE))
+    shared_rows = max(apart_high * (high - 1) + 1 - step_high, 0)
+    shared = shared_rows * width + max(apart_wide * (wide - 1) + 1 - step_wide, 0)
+    row = spec.shape[-1] * ELEMENT_BYTES["bf16"]
+    own = positions * row
+    remote = min(parts * shared * row, (parts - 1) * own) if parts > 1 else 0
+    cores = max(parts * columns, 1)
+    exchange = exchanged(source, own, remote, rates, cores, -(-spec.shape[-1] // TILE))
+    if (attributes.get("conv2d_config") or {}).get("reallocate_halo_output") is False:
+        return exchange
+    return one_after_the_other(exchange, local_cost(rates, (own + remote) / cores * rates.local, cores))
+
+
+def _pair(sizes: int | Sequence[int] | None) -> tuple[int, int]:
+    """Returns the sizes along the rows and columns of a window; 1 if there are none."""
+    if not sizes:
+        return 1, 1
+    if isinstance(sizes, int):
+        return sizes, sizes
+    return int(sizes[-2] if len(sizes) > 1 else 1), int(sizes[-1])
 
 
 def _windows(
@@ -53,7 +93,8 @@ def _windows(
 
     A block is some rows of tiles by one row of the window. It is read, tilized and multiplied, and the product is added
     to the sums of the window's earlier rows. With a single block of rows each part of the weights is used once, and the
-    next part waits for its room in L1; with several blocks the weights stay in L1.
+    next part waits for its room in L1, also with double buffers; with several blocks the weights stay in L1, unless the
+    shards cut channels.
     """
     attributes = instruction.attributes
     positions = -(-math.prod(shape[:-1]) // TILE)
@@ -84,7 +125,10 @@ def _windows(
     step = max(compute, reading)
     first = weights + step if turns == 1 else max(weights, step)
     total = weights * (turns > 1) + high * (first + (turns - 1) * step)
-    compute, noc = high * turns * compute, high * (turns * reading + weights)
+    sent = 1
+    if split_columns > 1 and turns > 1:  # L1 has no room for all weights, which come again for each block of rows
+        sent, total = turns, weights + high * turns * max(weights, step)
+    compute, noc = high * turns * compute, high * (turns * reading + sent * weights)
     dram = sum(work.bytes for work in works[1:] if work.place == DRAM) * rates.dram
     cores = max(-(-positions // max(rows, 1)) * split_columns, 1)
     launch = rates.launch + rates.launch_core * cores

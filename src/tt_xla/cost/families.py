@@ -38,6 +38,19 @@ BULK_STICK_CYCLES = 65.0
 ONE_SIDED = 0.54
 WRITTEN = 1.22
 
+# The same between shards and a buffer interleaved over L1: the part of the NoC's speed that a core reaches, and the
+# number of cores at full speed that all cores together are worth. Profiler, Wormhole, 64 tiles of bfloat8_b a core:
+# read 9 us on 20 cores and 20 us on 64; written 19 us on 8 cores and 32 us on 64.
+FROM_L1 = 0.27
+INTO_L1 = 0.13
+FROM_L1_CORES = 8.2
+INTO_L1_CORES = 5.4
+
+# Rows of a buffer interleaved over L1 that go into shards, without a wait for each. Profiler, Wormhole: 50 cycles for
+# 64 bytes, 140 for 256, 240 for 512.
+L1_STICK_CYCLES = 25.0
+L1_STICK_BYTES_PER_CYCLE = 2.4
+
 # Tilize and untilize in the compute engine. Profiler: sharded tilize of 224 tiles a core, 69 cycles each.
 TILIZE_CYCLES = 69.0
 
@@ -45,9 +58,13 @@ TILIZE_CYCLES = 69.0
 # row of eight tiles.
 UNTILIZE_ROW_CYCLES = 400.0
 
-# Time to exchange the rows of a halo with neighbouring cores. Profiler: the op takes 4.2 to 5.2 us, and untilizing
-# takes 2.1 to 2.8.
-HALO_US = 1.5
+# Halo: a fixed time, and the number of cores whose worth of bytes the NoC carries at once if all send rows to others;
+# three times as many if channels are sharded too, because then rows go along columns of cores alone. Profiler, rows
+# that cores get from others, on all cores together: 240 to 560 GB/s on 20 cores and 400 to 1000 on 64 to 110 cores of
+# a Blackhole, 300 on 64 cores of a Wormhole; 1100 to 1700 for blocks.
+HALO_US = 1.3
+HALO_STREAMS = 8.0
+HALO_BLOCK_FACTOR = 3.0
 
 # Time to gather one row of a slice of a tiled tensor. Profiler: 32 cycles for a row of 16 bytes, 52 for a row of 512
 # bytes.
@@ -82,6 +99,12 @@ ALIGNED_BYTES = 16
 # tile after computing, for 8, 30 and 96 bfloat16 tiles a core.
 MATMUL_WRITE_BYTES_PER_CYCLE = 4.5
 
+# Time in which the whole chip reads a matmul's interleaved operands from DRAM block by block, and writes its result,
+# in units of a plain copy's time: after each block or subblock the kernels wait for all its pages. Profiler, p100,
+# products of bfloat8_b with 1 to 8 columns of tiles on 86 and 103 cores: 224 GB/s read, then 132 GB/s written.
+MATMUL_READ = 1.4
+MATMUL_WRITTEN = 2.4
+
 # A matmul kernel multiplies the result subblock by subblock, and for each subblock fetches the left tile once for all
 # its columns. Height-sharded sweep: 66, 42 and 36 cycles a tile product at hifi2 with subblocks of 1, 3 and 6 columns.
 # The measured efficiency of the matrix unit holds for subblocks that are 4 tiles wide.
@@ -95,7 +118,7 @@ BLOCK_HANDSHAKE_US = 0.3
 # The minimal matmul, which works on blocks of 8x8 tiles, reaches only a part of the DRAM bandwidth, and spends the time
 # of 2.5 blocks before its first and after its last product. Profiler: 768x3072 38 us on Blackhole, 1280x5120 187 us on
 # Wormhole.
-MINIMAL_DRAM_FACTOR = 2.2
+MINIMAL_DRAM_FACTOR = 2.3
 MINIMAL_BLOCKS = 2.5
 MINIMAL_BLOCK_TILES = 64
 
@@ -112,28 +135,42 @@ CONVOLUTION_BLOCK_CYCLES = 160.0
 POOL_STICK_CYCLES = 120.0
 POOL_WINDOW_CYCLES = 20.0
 
-# Ops that pass several times over a row of tiles: cycles a tile, and cycles per op. Profiler: layer norm of 24 and 40
-# tiles on one core 19.2 and 53 us, softmax of one tile a core 7.8 and 20 us, group norm 6000 cycles a tile.
-ROW_OPS: dict[str, tuple[float, float]] = {
-    "batch_norm_inference": (450.0, 2000.0),
-    "batch_norm_training": (1100.0, 4000.0),
-    "group_norm": (6000.0, 8000.0),
-    "layer_norm": (1000.0, 1000.0),
-    "layer_norm_post_all_gather": (700.0, 4000.0),
-    "layer_norm_pre_all_gather": (450.0, 2000.0),
-    "distributed_layer_norm": (1200.0, 8000.0),
-    "distributed_rms_norm": (1000.0, 8000.0),
-    "rms_norm": (900.0, 4000.0),
-    "dit_rms_norm_unary_fused": (1200.0, 4000.0),  # rms_norm, and one vector function
-    "rms_norm_pre_all_gather": (400.0, 2000.0),
-    "softmax": (2400.0, 5300.0),
-    "rotary_embedding": (500.0, 2000.0),
-    "rotary_embedding_llama": (500.0, 2000.0),
+# Ops that pass several times over a row of tiles: cycles a tile, cycles a row of tiles, and cycles per op. Profiler:
+# layer norm of a row of 24 tiles on Blackhole 19.2 us and of 40 on Wormhole 53 us; of bfloat8_b on Wormhole 6 us for a
+# row of one tile, 10.4 for one of 8, 29.5 for eight rows of one. Softmax of one tile a core 7.8 us on Blackhole and 20
+# on Wormhole; of eight rows of 8 tiles of bfloat8_b 46 us there. Rotary embedding of 4 tiles 2.7 us on Blackhole. Group
+# norm 6000 cycles a tile.
+ROW_OPS: dict[str, tuple[float, float, float]] = {
+    "batch_norm_inference": (450.0, 0.0, 2000.0),
+    "batch_norm_training": (1100.0, 0.0, 4000.0),
+    "group_norm": (6000.0, 0.0, 8000.0),
+    "layer_norm": (250.0, 2500.0, 0.0),
+    "layer_norm_post_all_gather": (700.0, 0.0, 4000.0),
+    "layer_norm_pre_all_gather": (450.0, 0.0, 2000.0),
+    "distributed_layer_norm": (1200.0, 0.0, 8000.0),
+    "distributed_rms_norm": (1000.0, 0.0, 8000.0),
+    "rms_norm": (150.0, 2500.0, 0.0),
+    "dit_rms_norm_unary_fused": (450.0, 2500.0, 0.0),  # rms_norm, and one vector function
+    "rms_norm_pre_all_gather": (400.0, 0.0, 2000.0),
+    "softmax": (600.0, 0.0, 7100.0),
+    "rotary_embedding": (825.0, 0.0, 0.0),
+    "rotary_embedding_llama": (825.0, 0.0, 0.0),
 }
 
-# Number of tiles that such an op first fills with the factors of its reductions. Profiler: softmax of one tile 7.8 us
-# on Blackhole, 20 us on Wormhole, whose stores are slow.
+# Norms spend the rest of their time as if they unpacked each tile so many times: their time a tile is 1.35 times as
+# long on Wormhole, and half as long for bfloat8_b.
+NORM_UNPACKS = 38.0
+NORMS = ("layer_norm", "rms_norm", "dit_rms_norm_unary_fused")
+
+# Time in which cores that share rows exchange the sums of their parts. Profiler, Blackhole: 6.9 us for a norm of 4
+# tiles on each of 32 cores.
+NORM_EXCHANGE_US = 2.0
+
+# Number of tiles that such an op first fills with the factors of its reductions, and that a norm does. Profiler:
+# softmax of one tile 7.8 us on Blackhole, 20 us on Wormhole, whose stores are slow.
 ROW_OP_FILLS = 3.0
+NORM_FILLS = 0.5
+UNFILLED = ("rotary_embedding", "rotary_embedding_llama")
 
 # Group norm: each group of channels needs a sum over all cores that share it, and two passes over its tiles. Profiler:
 # 221 to 1108 us for 4 to 16 channels a group and 3 to 192 rows of tiles a core.

@@ -165,24 +165,39 @@ def _reduction(instruction: Instruction, values: Sequence[TensorSpec], rates: Ra
     return cost_of(rates, compute, dram, noc, min(cores, rates.cores))
 
 
-def _row_op(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: tuple[float, float]) -> Cost:
-    """Returns the cost of a softmax or norm. A core keeps a row of tiles in L1 and passes over it several times."""
+def _row_op(
+    instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: tuple[float, float, float]
+) -> Cost:
+    """Returns the cost of a softmax or norm. A core keeps a row of tiles in L1 and passes over it several times.
+
+    If shards cut rows, the cores of a row exchange sums.
+    """
     result = values[instruction.results[0]]
     out = Work(result.layout)
     works = [Work(spec.layout) for spec in inputs_of(instruction, values)]
+    rows = max(result.layout.shard[0] if out.tiled else -(-result.layout.shard[0] // TILE), 1)
+    exchanged = 0.0
     if out.cores:
         cores, share = min(out.cores, rates.cores), 1.0 / out.cores
+        if out.shards is not None and out.shards[1][1] > 1:
+            exchanged = families.NORM_EXCHANGE_US
     else:
-        rows = max(result.layout.shard[0] if out.tiled else -(-result.layout.shard[0] // TILE), 1)
         cores = min(rates.cores, rows)
         share = -(-rows // cores) / rows
+        rows = -(-rows // cores)
     dram, noc = moved(works, out, rates, share)
-    compute = (out.tiles * share * cycles[0] + cycles[1]) * rates.cycle_us + families.ROW_OP_FILLS * rates.fill
+    compute = (out.tiles * share * cycles[0] + rows * cycles[1] + cycles[2]) * rates.cycle_us
+    op = instruction.op.rpartition(".")[2]
+    if op in families.NORMS:
+        compute += out.tiles * share * families.NORM_UNPACKS * works[0].page * rates.unpack
+        compute += families.NORM_FILLS * rates.fill + exchanged
+    elif op not in families.UNFILLED:
+        compute += families.ROW_OP_FILLS * rates.fill
     return cost_of(rates, compute, dram, noc, cores)
 
 
 def _distributed_norm(
-    instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: tuple[float, float]
+    instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: tuple[float, float, float]
 ) -> Cost:
     """Returns the cost of a norm whose rows are split over chips, which exchange the sums of their rows."""
     cost = _row_op(instruction, values, rates, cycles)
@@ -198,8 +213,10 @@ def _pooling(instruction: Instruction, values: Sequence[TensorSpec], rates: Rate
     positions = max(math.prod(result.shape[:-1]), 1)
     window = math.prod(kernel) if kernel else math.prod(inputs[0].shape[:-1]) // positions
     columns = -(-(result.shape[-1] if result.shape else 1) // TILE)
-    each = -(-positions // rates.cores)
-    cores = -(-positions // each)
+    rows, wide = (max(rates.cores, 1), 1) if out.shards is None else out.shards[1]
+    columns = -(-columns // max(wide, 1))
+    each = -(-positions // max(rows, 1))
+    cores = -(-positions // each) * max(wide, 1)
     cycles = families.POOL_STICK_CYCLES + families.POOL_WINDOW_CYCLES * window
     dram, noc = moved(works, out, rates, 1.0 / cores)
     compute = each * -(-columns // 2) * cycles * rates.cycle_us

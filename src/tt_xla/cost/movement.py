@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.cost import families
-from tt_xla.cost.rates import DRAM, ELEMENT_BYTES, HOST, SHARDED, WORD_BYTES, Rates, Work
-from tt_xla.cost.shares import FREE, cost_of, inputs_of, split, traffic
+from tt_xla.cost.rates import DRAM, ELEMENT_BYTES, HOST, L1, SHARDED, WORD_BYTES, Rates, Work
+from tt_xla.cost.shares import FREE, cost_of, inputs_of, local_cost, split, traffic
 from tt_xla.ir.layout import TILE, TensorLayout
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
 
@@ -41,13 +41,27 @@ def copy(source: Work, out: Work, rates: Rates) -> Cost:
         noc = small.bytes / computing_cores * rates.stream * families.ONE_SIDED
         if out.place == DRAM:
             dram, noc = dram * families.WRITTEN, small.bytes / computing_cores * rates.block
+        elif L1 in (source.place, out.place):
+            noc = _across_l1(small.bytes, computing_cores, out.place == L1, rates)
     if not tilized and not out.tiled:
         cycles = families.BULK_STICK_CYCLES if source.place == SHARDED else families.COPY_STICK_CYCLES
+        if source.place == L1 and out.place == SHARDED:
+            cycles = families.L1_STICK_CYCLES + out.page / families.L1_STICK_BYTES_PER_CYCLE
         noc = max(noc, out.pages * share * cycles * rates.cycle_us)
     elif tilized:
         sticks = max(0 if work.tiled or work.place == SHARDED else work.pages for work in (source, out))
         noc = max(noc, sticks * share * families.STICK_CYCLES * rates.cycle_us)
+    if not compute and SHARDED in (source.place, out.place):
+        return local_cost(rates, noc, cores, dram)
     return cost_of(rates, compute, dram, noc, cores)
+
+
+def _across_l1(size: float, cores: int, written: bool, rates: Rates) -> float:
+    """Returns the time in which ``cores`` read ``size`` bytes of a buffer interleaved over L1, or write them to it."""
+    each, together = (
+        (families.INTO_L1, families.INTO_L1_CORES) if written else (families.FROM_L1, families.FROM_L1_CORES)
+    )
+    return size / min(each * cores, together) * rates.local
 
 
 def _host(source: Work, out: Work, rates: Rates) -> Cost:

@@ -12,8 +12,8 @@ from typing import Any
 
 from tt_xla.cost import families
 from tt_xla.cost.movement import hosted
-from tt_xla.cost.rates import DRAM, HOST, SHARDED, Rates, Work
-from tt_xla.cost.shares import FREE, cost_of, inputs_of, split, traffic
+from tt_xla.cost.rates import DRAM, ELEMENT_BYTES, HOST, SHARDED, Rates, Work
+from tt_xla.cost.shares import FREE, cost_of, inputs_of, local_cost, split, traffic
 from tt_xla.ir.layout import TILE
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
 
@@ -31,7 +31,7 @@ def waiting_copy(instruction: Instruction, values: Sequence[TensorSpec], rates: 
     source, out = Work(inputs[0].layout), Work(values[instruction.results[0]].layout)
     if source.place == SHARDED and source.shards == out.shards:
         busy = max(out.bytes / out.cores * rates.local, source.bytes / source.cores * rates.local)
-        return cost_of(rates, 0.0, 0.0, busy, out.cores)
+        return local_cost(rates, busy, out.cores)
     moved = source if instruction.op.endswith((".split", ".slice_write")) else out
     cores = min(_cores(instruction, rates), max(moved.pages, 1))
     share = -(-moved.pages // cores) / max(moved.pages, 1)
@@ -44,9 +44,15 @@ def waiting_copy(instruction: Instruction, values: Sequence[TensorSpec], rates: 
     return cost_of(rates, 0.0, dram, moved.pages * share * wait + moved.bytes * share * rates.arrival, cores)
 
 
-def _untilize_cycles(source: Work, cores: int) -> float:
-    """Returns the cycles in which one core untilizes its part of a tensor, row of tiles by row of tiles."""
-    wide = source.shards[2][1] if source.shards else 1
+def _untilize_cycles(source: Work, cores: int, wide: int) -> float:
+    """Returns the cycles in which one core untilizes its part of a tensor, row of tiles by row of tiles.
+
+    Args:
+        source: the tensor.
+        cores: number of cores that have a part of it.
+        wide: tiles in a row of a tensor that is not sharded.
+    """
+    wide = source.shards[2][1] if source.shards else wide
     rows = source.pages / max(wide, 1) / max(cores, 1)
     return rows * (families.UNTILIZE_ROW_CYCLES + families.TILIZE_CYCLES * wide)
 
@@ -55,10 +61,27 @@ def halo(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _
     """Returns the cost of a halo exchange: shards of a feature map get the rows of neighbours that a window needs."""
     source, out = Work(inputs_of(instruction, values)[0].layout), Work(values[instruction.results[0]].layout)
     cores = max(out.cores or _cores(instruction, rates), 1)
-    compute = _untilize_cycles(source, source.cores or cores) * rates.cycle_us if source.tiled else 0.0
-    copied = out.bytes / cores * rates.local
-    cost = cost_of(rates, compute, 0.0, copied, cores)
-    return Cost(cost.total_us + families.HALO_US, compute, 0.0, copied + families.HALO_US, cost.launch_us, cost.cores)
+    untilized = source.tiles * TILE * TILE * ELEMENT_BYTES["bf16"] if source.tiled else source.bytes
+    return exchanged(source, untilized, max(out.bytes - untilized, 0.0), rates, cores)
+
+
+def exchanged(source: Work, own: float, remote: float, rates: Rates, cores: int, wide: int = 1) -> Cost:
+    """Returns the cost of a halo exchange: each core copies, untilized, its own rows and sends those that others need.
+
+    Args:
+        source: the shards.
+        own: bytes of all cores' own rows.
+        remote: bytes of all rows that cores get from others, padding included.
+        rates: speeds of the chip.
+        cores: number of cores.
+        wide: tiles in a row of a tensor that is not sharded.
+    """
+    compute = _untilize_cycles(source, source.cores or cores, wide) * rates.cycle_us if source.tiled else 0.0
+    blocks = source.shards is not None and min(source.shards[1]) > 1
+    streams = families.HALO_STREAMS * (families.HALO_BLOCK_FACTOR if blocks else 1.0)
+    noc = own / cores * rates.local + remote * rates.local / min(streams, cores) + families.HALO_US
+    launch = rates.launch_local
+    return Cost(launch + max(compute + families.HALO_US, noc), compute, 0.0, noc, launch, cores)
 
 
 def padded_slice(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
@@ -68,9 +91,11 @@ def padded_slice(instruction: Instruction, values: Sequence[TensorSpec], rates: 
     sticks, bytes_ = out.pages / cores, out.bytes / cores
     if source.tiled:
         cycles = sticks * families.SLICED_STICK_CYCLES + bytes_ / families.SLICED_BYTES_PER_CYCLE
+        tiles = sticks / TILE * -(-out.page // (TILE * ELEMENT_BYTES["bf16"]))
+        waited = tiles * (rates.wait + source.page * rates.arrival)
     else:
-        cycles = sticks * families.STICK_CYCLES
-    return cost_of(rates, 0.0, 0.0, cycles * rates.cycle_us, cores)
+        cycles, waited = sticks * families.STICK_CYCLES, 0.0
+    return cost_of(rates, 0.0, 0.0, max(cycles * rates.cycle_us, waited), cores)
 
 
 def grid_sample(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
@@ -85,7 +110,7 @@ def grid_sample(instruction: Instruction, values: Sequence[TensorSpec], rates: R
 
 
 def group_norm(
-    instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: tuple[float, float]
+    instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: tuple[float, float, float]
 ) -> Cost:
     """Returns the cost of group norm: statistics of each group over the cores that share it, then two passes.
 
@@ -97,7 +122,7 @@ def group_norm(
     if out.shards is None:
         cores, share = split(out, rates)
         dram, noc = traffic([Work(inputs_of(instruction, values)[0].layout), out], rates, share)
-        return cost_of(rates, (out.tiles * share * cycles[0] + cycles[1]) * rates.cycle_us, dram, noc, cores)
+        return cost_of(rates, (out.tiles * share * cycles[0] + cycles[2]) * rates.cycle_us, dram, noc, cores)
     _, grid, shard = out.shards
     unit = 1 if out.tiled else TILE
     rows, columns = -(-shard[0] // unit), -(-shard[1] // unit)

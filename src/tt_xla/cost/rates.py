@@ -62,6 +62,8 @@ class Rates:
     """us to launch an op."""
     launch_core: float
     """us to launch an op, for each core that it uses."""
+    launch_local: float
+    """us to launch a program that only copies from or to shards in L1."""
     gap_traced: float
     """us between two ops of a trace."""
     gap_untraced: float
@@ -110,6 +112,7 @@ def _of(target: Target) -> Rates:
         fill=target.scalar_fill_cycles * cycle_us,
         launch=target.launch_us,
         launch_core=target.launch_core_us,
+        launch_local=target.launch_local_us,
         gap_traced=target.gap_us_traced,
         gap_untraced=target.gap_us_untraced,
         to_device=1e6 / target.host_to_device_bytes_per_second,

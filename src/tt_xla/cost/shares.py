@@ -28,6 +28,11 @@ def cost_of(rates: Rates, compute: float, dram: float, noc: float, cores: int, l
     return Cost(launch + longest, compute, dram, noc, launch, cores)
 
 
+def local_cost(rates: Rates, busy: float, cores: int, dram: float = 0.0) -> Cost:
+    """Returns the cost of a program without computing, whose cores copy from or to their own shards."""
+    return Cost(rates.launch_local + max(busy, dram), 0.0, dram, busy, rates.launch_local, cores)
+
+
 def fidelity_of(instruction: Instruction) -> str:
     config = instruction.attributes.get("compute_config")
     if not config:

@@ -66,6 +66,7 @@ _WORMHOLE: dict[str, Any] = _TENSIX | {
     "scalar_fill_cycles": 3500.0,  # [PROF] times a scalar 6.4 us, times a tensor 2.8; a store takes 5 [ISA]
     "launch_us": 1.5,  # [PROF] height-sharded matmuls of two products on 2 to 5 cores
     "launch_core_us": 0.005,  # [PROF] intercept of the exp sweep on 64 cores: 1.6 to 2.2
+    "launch_local_us": 0.45,  # [PROF] moves of 8 and 18 KB in L1 0.6 and 1.2
     "gap_us_traced": 2.05,  # [CI] kernel to kernel in a trace
     "gap_us_untraced": 4.8,  # [CI] 2.7 to 6.9
     "host_to_device_bytes_per_second": 10.3e9,  # [CI] ttnn buffer write on n300; DMA from pinned memory 24e9
@@ -99,6 +100,7 @@ _BLACKHOLE: dict[str, Any] = _TENSIX | {
     "scalar_fill_cycles": 900.0,  # [PROF] two tiles times a scalar 2.1 us, times a tensor 1.6 us
     "launch_us": 0.24,  # [PROF] with the next: 0.5 on 20 cores, 1.07 on 64; attention on 110 [POL] 2.1
     "launch_core_us": 0.013,
+    "launch_local_us": 0.35,  # [PROF] moves of 3 and 13 KB in L1 0.4 and 0.7 to 1.1, on 64 to 110 cores
     "gap_us_traced": 2.07,  # [CI] kernel to kernel in a trace
     "gap_us_untraced": 4.3,  # [CI] 8 kernel groups; the host's own 24 us an op overlap with longer ops
     "host_to_device_bytes_per_second": 21.5e9,  # [CI] ttnn buffer write
@@ -149,8 +151,9 @@ _P150: dict[str, Any] = _BLACKHOLE | {
     "dram_unreserved_end": 4276523520,  # [desc]
     "dram_bank_workers": ((9, 0), (0, 0), (7, 0), (3, 0), (9, 6), (1, 6), (6, 6), (4, 6)),  # [desc]
     "dram_peak_bytes_per_second": 512e9,  # [ISA] 8 controllers of 64 GB/s
-    "dram_achieved_bytes_per_second": 300e9,  # [PROF] concat, eltwise and KV-cache streams: 257e9 to 342e9
-    "dram_sharded_bytes_per_second": 280e9,  # [DRAM] 55 % of the peak; 90 % with several readers a bank
+    # [PROF] read by 103 cores of a p100 343e9, added by 110 of them 319e9; concat and slices on p150 343e9.
+    "dram_achieved_bytes_per_second": 360e9,
+    "dram_sharded_bytes_per_second": 475e9,  # [PROF] four products of a Llama decoder at lofi: 456e9 to 499e9
 }
 
 # No descriptor of a p100 is public. It is described as a p150 with one DRAM controller less. Reference measurements of
@@ -161,8 +164,8 @@ _P100: dict[str, Any] = (
         "dram_banks": 7,  # 28 GB, product page
         "dram_bank_workers": _P150["dram_bank_workers"][:7],
         "dram_peak_bytes_per_second": 448e9,  # product page
-        "dram_achieved_bytes_per_second": 300e9 * 7 / 8,
-        "dram_sharded_bytes_per_second": 280e9 * 7 / 8,
+        "dram_achieved_bytes_per_second": 360e9 * 7 / 8,
+        "dram_sharded_bytes_per_second": 475e9 * 7 / 8,
     }
 )
 

@@ -90,7 +90,7 @@ class Target:
     dram_achieved_bytes_per_second: float
     """Bandwidth of one chip that well-written kernels on interleaved buffers reach."""
     dram_sharded_bytes_per_second: float
-    """Bandwidth of one chip that matrix products with weights sharded over the DRAM banks reach, one reader a bank."""
+    """Bandwidth of one chip that products with weights sharded over the DRAM banks reach, if computing is faster."""
     dram_core_bytes_per_cycle: float
     """Bytes that a single core reads from DRAM."""
     stream_bytes_per_cycle: float
@@ -109,6 +109,8 @@ class Target:
     """Fixed time of each kernel: start of the first core, first fetch, last write."""
     launch_core_us: float
     """Time that each further core adds to :attr:`launch_us`, because cores do not start at once."""
+    launch_local_us: float
+    """Fixed time of a kernel without computing whose cores copy from shards in L1."""
     gap_us_traced: float
     """Time between the end of an op and the start of the next one in the replay of a trace."""
     gap_us_untraced: float
