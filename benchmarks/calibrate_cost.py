@@ -27,9 +27,70 @@ FILES = {
     "ccl.csv": ("", "collectives"),
     "samples/bh20_oft_integral_image_trace.csv": ("p150", "permutations of rows"),
     "samples/wh_clip_encoder_2_first60.csv": ("", "none of its own; op_durations has some of its ops"),
+    "op_durations_dlv3_p100.csv": ("", "DRAM, operands and results of products in DRAM, halo, moves"),
+    "op_durations_segformer_wh.csv": ("", "halo, moves, copies across L1, norms of bfloat8_b, softmax"),
+    "op_durations_llama_decode_p150.csv": ("", "DRAM-sharded products, exchange of norms, rotary embedding"),
+    "op_durations_deepseek_p150.csv": ("", "DRAM"),
+    "op_durations_oft_2025_bh20.csv": ("", "none"),
+    "op_durations_conv2d_targets.csv": ("", "none"),
+    "sdpa_decode_bh.csv": ("", "requests of bfloat4_b pages"),
 }
 
+UNSEEN: dict[str, dict[str, tuple[str, ...]]] = {
+    "convolution": {
+        "op_durations_dlv3_p100.csv": (),
+        "op_durations_segformer_wh.csv": (),
+        "op_durations_oft_2025_bh20.csv": (),
+        "op_durations_conv2d_targets.csv": (),
+    },
+    "matmul": {
+        "op_durations_segformer_wh.csv": (),
+        "op_durations_deepseek_p150.csv": (),
+        "op_durations_oft_2025_bh20.csv": (),
+        "samples/wh_clip_encoder_2_first60.csv": (),
+    },
+    "data_movement": {"op_durations_oft_2025_bh20.csv": (), "samples/wh_clip_encoder_2_first60.csv": ()},
+    "normalization": {
+        "op_durations_deepseek_p150.csv": (),
+        "op_durations_oft_2025_bh20.csv": (),
+        "samples/wh_clip_encoder_2_first60.csv": (),
+    },
+    "attention": {"sdpa_decode_bh.csv": ("BFLOAT4_B",)},
+}
+"""Files that no constant of a family came from, by family, and words in the labels of rows that one did come from."""
+
 COMMITTED = Path(__file__).parents[1] / "tests" / "data" / "measured"
+
+
+def path_of(folder: Path, name: str) -> Path:
+    """Returns the path of a file of measurements: in the folder, or else in this repository."""
+    path = folder / name
+    return path if path.exists() else COMMITTED / name
+
+
+def _unseen(folder: Path) -> str:
+    """Returns the table of errors on rows that no constant of their family came from."""
+    table = "| family | files | rows | median error | 90th percentile | bias |\n|---|---|---:|---:|---:|---:|\n"
+    for family, files in UNSEEN.items():
+        everyone: list[float] = []
+        lines = ""
+        for name, words in files.items():
+            rows = price(read(path_of(folder, name), FILES[name][0]))[0]
+            errors = [
+                row.error
+                for row in rows
+                if row.measurement.family == family and not any(word in row.measurement.label for word in words)
+            ]
+            everyone += errors
+            lines += _unseen_line("", Path(name).name, errors)
+        table += _unseen_line(family, "all", everyone) + (lines if len(files) > 1 else "")
+    return table
+
+
+def _unseen_line(family: str, name: str, errors: list[float]) -> str:
+    summary = summarise(errors, len(errors))
+    cells = ("" if f is None else f"{100 * f:.1f} %" for f in (summary.median, summary.p90, summary.bias))
+    return f"| {family} | {name} | {len(errors)} | {' | '.join(cells)} |\n"
 
 
 def _line(name: str, constants: str, summary: Summary) -> str:
@@ -89,8 +150,7 @@ def main(folder: Path, document: Path | None) -> None:
     table += "|---|---|---:|---:|---:|---:|---:|\n"
     plots = ""
     for name, (arch, constants) in FILES.items():
-        path = folder / name
-        priced, left = price(read(path if path.exists() else COMMITTED / name, arch))
+        priced, left = price(read(path_of(folder, name), arch))
         table += _line(name, constants, summarise([each.error for each in priced], len(priced) + len(left)))
         families = by_family(priced)
         if len(families) > 1:
@@ -100,10 +160,12 @@ def main(folder: Path, document: Path | None) -> None:
             image.parent.mkdir(exist_ok=True)
             _plot(Path(name).stem, priced, image)
             plots += f"![{Path(name).stem}](images/{image.name})\n"
+    unseen = _unseen(folder)
     if document is None:
-        Console().print(table, markup=False)
+        Console().print(table, unseen, markup=False)
         return
     write_between_marks(document, "figures", f"{table}\n{plots}")
+    write_between_marks(document, "unseen", unseen)
 
 
 if __name__ == "__main__":

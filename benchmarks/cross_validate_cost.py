@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from calibrate_cost import path_of
 from documents import write_between_marks
 
 from tt_xla.cost import attention, families, model, rates
@@ -29,6 +30,8 @@ FILES = {
     "op_sweep_exp_n150.csv": ("", ""),
     "op_durations.csv": ("", "source"),
     "sdpa_bh_p100a.csv": ("", "phase"),
+    "op_durations_dlv3_p100.csv": ("", "source"),
+    "op_durations_segformer_wh.csv": ("", "source"),
 }
 """Architecture for files that do not name it, and the column that groups the rows, by file."""
 
@@ -60,9 +63,10 @@ def groups_of(folder: Path) -> dict[str, list[Measurement]]:
 
     groups: defaultdict[str, list[Measurement]] = defaultdict(list)
     for name, (arch, column) in FILES.items():
-        with (folder / name).open(newline="") as file:
+        path = path_of(folder, name)
+        with path.open(newline="") as file:
             cells = list(csv.DictReader(file))
-        for each in read(folder / name, arch):
+        for each in read(path, arch):
             if isinstance(each, Measurement):
                 kind = Path(cells[each.line - 2].get(column, "").partition("@")[0]).name if column else ""
                 groups[f"{Path(name).stem} {kind}".strip()].append(each)
