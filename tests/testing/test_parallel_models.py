@@ -149,6 +149,72 @@ def test_a_model_of_flax_on_eight_chips(monkeypatch, kind):
     assert record.pcc > 0.99
 
 
+SHARD_LOADER = """
+import jax, jax.numpy as jnp
+from flax import linen as nn
+from jax.sharding import PartitionSpec
+from tt_xla.testing import (
+    initialize_flax_linen_parameters_on_cpu as initialize,
+    make_flax_linen_parameters_partition_specs_on_cpu as make_specs,
+)
+
+class Mlp(nn.Module):
+    axis_name: str
+    num_devices: int
+
+    @nn.compact
+    def __call__(self, x):
+        split = lambda *axes: nn.with_partitioning(nn.initializers.lecun_normal(), axes)
+        up = self.param("up", split(None, self.axis_name), (x.shape[-1], 64 // self.num_devices))
+        down = self.param("down", split(self.axis_name, None), (64 // self.num_devices, 8))
+        return jax.lax.psum(nn.relu(x @ up) @ down, self.axis_name)
+
+class ModelLoader:
+    def __init__(self, variant=None):
+        pass
+
+    def load_multichip_model(self, axis_name="X", num_devices=2, train_mode=False):
+        assert not train_mode
+        return Mlp(axis_name, num_devices)
+
+    def load_inputs(self, mesh=None):
+        assert mesh.devices.flat[0].platform == "cpu"
+        return jax.random.normal(jax.random.PRNGKey(1), (16, 32))
+
+    def get_input_activations_partition_spec(self, mesh, parallelism, axis_name="X"):
+        return (PartitionSpec(axis_name) if parallelism.name == "DATA_PARALLEL" else PartitionSpec(),)
+
+    def load_parameters_partition_spec(
+        self, model_for_multichip, parallelism, cpu_mesh, input_activations_partition_specs, inputs
+    ):
+        return make_specs(model_for_multichip, cpu_mesh, input_activations_partition_specs, inputs)
+
+    def load_parameters(
+        self, train, inputs, model_for_multichip, cpu_mesh, input_activations_partition_specs,
+        input_parameters_partition_specs,
+    ):
+        specs = input_activations_partition_specs, input_parameters_partition_specs
+        return initialize(model_for_multichip, specs[0], inputs, specs[1], cpu_mesh, 3)
+"""
+
+
+@pytest.mark.parametrize(("mode", "outcome"), [("inference", "passed"), ("training", "skipped")])
+def test_a_model_written_for_the_shards_of_one_chip(monkeypatch, tmp_path, mode, outcome):
+    pytest.importorskip("flax")
+    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
+    path = tmp_path / "m" / "jax" / "loader.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(SHARD_LOADER)
+    record = processes.run_test(tmp_path, Case("m/jax", None, "tensor_parallel", mode), Expectation(), Limits(400))
+    assert (record.outcome, record.error) == (outcome, "")
+    if mode == "inference":
+        assert record.pcc > 0.99
+        assert (record.graphs, record.device_us > 0) == (1, True)
+    else:
+        assert "are not trained" in record.reason
+
+
 def test_inputs_are_repeated(monkeypatch):
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
     parallelism = Parallelism("data_parallel", None)

@@ -49,7 +49,17 @@ if TYPE_CHECKING:
     from tt_xla.testing.jax_meshes import (
         run_jax_multichip_op_test_with_random_inputs as run_jax_multichip_op_test_with_random_inputs,
     )
+    from tt_xla.testing.jax_meshes import serialize_jax_multichip_op as serialize_jax_multichip_op
+    from tt_xla.testing.jax_meshes import (
+        serialize_jax_multichip_op_with_random_inputs as serialize_jax_multichip_op_with_random_inputs,
+    )
     from tt_xla.testing.jax_model import JaxModelTester as JaxModelTester
+    from tt_xla.testing.linen_meshes import (
+        initialize_flax_linen_parameters_on_cpu as initialize_flax_linen_parameters_on_cpu,
+    )
+    from tt_xla.testing.linen_meshes import (
+        make_flax_linen_parameters_partition_specs_on_cpu as make_flax_linen_parameters_partition_specs_on_cpu,
+    )
     from tt_xla.testing.model_tester import ModelTester as ModelTester
     from tt_xla.testing.model_tester import RunMode as RunMode
     from tt_xla.testing.ops import (
@@ -95,8 +105,14 @@ _NAMES_BY_MODULE = {
         "make_partition_spec",
         "run_jax_multichip_graph_test_with_random_inputs",
         "run_jax_multichip_op_test_with_random_inputs",
+        "serialize_jax_multichip_op",
+        "serialize_jax_multichip_op_with_random_inputs",
     ),
     "jax_model": ("JaxModelTester",),
+    "linen_meshes": (
+        "initialize_flax_linen_parameters_on_cpu",
+        "make_flax_linen_parameters_partition_specs_on_cpu",
+    ),
     "model_tester": ("ModelTester", "RunMode"),
     "ops": (
         "GraphTester",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+import math
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,6 +14,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from tt_xla.errors import ExecutionError
+from tt_xla.testing import artifacts
 from tt_xla.testing.comparison import ComparisonConfig, ComparisonResult, compare
 from tt_xla.testing.compiler_config import CompilerConfig
 from tt_xla.testing.frameworks import random_tensor
@@ -71,54 +74,162 @@ def run_jax_multichip_op_test_with_random_inputs(
         maxval: upper bound of the inputs, excluded.
         comparison_config: metrics and thresholds.
         compiler_config: compile options.
-        request: accepted for upstream's tests.
+        request: pytest's fixture; ``--serialize`` and filecheck markers need it.
 
     Raises:
         AssertionError: the results differ.
         ExecutionError: JAX has too few CPU devices.
     """
-    count = int(np.prod(mesh_shape))
-    cpu_devices = _cpu_devices(count)
-    inputs = [
-        np.asarray(random_tensor(shape, "float32", seed, minval, maxval)) for seed, shape in enumerate(input_shapes)
-    ]
+    inputs = _random_inputs(input_shapes, minval, maxval)
     options = (compiler_config or CompilerConfig()).to_options()
-
-    def result_on(devices: Sequence[Any], options: dict[str, str]) -> Any:
-        mesh = jax.make_mesh(
-            tuple(mesh_shape),
-            tuple(axis_names),
-            axis_types=(AxisType.Auto,) * len(mesh_shape),
-            devices=list(devices)[:count],
+    meshes = cpu_mesh(mesh_shape, axis_names), tt_mesh(mesh_shape, axis_names)
+    with enable_shardy(use_shardy), artifacts.recording(request) as compilations:
+        expected, actual = (
+            run_on_mesh(executable, inputs, mesh, in_specs, out_specs, sharding_mode, own)
+            for mesh, own in zip(meshes, ({}, options), strict=True)
         )
-        return _run(executable, inputs, mesh, tuple(in_specs), out_specs, sharding_mode, options)
-
-    with enable_shardy(use_shardy):
-        expected = result_on(cpu_devices, {})
-        actual = result_on(jax.devices("tt"), options)
-    return compare(actual, expected, comparison_config or ComparisonConfig())
+    result = compare(actual, expected, comparison_config or ComparisonConfig())
+    artifacts.finish(request, compilations)
+    return result
 
 
 run_jax_multichip_graph_test_with_random_inputs = run_jax_multichip_op_test_with_random_inputs
 
 
-def _run(
+def serialize_jax_multichip_op(
+    executable: Callable[..., Any],
+    inputs: Sequence[Any],
+    output_prefix: str,
+    mesh_shape: Sequence[int],
+    axis_names: Sequence[str],
+    in_specs: Sequence[PartitionSpec],
+    out_specs: PartitionSpec,
+    sharding_mode: ShardingMode,
+    compiler_config: CompilerConfig | None = None,
+) -> None:
+    """Compiles a function for a mesh of chips and writes its IR and program, without a comparison.
+
+    Args:
+        executable: the function; with ``shard_map`` it sees the shards of one chip.
+        inputs: whole inputs.
+        output_prefix: start of the names of the files ``<prefix>_ttir.mlir``, ``<prefix>_ttnn.mlir`` and
+            ``<prefix>.ttnn``; all graphs have files in the folder ``<prefix>`` too.
+        mesh_shape: number of chips along each axis of the mesh.
+        axis_names: names of the axes.
+        in_specs: partition spec of each input.
+        out_specs: partition spec of the result.
+        sharding_mode: what is split.
+        compiler_config: compile options.
+
+    Raises:
+        OutputError: the files cannot be written.
+    """
+    from tt_xla.compiler.pipeline import recorded_compilations
+
+    options = (compiler_config or CompilerConfig()).to_options()
+    mesh = tt_mesh(mesh_shape, axis_names)
+    with recorded_compilations(texts=True) as compilations:
+        run_on_mesh(executable, inputs, mesh, in_specs, out_specs, sharding_mode, options)
+    prefix = Path(output_prefix)
+    artifacts.write(prefix.name, compilations, prefix.parent)
+
+
+def serialize_jax_multichip_op_with_random_inputs(
+    executable: Callable[..., Any],
+    input_shapes: Sequence[Sequence[int]],
+    test_name: str,
+    mesh_shape: Sequence[int],
+    axis_names: Sequence[str],
+    in_specs: Sequence[PartitionSpec],
+    out_specs: PartitionSpec,
+    sharding_mode: ShardingMode,
+    minval: float = 0.0,
+    maxval: float = 1.0,
+    compiler_config: CompilerConfig | None = None,
+) -> None:
+    """Same as :func:`serialize_jax_multichip_op` for random inputs; the files are ``output_artifact/<test name>...``.
+
+    Args:
+        input_shapes: global shapes of the inputs.
+        test_name: name of the test, such as ``request.node.name``.
+        minval: lower bound of the inputs, included.
+        maxval: upper bound of the inputs, excluded.
+    """
+    serialize_jax_multichip_op(
+        executable,
+        _random_inputs(input_shapes, minval, maxval),
+        str(artifacts.ROOT / artifacts.sanitized(test_name)),
+        mesh_shape,
+        axis_names,
+        in_specs,
+        out_specs,
+        sharding_mode,
+        compiler_config,
+    )
+
+
+def _random_inputs(shapes: Sequence[Sequence[int]], minval: float, maxval: float) -> list[Any]:
+    return [np.asarray(random_tensor(shape, "float32", seed, minval, maxval)) for seed, shape in enumerate(shapes)]
+
+
+def run_on_mesh(
     function: Callable[..., Any],
     inputs: Sequence[Any],
     mesh: Mesh,
-    in_specs: tuple[PartitionSpec, ...],
+    in_specs: Sequence[Any],
     out_specs: PartitionSpec,
     mode: ShardingMode,
-    options: dict[str, str],
+    options: Mapping[str, str] | None = None,
+    *,
+    check_vma: bool = True,
 ) -> Any:
-    """Returns the result of a function on a mesh, on the host."""
+    """Returns the result of a function on a mesh, on the host.
+
+    Args:
+        function: the function; with ``shard_map`` it sees the shards of one chip.
+        inputs: whole inputs, each an array or a tree of arrays.
+        mesh: the mesh.
+        in_specs: partition spec of each input, or a tree of specs for parts of its tree.
+        out_specs: partition spec of the result.
+        mode: what is split.
+        options: compile options.
+        check_vma: whether ``shard_map`` checks that what it returns as replicated is so.
+    """
     if mode is not ShardingMode.INPUTS:
-        function = jax.shard_map(function, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
+        function = jax.shard_map(
+            function, mesh=mesh, in_specs=tuple(in_specs), out_specs=out_specs, check_vma=check_vma
+        )
     if mode is not ShardingMode.MODULE:
-        inputs = [jax.device_put(x, NamedSharding(mesh, spec)) for x, spec in zip(inputs, in_specs, strict=True)]
-    jitted = jax.jit(function, out_shardings=NamedSharding(mesh, out_specs), compiler_options=options or None)
+        shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), list(in_specs), is_leaf=_is_spec)
+        inputs = [jax.device_put(*pair) for pair in zip(inputs, shardings, strict=True)]
+    jitted = jax.jit(
+        function, out_shardings=NamedSharding(mesh, out_specs), compiler_options=dict(options or {}) or None
+    )
     with jax.default_device(mesh.devices.flat[0]):
         return jax.device_get(jitted(*inputs))
+
+
+def _is_spec(value: Any) -> bool:
+    return isinstance(value, PartitionSpec)
+
+
+def tt_mesh(shape: Sequence[int], axis_names: Sequence[str]) -> Mesh:
+    """Returns a mesh of the system's first chips."""
+    return _mesh(shape, axis_names, jax.devices("tt"))
+
+
+def cpu_mesh(shape: Sequence[int], axis_names: Sequence[str]) -> Mesh:
+    """Returns a mesh of CPU devices.
+
+    Raises:
+        ExecutionError: JAX has too few CPU devices.
+    """
+    return _mesh(shape, axis_names, _cpu_devices(math.prod(shape)))
+
+
+def _mesh(shape: Sequence[int], axis_names: Sequence[str], devices: Sequence[Any]) -> Mesh:
+    types = (AxisType.Auto,) * len(shape)
+    return jax.make_mesh(tuple(shape), tuple(axis_names), axis_types=types, devices=list(devices)[: math.prod(shape)])
 
 
 def _cpu_devices(count: int) -> Sequence[Any]:

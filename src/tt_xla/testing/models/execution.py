@@ -94,6 +94,10 @@ def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -
     mode = RunMode(case.run_mode)
     batch = expectation.batch_size or (2 if mode is RunMode.TRAINING else None)
     parallelism = Parallelism(case.parallelism, loader)
+    if case.framework == "jax" and parallelism.is_written_for_shards:
+        from tt_xla.testing.models.shard_models import ShardModelTester
+
+        return ShardModelTester(parallelism, stage, expectation.comparison(), mode, compiler)
     if case.framework == "jax":
         return _jax_tester(loader, batch, stage, parallelism)(expectation.comparison(), mode, compiler)
     return _torch_tester(loader, batch, stage, parallelism, golden_f32=expectation.golden_f32)(

@@ -56,14 +56,21 @@ class Parallelism:
         """Whether the test is one of tensor parallelism."""
         return self.kind == "tensor_parallel"
 
+    @property
+    def is_written_for_shards(self) -> bool:
+        """Whether the loader has a model for the shards of one chip, with collectives (``load_multichip_model``)."""
+        return self.kind != "single_device" and hasattr(self.loader, "load_multichip_model")
+
     def check(self) -> None:
         """Checks that the loader has what the test needs.
 
         Raises:
             NotParallelError: the loader has no mesh for tensor parallelism, or does not split its weights.
         """
-        if self.splits_weights and (
-            _mesh_of(self.loader, chips())[0] is None or not hasattr(self.loader, "load_shard_spec")
+        if (
+            not self.is_written_for_shards
+            and self.splits_weights
+            and (_mesh_of(self.loader, chips())[0] is None or not hasattr(self.loader, "load_shard_spec"))
         ):
             raise NotParallelError("the loader has no mesh or shard specs (get_mesh_config, load_shard_spec)")
 
