@@ -23,7 +23,7 @@ from tt_xla.compiler.mlir_context import context
 from tt_xla.compiler.sharding import localize
 
 HEAD = 'sdy.mesh @mesh = <["x"=2, "y"=4]>\n'
-F = "tensor<8x4xf32>"
+F, INTEGERS = "tensor<8x4xf32>", "tensor<8x4xi32>"
 UX, UY, UXY = ('unreduced={"x"}', 'unreduced={"y"}', 'unreduced={"x", "y"}')
 
 
@@ -151,6 +151,22 @@ CASES = {
     "maximum, which is not linear": Case(
         f"%c = stablehlo.constant dense<3.0> : {F}\n" + elementwise("maximum", f"[{{}}, {{}}], {UY}", "%c"),
         lambda a, b: np.maximum(a, 3),
+        f"[{{}}, {{}}], {UY}",
+        ("all_reduce",),
+        a=f"[{{}}, {{}}], {UY}",
+    ),
+    "quotient of floats": Case(
+        f"%c = stablehlo.constant dense<2.0> : {F}\n" + elementwise("divide", f"[{{}}, {{}}], {UY}", "%c"),
+        lambda a, b: a / 2,
+        f"[{{}}, {{}}], {UY}",
+        a=f"[{{}}, {{}}], {UY}",
+    ),
+    "quotient of integers, which is rounded": Case(
+        f"%n = stablehlo.convert %a : ({F}) -> {INTEGERS}\n%i = {constraint('%n', '[{}, {}], ' + UY, INTEGERS)}\n"
+        f"%c = stablehlo.constant dense<2> : {INTEGERS}\n"
+        f"%q = stablehlo.divide %i, %c : {INTEGERS}\n%0 = {constraint('%q', '[{}, {}], ' + UY, INTEGERS)}\n"
+        f"%1 = stablehlo.convert %0 : ({INTEGERS}) -> {F}\nreturn %1 : {F}",
+        lambda a, b: np.trunc(a / 2),
         f"[{{}}, {{}}], {UY}",
         ("all_reduce",),
         a=f"[{{}}, {{}}], {UY}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from tt_xla.compiler.sharding.builder import single_op
+from tt_xla.compiler.sharding.builder import element_type, single_op
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.ir.mesh import Sharding
 
@@ -21,7 +21,8 @@ _LINEAR = {
     "dynamic_update_slice": slice(0, 2),
     "select": slice(1, 3),
 }
-"""Ops that are linear in some operands together, and the positions of these operands."""
+"""Ops that are linear in some operands together, and the positions of these operands. A conversion of a tensor of
+partial sums converts each term, as JAX has it, although roundings of terms are not the rounding of their sum."""
 
 _BILINEAR = ("convolution", "dot_general", "multiply")
 """Ops that are linear in each of their two operands."""
@@ -41,6 +42,8 @@ def operand_sums(op: Any, operands: Sequence[Shard], wanted: Collection[int]) ->
     if name in _BILINEAR:
         left, right = own
         return [left, tuple(axis for axis in right if axis not in left)]
+    if name == "divide" and str(element_type(operands[0].value)).startswith(("i", "ui")):
+        return [()] * len(operands)  # A quotient of integers is rounded.
     if name not in _LINEAR or not all(single_op(region) == "add" for region in op.regions):
         return [()] * len(operands)
     positions = range(len(operands))[_LINEAR[name]]

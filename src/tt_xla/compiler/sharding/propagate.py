@@ -16,6 +16,7 @@ from jaxlib.mlir.dialects import sdy
 from jaxlib.mlir.passmanager import PassManager
 
 from tt_xla.compiler.sharding import gspmd, round_trip
+from tt_xla.compiler.sharding.rules.elementwise import BROADCASTING, ELEMENTWISE
 from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, rewrite_for_one_mesh, tensor_shardings
 from tt_xla.compiler.sharding.walk import attribute_names, copy_body, inline_calls, walk
 from tt_xla.compiler.stablehlo.signature import functions
@@ -197,9 +198,9 @@ def _drop_scalar_constraints(module: Any) -> None:
 
 
 def _add_elementwise_rules(function: Any) -> None:
-    """Tells Shardy that dimensions of CHLO ops on tensors of one shape correspond, which it does not know."""
+    """Tells Shardy that dimensions of elementwise CHLO ops on equal shapes correspond, which it does not know."""
     for op in walk(function):
-        if op.operation.name.startswith("chlo.") and op.operands and SHARDING_RULE not in op.attributes:
+        if op.operation.name in _ELEMENTWISE and op.operands and SHARDING_RULE not in op.attributes:
             types = [value.type for value in (*op.operands, *op.results)]
             shapes = {tuple(ir.RankedTensorType(type_).shape) for type_ in types}
             if len(shapes) == 1 and 0 < len(shape := shapes.pop()) <= len(_FACTORS):
@@ -207,6 +208,7 @@ def _add_elementwise_rules(function: Any) -> None:
 
 
 SHARDING_RULE = "sdy.sharding_rule"
+_ELEMENTWISE = frozenset(name for name in (*ELEMENTWISE, *BROADCASTING) if name.startswith("chlo."))
 _FACTORS = "ijklmnopqrstuvw"
 """Shardy's names of the first dimensions."""
 

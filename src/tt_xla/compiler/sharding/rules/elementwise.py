@@ -19,7 +19,19 @@ _STABLEHLO = (
 )
 _CHLO = (
     *("acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "conj", "constant_like", "cosh", "digamma"),
-    *("erf", "erf_inv", "erfc", "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "next_after", "polygamma", "sinh"),
+    *(
+        "erf",
+        "erf_inv",
+        "erfc",
+        "is_inf",
+        "is_neg_inf",
+        "is_pos_inf",
+        "lgamma",
+        "mulhi",
+        "next_after",
+        "polygamma",
+        "sinh",
+    ),
     *("square", "tan", "zeta"),
 )
 ELEMENTWISE = (*(f"stablehlo.{name}" for name in _STABLEHLO), *(f"chlo.{name}" for name in _CHLO))
@@ -27,10 +39,25 @@ ELEMENTWISE = (*(f"stablehlo.{name}" for name in _STABLEHLO), *(f"chlo.{name}" f
 
 
 _BROADCASTING = (
-    *("add", "and", "atan2", "compare", "divide", "maximum", "minimum", "multiply", "next_after", "or", "polygamma"),
+    *(
+        "add",
+        "and",
+        "atan2",
+        "compare",
+        "complex",
+        "divide",
+        "maximum",
+        "minimum",
+        "multiply",
+        "next_after",
+        "or",
+        "polygamma",
+    ),
     *("power", "remainder", "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract"),
     *("xor", "zeta"),
 )
+BROADCASTING = tuple(f"chlo.broadcast_{name}" for name in _BROADCASTING)
+"""Names of the ops of which each element of a result depends on one element of each operand, after broadcasting."""
 
 
 @localizes(*ELEMENTWISE)
@@ -41,7 +68,7 @@ def elementwise_op(context: Localizer, op: Any, operands: Sequence[Shard], hints
     return splits.copy(op, splits.operands(operands))
 
 
-@localizes(*(f"chlo.broadcast_{name}" for name in _BROADCASTING))
+@localizes(*BROADCASTING)
 def broadcasting_op(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies the op; dimensions correspond from the last one on, and those of size 1 are not split."""
     shape = shape_of(op.results[0])
