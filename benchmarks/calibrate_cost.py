@@ -33,6 +33,7 @@ FILES = {
     "op_durations_deepseek_p150.csv": ("", "DRAM"),
     "op_durations_oft_2025_bh20.csv": ("", "none"),
     "op_durations_conv2d_targets.csv": ("", "none"),
+    "op_durations_pool2d_targets.csv": ("", "pooling"),
     "sdpa_decode_bh.csv": ("", "requests of bfloat4_b pages"),
 }
 

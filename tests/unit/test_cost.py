@@ -239,6 +239,7 @@ def test_predictions_are_near_times_measured_on_silicon(name: str, family: str, 
         ("op_durations_oft_2025_bh20.csv", "convolution", 0.18, 0.15),
         ("op_durations_oft_2025_bh20.csv", "data_movement", 0.18, 0.08),
         ("op_durations_deepseek_p150.csv", "matmul", 0.15, 0.08),
+        ("op_durations_pool2d_targets.csv", "pooling", 0.05, 0.05),
         ("sdpa_decode_bh.csv", "attention", 0.12, 0.08),
     ],
 )
@@ -315,6 +316,19 @@ def test_a_convolution_pays_for_the_rows_of_neighbours() -> None:
     assert convolution(3, input_width=112) - convolution(3) > halo
     moved = convolution(3, input_width=56, conv2d_config={"reallocate_halo_output": False}) - convolution(3)
     assert 0 < moved < halo
+
+
+def test_the_packer_clips_for_a_lone_relu() -> None:
+    place = shards((1, 1, 64 * 256, 256), MemoryLayout.HEIGHT_SHARDED, (64, 1), DataType.BFP_BF8)
+
+    def add(**steps: Any) -> float:
+        return cost("add", [place, place], place, **steps).compute_us
+
+    relu, silu = ({"op_type": name} for name in ("relu", "silu"))
+    assert add(activations=[relu]) == add()
+    assert add(input_tensor_a_activations=[relu]) > add()
+    assert add(activations=[silu]) > add(input_tensor_a_activations=[relu])
+    assert matmul(1024, 64, 1024, activation="relu") == matmul(1024, 64, 1024)
 
 
 def test_copies_of_small_shards_start_faster_than_kernels_that_compute() -> None:

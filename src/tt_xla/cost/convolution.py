@@ -30,7 +30,7 @@ def convolution(instruction: Instruction, values: Sequence[TensorSpec], rates: R
     sizes = (1, kernel) if isinstance(kernel, int) else tuple(kernel)
     channels = round_up(int(attributes.get("in_channels") or inputs[0].shape[-1]), 8)  # as TT-NN pads them
     cost = _windows(instruction, rates, works, out, result.shape, math.prod(sizes[:-1]), sizes[-1] * channels)
-    cost = one_after_the_other(cost, _halo(attributes, inputs[0], source, out, rates))
+    cost = one_after_the_other(cost, halo(attributes, inputs[0], source, out, rates))
     host = [work for work in works if work.place == HOST]  # weights not prepared beforehand cross PCIe on every call
     if source.place == SHARDED and not host:
         return cost
@@ -40,10 +40,10 @@ def convolution(instruction: Instruction, values: Sequence[TensorSpec], rates: R
     return one_after_the_other(cost, copied)
 
 
-def _halo(attributes: Mapping[str, Any], spec: TensorSpec, source: Work, out: Work, rates: Rates) -> Cost:
+def halo(attributes: Mapping[str, Any], spec: TensorSpec, source: Work, out: Work, rates: Rates) -> Cost:
     """Returns the cost of the programs that give each core the rows of its windows, and then move them together.
 
-    Only a convolution whose attributes tell the size of its feature map is priced so; a profiler lists these programs
+    Only an op whose attributes tell the size of its feature map is priced so; a profiler lists these programs
     in rows of their own.
     """
     high, wide = _pair(attributes.get("kernel_size"))

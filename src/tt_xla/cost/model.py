@@ -14,9 +14,9 @@ from typing import Any
 
 from tt_xla.cost import collective, families, movement, products, programs
 from tt_xla.cost.attention import attention, decode
-from tt_xla.cost.convolution import convolution
+from tt_xla.cost.convolution import convolution, halo
 from tt_xla.cost.rates import FIDELITIES, SHARDED, Rates, Work, rates_of
-from tt_xla.cost.shares import FREE, cost_of, fidelity_of, inputs_of, moved, split
+from tt_xla.cost.shares import FREE, cost_of, fidelity_of, inputs_of, moved, one_after_the_other, split
 from tt_xla.ir.layout import TILE
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
@@ -106,10 +106,10 @@ def _binary(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
     compute = tiles * cycles * rates.cycle_us
     if extra:
         compute += tiles * rates.sfpu[extra]
-    for side in (*families.STEPS_BEFORE, families.STEPS_AFTER):
-        for step in instruction.attributes.get(side) or ():
-            function = str(dict(step)["op_type"])
-            compute += tiles * rates.sfpu[families.STEPS.get(function, function)]
+    sides = (*families.STEPS_BEFORE, families.STEPS_AFTER)
+    steps = [str(dict(step)["op_type"]) for side in sides for step in instruction.attributes.get(side) or ()]
+    if steps != ["relu"] or not instruction.attributes.get(families.STEPS_AFTER):  # the packer clips a lone relu
+        compute += tiles * sum(rates.sfpu[families.STEPS.get(step, step)] for step in steps)
     shape = result.shape
     for spec in inputs:
         if _broadcast_in_tile(spec.shape, shape):
@@ -217,10 +217,16 @@ def _pooling(instruction: Instruction, values: Sequence[TensorSpec], rates: Rate
     columns = -(-columns // max(wide, 1))
     each = -(-positions // max(rows, 1))
     cores = -(-positions // each) * max(wide, 1)
-    cycles = families.POOL_STICK_CYCLES + families.POOL_WINDOW_CYCLES * window
+    passes = -(-window // families.POOL_PASS_POSITIONS)
+    cycles = families.POOL_STICK_CYCLES if passes == 1 else passes * families.POOL_PASS_CYCLES
+    if out.tiled:
+        cycles += families.POOL_TILED_CYCLES
     dram, noc = moved(works, out, rates, 1.0 / cores)
+    if works[0].place == out.place == SHARDED:  # a core has the windows of its positions
+        noc = 0.0
     compute = each * -(-columns // 2) * cycles * rates.cycle_us
-    return cost_of(rates, compute, dram, noc, cores, launches=2)
+    pooled = cost_of(rates, compute, dram, noc, cores)
+    return one_after_the_other(pooled, halo(instruction.attributes, inputs[0], works[0], out, rates))
 
 
 def _free(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:

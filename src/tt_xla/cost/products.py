@@ -58,10 +58,10 @@ def _from_banks(instruction: Instruction, rates: Rates, works: list[Work], out: 
 
 
 def _activation(instruction: Instruction, rates: Rates) -> float:
-    """Returns the time per tile of the function that a product applies to its result."""
+    """Returns the time per tile of the function that a product applies to its result. The packer clips for a relu."""
     config = instruction.attributes.get("matmul_program_config") or {}
     name = instruction.attributes.get("activation") or (config.get("fused_activation") or {}).get("op_type")
-    return rates.sfpu.get(name, 0.0) if isinstance(name, str) else 0.0
+    return rates.sfpu.get(name, 0.0) if isinstance(name, str) and name != "relu" else 0.0
 
 
 def page_of(work: Work) -> int:
