@@ -90,6 +90,10 @@ def _scatter_all_reduces(module: ModuleOp, options: CompileOptions, target: Targ
     scatter_all_reduces.run(module, target)
 
 
+def _decompose(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    decompose.run(module, patches=options.optimization_level >= 1)
+
+
 def _fuse_bias(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     fuse.run(module, permute_matmul=False, exact=is_exact(options))
 
@@ -192,7 +196,7 @@ TTIR_STAGES = (
     ),
     Stage(
         "ttir-decompose",
-        _alone(decompose.run),
+        _decompose,
         "TT-NN has no general dot product, only matmul, and convolves only tensors with channels last.",
     ),
     Stage(

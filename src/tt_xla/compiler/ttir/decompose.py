@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from xdsl.dialects.builtin import ModuleOp, bf16
+from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import insert_before, pattern, replace_with, run_patterns
@@ -13,6 +14,7 @@ from tt_xla.compiler.ttir.decompose_elementwise import ELEMENTWISE
 from tt_xla.compiler.ttir.match import reshaped, transposed
 from tt_xla.ir import shapes
 from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.layout import TILE
 from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.contraction import DotGeneralOp, LinearOp, MatmulOp
 from tt_xla.ir.ttir.creation import ArangeOp
@@ -76,14 +78,60 @@ def convolution_of_one_window(op: Conv2dOp, rewriter: PatternRewriter) -> None:
         return
     rows = reshaped(rewriter, op, op.input, (batch, depth))
     columns = reshaped(rewriter, op, transposed(rewriter, op, op.weight, (2, 3, 1, 0)), (depth, channels))
-    type_ = tensor((batch, channels), tensor_type(op.result).element_type)
+    product = _product(rewriter, op, rows, columns)
+    rewriter.replace(op, [], [reshaped(rewriter, op, product, shape(op.result))])
+
+
+@pattern(Conv2dOp)
+def patch_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
+    """Rewrites a convolution of patches that touch but do not overlap to a matrix product of the patches.
+
+    Vision transformers embed images in this way. An image has few channels, and tiles pad channels that come last to
+    32, so the product reads a fraction of what the convolution would read. Narrow patches stay convolutions, because
+    rows of few elements take long to move.
+    """
+    if not _has_separate_patches(op) or not shape(op.weight)[1] < TILE or shape(op.weight)[3] < _NARROWEST_PATCH:
+        return
+    batch, high, wide, deep = op.dims
+    sizes, (outputs, channels, *kernel) = shape(op.input), shape(op.weight)
+    counts = (sizes[high] // kernel[0], sizes[wide] // kernel[1])
+    split = {batch: (sizes[batch],), high: (counts[0], kernel[0]), wide: (counts[1], kernel[1]), deep: (channels,)}
+    pieces = reshaped(rewriter, op, op.input, tuple(size for dim in range(4) for size in split[dim]))
+    first = {dim: sum(len(split[before]) for before in range(dim)) for dim in range(4)}
+    within = {first[deep]: 1, first[high] + 1: 2, first[wide] + 1: 3}
+    order = (first[batch], first[high], first[wide], *sorted(within))
+    depth = channels * math.prod(kernel)
+    rows = transposed(rewriter, op, pieces, order)
+    rows = reshaped(rewriter, op, rows, (sizes[batch], math.prod(counts), depth))
+    weight = transposed(rewriter, op, op.weight, (*(within[dim] for dim in sorted(within)), 0))
+    product = _product(rewriter, op, rows, reshaped(rewriter, op, weight, (depth, outputs)))
+    product = reshaped(rewriter, op, product, (sizes[batch], *counts, outputs))
+    inverse = tuple(op.dims.index(dim) for dim in range(4))
+    rewriter.replace(op, [], [transposed(rewriter, op, product, inverse)])
+
+
+_NARROWEST_PATCH = 16
+"""Width of a patch from which on a product is predicted to be faster, in elements of an aligned row in DRAM."""
+
+
+def _has_separate_patches(op: Conv2dOp) -> bool:
+    """Returns whether a convolution's windows touch, do not overlap, and cover its input."""
+    kernel = shape(op.weight)[2:]
+    steps_and_gaps = shapes.pair(op.stride, "stride"), shapes.pair(op.dilation, "dilation")
+    if op.groups != 1 or any(shapes.borders(op.padding)) or steps_and_gaps != (kernel, (1, 1)):
+        return False
+    return all(shape(op.input)[dim] % size == 0 for dim, size in zip(op.dims[1:3], kernel, strict=True))
+
+
+def _product(rewriter: PatternRewriter, op: Conv2dOp, rows: SSAValue, columns: SSAValue) -> SSAValue:
+    """Returns the product of windows [..., K] and weights [K, O], plus the bias of a convolution."""
+    outputs = shape(columns)[1]
+    type_ = tensor((*shape(rows)[:-1], outputs), tensor_type(op.result).element_type)
     flags = {"transpose_a": False, "transpose_b": False}
     if op.bias is None:
-        product = insert_before(rewriter, op, MatmulOp, [rows, columns], type_, **flags)
-    else:
-        bias = reshaped(rewriter, op, op.bias, (channels,))
-        product = insert_before(rewriter, op, LinearOp, [rows, columns, bias], type_, **flags)
-    rewriter.replace(op, [], [reshaped(rewriter, op, product, shape(op.result))])
+        return insert_before(rewriter, op, MatmulOp, [rows, columns], type_, **flags)
+    bias = reshaped(rewriter, op, op.bias, (outputs,))
+    return insert_before(rewriter, op, LinearOp, [rows, columns, bias], type_, **flags)
 
 
 @pattern(ArangeOp)
@@ -130,7 +178,14 @@ def reverse(op: ReverseOp, rewriter: PatternRewriter) -> None:
     rewriter.replace(op, [], [transposed(rewriter, op, reversed_rows, inverse)])
 
 
-def run(module: ModuleOp) -> None:
-    """Decomposes until TT-NN has every op of the module."""
-    patterns = (dot_general, channels_last, convolution_of_one_window, arange, reverse)
+def run(module: ModuleOp, *, patches: bool = False) -> None:
+    """Decomposes until TT-NN has every op of the module.
+
+    Args:
+        module: TTIR module that is changed in place.
+        patches: Makes convolutions of separate patches matrix products. That is faster only if moves of inputs stay
+            row-major, as they do from level 1 on.
+    """
+    of_patches = (patch_convolution,) if patches else ()
+    patterns = (dot_general, *of_patches, channels_last, convolution_of_one_window, arange, reverse)
     run_patterns(module, *patterns, ELEMENTWISE, *decompose_collectives.PATTERNS)

@@ -281,9 +281,14 @@ def join_to_layouts(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
 
 @pattern(ReshapeOp)
 def reshape_before_tilize(op: ReshapeOp, rewriter: PatternRewriter) -> None:
-    """Rewrites reshape(to_layout(x)) to to_layout(reshape(x)): regrouping rows of a row-major tensor is free."""
+    """Rewrites reshape(to_layout(x)) to to_layout(reshape(x)): regrouping rows of a row-major tensor is free.
+
+    A reshape that others follow stays, because it joins each of them.
+    """
     inner = producer(op.input, ToLayoutOp)
     if inner is None or layout_of(inner.input).tiled or only_user(op.input) is not op:
+        return
+    if any(isinstance(user, ReshapeOp) for user in users(op.result)):
         return
     before = layout_of(inner.input).with_(shape(op.result))
     reshaped = ReshapeOp.make([inner.input], [laid_out(shape(op.result), before)], op.location, shape=shape(op.result))

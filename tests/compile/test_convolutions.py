@@ -1,0 +1,85 @@
+"""Convolutional programs that XLA's CPU client computes too, and the moves between their convolutions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from test_against_stablehlo import on_card
+
+from tt_xla.compiler import compile_module
+from tt_xla.ir.program import FunctionKind
+from tt_xla.options import CompileOptions
+from tt_xla.target import load_target
+
+
+def lowered(function: Callable[..., Any], *inputs: np.ndarray) -> Any:
+    return jax.jit(function).lower(*inputs).compiler_ir("stablehlo")
+
+
+def forward_ops(module: Any, level: int) -> Counter[str]:
+    """Returns the number of each op that runs in every call."""
+    program = compile_module(module, CompileOptions.parse({"optimization_level": level}), load_target("n150"))
+    functions = (function for function in program.functions if function.kind is FunctionKind.FORWARD)
+    return Counter(step.op for function in functions for step in function.body)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return np.random.default_rng(shape).standard_normal(shape).astype(np.float32)
+
+
+def convolution(x: Any, w: Any, stride: int = 1, groups: int = 1) -> Any:
+    return lax.conv_general_dilated(
+        x, w, (stride, stride), "VALID", dimension_numbers=("NCHW", "OIHW", "NCHW"), feature_group_count=groups
+    )
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("names", [("NCHW", "OIHW", "NCHW"), ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NHWC")])
+def test_patches(names: tuple[str, str, str], level: int) -> None:
+    """An embedding of patches is a matrix product from level 1 on, whatever the order of dimensions."""
+    sizes = {"N": 2, "C": 3, "H": 32, "W": 64}
+    kernel = {"O": 8, "I": 3, "H": 8, "W": 16}
+    x, w = (normal(*(known[name] for name in text)) for known, text in ((sizes, names[0]), (kernel, names[1])))
+
+    def embed(x: Any, w: Any) -> Any:
+        return lax.conv_general_dilated(x, w, (8, 16), "VALID", dimension_numbers=names)
+
+    module = lowered(embed, x, w)
+    ops = forward_ops(module, level)
+    assert (ops["ttnn.conv2d"], ops["ttnn.matmul"]) == ((1, 0) if level == 0 else (0, 1))
+    (result,) = on_card(module, (x, w), optimization_level=level)
+    np.testing.assert_allclose(result, np.asarray(embed(x, w)), atol=0.2, rtol=2e-2)
+
+
+def excited(x: Any, squeeze: Any, excite: Any) -> Any:
+    """Squeeze and excitation of [N, C, H, W]."""
+    mean = x.mean((2, 3), keepdims=True)
+    return x * jax.nn.sigmoid(convolution(jax.nn.relu(convolution(mean, squeeze)), excite))
+
+
+def inverted_residual(x: Any, wide: Any, deep: Any, squeeze: Any, excite: Any, narrow: Any) -> Any:
+    """A block of EfficientNet: pads that differ by side, a depthwise convolution, squeeze and excitation, a sum."""
+    inner = jax.nn.silu(convolution(x, wide))
+    inner = jnp.pad(inner, ((0, 0), (0, 0), (1, 1), (0, 2)))
+    inner = jax.nn.silu(convolution(inner, deep, groups=deep.shape[0]))
+    return convolution(excited(inner, squeeze, excite), narrow) + x
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_block_stays_channels_last(level: int) -> None:
+    """Only the input and the result are permuted; no pad is left."""
+    shapes = ((2, 8, 8, 8), (16, 8, 1, 1), (16, 1, 3, 3), (4, 16, 1, 1), (16, 4, 1, 1), (8, 16, 1, 1))
+    inputs = tuple(normal(*sizes) for sizes in shapes)
+    module = lowered(inverted_residual, *inputs)
+    ops = forward_ops(module, level)
+    assert (ops["ttnn.permute"], ops["ttnn.pad"], ops["ttnn.concat"]) == (2, 0, 0)
+    (result,) = on_card(module, inputs, optimization_level=level)
+    expected = np.asarray(inverted_residual(*inputs))
+    assert np.corrcoef(result.ravel(), expected.ravel())[0, 1] > 0.999
