@@ -66,10 +66,11 @@ class Option:
         """Returns the shape of a mesh as text, ``auto`` for true, and an empty text for false."""
         if isinstance(value, tuple | list):
             text = "x".join(str(size) for size in cast("tuple[object, ...]", value))
+            text = "1x1" if text == "1" else text  # the text 1 means true
         else:
             text = str(value).lower()
-        if text in ("", AUTO) or text in _BOOLS:
-            return AUTO if text == AUTO or _BOOLS.get(text) else ""
+            if text in ("", AUTO) or text in _BOOLS:
+                return AUTO if text == AUTO or _BOOLS.get(text) else ""
         if not re.fullmatch(r"[1-9]\d{0,5}(x[1-9]\d{0,5}){0,5}", text):
             raise self._error(value, "true, false or the shape of a mesh, such as '2x4'")
         return text

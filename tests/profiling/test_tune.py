@@ -381,5 +381,8 @@ def test_meshes_that_do_not_fit_are_refused(program: str) -> None:
         return done.stderr
 
     assert "A mesh of 4x4 needs 16 chips; n300-llmbox has 8" in error("--mesh", "4x4", "--system", "n300-llmbox")
-    assert "'2by4'; it takes true, false or the shape of a mesh" in error("--mesh", "2by4", "--system", "n300-llmbox")
+    for text in ("1", "1x1"):
+        assert f"A mesh of shape {text} is one chip" in error("--mesh", text, "--system", "n300-llmbox")
+    for text in ("2by4", "true", "0", ""):
+        assert "it takes true, false or the shape of a mesh" in error("--mesh", text, "--system", "n300-llmbox")
     assert "--system and --code need --mesh" in error("--system", "n300")

@@ -158,6 +158,9 @@ def test_program_cache(value: str | None, enabled: bool, monkeypatch: pytest.Mon
         ("2x4", "2x4", (2, 4)),
         ((2, 4), "2x4", (2, 4)),
         ([8], "8", (8,)),
+        ("1", "auto", ()),
+        ([1], "1x1", (1, 1)),
+        (["1"], "1x1", (1, 1)),
         ("2X2x2", "2x2x2", (2, 2, 2)),
     ],
 )

@@ -10,6 +10,7 @@ import dataclasses
 import difflib
 import functools
 import logging
+import math
 import time
 from collections.abc import Container, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -319,7 +320,7 @@ def split_arguments(module: ir.Module, options: CompileOptions, target: Target, 
             shardings compiles and fits.
     """
     shape = options.auto_sharding_shape
-    if target.chips == 1 and not shape:
+    if math.prod(shape or (target.chips,)) == 1:
         return module
     outcome = search_shardings(module, shape, options, target).run()
     log = logger()

@@ -19,7 +19,7 @@ from tt_xla.compiler.stablehlo.untrusted import checked
 from tt_xla.environment import set_variable
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Role
-from tt_xla.options import CompileOptions
+from tt_xla.options import AUTO, CompileOptions
 from tt_xla.target import load_target
 
 MODULES = (".mlir", ".mlirbc", ".stablehlo")
@@ -41,7 +41,12 @@ def tune_shardings(program: str, arguments: Sequence[str], mesh: str, system: st
             trial fits in the memory of its chips.
     """
     set_variable("TTXLA_SYSTEM", system)
-    options = CompileOptions.parse({"auto_sharding": mesh})
+    options = CompileOptions.parse({"auto_sharding": mesh if mesh == AUTO else mesh.split("x")})
+    if options.auto_sharding_shape and math.prod(options.auto_sharding_shape) == 1:
+        raise OptionError(
+            f"A mesh of shape {mesh} is one chip, over which nothing can be split.",
+            hint="Ask for several chips, such as --mesh 1x2, or for all of the system with --mesh auto.",
+        )
     target = load_target(system)
     if program.endswith(MODULES):
         data = checked(Path(program).read_bytes(), program)

@@ -92,7 +92,7 @@ REFUSED = {
             result='sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>',
         ),
         8,
-        "orders its devices",
+        r"A result .* order \[0, 3, 1, 2\]. Only arguments may",
     ),
     "too many replicas": (module(attributes="mhlo.num_replicas = 16 : i32"), 8, "for 16 replicas"),
     "replicas of partitions": (

@@ -352,6 +352,16 @@ def test_a_compiled_function_of_tensors_on_two_chips_runs_on_both():
     assert all(get_device(chip=chip)._executables for chip in (4, 5))
 
 
+@pytest.mark.parametrize("keyword", [False, True], ids=["positional", "keyword"])
+def test_a_compiled_function_puts_a_tensor_on_another_chip(keyword):
+    put = torch.ops.prims.device_put
+    there = torch.device("tt:1")
+    function = torch.compile(lambda x: put(x + 1, device=there) if keyword else put(x + 1, there), backend="tt")
+    result = function(torch.ones(4, device="tt:0"))
+    assert result.device == there
+    assert torch.equal(result.cpu(), torch.full((4,), 2.0))
+
+
 def test_a_compiled_model_is_compiled_again_for_another_chip():
     function = torch.compile(lambda x: x + 1, backend="tt")
     assert [str(function(torch.ones(2, device=f"tt:{chip}")).device) for chip in (0, 6, 0)] == ["tt:0", "tt:6", "tt:0"]
@@ -410,7 +420,7 @@ def test_a_file_of_a_chip_that_is_not_there_is_refused(monkeypatch):
     torch.save(torch.ones(2, device="tt:3"), file)
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
     file.seek(0)
-    with pytest.raises(RuntimeError, match="tt:3: invalid device ordinal"):
+    with pytest.raises(RuntimeError, match=r"saved on tt:3.*tt:3: invalid device ordinal.*pass map_location='tt:0'"):
         torch.load(file)
     file.seek(0)
     assert torch.load(file, map_location="tt:1").device == torch.device("tt:1")

@@ -58,3 +58,29 @@ def test_functions_compute_what_the_cpu_computes(function, compiled):
     result = call(x).cpu()
     torch.set_default_device("cpu")
     torch.testing.assert_close(result, function(x.cpu()), rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.ones(2),
+        lambda: torch.tensor([1.0]),
+        lambda: torch.as_tensor([1.0]),
+        lambda: torch.asarray([1.0]),
+        lambda: nn.Linear(2, 2).weight,
+        torch.compile(lambda: torch.tensor([1.0]) + torch.ones(1), backend="tt", fullgraph=True),
+    ],
+    ids=["ones", "tensor", "as_tensor", "asarray", "module", "compiled"],
+)
+def test_the_default_device_is_the_selected_chip(make, monkeypatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+    torch.tt.set_device(1)
+    try:
+        assert make().device == torch.device("tt", 1)
+        assert torch.get_default_device() == torch.device("tt", 1)
+        assert torch.tensor([1.0], device="cpu").device.type == "cpu"
+        with torch.device("cpu"):
+            assert torch.tensor([1.0]).device.type == "cpu"
+    finally:
+        torch.tt.set_device(0)
+    assert make().device == torch.device("tt", 0)

@@ -17,6 +17,7 @@ import tt_torch
 from tt_xla.errors import CompileError, MeshError, OptionError
 from tt_xla.frontends.torch import compilation
 from tt_xla.frontends.torch.device import placements
+from tt_xla.log import logger
 
 pytestmark = pytest.mark.usefixtures("chips_as_one_device")
 
@@ -245,6 +246,25 @@ def test_wrong_uses():
             add(a, b)
     xs.clear_sharding(b)
     assert torch.equal(add(a, b).cpu(), x + x)
+
+
+def test_recorded_ops_on_two_meshes_run_as_a_program_each(monkeypatch):
+    messages: list[str] = []
+    monkeypatch.setattr(logger(), "warning", lambda text, *values: messages.append(text % values))
+    x, y, z = (torch.randn(8, 8) for _ in range(3))
+    a, b, c = x.to("tt"), y.to("tt"), z.to("tt")
+    xs.mark_sharding(a, mesh_of(2, 4), ("batch", "model"))
+    xs.mark_sharding(b, mesh_of(8), ("batch", None))
+    results = [a + 1, b * 2, c - 1, a.sum(0), b.t() @ b]
+    expected = [x + 1, y * 2, z - 1, x.sum(0), y.t() @ y]
+    for result, right in zip(results, expected, strict=True):
+        torch.testing.assert_close(result.cpu(), right, rtol=0.02, atol=0.05)
+    shapes = [program.mesh.shape if program.mesh else () for program in compilation.compiled_programs()]
+    assert sorted(shapes) == [(), (1, 8), (2, 4)]
+    assert messages == []
+    mixed = a + b
+    with pytest.raises(CompileError, match="different meshes"):
+        mixed.cpu()
 
 
 def test_notation_of_shardings():

@@ -112,8 +112,11 @@ def _argument_orders(module: Any, entry: Any, meshes: Meshes) -> dict[int, tuple
             count += meshes.order(attribute) is not None
             if count > len(orders):
                 raise CompileError(
-                    f"The mesh of the sharding {attribute} orders its devices in a way that no other mesh has.",
-                    hint="Give the mesh its devices in row-major order, or transposed.",
+                    f"A result or an intermediate tensor has the sharding {attribute}, whose mesh has its devices in "
+                    f"the order {list(meshes.order(attribute) or ())}. Only arguments may be on a mesh whose order is "
+                    "neither row-major nor transposed.",
+                    hint="Move the tensor to that mesh outside the program, with jax.device_put.",
+                    location=str(op.location),
                 )
     return orders
 

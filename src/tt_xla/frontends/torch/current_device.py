@@ -11,7 +11,13 @@ from typing import Any
 import torch
 
 from tt_xla.frontends.torch.device import chips
-from tt_xla.frontends.torch.private.function_modes import TorchFunctionMode, insert, remove
+from tt_xla.frontends.torch.private.function_modes import (
+    DEVICE_CONSTRUCTORS,
+    TorchFunctionMode,
+    default_devices,
+    insert,
+    remove,
+)
 
 
 class _NumbersDevices(TorchFunctionMode):
@@ -32,6 +38,8 @@ class _NumbersDevices(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
+        if func in DEVICE_CONSTRUCTORS and kwargs.get("device") is None and str(default_devices.CURRENT_DEVICE) == "tt":
+            kwargs["device"] = self.device
         if "device" in kwargs and str(kwargs["device"]) == "tt":
             kwargs["device"] = self.device
         if (

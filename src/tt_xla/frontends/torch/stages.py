@@ -252,10 +252,11 @@ class StagedExecutor:
 def _run_on_host(node: Node, values: dict[Node, Any]) -> Any:
     """Runs one op on the host and counts it. An error gets a note with the op and the user's line."""
     args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda operand: on_host(values[operand]))
+    args = [torch.device("cpu") if isinstance(value, torch.device) else value for value in args]
     kwargs = {name: torch.device("cpu") if isinstance(value, torch.device) else value for name, value in kwargs.items()}
     target: Any = node.target
     if isinstance(target, OpOverload):
-        if "device" in kwargs or any(argument.name == "device" for argument in target._schema.arguments):
+        if any(argument.name == "device" for argument in target._schema.arguments[len(args) :]):
             kwargs["device"] = torch.device("cpu")
         if not is_transfer(node):
             host_ops.record(str(target), location=source_line(node))

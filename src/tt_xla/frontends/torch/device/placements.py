@@ -203,6 +203,10 @@ def default_mesh() -> tuple[Mesh, tuple[int, ...]] | None:
     return _default_mesh
 
 
+class MixedMeshesError(CompileError):
+    """Tensors of one program are on different meshes."""
+
+
 def mesh_of(
     placements: Sequence[Placement | None], marked: Sequence[tuple[Mesh, tuple[int, ...]]] = ()
 ) -> tuple[Mesh, tuple[int, ...]] | None:
@@ -213,7 +217,7 @@ def mesh_of(
         marked: meshes over which the program splits intermediate tensors, and their chips.
 
     Raises:
-        CompileError: two tensors are on different meshes.
+        MixedMeshesError: two tensors are on different meshes.
     """
     meshes: dict[tuple[Mesh, tuple[int, ...]], str] = {}
     for position, placement in enumerate(placements):
@@ -223,7 +227,7 @@ def mesh_of(
         meshes.setdefault(mesh, "an intermediate tensor")
     if len(meshes) > 1:
         ((first, first_tensor), (second, second_tensor), *_) = meshes.items()
-        raise CompileError(
+        raise MixedMeshesError(
             f"Tensors of one program are on different meshes: {first_tensor} on {_described(*first)}, "
             f"{second_tensor} on {_described(*second)}.",
             hint="Mark all tensors of a program with shardings on one mesh.",

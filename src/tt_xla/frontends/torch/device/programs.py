@@ -19,7 +19,13 @@ from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
 from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, scalar_dtype
-from tt_xla.frontends.torch.device.placements import Placement, in_use, place_result, placement_of_value
+from tt_xla.frontends.torch.device.placements import (
+    MixedMeshesError,
+    Placement,
+    in_use,
+    place_result,
+    placement_of_value,
+)
 from tt_xla.frontends.torch.device.recording import Pressure
 from tt_xla.frontends.torch.device.values import Node, Value, new_version
 from tt_xla.frontends.torch.errors import as_torch_error
@@ -189,6 +195,10 @@ def _run_or_split(outputs: list[Value], chip: int) -> Exception | None:
         group = groups.pop()
         try:
             _run(group, chip)
+        except MixedMeshesError as error:
+            parts = _by_mesh(group)
+            groups += parts if len(parts) > 1 else []
+            failures += [(len(group), error)] if len(parts) == 1 else []
         except _OP_ERRORS as error:
             failures.append((len(group), error))
             if len(group) > 1:
@@ -197,6 +207,15 @@ def _run_or_split(outputs: list[Value], chip: int) -> Exception | None:
     if not failures:
         return None
     return as_torch_error(min(failures, key=lambda failure: failure[0])[1])  # the smallest group is nearest the cause
+
+
+def _by_mesh(outputs: list[Value]) -> list[list[Value]]:
+    """Separates values whose operands are on different meshes. Values without a mesh stay together."""
+    groups: dict[Any, list[Value]] = {}
+    for value in outputs:
+        placed = [placement for leaf in collect([value]).leaves if (placement := placement_of_value(leaf)) is not None]
+        groups.setdefault(frozenset((placement.mesh, placement.chips) for placement in placed), []).append(value)
+    return list(groups.values())
 
 
 def _run(outputs: list[Value], chip: int) -> None:

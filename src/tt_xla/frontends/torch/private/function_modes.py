@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import torch
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack, _pop_mode, _push_mode
+from torch.utils import _device as default_devices
+
+_SPARSE = torch.sparse_bsc_tensor, torch.sparse_bsr_tensor, torch.sparse_compressed_tensor, torch.sparse_coo_tensor
+_SPARSE += torch.sparse_csc_tensor, torch.sparse_csr_tensor
+
+DEVICE_CONSTRUCTORS = default_devices._device_constructors() - {*_SPARSE}
+"""Functions that create a dense tensor on the default device. Dynamo cannot look up a set that has the sparse ones."""
 
 
 def insert(mode: TorchFunctionMode) -> None:
@@ -33,4 +40,4 @@ def _popped() -> list[TorchFunctionMode]:
     return modes
 
 
-__all__ = ["TorchFunctionMode", "insert", "remove"]
+__all__ = ["DEVICE_CONSTRUCTORS", "TorchFunctionMode", "default_devices", "insert", "remove"]

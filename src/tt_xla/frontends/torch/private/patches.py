@@ -262,6 +262,13 @@ def _register_serialization(device_type: str, storage_of_host: StorageOfHost, ch
         if location.partition(":")[0] != device_type:
             return None
         host = torch.empty(0, dtype=torch.uint8, device="cpu").set_(storage.cpu(), 0, [storage.nbytes()], [1])
-        return storage_of_host(host, chip_of(torch.device(location)))
+        try:
+            chip = chip_of(torch.device(location))
+        except RuntimeError as error:
+            raise RuntimeError(
+                f"A tensor that was saved on {location} cannot be loaded there. {error} To load it elsewhere, pass "
+                f"map_location='{device_type}:0' or map_location='cpu' to torch.load."
+            ) from error
+        return storage_of_host(host, chip)
 
     torch.serialization.register_package(15, tag, restore)
