@@ -248,3 +248,14 @@ def test_rows_without_a_price_say_why(change: dict[str, str], reason: str, tmp_p
     (found,) = read(path)
     assert isinstance(found, Unpriced)
     assert reason in found.reason
+
+
+def test_two_chips_exchange_what_a_chip_feeds_into_its_link() -> None:
+    priced = price(read(MEASURED))[0]
+    errors = [
+        abs(row.error)
+        for row in priced
+        if row.measurement.label.startswith("all_to_all") and row.measurement.label.endswith("line of 2")
+    ]
+    assert len(errors) > 30
+    assert max(errors) < 0.12

@@ -331,6 +331,21 @@ def test_the_packer_clips_for_a_lone_relu() -> None:
     assert matmul(1024, 64, 1024, activation="relu") == matmul(1024, 64, 1024)
 
 
+def test_a_convolution_of_tensors_outside_shards_copies_them() -> None:
+    sharded = shards((1, 1, 56 * 56 * 16, 64), MemoryLayout.HEIGHT_SHARDED, (64, 1), DataType.BF16)
+    outside = spec((1, 1, 56 * 56 * 16, 64))
+
+    def convolution(source: TensorSpec, result: TensorSpec) -> float:
+        weight = spec((1, 1, 576, 64), DataType.BFP_BF8)
+        return cost("conv2d", [source, weight], result, kernel_size=[3, 3], in_channels=64).total_us
+
+    inside = convolution(sharded, sharded)
+    into = cost("to_memory_config", [outside], sharded).total_us
+    out_of = cost("to_memory_config", [sharded], outside).total_us
+    assert convolution(outside, sharded) == pytest.approx(inside + into)
+    assert convolution(sharded, outside) == pytest.approx(inside + out_of, rel=0.02)
+
+
 def test_copies_of_small_shards_start_faster_than_kernels_that_compute() -> None:
     place = shards((1, 1, 2048, 32), MemoryLayout.HEIGHT_SHARDED, (64, 1), DataType.BFP_BF8)
     assert cost("move", [place], place).total_us < 1

@@ -10,7 +10,7 @@ from typing import Any
 
 from tt_xla.cost import instruction_cost
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
-from tt_xla.ir.program import Instruction, TensorSpec
+from tt_xla.ir.program import Instruction, Operand, TensorSpec
 from tt_xla.target import load_target
 
 N150 = load_target("n150")
@@ -32,7 +32,7 @@ def feature_map(size: int, channels: int, stage: int) -> TensorSpec:
 
 
 def time(op: str, inputs: list[TensorSpec], output: TensorSpec, **attributes: Any) -> float:
-    operands = {f"operand{number}": number for number in range(len(inputs))}
+    operands: dict[str, Operand] = {f"operand{number}": number for number in range(len(inputs))}
     return instruction_cost(
         Instruction(f"ttnn.{op}", operands, (len(inputs),), attributes), [*inputs, output], N150
     ).total_us

@@ -92,7 +92,9 @@ def exchange(kind: str, axis: MeshAxis, size: float, rates: Rates) -> tuple[floa
     # Chips of other groups share the links between neighbours that are several chips apart.
     bandwidth = rates.link_bandwidth * axis.links * (2 if axis.ring else 1) / axis.sharing
     crossing = _bottleneck_bytes(kind, axis.size, size) / (bandwidth * path.efficiency)
-    if kind == "all_gather" and axis.size > 1:
+    if (kind == "all_gather" and axis.size > 1) or (
+        kind == "all_to_all" and axis.size == 2
+    ):  # only from its own tensors
         crossing = max(crossing, size / axis.size / (rates.sender_bandwidth * axis.links))
     return figures.start_cycles * rates.cycle_us, hops * (
         axis.stride * rates.hop + path.hop_cycles * rates.cycle_us

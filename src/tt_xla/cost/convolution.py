@@ -10,9 +10,9 @@ from tt_xla.cost import families
 from tt_xla.cost.movement import copy, hosted
 from tt_xla.cost.products import page_of, partial_sum_times, tile_product
 from tt_xla.cost.programs import exchanged
-from tt_xla.cost.rates import DRAM, ELEMENT_BYTES, HOST, SHARDED, Rates, Work
+from tt_xla.cost.rates import DRAM, ELEMENT_BYTES, HOST, L1, Rates, Work
 from tt_xla.cost.shares import FREE, inputs_of, local_cost, one_after_the_other
-from tt_xla.ir.layout import TILE, round_up
+from tt_xla.ir.layout import TILE, BufferType, MemoryLayout, round_up
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
 
 
@@ -32,12 +32,21 @@ def convolution(instruction: Instruction, values: Sequence[TensorSpec], rates: R
     cost = _windows(instruction, rates, works, out, result.shape, math.prod(sizes[:-1]), sizes[-1] * channels)
     cost = one_after_the_other(cost, halo(attributes, inputs[0], source, out, rates))
     host = [work for work in works if work.place == HOST]  # weights not prepared beforehand cross PCIe on every call
-    if source.place == SHARDED and not host:
-        return cost
-    copied = copy(source, source, rates) if source.place != SHARDED else FREE  # into shards, with halo
     if host:
-        copied = one_after_the_other(copied, hosted(host, [out], rates))
-    return one_after_the_other(cost, copied)
+        cost = one_after_the_other(cost, hosted(host, [out], rates))
+    # TT-NN computes between shards, so other tensors are copied to shards before, and from shards afterwards.
+    if source.place in (DRAM, L1):
+        cost = one_after_the_other(cost, copy(source, _in_shards(inputs[0], rates), rates))
+    if out.place in (DRAM, L1):
+        cost = one_after_the_other(cost, copy(_in_shards(result, rates), out, rates))
+    return cost
+
+
+def _in_shards(spec: TensorSpec, rates: Rates) -> Work:
+    """Returns a feature map cut by rows over as many cores as it has rows of tiles, or over all."""
+    cores = min(max(-(-math.prod(spec.shape[:-1]) // TILE), 1), rates.cores)
+    memory = MemoryLayout.HEIGHT_SHARDED
+    return Work(spec.layout.with_(spec.shape, buffer=BufferType.L1, memory=memory, grid=(cores, 1)))
 
 
 def halo(attributes: Mapping[str, Any], spec: TensorSpec, source: Work, out: Work, rates: Rates) -> Cost:
