@@ -179,6 +179,17 @@ def test_a_mask_in_l1_goes_to_dram() -> None:
     assert "attn_mask=ttnn.to_memory_config(v3, ttnn.DRAM_MEMORY_CONFIG)" in text
 
 
+def test_attention_for_decoding_says_its_scale_and_mask() -> None:
+    rows, keys = spec(1, 2, 32, 64), spec(2, 1, 96, 64)
+    operands: dict[str, Operand] = {"query": 0, "key": 1, "value": 2, "attention_mask": 3}
+    values = (rows, keys, keys, spec(2, 1, 32, 96), rows)
+    text = source("ttnn.scaled_dot_product_attention_decode", operands, *values, is_causal=False, scale=0.125)
+    assert text == (
+        "ttnn.transformer.scaled_dot_product_attention_decode(v0, v1, v2, is_causal=False, attn_mask=v3, scale=0.125, "
+        "memory_config=ttnn.DRAM_MEMORY_CONFIG)"
+    )
+
+
 def test_concat_takes_a_list() -> None:
     assert source("ttnn.concat", {"inputs": (0, 1)}, *[spec(2, 3)] * 3, dim=0).startswith("ttnn.concat([v0, v1], 0")
 

@@ -20,7 +20,7 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
 
-USERS, LENGTH, HEADS, GROUPS, HEAD = 32, 64, 8, 2, 32
+USERS, LENGTH, HEADS, GROUPS, HEAD = 32, 512, 8, 2, 32
 WIDTH = HEADS * HEAD
 
 
@@ -72,6 +72,15 @@ def products(program: Program) -> list[tuple[int, ...]]:
 def test_products_of_a_decoder_have_all_users_in_one_tile_of_rows(level: int) -> None:
     program = compiled(llama, inputs(), optimization_level=level)
     assert {shape[-2] for shape in products(program)} == {USERS}
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_a_decoder_attends_by_the_op_for_decoding(level: int) -> None:
+    program = compiled(llama, inputs(), optimization_level=level)
+    ops = [step.op for function in program.functions for step in function.body]
+    assert ops.count("ttnn.scaled_dot_product_attention_decode") == 2
+    assert "ttnn.scaled_dot_product_attention" not in ops
+    assert sum(op == "ttnn.paged_update_cache" for op in ops) == 4
 
 
 @pytest.mark.parametrize("numerics", ["exact", "silicon"])

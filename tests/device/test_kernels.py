@@ -322,6 +322,28 @@ def test_attention(run_op, mode, kv_heads):
     assert_close(result, exact)
 
 
+@pytest.mark.parametrize("mode", ["plain", "positions", "mask", "window"])
+@pytest.mark.parametrize("kv_heads", [4, 2])
+def test_attention_for_decoding(run_op, mode, kv_heads):
+    q, k, v = samples(1, 3, 4, 8), samples(3, kv_heads, 6, 8, seed=1), samples(3, kv_heads, 6, 8, seed=2)
+    keys, values = (np.repeat(t.double().numpy(), 4 // kv_heads, 1) for t in (k, v))
+    scores = np.einsum("bhd,bhkd->bhk", q[0].double().numpy(), keys) * 0.3
+    operands, attributes = {"query": q, "key": k, "value": v}, {"is_causal": mode in ("positions", "window")}
+    if mode == "mask":
+        operands["attention_mask"] = samples(3, 1, 4, 6, seed=3)
+        scores = scores + operands["attention_mask"][:, 0].double().numpy()
+    if attributes["is_causal"]:
+        operands["cur_pos_tensor"] = torch.tensor([0, 3, 5], dtype=torch.int32)
+        distance = np.array([0, 3, 5])[:, None, None] - np.arange(6)
+        width = 2 if mode == "window" else 6
+        attributes |= {"sliding_window_size": 2} if mode == "window" else {}
+        scores = np.where((distance < 0) | (distance >= width), -np.inf, scores)
+    powers = np.exp(scores)
+    exact = np.einsum("bhk,bhkd->bhd", powers / powers.sum(-1, keepdims=True), values)[None]
+    result = run_op("ttnn.scaled_dot_product_attention_decode", operands, q.shape, "f32", scale=0.3, **attributes)
+    assert_close(result, exact)
+
+
 @pytest.mark.parametrize("rows", [1, 5])
 @pytest.mark.parametrize("kv_heads", [4, 2])
 def test_attention_holds_scores_and_weights_in_bfloat16(run_op, rows, kv_heads):

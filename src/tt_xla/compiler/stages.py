@@ -13,6 +13,7 @@ from tt_xla.compiler import (
 )
 from tt_xla.compiler.ttir import (
     add_bias_before_all_reduce,
+    decode_attention,
     decompose,
     fold,
     fold_broadcasts,
@@ -101,6 +102,10 @@ def _fuse_bias(module: ModuleOp, options: CompileOptions, target: Target) -> Non
 def _fuse_ttir(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     permute_matmul = options.experimental_enable_permute_matmul_fusion
     fuse.run(module, permute_matmul=permute_matmul, exact=is_exact(options))
+
+
+def _decode_attention(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    decode_attention.run(module, target)
 
 
 def _fold_rows(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -219,6 +224,11 @@ TTIR_STAGES = (
     Stage("ttir-fuse", _fuse_ttir, "Fuses a bias, and if the option is on a permute, into each matrix product."),
     Stage("ttir-cse", _alone(cse.run), "Decompositions compute some values twice."),
     Stage("ttir-fold", _fold, "Fusions leave chains of reshapes, permutes and broadcasts."),
+    Stage(
+        "ttir-decode-attention",
+        _decode_attention,
+        "Runs on fused attention, and before ttir-fold-rows, which folds the queries into the rows of the op.",
+    ),
     Stage(
         "ttir-fold-rows",
         _fold_rows,

@@ -137,6 +137,8 @@ def decode(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates,
     product = max(rates.tile_product[fidelity_of(instruction)], keys.page * rates.unpack)
     each = groups * length / cores
     compute = each * rows * (depth * product + (SCORE_TILE_CYCLES + SCORE_ROW_CYCLES) * rates.cycle_us)
+    if "attention_mask" in instruction.operands:  # Each head of keys reads the mask of its sequence.
+        read += Work(inputs[3].layout).bytes * key.shape[1]
     started = DECODE_US + parts * DECODE_PART_US
     pages = sum(work.pages for work in (keys, valued) if work.place == DRAM) * again
     dram = max(read * rates.dram / DRAM_FACTOR, pages / rates.banks * PAGE_CYCLES * rates.cycle_us)

@@ -20,6 +20,21 @@ def attention(op: Op) -> Call:
     return Call("ttnn.transformer.scaled_dot_product_attention", operands, keywords)
 
 
+@calls("ttnn.scaled_dot_product_attention_decode")
+def attention_decode(op: Op) -> Call:
+    keywords: dict[str, Expression] = {"is_causal": op.get("is_causal")}
+    keywords |= without_none(
+        attn_mask=_mask(op),
+        cur_pos_tensor=op["cur_pos_tensor"],
+        attention_sink=op["attention_sink"],
+        scale=op.get("scale"),
+        sliding_window_size=op.get("sliding_window_size"),
+        memory_config=op.memory,
+    )
+    operands = (op["query"], op["key"], op["value"])
+    return Call("ttnn.transformer.scaled_dot_product_attention_decode", operands, keywords)
+
+
 def _mask(op: Op) -> Expression:
     """Returns the attention mask, moved to DRAM because TT-NN reads it only from there."""
     dram = Name("ttnn.DRAM_MEMORY_CONFIG")

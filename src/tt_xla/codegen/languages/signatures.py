@@ -359,6 +359,12 @@ FUNCTIONS: dict[str, Function] = {
         "query:T key:T value:T attn_mask:T? is_causal:b scale:f? sliding_window_size:u? memory_config:memory? "
         "program_config:sdpa? compute_kernel_config:computev? attention_sink:T?",
     ),
+    "ttnn.transformer.scaled_dot_product_attention_decode": _function(
+        "ttnn::transformer::scaled_dot_product_attention_decode",
+        "query:T key:T value:T is_causal:b attn_mask:cT? cur_pos:u32v cur_pos_tensor:cT? attention_sink:cT? scale:f? "
+        "sliding_window_size:u? memory_config:memory? program_config:sdpa? compute_kernel_config:computev? "
+        "share_kv:b?",
+    ),
     "ttnn.transformer.concatenate_heads": _function(
         "ttnn::transformer::concatenate_heads",
         "input:T memory_config:memory?",

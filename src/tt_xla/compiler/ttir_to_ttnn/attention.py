@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
 from tt_xla.ir.base import DATA_TYPES, shape, tensor_type
-from tt_xla.ir.layout import TensorLayout
+from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.ttir import attention as source
 from tt_xla.ir.ttnn import attention as target
 from tt_xla.ir.ttnn.attributes import laid_out
@@ -21,6 +21,20 @@ def scaled_dot_product_attention(lowering: Lowering, op: source.ScaledDotProduct
     operands = [None if value is None else lowering.tiled(value) for value in sources]
     values = {name: op.value(name) for name in ("is_causal", "scale", "sliding_window_size")}
     return lowering.emit(target.ScaledDotProductAttentionOp, operands, *lowering.result(op), **values)
+
+
+@lowers(source.ScaledDotProductAttentionDecodeOp)
+def scaled_dot_product_attention_decode(lowering: Lowering, op: source.ScaledDotProductAttentionDecodeOp) -> SSAValue:
+    """Lowers attention of one position for each sequence; positions are row-major."""
+    tiled = [
+        None if value is None else lowering.tiled(value) for value in (op.query, op.key, op.value_, op.attention_mask)
+    ]
+    positions = None if op.cur_pos_tensor is None else lowering.row_major(op.cur_pos_tensor, DataType.SI32)
+    sink = None if op.attention_sink is None else lowering.tiled(op.attention_sink)
+    values = {name: op.value(name) for name in ("is_causal", "scale")}
+    return lowering.emit(
+        target.ScaledDotProductAttentionDecodeOp, [*tiled, positions, sink], *lowering.result(op), **values
+    )
 
 
 @lowers(source.ConcatenateHeadsOp)

@@ -27,7 +27,7 @@ class ScaledDotProductAttentionDecodeOp(shared.AttentionDecode):
     key = operand_def(TensorType)
     value_ = operand_def(TensorType)
     attention_mask = opt_operand_def(TensorType)
-    cur_pos_tensor = operand_def(TensorType)
+    cur_pos_tensor = opt_operand_def(TensorType)
     attention_sink = opt_operand_def(TensorType)
 
 

@@ -248,6 +248,14 @@ def _exactly_or_pages(place: TensorLayout) -> Accepts:
     return lambda layout: not layout.is_sharded or layout == place
 
 
+def _decode_attention(site: Site) -> Iterator[Form]:
+    """Yields forms of attention of one position for each sequence, which reads DRAM and writes pages."""
+    count = len(site.inputs)
+    moves = tuple(in_dram(spec.layout, spec.shape) for spec in site.inputs)
+    for place in _places(site):
+        yield Form(place, (in_dram_or_on_host,) * count, moves)
+
+
 def _normalised(site: Site) -> Iterator[Form]:
     """Yields forms of normalisations.
 
@@ -329,6 +337,7 @@ def _table() -> dict[str, Family]:
     table: dict[str, Family] = dict.fromkeys((*sfpu_cycles("wormhole_b0"), *families.BINARY), _elementwise)
     table |= dict.fromkeys(("matmul", "linear"), _product)
     table["to_layout"] = _tilized
+    table["scaled_dot_product_attention_decode"] = _decode_attention
     table |= dict.fromkeys(("layer_norm", "rms_norm"), _normalised)
     table |= dict.fromkeys(("sum", "mean", "max", "min"), _reduced)
     table |= dict.fromkeys(("permute", "transpose", "slice_static"), _copied)

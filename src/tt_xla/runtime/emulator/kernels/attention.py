@@ -61,6 +61,42 @@ def scaled_dot_product_attention(
     return torch.softmax(torch.cat([scores, sink], -1), -1)[..., :-1] @ values
 
 
+@kernel("ttnn.scaled_dot_product_attention_decode")
+def scaled_dot_product_attention_decode(
+    ctx: Context,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None = None,
+    cur_pos_tensor: Tensor | None = None,
+    attention_sink: Tensor | None = None,
+    is_causal: bool = True,
+    scale: float | None = None,
+    sliding_window_size: int | None = None,
+    program_config: Mapping[str, Any] | None = None,
+) -> Tensor:
+    """Attention of one position of each sequence: query [1, B, H, D], key and value [B, G, K, D], mask [B, 1, H, K].
+
+    With ``is_causal``, a sequence sees keys up to its position in ``cur_pos_tensor``; ``sliding_window_size`` limits
+    them to the last ones.
+    """
+    mask = None if attention_mask is None else attention_mask.transpose(1, 2)
+    if is_causal or sliding_window_size is not None:
+        if cur_pos_tensor is None:
+            raise ValueError("attention for decoding needs cur_pos_tensor where positions decide what a query sees")
+        positions = torch.arange(key.shape[2], device=key.device)
+        distance = cur_pos_tensor.reshape(-1, 1, 1, 1) - positions
+        hidden = distance < 0
+        if sliding_window_size is not None:
+            hidden = hidden | (distance >= sliding_window_size)
+        visible = torch.zeros(hidden.shape, dtype=query.dtype, device=key.device).masked_fill_(hidden, -torch.inf)
+        mask = visible if mask is None else mask + visible
+    attended = scaled_dot_product_attention(
+        ctx, query.transpose(0, 1).transpose(1, 2), key, value, mask, attention_sink, is_causal=False, scale=scale
+    )
+    return attended.transpose(1, 2).transpose(0, 1)
+
+
 def _in_bfloat16(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, scale: float | None
 ) -> Tensor:

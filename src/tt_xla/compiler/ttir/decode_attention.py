@@ -1,0 +1,109 @@
+"""Attention of one query position for each sequence becomes TT-NN's op for decoding where that is faster.
+
+The op for many queries pads each position to a tile, and reads the keys of a group again for each of its heads. The op
+for decoding has the query heads of a sequence as rows, and cuts keys and values over the cores. TT-NN's checks in mock
+mode show what it takes: keys in whole tiles, a mask with a row for each sequence and head, and at most 64 cores a head.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, bf16
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tt_xla.compiler.instructions import plain_instruction
+from tt_xla.compiler.rewriting import Pattern, insert_before, run_patterns
+from tt_xla.compiler.ttir.match import reshaped
+from tt_xla.cost import instruction_cost
+from tt_xla.ir.base import DATA_TYPES, shape, tensor, tensor_type
+from tt_xla.ir.layout import TILE, TensorLayout
+from tt_xla.ir.program import Instruction, Operand, TensorSpec
+from tt_xla.ir.shapes import Shape
+from tt_xla.ir.ttir.attention import ScaledDotProductAttentionDecodeOp, ScaledDotProductAttentionOp
+from tt_xla.ir.ttir.structure import BroadcastOp
+from tt_xla.target import Target
+
+_MOST_CORES_OF_A_HEAD = 64
+"""Cores over which TT-NN cuts the positions of one head of keys; it fails where its default exceeds them."""
+
+
+def run(module: ModuleOp, target: Target) -> None:
+    """Rewrites the attention ops of a module."""
+
+    def rewrite(op: ScaledDotProductAttentionOp, rewriter: PatternRewriter) -> None:
+        if _is_taken(op, target) and _is_faster(op, target):
+            _rewrite(op, rewriter)
+
+    run_patterns(module, Pattern((ScaledDotProductAttentionOp,), rewrite))
+
+
+def _is_taken(op: ScaledDotProductAttentionOp, target: Target) -> bool:
+    """Returns whether TT-NN's op for decoding computes what an attention op does."""
+    (batch, _, rows, _), (_, groups, keys, _) = shape(op.query), shape(op.key)
+    if rows != 1 or keys % TILE or 0 in (*shape(op.query), *shape(op.key)) or shape(op.key) != shape(op.value_):
+        return False
+    if op.is_causal or op.sliding_window_size is not None or op.attention_sink is not None:
+        return False
+    is_bf16 = all(tensor_type(value).element_type == bf16 for value in op.operands)
+    return is_bf16 and target.cores // (batch * groups) <= _MOST_CORES_OF_A_HEAD
+
+
+def _is_faster(op: ScaledDotProductAttentionOp, target: Target) -> bool:
+    """Returns whether the op for decoding, with the mask that it needs, is predicted to be faster."""
+    rows = _rows(op)
+    values = [_spec(rows), *(_spec(shape(value)) for value in op.operands[1:3])]
+    operands: dict[str, Operand] = {"query": 0, "key": 1, "value_": 2}
+    time = 0.0
+    if op.attention_mask is not None:
+        operands["attention_mask"] = 3
+        values.append(_spec(_mask_shape(op)))
+        repeat = Instruction("ttnn.repeat", {"input": 0}, (1,), {})
+        time += instruction_cost(repeat, [_spec(shape(op.attention_mask)), values[3]], target).total_us
+    decode = Instruction("ttnn.scaled_dot_product_attention_decode", operands, (len(values),), {})
+    time += instruction_cost(decode, [*values, _spec(rows)], target).total_us
+    before = [_spec(shape(value)) for value in (*op.operands, op.result)]
+    return time < instruction_cost(plain_instruction(op), before, target).total_us
+
+
+def _rewrite(op: ScaledDotProductAttentionOp, rewriter: PatternRewriter) -> None:
+    """Replaces an attention op by the one for decoding."""
+    rows = _rows(op)
+    attended = insert_before(
+        rewriter,
+        op,
+        ScaledDotProductAttentionDecodeOp,
+        [reshaped(rewriter, op, op.query, rows), op.key, op.value_, _mask(op, rewriter), None, None],
+        tensor(rows, bf16),
+        is_causal=False,
+        scale=op.scale,
+    )
+    rewriter.replace(op, [], [reshaped(rewriter, op, attended, shape(op.result))])
+
+
+def _mask(op: ScaledDotProductAttentionOp, rewriter: PatternRewriter) -> SSAValue | None:
+    """Returns the mask with a row for each sequence and head."""
+    if op.attention_mask is None:
+        return None
+    batch, heads, _, keys = (1, 1, 1, *shape(op.attention_mask))[-4:]
+    value = reshaped(rewriter, op, op.attention_mask, (batch, 1, heads, keys))
+    sizes = _mask_shape(op)
+    factors = tuple(size // own for size, own in zip(sizes, shape(value), strict=True))
+    if sizes == shape(value):
+        return value
+    return insert_before(rewriter, op, BroadcastOp, [value], tensor(sizes, bf16), broadcast_dimensions=factors)
+
+
+def _rows(op: ScaledDotProductAttentionOp) -> Shape:
+    """Returns the shape of the queries with heads as rows."""
+    batch, heads, _, width = shape(op.query)
+    return (1, batch, heads, width)
+
+
+def _mask_shape(op: ScaledDotProductAttentionOp) -> Shape:
+    batch, heads, _, _ = shape(op.query)
+    return (batch, 1, heads, shape(op.key)[2])
+
+
+def _spec(sizes: Shape) -> TensorSpec:
+    """Returns a bfloat16 tensor in tiles in DRAM."""
+    return TensorSpec(sizes, TensorLayout.of(sizes, DATA_TYPES[bf16]))
