@@ -83,3 +83,19 @@ def test_a_block_stays_channels_last(level: int) -> None:
     (result,) = on_card(module, inputs, optimization_level=level)
     expected = np.asarray(inverted_residual(*inputs))
     assert np.corrcoef(result.ravel(), expected.ravel())[0, 1] > 0.999
+
+
+@pytest.mark.parametrize("size", [7, 8])
+def test_images_stay_rows_at_level_2(size: int) -> None:
+    """Squeeze and excitation between convolutions needs no reshape of all positions."""
+    shapes = ((3, 32, size, size), (32, 32, 1, 1), (4, 32, 1, 1), (32, 4, 1, 1), (32, 32, 1, 1))
+    inputs = tuple(normal(*sizes) for sizes in shapes)
+
+    def block(x: Any, first: Any, squeeze: Any, excite: Any, last: Any) -> Any:
+        return convolution(excited(convolution(x, first), squeeze, excite), last)
+
+    module = lowered(block, *inputs)
+    assert forward_ops(module, 2)["ttnn.matmul"] == (2 if size == 7 else 1)
+    (result,) = on_card(module, inputs, optimization_level=2)
+    expected = np.asarray(block(*inputs))
+    assert np.corrcoef(result.ravel(), expected.ravel())[0, 1] > 0.999

@@ -23,6 +23,7 @@ from tt_xla.compiler.ttir import (
     merge_all_reduces,
     merge_host_calls,
     move_through_collectives,
+    rows_of_images,
     scatter_all_reduces,
     sink_permutes,
 )
@@ -222,6 +223,12 @@ TTIR_STAGES = (
         "Decompositions add broadcasts of their operands.",
     ),
     Stage("ttir-fuse", _fuse_ttir, "Fuses a bias, and if the option is on a permute, into each matrix product."),
+    Stage(
+        "ttir-rows-of-images",
+        _alone(rows_of_images.run),
+        "Runs after the fusions, which match means and products in the shapes of images.",
+        lambda options: options.optimization_level == 2 and options.enable_const_eval and not is_exact(options),
+    ),
     Stage("ttir-cse", _alone(cse.run), "Decompositions compute some values twice."),
     Stage("ttir-fold", _fold, "Fusions leave chains of reshapes, permutes and broadcasts."),
     Stage(
