@@ -602,6 +602,19 @@ compare(lambda on: lambda a, b: a @ b, (c, P("a", "b")), (c.T.copy(), P("b", Non
 """)
 
 
+def test_chips_count_their_own_part_of_random_numbers(on_chips):
+    on_chips("""
+def uniform(key):
+    return jax.random.uniform(key, (24, 40))
+
+key = jax.random.key(3)
+for spec in (P("a", "b"), P(None, "b"), P(("b", "a"), None)):
+    compiled = jax.jit(uniform, out_shardings=NamedSharding(mesh, spec)).lower(key).compile()
+    assert "[24,40]" not in compiled.as_text() and "collective" not in compiled.as_text(), spec
+    assert np.array_equal(np.asarray(compiled(key)), np.asarray(jax.jit(uniform)(key)))
+""")
+
+
 def test_groups_that_no_axes_make_are_refused(on_chips):
     on_chips("""
 def grouped(groups):

@@ -16,6 +16,7 @@ from jaxlib.mlir.dialects import sdy
 from jaxlib.mlir.passmanager import PassManager
 
 from tt_xla.compiler.sharding import gspmd, round_trip
+from tt_xla.compiler.sharding.counters import narrow_counters
 from tt_xla.compiler.sharding.rules.elementwise import BROADCASTING, ELEMENTWISE
 from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, rewrite_for_one_mesh, tensor_shardings
 from tt_xla.compiler.sharding.walk import attribute_names, copy_body, inline_calls, walk
@@ -88,6 +89,7 @@ def prepare(module: Any, entry_name: str, partitions: int | None, chips: int) ->
         gspmd.convert(copy, writer)
         meshes = Meshes(copy, partitions)
     _drop_scalar_constraints(copy)
+    narrow_counters(known[entry_name])
     _name_composites(known[entry_name], known, meshes)
     _verify(copy)
     stated = frozenset(_stated(known[entry_name]))

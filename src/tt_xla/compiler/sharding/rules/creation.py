@@ -10,14 +10,28 @@ from jaxlib.mlir import ir
 from tt_xla.compiler.sharding.builder import element_type, local_shape
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.ir.mesh import replicated
+from tt_xla.ir.mesh import Sharding, replicated
 
 
 @localizes("stablehlo.constant", "stablehlo.create_token", "stablehlo.after_all", "chlo.constant")
 def constant(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies the constant. A constant of one value gets the shape of a shard; others are split where they are used."""
+    (hint,) = hints
+    part = None if hint is None or hint.unreduced else _part(context, op, hint)
+    if part is not None:
+        return context.shards(op, context.copy(op, [], [part.type], {"value": part}), [hint])
     (shard,) = context.replicated_copy(op, operands)
-    return [shard if hints[0] is None else context.reshard(shard, hints[0])]
+    return [shard if hint is None else context.reshard(shard, hint)]
+
+
+def _part(context: Localizer, op: Any, sharding: Sharding) -> Any | None:
+    """Returns the value of a shard of a constant of one value; None for other ops."""
+    if op.operation.name != "stablehlo.constant" or isinstance(element_type(op.results[0]), ir.ComplexType):
+        return None  # jaxlib's bindings cannot read complex values
+    value = op.attributes["value"]
+    if not value.is_splat:
+        return None
+    return ir.DenseElementsAttr.get_splat(context.local_type(op.results[0].type, sharding), value.get_splat_value())
 
 
 @localizes("stablehlo.iota")
