@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -54,17 +54,14 @@ class Mesh(msgspec.Struct, frozen=True):
             axes: indices of mesh axes, major first: the last one varies fastest within a group.
         """
         others = [axis for axis in range(len(self.shape)) if axis not in axes]
-        return [
-            [self._at([*others, *axes], [*outer, *inner]) for inner in self._ranges(axes)]
-            for outer in self._ranges(others)
-        ]
+        strides = [math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
+        within = self._offsets(axes, strides)
+        return [[first + offset for offset in within] for first in self._offsets(others, strides)]
 
-    def _ranges(self, axes: Iterable[int]) -> Iterator[tuple[int, ...]]:
-        return itertools.product(*(range(self.shape[axis]) for axis in axes))
-
-    def _at(self, axes: Sequence[int], coordinates: Sequence[int]) -> int:
-        by_axis = dict(zip(axes, coordinates, strict=True))
-        return self.position(by_axis[axis] for axis in range(len(self.shape)))
+    def _offsets(self, axes: Iterable[int], strides: Sequence[int]) -> list[int]:
+        """Returns the positions whose coordinates along other axes are 0."""
+        ranges = (range(0, self.shape[axis] * strides[axis], strides[axis]) for axis in axes)
+        return [sum(steps) for steps in itertools.product(*ranges)]
 
 
 class Sharding(msgspec.Struct, frozen=True):

@@ -99,20 +99,26 @@ class Localizer(Emitter):
     def op(self, op: Any) -> None:
         """Localises one op.
 
+        Every chip has the results of an op that computes constants of 64-bit integers, or from such constants. The chip
+        has no such type. The importer computes them, as the counters of random numbers, while they are the same on
+        every chip.
+
         Raises:
             UnsupportedOpError: the op has no rule, and an operand of it is sharded.
         """
-        operands = [self.values[operand] for operand in op.operands]
-        if _is_computation(op) and all(operand in self.constants for operand in op.operands):
-            self.constants.update(op.results)
+        sources, results = list(op.operands), list(op.results)
+        operands = [self.values[source] for source in sources]
+        is_constant = _is_computation(op) and self.constants.issuperset(sources)
+        if is_constant:
+            self.constants.update(results)
         with op.location:
             rule = RULES.get(op.operation.name, _unknown)
             if _is_empty(op):
                 rule = _empty
-            elif self._is_wide_constant(op):
+            elif is_constant and any(map(_is_wide_integer, (*results, *sources))):
                 rule = _unsplit_constant
-            results = self._apply(rule, op, operands, self.hints(op))
-        for result, shard in zip(op.results, results, strict=True):
+            shards = self._apply(rule, op, operands, self.hints(op))
+        for result, shard in zip(results, shards, strict=True):
             self.values[result] = shard
 
     def _apply(self, rule: Rule, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
@@ -139,15 +145,6 @@ class Localizer(Emitter):
         """Returns what each chip adds so that partial sums grow by a value that all chips hold."""
         whole = Shard(value, tuple(local_shape(value)), replicated(len(local_shape(value))))
         return self.reshard(whole, whole.sharding.with_unreduced(sharding.unreduced)).value
-
-    def _is_wide_constant(self, op: Any) -> bool:
-        """Whether an op computes constants of 64-bit integers, or from such constants.
-
-        The chip has no such type. The importer computes them, as the counters of random numbers, while they are the
-        same on every chip.
-        """
-        values = [*op.results, *op.operands]
-        return all(result in self.constants for result in op.results) and any(map(_is_wide_integer, values))
 
     def hints(self, op: Any) -> Hints:
         """Returns the sharding that propagation found for each result of an op."""
@@ -182,21 +179,22 @@ class Localizer(Emitter):
             for operand in inner.operands
             if operand in self.values
         }
-        copy = op.operation.clone(ip=self.builder.point)
+        copy = op.operation.clone(ip=self.builder.point).operation
+        operands, created, properties = copy.operands, list(copy.results), copy.attributes
         for index, value in enumerate(values):
-            copy.operation.operands[index] = value
-        for result, type_ in zip(copy.results, results or [], strict=False):
+            operands[index] = value
+        for result, type_ in zip(created, results or [], strict=False):
             result.set_type(type_)
-        if SHARDING in copy.attributes:
-            del copy.attributes[SHARDING]
+        if SHARDING in properties:
+            del properties[SHARDING]
         for name, attribute in (attributes or {}).items():
-            copy.attributes[name] = attribute
+            properties[name] = attribute
         if captured:
             remap_captures(copy, captured)
-        for name in _FUNCTION_ATTRIBUTES:
-            if name in copy.attributes:
-                self._note_functions(copy.attributes[name])
-        return list(copy.results)
+        for name in _FUNCTION_ATTRIBUTES if len(properties) > 0 else ():
+            if name in properties:
+                self._note_functions(properties[name])
+        return created
 
     def _note_functions(self, attribute: Any) -> None:
         if isinstance(attribute, ir.FlatSymbolRefAttr):
@@ -262,9 +260,9 @@ def shape_of(value: Any) -> Shape:
     Raises:
         CompileError: the shape is not static.
     """
-    if not isinstance(value.type, ir.RankedTensorType):
+    ranked = value.type
+    if not isinstance(ranked, ir.RankedTensorType):
         return ()
-    ranked = ir.RankedTensorType(value.type)
     if not ranked.has_static_shape:
         raise CompileError(
             f"A tensor of type {ranked} in a program for several chips has a dynamic shape.",
@@ -286,9 +284,10 @@ def _is_computation(op: Any) -> bool:
 
 
 def _is_wide_integer(value: Any) -> bool:
-    if not isinstance(value.type, ir.RankedTensorType):
+    type_ = value.type
+    if not isinstance(type_, ir.RankedTensorType):
         return False
-    element = ir.RankedTensorType(value.type).element_type
+    element = type_.element_type
     return isinstance(element, ir.IntegerType) and ir.IntegerType(element).width == 64
 
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding.builder import Builder, local_shape
 from tt_xla.ir.mesh import Mesh, Shape, Sharding
 
 
-@dataclass(frozen=True)
-class Shard:
+class Shard(msgspec.Struct, frozen=True):
     """The part of one tensor that every chip has.
 
     A dimension whose size is no multiple of its number of shards is padded at its end; what the padding holds is

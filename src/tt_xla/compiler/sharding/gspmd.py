@@ -89,6 +89,7 @@ def is_used(module: Any) -> bool:
             for attributes in op.attributes[name]
         )
         for op in walk(module.operation)
+        if len(op.attributes) > 0
     )
 
 

@@ -126,9 +126,8 @@ class _Localization:
 
     def _digits(self) -> Iterator[Digit]:
         yield from self.meshes.all_digits()
-        for op in walk(self.module.operation):
-            for attribute in tensor_shardings(op):
-                yield from self.meshes.digits(attribute)
+        for attribute in tensor_shardings(self.module):
+            yield from self.meshes.digits(attribute)
 
     def run(self) -> Localized:
         """Emits the module of one chip."""

@@ -7,7 +7,8 @@ and one mesh, calls are inlined, and Shardy's propagation has run.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from jaxlib.mlir.passmanager import PassManager
 from tt_xla.compiler.sharding import gspmd, round_trip
 from tt_xla.compiler.sharding.counters import narrow_counters
 from tt_xla.compiler.sharding.rules.elementwise import BROADCASTING, ELEMENTWISE
-from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, rewrite_for_one_mesh, tensor_shardings
+from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, op_shardings, rewrite_for_one_mesh, tensor_shardings
 from tt_xla.compiler.sharding.walk import attribute_names, copy_body, inline_calls, walk
 from tt_xla.compiler.stablehlo.signature import functions
 from tt_xla.errors import CompileError, MalformedModuleError
@@ -51,7 +52,7 @@ class Propagated:
 def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) -> Propagated:
     """Returns a copy of a module after propagation. Arguments and errors are those of :func:`prepare`."""
     prepared = prepare(module, entry_name, partitions, chips)
-    run_passes(prepared.module, _PROPAGATE)
+    run_passes(prepared.module, _PROPAGATE, verify=False)  # prepare has verified the module
     return prepared
 
 
@@ -72,17 +73,19 @@ def prepare(module: Any, entry_name: str, partitions: int | None, chips: int) ->
     _verify(copy)
     if round_trip.restore(copy):
         _verify(copy)
-    if any(_names_no_mesh(attribute) for op in walk(copy.operation) for attribute in tensor_shardings(op)):
+    shardings = tensor_shardings(copy)
+    if any(map(_names_no_mesh, shardings)):
         run_passes(copy, ("sdy-lift-inlined-meshes",))
+        shardings = tensor_shardings(copy)
     meshes = Meshes(copy, partitions)
     if meshes.chips > chips:
         raise CompileError(
             f"The module is for {meshes.chips} chips, but the system has {chips}.",
             hint="Use a mesh of at most as many devices, or compile for a system with more chips.",
         )
-    _check_shardings(copy, meshes)
+    _check_shardings(shardings, meshes)
     known = functions(copy)
-    orders = _argument_orders(copy, known[entry_name], meshes)
+    orders = _argument_orders(copy, shardings, known[entry_name], meshes)
     inline_calls(known[entry_name], known)
     if gspmd.is_used(copy) or meshes.differ or not meshes.declared:
         writer = rewrite_for_one_mesh(copy, meshes, gspmd.digits(copy, meshes.chips))
@@ -97,30 +100,46 @@ def prepare(module: Any, entry_name: str, partitions: int | None, chips: int) ->
     return Propagated(copy, meshes, stated, orders)
 
 
-def _argument_orders(module: Any, entry: Any, meshes: Meshes) -> dict[int, tuple[int, ...]]:
+def _argument_orders(module: Any, shardings: Counter[Any], entry: Any, meshes: Meshes) -> dict[int, tuple[int, ...]]:
     """Returns the chip at each position of the meshes that have an order of their own, for the arguments on them.
 
     JAX writes such meshes for ``jax.device_put`` from one mesh to another one of the same chips.
 
+    Args:
+        module: the module.
+        shardings: its shardings, and how often each occurs.
+        entry: its entry function.
+        meshes: its meshes.
+
     Raises:
         CompileError: something else than an argument has such a mesh.
     """
-    shardings = list(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else []
-    stated = {index: attributes[SHARDING] for index, attributes in enumerate(shardings) if SHARDING in attributes}
+    declared = list(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else []
+    stated = {index: attributes[SHARDING] for index, attributes in enumerate(declared) if SHARDING in attributes}
     orders = {index: order for index, sharding in stated.items() if (order := meshes.order(sharding)) is not None}
-    count = 0
+    if sum(count for attribute, count in shardings.items() if meshes.order(attribute) is not None) > len(orders):
+        _refuse_order(module, len(orders), meshes)
+    return orders
+
+
+def _refuse_order(module: Any, allowed: int, meshes: Meshes) -> None:
+    """Names the first sharding whose mesh has an order of its own, after as many as arguments may have.
+
+    Raises:
+        CompileError: always, with the sharding, the order and the place.
+    """
     for op in walk(module.operation):
-        for attribute in tensor_shardings(op):
-            count += meshes.order(attribute) is not None
-            if count > len(orders):
+        for attribute in op_shardings(op):
+            order = meshes.order(attribute)
+            allowed -= order is not None
+            if order is not None and allowed < 0:
                 raise CompileError(
                     f"A result or an intermediate tensor has the sharding {attribute}, whose mesh has its devices in "
-                    f"the order {list(meshes.order(attribute) or ())}. Only arguments may be on a mesh whose order is "
-                    "neither row-major nor transposed.",
+                    f"the order {list(order)}. Only arguments may be on a mesh whose order is neither row-major nor "
+                    "transposed.",
                     hint="Move the tensor to that mesh outside the program, with jax.device_put.",
                     location=str(op.location),
                 )
-    return orders
 
 
 def _stated(function: Any) -> Iterator[tuple[str, int]]:
@@ -149,15 +168,22 @@ def reason(error: ir.MLIRError) -> str:
     return error.error_diagnostics[0].message if error.error_diagnostics else str(error)
 
 
-def run_passes(module: Any, passes: tuple[str, ...]) -> None:
+def run_passes(module: Any, passes: tuple[str, ...], *, verify: bool = True) -> None:
     """Runs passes of Shardy's on a module, in place.
+
+    Args:
+        module: the module.
+        passes: names of the passes.
+        verify: whether the module is verified after each pass, which takes a third of the time of propagation.
 
     Raises:
         CompileError: a pass fails, or this version of jaxlib lacks it.
     """
     with module.context:
         try:
-            PassManager.parse(_pipeline(passes)).run(module.operation)
+            manager = PassManager.parse(_pipeline(passes))
+            manager.enable_verifier(verify)
+            manager.run(module.operation)
         except ir.MLIRError as error:
             raise CompileError(f"Shardy cannot propagate the shardings of the module: {reason(error)}.") from error
 
@@ -180,13 +206,12 @@ def _placed(name: str) -> str:
     )
 
 
-def _check_shardings(module: Any, meshes: Meshes) -> None:
+def _check_shardings(shardings: Iterable[Any], meshes: Meshes) -> None:
     """Reads every sharding once, so that a malformed one is an error here and not in a pass."""
-    for op in walk(module.operation):
-        for attribute in tensor_shardings(op):
-            used = list(meshes.digits(attribute))
-            if len(used) != len(set(used)):
-                raise MalformedModuleError(f"The sharding {attribute} uses an axis twice.")
+    for attribute in shardings:
+        used = list(meshes.digits(attribute))
+        if len(used) != len(set(used)):
+            raise MalformedModuleError(f"The sharding {attribute} uses an axis twice.")
 
 
 def _drop_scalar_constraints(module: Any) -> None:

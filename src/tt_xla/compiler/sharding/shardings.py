@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -193,16 +194,36 @@ def _in_order(sizes: Sequence[int]) -> list[Digits]:
     return [(digit,) if digit.size > 1 else () for digit in row_major(sizes)]
 
 
-def tensor_shardings(op: Any) -> Iterator[Any]:
+def tensor_shardings(module: Any) -> Counter[Any]:
+    """Returns the sharding attributes of a module, in order, and how often each of them occurs."""
+    written: Counter[Any] = Counter()
+    for op in walk(module.operation):
+        if len(op.attributes) > 0:
+            written.update(_written(op))
+    shardings: Counter[Any] = Counter()
+    for attribute, count in written.items():
+        for sharding in per_value(attribute):
+            shardings[sharding] += count
+    return shardings
+
+
+def op_shardings(op: Any) -> Iterator[Any]:
     """Yields the sharding attributes of an op: of its results, arguments, operands and constraints."""
+    for attribute in _written(op):
+        yield from per_value(attribute)
+
+
+def _written(op: Any) -> Iterator[Any]:
+    """Yields the attributes of an op that hold shardings, of one value or of several."""
+    attributes = op.attributes
     for name in (SHARDING, "sharding", *_PER_VALUE):
-        if name in op.attributes:
-            yield from per_value(op.attributes[name])
+        if name in attributes:
+            yield attributes[name]
     for name in ("arg_attrs", "res_attrs"):
-        if name in op.attributes:
-            for attributes in op.attributes[name]:
-                if SHARDING in attributes:
-                    yield attributes[SHARDING]
+        if name in attributes:
+            for declared in attributes[name]:
+                if SHARDING in declared:
+                    yield declared[SHARDING]
 
 
 def per_value(attribute: Any) -> Sequence[Any]:
@@ -271,12 +292,7 @@ def rewrite_for_one_mesh(module: Any, meshes: Meshes, extra: Iterable[Digit]) ->
     Returns:
         The writer of shardings over that mesh, which the module declares now.
     """
-    used = [
-        digit
-        for op in walk(module.operation)
-        for attribute in tensor_shardings(op)
-        for digit in meshes.digits(attribute)
-    ]
+    used = [digit for attribute in tensor_shardings(module) for digit in meshes.digits(attribute)]
     mesh, axes = finest_mesh([*meshes.all_digits(), *used, *extra], meshes.chips, meshes.names)
     writer = Writer(mesh, axes)
 

@@ -19,7 +19,8 @@ def walk(op: Any) -> Iterator[Any]:
         for block in region.blocks:
             for inner in list(block.operations):
                 yield inner
-                yield from walk(inner)
+                if len(inner.regions) > 0:
+                    yield from walk(inner)
 
 
 def attribute_names(op: Any) -> list[str]:
