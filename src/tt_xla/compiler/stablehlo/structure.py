@@ -9,10 +9,11 @@ import numpy as np
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import OpResult, SSAValue
 
+from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.stablehlo.context import ImportContext, converts, on_host
 from tt_xla.ir import shapes
 from tt_xla.ir.base import Tensor, shape, tensor, tensor_type
-from tt_xla.ir.ttir.creation import splat
+from tt_xla.ir.ttir.creation import ConstantOp, splat
 from tt_xla.ir.ttir.structure import (
     BroadcastOp,
     ConcatOp,
@@ -139,9 +140,15 @@ def transpose(context: ImportContext, op: Any) -> SSAValue:
 
 @converts("stablehlo.broadcast_in_dim")
 def broadcast_in_dim(context: ImportContext, op: Any) -> SSAValue:
-    """Sorts the operand's dimensions, inserts dimensions of size 1 where it has none, and repeats those."""
+    """Sorts the operand's dimensions, inserts dimensions of size 1 where it has none, and repeats those.
+
+    A constant whose elements are all equal becomes a larger constant at once, as ``fold.move_constant`` would make it.
+    """
     operand = context[op.operands[0]]
     type_ = context.result_type(op)
+    number = splat(operand)
+    if number is not None:
+        return context.emit(ConstantOp, [], type_, value=elements(number, type_))
     dims = tuple(op.attributes["broadcast_dimensions"])
     order = tuple(sorted(range(len(dims)), key=lambda position: dims[position]))
     operand = permute(context, operand, order)
