@@ -101,7 +101,7 @@ class Rewriter(PatternRewriter):
 
     def erase(self, op: Operation, safe_erase: bool = True) -> None:
         for operand in op.operands:
-            if isinstance(operand, OpResult):
+            if type(operand) is OpResult:
                 self._worklist.push(operand.op)
         op.detach()
         op.erase(safe_erase=safe_erase)
@@ -282,12 +282,15 @@ def _is_unused(op: Operation) -> bool:
 
 def producer(value: SSAValue, kind: type[OpKind]) -> OpKind | None:
     """Returns the op that produced a value if the op is of a class, else None."""
-    return value.op if isinstance(value, OpResult) and isinstance(value.op, kind) else None
+    if type(value) is not OpResult:  # ``isinstance`` asks the abstract base class, which takes longer
+        return None
+    op = value.op
+    return op if isinstance(op, kind) else None
 
 
 def look_through(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
     """Returns the value behind ops of some classes, following the first operand of each."""
-    while isinstance(value, OpResult) and isinstance(value.op, kinds):
+    while type(value) is OpResult and isinstance(value.op, kinds):
         value = value.op.operands[0]
     return value
 
@@ -297,11 +300,10 @@ def is_splat(value: SSAValue, expected: float) -> bool:
     return splat(value) == expected
 
 
-def both_ways(op: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """Yields the two operands of a commutative op in both orders."""
+def both_ways(op: Operation) -> tuple[tuple[SSAValue, SSAValue], tuple[SSAValue, SSAValue]]:
+    """Returns the two operands of a commutative op in both orders."""
     lhs, rhs = op.operands
-    yield lhs, rhs
-    yield rhs, lhs
+    return (lhs, rhs), (rhs, lhs)
 
 
 def replace_with(

@@ -142,19 +142,11 @@ class ImportContext:
         return dataclasses.replace(self, **changes)
 
     def at(self, location: Attribute) -> ImportContext:
-        """Returns a copy for an op at another location; one is made for every op, and this takes half of the time of
+        """Returns a copy for an op at another location; one is made for every op, and this takes a tenth of the time of
         :meth:`replace`."""
-        return ImportContext(
-            self.module,
-            self.values,
-            self.block,
-            self.function,
-            location,
-            self.callers,
-            self.calls,
-            self.host_fallback,
-            self.folds_scalars,
-        )
+        copy = object.__new__(ImportContext)
+        copy.__dict__.update(self.__dict__, location=location)
+        return copy
 
     def __getitem__(self, source: Any) -> SSAValue:
         """Returns the TTIR value that a StableHLO value became."""

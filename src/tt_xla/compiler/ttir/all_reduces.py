@@ -82,10 +82,17 @@ class Prices:
     def __init__(self, target: Target, mesh: Mesh) -> None:
         self.target = target
         self.mesh = mesh
+        self._known: dict[object, float] = {}
 
     def all_reduce(self, sizes: Shape, dtype: DataType, axes: Sequence[int]) -> float:
         """Returns the time of a sum over some axes, one after the other."""
-        return sum(self.cost("all_reduce", [sizes], sizes, dtype, cluster_axis=axis) for axis in axes)
+        return sum(self._all_reduce(sizes, dtype, axis) for axis in axes)
+
+    def _all_reduce(self, sizes: Shape, dtype: DataType, axis: int) -> float:
+        key = (sizes, dtype, axis)
+        if key not in self._known:
+            self._known[key] = self.cost("all_reduce", [sizes], sizes, dtype, cluster_axis=axis)
+        return self._known[key]
 
     def cost(self, op: str, operands: Sequence[Shape], result: Shape, dtype: DataType, **attributes: object) -> float:
         """Returns the time of one op, with the gap before the next one."""

@@ -36,9 +36,9 @@ def is_float(value: SSAValue) -> bool:
 
 def behind(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
     """Returns the value behind ops of the given kinds. Casts are passed between floats only: integers lose digits."""
-    while isinstance(value, OpResult) and isinstance(value.op, kinds):
-        operand = value.op.operands[0]
-        if isinstance(value.op, TypecastOp) and not (is_float(value) and is_float(operand)):
+    while type(value) is OpResult and isinstance(op := value.op, kinds):
+        operand = op.operands[0]
+        if isinstance(op, TypecastOp) and not (is_float(value) and is_float(operand)):
             return value
         value = operand
     return value
@@ -96,7 +96,7 @@ def factors(value: SSAValue, depth: int = 5) -> tuple[list[SSAValue], float]:
     constant = splat(unspread(value))
     if constant is not None:
         return [], float(constant)
-    op = value.op if isinstance(value, OpResult) and depth else None
+    op = value.op if type(value) is OpResult and depth else None
     if isinstance(op, Multiply):
         left, right = (factors(operand, depth - 1) for operand in op.operands)
         return left[0] + right[0], left[1] * right[1]

@@ -7,6 +7,8 @@ Options change neither for reductions between chips, whose errors would add up o
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.dialects.builtin import ModuleOp
 
 from tt_xla.compiler.rewriting import body, functions
@@ -24,10 +26,16 @@ def run(module: ModuleOp, options: CompileOptions) -> None:
         for op in body(function).ops:
             if isinstance(op, ComputeOp) and op.compute_config is None:
                 between_chips = isinstance(op, ReduceScatterOp)
-                op.properties["compute_config"] = ComputeConfigAttr.of(
-                    math_fidelity=MathFidelity.HIFI4 if between_chips else _fidelity(op, options),
-                    fp32_dest_acc_en=between_chips or options.fp32_dest_acc_en,
+                op.properties["compute_config"] = _config(
+                    MathFidelity.HIFI4 if between_chips else _fidelity(op, options),
+                    between_chips or options.fp32_dest_acc_en,
                 )
+
+
+@cache
+def _config(fidelity: MathFidelity | None, fp32_dest_acc_en: bool) -> ComputeConfigAttr:
+    """Returns a compute config. Equal ops share one, so that the verifier knows the second op from the first."""
+    return ComputeConfigAttr.of(math_fidelity=fidelity, fp32_dest_acc_en=fp32_dest_acc_en)
 
 
 def _fidelity(op: ComputeOp, options: CompileOptions) -> MathFidelity | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import TensorType
@@ -115,16 +116,22 @@ class EmptyOp(TTOp):
 
 def splat(value: SSAValue) -> float | int | None:
     """Returns the value that all elements of a constant have; None for any other value."""
-    constant = value.op if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) else None
+    constant = value.op if type(value) is OpResult and isinstance(value.op, ConstantOp) else None
     if constant is None:
         return None
     # Comparing bytes is faster than comparing elements, and constants may be large.
-    element: Any = constant.value_.get_element_type()
-    raw = constant.value_.data.data
+    elements: Any = constant.value_
+    element, raw = elements.type.element_type, elements.data.data
     first = raw[: element.size]
     if len(raw) != len(first) and (raw[-len(first) :] != first or raw != first * (len(raw) // len(first))):
         return None
-    return cast(float | int, element.unpack(first, 1)[0])
+    return _number(element, first)
+
+
+@lru_cache(maxsize=4096)
+def _number(element: Any, data: bytes) -> float | int:
+    """Returns the number that the bytes of one element stand for."""
+    return cast(float | int, element.unpack(data, 1)[0])
 
 
 OPS = (ConstantOp, FullOp, ArangeOp, ZerosOp, OnesOp, RandOp, EmptyOp)
