@@ -324,6 +324,15 @@ def replace_with(
     rewriter.replace(op, created)
 
 
+def set_operand(rewriter: PatternRewriter, op: Operation, index: int, value: SSAValue) -> None:
+    """Replaces an operand. The op that produced the old one is looked at again, since it may be unused now."""
+    old = op.operands[index]
+    op.operands[index] = value
+    if type(old) is OpResult:
+        rewriter.notify_op_modified(old.op)
+    rewriter.notify_op_modified(op)
+
+
 def insert_before(
     rewriter: PatternRewriter, op: Operation, kind: type[TTOp], operands: Sequence[Any], result: Tensor, **values: Any
 ) -> SSAValue:

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
+from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns, set_operand
 from tt_xla.compiler.ttir.match import splat_before
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
@@ -26,8 +26,7 @@ def fold_broadcast(op: Any, rewriter: PatternRewriter) -> None:
     for index, operand in enumerate(op.operands):
         broadcast = producer(operand, BroadcastOp)
         if broadcast is not None and _still_broadcasts(op, index, shape(broadcast.input)):
-            op.operands[index] = broadcast.input
-            rewriter.notify_op_modified(op)
+            set_operand(rewriter, op, index, broadcast.input)
 
 
 @pattern(*_BROADCASTING)
@@ -43,8 +42,7 @@ def fold_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
         if not any(len(shape(value)) == len(shape(op.result)) for value in others):
             continue  # A constant, which has any shape, would have to give the rank.
         if before and added > 0 and after == (1,) * added + before and _still_broadcasts(op, index, before):
-            op.operands[index] = unsqueeze.input
-            rewriter.notify_op_modified(op)
+            set_operand(rewriter, op, index, unsqueeze.input)
 
 
 @pattern(shared.ElementwiseUnary)
@@ -114,8 +112,8 @@ def shrink_constant(op: Any, rewriter: PatternRewriter) -> None:
             continue
         value = splat(operand)
         if value is not None and _still_broadcasts(op, index, (1,)):
-            op.operands[index] = splat_before(rewriter, op, value, tensor((1,), tensor_type(operand).element_type))
-            rewriter.notify_op_modified(op)
+            single = splat_before(rewriter, op, value, tensor((1,), tensor_type(operand).element_type))
+            set_operand(rewriter, op, index, single)
 
 
 def _still_broadcasts(op: Any, index: int, sizes: shapes.Shape) -> bool:

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
+from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns, set_operand
 from tt_xla.compiler.ttnn import fuse_rotary, fuse_unary
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import ttnn
@@ -336,8 +336,7 @@ def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
         return
     source, input_layout = layout_of(tilize.input), layout_of(op.input)
     if input_layout.tiled and not source.tiled and source.dtype == input_layout.dtype:
-        op.operands[0] = tilize.input
-        rewriter.notify_op_modified(op)
+        set_operand(rewriter, op, 0, tilize.input)
 
 
 def run(module: ModuleOp, *, optimise: bool, exact: bool) -> None:

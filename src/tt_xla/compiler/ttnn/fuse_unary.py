@@ -9,7 +9,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.analysis.constness import is_constant
-from tt_xla.compiler.rewriting import pattern, producer
+from tt_xla.compiler.rewriting import pattern, producer, set_operand
 from tt_xla.ir import ttnn
 from tt_xla.ir.base import TTOp, only_user
 from tt_xla.ir.ttnn.attributes import layout_of
@@ -60,8 +60,7 @@ def function_before(op: TTOp, rewriter: PatternRewriter) -> None:
             continue  # Const-eval computes the function once.
         source, steps = applied
         if _extend(op, name, (*steps, *_steps(op, name))):
-            op.operands[index] = source
-            rewriter.notify_op_modified(op)
+            set_operand(rewriter, op, index, source)
             return
 
 
