@@ -77,6 +77,7 @@ bench-shardings: $(STAMP) ## compare auto_sharding with splits by hand, by predi
 
 bench-hand-tuned: $(STAMP) ## compare predicted throughput with hand-tuned models on silicon, in docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python hand_tuned.py --document ../docs/benchmarks.md
+	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python decoders.py --document ../docs/benchmarks.md
 
 check-programs: $(STAMP) ## compare results of the benchmark programs with JAX's at each level, in docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python check_programs.py --document ../docs/benchmarks.md

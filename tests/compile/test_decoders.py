@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from check_programs import to_numpy, to_torch
+from decoders import Decoder, row
 from programs import language
 
 from tt_xla.compiler.pipeline import compile_module
@@ -72,6 +73,16 @@ def products(program: Program) -> list[tuple[int, ...]]:
 def test_products_of_a_decoder_have_all_users_in_one_tile_of_rows(level: int) -> None:
     program = compiled(llama, inputs(), optimization_level=level)
     assert {shape[-2] for shape in products(program)} == {USERS}
+
+
+def test_the_benchmark_of_decoders_scales_a_layer() -> None:
+    decoder = Decoder(4, WIDTH, HEADS, GROUPS, 2 * WIDTH, vocabulary=512, length=LENGTH)
+    programs = tuple(decoder.compiled(layers, 2) for layers in (1, 2, 4))
+    line, ops = row("small", decoder, programs[:2])
+    assert sum(argument.role == "parameter" for argument in programs[0].arguments) == 12
+    assert ops["ttnn.paged_update_cache"] > 0
+    predicted = float(line.split("|")[5].split()[0])
+    assert predicted == pytest.approx(1e6 / programs[2].predicted_device_us, rel=0.05)
 
 
 @pytest.mark.parametrize("level", [0, 2])
