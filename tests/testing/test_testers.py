@@ -214,7 +214,7 @@ def mnist():
 
 @pytest.fixture
 def inference_tester(request, plugin):
-    pytest.importorskip("flax")
+    pytest.importorskip("flax", reason="the extra jax-examples is not installed")
     return mnist()(request.param)
 
 
@@ -225,7 +225,7 @@ def test_mnist_mlp_inference(inference_tester):
 
 @needs_plugin
 def test_mnist_mlp_training():
-    pytest.importorskip("flax")
+    pytest.importorskip("flax", reason="the extra jax-examples is not installed")
     backward, forward = mnist()((32,), run_mode=RunMode.TRAINING).test()
     assert min(backward.pcc, forward.pcc) > 0.99
 

@@ -43,9 +43,9 @@ class Mlp(torch.nn.Module):
         return self.down(torch.relu(self.up(x)))
 
 
-def last_collectives() -> list[str]:
-    """Returns the ops between chips of the last program for several chips."""
-    program = [program for program in compilation.compiled_programs() if program.mesh is not None][-1]
+def collectives() -> list[str]:
+    """Returns the ops between chips of the one program for several chips that a test compiled."""
+    [program] = [program for program in compilation.compiled_programs() if program.mesh is not None]
     exchanges = ("ttnn.all_gather", "ttnn.all_reduce", "ttnn.reduce_scatter")
     return [step.op for function in program.functions for step in function.body if step.op in exchanges]
 
@@ -78,7 +78,7 @@ def test_meshes():
 def test_an_op_on_a_mesh(shape, specs, exchanges):
     result = run_op_test(Mlp(), [torch.randn(4, 16)], mesh=get_mesh(shape, ("batch", "model")), shard_spec_fn=specs)
     assert result.pcc > 0.999
-    assert len(last_collectives()) == exchanges
+    assert len(collectives()) == exchanges
 
 
 def test_a_graph_of_a_function_on_a_mesh():
@@ -89,7 +89,7 @@ def test_a_graph_of_a_function_on_a_mesh():
         mesh=get_mesh((1, 2), ("batch", "model")),
         shard_spec_fn=lambda args, kwargs: {args[0]: (None, "model"), args[1]: ("model", None)},
     )
-    assert len(last_collectives()) == 1
+    assert len(collectives()) == 1
 
 
 def test_without_a_mesh_nothing_is_split():
@@ -122,7 +122,7 @@ class MlpTester(TorchModelTester):
 def test_inference_of_a_model():
     (result,), _ = MlpTester().test()
     assert result.pcc > 0.999
-    assert len(last_collectives()) == 1
+    assert len(collectives()) == 1
 
 
 def test_training_of_a_model():
@@ -140,4 +140,4 @@ def test_constrained_activations():
 
     (result,), _ = Constrained().test()
     assert result.pcc > 0.999
-    assert last_collectives() == ["ttnn.reduce_scatter"]
+    assert collectives() == ["ttnn.reduce_scatter"]

@@ -96,3 +96,18 @@ def on_system(run_python: Callable[..., subprocess.CompletedProcess[str]]) -> Ca
         assert (result.returncode, result.stdout.strip()[-4:]) == (0, "done"), result.stderr[-3000:]
 
     return run
+
+
+@pytest.fixture
+def on_chips(on_system, request) -> Callable[..., None]:
+    """Runs a script after the ``SCRIPT_HEAD`` of the test's module, with exact numerics and eight CPU devices."""
+
+    def run(script: str, system: str = "n300-llmbox", **environment: str) -> None:
+        environment = {
+            "TTXLA_NUMERICS": "exact",
+            "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+            **environment,
+        }
+        on_system(request.module.SCRIPT_HEAD + script, system, **environment)
+
+    return run

@@ -7,7 +7,7 @@ import pytest
 from tests.frontends.jax.conftest import compiles_without_client
 from tt_xla.target import system_names
 
-ARRAYS = """
+SCRIPT_HEAD = """
 from jax import export, lax
 x = np.arange(64, dtype=np.float32).reshape(8, 8)
 
@@ -23,19 +23,6 @@ def compare(function):
     results, expected = (shards(function(jax.devices(platform))) for platform in ("tt", "cpu"))
     assert results == expected and results
 """
-
-
-@pytest.fixture
-def on_chips(on_system):
-    def run(script: str, **environment: str) -> None:
-        environment = {
-            "TTXLA_NUMERICS": "exact",
-            "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
-            **environment,
-        }
-        on_system(ARRAYS + script, **environment)
-
-    return run
 
 
 def test_arrays_are_created_and_moved(on_chips):

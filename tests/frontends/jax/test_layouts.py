@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-LAYOUTS = """
+SCRIPT_HEAD = """
 import pickle
 from jax import lax
 from jax.experimental.layout import Format, Layout, with_layout_constraint
@@ -18,14 +16,6 @@ def at(chip):
 def order(array_or_format):
     return getattr(array_or_format, "format", array_or_format).layout.major_to_minor
 """
-
-
-@pytest.fixture
-def on_chips(on_system):
-    def run(script: str) -> None:
-        on_system(LAYOUTS + script, XLA_FLAGS="--xla_force_host_platform_device_count=8")
-
-    return run
 
 
 def test_arrays_are_in_the_layout_that_was_asked_for(on_chips):

@@ -42,7 +42,7 @@ def executables() -> Iterator[list[Any]]:
 
 def train(loss, parameters, steps=12):
     """Trains parameters, and returns the first and the last loss."""
-    optax = pytest.importorskip("optax")
+    optax = pytest.importorskip("optax", reason="the extra jax-examples is not installed")
     optimizer = optax.adam(0.03)
 
     @jax.jit

@@ -5,9 +5,7 @@ JAX 0.7 passes a module for eight replicas; newer versions pass partitions, as f
 
 from __future__ import annotations
 
-import pytest
-
-PMAP = """
+SCRIPT_HEAD = """
 import warnings
 from jax import lax
 warnings.simplefilter("ignore")  # parts of pmap are deprecated
@@ -29,14 +27,6 @@ def compare(function, *arguments, of=slice(None), **options):
             assert device == other and value.dtype == expected_value.dtype
             np.testing.assert_allclose(value, expected_value, rtol=1e-5)
 """
-
-
-@pytest.fixture
-def on_chips(on_system):
-    def run(script: str) -> None:
-        on_system(PMAP + script, TTXLA_NUMERICS="exact", XLA_FLAGS="--xla_force_host_platform_device_count=8")
-
-    return run
 
 
 def test_collectives(on_chips):

@@ -205,7 +205,7 @@ def test_a_cache_on_a_mesh_is_written_in_place(compiled):
 
 
 def test_a_tensor_parallel_llama_generates_the_same_tokens():
-    transformers = pytest.importorskip("transformers")
+    transformers = pytest.importorskip("transformers", reason="the extra torch-examples is not installed")
     config = transformers.LlamaConfig(
         vocab_size=64,
         hidden_size=64,

@@ -33,7 +33,7 @@ def training():
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", ["digits", "transformer"])
 def test_losses_follow_the_cpus(training, name):
-    pytest.importorskip("sklearn")
+    pytest.importorskip("sklearn", reason="the extra examples is not installed")
     model, data = training.MODELS[name](6)
     expected = training.losses(model, data, "cpu")
     assert expected[-1] < expected[0]
