@@ -9,8 +9,9 @@ import pytest
 import torch
 import torch_xla.distributed.spmd as xs
 from torch import nn
-from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import Partial, Replicate, Shard, distribute_module, distribute_tensor
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
 from torch_xla.distributed.fsdp.utils import apply_xla_patch_to_nn_linear
 from torch_xla.distributed.spmd.xla_sharded_tensor import XLAShardedTensor
 from torch_xla.experimental.spmd_fully_sharded_data_parallel import SpmdFullyShardedDataParallel
@@ -147,6 +148,65 @@ def test_distribute_module(mesh, compiled):
     expected.square().sum().backward()
     result.square().sum().backward()
     torch.testing.assert_close(module[0].weight.grad.cpu(), reference[0].weight.grad, rtol=0.03, atol=0.05)
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.norm = nn.Embedding(32, 16), nn.LayerNorm(16)
+        self.up, self.down = nn.Linear(16, 64), nn.Linear(64, 16)
+
+    def forward(self, tokens):
+        x = self.norm(self.embed(tokens))
+        return x + self.down(torch.relu(self.up(x)))
+
+
+PLAN = {
+    "embed": RowwiseParallel(input_layouts=Replicate()),
+    "norm": SequenceParallel(),
+    "up": ColwiseParallel(),
+    "down": RowwiseParallel(),
+}
+
+
+@pytest.mark.parametrize("kind", ["tt", "xla"])
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "recorded"])
+def test_parallelize_module(kind, compiled):
+    block, tokens = Block(), torch.randint(0, 32, (4, 8))
+    reference = copy.deepcopy(block)
+    expected = reference(tokens)
+    expected.square().mean().backward()
+    mesh = init_device_mesh(kind, (8,), mesh_dim_names=("model",))
+    block = parallelize_module(block, mesh, PLAN).to("tt")
+    specs = {name: xs.sharding_of(parameter) for name, parameter in block.named_parameters()}
+    assert specs["up.weight"] == specs["down.weight"].replace("[1,8]", "[8,1]") == "{devices=[8,1]0,1,2,3,4,5,6,7}"
+    assert specs["embed.weight"] == specs["up.weight"]
+    result = (torch.compile(block, backend="tt", fullgraph=True) if compiled else block)(tokens.to("tt"))
+    result.square().mean().backward()
+    torch.testing.assert_close(result.detach().cpu(), expected, rtol=0.05, atol=0.05)
+    for parameter, right in zip(block.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(parameter.grad.cpu(), right.grad, rtol=0.05, atol=0.05)
+    assert compilation.compiled_programs()[0].mesh.shape == (1, 8)
+
+
+def test_slices_of_a_mesh_split_along_their_own_axes():
+    mesh = init_device_mesh("tt", (2, 4), mesh_dim_names=("data", "model"))
+    block, tokens = Block(), torch.randint(0, 32, (4, 8))
+    expected = block(tokens).detach()
+    parallelize_module(block, mesh["model"], PLAN)
+    split = distribute_tensor(tokens, mesh["data"], [Shard(0)])
+    assert (block.up.weight.shape, xs.sharding_of(block.up.weight)[:18]) == ((64, 16), "{devices=[4,1,2]0,")
+    result = torch.compile(block.to("tt"), backend="tt")(split)
+    program = compilation.compiled_programs()[-1]
+    shapes = {argument.global_shape: argument.shape for argument in program.arguments}
+    assert (program.mesh.shape, shapes[64, 16], shapes[4, 8]) == ((2, 4), (16, 16), (2, 8))
+    torch.testing.assert_close(result.detach().cpu(), expected, rtol=0.05, atol=0.05)
+
+
+def test_an_axis_that_joins_axes_is_refused():
+    mesh = init_device_mesh("tt", (2, 4), mesh_dim_names=("data", "model"))
+    with pytest.raises(ValueError, match=r"axes \['data_model'\] are not axes of the whole mesh"):
+        distribute_tensor(numbers(), mesh["data", "model"]._flatten(), [Shard(0)])
 
 
 def test_functions_of_distribute_module_take_three_arguments(mesh):

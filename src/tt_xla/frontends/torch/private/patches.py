@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.distributed.device_mesh import DeviceMesh
 from torch.nn.attention import flex_attention
 
 from tt_xla.frontends.torch.private.functions import decomposition_table
@@ -32,6 +33,8 @@ REPLACED = (
     (torch.nn.Module, "cpu"),
     (torch._tensor_str, "_tensor_str"),
     (flex_attention, "_validate_device"),
+    (DeviceMesh, "__init__"),
+    (DeviceMesh, "_get_mesh_tensor_from_full_mesh"),
 )
 """Owner and name of each attribute that :func:`apply` replaces."""
 
@@ -71,6 +74,7 @@ def apply(device_type: str, storage_of_host: StorageOfHost, copy_of: CopyOf, chi
     _patch_printing(device_type)
     _patch_flex_attention(device_type)
     _patch_multilabel_margin_loss(device_type)
+    _patch_device_mesh(device_type)
     _register_serialization(device_type, storage_of_host, chip_of)
 
 
@@ -250,6 +254,35 @@ def _multilabel_margin_loss(input: torch.Tensor, target: torch.Tensor, reduction
     loss = torch.where(counts, margins, 0).sum((1, 2))
     loss = {0: lambda: loss.reshape(input.shape[:-1]), 1: loss.mean, 2: loss.sum}[reduction]()
     return loss, is_target.to(input.dtype).reshape(target.shape)
+
+
+def _patch_device_mesh(device_type: str) -> None:
+    """Makes a ``DeviceMesh`` of type ``tt`` one of type ``xla`` in a process without a process group.
+
+    PyTorch would start a group with a process for each chip. A mesh of type ``xla`` has none, and for its tensors
+    PyTorch calls ``torch_xla``'s functions. Slices of such a mesh read the names of its groups, which PyTorch leaves
+    unset, and the number of this process; without a group, a slice has the chips of the first row.
+    """
+    initialise, own = DeviceMesh.__init__, device_type
+
+    @functools.wraps(initialise)
+    def patched(self: DeviceMesh, device_type: str, *args: Any, **kwargs: Any) -> None:
+        if device_type == own and not torch.distributed.is_initialized():
+            device_type = "xla"
+        initialise(self, device_type, *args, **kwargs)
+        if device_type == "xla":
+            self._dim_group_names = []
+
+    chips_of_row = DeviceMesh._get_mesh_tensor_from_full_mesh
+
+    @functools.wraps(chips_of_row)
+    def patched_row(full_mesh: torch.Tensor, current_rank: int | None = None) -> torch.Tensor:
+        if current_rank is None and not torch.distributed.is_initialized():
+            current_rank = int(full_mesh.flatten()[0])
+        return chips_of_row(full_mesh, current_rank)
+
+    DeviceMesh.__init__ = patched
+    DeviceMesh._get_mesh_tensor_from_full_mesh = staticmethod(patched_row)
 
 
 def _register_serialization(device_type: str, storage_of_host: StorageOfHost, chip_of: ChipOf) -> None:

@@ -10,11 +10,13 @@ import torch
 import torch_xla.distributed.spmd as _spmd
 import torch_xla.runtime as _runtime
 from torch import nn
+from torch.distributed.tensor import Replicate
+from torch.distributed.tensor.parallel import SequenceParallel
 
 from tt_xla.frontends.torch.xla_api import finder as _finder
 
 _MESH_TYPE = "xla"
-"""Device type of meshes for which PyTorch's own functions call the ones here."""
+"""Device type of meshes for which PyTorch's own functions call the ones here. Meshes of type ``tt`` get it too."""
 
 
 def auto_policy(mod_name: str, mod: nn.Module, mesh: Any) -> None:
@@ -32,6 +34,8 @@ def auto_policy(mod_name: str, mod: nn.Module, mesh: Any) -> None:
 def convert_to_xla_mesh(dt_mesh: Any) -> _spmd.Mesh:
     """Returns a mesh of PyTorch's (``DeviceMesh``) as a mesh of this package.
 
+    For a slice of a mesh (``mesh["model"]``) it is the whole mesh, along whose other axes tensors are replicated.
+
     Raises:
         ValueError: the mesh is not of type ``xla``, or names a chip that is not there.
     """
@@ -40,8 +44,26 @@ def convert_to_xla_mesh(dt_mesh: Any) -> _spmd.Mesh:
             f"A DeviceMesh of device type '{dt_mesh.device_type}' stands for several processes. All chips are in this "
             f"one: make the mesh with DeviceMesh('{_MESH_TYPE}', torch.arange(8).reshape(2, 4))."
         )
-    names = dt_mesh.mesh_dim_names
-    return _spmd.Mesh(dt_mesh.mesh.flatten().tolist(), tuple(dt_mesh.mesh.shape), names)
+    whole = dt_mesh._get_root_mesh()
+    return _spmd.Mesh(whole.mesh.flatten().tolist(), tuple(whole.mesh.shape), whole.mesh_dim_names)
+
+
+def _axes(dt_mesh: Any) -> list[int]:
+    """Returns the index of each axis of a mesh in the whole mesh that it is a slice of.
+
+    Raises:
+        ValueError: an axis joins several axes of the whole mesh.
+    """
+    whole = dt_mesh._get_root_mesh()
+    if whole is dt_mesh:
+        return list(range(dt_mesh.ndim))
+    missing = [name for name in dt_mesh.mesh_dim_names if name not in whole.mesh_dim_names]
+    if missing:
+        raise ValueError(
+            f"The axes {missing} are not axes of the whole mesh, which has {list(whole.mesh_dim_names)}. Use a slice "
+            "of the mesh by its own axes, with a placement for each."
+        )
+    return [whole.mesh_dim_names.index(name) for name in dt_mesh.mesh_dim_names]
 
 
 def convert_to_xla_partition_spec(tensor: torch.Tensor, placements: Sequence[Any]) -> tuple[Any, ...]:
@@ -79,12 +101,15 @@ def xla_distribute_tensor(
     """
     if type(tensor).__name__ == "DTensor":
         raise ValueError("xla_distribute_tensor takes a whole tensor, got a DTensor, which is the part of one process.")
-    mesh = convert_to_xla_mesh(device_mesh)
-    if placements is not None and len(placements) != len(mesh.mesh_shape):
-        raise ValueError(f"{len(placements)} placements for a mesh of {len(mesh.mesh_shape)} axes: give one per axis.")
+    mesh, axes = convert_to_xla_mesh(device_mesh), _axes(device_mesh)
+    if placements is not None and len(placements) != len(axes):
+        raise ValueError(f"{len(placements)} placements for a mesh of {len(axes)} axes: give one per axis.")
     _runtime.use_spmd()
     moved = tensor.to("tt:0")
-    spec = convert_to_xla_partition_spec(moved, placements or ())
+    by_axis: list[Any] = [Replicate()] * len(mesh.mesh_shape)
+    for axis, placement in zip(axes, placements or (), strict=False):
+        by_axis[axis] = placement
+    spec = convert_to_xla_partition_spec(moved, by_axis)
     return _spmd.wrap_as_sharded_tensor(_spmd.mark_sharding(moved, mesh, spec))
 
 
@@ -96,6 +121,9 @@ def xla_distribute_module(
     output_fn: Callable[..., Any] | None = None,
 ) -> nn.Module:
     """Splits the parameters of a module. ``torch.distributed.tensor.distribute_module`` calls this.
+
+    ``parallelize_module`` calls it for each style of its plan. A style's layouts of inputs and outputs say which part
+    of them a process has; here tensors are whole, and propagation decides how chips share them.
 
     Args:
         module: the module.
@@ -114,6 +142,12 @@ def xla_distribute_module(
     for name, function in (("input_fn", input_fn), ("output_fn", output_fn)):
         if function is not None and len(inspect.signature(function).parameters) != 3:
             raise ValueError(f"{name} takes three arguments: the module, its inputs or outputs, and the mesh.")
+    if _is_of_a_style(input_fn):
+        input_fn = None
+    if _is_of_a_style(output_fn):
+        output_fn = None
+    if isinstance(getattr(partition_fn, "__self__", None), SequenceParallel):
+        partition_fn = _replicate
     if partition_fn is not None:
         for name, submodule in module.named_modules():
             partition_fn(name, submodule, device_mesh)
@@ -122,6 +156,19 @@ def xla_distribute_module(
     if output_fn is not None:
         module.register_forward_hook(lambda module, _inputs, outputs: output_fn(module, outputs, device_mesh))
     return module
+
+
+def _replicate(_name: str, module: nn.Module, device_mesh: Any) -> None:
+    """Gives every chip all parameters of a module."""
+    for name, parameter in module.named_parameters(recurse=False):
+        replicated = xla_distribute_tensor(parameter.detach(), device_mesh)
+        module.register_parameter(name, nn.Parameter(replicated, requires_grad=parameter.requires_grad))
+
+
+def _is_of_a_style(function: Any) -> bool:
+    """Returns whether a function converts inputs or outputs between the parts and the tensor of a ``ParallelStyle``."""
+    module = getattr(getattr(function, "func", None), "__module__", "")
+    return module == "torch.distributed.tensor.parallel.style"
 
 
 def __getattr__(name: str) -> Any:
