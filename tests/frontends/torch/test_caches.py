@@ -122,3 +122,41 @@ def test_the_recording_device_leaves_what_others_hold() -> None:
     cache.index_copy_(2, torch.tensor([3]).to("tt"), new(1).to("tt"))
     assert torch.equal(cache.cpu(), result.cpu())
     assert torch.equal(copy.cpu(), CACHE)
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_a_decoder_of_transformers_decodes_all_users_together(level: str) -> None:
+    """Its cache is written in place, its rows lie in one tile, and it attends by the op for decoding."""
+    import transformers
+
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        hidden_size=256,
+        num_hidden_layers=1,
+        num_attention_heads=8,
+        num_key_value_heads=2,
+        intermediate_size=512,
+        vocab_size=512,
+    )
+    model = transformers.LlamaForCausalLM(config).eval().to(torch.bfloat16)
+    tokens, position = torch.randint(0, 512, (32, 1)), torch.tensor([7])
+
+    def decoded(run: Callable[..., Any]) -> tuple[torch.Tensor, torch.Tensor]:
+        cache = transformers.StaticCache(config=config, max_cache_len=512)
+        cache.early_initialization(batch_size=32, num_heads=2, head_dim=32, dtype=torch.bfloat16, device="cpu")
+        with torch.no_grad():
+            result = run(input_ids=tokens, past_key_values=cache, cache_position=position, use_cache=True)
+        return result.logits.float(), cache.layers[0].keys.float()
+
+    expected = decoded(model)
+    torch._dynamo.reset()
+    results = decoded(torch.compile(model, backend="tt", options={"optimization_level": level}))
+    program = compiled_programs()[-1]
+    steps = [(function, step) for function in program.functions for step in function.body]
+    ops = [step.op for _, step in steps]
+    products = [function.values[step.results[0]].shape for function, step in steps if step.op == "ttnn.matmul"]
+    assert ops.count("ttnn.scaled_dot_product_attention_decode") == 1
+    assert writes() == 2
+    assert [shape[-2] for shape in products if shape[-1] >= 64] == [32] * 8
+    for result, reference in zip(results, expected, strict=True):
+        assert (result - reference).abs().max() <= 2**-5 * reference.abs().max()

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.instructions import plain_instruction
-from tt_xla.compiler.rewriting import Pattern, insert_before, run_patterns
+from tt_xla.compiler.rewriting import Pattern, body, functions, insert_before, run_patterns
 from tt_xla.compiler.ttir.match import reshaped
 from tt_xla.cost import instruction_cost
 from tt_xla.ir.base import DATA_TYPES, shape, tensor, tensor_type
@@ -34,7 +34,9 @@ def run(module: ModuleOp, target: Target) -> None:
         if _is_taken(op, target) and _is_faster(op, target):
             _rewrite(op, rewriter)
 
-    run_patterns(module, Pattern((ScaledDotProductAttentionOp,), rewrite))
+    ops = (op for function in functions(module) for op in body(function).ops)
+    if any(isinstance(op, ScaledDotProductAttentionOp) for op in ops):
+        run_patterns(module, Pattern((ScaledDotProductAttentionOp,), rewrite))
 
 
 def _is_taken(op: ScaledDotProductAttentionOp, target: Target) -> bool:
