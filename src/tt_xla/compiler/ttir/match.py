@@ -20,7 +20,7 @@ from tt_xla.compiler.analysis.ranges import BINARY, UNARY
 from tt_xla.compiler.rewriting import both_ways, insert_before, producer
 from tt_xla.ir import shapes
 from tt_xla.ir.base import Tensor, only_user, shape, tensor, tensor_type
-from tt_xla.ir.ttir.creation import splat
+from tt_xla.ir.ttir.creation import ConstantOp, splat
 from tt_xla.ir.ttir.reduction import MeanOp
 from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp, TypecastOp
 
@@ -86,12 +86,18 @@ def is_close(number: float, expected: float, like: SSAValue) -> bool:
     return math.isclose(number, expected, rel_tol=2**-7 if is_bf16 else 2**-20)
 
 
+_PRODUCTS = (Multiply, Div, UNARY["neg"], TypecastOp, ConstantOp, ReshapeOp, BroadcastOp)
+"""Ops that produce a product, or a constant; most other values are told from products by their op alone."""
+
+
 def factors(value: SSAValue, depth: int = 5) -> tuple[list[SSAValue], float]:
     """Returns a product's factors that are not constant, and the product of its constant factors.
 
     Quotients by constants and negations count as products. The search is limited to ``depth`` ops, because nested
     products double the work with each level.
     """
+    if not isinstance(value.owner, _PRODUCTS):
+        return [value], 1.0
     value = uncast(value)
     constant = splat(unspread(value))
     if constant is not None:
