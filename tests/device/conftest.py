@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as changed
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 
 from tests.device.threaded_workers import ThreadedWorkers, same_bits
 from tt_xla import environment
 from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import (
     Argument,
     Function,
@@ -235,3 +238,42 @@ def same_bits_on_workers(monkeypatch) -> None:
         return results
 
     monkeypatch.setattr(MeshExecutable, "run", run)
+
+
+@pytest.fixture
+def board(chip) -> Device:
+    return Device(changed(chip(), chips=8), trace_region_bytes=None)
+
+
+@pytest.fixture(params=[True, False], ids=["stacked", "apart"])
+def stacks(request, monkeypatch) -> bool:
+    """Whether one instruction may compute the shards of several chips."""
+    monkeypatch.setattr("tt_xla.runtime.device.expand", lambda program, **_: expand(program, stacks=request.param))
+    return request.param
+
+
+@pytest.fixture
+def on_mesh(make_program, board, stacks):
+    """Loads a Program of functions, the entry first, on a mesh.
+
+    Arguments are (name, role, global shape, dtype, sharding), results (global shape, dtype, sharding).
+    """
+
+    def make(mesh: Mesh, functions, arguments, results, *, load: bool = True, **more: Any) -> Any:
+        plain = make_program(functions, [], [], **more)
+        program = msgspec.structs.replace(
+            plain,
+            arguments=tuple(
+                Argument(
+                    name, role, sharding.local_shape(mesh, shape), dtype, name.startswith("cache"), sharding, shape
+                )
+                for name, role, shape, dtype, sharding in arguments
+            ),
+            results=tuple(
+                Result(sharding.local_shape(mesh, shape), dtype, sharding, shape) for shape, dtype, sharding in results
+            ),
+            mesh=mesh,
+        )
+        return board.load(program) if load else program
+
+    return make
