@@ -12,31 +12,40 @@ func.func @one_position(%q: tensor<32x32x1x128xbf16>, %k: tensor<32x8x1024x128xb
   func.return %0 : tensor<32x32x1x128xbf16>
 }
 
-// A mask that differs between sequences and heads keeps its rows.
-// CHECK-LABEL: func.func @mask_of_each_head(
-func.func @mask_of_each_head(%q: tensor<32x8x1x128xbf16>, %k: tensor<32x8x1024x128xbf16>, %v: tensor<32x8x1024x128xbf16>, %m: tensor<32x8x1x1024xbf16>) -> tensor<32x8x1x128xbf16> {
-  // CHECK: %[[M:.*]] = "ttir.reshape"(%m) <{shape = [32 : i32, 1 : i32, 8 : i32, 1024 : i32]}>
+// A mask of each sequence is repeated for its heads.
+// CHECK-LABEL: func.func @mask_of_each_sequence(
+func.func @mask_of_each_sequence(%q: tensor<32x32x1x128xbf16>, %k: tensor<32x8x1024x128xbf16>, %v: tensor<32x8x1024x128xbf16>, %m: tensor<32x1x1x1024xbf16>) -> tensor<32x32x1x128xbf16> {
+  // CHECK: %[[M:.*]] = "ttir.broadcast"(%m) <{broadcast_dimensions = array<i64: 1, 1, 32, 1>}>
   // CHECK-NEXT: "ttir.scaled_dot_product_attention_decode"(%{{.*}}, %k, %v, %[[M]])
-  %0 = "ttir.scaled_dot_product_attention"(%q, %k, %v, %m) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>}> : (tensor<32x8x1x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x8x1x1024xbf16>) -> tensor<32x8x1x128xbf16>
-  func.return %0 : tensor<32x8x1x128xbf16>
+  %0 = "ttir.scaled_dot_product_attention"(%q, %k, %v, %m) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>}> : (tensor<32x32x1x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x1x1x1024xbf16>) -> tensor<32x32x1x128xbf16>
+  func.return %0 : tensor<32x32x1x128xbf16>
 }
 
 // CHECK-LABEL: func.func @without_mask(
-func.func @without_mask(%q: tensor<32x8x1x128xbf16>, %k: tensor<32x8x1024x128xbf16>) -> tensor<32x8x1x128xbf16> {
+func.func @without_mask(%q: tensor<32x32x1x128xbf16>, %k: tensor<32x8x1024x128xbf16>) -> tensor<32x32x1x128xbf16> {
   // CHECK: "ttir.scaled_dot_product_attention_decode"(%{{.*}}, %k, %k) <{is_causal = false
+  %0 = "ttir.scaled_dot_product_attention"(%q, %k, %k) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> : (tensor<32x32x1x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x8x1024x128xbf16>) -> tensor<32x32x1x128xbf16>
+  func.return %0 : tensor<32x32x1x128xbf16>
+}
+
+// Without groups, the op for many queries reads keys as often.
+// CHECK-LABEL: func.func @without_groups(
+func.func @without_groups(%q: tensor<32x8x1x128xbf16>, %k: tensor<32x8x1024x128xbf16>) -> tensor<32x8x1x128xbf16> {
+  // CHECK-NEXT: "ttir.scaled_dot_product_attention"(%q, %k, %k)
+  // CHECK-NEXT: func.return
   %0 = "ttir.scaled_dot_product_attention"(%q, %k, %k) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> : (tensor<32x8x1x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x8x1024x128xbf16>) -> tensor<32x8x1x128xbf16>
   func.return %0 : tensor<32x8x1x128xbf16>
 }
 
 // Two positions, keys that end within a tile, and a sink stay.
 // CHECK-LABEL: func.func @other_forms_stay(
-func.func @other_forms_stay(%q: tensor<32x8x2x128xbf16>, %k: tensor<32x8x1024x128xbf16>, %r: tensor<32x8x1x128xbf16>, %s: tensor<32x8x1000x128xbf16>, %n: tensor<1x8x1x1xbf16>) -> (tensor<32x8x2x128xbf16>, tensor<32x8x1x128xbf16>, tensor<32x8x1x128xbf16>) {
+func.func @other_forms_stay(%q: tensor<32x32x2x128xbf16>, %k: tensor<32x8x1024x128xbf16>, %r: tensor<32x32x1x128xbf16>, %s: tensor<32x8x1000x128xbf16>, %n: tensor<1x32x1x1xbf16>) -> (tensor<32x32x2x128xbf16>, tensor<32x32x1x128xbf16>, tensor<32x32x1x128xbf16>) {
   // CHECK-NEXT: "ttir.scaled_dot_product_attention"(%q, %k, %k)
   // CHECK-NEXT: "ttir.scaled_dot_product_attention"(%r, %s, %s)
   // CHECK-NEXT: "ttir.scaled_dot_product_attention"(%r, %k, %k, %n)
   // CHECK-NEXT: func.return
-  %0 = "ttir.scaled_dot_product_attention"(%q, %k, %k) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> : (tensor<32x8x2x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x8x1024x128xbf16>) -> tensor<32x8x2x128xbf16>
-  %1 = "ttir.scaled_dot_product_attention"(%r, %s, %s) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> : (tensor<32x8x1x128xbf16>, tensor<32x8x1000x128xbf16>, tensor<32x8x1000x128xbf16>) -> tensor<32x8x1x128xbf16>
-  %2 = "ttir.scaled_dot_product_attention"(%r, %k, %k, %n) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>}> : (tensor<32x8x1x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<1x8x1x1xbf16>) -> tensor<32x8x1x128xbf16>
-  func.return %0, %1, %2 : tensor<32x8x2x128xbf16>, tensor<32x8x1x128xbf16>, tensor<32x8x1x128xbf16>
+  %0 = "ttir.scaled_dot_product_attention"(%q, %k, %k) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> : (tensor<32x32x2x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x8x1024x128xbf16>) -> tensor<32x32x2x128xbf16>
+  %1 = "ttir.scaled_dot_product_attention"(%r, %s, %s) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> : (tensor<32x32x1x128xbf16>, tensor<32x8x1000x128xbf16>, tensor<32x8x1000x128xbf16>) -> tensor<32x32x1x128xbf16>
+  %2 = "ttir.scaled_dot_product_attention"(%r, %k, %k, %n) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>}> : (tensor<32x32x1x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<1x32x1x1xbf16>) -> tensor<32x32x1x128xbf16>
+  func.return %0, %1, %2 : tensor<32x32x2x128xbf16>, tensor<32x32x1x128xbf16>, tensor<32x32x1x128xbf16>
 }
