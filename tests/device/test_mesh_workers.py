@@ -314,6 +314,25 @@ def test_contents_that_ended_are_dropped(spread, ray):
 
 
 @needs_ray
+def test_a_program_that_a_worker_cannot_load_is_dropped_by_the_others(spread, ray, monkeypatch):
+    spread(layer())
+    gc.collect()
+    set_of_workers = two_workers()
+    before = len(set_of_workers._unloaded[0])
+
+    def fail(*_):
+        raise MemoryError("no room for the program")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(set_of_workers), "call", fail)
+        with pytest.raises(MemoryError, match="no room for the program") as raised:
+            spread(layer())
+        del raised
+    gc.collect()
+    assert len(set_of_workers._unloaded[0]) == before + 1
+
+
+@needs_ray
 def test_tt_xla_smi_shows_the_chips_once(spread, monkeypatch, tmp_path):
     monkeypatch.setattr("tt_xla.environment.runtime_directory", lambda: tmp_path)
     _, together = spread(layer())

@@ -520,6 +520,34 @@ refused(lambda: jax.jit(f, compiler_options={"auto_sharding": True})(w1, w2, x),
 """)
 
 
+@compiles_without_client
+def test_auto_shardings_are_chosen_by_the_search(on_system):
+    """JAX before 0.8 has ``AUTO`` shardings, which set this option and leave all dimensions of an argument open."""
+    on_system("""
+from jax._src.interpreters import mlir
+from jax._src.lib import xla_client
+options = xla_client.CompileOptions()
+options.num_partitions = 8
+build = options.executable_build_options
+build.num_partitions = 8
+build.use_spmd_partitioning = build.use_auto_spmd_partitioning = True
+open_dims = "sdy.sharding = #sdy.sharding<@mesh, [{?}, {?}]>"
+text = '''
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func public @main(%a: tensor<4096x4096xf32> {OPEN}, %b: tensor<4096x8192xf32> {OPEN})
+    -> (tensor<4096x8192xf32> {OPEN}) {
+  %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+    : (tensor<4096x4096xf32>, tensor<4096x8192xf32>) -> tensor<4096x8192xf32>
+  return %c : tensor<4096x8192xf32>
+}'''.replace("OPEN", open_dims)
+with mlir.make_ir_context():
+    module = mlir.ir.Module.parse(text)
+    executable = devices[0].client.compile_and_load(module, xla_client.DeviceList(tuple(devices)), options)
+shapes = [tuple(sharding.tile_assignment_dimensions) for sharding in executable.get_parameter_shardings()]
+assert shapes[0][:2] == (2, 1) and shapes[1][:2] == (1, 4), shapes
+""")
+
+
 def test_programs_of_one_device_ignore_the_environments_auto_sharding(on_system):
     on_system("assert jax.jit(lambda x: x + 1)(1.0) == 2", TTXLA_COMPILE_OPTIONS='{"auto_sharding": true}')
 

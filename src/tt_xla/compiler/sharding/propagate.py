@@ -143,12 +143,20 @@ def _refuse_order(module: Any, allowed: int, meshes: Meshes) -> None:
 
 
 def _stated(function: Any) -> Iterator[tuple[str, int]]:
-    """Yields attribute and number of each argument and result with a sharding."""
+    """Yields attribute and number of each argument and result with a sharding that says something."""
     for name in ("arg_attrs", "res_attrs"):
         if name in function.attributes:
             for number, attributes in enumerate(function.attributes[name]):
-                if SHARDING in attributes:
+                if SHARDING in attributes and not _is_open(attributes[SHARDING]):
                     yield name, number
+
+
+def _is_open(attribute: Any) -> bool:
+    """Whether a sharding leaves every dimension to the compiler, as JAX's ``AUTO`` does."""
+    sharding = sdy.TensorShardingAttr(attribute)
+    dims = [sdy.DimensionShardingAttr(dim) for dim in sharding.dimension_shardings]
+    stated = len(sharding.replicated_axes) + len(sharding.unreduced_axes)
+    return bool(dims) and not stated and all(not dim.is_closed and len(dim.axes) == 0 for dim in dims)
 
 
 def _names_no_mesh(attribute: Any) -> bool:

@@ -226,10 +226,11 @@ class SpreadExecutable(Executable):
                 (self._number, Load(stored, type(self.device), self.device.target, self._chips_of, worker), variables)
                 for worker in range(len(self._chips_of))
             ]
+            # Before the call: when one worker fails to load it, others have it.
+            weakref.finalize(self, workers.unload, self._number, workers.generation)
             parts: list[Part] = workers.call(workers.next_call(), lambda actor: actor.load, loads)
             self._loaded = workers.generation, [self._share(worker, part) for worker, part in enumerate(parts)]
             self._resets = False
-            weakref.finalize(self, workers.unload, self._number, workers.generation)
         return self._loaded[1]
 
     def _share(self, worker: int, part: Part) -> _Share:

@@ -17,9 +17,10 @@ from tt_xla.ir.mesh import Sharding, replicated
 def constant(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies the constant. A constant of one value gets the shape of a shard; others are split where they are used."""
     (hint,) = hints
-    part = None if hint is None or hint.unreduced else _part(context, op, hint)
-    if part is not None:
-        return context.shards(op, context.copy(op, [], [part.type], {"value": part}), [hint])
+    if hint is not None and not hint.unreduced:
+        part = _part(context, op, hint)
+        if part is not None:
+            return context.shards(op, context.copy(op, [], [part.type], {"value": part}), [hint])
     (shard,) = context.replicated_copy(op, operands)
     return [shard if hint is None else context.reshard(shard, hint)]
 

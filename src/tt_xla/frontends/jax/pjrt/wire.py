@@ -52,6 +52,8 @@ def read_compile_options(data: bytes) -> CompileRequest:
                         request.replicas = content
                     elif inner == 5 and isinstance(content, int):
                         request.partitions = content
+                    elif inner == 7 and content:  # use_auto_spmd_partitioning: AUTO shardings of JAX before 0.8
+                        request.options.setdefault("auto_sharding", True)
                     elif inner == 9 and isinstance(content, bytes):
                         request.assignment = _read_assignment(content)
                     elif inner == 24 and isinstance(content, int):  # optimization_level: JAX takes it from the options
