@@ -119,8 +119,10 @@ def sink_reshape(op: TTOp, rewriter: PatternRewriter) -> None:
 @pattern(LayerNormOp, RmsNormOp, MatmulOp, LinearOp)
 def sink_reshape_past_rows(op: LayerNormOp | RmsNormOp | MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
     """Rewrites f(reshape(x), w) to reshape(f(x, w)), where f works on the last dimension."""
-    reshape, after = producer(op.operands[0], ReshapeOp), only_user(op.results[0])
-    if reshape is None or only_user(op.operands[0]) is not op or not isinstance(after, ReshapeOp | _ROW_OPS):
+    reshape, after = producer(op.operands[0], ReshapeOp), users(op.results[0])
+    if reshape is None or only_user(op.operands[0]) is not op:
+        return
+    if not after or not all(isinstance(user, ReshapeOp | _ROW_OPS) for user in after):
         return
     source, reshaped = shape(reshape.input), shape(op.operands[0])
     if len(source) < 2 or len(reshaped) < 2 or source[-1] != reshaped[-1] or not layout_of(reshape.input).tiled:
