@@ -169,6 +169,8 @@ def serialize_jax_multichip_op_with_random_inputs(
 
 
 def _random_inputs(shapes: Sequence[Sequence[int]], minval: float, maxval: float) -> list[Any]:
+    """Returns random inputs. JAX, which this may start, gets the CPU devices of the expected results before."""
+    _request_cpu_devices(0)
     return [np.asarray(random_tensor(shape, "float32", seed, minval, maxval)) for seed, shape in enumerate(shapes)]
 
 
@@ -238,8 +240,7 @@ def _cpu_devices(count: int) -> Sequence[Any]:
     Raises:
         ExecutionError: JAX was started with fewer.
     """
-    with suppress(RuntimeError):  # JAX has started, perhaps with enough devices
-        jax.config.update("jax_num_cpu_devices", max(count, 8))
+    _request_cpu_devices(count)
     devices = jax.devices("cpu")
     if len(devices) < count:
         raise ExecutionError(
@@ -247,3 +248,9 @@ def _cpu_devices(count: int) -> Sequence[Any]:
             hint='Call jax.config.update("jax_num_cpu_devices", 8) before JAX is first used, as in a conftest.py.',
         )
     return devices
+
+
+def _request_cpu_devices(count: int) -> None:
+    """Lets JAX start with at least ``count`` CPU devices. It has no effect once JAX has started."""
+    with suppress(RuntimeError):
+        jax.config.update("jax_num_cpu_devices", max(count, 8))

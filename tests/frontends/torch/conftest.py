@@ -147,6 +147,12 @@ def exact(monkeypatch):
     monkeypatch.setattr(settings, "_current", settings.Settings({"numerics": "exact"}))
 
 
+@pytest.fixture(autouse=True)
+def _each_chip_is_a_device(monkeypatch):
+    """No test is in the SPMD mode of an earlier one, which a process cannot leave."""
+    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
+
+
 @pytest.fixture
 def chips_as_one_device(monkeypatch):
     """An LLMBox in SPMD mode: its eight chips are one device, and no mesh or program is left from another test."""
@@ -155,7 +161,6 @@ def chips_as_one_device(monkeypatch):
 
     monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
     monkeypatch.setattr(placements, "_default_mesh", None)
-    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
     monkeypatch.setattr(xs, "_global_mesh", None)
     compilation.clear_programs()
     xr.use_spmd()

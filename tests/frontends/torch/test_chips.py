@@ -15,7 +15,7 @@ import torch_xla.runtime as xr
 from torch import nn
 from torch.overrides import _get_current_function_mode_stack
 
-from tt_xla.frontends.torch.device import chips, placements
+from tt_xla.frontends.torch.device import placements
 from tt_xla.runtime import get_device
 
 
@@ -24,7 +24,6 @@ def llmbox(monkeypatch):
     """Eight chips, each a device."""
     monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
     monkeypatch.setattr(placements, "_default_mesh", None)
-    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
     torch.compiler.reset()
     torch.manual_seed(0)
     yield

@@ -43,6 +43,7 @@ def run(call, times=5, seed=1):
 @pytest.mark.parametrize("options", OPTIONS)
 def test_bytes_go_and_results_stay(options):
     network, _ = model()
+    gc.collect()  # reference cycles may hold tensors of earlier tests
     allocated = MEMORY[0].current()
     results = run(compiled(network, options), 6)
     assert offloaded_flags(network) == [True, True, False]  # the program keeps a bias as it is
