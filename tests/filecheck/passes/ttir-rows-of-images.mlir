@@ -1,22 +1,5 @@
 // RUN: pass=ttir-rows-of-images optimization_level=2
 
-// A product with ones sums the rows of each image, and another one repeats a row for each position.
-// CHECK-LABEL: func.func @squeeze_and_excite(
-func.func @squeeze_and_excite(%x: tensor<2x7x7x64xbf16>, %w: tensor<64x64x1x1xbf16>) -> tensor<2x7x7x64xbf16> {
-  // CHECK: %[[X:.*]] = "ttir.conv2d"(%x, %w)
-  // CHECK: %[[ROWS:.*]] = "ttir.reshape"(%[[X]]) {{.*}} -> tensor<98x64xbf16>
-  // CHECK: %[[SUM:.*]] = "ttir.matmul"({{.*}}, %[[ROWS]]) {{.*}} : (tensor<2x98xbf16>, tensor<98x64xbf16>) -> tensor<2x64xbf16>
-  // CHECK: "ttir.div"(%[[SUM]], {{.*}})
-  // CHECK: %[[S:.*]] = "ttir.sigmoid"
-  // CHECK: %[[SPREAD:.*]] = "ttir.matmul"({{.*}}) {{.*}} : (tensor<98x2xbf16>, tensor<2x64xbf16>) -> tensor<98x64xbf16>
-  // CHECK-NEXT: "ttir.multiply"({{.*}}, %[[SPREAD]]) : (tensor<98x64xbf16>, tensor<98x64xbf16>)
-  %a = "ttir.conv2d"(%x, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x7x64xbf16>, tensor<64x64x1x1xbf16>) -> tensor<2x7x7x64xbf16>
-  %b = "ttir.mean"(%a) <{dim_arg = [1 : i32, 2 : i32], keep_dim = true}> : (tensor<2x7x7x64xbf16>) -> tensor<2x1x1x64xbf16>
-  %c = "ttir.sigmoid"(%b) : (tensor<2x1x1x64xbf16>) -> tensor<2x1x1x64xbf16>
-  %d = "ttir.multiply"(%a, %c) : (tensor<2x7x7x64xbf16>, tensor<2x1x1x64xbf16>) -> tensor<2x7x7x64xbf16>
-  func.return %d : tensor<2x7x7x64xbf16>
-}
-
 // Positions that fill tiles are regrouped without a copy.
 // CHECK-LABEL: func.func @positions_that_fill_tiles(
 func.func @positions_that_fill_tiles(%x: tensor<2x8x8x64xbf16>, %w: tensor<64x64x1x1xbf16>) -> tensor<2x64xbf16> {
@@ -27,7 +10,7 @@ func.func @positions_that_fill_tiles(%x: tensor<2x8x8x64xbf16>, %w: tensor<64x64
   func.return %b : tensor<2x64xbf16>
 }
 
-// An argument does not have rows, and the matrix for 33 images would be larger than 32 channels.
+// An argument does not have rows, and 49 positions do not fill tiles.
 // CHECK-LABEL: func.func @others_stay(
 func.func @others_stay(%x: tensor<2x7x7x64xbf16>, %y: tensor<33x7x7x64xbf16>, %w: tensor<64x64x1x1xbf16>) -> (tensor<2x64xbf16>, tensor<33x64xbf16>) {
   // CHECK-NEXT: "ttir.mean"(%x)
