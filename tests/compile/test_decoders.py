@@ -107,3 +107,41 @@ def test_a_decoder_equals_jax(level: int, numerics: str) -> None:
         difference = np.abs(to_numpy(result).astype(np.float32) - wanted).max()
         assert difference <= 2**-5 * np.abs(wanted).max()
         assert torch.isfinite(result).all()
+
+
+def run(function: Callable[..., Any], values: tuple[Any, ...], level: int) -> tuple[Program, list[Any]]:
+    """Returns the program of a function without caches, and its results on the card."""
+    text = jax.jit(function).lower(*values).as_text()
+    options = CompileOptions.parse({"optimization_level": level})
+    program = compile_module(parse_module(text), options, load_target("n150"))
+    tensors = [to_torch(value) for value in values]
+    return program, get_device("n150").load(program).run(tensors, [None] * len(tensors))
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_step_along_a_dimension_of_one_row(level: int) -> None:
+    """It selects that row; the folded rows have no step."""
+
+    def function(x: Any) -> Any:
+        return jax.nn.relu(x)[:, ::2, 1:60:3] + 1
+
+    x = np.random.default_rng(0).standard_normal((32, 1, 64)).astype(np.float32)
+    _, (result,) = run(function, (x,), level)
+    np.testing.assert_allclose(to_numpy(result), np.asarray(function(x)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_tables_of_rotations_have_other_users_too(level: int) -> None:
+    """The rotation uses no repeat, reshape or concatenation of a table that comes after it."""
+
+    def function(x: Any, cosine: Any, sine: Any) -> Any:
+        rotated = x * cosine + jnp.concatenate((-x[..., 32:], x[..., :32]), -1) * sine
+        return rotated, jnp.broadcast_to(cosine, (1, 1, 64, 64)) * 1.5, jnp.tile(sine, (1, 1, 64, 1))
+
+    shapes = [jax.ShapeDtypeStruct(sizes, jnp.bfloat16) for sizes in ((2, 4, 64, 64), *[(1, 1, 1, 64)] * 2)]
+    values = tuple(arrays(shapes))
+    program, results = run(function, values, level)
+    assert "ttnn.rotary_embedding" in {step.op for each in program.functions for step in each.body}
+    for result, expected in zip(results, function(*values), strict=True):
+        wanted = np.asarray(expected, np.float32)
+        np.testing.assert_allclose(to_numpy(result).astype(np.float32), wanted, rtol=0.02, atol=0.02)

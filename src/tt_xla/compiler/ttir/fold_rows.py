@@ -41,6 +41,9 @@ as for the 197 positions of a vision transformer, do not pay for the reshapes th
 _MOST_ROUNDS = 4
 """Number of times that each choice is looked at again."""
 
+_MOST_USES = 64
+"""Number of uses of an operand or result up to which an op is chosen by itself; each choice looks at all of them."""
+
 
 def run(module: ModuleOp, target: Target) -> None:
     """Folds leading dimensions in each function where the cost model says that it saves time."""
@@ -93,8 +96,9 @@ class _Choice:
     def improve(self) -> None:
         """Chooses the ops to fold: all connected ones, without those that are faster as they are, or none."""
         for group in self._groups():
+            single = [op for op in group if all(len([*root.uses]) <= _MOST_USES for root in self._roots[op])]
             for _ in range(_MOST_ROUNDS):
-                if not sum(map(self._flip_if_faster, group)):
+                if not sum(map(self._flip_if_faster, single)):
                     break
             chosen = [op for op in group if op in self.folded]
             time = self._time(group)

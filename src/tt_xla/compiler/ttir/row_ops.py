@@ -75,7 +75,11 @@ class RowOp:
         if not isinstance(op, shared.SliceStatic):
             return op.properties
         leading = folded(shape(op.input))[:-1]
-        bounds = {"begins": (*[0] * len(leading), op.begins[-1]), "ends": (*leading, op.ends[-1])}
+        bounds = {
+            "begins": (*[0] * len(leading), op.begins[-1]),
+            "ends": (*leading, op.ends[-1]),
+            "step": (*[1] * len(leading), op.step[-1]),
+        }
         kinds = property_kinds(type(op))
         return op.properties | {name: kinds[name].encode(value) for name, value in bounds.items()}
 

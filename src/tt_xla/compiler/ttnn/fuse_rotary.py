@@ -7,7 +7,9 @@ removes the rows of padding.
 
 from __future__ import annotations
 
-from xdsl.ir import Block, SSAValue
+from collections.abc import Iterator
+
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
@@ -81,7 +83,7 @@ def rotary_by_halves(op: ConcatOp, rewriter: PatternRewriter) -> None:
 
 def _twice(rewriter: PatternRewriter, op: TTOp, table: SSAValue) -> SSAValue:
     """Returns a table concatenated with itself, by an op right behind the table that all its users share."""
-    for user in users(table):
+    for user in _earlier_users(table, op):
         if isinstance(user, ConcatOp) and [*user.operands] == [table, table] and user.dim % 4 == 3:
             return user.result
     sizes = (*shape(table)[:-1], 2 * shape(table)[-1])
@@ -141,7 +143,7 @@ def _all_rows(rewriter: PatternRewriter, op: TTOp, table: SSAValue, rows: int) -
     if height == rows:
         return table
     factors = (1, 1, rows, 1)
-    for user in users(table):
+    for user in _earlier_users(table, op):
         if isinstance(user, RepeatOp) and user.repeat_dims == factors:
             return user.result
     sizes = (1, 1, rows, width)
@@ -156,7 +158,7 @@ def _four_dimensions(rewriter: PatternRewriter, op: TTOp, value: SSAValue) -> SS
     sizes = (1, 1, 1, *shape(value))[-4:]
     if shape(value) == sizes:
         return value
-    for user in users(value):
+    for user in _earlier_users(value, op):
         if isinstance(user, ReshapeOp) and shape(user.result) == sizes:
             return user.result
     layout = layout_of(value)
@@ -164,6 +166,11 @@ def _four_dimensions(rewriter: PatternRewriter, op: TTOp, value: SSAValue) -> SS
     reshaped = ReshapeOp.make([value], [type_], op.location, shape=sizes)
     _insert_behind(rewriter, value, reshaped)
     return reshaped.results[0]
+
+
+def _earlier_users(value: SSAValue, op: TTOp) -> Iterator[Operation]:
+    """Yields the users of a value that stand before ``op`` in its block, so that ``op`` may use their results."""
+    return (user for user in users(value) if user.parent is op.parent and user.is_before_in_block(op))
 
 
 def _insert_behind(rewriter: PatternRewriter, value: SSAValue, op: TTOp) -> None:
