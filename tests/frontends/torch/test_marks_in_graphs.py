@@ -169,3 +169,37 @@ def test_marks_that_do_not_fit_are_refused(mesh):
     for spec, message in (((None,), "has 1 entries"), (("rows", None), "names 'rows'")):
         with pytest.raises(ValueError, match=message):
             torch.compile(lambda x, spec=spec: xs.mark_sharding(x, mesh, spec), backend="tt")(x)
+
+
+def test_a_mark_leaves_views_of_the_tensor_views(mesh):
+    """What is written to the tensor after the mark, in the graph or by the caller, reaches its views."""
+
+    @compiled
+    def in_the_graph(x):
+        y = x * 2
+        view = y.view(128)
+        xs.mark_sharding(y, mesh, ("batch", None))
+        torch.nn.functional.relu(y, inplace=True)
+        return view + 0
+
+    @compiled
+    def by_the_caller(x):
+        y = x * 2
+        view = y[:4]
+        xs.mark_sharding(y, mesh, ("batch", None))
+        return y, view
+
+    @compiled
+    def of_an_argument(x):
+        y = x.view(128)
+        xs.mark_sharding(y, mesh, ("batch",))
+        return y
+
+    x = torch.randn(8, 16)
+    assert torch.equal(in_the_graph(x.to("tt")).cpu(), torch.relu(x * 2).view(128))
+    y, view = by_the_caller(x.to("tt"))
+    y.add_(100)
+    assert torch.equal(view.cpu(), y[:4].cpu())
+    argument = x.to("tt")
+    of_an_argument(argument).add_(100)
+    assert torch.equal(argument.cpu(), x + 100)

@@ -50,6 +50,7 @@ def take_argument_marks(graph_module: GraphModule) -> list[ArgumentMark]:
         The marks of inputs and attributes, in the order of the graph. Each call has to set them before it runs.
     """
     argument_marks: list[ArgumentMark] = []
+    found = False
     for module in [module for module in graph_module.modules() if isinstance(module, GraphModule)]:
         marks = _marks(module)
         for mark in marks:
@@ -61,12 +62,16 @@ def take_argument_marks(graph_module: GraphModule) -> list[ArgumentMark]:
             elif _is_written_after(tensor, mark):
                 logger().warning("mark_sharding has no effect on %s: an op writes to it later.", tensor)
                 _remove(mark, tensor)
+            elif _is_seen_through_another(tensor, mark):
+                logger().warning("mark_sharding has no effect on %s: the program goes on to use a view of it.", tensor)
+                _remove(mark, tensor)
             else:
                 later = set(_after(mark))
                 tensor.replace_all_uses_with(mark, delete_user_cb=later.__contains__)
         if marks:
             module.recompile()
-    if argument_marks:
+        found |= bool(marks)
+    if found:
         placements.announce()
     return argument_marks
 
@@ -141,6 +146,17 @@ def _is_written_after(tensor: Node, mark: Node) -> bool:
         if any(isinstance(target, Node) and _storage(target) in storages for target in written):
             return True
     return False
+
+
+def _is_seen_through_another(tensor: Node, mark: Node) -> bool:
+    """Returns whether a tensor's elements are read or written after the mark by another name than its own.
+
+    Ops after the mark use a copy. A view from before the mark, or the caller's tensor, would miss writes to it.
+    """
+    storage, later = _storage(tensor), {*_after(mark)}
+    aliases = [node for node in mark.graph.nodes if node not in later and node is not tensor and node is not mark]
+    aliases = [node for node in aliases if storage is not None and _storage(node) == storage]
+    return any(alias.op in ("placeholder", "get_attr") or not later.isdisjoint(alias.users) for alias in aliases)
 
 
 def _storage(node: Node) -> int | None:

@@ -72,6 +72,8 @@ class Mesh:
             )
         if len(set(ids)) != len(ids):
             raise ValueError(f"The mesh names a device twice: {list(ids)}.")
+        if len(ids) > 1:
+            _placements.announce()
 
     def size(self) -> int:
         return len(self._chips)
