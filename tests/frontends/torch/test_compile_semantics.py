@@ -11,6 +11,7 @@ import torch.nn as nn
 
 from tt_xla.errors import OptionError, ResourceExhaustedError
 from tt_xla.frontends.torch import frame_settings
+from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.outputs import OutputView
 from tt_xla.log import logger
 
@@ -245,7 +246,10 @@ def test_a_compiled_optimizer_with_a_schedule_compiles_twice():
     assert torch.allclose(models[0].weight.cpu(), models[1].weight, atol=1e-4)
 
 
-def test_running_out_of_memory_is_torchs_error_and_leaves_the_rest_usable():
+@pytest.mark.parametrize("splits_tensors", [False, True])
+def test_running_out_of_memory_is_torchs_error_and_leaves_the_rest_usable(splits_tensors, monkeypatch):
+    """A process that splits tensors over chips compiles in the first call, which knows the placements."""
+    monkeypatch.setattr(placements, "_is_used", splits_tensors)
     layer = nn.Linear(4, 4).to("tt")
     call = compiled(lambda x, size: layer(x).expand(size, 4, 4).contiguous() * 2)
     x = torch.ones(4, 4, device="tt")

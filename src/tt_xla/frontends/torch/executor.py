@@ -114,7 +114,11 @@ class Executor:
         tensors: list[torch.Tensor] = [args[position] for position in self._tensors]
         has_new_placements = (placements.in_use() or self._placements) and self._has_new_placements(tensors)
         if has_new_placements or self._settings is not settings.current():
-            self._prepare()
+            try:
+                self._prepare()
+            except ResourceExhaustedError as error:
+                as_torch_error(error)
+                raise
         if self._chosen:
             self._place(tensors)
         versions: list[int | None] = [None] * len(tensors)
