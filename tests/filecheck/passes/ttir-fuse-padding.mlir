@@ -59,3 +59,13 @@ func.func @pads_before_means(%x: tensor<1x6x6x4xf32>) -> (tensor<1x3x3x4xf32>, t
   %d = "ttir.avg_pool2d"(%c) <{kernel = array<i32: 3, 3>, stride = array<i32: 2, 2>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, ceil_mode = false, count_include_pad = false}> : (tensor<1x7x7x4xf32>) -> tensor<1x3x3x4xf32>
   func.return %b, %d : tensor<1x3x3x4xf32>, tensor<1x3x3x4xf32>
 }
+
+// A last window that begins in the padding is left out, so the pad, which makes elements of it, stays.
+// CHECK-LABEL: func.func @pads_before_windows_that_are_cut_stay(
+func.func @pads_before_windows_that_are_cut_stay(%x: tensor<1x6x6x4xf32>) -> tensor<1x4x4x4xf32> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.pad"(%x)
+  // CHECK-NEXT: "ttir.max_pool2d"(%[[A]])
+  %a = "ttir.pad"(%x) <{padding = array<i32: 0, 0, 0, 1, 0, 1, 0, 0>, value = 0xFF800000 : f32}> : (tensor<1x6x6x4xf32>) -> tensor<1x7x7x4xf32>
+  %b = "ttir.max_pool2d"(%a) <{kernel = array<i32: 2, 2>, stride = array<i32: 2, 2>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, ceil_mode = true}> : (tensor<1x7x7x4xf32>) -> tensor<1x4x4x4xf32>
+  func.return %b : tensor<1x4x4x4xf32>
+}

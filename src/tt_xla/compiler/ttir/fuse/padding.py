@@ -44,7 +44,7 @@ def padded_pool(op: MaxPool2dOp | AvgPool2dOp, rewriter: PatternRewriter) -> Non
     if pad is None:
         return
     is_mean = isinstance(op, AvgPool2dOp)
-    if pad.value_ != (0.0 if is_mean else -math.inf) or (is_mean and (op.ceil_mode or not op.count_include_pad)):
+    if op.ceil_mode or pad.value_ != (0.0 if is_mean else -math.inf) or (is_mean and not op.count_include_pad):
         return
     padding = _joined(op.padding, pad, order[1:3])
     if padding is not None:
@@ -61,10 +61,10 @@ def _joined(padding: int | tuple[int, ...], pad: PadOp, positions: tuple[int, ..
         positions: dimensions of height and width of the pad's operand.
 
     Returns:
-        None if the pad also changes other dimensions.
+        None if the pad also changes other dimensions, or cuts elements off.
     """
     amounts = list(zip(pad.padding[::2], pad.padding[1::2], strict=True))
-    if any(low or high for dim, (low, high) in enumerate(amounts) if dim not in positions):
+    if min(pad.padding) < 0 or any(low or high for dim, (low, high) in enumerate(amounts) if dim not in positions):
         return None
     (top, bottom), (left, right) = (amounts[dim] for dim in positions)
     return tuple(map(sum, zip(shapes.borders(padding), (top, left, bottom, right), strict=True)))
