@@ -93,11 +93,11 @@ _PLACEMENTS: weakref.WeakKeyDictionary[Buffer, Placement] = weakref.WeakKeyDicti
 
 
 _is_used = False
-"""Whether a tensor was ever placed."""
+"""Whether tensors may have placements: one was placed, or a mesh of several chips was created."""
 
 
 def in_use() -> bool:
-    """Returns whether a tensor was ever placed. Callers that ask first cost nothing in processes without meshes.
+    """Returns whether tensors may have placements. Callers that ask first cost nothing in processes without meshes.
 
     Tensors that are gone count, because recorded ops may still read what they contained.
     """
