@@ -88,6 +88,18 @@ def test_the_op_of_torch_xla_marks_tensors_outside_graphs_too():
     assert dims_of(x) == ((), (0,))
 
 
+@pytest.mark.parametrize("device", ["cpu", "tt"])
+@pytest.mark.parametrize(("shape", "names"), [((1,), "('x',)"), ((8,), "None")], ids=["one chip", "axes without names"])
+def test_the_op_of_torch_xla_in_graphs_takes_what_it_takes_outside(device, shape, names):
+    def function(x):
+        marked = torch.ops.xla.dynamo_mark_sharding(x, list(range(shape[0])), list(shape), names, "(0, None)")
+        return torch.ops.xla.dynamo_mark_sharding(marked * 2, list(range(shape[0])), list(shape), names, "(None, 0)")
+
+    x = torch.arange(64.0).reshape(8, 8).to(device)
+    torch.testing.assert_close(compiled(function)(x).cpu(), x.cpu() * 2)
+    assert dims_of(x) == (((0,), ()) if device == "tt" and shape == (8,) else None)
+
+
 @pytest.mark.parametrize("run", [compiled, lambda function: function], ids=["compiled", "recorded"])
 def test_marks_with_gradients(mesh, run):
     def function(x):

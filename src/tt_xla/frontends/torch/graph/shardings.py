@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from tt_xla.frontends.torch.device import placements
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.frontends.torch.private.dispatcher import storage_identity
 from tt_xla.frontends.torch.private.ops import OpOverload
@@ -95,21 +97,32 @@ def _marks(module: GraphModule) -> list[Node]:
             continue
         if str(node.target) in ("xla.dynamo_mark_sharding", "xla.dynamo_mark_sharding.default"):
             node = _own_mark(module, node)
+            if node is None:
+                continue
         is_mark = str(node.target) in ("tt.mark_sharding", "tt.mark_sharding.default")
         if is_mark and not node.args[-1]:
             marks.append(node)
     return marks
 
 
-def _own_mark(module: GraphModule, node: Node) -> Node:
-    """Replaces ``torch.ops.xla.dynamo_mark_sharding`` by ``torch.ops.tt.mark_sharding``."""
-    names = ("input", "device_ids", "mesh_shape", "axis_names", "partition_spec")
-    arguments: list[Any] = [*node.args, *(node.kwargs[name] for name in names[len(node.args) :])]
+def _own_mark(module: GraphModule, node: Node) -> Node | None:
+    """Replaces ``torch.ops.xla.dynamo_mark_sharding`` by ``torch.ops.tt.mark_sharding``.
+
+    Returns:
+        The new node; None after removing a mark that splits nothing: of a tensor elsewhere, or over a single chip.
+    """
+    parameters = ("input", "device_ids", "mesh_shape", "axis_names", "partition_spec")
+    arguments: list[Any] = [*node.args, *(node.kwargs[name] for name in parameters[len(node.args) :])]
     tensor, chips, shape, axis_names, spec = arguments
-    axes = ast.literal_eval(axis_names)
+    value = tensor.meta.get("example_value")
+    if math.prod(shape) == 1 or (isinstance(value, torch.Tensor) and value.device.type != DEVICE_TYPE):
+        _remove(node, tensor)
+        return None
+    axes = ast.literal_eval(axis_names) or ()
+    names = list(axes) or [f"axis_{index}" for index in range(len(shape))]
     dims = [" ".join(map(str, dim)) for dim in spec_axes(ast.literal_eval(spec), axes, len(shape))]
     with module.graph.inserting_after(node):
-        arguments = [tensor, chips, shape, list(axes), dims, False]
+        arguments = [tensor, chips, shape, names, dims, False]
         own = module.graph.call_function(torch.ops.tt.mark_sharding.default, tuple(arguments))
     own.meta = dict(node.meta)
     node.replace_all_uses_with(own)
