@@ -1,12 +1,13 @@
 """Memory of the device: what tensors and programs take, when it is freed, and what happens when it is full."""
 
 import gc
+import sys
 
 import pytest
 import torch
 import torch_xla
 
-from tt_xla.frontends.torch.device.buffers import MEMORY
+from tt_xla.frontends.torch.device.buffers import MEMORY, Buffer
 from tt_xla.runtime import get_device
 
 BFP8 = {"experimental_weight_dtype": "bfp_bf8"}
@@ -158,3 +159,12 @@ def test_outside_compile_what_depends_on_weights_alone_is_kept_until_they_change
         assert const_eval_bytes() == kept_before
     finally:
         torch_xla.set_custom_compile_options({})
+
+
+def test_a_buffer_that_could_not_be_made_ends_without_a_further_error(monkeypatch):
+    further = []
+    monkeypatch.setattr(sys, "unraisablehook", further.append)
+    with pytest.raises(TypeError):
+        Buffer(unknown=1)
+    gc.collect()
+    assert not further

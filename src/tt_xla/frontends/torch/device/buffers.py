@@ -202,6 +202,8 @@ class Buffer:
             self.chip = value.chip
 
     def __del__(self) -> None:
+        if not hasattr(self, "_counted_bytes"):  # an error or signal ended __init__
+            return
         if self._counted_bytes is not None:
             MEMORY[self.chip].count_free(self._counted_bytes)
         ended(self.version)
