@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import torch
 from torch import nn
@@ -84,3 +86,21 @@ def test_the_default_device_is_the_selected_chip(make, monkeypatch):
     finally:
         torch.tt.set_device(0)
     assert make().device == torch.device("tt", 0)
+
+
+def test_the_default_device_of_a_thread_is_its_own(monkeypatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+    seen = []
+
+    def work():
+        torch.tt.set_device(1)
+        seen.append(torch.ones(2).device)
+        with torch.device("tt"):
+            seen.append(torch.ones(2).device)
+        seen.append(torch.compile(lambda: torch.ones(2) + 1, backend="tt")().device)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [torch.device("cpu"), torch.device("tt", 1), torch.device("cpu")]
+    assert torch.ones(2).device == torch.device("tt", 0)

@@ -13,11 +13,24 @@ import torch
 from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.private.function_modes import (
     DEVICE_CONSTRUCTORS,
+    DeviceContext,
     TorchFunctionMode,
-    default_devices,
+    current_modes,
     insert,
     remove,
 )
+
+
+def _default_device() -> str:
+    """Returns the default device of this thread, or an empty string.
+
+    PyTorch keeps one in ``torch.utils._device.CURRENT_DEVICE``, but for the whole process: a thread without a default
+    device would read the one that another thread has set.
+    """
+    for mode in current_modes():
+        if isinstance(mode, DeviceContext):
+            return str(mode.device)
+    return ""
 
 
 class _NumbersDevices(TorchFunctionMode):
@@ -38,7 +51,7 @@ class _NumbersDevices(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        if func in DEVICE_CONSTRUCTORS and kwargs.get("device") is None and str(default_devices.CURRENT_DEVICE) == "tt":
+        if func in DEVICE_CONSTRUCTORS and kwargs.get("device") is None and _default_device() == "tt":
             kwargs["device"] = self.device
         if "device" in kwargs and str(kwargs["device"]) == "tt":
             kwargs["device"] = self.device

@@ -13,6 +13,12 @@ DEVICE_CONSTRUCTORS = default_devices._device_constructors() - {*_SPARSE}
 """Functions that create a dense tensor on the default device. Dynamo cannot look up a set that has the sparse ones."""
 
 
+DeviceContext = default_devices.DeviceContext
+"""Mode of ``torch.set_default_device`` and ``with torch.device(...)`` on the stack of a thread."""
+
+current_modes = _get_current_function_mode_stack
+
+
 def insert(mode: TorchFunctionMode) -> None:
     """Puts a mode below those that are entered as contexts, since the end of a context takes the highest mode off.
 
@@ -40,4 +46,4 @@ def _popped() -> list[TorchFunctionMode]:
     return modes
 
 
-__all__ = ["DEVICE_CONSTRUCTORS", "TorchFunctionMode", "default_devices", "insert", "remove"]
+__all__ = ["DEVICE_CONSTRUCTORS", "DeviceContext", "TorchFunctionMode", "current_modes", "insert", "remove"]
