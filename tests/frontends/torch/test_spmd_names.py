@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 
 import numpy as np
 import pytest
@@ -11,7 +12,15 @@ import torch_xla.distributed.spmd as xs
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import Partial, Replicate, Shard, distribute_module, distribute_tensor
-from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    PrepareModuleInput,
+    PrepareModuleInputOutput,
+    PrepareModuleOutput,
+    RowwiseParallel,
+    SequenceParallel,
+    parallelize_module,
+)
 from torch_xla.distributed.fsdp.utils import apply_xla_patch_to_nn_linear
 from torch_xla.distributed.spmd.xla_sharded_tensor import XLAShardedTensor
 from torch_xla.experimental.spmd_fully_sharded_data_parallel import SpmdFullyShardedDataParallel
@@ -201,6 +210,60 @@ def test_slices_of_a_mesh_split_along_their_own_axes():
     shapes = {argument.global_shape: argument.shape for argument in program.arguments}
     assert (program.mesh.shape, shapes[64, 16], shapes[4, 8]) == ((2, 4), (16, 16), (2, 8))
     torch.testing.assert_close(result.detach().cpu(), expected, rtol=0.05, atol=0.05)
+
+
+def test_the_process_has_the_place_of_the_first_chip():
+    mesh = init_device_mesh("tt", (2, 4), mesh_dim_names=("data", "model"))
+    assert (mesh.get_rank(), mesh.get_coordinate(), mesh["model"].get_coordinate()) == (0, (0, 0), (0,))
+    ranks = [mesh.get_local_rank("model"), mesh.get_local_rank(0), mesh["data"].get_local_rank()]
+    assert ranks == [0, 0, 0]
+    with pytest.raises(RuntimeError, match="mesh_dim"):
+        mesh.get_local_rank()
+
+
+INPUT = {"input_layouts": Shard(0), "desired_input_layouts": Replicate()}
+OUTPUT = {"output_layouts": Replicate(), "desired_output_layouts": Shard(0)}
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        PrepareModuleInput(**INPUT),
+        PrepareModuleInput(input_kwarg_layouts={"x": Shard(0)}, desired_input_kwarg_layouts={"x": Replicate()}),
+        PrepareModuleOutput(**OUTPUT),
+        PrepareModuleInputOutput(**INPUT, **OUTPUT),
+    ],
+    ids=["input", "keyword", "output", "input and output"],
+)
+def test_styles_that_prepare_inputs_and_outputs_leave_whole_tensors_whole(style):
+    mesh = init_device_mesh("tt", (8,), mesh_dim_names=("model",))
+    block, x = nn.Sequential(nn.Linear(16, 8)), torch.randn(8, 16)
+    expected = block(x).detach()
+    block = parallelize_module(block, mesh, {"0": style}).to("tt")
+    torch.testing.assert_close(block(x.to("tt")).detach().cpu(), expected, rtol=0.05, atol=0.05)
+
+
+def test_copies_of_a_split_module_are_split_and_files_have_whole_tensors():
+    mesh = init_device_mesh("tt", (8,), mesh_dim_names=("model",))
+    block = parallelize_module(Block(), mesh, PLAN).to("tt")
+    block.down.tied = block.up.weight
+    copied = copy.deepcopy(block)
+    weight, own = copied.up.weight, block.up.weight
+    assert (type(weight), weight.requires_grad, copied.down.tied is weight) == (XLAShardedTensor, True, True)
+    assert isinstance(weight, nn.Parameter)
+    assert xs.sharding_of(weight) == xs.sharding_of(own) == "{devices=[8,1]0,1,2,3,4,5,6,7}"
+    with torch.no_grad():
+        weight.zero_()
+    assert own.cpu().abs().sum() > 0
+
+    file = io.BytesIO()
+    torch.save(block.state_dict(), file)
+    file.seek(0)
+    state = torch.load(file, weights_only=True, map_location="cpu")
+    assert {type(value) for value in state.values()} == {torch.Tensor}
+    copied.load_state_dict(state)
+    assert torch.equal(weight.cpu(), own.cpu())
+    assert xs.sharding_of(weight) == xs.sharding_of(own)
 
 
 def test_an_axis_that_joins_axes_is_refused():

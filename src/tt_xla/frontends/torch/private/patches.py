@@ -34,6 +34,8 @@ REPLACED = (
     (torch._tensor_str, "_tensor_str"),
     (flex_attention, "_validate_device"),
     (DeviceMesh, "__init__"),
+    (DeviceMesh, "get_rank"),
+    (DeviceMesh, "get_local_rank"),
     (DeviceMesh, "_get_mesh_tensor_from_full_mesh"),
 )
 """Owner and name of each attribute that :func:`apply` replaces."""
@@ -261,7 +263,8 @@ def _patch_device_mesh(device_type: str) -> None:
 
     PyTorch would start a group with a process for each chip. A mesh of type ``xla`` has none, and for its tensors
     PyTorch calls ``torch_xla``'s functions. Slices of such a mesh read the names of its groups, which PyTorch leaves
-    unset, and the number of this process; without a group, a slice has the chips of the first row.
+    unset, and the number of this process; without a group, a slice has the chips of the first row. The process has
+    the rank and the coordinates of the first chip of its mesh, so it is the one that prints and saves.
     """
     initialise, own = DeviceMesh.__init__, device_type
 
@@ -272,6 +275,25 @@ def _patch_device_mesh(device_type: str) -> None:
         initialise(self, device_type, *args, **kwargs)
         if device_type == "xla":
             self._dim_group_names = []
+            _patch_parallel_styles()
+            if not torch.distributed.is_initialized():
+                self._rank = int(self.mesh.flatten()[0])
+                self._coordinate_on_dim = self._compute_coordinate_on_dim()
+
+    get_rank, get_local_rank = DeviceMesh.get_rank, DeviceMesh.get_local_rank
+
+    @functools.wraps(get_rank)
+    def patched_rank(self: DeviceMesh) -> int:
+        return self._rank if _is_of_chips(self) else get_rank(self)
+
+    @functools.wraps(get_local_rank)
+    def patched_local_rank(self: DeviceMesh, mesh_dim: int | str | None = None) -> int:
+        if not _is_of_chips(self) or (mesh_dim is None and self.ndim > 1):
+            return get_local_rank(self, mesh_dim)
+        axis = self._get_mesh_dim_by_name(mesh_dim) if isinstance(mesh_dim, str) else mesh_dim or 0
+        coordinate = self.get_coordinate()
+        assert coordinate is not None
+        return coordinate[axis]
 
     chips_of_row = DeviceMesh._get_mesh_tensor_from_full_mesh
 
@@ -282,7 +304,35 @@ def _patch_device_mesh(device_type: str) -> None:
         return chips_of_row(full_mesh, current_rank)
 
     DeviceMesh.__init__ = patched
+    DeviceMesh.get_rank = patched_rank
+    DeviceMesh.get_local_rank = patched_local_rank
     DeviceMesh._get_mesh_tensor_from_full_mesh = staticmethod(patched_row)
+
+
+def _is_of_chips(mesh: DeviceMesh) -> bool:
+    """Returns whether a mesh has all its chips in this process, which is in no process group."""
+    return mesh.device_type == "xla" and not torch.distributed.is_initialized()
+
+
+@functools.cache
+def _patch_parallel_styles() -> None:
+    """Makes ``PrepareModuleInput`` and ``PrepareModuleOutput`` leave modules on meshes of type ``xla`` as they are.
+
+    The styles say which part of an input or output a process has, and exchange the parts. Here tensors are whole, and
+    propagation decides how chips share them. PyTorch's other styles call ``torch_xla``'s functions; these two do not.
+    The module is imported with the first mesh, because few processes need it.
+    """
+    from torch.distributed.tensor.parallel import style
+
+    def leaving_chips(apply: Callable[..., torch.nn.Module]) -> Callable[..., torch.nn.Module]:
+        @functools.wraps(apply)
+        def patched(self: Any, module: torch.nn.Module, device_mesh: DeviceMesh) -> torch.nn.Module:
+            return module if device_mesh.device_type == "xla" else apply(self, module, device_mesh)
+
+        return patched
+
+    for kind in (style.PrepareModuleInput, style.PrepareModuleOutput):
+        kind._apply = leaving_chips(kind._apply)
 
 
 def _register_serialization(device_type: str, storage_of_host: StorageOfHost, chip_of: ChipOf) -> None:

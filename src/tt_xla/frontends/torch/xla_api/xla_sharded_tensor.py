@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy as _copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,6 +59,25 @@ class XLAShardedTensor(torch.Tensor):
 
     def detach(self) -> XLAShardedTensor:
         return super().detach().as_subclass(XLAShardedTensor)  # so that nn.Parameter accepts the tensor
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> XLAShardedTensor:
+        """Returns a copy with the same sharding."""
+        if not self.is_leaf:
+            return super().__deepcopy__(memo)  # raises PyTorch's error
+        if id(self) not in memo:
+            copied = XLAShardedTensor(_copy.deepcopy(self.global_tensor.detach(), memo))
+            copied.requires_grad_(self.requires_grad).__dict__.update(_copy.deepcopy(self.__dict__, memo))
+            if self.grad is not None:
+                copied.grad = _copy.deepcopy(self.grad, memo)
+            memo[id(self)] = copied
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickles the whole tensor without its sharding, so that ``torch.load`` restores it on any system."""
+        whole = self.global_tensor.detach()
+        if isinstance(self, torch.nn.Parameter):
+            return torch.nn.Parameter(whole, self.requires_grad).__reduce_ex__(protocol)
+        return whole.requires_grad_(self.requires_grad).__reduce_ex__(protocol)
 
     @property
     def global_tensor(self) -> torch.Tensor:
