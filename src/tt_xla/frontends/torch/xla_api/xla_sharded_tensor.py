@@ -60,13 +60,15 @@ class XLAShardedTensor(torch.Tensor):
     def detach(self) -> XLAShardedTensor:
         return super().detach().as_subclass(XLAShardedTensor)  # so that nn.Parameter accepts the tensor
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> XLAShardedTensor:
+    def __deepcopy__(self, memo: dict[int, Any]) -> torch.Tensor:
         """Returns a copy with the same sharding."""
         if not self.is_leaf:
             return super().__deepcopy__(memo)  # raises PyTorch's error
         if id(self) not in memo:
             copied = XLAShardedTensor(_copy.deepcopy(self.global_tensor.detach(), memo))
-            copied.requires_grad_(self.requires_grad).__dict__.update(_copy.deepcopy(self.__dict__, memo))
+            copied.requires_grad_(self.requires_grad)
+            for name, value in _copy.deepcopy(vars(self), memo).items():
+                setattr(copied, name, value)
             if self.grad is not None:
                 copied.grad = _copy.deepcopy(self.grad, memo)
             memo[id(self)] = copied
