@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+import torch_xla
 import torch_xla.distributed.spmd as xs
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -174,6 +175,23 @@ def test_another_mesh_compiles_again_and_two_meshes_are_refused(mesh):
     xs.mark_sharding(x, mesh, ("batch", None))
     with pytest.raises(CompileError, match=r"argument 0 on a mesh \(batch=2, model=4\).*an intermediate tensor on"):
         function(x, row)
+
+
+def test_the_error_of_two_meshes_in_a_recording_says_how_to_use_both(mesh):
+    row = xs.Mesh(range(8), (8,), ("row",))
+    x = torch.randn(8, 16).to("tt")
+    first = xs.mark_sharding_with_gradients(x * 2, mesh, ("batch", "model"))
+    with pytest.raises(CompileError, match=r"\(\('data', 'model'\), None\).*torch_xla.sync\(\).*xs.clear_sharding"):
+        xs.mark_sharding_with_gradients(first + 1, row, ("row", None)).cpu()
+
+    first = xs.mark_sharding_with_gradients(x * 2, mesh, ("batch", "model"))
+    torch_xla.sync()
+    second = xs.mark_sharding_with_gradients(xs.clear_sharding(first) + 1, row, ("row", None))
+    torch.testing.assert_close(second.cpu(), x.cpu() * 2 + 1)
+    assert dims_of(second) == ((0,), ())
+    first = xs.mark_sharding_with_gradients(x * 2, mesh, ("batch", "model"))
+    second = xs.mark_sharding_with_gradients(first + 1, mesh, (("batch", "model"), None))
+    torch.testing.assert_close(second.cpu(), x.cpu() * 2 + 1)
 
 
 def test_marks_that_do_not_fit_are_refused(mesh):

@@ -230,7 +230,9 @@ def mesh_of(
         raise MixedMeshesError(
             f"Tensors of one program are on different meshes: {first_tensor} on {_described(*first)}, "
             f"{second_tensor} on {_described(*second)}.",
-            hint="Mark all tensors of a program with shardings on one mesh.",
+            hint="Mark all tensors of a program on one mesh: a spec may split one dimension over several axes, as in "
+            "(('data', 'model'), None). Or run what is recorded with torch_xla.sync(), and call xs.clear_sharding on "
+            "tensors of the first mesh before they are used on the second.",
         )
     return next(iter(meshes), None)
 
