@@ -18,7 +18,19 @@ def convert_location(text: str) -> Attribute:
     match = _FILE_LINE_COLUMN.search(text)
     if match is None:
         return UnknownLoc()
-    return FileLineColLoc(StringAttr(match[1]), IntAttr(int(match[2])), IntAttr(int(match[3])))
+    return FileLineColLoc(_file_name(match[1]), _number(match[2]), _number(match[3]))
+
+
+@lru_cache(maxsize=4096)
+def _file_name(text: str) -> StringAttr:
+    """Returns the attribute of a file name. xDSL verifies each new attribute, and locations share their files."""
+    return StringAttr(text)
+
+
+@lru_cache(maxsize=4096)
+def _number(text: str) -> IntAttr:
+    """Returns the attribute of a line or column, which many locations share."""
+    return IntAttr(int(text))
 
 
 def describe(location: Any) -> str:
