@@ -31,6 +31,12 @@ def module_of(function: Callable[..., Any], *shapes: Any) -> Any:
     return parse_module(jax.jit(function).lower(*shapes).as_text(), "test")
 
 
+def outcome_on(devices: tuple[int, ...]) -> Outcome:
+    """Searches for a mesh of two devices of the box that the user chose."""
+    program = mlp(2, 1024, 4096, 1)
+    return search_shardings(program, (2,), CompileOptions(), BOX, devices).run()
+
+
 def searched(module: Any, shape: tuple[int, ...] = (2, 4), **options: object) -> Outcome:
     return search_shardings(module, shape, CompileOptions.parse(options), BOX).run()
 
@@ -203,6 +209,23 @@ func.func public @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 }"""
     with pytest.raises(CompileError, match="unknown"):
         searched(parse_module(text, "test"))
+
+
+def test_chosen_devices_are_priced_by_the_links_between_them() -> None:
+    first, linked, apart = outcome_on(()), outcome_on((1, 2)), outcome_on((0, 3))
+    assert first.chosen.link_us == linked.chosen.link_us < apart.chosen.link_us
+    assert (first.mesh.devices, linked.mesh.devices, apart.mesh.devices) == ((), (1, 2), (0, 3))
+    assert first.module.operation.get_asm() == linked.module.operation.get_asm()
+
+
+def test_estimates_of_the_search_know_the_chosen_devices() -> None:
+    estimates: list[float] = []
+    for devices in ((1, 2), (0, 3)):
+        search = search_shardings(mlp(2, 1024, 4096, 1), (2,), CompileOptions(), BOX, devices)
+        chosen = search.run().chosen
+        estimates.append(max(search.estimator.estimate(plan).us for plan in search._quick()))
+        assert chosen.link_us > 0
+    assert estimates[0] < estimates[1]
 
 
 def test_loops_and_composites_are_looked_into() -> None:

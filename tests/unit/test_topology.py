@@ -19,6 +19,7 @@ from tt_xla.target import (
     MeshAxis,
     Target,
     arrange,
+    bound_devices,
     device_chips,
     load_target,
     natural_shape,
@@ -204,6 +205,28 @@ def test_meshes_that_do_not_fit(system: str, shape: tuple[int, ...], message: st
 def test_chosen_devices_that_do_not_fit(system: str, devices: list[int], message: str) -> None:
     with pytest.raises(MeshError, match=message):
         arrange(load_target(system), (2,), devices=devices)
+
+
+def test_a_mesh_that_the_links_do_not_place_is_bound_to_the_first_devices() -> None:
+    star = load_target("n300-llmbox:0,1,3,6")
+    with pytest.raises(MeshError, match="does not fit the links"):
+        arrange(star, (4,))
+    assert bound_devices(star, (4,)) == bound_devices(star, (4,), range(4)) == (0, 1, 2, 3)
+    assert bound_devices(star, (2, 2), [1, 0, 2, 3]) == (1, 0, 2, 3)
+    assert bound_devices(star, (3,)) == ()  # chips 1, 0 and 2 are a line
+    assert bound_devices(load_target("n300-llmbox"), (2, 4), range(8)) == ()
+
+
+@pytest.mark.parametrize(
+    ("system", "devices", "message"),
+    [
+        ("p150x4:0,1", (0, 1), "A mesh of 2 does not fit the links of p150x4:0,1"),
+        ("n300-llmbox", (0,), "A mesh of 2 has 2 chips; got devices"),
+    ],
+)
+def test_devices_in_order_without_a_way_between_them(system: str, devices: tuple[int, ...], message: str) -> None:
+    with pytest.raises(MeshError, match=message):
+        bound_devices(load_target(system), (2,), devices)
 
 
 def test_a_missing_link_leaves_a_line() -> None:

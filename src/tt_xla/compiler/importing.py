@@ -17,7 +17,7 @@ from tt_xla.errors import CompileError
 from tt_xla.ir.mesh import Mesh, Shape, Sharding
 from tt_xla.ir.program import Argument, Result
 from tt_xla.options import CompileOptions
-from tt_xla.target import Target, arrange
+from tt_xla.target import Target, bound_devices
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def run(
         options: the compile options.
         target: the system to compile for.
         devices: number of the device at each position of the module's mesh. The system chooses the chips of a mesh
-            of its first devices in order.
+            of its first devices in order, which is the default, where its links allow that.
 
     Raises:
         CompileError: the module cannot become TTIR, or is for more chips than the target has.
@@ -56,8 +56,7 @@ def run(
                 f"{target.chips}.",
                 hint="Use a smaller mesh, or a system with more chips (TTXLA_SYSTEM).",
             )
-        if list(devices) != list(range(len(devices))):
-            localized = _on_devices(localized, devices, target)
+        localized = _on_devices(localized, devices, target)
         module = localized.module
     assert not isinstance(module, Localized)
     mesh = None if localized is None else localized.mesh
@@ -75,14 +74,13 @@ def run(
 
 
 def _on_devices(localized: Localized, devices: Sequence[int], target: Target) -> Localized:
-    """Returns a module with its mesh on chosen devices.
+    """Returns a module with its mesh on the devices that it is bound to, if any.
 
     Raises:
         MeshError: the devices do not fill the mesh, or there are no links between them.
     """
-    mesh = msgspec.structs.replace(localized.mesh, devices=tuple(devices))
-    arrange(target, mesh.shape, mesh.devices)
-    return dataclasses.replace(localized, mesh=mesh)
+    bound = bound_devices(target, localized.mesh.shape, devices)
+    return dataclasses.replace(localized, mesh=msgspec.structs.replace(localized.mesh, devices=bound))
 
 
 Declared = TypeVar("Declared", Argument, Result)

@@ -266,7 +266,7 @@ def _compile(
     log = logger()
     started = time.perf_counter()
     if options.auto_sharding and not isinstance(module, Localized):
-        module = split_arguments(module, options, target, name)
+        module = split_arguments(module, options, target, name, devices)
     program = _program(module, options, target, name, dumps, choices, without, changes, devices)
     for host_op in program.host_ops:
         log.info("%s runs %s on the host", name, host_op)
@@ -304,7 +304,9 @@ def _program(
     return msgspec.structs.replace(program, memory=plan_memory.run(program, target))
 
 
-def split_arguments(module: ir.Module, options: CompileOptions, target: Target, name: str) -> ir.Module:
+def split_arguments(
+    module: ir.Module, options: CompileOptions, target: Target, name: str, devices: Sequence[int] = ()
+) -> ir.Module:
     """Returns a module with the shardings that ``auto_sharding`` chooses for the arguments that have none.
 
     For a system of one chip that is the module itself.
@@ -314,6 +316,7 @@ def split_arguments(module: ir.Module, options: CompileOptions, target: Target, 
         options: the compile options.
         target: the system.
         name: name of the program, for the log.
+        devices: number of the device at each position of the mesh; by default the first ones, in order.
 
     Raises:
         TTXLAError: the module is for another mesh than the option's, the system cannot form the mesh, or no choice of
@@ -322,7 +325,7 @@ def split_arguments(module: ir.Module, options: CompileOptions, target: Target, 
     shape = options.auto_sharding_shape
     if math.prod(shape or (target.chips,)) == 1:
         return module
-    outcome = search_shardings(module, shape, options, target).run()
+    outcome = search_shardings(module, shape, options, target, devices).run()
     log = logger()
     if log.isEnabledFor(logging.INFO):
         log.info("auto_sharding of %s: %s", name, outcome.summary())
@@ -330,7 +333,7 @@ def split_arguments(module: ir.Module, options: CompileOptions, target: Target, 
 
 
 def search_shardings(
-    module: ir.Module, shape: Sequence[int], options: CompileOptions, target: Target
+    module: ir.Module, shape: Sequence[int], options: CompileOptions, target: Target, devices: Sequence[int] = ()
 ) -> auto_sharding.Search:
     """Returns a search for the shardings with which a module is predicted to be fastest.
 
@@ -339,9 +342,14 @@ def search_shardings(
         shape: shape of the mesh; empty for that of the module, or for one of all chips of the system.
         options: the compile options.
         target: the system.
+        devices: number of the device at each position of the mesh; by default the first ones, in order.
     """
     plain = dataclasses.replace(options, auto_sharding="")
-    return auto_sharding.Search(module, shape, target, lambda candidate: _program(candidate, plain, target))
+
+    def compiled(candidate: ir.Module) -> Program:
+        return _program(candidate, plain, target, devices=devices)
+
+    return auto_sharding.Search(module, shape, target, compiled, devices)
 
 
 def _source(module: ir.Module | Localized) -> ir.Module:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tt_xla.environment import selected_system
 from tt_xla.errors import OptionError
-from tt_xla.target import arrange, load_target
+from tt_xla.target import bound_devices, load_target
 
 
 class Workload(BaseModel):
@@ -114,7 +114,7 @@ def _check_mesh(path: str, shape: object) -> None:
             f"'{path}' has mesh_shape {json.dumps(shape)}, expected null or the number of chips along each axis.",
             hint="For eight chips, [8] or [2, 4].",
         ) from error
-    arrange(load_target(selected_system()), sizes)
+    bound_devices(load_target(selected_system()), sizes)
 
 
 def resolve(path: str, arguments: list[str]) -> tuple[str, list[str]]:

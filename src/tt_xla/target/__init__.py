@@ -7,7 +7,7 @@
 from tt_xla.target.mesh_axis import Arrangement, MeshAxis
 from tt_xla.target.systems import load_target, system_names
 from tt_xla.target.target import Link, Target
-from tt_xla.target.topology import arrange, device_chips, natural_shape
+from tt_xla.target.topology import arrange, bound_devices, device_chips, natural_shape
 
 __all__ = [
     "Arrangement",
@@ -15,6 +15,7 @@ __all__ = [
     "MeshAxis",
     "Target",
     "arrange",
+    "bound_devices",
     "device_chips",
     "load_target",
     "natural_shape",

@@ -41,6 +41,36 @@ def arrange(target: Target, shape: Sequence[int], devices: Sequence[int] = ()) -
     return arrangement
 
 
+def bound_devices(target: Target, shape: Sequence[int], devices: Sequence[int] = ()) -> tuple[int, ...]:
+    """Returns the devices that a mesh is bound to; none where the system chooses chips for it.
+
+    The system chooses chips for a mesh of its first devices in order. If its links allow no such mesh, as where
+    TT_VISIBLE_DEVICES left a star of chips, the mesh is bound to these devices, whose packets take ways over others.
+
+    Args:
+        target: the system.
+        shape: number of chips along each axis of the mesh.
+        devices: number of the device at each position; by default the first ones, in order.
+
+    Raises:
+        MeshError: the devices do not fill the mesh, the system has too few chips, or there are no ways between them.
+    """
+    shape = tuple(shape)
+    first = tuple(range(math.prod(shape)))
+    if devices and tuple(devices) != first:
+        arrange(target, shape, devices)
+        return tuple(devices)
+    _check(target, shape, first)
+    try:
+        arrange(target, shape)
+    except MeshError:
+        with contextlib.suppress(MeshError):
+            arrange(target, shape, first)
+            return first
+        raise
+    return ()
+
+
 def natural_shape(target: Target, chips: int) -> tuple[int, int]:
     """Returns the rows and columns of a mesh of some chips, the nearest to a square that the links allow."""
     for rows in range(math.isqrt(chips), 1, -1):

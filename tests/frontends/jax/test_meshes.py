@@ -574,6 +574,23 @@ assert figures[0] == figures[1] < figures[2], figures
 """)
 
 
+def test_devices_in_order_whose_links_are_a_star(on_chips):
+    on_chips(
+        """
+from tt_xla.compiler.pipeline import recorded_compilations
+
+for order in ([0, 1, 2, 3], [1, 0, 2, 3]):
+    on = Mesh(np.array([devices[number] for number in order]).reshape(2, 2), ("a", "b"))
+    x = put(random(8, 16), P("a", "b"), on)
+    with recorded_compilations(texts=False) as compilations:
+        result = jax.jit(lambda a: a @ a.T)(x)
+    np.testing.assert_allclose(np.asarray(result), np.asarray(x) @ np.asarray(x).T, rtol=1e-4, atol=1e-4)
+    assert compilations[-1].program.mesh.devices == tuple(order)
+""",
+        TT_VISIBLE_DEVICES="0,1,3,6",
+    )
+
+
 def test_chosen_devices_without_a_way_between_them(on_chips):
     on_chips(
         """

@@ -14,7 +14,7 @@ from tt_xla.compiler.sharding.shardings import SHARDING
 from tt_xla.compiler.stablehlo.signature import entry_function
 from tt_xla.errors import InternalCompilerError, OptionError
 from tt_xla.ir.mesh import Mesh, Sharding
-from tt_xla.target import Target, arrange, natural_shape
+from tt_xla.target import Target, bound_devices, natural_shape
 
 _PARTITIONS = "mhlo.num_partitions"
 _MESH = "auto_mesh"
@@ -25,7 +25,7 @@ def axis_names(count: int) -> tuple[str, ...]:
     return ("x", "y", "z", *(f"axis_{number}" for number in range(3, count)))[:count]
 
 
-def with_mesh(module: ir.Module, shape: Sequence[int], target: Target) -> ir.Module:
+def with_mesh(module: ir.Module, shape: Sequence[int], target: Target, devices: Sequence[int] = ()) -> ir.Module:
     """Returns a copy of a module that declares a mesh.
 
     Args:
@@ -33,6 +33,7 @@ def with_mesh(module: ir.Module, shape: Sequence[int], target: Target) -> ir.Mod
         shape: number of chips along each axis of the mesh. An empty shape stands for the mesh of the module; without
             one, for all chips that the module is for, or else for all chips of the system.
         target: the system.
+        devices: number of the device at each position of the mesh; by default the first ones, in order.
 
     Raises:
         OptionError: the module is for another mesh.
@@ -56,7 +57,7 @@ def with_mesh(module: ir.Module, shape: Sequence[int], target: Target) -> ir.Mod
         )
     if not declared:
         shape = shape or natural_shape(target, chips or target.chips)
-        arrange(target, shape)
+        bound_devices(target, shape, devices)
         _declare(copy, shape)
     return copy
 

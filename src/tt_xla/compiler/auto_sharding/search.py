@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from jaxlib.mlir import ir
@@ -25,7 +26,7 @@ from tt_xla.cost import predicted_device_us
 from tt_xla.errors import CompileError, ResourceExhaustedError
 from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.ir.program import Argument, Program
-from tt_xla.target import Target
+from tt_xla.target import Target, bound_devices
 
 Compile = Callable[[ir.Module], Program]
 """Compiles a module with shardings."""
@@ -114,6 +115,7 @@ class Search:
         shape: shape of the mesh; empty for that of the module, or for all chips of the system.
         target: the system.
         compile_candidate: compiles a module with shardings.
+        devices: number of the device at each position of the mesh; by default the first ones, in order.
         progress: is told of trials.
         limits: least and greatest number of trials.
     """
@@ -122,6 +124,7 @@ class Search:
     shape: Sequence[int]
     target: Target
     compile_candidate: Compile
+    devices: Sequence[int] = ()
     progress: Progress = lambda trial, coming: None
     limits: tuple[int, int] = _TRIALS
     _trials: dict[tuple[Sharding, ...], Trial] = field(default_factory=dict[tuple[Sharding, ...], Trial])
@@ -150,12 +153,14 @@ class Search:
 
     def _read(self) -> None:
         """Reads the module's ops, mesh and stated shardings."""
-        copy = with_mesh(self.module, self.shape, self.target)
+        copy = with_mesh(self.module, self.shape, self.target, self.devices)
         asked = requests(copy)
         entry_name = entry_function(copy).name.value
         prepared = prepare(copy, entry_name, asked.partitions, self.target.chips)
         self.base: Any = prepared.module.operation.clone()
-        self.mesh_name, self.mesh = mesh_of(prepared.module)
+        self.mesh_name, mesh = mesh_of(prepared.module)
+        bound = bound_devices(self.target, mesh.shape, self.devices)
+        self.mesh = msgspec.structs.replace(mesh, devices=bound)
         entry = entry_function(prepared.module)
         self.stated = {
             number: read_sharding(entry.attributes["arg_attrs"][number][SHARDING], self.mesh)

@@ -6,6 +6,7 @@ Compiled graphs (:mod:`.executor`) and recorded ops (:mod:`.device.programs`) sh
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -137,14 +138,14 @@ def _mesh_to_split_over(options: CompileOptions, target: Target) -> tuple[Mesh, 
         MeshError: the system cannot form the mesh.
     """
     from tt_xla.compiler.auto_sharding import axis_names
-    from tt_xla.target import arrange, natural_shape
+    from tt_xla.target import bound_devices, natural_shape
 
     mesh, shape = default_mesh(), options.auto_sharding_shape
     if mesh is not None and shape in ((), mesh[0].shape):
         return mesh
     shape = shape or natural_shape(target, target.chips)
-    arrangement = arrange(target, shape)
-    return (Mesh(shape, axis_names(len(shape))), tuple(range(len(arrangement.chips)))) if max(shape) > 1 else None
+    bound_devices(target, shape)
+    return (Mesh(shape, axis_names(len(shape))), tuple(range(math.prod(shape)))) if max(shape) > 1 else None
 
 
 def compiled_programs() -> list[Program]:

@@ -118,8 +118,9 @@ def compile_bytes(
     arguments, results = _attributes_of(function, "arg_attrs"), _attributes_of(function, "res_attrs")
     parsed = _checked_auto_sharding(CompileOptions.parse(_own(request.options)), request, client.target)
     name = _text(module.operation, "sym_name") or "main"
+    devices = [number for replicas in assignment for number in replicas]
     if parsed.auto_sharding:
-        module = split_arguments(module, parsed, client.target, name)
+        module = split_arguments(module, parsed, client.target, name, devices)
     localized = localize(module, client.target.chips)
     if localized is not None:
         for key, sharding in localized.inspected.items():
@@ -131,7 +132,7 @@ def compile_bytes(
         client.target,
         name=name,
         dumps=modules if parsed.generates_source else None,
-        devices=[number for replicas in assignment for number in replicas],
+        devices=devices,
     )
     if request.chips != (1 if program.mesh is None else program.mesh.size):
         raise PluginError(
