@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tt_xla.runtime.emulator.fast import onednn
 from tt_xla.runtime.emulator.formats import quantize
@@ -133,19 +134,37 @@ def test_a_convolution_that_onednn_does_not_end_is_computed_in_float32(run_op, m
     np.testing.assert_allclose(result.double().numpy(), exact, rtol=2.0**-8, atol=2.0**-8)
 
 
-def test_a_gradient_by_the_weight_takes_torchs_own_way(run_op, monkeypatch):
-    """The gradient takes a tenth of the time of a convolution with a kernel of that size."""
+@pytest.mark.parametrize("multiplies_bfloat16", [True, False])
+def test_a_gradient_by_the_weight_takes_torchs_own_way(run_op, monkeypatch, multiplies_bfloat16):
+    """The gradient takes a tenth of the time of a convolution with a kernel of that size, and has a float32 sum."""
+    if not multiplies_bfloat16:
+        monkeypatch.setattr(onednn, "available", lambda dtype=BF16: dtype is torch.float32)
+    elif not onednn.available():
+        pytest.skip("this CPU's oneDNN does not multiply bfloat16")
 
     def direct(*args, **options):
         pytest.fail("it was computed as a convolution")
 
     monkeypatch.setattr(F, "conv2d", direct)
     monkeypatch.setattr(onednn.Convolution, "__call__", direct)
+    dtypes = set()
+
+    class Dtypes(TorchDispatchMode):
+        """Records the dtypes in which torch computes gradients of convolutions."""
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if func is torch.ops.aten.convolution_backward.default:
+                dtypes.add(args[0].dtype)
+            return func(*args, **(kwargs or {}))
+
     x, weight = samples(2, 14, 14, 16).to(BF16), samples(8, 16, 12, 12, seed=1).to(BF16)
     attributes = conv_attributes((16, 8, (12, 12), (1, 1), (0, 0), (1, 1), 1), 2, 14, 14)
-    result = run_op("ttnn.conv2d", {"input": x.reshape(1, 1, -1, 16), "weight": weight}, (1, 1, 18, 8), **attributes)
+    operands = {"input": x.reshape(1, 1, -1, 16), "weight": weight}
+    with Dtypes():
+        result = run_op("ttnn.conv2d", operands, (1, 1, 18, 8), **attributes)
     exact = convolve(x.double().numpy(), weight.double().numpy(), (1, 1), (0, 0, 0, 0), (1, 1), 1)
     np.testing.assert_allclose(result.double().numpy(), exact.reshape(1, 1, 18, 8), rtol=2.0**-8, atol=2.0**-6)
+    assert dtypes == {BF16 if multiplies_bfloat16 else torch.float32}
 
 
 def test_conv2d_in_steps_rounds(run_op):

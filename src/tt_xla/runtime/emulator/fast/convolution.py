@@ -125,7 +125,11 @@ def _as_gradient(a: Tensor, b: Tensor, taps: Sequence[int], window: Window) -> T
     """Computes a convolution as the gradient, by its weight, of a convolution for which torch has a fast path.
 
     That one has batch and channels exchanged, and stride and dilation; ``b`` is the gradient of its result.
+
+    Where oneDNN does not multiply bfloat16, torch would sum the gradient in bfloat16; this function sums in float32.
     """
+    if a.dtype is torch.bfloat16 and not onednn.available():
+        return _as_gradient(a.float(), b.float(), taps, window).to(a.dtype)
     stride, padding, dilation, _ = window
     weight = a.new_empty(b.shape[0], a.shape[0], *taps)
     # In other memory orders torch takes longer than these copies.
