@@ -260,15 +260,53 @@ def test_info_marks_the_selected_system_and_the_variables_in_force(
         assert package in shown
 
 
-def test_explain_shows_each_layout_and_the_runner_up(dot: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_form_bound_roofline_and_next_best(dot: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("compile", "--arch", "p150", "--level", "2", "--explain", dot) == 0
-    table = capsys.readouterr().out
-    assert "runner-up" in table
-    assert "operand to L1" in table
-    assert "saves" in table
+    table = capsys.readouterr().out.split(" of a core\n")[1].splitlines()
+    assert table[0].split() == ["op", "result", "form", "us", "bound", "roofline", "reached", "next", "best", "+us"]
+    assert max(map(len, table)) <= 120
+    assert table[1].startswith("matmul 64x96  DRAM")
+    assert " dispatch " in table[1]
+    assert "DRAM, multi cast 1d in" in table[1]
+    assert any("saves" in line or "as fast" in line or "must be in DRAM" in line for line in table)
     assert run("compile", "--arch", "p150", "--level", "2", "--json", "--explain-json", dot) == 0
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert record["module"] == str(dot)
-    assert {"op", "chosen", "runner_up", "why", "time_us"} <= record["choices"][0].keys()
+    (product,) = [choice for choice in record["choices"] if choice["op"] == "ttnn.matmul"]
+    assert {"chosen", "runner_up", "why", "moves", "ruled_out"} <= product.keys()
+    moved = 2 * (64 * 128 + 128 * 96 + 64 * 96) / 512e9 * 1e6
+    assert product["roofline_us"] == pytest.approx(moved)
+    assert (product["roof"], product["bound"]) == ("DRAM", "dispatch")
+    assert product["reached"] == pytest.approx(moved / product["time_us"])
+
+
+def test_explain_without_a_search_shows_bound_and_roofline(dot: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("compile", "--explain", dot) == 0
-    assert "no layouts to explain" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "matmul 64x96  DRAM" in shown
+    assert "reached\nOther forms are searched at optimization level 2 (--level 2)." in shown
+
+
+SUM = """\
+module @sum attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%a: tensor<1024x2048xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+      -> (tensor<2048xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+    %0 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<1024x2048xbf16>, tensor<bf16>) -> tensor<2048xbf16>
+    return %0 : tensor<2048xbf16>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_explain_names_the_roof_of_an_exchange(level: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module = tmp_path / "sum.mlir"
+    module.write_text(SUM)
+    assert run("compile", "--arch", "n300", "--level", level, "--json", "--explain-json", module) == 0
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    (exchange,) = [choice for choice in record["choices"] if choice["op"].startswith("ttnn.all_reduce")]
+    assert exchange["roof"] == "links"
+    assert 0 < exchange["roofline_us"] < exchange["time_us"]

@@ -72,9 +72,34 @@ def collective(instruction: Instruction, values: Sequence[TensorSpec], rates: Ra
     """
     works = _works(instruction, values)
     axis = _axis(instruction, values, rates)
-    joins = steps == ("all_gather",)
-    size = max((work.bytes for work in works[1:]), default=0) if joins else works[0].bytes
+    size = _exchanged_bytes(steps, works)
     return _cost(rates, [exchange(step, axis, size, rates) for step in steps], works, axis)
+
+
+def least_link_us(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates) -> float:
+    """Returns the time of an exchange's bytes on the links at their line rate, without handshakes; 0 for other ops."""
+    name = instruction.op.rpartition(".")[2]
+    if name == "point_to_point":
+        return _works(instruction, values)[0].bytes / rates.link_bandwidth / rates.links
+    steps = STEPS.get(name)
+    if steps is None:
+        return 0.0
+    axis = _axis(instruction, values, rates)
+    size = _exchanged_bytes(steps, _works(instruction, values))
+    return sum(_bottleneck_bytes(step, axis.size, size) for step in steps) / _line_rate(axis, rates)
+
+
+def _exchanged_bytes(steps: tuple[str, ...], works: Sequence[Work]) -> int:
+    """Returns the bytes of the tensor before it is split, or after it is joined."""
+    return max((work.bytes for work in works[1:]), default=0) if steps == ("all_gather",) else works[0].bytes
+
+
+def _line_rate(axis: MeshAxis, rates: Rates) -> float:
+    """Returns the bytes per microsecond of the links between neighbours.
+
+    Chips of other groups share the links between neighbours that are several chips apart.
+    """
+    return rates.link_bandwidth * axis.links * (2 if axis.ring else 1) / axis.sharing
 
 
 def exchange(kind: str, axis: MeshAxis, size: float, rates: Rates) -> tuple[float, float]:
@@ -89,9 +114,7 @@ def exchange(kind: str, axis: MeshAxis, size: float, rates: Rates) -> tuple[floa
     figures = EXCHANGES[kind]
     path = figures.ring if axis.ring else figures.line
     hops = axis.size / 2 if axis.ring else axis.size - 1
-    # Chips of other groups share the links between neighbours that are several chips apart.
-    bandwidth = rates.link_bandwidth * axis.links * (2 if axis.ring else 1) / axis.sharing
-    crossing = _bottleneck_bytes(kind, axis.size, size) / (bandwidth * path.efficiency)
+    crossing = _bottleneck_bytes(kind, axis.size, size) / (_line_rate(axis, rates) * path.efficiency)
     if (kind == "all_gather" and axis.size > 1) or (
         kind == "all_to_all" and axis.size == 2
     ):  # only from its own tensors

@@ -40,7 +40,12 @@ def cli() -> None:
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the program and the IR to this folder."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per module, one per line.")
-@click.option("--explain", "explain", flag_value="table", help="Show each op's layout, the runner-up, and the reason.")
+@click.option(
+    "--explain",
+    "explain",
+    flag_value="table",
+    help="Show each op's form, what bounds it, its distance to the roofline, the next best form, and the reason.",
+)
 @click.option("--explain-json", "explain", flag_value="json", help="Same as --explain, as one JSON object per module.")
 @click.option(
     "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."

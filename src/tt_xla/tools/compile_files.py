@@ -15,7 +15,7 @@ import click
 
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.compiler.stablehlo.untrusted import checked
-from tt_xla.compiler.ttnn.layouts.explain import Choice
+from tt_xla.compiler.ttnn.layouts.explain import Choice, unsearched
 from tt_xla.errors import OutputError, TTXLAError
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
@@ -38,7 +38,7 @@ class Compiled:
         program: the program.
         seconds: wall-clock time of the compilation.
         texts: IR by stage: vhlo, shlo, ttir, ttnn.
-        choices: layouts with their reasons; empty below level 2.
+        choices: forms of ops with their limits and reasons.
     """
 
     path: Path
@@ -67,7 +67,7 @@ def compile_files(
         out: folder for programs and IR; None to write nothing.
         as_json: whether to print JSON.
         report_error: called with the error of a file.
-        explain: ``table`` or ``json`` to show why each op has its layout.
+        explain: ``table`` or ``json`` to show what bounds each op, and why it has its form.
 
     Returns:
         Whether a file failed.
@@ -117,7 +117,7 @@ def _compile(path: Path, options: CompileOptions, target: Target) -> Compiled:
     texts: dict[str, str] = {}  # a second compilation makes the texts and reasons, so that the time is without them
     choices: list[Choice] = []
     compile_module(parse_module(data, str(path)), options, target, name=name, dumps=texts, choices=choices)
-    return Compiled(path, name, program, seconds, texts, choices)
+    return Compiled(path, name, program, seconds, texts, choices or unsearched(program, target))
 
 
 def _write(compiled: Compiled, folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Reasons for each op's layout: the chosen one, the runner-up, and what ruled other layouts out."""
+"""Reasons for each op's form: what bounds it, the next best form, and what ruled other forms out."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import Any
 
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.ttnn.layouts.forms import Form
-from tt_xla.compiler.ttnn.layouts.search import Infeasible, Search, State, Step
+from tt_xla.compiler.ttnn.layouts.search import Infeasible, Search, State, Step, placed_op
+from tt_xla.cost import instruction_cost
+from tt_xla.cost.roofline import Roofline, bound, roofline
 from tt_xla.ir.layout import MemoryLayout, TensorLayout
+from tt_xla.ir.program import FunctionKind, Instruction, Program, TensorSpec
+from tt_xla.target import Target
+
+_EVERY_CALL = (FunctionKind.FORWARD, FunctionKind.SUBPROGRAM, FunctionKind.TRACE)
 
 HORIZON = 12
 """Number of later ops after which two forms of an op are compared, so that later savings count."""
@@ -17,22 +23,34 @@ HORIZON = 12
 
 @dataclass(frozen=True)
 class Choice:
-    """One op's layout and its alternatives. Times are predicted, in us."""
+    """One op's form, its limits and its alternatives. Times are predicted, in us."""
 
     op: str
     location: str
     shape: tuple[int, ...]
     chosen: str
+    """The form: layout of the result, and program config of a product."""
     time_us: float
+    bound: str
+    """The largest part of the time, as :func:`tt_xla.cost.roofline.bound` names it."""
+    roofline_us: float
+    """The least time in which the chip could run the op (:mod:`tt_xla.cost.roofline`)."""
+    roof: str
+    """The longest of the roofline's times: ``compute``, ``DRAM`` or ``links``."""
     moves: tuple[str, ...]
     moves_us: float
     runner_up: str
-    """The next best layout; empty when there is no other."""
+    """The next best form; empty when there is no other."""
     costs_us: float
     """Additional time of the op and the ones after it with the runner-up."""
     why: str
     ruled_out: tuple[str, ...]
-    """Layouts that are impossible here, with the reason."""
+    """Forms that are impossible here, with the reason."""
+
+    @property
+    def reached(self) -> float:
+        """The fraction of the roofline's speed that the op reaches; 0 for an op that takes no time."""
+        return self.roofline_us / self.time_us if self.time_us else 0.0
 
 
 def explained(search: Search, steps: Sequence[Step], locations: Sequence[Any]) -> list[Choice]:
@@ -44,13 +62,19 @@ def explained(search: Search, steps: Sequence[Step], locations: Sequence[Any]) -
         site = search.sites[node.kind]
         after, others, ruled_out = _follow(search, state, index, step)
         runner, extra = _runner_up(search, after, others, index, steps)
+        instruction, specs = placed_op(site, step.form, _operand_layouts(search, state, index, step), step.result)
+        cost = instruction_cost(instruction, specs, site.target, site.mesh)
+        least = roofline(instruction, specs, site.target, site.mesh) if step.time_us else Roofline()
         choices.append(
             Choice(
                 op=site.instruction.op,
                 location=describe(location),
                 shape=site.result.shape if site.result else (),
-                chosen=name(step.result),
+                chosen=_form(step),
                 time_us=step.time_us,
+                bound=bound(cost, search.gap_us),
+                roofline_us=least.us,
+                roof=least.roof,
                 moves=_moves(step),
                 moves_us=step.moves_us,
                 runner_up=_step_name(runner.step) if runner is not None and runner.step else "",
@@ -61,6 +85,52 @@ def explained(search: Search, steps: Sequence[Step], locations: Sequence[Any]) -
         )
         state = after
     return choices
+
+
+def unsearched(program: Program, target: Target) -> list[Choice]:
+    """Returns the forms and limits of the ops of a program whose layouts were not searched, in order.
+
+    Ops that take no time are left out, and so are those that only the first calls run.
+    """
+    choices: list[Choice] = []
+    for function in program.functions:
+        gap_us = target.gap_us_traced if function.kind is FunctionKind.TRACE else target.gap_us_untraced
+        for instruction in function.body if function.kind in _EVERY_CALL else ():
+            if instruction.cost.total_us:
+                choices.append(_unsearched(instruction, function.values, program, target, gap_us))
+    return choices
+
+
+def _unsearched(
+    instruction: Instruction, values: Sequence[TensorSpec], program: Program, target: Target, gap_us: float
+) -> Choice:
+    result = values[instruction.results[0]] if instruction.results else None
+    least = roofline(instruction, values, target, program.mesh)
+    return Choice(
+        op=instruction.op,
+        location=instruction.location,
+        shape=result.shape if result else (),
+        chosen=name(result.layout if result else None),
+        time_us=instruction.cost.total_us,
+        bound=bound(instruction.cost, gap_us),
+        roofline_us=least.us,
+        roof=least.roof,
+        moves=(),
+        moves_us=0.0,
+        runner_up="",
+        costs_us=0.0,
+        why="",
+        ruled_out=(),
+    )
+
+
+def _operand_layouts(search: Search, state: State, index: int, step: Step) -> list[TensorLayout]:
+    """Returns where an op's operands lie when it runs: after its moves, from where ``state`` has them."""
+    moved = {move.value: move.layout for move in step.moves if move.reason != "spill"}
+    return [
+        moved.get(value) or state.places.get(value) or search.values[value].layout
+        for value in search.nodes[index].operands
+    ]
 
 
 def _follow(search: Search, state: State, index: int, step: Step) -> tuple[State, list[State], list[str]]:
@@ -115,8 +185,16 @@ def _moves(step: Step) -> tuple[str, ...]:
 
 
 def _step_name(step: Step) -> str:
-    """Returns a step's layout and moves in words."""
-    return ", ".join((name(step.result), *_moves(step)))
+    """Returns a step's form and moves in words."""
+    return ", ".join((_form(step), *_moves(step)))
+
+
+def _form(step: Step) -> str:
+    """Returns the layout of a step's result in words, with the program config of a product."""
+    config = step.form.config or {}
+    kind = str(config.get("config", "")).replace("_", " ")
+    depth = f" in blocks of {config['in0_block_w']}" if config.get("in0_block_w") else ""
+    return ", ".join(filter(None, (name(step.result), kind and kind + depth)))
 
 
 def _form_name(form: Form) -> str:

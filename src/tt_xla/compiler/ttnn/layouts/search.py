@@ -523,13 +523,19 @@ def evaluate(
     Returns:
         Predicted time in us, bytes of circular buffers, and time of data movement in us, hidden or not.
     """
-    specs = [TensorSpec(spec.shape, layout) for spec, layout in zip(site.inputs, layouts, strict=True)]
-    instruction = configured(site, form)
-    if site.result is not None and result is not None:
-        specs.append(TensorSpec(site.result.shape, result))
-    specs += site.others
+    instruction, specs = placed_op(site, form, layouts, result)
     cost = instruction_cost(instruction, specs, site.target, site.mesh)
     return cost.total_us, circular_buffer_bytes(instruction, specs, site.target), cost.dram_us + cost.noc_us
+
+
+def placed_op(
+    site: Site, form: Form, layouts: Sequence[TensorLayout], result: TensorLayout | None
+) -> tuple[Instruction, list[TensorSpec]]:
+    """Returns the instruction of an op in a form, and its operands and results where they lie."""
+    specs = [TensorSpec(spec.shape, layout) for spec, layout in zip(site.inputs, layouts, strict=True)]
+    if site.result is not None and result is not None:
+        specs.append(TensorSpec(site.result.shape, result))
+    return configured(site, form), specs + list(site.others)
 
 
 def configured(site: Site, form: Form) -> Instruction:
