@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
+import jax
 from declarations import header
 from documents import write_between_marks
 
@@ -208,9 +209,6 @@ def check_meshes(
     checker: Checker, names: Sequence[str], levels: Sequence[int]
 ) -> Iterator[tuple[str, Iterator[Outcome]]]:
     """Yields for each system and mesh its label and the outcomes of the programs for several chips."""
-    import jax
-
-    jax.config.update("jax_num_cpu_devices", 8)
     from programs.meshes import MESH_PROGRAMS as BY_NAME
 
     def outcomes(on_mesh: Checker, system: str, mesh: tuple[int, int]) -> Iterator[Outcome]:
@@ -349,6 +347,7 @@ def main(
     keep: Path | None,
     document: Path | None,
 ) -> None:
+    jax.config.update("jax_num_cpu_devices", 8)  # programs for meshes need them, before any program uses JAX
     interpreter = mock(ttnn_python(), "p150")
     with tempfile.TemporaryDirectory() as scratch:
         headers = Path(scratch, "headers") if cpp and shutil.which("g++") else None
