@@ -187,7 +187,9 @@ def test_explanations_name_the_runner_up():
     choices = []
     program = compiled(chain, [(2048, 512), (512, 512)], arch="n150", choices=choices)
     product = next(choice for choice in choices if choice.op == "ttnn.matmul")
-    assert product.chosen == "L1 block sharded 8x8"
+    assert product.chosen.startswith("L1 block sharded 8x8, multi cast in blocks of ")
+    assert (product.bound, product.roof) == ("compute", "compute")
+    assert product.roofline_us == pytest.approx(2 * 2048 * 512 * 512 / 65.536e12 * 1e6)
     assert product.runner_up
     assert product.runner_up != product.chosen
     assert product.why
