@@ -79,7 +79,7 @@ def test_in_spmd_mode_all_chips_act_as_one_device():
     xr.use_spmd()
     assert torch.tt.device_count() == torch.accelerator.device_count() == 1
     assert torch_xla.devices() == [torch.device("tt:0")]
-    assert len(torch_xla.real_devices()) == xr.global_runtime_device_count() == 8
+    assert len(torch_xla.real_devices()) == xr.global_runtime_device_count() == torch_xla.device_count() == 8
     with pytest.raises(RuntimeError, match="In SPMD mode all chips act as the one torch device tt:0"):
         torch.ones(2, device="tt:1")
 

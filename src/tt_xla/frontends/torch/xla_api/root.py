@@ -38,12 +38,12 @@ def device(index: int | None = None) -> torch.device:
 
 def devices() -> list[torch.device]:
     """Returns all devices: one for each chip, or a single one in SPMD mode."""
-    return [_chips.device(chip) for chip in range(device_count())]
+    return [_chips.device(chip) for chip in range(_chips.device_count())]
 
 
 def device_count() -> int:
-    """Returns the number of devices: that of the system's chips, or 1 in SPMD mode."""
-    return _chips.device_count()
+    """Returns the number of chips, also in SPMD mode, where ``devices`` has a single entry. Meshes take their size."""
+    return _chips.chip_count()
 
 
 def real_devices() -> list[str]:
