@@ -26,8 +26,8 @@ func.func public @main(%x: tensor<8x24xf32> {ttir.name = "x"}) -> (tensor<8x3xf3
   %c8 = stablehlo.constant dense<8> : tensor<i32>
   %7 = stablehlo.multiply %6, %c8 : tensor<i32>
   %8 = stablehlo.dynamic_slice %x, %7, %c0, sizes = [4, 24] : (tensor<8x24xf32>, tensor<i32>, tensor<i32>) -> tensor<4x24xf32>
-  // Parts that overlap are gathered.
-  // CHECK: "ttir.gather"
+  // Parts that overlap are looked up.
+  // CHECK: "ttir.embedding"
   %9 = stablehlo.dynamic_slice %x, %c0, %0, sizes = [8, 5] : (tensor<8x24xf32>, tensor<i32>, tensor<i32>) -> tensor<8x5xf32>
   return %1, %5, %8, %9 : tensor<8x3xf32>, tensor<8x4xf32>, tensor<4x24xf32>, tensor<8x5xf32>
 }

@@ -101,6 +101,17 @@ func.func @reverse(%x: tensor<2x3xf32>, %y: tensor<2x4x5xbf16>) -> (tensor<2x3xf
   func.return %a, %b : tensor<2x3xf32>, tensor<2x4x5xbf16>
 }
 
+// embedding: rows of a table that is not bfloat16 are gathered, which is exact.
+// CHECK-LABEL: func.func @rows_of_float32(
+func.func @rows_of_float32(%rows: tensor<1x5xsi32>, %table: tensor<9x4xf32>) -> tensor<1x5x4xf32> {
+  // CHECK-NEXT: %[[B:.*]] = "ttir.reshape"(%rows) <{shape = [5 : i32, 1 : i32]}>
+  // CHECK-NEXT: %[[C:.*]] = "ttir.broadcast"(%[[B]]) <{broadcast_dimensions = array<i64: 1, 4>}>
+  // CHECK-NEXT: %[[G:.*]] = "ttir.gather"(%table, %[[C]]) <{dim = 0 : i32}> : {{.*}} -> tensor<5x4xf32>
+  // CHECK-NEXT: "ttir.reshape"(%[[G]]) <{shape = [1 : i32, 5 : i32, 4 : i32]}>
+  %a = "ttir.embedding"(%rows, %table) : (tensor<1x5xsi32>, tensor<9x4xf32>) -> tensor<1x5x4xf32>
+  func.return %a : tensor<1x5x4xf32>
+}
+
 // Elementwise ops that the TTNN dialect lacks.
 // CHECK-LABEL: func.func @powers_of_two(
 func.func @powers_of_two(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo
-from xdsl.dialects.builtin import bf16
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.analysis.ranges import bounds
@@ -219,16 +218,9 @@ def within(context: ImportContext, indices: SSAValue, size: int) -> SSAValue:
 
 
 def rows_of(context: ImportContext, table: SSAValue, rows: SSAValue) -> SSAValue:
-    """Gathers rows of a table by number: by an embedding for bfloat16, the only type it takes, else by a gather."""
-    columns, element = shape(table)[1], tensor_type(table).element_type
-    if element == bf16:
-        return context.emit(EmbeddingOp, [rows, table], tensor((*shape(rows), columns), element))
-    count = math.prod(shape(rows))
-    index = reshape(context, rows, (count, 1))
-    if columns != 1:
-        spread = tensor((count, columns), tensor_type(rows).element_type)
-        index = context.emit(BroadcastOp, [index], spread, broadcast_dimensions=(1, columns))
-    return context.emit(GatherOp, [table, index], tensor((count, columns), element), dim=0)
+    """Looks up rows of a table by number."""
+    type_ = tensor((*shape(rows), shape(table)[1]), tensor_type(table).element_type)
+    return context.emit(EmbeddingOp, [rows, table], type_)
 
 
 def _in_order(context: ImportContext, gathered: SSAValue, offsets: tuple[int, ...]) -> SSAValue:

@@ -154,10 +154,9 @@ def arange(op: ArangeOp, rewriter: PatternRewriter) -> None:
 def reverse(op: ReverseOp, rewriter: PatternRewriter) -> None:
     """Rewrites a reverse to a table look-up by falling indices.
 
-    The table has a row for each position in the reversed dimensions. TT-NN's embedding takes bfloat16 tables only;
-    other types are gathered element by element.
+    The table has a row for each position in the reversed dimensions.
     """
-    sizes, element = shape(op.input), tensor_type(op.input).element_type
+    sizes = shape(op.input)
     dims = tuple(dim for dim in sorted(op.dimensions) if sizes[dim] != 1)
     count = math.prod(sizes[dim] for dim in dims)
     if count <= 1 or not math.prod(sizes):
@@ -167,15 +166,29 @@ def reverse(op: ReverseOp, rewriter: PatternRewriter) -> None:
     columns = math.prod(sizes) // count
     table = reshaped(rewriter, op, transposed(rewriter, op, op.input, order), (count, columns))
     falling = {"start": count - 1, "end": -1, "step": -1, "arange_dimension": 0}
-    if element == bf16:
-        rows = insert_before(rewriter, op, ArangeOp, [], tensor((count,), si32), **falling)
-        reversed_rows = insert_before(rewriter, op, EmbeddingOp, [rows, table], tensor_type(table))
-    else:
-        rows = insert_before(rewriter, op, ArangeOp, [], tensor((count, columns), si32), **falling)
-        reversed_rows = insert_before(rewriter, op, GatherOp, [table, rows], tensor_type(table), dim=0)
+    rows = insert_before(rewriter, op, ArangeOp, [], tensor((count,), si32), **falling)
+    reversed_rows = insert_before(rewriter, op, EmbeddingOp, [rows, table], tensor_type(table))
     reversed_rows = reshaped(rewriter, op, reversed_rows, tuple(sizes[dim] for dim in order))
     inverse = tuple(order.index(dim) for dim in range(len(sizes)))
     rewriter.replace(op, [], [transposed(rewriter, op, reversed_rows, inverse)])
+
+
+@pattern(EmbeddingOp)
+def rows_of_other_types(op: EmbeddingOp, rewriter: PatternRewriter) -> None:
+    """Rewrites a look-up in a table that is not bfloat16, the only type of TT-NN's embedding, to a gather of elements.
+
+    The gather is exact, and has an index for each element.
+    """
+    element, index_type = tensor_type(op.weight).element_type, tensor_type(op.input).element_type
+    if element == bf16:
+        return
+    count, columns = math.prod(shape(op.input)), shape(op.weight)[1]
+    index = reshaped(rewriter, op, op.input, (count, 1))
+    if columns != 1:
+        spread = tensor((count, columns), index_type)
+        index = insert_before(rewriter, op, BroadcastOp, [index], spread, broadcast_dimensions=(1, columns))
+    gathered = insert_before(rewriter, op, GatherOp, [op.weight, index], tensor((count, columns), element), dim=0)
+    rewriter.replace(op, [], [reshaped(rewriter, op, gathered, shape(op.result))])
 
 
 def run(module: ModuleOp, *, patches: bool = False) -> None:
@@ -187,5 +200,5 @@ def run(module: ModuleOp, *, patches: bool = False) -> None:
             row-major, as they do from level 1 on.
     """
     of_patches = (patch_convolution,) if patches else ()
-    patterns = (dot_general, *of_patches, channels_last, convolution_of_one_window, arange, reverse)
-    run_patterns(module, *patterns, ELEMENTWISE, *decompose_collectives.PATTERNS)
+    products = (dot_general, *of_patches, channels_last, convolution_of_one_window)
+    run_patterns(module, *products, arange, reverse, rows_of_other_types, ELEMENTWISE, *decompose_collectives.PATTERNS)
