@@ -24,6 +24,7 @@ from tt_xla.compiler.pipeline import compile_module
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
+from tt_xla.profiling.hand_tuned import kernel_rate
 from tt_xla.target import load_target
 
 BF16 = jnp.bfloat16
@@ -83,8 +84,8 @@ def _with_parameters(module: ir.Module, count: int) -> str:
 
 
 DECODERS = {
-    "Llama-3.1-8B": Decoder(32, 4096, 32, 8, 14336, silicon=22.0),
-    "Llama-3.2-1B": Decoder(16, 2048, 32, 8, 8192),
+    "Llama-3.1-8B": Decoder(32, 4096, 32, 8, 14336, silicon=kernel_rate("llama-3.1-8b-decode", "n150", 32)),
+    "Llama-3.2-1B": Decoder(16, 2048, 32, 8, 8192, silicon=kernel_rate("llama-3.2-1b-decode", "n150", 32)),
 }
 """The decoders by name. Figures of silicon are those of tt-metal's ``models/tt_transformers/PERF.md``."""
 

@@ -20,6 +20,7 @@ from documents import write_between_marks
 
 from tt_xla.compiler.pipeline import Compilation, recorded_compilations
 from tt_xla.ir.program import FunctionKind, Program
+from tt_xla.profiling.hand_tuned import kernel_rate
 
 MOVES = frozenset(
     f"ttnn.{name}"
@@ -69,11 +70,19 @@ class Case:
 _BERT_LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
 
 CASES = {
-    "ResNet-50": Case("ResNetConfig", "ResNetForImageClassification", 16, silicon=5311),
-    "MobileNetV2": Case("MobileNetV2Config", "MobileNetV2ForImageClassification", 10, silicon=720),
-    "ViT-B/16": Case("ViTConfig", "ViTForImageClassification", 8, silicon=1450),
+    "ResNet-50": Case("ResNetConfig", "ResNetForImageClassification", 16, silicon=kernel_rate("resnet-50", "n150", 16)),
+    "MobileNetV2": Case(
+        "MobileNetV2Config", "MobileNetV2ForImageClassification", 10, silicon=kernel_rate("mobilenet-v2", "n150", 10)
+    ),
+    "ViT-B/16": Case("ViTConfig", "ViTForImageClassification", 8, silicon=kernel_rate("vit-b-16", "n150", 8)),
     "BERT-large, 384 tokens": Case(
-        "BertConfig", "BertForQuestionAnswering", 8, tokens, 360, "sentences/s", arguments=_BERT_LARGE
+        "BertConfig",
+        "BertForQuestionAnswering",
+        8,
+        tokens,
+        kernel_rate("bert-large-384", "n150", 8),
+        "sentences/s",
+        arguments=_BERT_LARGE,
     ),
     "RegNet-Y": Case("RegNetConfig", "RegNetForImageClassification", 8),
     "EfficientNet-B0": Case(
@@ -84,7 +93,7 @@ CASES = {
     ),
     "ConvNeXt-T": Case("ConvNextConfig", "ConvNextForImageClassification", 8),
 }
-"""The models by name. Figures of silicon are those of the demos of tt-metal (docs/benchmarks.md)."""
+"""The models by name. Figures of silicon are those of the demos of tt-metal (``tt_xla.profiling.hand_tuned``)."""
 
 
 @contextlib.contextmanager

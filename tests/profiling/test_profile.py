@@ -14,8 +14,10 @@ import pytest
 
 from tests.profiling.conftest import INFER, JAX, TRAIN
 from tt_xla.errors import OptionError
+from tt_xla.profiling.beside import step_of
 from tt_xla.profiling.ops_csv import columns
 from tt_xla.profiling.profile import TRACE_NAME, profile
+from tt_xla.profiling.reading import read_table
 from tt_xla.tools.measured import price, read, record
 
 Script = Callable[[str], str]
@@ -111,6 +113,12 @@ def test_tracy_takes_the_flags_of_the_procedure_for_jax(script: Script, tmp_path
     codes = [row["OP CODE"] for row in rows_of(table)]
     assert codes.count("MatmulDeviceOperation") == 80
     assert (table.parent / "profile_log_device.csv").read_text().startswith("ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000")
+    step = step_of(read_table(table), windowed=False)
+    assert step.name.startswith("last run of program ")
+    assert 0 < step.device_us < 1e3
+    products = [row for row in read_table(table).rows if row.is_product]
+    assert {row.bound for row in products} == {"dispatch"}
+    assert min(row.roofline_us for row in products) > 0
 
 
 @pytest.mark.skipif(importlib.util.find_spec("tt_perf_report") is None, reason="tt-perf-report is not installed")

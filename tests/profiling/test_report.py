@@ -41,6 +41,38 @@ def test_a_page_has_every_section_and_loads_no_other_file(table: Path, tmp_path:
     assert "@import" not in text
 
 
+def test_ops_have_their_bound_and_their_distance_to_the_roofline(table: Path, tmp_path: Path) -> None:
+    """The first product has 32 x 64 x 32 elements with padding, 16 x 64 x 32 without; its bytes limit it."""
+    rows = read_table(table, "call_2", "call_3").rows
+    moved = 2 * (16 * 64 + 64 * 32 + 32 + 16 * 32)
+    assert rows[0].bytes_us == pytest.approx(moved / 288e9 * 1e6, abs=1e-3)
+    assert rows[0].compute_us == pytest.approx(2 * 16 * 64 * 32 / 65.536e12 * 1e6, abs=1e-3)
+    assert rows[0].roofline_us == rows[0].bytes_us
+    assert {row.bound for row in rows} == {"dispatch"}
+    write_report(tmp_path / "page.html", read_table(table, "call_2", "call_3"))
+    page = (tmp_path / "page.html").read_text()
+    for title in ("bound", "roofline us", "reached %"):
+        assert f">{title}</th>" in page
+    reached = 100 * rows[0].roofline_us / rows[0].device_us
+    assert f"\nroofline {rows[0].roofline_us:.2f} us, {reached:.1f} % reached, bound by dispatch" in page
+    assert "<td>dispatch</td>" in page
+    assert "roofline of all ops" in page
+
+
+def test_a_cards_file_without_a_performance_model_has_no_roofline(table: Path, tmp_path: Path) -> None:
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    path = tmp_path / "card.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        for row in rows:
+            writer.writerow(row | {"PM IDEAL [ns]": "1", "PM COMPUTE [ns]": "1", "PM BANDWIDTH [ns]": "1"})
+    assert {row.roofline_us for row in read_table(path).rows} == {0.0}
+    write_report(tmp_path / "page.html", read_table(path))
+    assert "% reached, bound" not in (tmp_path / "page.html").read_text()
+
+
 def test_ops_link_to_the_users_lines(script: Script, tmp_path: Path) -> None:
     text = "import torch\nvalue = torch.ones(64, 64).to('tt')\nfor _ in range(2):\n    print((value @ value).cpu())\n"
     done = profile(script(text), [], tmp_path / "out")

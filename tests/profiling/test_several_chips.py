@@ -14,6 +14,7 @@ import torch
 
 from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.cost.memory import bytes_per_bank
+from tt_xla.cost.roofline import roofline
 from tt_xla.environment import child_environment
 from tt_xla.errors import MeshError, OptionError
 from tt_xla.ir.layout import DataType, TensorLayout
@@ -33,6 +34,7 @@ from tt_xla.options import CompileOptions
 from tt_xla.profiling.bench import measure
 from tt_xla.profiling.bench_files import summary, write_all
 from tt_xla.profiling.device_time import kernels
+from tt_xla.profiling.reading import read_table
 from tt_xla.profiling.recording import Recording, recorded
 from tt_xla.profiling.workload import resolve
 from tt_xla.runtime import Device
@@ -134,6 +136,19 @@ def test_rows_have_the_attributes_of_exchanges(recording: Recording, tmp_path: P
     assert sizes == [f"{ROWS // 2}[{ROWS // 2}]", f"{COLUMNS}[{COLUMNS}]"] * 2
     assert rows[-2]["INPUT_1_X_PAD[LOGICAL]"] == ""  # Shards of other chips are not shown.
     assert rows[-1]["OUTPUT_0_Y_PAD[LOGICAL]"] == f"{ROWS}[{ROWS}]"
+
+
+def test_rows_have_the_roofline_of_products_and_of_links(recording: Recording, tmp_path: Path) -> None:
+    write_all(tmp_path, recording, measure(recording))
+    product, *exchanges = read_table(tmp_path / "ops_perf_results.csv").rows[-3:]
+    target, function = load_target(SYSTEM), program().functions[0]
+    least = [roofline(step, function.values, target, MESH) for step in function.body]
+    assert product.compute_us == pytest.approx(least[0].compute_us, abs=1e-3)
+    assert product.bytes_us == pytest.approx(least[0].dram_us, abs=1e-3)
+    assert product.roofline_us < product.device_us
+    for row, each in zip(exchanges, least[1:], strict=True):
+        assert (each.roof, row.bound) == ("links", "dispatch")  # small tensors: the start takes longest
+        assert row.roofline_us == pytest.approx(each.link_us, abs=1e-3)
 
 
 def test_the_page_has_a_section_about_exchanges(recording: Recording, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tt_xla.profiling.device_time import Kernel, kernels
+from tt_xla.profiling.device_time import Kernel, kernels, limit
 from tt_xla.profiling.recording import Recording
 
 _HOST, _DEVICE = 1, 2
@@ -39,6 +39,7 @@ def write_trace(
             "error": recording.error,
             "system": recording.programs[0].target.name if recording.programs else "",
             "folder": str(Path.cwd()),
+            "started": recording.started,
         },
     }
     path.write_text(json.dumps(document, separators=(",", ":")))
@@ -105,7 +106,7 @@ def _device(recording: Recording, kernel_calls: Sequence[Kernel], synchronised: 
             "args": {
                 "op": kernel.op.instruction.op,
                 "source": kernel.op.instruction.location,
-                "bound": cost.bound,
+                "bound": limit(kernel.op),
                 "cores": cost.cores,
                 "replayed": kernel.replayed,
             },

@@ -14,6 +14,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tt_xla.cost.roofline import Roofline, roofline
+from tt_xla.cost.roofline import bound as bound_of
 from tt_xla.cost.shares import fidelity_of
 from tt_xla.ir.layout import TILE, BufferType, round_up
 from tt_xla.ir.program import HOST_OPS, TensorSpec
@@ -143,6 +145,22 @@ def dram_utilisation(op: Op) -> float:
     seconds = op.instruction.cost.total_us * 1e-6
     moved = dram_bytes([*op.inputs, *op.outputs])
     return moved / seconds / op.program.target.dram_peak_bytes_per_second if seconds else 0.0
+
+
+def roofline_of(op: Op) -> Roofline:
+    """Returns the least times in which a chip could run an op (:mod:`tt_xla.cost.roofline`)."""
+    program = op.program.program
+    values = next(function.values for function in program.functions if function.name == op.function)
+    return roofline(op.instruction, values, op.program.target, op.program.mesh)
+
+
+def limit(op: Op) -> str:
+    """Returns what bounds an op by the cost model: ``compute``, ``DRAM``, ``NoC``, ``dispatch``, ``links`` or ``PCIe``.
+
+    The gap to the next op counts as dispatch.
+    """
+    target = op.program.target
+    return bound_of(op.instruction.cost, target.gap_us_traced if op.traced else target.gap_us_untraced)
 
 
 SLOW = 0.65

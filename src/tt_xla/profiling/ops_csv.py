@@ -23,7 +23,9 @@ from tt_xla.profiling.device_time import (
     fidelity,
     four,
     kernels,
+    limit,
     padded,
+    roofline_of,
     utilisation,
 )
 from tt_xla.profiling.op_codes import HOST, attributes_of, cell, mnemonic
@@ -221,7 +223,7 @@ def _fixed(kernel: Kernel) -> dict[str, Any]:
         "OP TYPE": "tt_dnn_device" if kernel.on_device else "python_fallback",
         "DEVICE ID": 0,
         "DEVICE ARCH": target.arch,
-        "ATTRIBUTES": cell(attributes_of(op) | _links(op) | _source(op.instruction.location)),
+        "ATTRIBUTES": cell(attributes_of(op) | _links(op) | _bound(kernel) | _source(op.instruction.location)),
         "MATH FIDELITY": fidelity(op),
         "AVAILABLE WORKER CORE COUNT": target.cores,
     }
@@ -231,16 +233,17 @@ def _fixed(kernel: Kernel) -> dict[str, Any]:
     if not kernel.on_device:
         return row
     duration = round(kernel.duration_ns)
-    compute, memory = round(cost.compute_us * 1e3), round(cost.dram_us * 1e3)
+    least = roofline_of(op)
+    compute, moved = round(least.compute_us * 1e3), round(max(least.dram_us, least.link_us) * 1e3)
     row |= {
         "CORE COUNT": cost.cores,
         "DEVICE FW DURATION [ns]": duration + FIRMWARE_NS,
         "DEVICE KERNEL DURATION [ns]": duration,
         "DEVICE KERNEL DURATION DM START [ns]": duration,
         "PROGRAM HASH": zlib.crc32(op.identity),
-        "PM IDEAL [ns]": max(compute, memory, 1),
+        "PM IDEAL [ns]": max(compute, moved, 1),
         "PM COMPUTE [ns]": max(compute, 1),
-        "PM BANDWIDTH [ns]": max(memory, 1),
+        "PM BANDWIDTH [ns]": max(moved, 1),
         "PM REQ I BW": _bandwidths(op.inputs, kernel.duration_ns),
         "PM REQ O BW": _bandwidths(op.outputs, kernel.duration_ns),
         "DRAM BW UTIL (%)": round(100 * dram_utilisation(op), 2),
@@ -263,6 +266,10 @@ def _as_read(op: Op) -> list[TensorSpec]:
 
 def _links(op: Op) -> dict[str, Any]:
     return link_attributes(op) if is_exchange(op) else {}
+
+
+def _bound(kernel: Kernel) -> dict[str, str]:
+    return {"bound": limit(kernel.op)} if kernel.on_device else {}
 
 
 def _source(location: str) -> dict[str, str]:

@@ -19,10 +19,12 @@ REQUIRED = ("OP CODE", "OP TYPE", "DEVICE KERNEL DURATION [ns]")
 """Columns that a file must have; all others may be missing."""
 
 _SOURCE = re.compile(r"'source': '([^']*)'")
+_BOUND = re.compile(r"'bound': '([^']*)'")
 _BYTES = {dtype.ttnn.upper(): dtype.tile_bytes / TILE**2 for dtype in DataType if not dtype.is_host_only}
 """Bytes of an element, shared exponents included, by the type's name in the files."""
 
-_FIDELITY = {"LoFi": "lofi", "HiFi2": "hifi2", "HiFi3": "hifi3", "HiFi4": "hifi4"}
+FIDELITIES = {"LoFi": "lofi", "HiFi2": "hifi2", "HiFi3": "hifi3", "HiFi4": "hifi4"}
+"""Names of fidelities in targets, by their names in the files."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,19 @@ class Row:
     """The user's line, ``file:line``; empty if unknown."""
     links: str = ""
     """Chips, topology and channels of an exchange between chips, in words; empty for other ops."""
+    bound: str = ""
+    """What bounds the op by the cost model; empty in files of a card."""
+    compute_us: float = 0.0
+    """Least time of the op's arithmetic (``PM COMPUTE``); 0 if the file does not tell."""
+    bytes_us: float = 0.0
+    """Least time of the op's bytes in DRAM or on links (``PM BANDWIDTH``); 0 if the file does not tell."""
+    host_start: float = 0.0
+    """Nanoseconds of the host's clock when the host started the op."""
+
+    @property
+    def roofline_us(self) -> float:
+        """The least time in which the chip could run the op; 0 if the file does not tell."""
+        return max(self.compute_us, self.bytes_us)
 
     @property
     def is_product(self) -> bool:
@@ -177,7 +192,17 @@ def _row(row: Mapping[str, str], before: Row | None) -> Row:
         utilisation=_utilisation(row, flops, device_us, cores, fidelity) if product else None,
         source=match[1] if (match := _SOURCE.search(row.get("ATTRIBUTES") or "")) else "",
         links=_links(row.get("ATTRIBUTES") or ""),
+        bound=found[1] if (found := _BOUND.search(row.get("ATTRIBUTES") or "")) else "",
+        compute_us=_ideal_us(row, "PM COMPUTE [ns]"),
+        bytes_us=_ideal_us(row, "PM BANDWIDTH [ns]"),
+        host_start=_number(row, "HOST START TS"),
     )
+
+
+def _ideal_us(row: Mapping[str, str], column: str) -> float:
+    """Returns a time of the performance model's columns. Profilers write 1 ns where they have no model."""
+    nanoseconds = _number(row, column)
+    return nanoseconds / 1e3 if nanoseconds > 1 else 0.0
 
 
 _LINK_ATTRIBUTE = re.compile(r"'(ring_size|num_links|topology|cluster_axis)': '([^']*)'")
@@ -218,7 +243,7 @@ def _utilisation(row: Mapping[str, str], flops: float, device_us: float, cores: 
     from tt_xla.target import load_target
 
     target = load_target(system_of(row.get("DEVICE ARCH") or ""))
-    rate = 2 * target.macs_per_cycle[_FIDELITY.get(fidelity, "hifi4")] * target.clock_hz * cores
+    rate = 2 * target.macs_per_cycle[FIDELITIES.get(fidelity, "hifi4")] * target.clock_hz * cores
     return flops / (device_us * 1e-6) / rate if device_us and rate else 0.0
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from tt_xla.cost.roofline import peak_operations
 from tt_xla.profiling import svg
 from tt_xla.profiling.op_codes import CCL
 from tt_xla.profiling.page import Cell, cards, page, section, table
-from tt_xla.profiling.reading import Row, Table, system_of
+from tt_xla.profiling.reading import FIDELITIES, Row, Table, system_of
 from tt_xla.target import Target, load_target
 
 _MAX_TIMELINE_KERNELS = 6000
@@ -22,7 +23,13 @@ _MAX_ROWS = 2000
 _LOCATION = re.compile(r"([^\s:]+):(\d+)(?::\d+)?")
 
 
-def write_report(path: Path, ops: Table, summary: Sequence[tuple[str, str]] = (), notes: Sequence[str] = ()) -> None:
+def write_report(
+    path: Path,
+    ops: Table,
+    summary: Sequence[tuple[str, str]] = (),
+    notes: Sequence[str] = (),
+    sections: Sequence[str] = (),
+) -> None:
     """Writes the page.
 
     Args:
@@ -30,6 +37,7 @@ def write_report(path: Path, ops: Table, summary: Sequence[tuple[str, str]] = ()
         ops: The ops of a recording.
         summary: Names and values at the top of the page; computed from the ops if empty.
         notes: Sentences below the summary.
+        sections: Further sections as HTML, before the timeline.
     """
     data = ops.timeline.get("otherData", {})
     target = load_target(str(data.get("system") or system_of(ops.arch)))
@@ -38,6 +46,7 @@ def write_report(path: Path, ops: Table, summary: Sequence[tuple[str, str]] = ()
     parts = [
         cards(summary or _summary(ops.rows)),
         *(f"<p>{svg.escape(note)}</p>" for note in notes),
+        *sections,
         section("Timeline", _timeline(ops.rows), svg.legend(_category_colours(ops.rows)), note=_TIMELINE_NOTE),
         section("Where device time goes", *_bars(ops.rows)),
         *_communication(ops.rows),
@@ -55,17 +64,20 @@ _TIMELINE_NOTE = (
     "Times of the device's clock. The mouse wheel zooms, dragging moves. Gaps are host time or time between ops."
 )
 _ROOFLINE_NOTE = (
-    "Each dot is an op with its shapes; its size shows the time that the op takes. The lines are the chip's DRAM "
-    "bandwidth and the peaks of its matrix unit at each fidelity. Bytes count tensors in DRAM; ops without such a "
-    "tensor are at the right edge."
+    "Each dot is an op with its shapes; its size shows the time that the op takes, and its distance below the lines "
+    "how much faster the chip could be. The lines are the chip's DRAM bandwidth and the peaks of its matrix unit at "
+    "each fidelity. Operations and bytes in DRAM are those of the logical shapes; ops without a tensor in DRAM are "
+    "at the right edge. Exchanges between chips are left out, because links limit them."
 )
 
 
 def _summary(rows: Sequence[Row]) -> list[tuple[str, str]]:
     device, gaps = sum(row.device_us for row in rows), sum(row.gap_us for row in rows)
     products = [row for row in rows if row.utilisation is not None]
+    least = sum(row.roofline_us for row in rows)
     figures = [
         ("device time", f"{device / 1e3:.3f} ms"),
+        ("roofline of all ops", f"{least / 1e3:.3f} ms, {100 * least / (device or 1.0):.1f} % reached"),
         ("gaps between ops", f"{gaps / 1e3:.3f} ms"),
         ("ops", str(len(rows))),
     ]
@@ -156,10 +168,10 @@ def _communication(rows: Sequence[Row]) -> list[str]:
 def _roofline(rows: Sequence[Row], target: Target, sources: _Sources) -> str:
     groups: defaultdict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for row in rows:
-        if row.flops and row.device_us:
+        if row.flops and row.device_us and row.category != CCL:
             groups[row.code, row.shapes, row.fidelity].append(row)
     bandwidth = target.dram_peak_bytes_per_second
-    peaks = {name: 2 * rate * target.clock_hz * target.cores for name, rate in target.macs_per_cycle.items()}
+    peaks = {name: peak_operations(target, name) for name in target.macs_per_cycle}
     top = max(peaks.values())
     x = svg.x_scale(0.01, 10 * top / bandwidth, log=True)
     y = svg.y_scale(1e8, 2 * top, log=True)
@@ -173,13 +185,29 @@ def _roofline(rows: Sequence[Row], target: Target, sources: _Sources) -> str:
     longest = max((sum(row.device_us for row in group) for group in groups.values()), default=1.0)
     for (code, shapes, _), group in groups.items():
         first, total = group[0], sum(row.device_us for row in group)
-        rate = sum(row.flops for row in group) / (total * 1e-6)
-        intensity = min(max(first.flops / first.dram_bytes if first.dram_bytes else x.high, x.low), x.high)
-        title = f"{code} {shapes}\n{svg.number(rate)} operations/s, {total:.2f} us in {len(group)}\n{first.source}"
+        rate = sum(_operations(row, peaks) for row in group) / (total * 1e-6)
+        moved = first.bytes_us * 1e-6 * bandwidth or first.dram_bytes
+        intensity = min(max(_operations(first, peaks) / moved if moved else x.high, x.low), x.high)
+        title = f"{code} {shapes}\n{svg.number(rate)} operations/s, {total:.2f} us in {len(group)}{_distance(group)}"
+        title += f"\n{first.source}"
         radius = 3 + 9 * (total / longest) ** 0.5
         colour = svg.COLOURS[first.category]
         parts.append(svg.dot(x(intensity), y(max(rate, y.low)), radius, colour, title, sources.link(first.source)))
     return svg.frame(parts)
+
+
+def _operations(row: Row, peaks: Mapping[str, float]) -> float:
+    """Returns the operations of a row: those of its roofline, or without one those of its padded shapes."""
+    return row.compute_us * 1e-6 * peaks[FIDELITIES.get(row.fidelity, "hifi4")] or row.flops
+
+
+def _distance(group: Sequence[Row]) -> str:
+    """Returns the roofline of ops and what bounds them in words; empty if the file does not tell."""
+    least, total = sum(row.roofline_us for row in group), sum(row.device_us for row in group)
+    if not least or not total:
+        return ""
+    bound = f", bound by {group[0].bound}" if group[0].bound else ""
+    return f"\nroofline {least:.2f} us, {100 * least / total:.1f} % reached{bound}"
 
 
 def _memory(ops: Table, target: Target) -> list[str]:
@@ -212,6 +240,8 @@ def _table(rows: Sequence[Row], sources: _Sources) -> str:
     lines: list[list[Cell]] = []
     for group in ranked:
         row, us, gaps = group[0], sum(call.device_us for call in group), sum(call.gap_us for call in group)
+        least = sum(call.roofline_us for call in group)
+        reached = least / us if us else 0.0
         lines.append(
             [
                 Cell(row.code),
@@ -224,11 +254,14 @@ def _table(rows: Sequence[Row], sources: _Sources) -> str:
                 Cell(f"{gaps:.2f}", gaps),
                 Cell(str(row.cores), row.cores),
                 Cell("" if row.utilisation is None else f"{100 * row.utilisation:.1f}", row.utilisation or 0.0),
+                Cell(row.bound),
+                Cell(f"{least:.2f}" if least else "", least),
+                Cell(f"{100 * reached:.1f}" if least else "", reached),
                 Cell(short(row.source), None, sources.link(row.source)),
             ]
         )
-    header = ("op", "kind", "inputs", "fidelity", "count", "us", "%", "gap us", "cores", "FLOPs %", "source")
-    return table(header, lines)
+    header = ("op", "kind", "inputs", "fidelity", "count", "us", "%", "gap us", "cores", "FLOPs %")
+    return table((*header, "bound", "roofline us", "reached %", "source"), lines)
 
 
 def short(location: str) -> str:

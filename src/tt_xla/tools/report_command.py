@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
+
+
+def _show_models(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    """Prints the models that ``--beside`` knows, and ends the command."""
+    if wanted:
+        from tt_xla.profiling.hand_tuned import MODELS, figures_of
+
+        for model in MODELS:
+            systems = ", ".join(dict.fromkeys(f"{each.system} x {each.batch}" for each in figures_of(model)))
+            click.echo(f"{model:22} {systems}")
+        context.exit()
 
 
 @click.command("report")
@@ -12,22 +24,67 @@ import click
 @click.option("--start-signpost", default="", metavar="NAME", help="Show only ops after this signpost.")
 @click.option("--end-signpost", default="", metavar="NAME", help="Show only ops before this signpost.")
 @click.option(
+    "--beside",
+    "model",
+    default="",
+    metavar="MODEL",
+    help="Compare the throughput of a step with that of tt-metal's hand-tuned model on silicon, here and in the page.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Samples or users in a step, for --beside (default: those of each figure).",
+)
+@click.option(
+    "--models",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_models,
+    help="List the models that --beside knows, with systems and batches.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
     "-o",
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="File to write (default report.html beside the CSV).",
 )
-def report_command(profile: Path, start_signpost: str, end_signpost: str, out: Path | None) -> None:
+def report_command(
+    profile: Path,
+    start_signpost: str,
+    end_signpost: str,
+    model: str,
+    batch: int | None,
+    as_json: bool,
+    out: Path | None,
+) -> None:
     """Write an HTML page about a profile, which may come from a real card. Of a folder, the newest profile is taken.
 
     The page has a timeline, a roofline, stacked bars, memory over time and a table of ops with links to source lines.
     It loads no other files.
+
+    The profile does not say which model it is of, so --beside names it, as in --beside llama-3.1-8b-decode. The step
+    that is compared lies between the signposts that you give, or between the last signposts NAME_start and NAME_end,
+    which `tt-xla bench` sets; else it is the last run of the program that takes most device time.
     """
+    from tt_xla.profiling import beside
     from tt_xla.profiling.reading import newest_report, read_table
     from tt_xla.profiling.report import write_report
 
     path = newest_report(profile)
     page = out or path.with_name("report.html")
-    write_report(page, read_table(path, start_signpost, end_signpost))
-    click.echo(f"report: {page}")
+    ops = read_table(path, start_signpost, end_signpost)
+    if not model:
+        write_report(page, ops)
+        click.echo(json.dumps({"report": str(page)}) if as_json else f"report: {page}")
+        return
+    step = beside.step_of(ops, bool(start_signpost or end_signpost))
+    comparisons = beside.compare(step, model, batch)
+    write_report(page, ops, sections=[beside.as_section(step, comparisons)])
+    if as_json:
+        click.echo(json.dumps({"report": str(page)} | beside.record(step, comparisons)))
+    else:
+        click.echo("\n".join([*beside.lines(step, comparisons), f"report: {page}"]))
