@@ -34,6 +34,8 @@ class Option:
     """Least and greatest value of a number; None for any number."""
     is_mesh: bool = False
     """Whether the value is true, false or the shape of a mesh, such as ``2x4``."""
+    in_precision_file: bool = False
+    """Whether a precision file may set the option."""
     effective: bool = True
     """Whether the option changes anything; setting one of upstream's options that do not causes a warning."""
 
@@ -113,7 +115,10 @@ class CompileOptions:
         False, "store the weights of a bfloat16 model as bfloat8_b; the same as experimental_weight_dtype=bfp_bf8"
     )
     experimental_weight_dtype: str = _option(
-        "", "store the weights of a bfloat16 model in this format", choices=("", "bfp_bf8", "bfp8", "bfp_bf4")
+        "",
+        "store the weights of a bfloat16 model in this format",
+        choices=("", "bfp_bf8", "bfp8", "bfp_bf4"),
+        in_precision_file=True,
     )
     experimental_weight_dtype_overrides: str = _option(
         "", "store single weights in these formats, whatever experimental_weight_dtype says: NAME=FORMAT,NAME=FORMAT"
@@ -124,8 +129,12 @@ class CompileOptions:
         "",
         "passes of the matrix unit over the bits of its sources",
         choices=("", "lofi", "hifi2", "hifi3", "hifi4", "ttnn_default"),
+        in_precision_file=True,
     )
-    fp32_dest_acc_en: bool = _option(True, "accumulate in float32")
+    fp32_dest_acc_en: bool = _option(True, "accumulate in float32", in_precision_file=True)
+    precision: str = _option(
+        "", "file with the number formats, fidelity and accumulation of each layer, as tt-xla tune --accuracy writes it"
+    )
     numerics: str = _option(
         "silicon",
         "'silicon' computes with the chip's precision, 'exact' as IEEE 754 does",
@@ -178,7 +187,8 @@ class CompileOptions:
             OptionError: a name is unknown, a value is bad, or two options contradict each other.
         """
         values: dict[str, Any] = {"numerics": COMPILE_OPTIONS["numerics"].parse(variable("TTXLA_NUMERICS"))}
-        for name, value in (dict(user_options or {}) | forced_options()).items():
+        given = dict(user_options or {}) | forced_options()
+        for name, value in (_precision_options(given) | given).items():
             option = COMPILE_OPTIONS.get(str(name))
             if option is None:
                 raise unknown_name("compile option", str(name), COMPILE_OPTIONS)
@@ -227,6 +237,27 @@ class CompileOptions:
 COMPILE_OPTIONS: dict[str, Option] = {
     item.name: Option(item.name, item.default, **item.metadata) for item in fields(CompileOptions)
 }
+
+
+def _precision_options(given: dict[str, object]) -> dict[str, object]:
+    """Returns the options of the precision file that options name, and replaces its path by its layers.
+
+    Options then hold what the file said when they were parsed, so equal options compile to equal Programs.
+
+    Raises:
+        OptionError: The file cannot be read, is not valid, or sets an option that does not concern precision.
+    """
+    if given.get("precision", "") == "":
+        return {}
+    from tt_xla.precision import read_precision
+
+    precision = read_precision(given["precision"])
+    allowed = {name: option for name, option in COMPILE_OPTIONS.items() if option.in_precision_file}
+    for name in precision.options:
+        if name not in allowed:
+            raise unknown_name("option of a precision file", name, allowed)
+    given["precision"] = precision.text() if precision.layers else ""
+    return dict(precision.options)
 
 
 def weight_overrides(text: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -11,6 +12,7 @@ from tt_xla.compiler import (
     cse,
     workarounds,
 )
+from tt_xla.compiler.analysis.layers import layer_names
 from tt_xla.compiler.ttir import (
     add_bias_before_all_reduce,
     decode_attention,
@@ -46,6 +48,9 @@ from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.ir.layout import DataType
 from tt_xla.options import CompileOptions, weight_overrides
 from tt_xla.target import Target
+
+if TYPE_CHECKING:
+    from tt_xla.precision import LayerPrecision
 
 
 def _always(options: CompileOptions) -> bool:
@@ -125,14 +130,31 @@ def _hoist_all(module: ModuleOp, options: CompileOptions, target: Target) -> Non
     hoist_loop_invariants.run(module, constants=True)
 
 
+def precision_by_layer(module: ModuleOp, options: CompileOptions) -> dict[str, LayerPrecision]:
+    """Returns the precision of each layer that the option ``precision`` gives one.
+
+    Raises:
+        OptionError: The precision names a layer that the module lacks.
+    """
+    if not options.precision:
+        return {}
+    from tt_xla.precision import parse_precision
+
+    precision, names = parse_precision(options.precision), layer_names(module)
+    precision.check(names)
+    return precision.by_layer(names)
+
+
 def _convert_weight_dtype(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     weight_dtype = options.experimental_weight_dtype
-    overrides = weight_overrides(options.experimental_weight_dtype_overrides)
+    layers = precision_by_layer(module, options)
+    formats = {name: layer.weights for name, layer in layers.items() if layer.weights is not None}
+    overrides = formats | weight_overrides(options.experimental_weight_dtype_overrides)
     convert_weight_dtype.run(module, DataType(weight_dtype) if weight_dtype else None, overrides)
 
 
 def _set_compute_config(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    set_compute_config.run(module, options)
+    set_compute_config.run(module, options, precision_by_layer(module, options))
 
 
 def _propagate_row_major(module: ModuleOp, options: CompileOptions, target: Target) -> None:

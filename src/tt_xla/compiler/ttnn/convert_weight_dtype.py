@@ -14,6 +14,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.analysis.constness import constant_values, tensor_operands
+from tt_xla.compiler.analysis.layers import weight_of
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions
 from tt_xla.errors import OptionError
@@ -21,7 +22,6 @@ from tt_xla.ir.base import shape
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import WEIGHT_DTYPE
 from tt_xla.ir.ttnn.attributes import Conv2dConfigAttr, laid_out, layout_of
-from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
 from tt_xla.ir.ttnn.memory import TypecastOp
 from tt_xla.ir.ttnn.structure import ConcatOp
 from tt_xla.ir.ttnn.window import Conv2dOp, PrepareConv2dWeightsOp
@@ -47,7 +47,7 @@ def run(module: ModuleOp, dtype: DataType | None, overrides: Mapping[str, str] |
             continue
         constants = constant_values(function)
         for op in list(body(function).ops):
-            weight = op.b if isinstance(op, MatmulOp | LinearOp) else op.weight if isinstance(op, Conv2dOp) else None
+            weight = weight_of(op)
             if weight is None or weight not in constants:
                 continue
             weight_dtype = (_requested(weight, argument_dtypes, dtype) if argument_dtypes else None) or dtype

@@ -1,0 +1,47 @@
+"""Precision files as a compiler option of ``jax.jit`` and in the environment."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+import tt_jax
+from tt_xla.runtime.emulator.formats import quantize
+
+RANDOM = np.random.default_rng(0)
+X, W = (jnp.asarray(RANDOM.standard_normal((64, 64)), jnp.bfloat16) for _ in range(2))
+FILE = "layers: {dense.w: {weights: bfp_bf4}}"
+
+
+def product(x, weights):
+    return x @ tt_jax.mark_parameters(weights)["dense"]["w"]
+
+
+@pytest.mark.parametrize("from_environment", [False, True])
+def test_a_layer_has_the_format_of_the_file(tt, tmp_path: Path, monkeypatch, from_environment):
+    path = tmp_path / "precision.yaml"
+    path.write_text(FILE)
+    options = {"precision": str(path)}
+    if from_environment:
+        monkeypatch.setenv("TTXLA_COMPILE_OPTIONS", json.dumps(options))
+    own = {} if from_environment else options
+    weights = {"dense": {"w": jax.device_put(W, tt)}}
+    x = jax.device_put(X, tt)
+    result = jax.jit(product, compiler_options={"numerics": "exact"} | own)(x, weights)
+    stored = quantize(torch.from_numpy(np.array(W, np.float32)), "bfp_bf4").numpy()
+    expected = np.asarray(X, np.float32) @ stored
+    np.testing.assert_allclose(np.asarray(result, np.float32), expected, rtol=0.02, atol=0.02)
+    assert np.abs(expected - np.asarray(X, np.float32) @ np.asarray(W, np.float32)).max() > 0.5
+
+
+def test_a_file_of_another_model_is_refused(tt):
+    weights = {"dense": {"w": jax.device_put(W, tt)}}
+    options = {"precision": '{"layers": {"dense.v": {"weights": "bfp_bf8"}}}'}
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"layer 'dense\.v', which the program lacks.*'dense\.w'"):
+        jax.jit(product, compiler_options=options)(jax.device_put(X, tt), weights)
