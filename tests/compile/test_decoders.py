@@ -94,6 +94,28 @@ def test_a_decoder_attends_by_the_op_for_decoding(level: int) -> None:
     assert sum(op == "ttnn.paged_update_cache" for op in ops) == 4
 
 
+@pytest.mark.parametrize("trace", [False, True])
+def test_logits_of_a_decoder_leave_in_rows(trace: bool) -> None:
+    """In tiles each of the 32 rows would be padded to a tile."""
+    values = inputs()
+    program = compiled(llama, values, optimization_level=2, enable_trace=trace)
+    entry = program.entry
+    logits = entry.values[entry.results[0]]
+    assert logits.shape == (USERS, 1, 512)
+    assert not logits.layout.tiled
+    moved = [
+        step.cost.total_us
+        for function in program.functions
+        for step in function.body
+        if step.op == "ttnn.reshape" and function.values[step.results[0]].shape == logits.shape
+    ]
+    assert moved == [0.0]
+    leaves = [to_torch(value) for value in jax.tree.leaves(values)]
+    result = get_device("n150").load(program).run(leaves, [None] * len(leaves))[0]
+    expected = np.asarray(jax.jit(llama)(*values)[0], np.float32)
+    assert np.abs(to_numpy(result).astype(np.float32) - expected).max() <= 2**-5 * np.abs(expected).max()
+
+
 @pytest.mark.parametrize("numerics", ["exact", "silicon"])
 @pytest.mark.parametrize("level", [0, 2])
 def test_a_decoder_equals_jax(level: int, numerics: str) -> None:

@@ -86,7 +86,7 @@ _BY_PATTERNS = (
 OPTIONAL = (
     *("ttir-fold", "ttir-join-collectives", "ttir-move-through-collectives", "ttir-fuse", "ttir-sink-permutes"),
     *("ttir-add-bias-before-all-reduce", "ttir-merge-all-reduces", "ttir-cse", "ttnn-fuse", "ttnn-propagate-row-major"),
-    *("ttnn-hoist-loop-invariants", "ttnn-hoist-const-eval", "ttnn-choose-layouts"),
+    *("ttnn-hoist-loop-invariants", "ttnn-hoist-const-eval", "ttnn-reshape-row-major", "ttnn-choose-layouts"),
 )
 """Stages without which most programs still compile."""
 

@@ -38,6 +38,7 @@ from tt_xla.compiler.ttnn import (
     hoist_trace,
     keep_const_eval_inputs_on_host,
     propagate_row_major,
+    reshape_row_major,
     set_compute_config,
     transpose_weights,
     write_in_place,
@@ -159,6 +160,10 @@ def _set_compute_config(module: ModuleOp, options: CompileOptions, target: Targe
 
 def _propagate_row_major(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     propagate_row_major.run(module, target)
+
+
+def _reshape_row_major(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    reshape_row_major.run(module, target)
 
 
 def _write_in_place(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -330,6 +335,12 @@ TTNN_STAGES = (
         _alone(keep_const_eval_inputs_on_host.run),
         "Otherwise the device would hold each weight twice: as the caller passed it, and as const-eval prepared it.",
         lambda options: options.enable_const_eval and options.enable_const_eval_inputs_to_system_memory,
+    ),
+    Stage(
+        "ttnn-reshape-row-major",
+        _reshape_row_major,
+        "Runs after the stages that match reshapes of tiles, and before ttnn-choose-layouts places the conversions.",
+        lambda options: options.optimization_level >= 1,
     ),
     Stage(
         "ttnn-choose-layouts",
