@@ -123,6 +123,11 @@ class CompileOptions:
     experimental_weight_dtype_overrides: str = _option(
         "", "store single weights in these formats, whatever experimental_weight_dtype says: NAME=FORMAT,NAME=FORMAT"
     )
+    experimental_kv_cache_dtype: str = _option(
+        "",
+        "store caches of keys and values in this format; they are what programs write to in place",
+        choices=("", "none", "bfp_bf8", "bfp8", "bf16"),
+    )
     enable_trace: bool = _option(False, "record the dispatch of the second run and replay it in later runs")
     enable_const_eval: bool = _option(True, "compute values that depend only on parameters and constants once")
     math_fidelity: str = _option(
@@ -189,7 +194,7 @@ class CompileOptions:
         values: dict[str, Any] = {"numerics": COMPILE_OPTIONS["numerics"].parse(variable("TTXLA_NUMERICS"))}
         given = dict(user_options or {}) | forced_options()
         for name, value in (_precision_options(given) | given).items():
-            option = COMPILE_OPTIONS.get(str(name))
+            option = COMPILE_OPTIONS.get(str(name).replace("-", "_"))
             if option is None:
                 raise unknown_name("compile option", str(name), COMPILE_OPTIONS)
             values[option.name] = option.parse(value)
@@ -198,7 +203,7 @@ class CompileOptions:
         folder = variable("TTXLA_CODEGEN_EXPORT_DIR")
         if folder and "backend" not in values:
             values |= {"backend": "codegen_py", "export_path": folder}
-        return CompileOptions(**values)._check_backend()._resolve_weight_dtype()
+        return CompileOptions(**values)._check_backend()._resolve_weight_dtype()._resolve_cache_dtype()
 
     @property
     def auto_sharding_shape(self) -> tuple[int, ...]:
@@ -228,6 +233,10 @@ class CompileOptions:
             )
         dtype = "bfp_bf8" if self.enable_bfp8_conversion else dtype
         return replace(self, experimental_weight_dtype=dtype)
+
+    def _resolve_cache_dtype(self) -> CompileOptions:
+        dtype = {"none": "", "bfp8": "bfp_bf8"}.get(self.experimental_kv_cache_dtype, self.experimental_kv_cache_dtype)
+        return replace(self, experimental_kv_cache_dtype=dtype)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the value of each option by name."""

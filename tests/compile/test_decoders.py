@@ -19,6 +19,7 @@ from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
+from tt_xla.runtime.emulator.formats import quantize
 from tt_xla.target import load_target
 
 USERS, LENGTH, HEADS, GROUPS, HEAD = 32, 512, 8, 2, 32
@@ -99,7 +100,7 @@ def test_logits_of_a_decoder_leave_in_rows(trace: bool) -> None:
     """In tiles each of the 32 rows would be padded to a tile."""
     values = inputs()
     program = compiled(llama, values, optimization_level=2, enable_trace=trace)
-    entry = program.entry
+    entry = program.functions[0]
     logits = entry.values[entry.results[0]]
     assert logits.shape == (USERS, 1, 512)
     assert not logits.layout.tiled
@@ -129,6 +130,44 @@ def test_a_decoder_equals_jax(level: int, numerics: str) -> None:
         difference = np.abs(to_numpy(result).astype(np.float32) - wanted).max()
         assert difference <= 2**-5 * np.abs(wanted).max()
         assert torch.isfinite(result).all()
+
+
+def correlation(result: torch.Tensor, reference: Any) -> float:
+    """Returns Pearson's correlation of a result with its reference."""
+    return float(
+        np.corrcoef(to_numpy(result).astype(np.float32).ravel(), np.asarray(reference, np.float32).ravel())[0, 1]
+    )
+
+
+@pytest.mark.parametrize("dtype", ["bfp_bf8", "bf16"])
+@pytest.mark.parametrize("level", [0, 2])
+def test_a_cache_in_another_format(level: int, dtype: str) -> None:
+    """It is written in place and read as it is, arrives and leaves as declared, and the logits agree with float32."""
+    values = inputs()
+    program = compiled(llama, values, optimization_level=level, experimental_kv_cache_dtype=dtype)
+    caches = [
+        (function.values[step.operands["cache"]].layout.dtype, step)
+        for function in program.functions
+        for step in function.body
+        if step.op == "ttnn.paged_update_cache"
+    ]
+    assert {str(found) for found, _ in caches} == {dtype}
+    steps = [step for function in program.functions for step in function.body]
+    assert all(step.op != "ttnn.assign" for step in steps)
+    entry = program.functions[0]
+    big = (USERS, GROUPS, LENGTH, HEAD)
+    assert not [step for step in steps if step.op == "ttnn.typecast" and entry.values[step.results[0]].shape == big]
+    leaves = [to_torch(value) for value in jax.tree.leaves(values)]
+    results = get_device("n150").load(program).run(leaves, [None] * len(leaves), donated=range(len(leaves)))
+    exact = jax.tree.leaves(jax.jit(llama)(*jax.tree.map(_widened, values)))
+    assert [result.dtype for result in results] == [torch.bfloat16] * 5
+    assert all(correlation(*pair) > 0.999 for pair in zip(results, exact, strict=True))
+    for cache in results[1:]:
+        assert torch.equal(quantize(cache[0], dtype), cache[0].float())
+
+
+def _widened(value: Any) -> Any:
+    return value.astype(jnp.float32) if jnp.issubdtype(value.dtype, jnp.floating) else value
 
 
 def run(function: Callable[..., Any], values: tuple[Any, ...], level: int) -> tuple[Program, list[Any]]:

@@ -173,3 +173,12 @@ def test_meshes(value: object, text: str, shape: tuple[int, ...]) -> None:
 def test_what_is_no_mesh(value: object) -> None:
     with pytest.raises(OptionError, match=r"'auto_sharding' was given .*; it takes true, false or the shape of a mesh"):
         CompileOptions.parse({"auto_sharding": value})
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"), [("bfp8", "bfp_bf8"), ("BFP_BF8", "bfp_bf8"), ("none", ""), ("bf16", "bf16")]
+)
+def test_formats_of_caches(value: str, stored: str) -> None:
+    """Upstream writes this option with dashes."""
+    assert CompileOptions.parse({"experimental-kv-cache-dtype": value}).experimental_kv_cache_dtype == stored
+    assert CompileOptions.parse({"experimental_kv_cache_dtype": value}).experimental_kv_cache_dtype == stored

@@ -31,6 +31,7 @@ from tt_xla.compiler.ttir import (
 )
 from tt_xla.compiler.ttnn import (
     choose_argument_layouts,
+    convert_cache_dtype,
     convert_weight_dtype,
     deallocate,
     hoist_const_eval,
@@ -152,6 +153,10 @@ def _convert_weight_dtype(module: ModuleOp, options: CompileOptions, target: Tar
     formats = {name: layer.weights for name, layer in layers.items() if layer.weights is not None}
     overrides = formats | weight_overrides(options.experimental_weight_dtype_overrides)
     convert_weight_dtype.run(module, DataType(weight_dtype) if weight_dtype else None, overrides)
+
+
+def _convert_cache_dtype(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    convert_cache_dtype.run(module, DataType(options.experimental_kv_cache_dtype))
 
 
 def _set_compute_config(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -306,6 +311,13 @@ TTNN_STAGES = (
         _convert_weight_dtype,
         "Runs after fusion, when each matrix product has its final operands, and before const-eval, which then "
         "converts each weight once.",
+    ),
+    Stage(
+        "ttnn-convert-cache-dtype",
+        _convert_cache_dtype,
+        "Runs after ttnn-choose-argument-layouts, which brings caches in tiles, and before const-eval, which then "
+        "converts a cache that starts as a constant once.",
+        lambda options: bool(options.experimental_kv_cache_dtype),
     ),
     Stage(
         "ttnn-work-around",

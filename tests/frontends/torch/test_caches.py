@@ -10,6 +10,7 @@ import torch
 
 from tt_xla.frontends.torch.backend import compiled_programs
 from tt_xla.frontends.torch.device import buffer_of
+from tt_xla.runtime.emulator.formats import quantize
 
 CACHE = torch.randn(2, 2, 64, 32, generator=torch.Generator().manual_seed(0))
 
@@ -160,3 +161,27 @@ def test_a_decoder_of_transformers_decodes_all_users_together(level: str) -> Non
     assert [shape[-2] for shape in products if shape[-1] >= 64] == [32] * 8
     for result, reference in zip(results, expected, strict=True):
         assert (result - reference).abs().max() <= 2**-5 * reference.abs().max()
+
+
+@pytest.mark.parametrize("function", [index_copy, prefill])
+def test_a_cache_in_block_floats_is_still_the_users_tensor(function: Callable[..., Any]) -> None:
+    """Its rows are rounded to bfloat8_b; the user's tensor is bfloat16 and stays where it is."""
+    torch._dynamo.reset()
+    call = torch.compile(function, backend="tt", options={"experimental-kv-cache-dtype": "bfp_bf8"})
+    count = 1 if function is index_copy else 32
+    source = CACHE.to(torch.bfloat16)
+    cache, expected = source.to("tt"), source.clone()
+    alias = cache[0]
+    for position in range(3):
+        rows, place = new(count).to(torch.bfloat16), torch.tensor([position])
+        result = call(cache, rows.to("tt"), place.to("tt"))
+        reference = function(expected, rows, place)
+        assert (result.cpu() - reference).abs().max() < 0.1 * reference.abs().max()
+        written = cache.cpu()
+        assert written.dtype is torch.bfloat16
+        assert torch.equal(quantize(written, "bfp_bf8"), written.float())
+        assert (written - expected).abs().max() <= 2**-6 * expected.abs().max()
+        assert torch.equal(alias.cpu(), written[0])
+    program = compiled_programs()[-1]
+    types = {str(program.functions[0].values[number].layout.dtype) for number in program.functions[0].arguments}
+    assert "bfp_bf8" in types
