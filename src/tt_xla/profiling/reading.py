@@ -51,7 +51,7 @@ class Row:
     links: str = ""
     """Chips, topology and channels of an exchange between chips, in words; empty for other ops."""
     bound: str = ""
-    """What bounds the op by the cost model; empty in files of a card."""
+    """The largest part of the predicted time, such as ``DRAM`` or ``dispatch``; empty in files of a card."""
     compute_us: float = 0.0
     """Least time of the op's arithmetic (``PM COMPUTE``); 0 if the file does not tell."""
     bytes_us: float = 0.0
