@@ -16,6 +16,9 @@ from hypothesis import strategies as st
 
 from tt_xla.compiler.pipeline import compile_module
 from tt_xla.compiler.stablehlo import parse_module
+from tt_xla.compiler.ttnn.layouts import explain
+from tt_xla.compiler.ttnn.layouts.forms import Form
+from tt_xla.compiler.ttnn.layouts.search import State, Step
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.circular_buffers import circular_buffer_bytes
 from tt_xla.cost.residency import Residency, held_arguments
@@ -197,6 +200,22 @@ def test_explanations_name_the_runner_up():
     last = [choice for choice in choices if choice.chosen == "DRAM"][-1]
     assert "must be in DRAM" in last.why
     assert sum(choice.time_us for choice in choices) < program.predicted_device_us
+
+
+@pytest.mark.parametrize(
+    ("here", "extra", "reason"),
+    [
+        (3.0, 3.0, "saves 2.00 us here and 1.00 us later"),
+        (0.5, 3.0, "saves 3.50 us later, costs 0.50 us here"),
+        (1.0, 0.0, "as fast"),
+        (1.0, -2.5, "the next best would save 2.50 us over the next 12 ops, which the search missed"),
+    ],
+)
+def test_an_explanation_says_what_a_form_saves(here, extra, reason):
+    chosen, runner = (
+        State(0.0, {}, (), step=Step(Form(None, (), ()), (), None, time_us, 0.0)) for time_us in (1.0, here)
+    )
+    assert explain._reason(chosen, runner, extra, False, []) == reason
 
 
 def test_a_convolution_keeps_its_weights_row_major():

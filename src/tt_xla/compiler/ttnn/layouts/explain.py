@@ -172,6 +172,8 @@ def _reason(after: State, runner: State | None, extra: float, fixed: bool, ruled
         return "the other forms have no room" if ruled_out else "TT-NN runs the op in no other form"
     here = runner.step.time_us + runner.step.moves_us - after.step.time_us - after.step.moves_us
     later = extra - here
+    if extra < -0.005:  # the search keeps few states, so it misses some forms that pay off later
+        return f"the next best would save {-extra:.2f} us over the next {HORIZON} ops, which the search missed"
     if extra < 0.005:
         return "as fast"
     if here >= later:
