@@ -1,30 +1,34 @@
-"""Serves the ``torch_xla`` import names where the real package is absent (see ``tt_xla.frontends.torch.xla_api``).
+"""Serves the import names of ``torch_xla`` and ``ttnn`` where the real packages are absent.
+
+``tt_xla.frontends.torch.xla_api`` and ``tt_xla.ttnn_api`` serve them.
 
 Every interpreter of the environment imports this module when it starts, so the module imports nothing else.
 """
 
 import sys
 
-PACKAGE = "torch_xla"
-IMPLEMENTATION = "tt_xla.frontends.torch.xla_api"
+PACKAGES = ("torch_xla", "ttnn")
 
 
 class TorchXlaFinder:
-    """The last finder on ``sys.meta_path``, so an installed ``torch_xla`` goes first.
+    """The last finder on ``sys.meta_path``, so an installed ``torch_xla`` or ``ttnn`` goes first.
 
     The finder answers imports and ignores probes: libraries such as transformers call
     ``importlib.util.find_spec("torch_xla")`` and then take code paths for XLA devices, which a script that never
-    imports torch_xla does not want.
+    imports torch_xla does not want. ``tt_xla.codegen`` looks for the real ``ttnn`` by a probe.
     """
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name != PACKAGE and not name.startswith(PACKAGE + "."):
+        package = name.partition(".")[0]
+        if package not in PACKAGES:
             return None
-        if name == PACKAGE and sys._getframe(2).f_globals.get("__name__") == "importlib.util":
+        if name == package and sys._getframe(2).f_globals.get("__name__") == "importlib.util":
             return None
-        from tt_xla.frontends.torch.xla_api import finder
-
+        if package == "torch_xla":
+            from tt_xla.frontends.torch.xla_api import finder
+        else:
+            from tt_xla.ttnn_api import finder
         return finder.find(name)
 
 

@@ -83,6 +83,9 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable(
             "TTXLA_COMPILE_OPTIONS", "", "compile options as a JSON object; they override those of programs"
         ),
+        EnvironmentVariable(
+            "TTXLA_TTNN", "auto", "off leaves import ttnn to the real package; auto serves it where that is absent"
+        ),
         EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn; found when unset"),
         EnvironmentVariable("TTXLA_TTNN_TIMEOUT", "600", "seconds that TT-NN may take for one run of a program"),
         EnvironmentVariable("TTXLA_TTNN_PROFILE", "0", "1 has TT-NN measure the device time of each run"),

@@ -1,0 +1,158 @@
+"""Runs the generated Python of the benchmark programs with ``ttnn`` on the emulated card, at each level.
+
+The results must have all bits of the compiled program's. ``make run-generated`` writes the table into docs/ttnn_api.md.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import jax
+import numpy as np
+import torch
+from check_programs import arguments, to_torch
+from documents import write_between_marks
+
+SYSTEM = "p150"
+
+
+@dataclass
+class Outcome:
+    """The run of one program's generated source at one level."""
+
+    program: str
+    level: int
+    results: int = 0
+    different: int = 0
+    """Number of results that differ in a bit."""
+    predicted_us: float = 0.0
+    """Predicted device time of the compiled program."""
+    emulated_us: float = 0.0
+    """Predicted device time of the calls that ``forward`` made."""
+    failure: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return not self.failure and not self.different
+
+
+def run_source(folder: Path) -> tuple[list[np.ndarray], float]:
+    """Runs ``forward`` of the ``main.py`` in a folder, and returns its results and its predicted device time."""
+    import ttnn
+
+    sys.path.insert(0, str(folder))
+    try:
+        main = _module("main", folder / "main.py")
+        device = ttnn.open_device(device_id=0, l1_small_size=32768)
+        try:
+            weights = main.load_weights(device)
+            if hasattr(main, "const_eval"):
+                main.const_eval(device, weights)
+            inputs = main.load_inputs(device)
+            before = device.predicted_us
+            results = main.forward(device, weights, *inputs)
+            spent = device.predicted_us - before
+            return [main.utils.array_of(result) for result in results], spent
+        finally:
+            ttnn.close_device(device)
+    finally:
+        sys.path.remove(str(folder))
+        for name in ("main", "utils", "host_ops"):
+            sys.modules.pop(name, None)
+
+
+def _module(name: str, path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run_text(name: str, text: str, inputs: Sequence[Any], level: int, folder: Path) -> Outcome:
+    """Compiles a StableHLO module, runs it, generates its source and runs that."""
+    from tt_xla.codegen.export import exporting
+    from tt_xla.compiler import compile_module, parse_module
+    from tt_xla.options import CompileOptions
+    from tt_xla.runtime import get_device
+    from tt_xla.target import load_target
+
+    options = {"optimization_level": level, "backend": "codegen_py", "export_path": str(folder)}
+    try:
+        program = compile_module(parse_module(text, name), CompileOptions.parse(options), load_target(SYSTEM), name=name)
+        loaded = get_device(SYSTEM).load(program)
+        expected = exporting(program, {}, loaded.run)([to_torch(value) for value in inputs], [None] * len(inputs), ())
+        results, spent = run_source(folder)
+    except Exception as error:  # one failure must not stop the sweep
+        return Outcome(name, level, failure=f"{type(error).__name__}: {error}")
+    specs = [program.functions[0].values[value] for value in program.functions[0].results]
+    same = [
+        np.array_equal(result, _on_device(tensor, spec), equal_nan=True)
+        for result, tensor, spec in zip(results, expected, specs, strict=True)
+    ]
+    return Outcome(name, level, len(same), same.count(False), program.predicted_device_us, spent)
+
+
+def _on_device(tensor: torch.Tensor, spec: Any) -> np.ndarray:
+    """Returns an expected result as the array that the generated source returns."""
+    return (tensor.float() if spec.layout.dtype.is_float else tensor).numpy().reshape(spec.shape)
+
+
+def outcomes(names: Sequence[str], levels: Sequence[int]) -> Iterator[Outcome]:
+    from programs import PROGRAMS
+
+    for name in names or list(PROGRAMS):
+        program = PROGRAMS[name]()
+        text, inputs = program.stablehlo(), jax.tree.leaves(arguments(program, zlib.crc32(name.encode())))
+        for level in levels:
+            with tempfile.TemporaryDirectory() as scratch:
+                yield run_text(name, text, inputs, level, Path(scratch, "generated"))
+
+
+def table(all_outcomes: Sequence[Outcome], levels: Sequence[int]) -> str:
+    lines = [f"| program |{''.join(f' level {level} |' for level in levels)}", f"|{'---|' * (len(levels) + 1)}"]
+    for name in dict.fromkeys(outcome.program for outcome in all_outcomes):
+        by_level = {outcome.level: outcome for outcome in all_outcomes if outcome.program == name}
+        lines.append(f"| {name} |{''.join(f' {_cell(by_level[level])} |' for level in levels)}")
+    return "\n".join(lines)
+
+
+def _cell(outcome: Outcome) -> str:
+    if outcome.failure:
+        return outcome.failure.replace("|", "/")[:120]
+    state = "same bits" if outcome.passed else f"{outcome.different} of {outcome.results} differ"
+    return f"{state}, {outcome.emulated_us:.0f} us of {outcome.predicted_us:.0f} us"
+
+
+@click.command(help=__doc__)
+@click.argument("names", nargs=-1)
+@click.option("--level", "levels", multiple=True, type=int, default=(0, 1, 2), show_default=True)
+@click.option("--document", type=click.Path(path_type=Path, exists=True), help="Write the table into this document.")
+def main(names: tuple[str, ...], levels: tuple[int, ...], document: Path | None) -> None:
+    from tt_xla.environment import set_variable
+
+    set_variable("TTXLA_SYSTEM", SYSTEM)
+    collected: list[Outcome] = []
+    for outcome in outcomes(names, levels):
+        collected.append(outcome)
+        start = time.strftime("%H:%M:%S")
+        click.echo(f"{start} {outcome.program:18} {outcome.level}  {outcome.failure or _cell(outcome)}")
+    passed = sum(outcome.passed for outcome in collected)
+    click.echo(f"{passed} of {len(collected)} have the same bits.")
+    if document is not None:
+        write_between_marks(document, "run-generated", table(collected, levels))
+    raise SystemExit(passed != len(collected))
+
+
+if __name__ == "__main__":
+    main()

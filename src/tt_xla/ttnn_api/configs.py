@@ -1,0 +1,104 @@
+"""TT-NN's program and compute configs: records whose fields and defaults the table of signatures has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tt_xla.ttnn_api import signatures
+from tt_xla.ttnn_api.enums import MathFidelity, Named, UnaryOpType
+
+
+class Config:
+    """A record of named fields. Each subclass is one of TT-NN's config classes."""
+
+    _name = ""
+    _key: tuple[Any, ...] | None = None
+
+    def __init__(self, *arguments: Any, **fields: Any) -> None:
+        for binder in signatures.binders(self._name):
+            try:
+                values = binder(*arguments, **fields)
+            except TypeError:
+                continue
+            self.__dict__.update(values)
+            self.__dict__["_key"] = None
+            return
+        raise signatures.refused(self._name, arguments, fields)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value
+        self.__dict__["_key"] = None
+
+    def key(self) -> tuple[Any, ...]:
+        """Returns a hashable value that is equal for configs with equal fields."""
+        if self._key is None:
+            fields = ((name, _hashable(value)) for name, value in self.__dict__.items() if name != "_key")
+            self.__dict__["_key"] = (self._name, *fields)
+        return self._key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Config) and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value}" for name, value in self.__dict__.items() if name != "_key")
+        return f"{type(self).__name__}({fields})"
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
+
+
+def config_class(name: str) -> type[Config]:
+    """Returns the config class of a full name, ``ttnn.Conv2dConfig``."""
+    return type(name.rpartition(".")[2], (Config,), {"_name": name, "__module__": "ttnn"})
+
+
+WormholeComputeKernelConfig = config_class("ttnn.WormholeComputeKernelConfig")
+
+
+class UnaryWithParam:
+    """A function of one number with its parameters, which an op applies to a tensor on its way."""
+
+    def __init__(self, op_type: Named | tuple[Named, float], *params: float) -> None:
+        if isinstance(op_type, tuple):
+            op_type, *first = op_type
+            params = (*first, *params)
+        self.op_type, self.params = op_type, params
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UnaryWithParam) and (self.op_type, self.params) == (other.op_type, other.params)
+
+    def __hash__(self) -> int:
+        return hash((self.op_type, self.params))
+
+    def __repr__(self) -> str:
+        return f"UnaryWithParam(op_type={self.op_type}, params={list(self.params)})"
+
+
+def function_of(value: UnaryWithParam | Named | str) -> list[tuple[str, Any]]:
+    """Returns a function as the fields of a ``#ttnn.unary_with_param``.
+
+    The accurate variant of gelu is the only one that the emulated card has.
+    """
+    if isinstance(value, str):
+        value = UnaryWithParam(UnaryOpType[value.upper()])  # pyright: ignore[reportIndexIssue, reportUnknownArgumentType]
+    elif not isinstance(value, UnaryWithParam):
+        value = UnaryWithParam(value)
+    name = value.op_type.name.lower()
+    params = [] if name == "gelu" else [float(param) for param in value.params]
+    return [("op_type", name), *([("params", params)] if params else [])]
+
+
+def compute_config(config: Config | None) -> dict[str, Any] | None:
+    """Returns the fields of a ``#ttnn.device_compute_kernel_config``; None where TT-NN chooses."""
+    if config is None:
+        return None
+    fields = {
+        name: getattr(config, name)
+        for name in ("math_approx_mode", "fp32_dest_acc_en", "packer_l1_acc", "dst_full_sync_en")
+    }
+    fidelity: MathFidelity = config.math_fidelity
+    return {"math_fidelity": fidelity.name.lower(), **fields}

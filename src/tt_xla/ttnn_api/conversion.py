@@ -1,0 +1,97 @@
+"""Tensors from arrays and torch tensors, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from tt_xla.runtime.emulator.containers import hold
+from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.layouts import type_of
+from tt_xla.ttnn_api.tensor import Contents, Tensor
+
+_FROM_TORCH = {
+    torch.bfloat16: DataType.BFLOAT16,
+    torch.float32: DataType.FLOAT32,
+    torch.float16: DataType.FLOAT32,
+    torch.float64: DataType.FLOAT32,
+    torch.int32: DataType.INT32,
+    torch.int64: DataType.UINT32,
+    torch.uint32: DataType.UINT32,
+    torch.int16: DataType.UINT16,
+    torch.uint16: DataType.UINT16,
+    torch.uint8: DataType.UINT8,
+    torch.bool: DataType.UINT8,
+}
+"""Data type that a torch tensor becomes without an explicit one."""
+
+_TO_TORCH = {
+    DataType.UINT32: torch.uint32,
+    DataType.UINT16: torch.uint16,
+    DataType.BFLOAT8_B: torch.float32,
+    DataType.BFLOAT4_B: torch.float32,
+}
+"""Torch dtype of a data type's elements where it is not the dtype that holds them in the emulator."""
+
+
+def tensor_of(data: Any, shape: Sequence[int] | None, dtype: DataType | None, layout: Layout | None) -> Tensor:
+    """Returns a host tensor.
+
+    Args:
+        data: an array, a torch tensor, a flat sequence of numbers with ``shape``, or a tensor of TT-NN.
+        shape: shape of a sequence of numbers.
+        dtype: the data type; by default that of ``data``.
+        layout: tiles or rows, rows by default; block floats exist in tiles only.
+    """
+    if isinstance(data, Tensor):
+        return Tensor.of(data.type, data.contents, data.device(), data.topology)
+    source = data.detach() if isinstance(data, torch.Tensor) else torch.as_tensor(_numbers(data))
+    if shape is not None:
+        source = source.reshape(tuple(shape))
+    if dtype is None:
+        dtype = _FROM_TORCH.get(source.dtype)
+    if dtype is None:
+        raise TTFatal(f"Unsupported data type {source.dtype}", hint="Convert the tensor, or pass dtype.")
+    if layout is None:
+        layout = Layout.TILE if dtype.element.is_block_float else Layout.ROW_MAJOR
+    if source.dtype in (torch.uint16, torch.uint32):
+        source = source.to(torch.int64)
+    held = hold(source, dtype.element)
+    if held.untyped_storage().data_ptr() == source.untyped_storage().data_ptr():
+        held = held.clone(memory_format=torch.contiguous_format)
+    return Tensor.of(type_of(held.shape, dtype, layout, on_device=False), Contents([held], None), None)
+
+
+def _numbers(data: Any) -> Any:
+    """Returns an array as an array that torch takes."""
+    import numpy as np
+
+    array = np.asarray(data)
+    if array.dtype.name == "bfloat16":
+        return array.astype(np.float32)
+    return array if array.dtype != np.uint64 else array.astype(np.int64)
+
+
+def to_torch(tensor: Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """Returns the elements of a tensor of one chip, or of a tensor that all chips hold.
+
+    Raises:
+        TTFatal: the chips hold different tensors.
+    """
+    shards = tensor.contents.shards
+    if len(shards) > 1 and any(shard is not shards[0] for shard in shards):
+        raise TTFatal(
+            f"Can't convert a tensor distributed on MeshShape([{len(shards)}]) mesh to row-major logical tensor. "
+            "Supply a mesh composer to concatenate multi-device shards.",
+            hint="Pass mesh_composer=ttnn.ConcatMeshToTensor(device, dim=0).",
+        )
+    return elements(shards[0], tensor.dtype, dtype)
+
+
+def elements(shard: torch.Tensor, own: DataType, dtype: torch.dtype | None) -> torch.Tensor:
+    """Returns a copy of elements in the torch dtype that TT-NN gives them, or in ``dtype``."""
+    wanted = dtype or _TO_TORCH.get(own, shard.dtype)
+    return shard.to(wanted, memory_format=torch.contiguous_format, copy=True)

@@ -1,0 +1,165 @@
+"""Executes calls on the emulated card: each is an op of the TTNN dialect, with its kernel, memory and predicted time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from tt_xla import environment
+from tt_xla.cost import instruction_cost
+from tt_xla.cost.residency import viewed
+from tt_xla.cost.rates import rates_of
+from tt_xla.ir.program import Instruction, TensorSpec
+from tt_xla.runtime.emulator.bind import bind
+from tt_xla.runtime.emulator.containers import CONTAINERS, hold
+from tt_xla.runtime.emulator.context import Context, Weighted
+from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.plan import Operand, Scalar, Step
+from tt_xla.ttnn_api.tensor import Contents, Tensor
+
+_set_grad_enabled = torch._C._set_grad_enabled  # pyright: ignore[reportPrivateUsage]
+
+
+class Plan:
+    """How to execute a call with arguments of given types.
+
+    Args:
+        step: the op.
+        device: the device of its operands or results; None for an op on the host.
+    """
+
+    def __init__(self, step: Step, device: MeshDevice | None) -> None:
+        self.device = device
+        self.types = list(step.results)
+        self.returns = step.returns
+        self.into = None if step.into is None else step.into.index
+        self.writes = None if step.writes is None else step.writes.index
+        instruction, values, sources = _instruction(step)
+        self.sources: list[int | torch.Tensor] = sources
+        """Operands in order: the position of a tensor argument, or the tensor of a number."""
+        context = _context(step.op, instruction, values)
+        call = bind(context, instruction.attributes, fast=True)
+        self.call = call.call if isinstance(call, Weighted) else call
+        self.us = 0.0
+        """Predicted time with the gap to the next op, in microseconds."""
+        self.traced_us = 0.0
+        """The same in the replay of a trace."""
+        self.shares: int | None = None
+        """Argument whose memory the result shares."""
+        if device is not None:
+            self._price(instruction, values, device)
+
+    def _price(self, instruction: Instruction, values: list[TensorSpec], device: MeshDevice) -> None:
+        total = instruction_cost(instruction, values, device.target).total_us
+        if total:
+            rates = rates_of(device.target)
+            self.us, self.traced_us = total + rates.gap_untraced, total + rates.gap_traced
+        source = viewed(instruction, tuple(values))
+        if source is not None:
+            position = self.sources[source]
+            self.shares = position if isinstance(position, int) else None
+
+    def compute(self, operands: Sequence[Contents]) -> list[list[torch.Tensor]]:
+        """Returns the shards of each result; an operand that the op writes to gets new shards."""
+        if self.writes is not None:
+            written = operands[self.writes]
+            written.shards = [shard.clone() for shard in written.shards]
+        chips = max((len(each.shards) for each in operands), default=1)
+        by_chip: list[Any] = []
+        for chip in range(chips):
+            tensors = [
+                operands[source].shards[chip if len(operands[source].shards) > 1 else 0]
+                if isinstance(source, int)
+                else source
+                for source in self.sources
+            ]
+            result = self.call(*tensors)
+            by_chip.append((result,) if len(self.types) == 1 else result)
+        return [[of_chip[index] for of_chip in by_chip] for index in range(len(self.types))]
+
+    def run(self, tensors: Sequence[Tensor]) -> Any:
+        """Executes the call on its tensor arguments and returns what it returns."""
+        operands = [tensor.contents for tensor in tensors]
+        device = self.device
+        keep = self.into is not None or self.writes is not None
+        buffers: list[Any] = []
+        if device is not None and not keep:
+            for type_ in self.types:
+                if self.shares is not None:
+                    buffers.append(operands[self.shares].buffer)
+                else:
+                    buffers.append(device.memory.allocate(type_.spec) if type_.on_device else None)
+        with_gradients = torch.is_grad_enabled()
+        if with_gradients:
+            _set_grad_enabled(False)
+        try:
+            results = self.compute(operands)
+        finally:
+            if with_gradients:
+                _set_grad_enabled(True)
+        if self.into is not None:
+            operands[self.into].shards = results[0]
+            made = [operands[self.into]]
+        else:
+            made = [Contents(shards, buffer) for shards, buffer in zip(results, buffers or [None] * len(results))]
+        if device is not None:
+            device.predicted_us += self.us
+            if device.recording is not None:
+                device.recording.append((self, operands, made))
+        if self.into is not None or self.writes is not None:
+            return tensors[self.into if self.into is not None else self.writes]  # pyright: ignore[reportArgumentType, reportCallIssue]
+        topology = next((tensor.topology for tensor in tensors if tensor.topology is not None), None)
+        outputs = [
+            Tensor.of(type_, contents, device if type_.on_device else None, topology)
+            for type_, contents in zip(self.types, made, strict=True)
+        ]
+        if self.returns is not None:
+            return self.returns(outputs)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def replay(self, operands: Sequence[Contents], results: Sequence[Contents]) -> None:
+        """Executes the call as part of a trace: on the contents of the tensors that it was captured with."""
+        for contents, shards in zip(results, self.compute(operands), strict=True):
+            contents.shards = shards
+
+
+def _instruction(step: Step) -> tuple[Instruction, list[TensorSpec], list[int | torch.Tensor]]:
+    """Returns the instruction, the specs of its values, and where its operands come from."""
+    values: list[TensorSpec] = []
+    sources: list[int | torch.Tensor] = []
+    operands: dict[str, int | tuple[int, ...]] = {}
+
+    def define(operand: Operand | Scalar) -> int:
+        values.append(operand.type.spec)
+        sources.append(_number(operand) if isinstance(operand, Scalar) else operand.index)
+        return len(values) - 1
+
+    for name, operand in step.operands.items():
+        if isinstance(operand, (Operand, Scalar)):
+            operands[name] = define(operand)
+        elif operand is not None:
+            operands[name] = tuple(map(define, operand))
+    start = len(values)
+    values += [type_.spec for type_ in step.results]
+    attributes = {name: value for name, value in step.attributes.items() if value is not None}
+    return Instruction(step.op, operands, tuple(range(start, len(values))), attributes), values, sources
+
+
+def _number(scalar: Scalar) -> torch.Tensor:
+    element = scalar.type.dtype.element
+    number = torch.tensor(scalar.value, dtype=torch.float64 if isinstance(scalar.value, float) else None)
+    return hold(number, element).to(CONTAINERS[element])
+
+
+def _context(op: str, instruction: Instruction, values: Sequence[TensorSpec]) -> Context:
+    return Context(
+        op,
+        environment.variable("TTXLA_NUMERICS"),
+        {
+            name: values[operand] if isinstance(operand, int) else tuple(values[number] for number in operand)
+            for name, operand in instruction.operands.items()
+        },
+        tuple(values[number] for number in instruction.results),
+    )

@@ -1,0 +1,197 @@
+"""TT-NN's enumerations, as ``ttnn`` prints them: ``DataType.BFLOAT16``."""
+
+from __future__ import annotations
+
+import enum
+
+from tt_xla.ir.element_types import DataType as ElementType
+from tt_xla.ir.layout import BufferType as Memory
+from tt_xla.ir.layout import MemoryLayout
+
+
+class Named(enum.Enum):
+    """An enumeration whose members print as TT-NN's."""
+
+    __str__ = __repr__ = lambda self: f"{type(self).__name__}.{self.name}"
+    __hash__ = object.__hash__  # each member exists once
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+
+class DataType(Named):
+    """The element type of a tensor."""
+
+    BFLOAT16 = 0
+    FLOAT32 = 1
+    UINT32 = 2
+    BFLOAT8_B = 3
+    BFLOAT4_B = 4
+    UINT8 = 5
+    UINT16 = 6
+    INT32 = 7
+    FP8_E4M3 = 8
+    INT8 = 9
+    INVALID = 10
+
+    @property
+    def element(self) -> ElementType:
+        """The element type in TTNN.
+
+        Raises:
+            KeyError: the emulated card lacks it.
+        """
+        return _ELEMENTS[self]
+
+    @staticmethod
+    def of(element: ElementType) -> DataType:
+        """Returns TT-NN's data type of an element type in TTNN."""
+        return _DATA_TYPES[element]
+
+
+_ELEMENTS = {DataType(element.ttnn_code): element for element in ElementType if element.ttnn_code >= 0}
+_DATA_TYPES = {element: dtype for dtype, element in _ELEMENTS.items()}
+
+
+class Layout(Named):
+    """The order of a tensor's elements in memory."""
+
+    ROW_MAJOR = 0
+    TILE = 1
+    INVALID = 2
+
+
+class BufferType(Named):
+    """The memory of a tensor on the device."""
+
+    DRAM = 0
+    L1 = 1
+    L1_SMALL = 3
+    TRACE = 4
+
+    @property
+    def memory(self) -> Memory:
+        """The memory in TTNN."""
+        return Memory[self.name]
+
+
+class TensorMemoryLayout(Named):
+    """The distribution of a tensor over banks or cores."""
+
+    INTERLEAVED = 0
+    HEIGHT_SHARDED = 2
+    WIDTH_SHARDED = 3
+    BLOCK_SHARDED = 4
+    ND_SHARDED = 5
+
+    @property
+    def layout(self) -> MemoryLayout:
+        """The distribution in TTNN."""
+        return MemoryLayout[self.name]
+
+
+class ShardOrientation(Named):
+    """The order in which shards are placed on cores."""
+
+    ROW_MAJOR = 0
+    COL_MAJOR = 1
+
+
+class ShardStrategy(Named):
+    """The distribution that :func:`create_sharded_memory_config` makes."""
+
+    HEIGHT = 0
+    WIDTH = 1
+    BLOCK = 2
+
+
+class StorageType(Named):
+    """Whether a tensor lies on the host or on a device."""
+
+    HOST = 0
+    DEVICE = 1
+
+
+class MathFidelity(Named):
+    """The number of phases in which the matrix unit multiplies."""
+
+    LoFi = 0
+    HiFi2 = 2
+    HiFi3 = 3
+    HiFi4 = 4
+    Invalid = 255
+
+
+class FabricConfig(Named):
+    """The network between chips."""
+
+    DISABLED = 0
+    FABRIC_1D = 1
+    FABRIC_1D_RING = 2
+    FABRIC_2D = 3
+
+
+class Topology(Named):
+    """The shape of the network that a collective uses."""
+
+    Ring = 0
+    Linear = 1
+
+
+class PaddingMode(Named):
+    """The values around the image of a convolution."""
+
+    Zeros = 0
+    Replicate = 1
+
+
+class ThrottleLevel(Named):
+    """The limit of the matrix unit's rate."""
+
+    NO_THROTTLE = 0
+
+
+class EmbeddingsType(Named):
+    """The kind of an embedding table."""
+
+    GENERIC = 0
+    PADDED = 1
+    BINARY = 2
+
+
+class TileReshapeMapMode(Named):
+    """Whether a reshape of tiles keeps its table of moves."""
+
+    CACHE = 0
+    RECREATE = 1
+
+
+class GeluVariant(Named):
+    """The formula of a gelu."""
+
+    Accurate = 0
+    Fast = 1
+    Tanh = 2
+
+
+class Arch(Named):
+    """The generation of a chip."""
+
+    WORMHOLE_B0 = 1
+    BLACKHOLE = 2
+
+
+_UNARY = (
+    "EXP RECIP GELU GELU_TANH RELU SQRT SIGMOID LOG LOG1P TANH LOG2 LOG10 SIN COS COSH SINH ABS ABS_INT32 SIGN SQUARE "
+    "EQZ NEZ GTZ LTZ GEZ LEZ RELU_MAX RELU_MIN POWER POWER_ITERATIVE LEAKY_RELU ELU EXP2 HEAVISIDE EXPM1 SIGNBIT ASIN "
+    "ACOS ACOSH RSQRT RELU6 ATAN ASINH ATANH ERF ERFC ISINF ISPOSINF ISNEGINF ISNAN LOGICAL_NOT_UNARY ISFINITE ERFINV "
+    "I0 I1 TAN RSUB RDIV SILU SOFTPLUS IDENTITY NEG ADD_UNARY_SFPU SUB_UNARY_SFPU MUL_UNARY_SFPU DIV_UNARY_SFPU "
+    "UNARY_NE UNARY_EQ UNARY_GT UNARY_LT UNARY_GE UNARY_LE TILED_PROD TYPECAST BITCAST BITWISE_XOR BITWISE_NOT "
+    "BITWISE_AND BITWISE_OR RIGHT_SHIFT FLOOR CEIL TRUNC FRAC ROUND LEFT_SHIFT REMAINDER FMOD DROPOUT FILL PRELU_SFPU "
+    "ZERO_POINT ALT_COMPLEX_ROTATE90 MISH HARDMISH MAXIMUM MINIMUM TANHSHRINK THRESHOLD SOFTSHRINK HARDSHRINK HARDTANH "
+    "HARDSIGMOID HARDSWISH WHERE_TSS MAC_TSS SOFTSIGN CELU CLAMP_TSS SELU RPOW CBRT LOGSIGMOID LOGIT XIELU LGAMMA "
+    "DIGAMMA POLYGAMMA SOFTCAP"
+)
+
+UnaryOpType = Named("UnaryOpType", _UNARY, module=__name__)
+"""A function of one number that other ops can apply."""

@@ -1,0 +1,33 @@
+"""The rules of TT-NN's functions, one module for each family."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Mapping
+
+from tt_xla.ttnn_api.operation import OPERATIONS, Operation
+
+FAMILIES = (
+    "attention",
+    "convolution",
+    "creation",
+    "data_movement",
+    "indexing",
+    "kv_cache",
+    "matmul",
+    "memory",
+    "normalization",
+    "pointwise",
+    "pooling",
+    "reduction",
+    "traces",
+)
+
+
+@functools.cache
+def operations() -> Mapping[str, Operation]:
+    """Returns every operation by its full name."""
+    for family in FAMILIES:
+        importlib.import_module(f"tt_xla.ttnn_api.families.{family}")
+    return OPERATIONS

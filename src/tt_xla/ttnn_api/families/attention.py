@@ -1,0 +1,105 @@
+"""Attention, rotary embeddings, and the split and concatenation of heads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tt_xla.ttnn_api.families.pointwise import required
+from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
+from tt_xla.ttnn_api.operation import operation
+from tt_xla.ttnn_api.plan import Operand, Step
+
+
+@operation("ttnn.transformer.scaled_dot_product_attention")
+def attention(
+    input_tensor_q: Operand,
+    input_tensor_k: Operand,
+    input_tensor_v: Operand,
+    attn_mask: Operand | None,
+    is_causal: bool,
+    scale: float | None,
+    sliding_window_size: int | None,
+    memory_config: MemoryConfig | None,
+    attention_sink: Operand | None,
+) -> Step:
+    """Computes attention of [batch, heads, sequence, width]."""
+    query = required(input_tensor_q, "ttnn.transformer.scaled_dot_product_attention")
+    operands = {"query": query, "key": input_tensor_k, "value": input_tensor_v}
+    operands |= {"attention_mask": attn_mask, "attention_sink": attention_sink}
+    attributes = {"is_causal": is_causal, "scale": scale, "sliding_window_size": sliding_window_size}
+    shape = (*query.shape[:3], input_tensor_v.shape[3])
+    result = query.type.with_(shape=shape, memory=memory_config)
+    return Step("ttnn.scaled_dot_product_attention", operands, [result], attributes)
+
+
+@operation("ttnn.transformer.scaled_dot_product_attention_decode")
+def attention_decode(
+    input_tensor_q: Operand,
+    input_tensor_k: Operand,
+    input_tensor_v: Operand,
+    is_causal: bool,
+    attn_mask: Operand | None,
+    cur_pos_tensor: Operand | None,
+    attention_sink: Operand | None,
+    scale: float | None,
+    sliding_window_size: int | None,
+    memory_config: MemoryConfig | None,
+) -> Step:
+    """Computes attention of one position of each sequence: query [1, batch, heads, width]."""
+    query = required(input_tensor_q, "ttnn.transformer.scaled_dot_product_attention_decode")
+    operands = {"query": query, "key": input_tensor_k, "value": input_tensor_v}
+    operands |= {"attention_mask": attn_mask, "cur_pos_tensor": cur_pos_tensor, "attention_sink": attention_sink}
+    attributes = {"is_causal": is_causal, "scale": scale, "sliding_window_size": sliding_window_size}
+    result = query.type.with_(memory=memory_config)
+    return Step("ttnn.scaled_dot_product_attention_decode", operands, [result], attributes)
+
+
+@operation("ttnn.transformer.concatenate_heads")
+def concatenate_heads(input_tensor: Operand, memory_config: MemoryConfig | None) -> Step:
+    """Turns [batch, heads, sequence, width] into [batch, sequence, heads * width]."""
+    batch, heads, rows, width = input_tensor.shape
+    result = input_tensor.type.with_(shape=(batch, rows, heads * width), memory=memory_config)
+    return Step("ttnn.concatenate_heads", {"input": input_tensor}, [result])
+
+
+@operation("ttnn.transformer.split_query_key_value_and_split_heads")
+def split_heads(
+    input_tensor: Operand,
+    kv_input_tensor: Operand | None,
+    num_heads: int,
+    num_kv_heads: int | None,
+    transpose_key: bool,
+    memory_config: MemoryConfig | None,
+) -> Step:
+    """Splits [batch, sequence, (heads + 2 * kv_heads) * width] into query, key and value."""
+    batch, rows, columns = input_tensor.shape
+    kv_heads = num_kv_heads or num_heads
+    width = columns // (num_heads + 2 * kv_heads if kv_input_tensor is None else num_heads)
+    kv_rows = rows if kv_input_tensor is None else kv_input_tensor.shape[1]
+    key = (batch, kv_heads, width, kv_rows) if transpose_key else (batch, kv_heads, kv_rows, width)
+    shapes = ((batch, num_heads, rows, width), key, (batch, kv_heads, kv_rows, width))
+    attributes: dict[str, Any] = {"num_heads": num_heads, "transpose_key": transpose_key}
+    attributes["num_kv_heads"] = num_kv_heads
+    return Step(
+        "ttnn.split_query_key_value_and_split_heads",
+        {"input_tensor": input_tensor, "kv_input_tensor": kv_input_tensor},
+        [input_tensor.type.with_(shape=shape, memory=memory_config) for shape in shapes],
+        attributes,
+        returns=tuple,
+    )
+
+
+@operation("ttnn.experimental.rotary_embedding")
+def rotary_embedding(
+    input_tensor: Operand,
+    cos_cache: Operand,
+    sin_cache: Operand,
+    token_index: int | None,
+    memory_config: MemoryConfig | None,
+) -> Step:
+    """Turns pairs of elements by the angles of their positions. The rows of the result fill whole tiles."""
+    shape = list(input_tensor.shape)
+    shape[-2] = -(-shape[-2] // TILE_SIZE) * TILE_SIZE
+    result = input_tensor.type.with_(shape=shape, memory=memory_config)
+    operands = {"input": input_tensor, "cos_cache": cos_cache, "sin_cache": sin_cache}
+    return Step("ttnn.rotary_embedding", operands, [result], {"token_index": token_index})

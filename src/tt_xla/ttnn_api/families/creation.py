@@ -1,0 +1,107 @@
+"""Functions that create tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.layouts import type_of
+from tt_xla.ttnn_api.operation import Rule, define, operation
+from tt_xla.ttnn_api.plan import Operand, Step
+
+
+def filled(
+    shape: Sequence[int],
+    value: float,
+    dtype: DataType | None,
+    layout: Layout | None,
+    device: MeshDevice | None,
+    memory: MemoryConfig | None,
+) -> Step:
+    """Returns the step that creates a tensor of equal elements."""
+    result = type_of(
+        shape, dtype or DataType.BFLOAT16, layout or Layout.ROW_MAJOR, memory, on_device=device is not None
+    )
+    fill = float(value) if result.dtype.element.is_float else int(value)
+    return Step("ttnn.full", {}, [result], {"fill_value": fill, "shape": list(shape)}, device=device)
+
+
+@operation("ttnn.full")
+def full(
+    shape: Sequence[int],
+    fill_value: float,
+    dtype: DataType | None,
+    layout: Layout | None,
+    device: MeshDevice | None,
+    memory_config: MemoryConfig | None,
+) -> Step:
+    """Creates a tensor of equal elements."""
+    return filled(shape, fill_value, dtype, layout, device, memory_config)
+
+
+def _constant(value: int) -> Rule:
+    def rule(
+        shape: Sequence[int],
+        dtype: DataType | None,
+        layout: Layout | None,
+        device: MeshDevice | None,
+        memory_config: MemoryConfig | None,
+    ) -> Step:
+        return filled(shape, value, dtype, layout, device, memory_config)
+
+    rule.__doc__ = f"Creates a tensor whose elements are {value}."
+    return rule
+
+
+define("ttnn.zeros", _constant(0))
+define("ttnn.ones", _constant(1))
+
+
+@operation("ttnn.empty")
+def empty(
+    shape: Sequence[int], dtype: DataType, layout: Layout, device: MeshDevice, memory_config: MemoryConfig | None
+) -> Step:
+    """Creates a tensor, of zeros on the emulated card."""
+    result = type_of(shape, dtype, layout, memory_config)
+    return Step("ttnn.empty", {}, [result], {"shape": list(shape)}, device=device)
+
+
+def _like(value: float | None) -> Rule:
+    def rule(
+        tensor: Operand,
+        fill_value: float | None,
+        dtype: DataType | None,
+        layout: Layout | None,
+        memory_config: MemoryConfig | None,
+    ) -> Step:
+        own = tensor.type.with_(dtype=dtype, layout=layout, memory=memory_config)
+        chosen = value if value is not None else fill_value or 0
+        fill = float(chosen) if own.dtype.element.is_float else int(chosen)
+        return Step("ttnn.full", {}, [own], {"fill_value": fill, "shape": list(own.shape)})
+
+    rule.__doc__ = "Creates a tensor of equal elements with the type of another one."
+    return rule
+
+
+for _name, _value in {"zeros_like": 0, "ones_like": 1, "full_like": None}.items():
+    define(f"ttnn.{_name}", _like(_value))
+
+
+@operation("ttnn.arange")
+def arange(
+    start: int | None,
+    end: int,
+    step: int | None,
+    dtype: DataType,
+    device: MeshDevice | None,
+    memory_config: MemoryConfig | None,
+    layout: Layout,
+) -> Step:
+    """Creates a vector of numbers at equal distances."""
+    bounds: dict[str, Any] = {"start": start or 0, "end": end, "step": 1 if step is None else step}
+    count = max(0, -(-(end - bounds["start"]) // bounds["step"]))
+    result = type_of((count,), dtype, layout, memory_config, on_device=device is not None)
+    return Step("ttnn.arange", {}, [result], bounds, device=device)

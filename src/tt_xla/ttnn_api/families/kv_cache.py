@@ -1,0 +1,42 @@
+"""Functions that write keys and values into caches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.operation import operation
+from tt_xla.ttnn_api.plan import Operand, Step
+
+
+@operation("ttnn.experimental.paged_update_cache")
+def paged_update_cache(
+    cache_tensor: Operand,
+    input_tensor: Operand,
+    update_idxs_tensor: Operand | None,
+    share_cache: bool | None,
+    page_table: Operand | None,
+) -> Step:
+    """Writes one position of each sequence into a cache."""
+    if update_idxs_tensor is None:
+        raise TTFatal(
+            "ttnn.experimental.paged_update_cache: the emulated card takes positions as a tensor",
+            hint="Pass update_idxs_tensor.",
+        )
+    operands = {"cache": cache_tensor, "input": input_tensor}
+    operands |= {"update_index": update_idxs_tensor, "page_table": page_table}
+    attributes: dict[str, Any] = {"share_cache": True} if share_cache else {}
+    return Step("ttnn.paged_update_cache", operands, [], attributes, writes=cache_tensor)
+
+
+@operation("ttnn.fill_cache")
+def fill_cache(cache_tensor: Operand, input_tensor: Operand, batch_idx: int) -> Step:
+    """Writes the first positions of a sequence into a cache."""
+    operands = {"cache": cache_tensor, "input": input_tensor}
+    return Step("ttnn.fill_cache", operands, [], {"batch_offset": batch_idx}, writes=cache_tensor)
+
+
+@operation("ttnn.kv_cache.fill_cache_for_user_")
+def fill_cache_for_user(cache: Operand, input: Operand, batch_index: int) -> Step:
+    """Writes the first positions of a sequence into a cache."""
+    return fill_cache(cache, input, batch_index)

@@ -1,0 +1,72 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tt_xla.ttnn_api.configs import Config, compute_config, function_of
+from tt_xla.ttnn_api.enums import DataType
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.pointwise import Function, required
+from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
+from tt_xla.ttnn_api.operation import operation
+from tt_xla.ttnn_api.plan import Operand, Step
+
+
+@operation("ttnn.matmul", "ttnn.linear")
+def linear(
+    input_tensor_a: Operand,
+    input_tensor_b: Operand,
+    bias: Operand | None,
+    transpose_a: bool,
+    transpose_b: bool,
+    memory_config: MemoryConfig | None,
+    dtype: DataType | None,
+    program_config: Config | None,
+    activation: Function | None,
+    compute_kernel_config: Config | None,
+    optional_output_tensor: Operand | None,
+) -> Step:
+    """Multiplies matrices, adds a bias and applies a function."""
+    a, b = required(input_tensor_a, "ttnn.matmul"), required(input_tensor_b, "ttnn.matmul")
+    shape = product_shape(_turned(a.shape, turn=transpose_a), _turned(b.shape, turn=transpose_b))
+    attributes: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b}
+    attributes["compute_config"] = compute_config(compute_kernel_config)
+    function = activation or getattr(program_config, "fused_activation", None)
+    attributes["activation"] = None if function is None else dict(function_of(function))["op_type"]
+    result = a.type.with_(shape=shape, dtype=dtype, memory=memory_config)
+    if optional_output_tensor is not None:
+        result = optional_output_tensor.type
+    operands = {"a": a, "b": b} | ({} if bias is None else {"bias": bias})
+    op = "ttnn.matmul" if bias is None and attributes["activation"] is None else "ttnn.linear"
+    return Step(op, operands, [result], attributes, into=optional_output_tensor)
+
+
+def _turned(shape: Shape, *, turn: bool) -> Shape:
+    return Shape((*shape[:-2], shape[-1], shape[-2])) if turn and len(shape) > 1 else shape
+
+
+def product_shape(a: Shape, b: Shape) -> Shape:
+    """Returns the shape of a product.
+
+    Raises:
+        TTFatal: the inner dimensions differ, or the batches do not broadcast.
+    """
+    left, right = (a if len(a) > 1 else Shape((1, *a))), (b if len(b) > 1 else Shape((*b, 1)))
+    if left[-1] != right[-2]:
+        raise TTFatal(
+            f"The width of the first tensor must be equal to the height of the second tensor. Mismatch: width={left[-1]} "
+            f"height={right[-2]}",
+            hint=f"The shapes are {a} and {b}; transpose_a and transpose_b turn an operand.",
+        )
+    rank = max(len(left), len(right)) - 2
+    batches = [Shape(each[:-2]).to_rank(rank) for each in (left, right)]
+    for one, other in zip(*batches, strict=True):
+        if one != other and 1 not in (one, other):
+            raise TTFatal(
+                f"bmm (non-bcast matmul) expects input tensors of shapes BCMK*BCKN=BCMN or equivalent, got {a} and {b}",
+                hint="Batch dimensions must be equal or 1.",
+            )
+    batch = [other if one == 1 else one for one, other in zip(*batches, strict=True)]
+    matrix = ([left[-2]] if len(a) > 1 else []) + ([right[-1]] if len(b) > 1 else [])
+    return Shape((*batch, *matrix))

@@ -1,0 +1,186 @@
+"""Functions that move, convert and free tensors, and those that read and write them on the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tt_xla.ttnn_api import tensor_files
+from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.operation import OPERATIONS, operation
+from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.tensor import Tensor
+
+
+@operation("ttnn.to_device")
+def to_device(tensor: Operand, device: MeshDevice, memory_config: MemoryConfig | None) -> Step:
+    """Copies a tensor to a device."""
+    result = tensor.type.with_(on_device=True, memory=memory_config)
+    return Step("ttnn.to_device", {"input": tensor}, [result], device=device)
+
+
+@operation("ttnn.from_device")
+def from_device(tensor: Operand) -> Step:
+    """Copies a tensor to the host."""
+    return Step("ttnn.from_device", {"input": tensor}, [tensor.type.with_(on_device=False)])
+
+
+@operation("ttnn.to_layout")
+def to_layout(tensor: Operand, layout: Layout, dtype: DataType | None, memory_config: MemoryConfig | None) -> Step:
+    """Turns rows into tiles or tiles into rows. On the host the data type stays."""
+    if not tensor.type.on_device:
+        dtype = None
+    if dtype is None and layout is Layout.ROW_MAJOR and tensor.dtype.element.is_block_float:
+        dtype = DataType.BFLOAT16 if tensor.type.on_device else DataType.FLOAT32
+    result = tensor.type.with_(layout=layout, dtype=dtype, memory=memory_config)
+    return Step("ttnn.to_layout", {"input": tensor}, [result])
+
+
+@operation("ttnn.to_dtype")
+def to_dtype(tensor: Operand, dtype: DataType) -> Step:
+    """Converts a host tensor. A block float exists in tiles only."""
+    if tensor.type.on_device:
+        raise TTFatal("to_dtype: input tensor must be on host", hint="Convert it on the device with ttnn.typecast.")
+    layout = Layout.TILE if dtype.element.is_block_float else tensor.layout
+    return Step("ttnn.typecast", {"input": tensor}, [tensor.type.with_(dtype=dtype, layout=layout)])
+
+
+@operation("ttnn.typecast")
+def typecast(
+    input_tensor: Operand,
+    dtype: DataType | None,
+    output_dtype: DataType | None,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Converts each element to another data type."""
+    result = input_tensor.type.with_(dtype=dtype or output_dtype, memory=memory_config)
+    if output_tensor is not None:
+        result = output_tensor.type
+    return Step("ttnn.typecast", {"input": input_tensor}, [result], into=output_tensor)
+
+
+@operation("ttnn.to_memory_config")
+def to_memory_config(
+    tensor: Operand, memory_config: MemoryConfig, dtype: DataType | None, output_tensor: Operand | None
+) -> Step:
+    """Moves a tensor within the device."""
+    result = tensor.type.with_(memory=memory_config, dtype=dtype) if output_tensor is None else output_tensor.type
+    return Step("ttnn.to_memory_config", {"input": tensor}, [result], into=output_tensor)
+
+
+@operation("ttnn.clone")
+def clone(input: Operand, dtype: DataType | None, memory_config: MemoryConfig | None) -> Step:
+    """Copies a tensor."""
+    return Step("ttnn.assign", {"input": input}, [input.type.with_(dtype=dtype, memory=memory_config)])
+
+
+@operation("ttnn.move", "ttnn.reallocate")
+def move(input_tensor: Operand | None, tensor: Operand | None, memory_config: MemoryConfig | None) -> Step:
+    """Moves a tensor to another address."""
+    source = input_tensor or tensor
+    assert source is not None
+    return Step("ttnn.assign", {"input": source}, [source.type.with_(memory=memory_config)])
+
+
+@operation("ttnn.copy")
+def copy(input_a: Operand, input_b: Operand) -> Step:
+    """Copies the elements of a tensor into another one."""
+    return Step("ttnn.to_memory_config", {"input": input_a}, [input_b.type], into=input_b)
+
+
+@operation("ttnn.copy_host_to_device_tensor")
+def copy_host_to_device_tensor(host_tensor: Operand, device_tensor: Operand) -> Step:
+    """Copies the elements of a host tensor into a device tensor."""
+    if host_tensor.shape != device_tensor.shape or host_tensor.dtype is not device_tensor.dtype:
+        raise TTFatal(
+            f"Host tensor has different shape or data type: {host_tensor.shape} {host_tensor.dtype} and "
+            f"{device_tensor.shape} {device_tensor.dtype}",
+            hint="Make both tensors alike.",
+        )
+    return Step("ttnn.to_device", {"input": host_tensor}, [device_tensor.type], into=device_tensor)
+
+
+@operation("ttnn.deallocate", composite=True)
+def deallocate(tensor: Tensor, force: bool) -> None:
+    """Frees the memory of a tensor."""
+    tensor.deallocate(force)
+
+
+@operation("ttnn.from_torch", composite=True)
+def from_torch(
+    tensor: Any,
+    dtype: DataType | None,
+    layout: Layout | None,
+    device: MeshDevice | None,
+    memory_config: MemoryConfig | None,
+    mesh_mapper: Any,
+    spec: Any,
+) -> Tensor:
+    """Returns a torch tensor as a tensor of TT-NN."""
+    from tt_xla.ttnn_api.conversion import tensor_of
+
+    if spec is not None:
+        dtype, layout, memory_config = spec.dtype, spec.layout, spec.memory_config
+    made = tensor_of(tensor, None, dtype, layout)
+    if mesh_mapper is not None:
+        made = mesh_mapper.split(made)
+    return made if device is None else OPERATIONS["ttnn.to_device"](made, device, memory_config)
+
+
+@operation("ttnn.as_tensor", composite=True)
+def as_tensor(
+    tensor: Any,
+    dtype: DataType | None,
+    layout: Layout | None,
+    device: MeshDevice | None,
+    memory_config: MemoryConfig | None,
+    preprocess: Any,
+    mesh_mapper: Any,
+    cache_file_name: str | Path | None,
+) -> Tensor:
+    """Returns a torch tensor as a tensor of TT-NN; no file is written."""
+    source = tensor if preprocess is None else preprocess(tensor)
+    return from_torch(source, dtype, layout, device, memory_config, mesh_mapper, None)
+
+
+@operation("ttnn.to_torch", composite=True)
+def to_torch(tensor: Tensor, dtype: Any, torch_rank: int | None, mesh_composer: Any) -> Any:
+    """Returns a tensor of TT-NN as a torch tensor."""
+    from tt_xla.ttnn_api.conversion import to_torch as converted
+
+    result = converted(tensor, dtype) if mesh_composer is None else mesh_composer.compose(tensor, dtype)
+    while torch_rank is not None and result.ndim > torch_rank:
+        if result.shape[0] != 1:
+            raise RuntimeError("ttnn: Unable to squeeze to desired rank!")
+        result = result.squeeze(0)
+    return result
+
+
+@operation("ttnn.load_tensor", composite=True)
+def load_tensor(file_name: str | Path, device: MeshDevice | None) -> Tensor:
+    """Reads a tensor file."""
+    made = tensor_files.load(Path(file_name))
+    return made if device is None else OPERATIONS["ttnn.to_device"](made, device)
+
+
+@operation("ttnn.dump_tensor", composite=True)
+def dump_tensor(file_name: str | Path, tensor: Tensor) -> None:
+    """Writes a tensor file."""
+    tensor_files.dump(Path(file_name), tensor)
+
+
+@operation("ttnn.get_device_tensors", composite=True)
+def get_device_tensors(tensor: Tensor) -> list[Tensor]:
+    """Returns the tensor of each chip."""
+    from tt_xla.ttnn_api.tensor import Contents
+
+    contents = tensor.contents
+    if len(contents.shards) == 1:
+        return [tensor]
+    return [
+        Tensor.of(tensor.type, Contents([shard], contents.buffer), tensor.device()) for shard in contents.shards
+    ]

@@ -1,0 +1,74 @@
+"""Softmax and normalizations."""
+
+from __future__ import annotations
+
+from tt_xla.ttnn_api.configs import Config, compute_config
+from tt_xla.ttnn_api.families.pointwise import required
+from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.operation import Rule, define, operation
+from tt_xla.ttnn_api.plan import Operand, Step
+
+
+@operation("ttnn.softmax")
+def softmax(
+    input_tensor: Operand,
+    dim: int,
+    memory_config: MemoryConfig | None,
+    compute_kernel_config: Config | None,
+    numeric_stable: bool,
+) -> Step:
+    """Computes the softmax along a dimension."""
+    source = required(input_tensor, "ttnn.softmax")
+    attributes = {
+        "dimension": source.dim(dim),
+        "numericStable": numeric_stable,
+        "compute_config": compute_config(compute_kernel_config),
+    }
+    return Step("ttnn.softmax", {"input": source}, [source.type.with_(memory=memory_config)], attributes)
+
+
+def _normalization(name: str) -> Rule:
+    def rule(
+        input_tensor: Operand,
+        epsilon: float,
+        weight: Operand | None,
+        bias: Operand | None,
+        memory_config: MemoryConfig | None,
+        compute_kernel_config: Config | None,
+    ) -> Step:
+        source = required(input_tensor, f"ttnn.{name}")
+        operands = {"input": source, "weight": weight, "bias": bias}
+        attributes = {"epsilon": epsilon, "compute_config": compute_config(compute_kernel_config)}
+        return Step(f"ttnn.{name}", operands, [source.type.with_(memory=memory_config)], attributes)
+
+    rule.__doc__ = f"Normalizes along the last dimension ({name})."
+    return rule
+
+
+for _name in ("layer_norm", "rms_norm"):
+    define(f"ttnn.{_name}", _normalization(_name))
+
+
+@operation("ttnn.batch_norm")
+def batch_norm(
+    input: Operand,
+    running_mean: Operand | None,
+    running_var: Operand | None,
+    training: bool,
+    eps: float,
+    momentum: float,
+    weight: Operand | None,
+    bias: Operand | None,
+    output: Operand | None,
+    memory_config: MemoryConfig | None,
+    compute_kernel_config: Config | None,
+) -> Step:
+    """Normalizes each channel, the second dimension."""
+    statistics = {"running_mean": running_mean, "running_var": running_var}
+    operands = {"input": input, **statistics, "weight": weight, "bias": bias}
+    attributes = {"epsilon": eps, "compute_config": compute_config(compute_kernel_config)}
+    op = "ttnn.batch_norm_training" if training else "ttnn.batch_norm_inference"
+    if training:
+        attributes["momentum"] = momentum
+    result = input.type.with_(memory=memory_config) if output is None else output.type
+    return Step(op, operands, [result], attributes, into=output)

@@ -1,0 +1,228 @@
+"""Elementwise functions of one, two and three tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.ttnn_api.configs import UnaryWithParam, function_of
+from tt_xla.ttnn_api.enums import DataType, Layout, Named
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
+from tt_xla.ttnn_api.layouts import Type, type_of
+from tt_xla.ttnn_api.operation import Rule, define, operation
+from tt_xla.ttnn_api.plan import Operand, Scalar, Step
+
+Function = UnaryWithParam | Named | str
+
+_UNARY = (
+    "abs acos asin asinh atan atanh bitwise_not cbrt ceil cos erf erfc exp expm1 floor gelu hardsigmoid isfinite log "
+    "log1p logical_not mish neg reciprocal relu relu6 rsqrt sigmoid sign silu sin sqrt tan tanh"
+)
+"""Functions that TTNN has under the same name."""
+
+_BINARY = {
+    "add": "add",
+    "atan2": "atan2",
+    "bitwise_and": "bitwise_and",
+    "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor",
+    "divide": "divide",
+    "div": "divide",
+    "eq": "eq",
+    "fmod": "remainder",
+    "ge": "ge",
+    "gt": "gt",
+    "le": "le",
+    "logical_and": "logical_and",
+    "logical_left_shift": "logical_left_shift",
+    "logical_or": "logical_or",
+    "logical_right_shift": "logical_right_shift",
+    "logical_xor": "logical_xor",
+    "lt": "lt",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "multiply": "multiply",
+    "mul": "multiply",
+    "ne": "ne",
+    "subtract": "subtract",
+    "sub": "subtract",
+}
+"""TTNN op of each function of two tensors."""
+
+_IN_PLACE = ("add", "subtract", "multiply", "divide", "eq", "ne", "lt", "le", "gt", "ge")
+
+
+def required(operand: object, name: str) -> Operand:
+    """Returns a tensor argument that must lie on a device.
+
+    Raises:
+        TTFatal: it does not.
+    """
+    assert isinstance(operand, Operand)
+    if not operand.type.on_device:
+        raise TTFatal(
+            f"{name}: Operands to eltwise need to be on the device!", hint="Move the tensor with ttnn.to_device."
+        )
+    return operand
+
+
+def _unary(op: str) -> Rule:
+    def rule(input_tensor: Operand, memory_config: MemoryConfig | None, output_tensor: Operand | None) -> Step:
+        source = required(input_tensor, f"ttnn.{op}")
+        result = source.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+        return Step(f"ttnn.{op}", {"input": source}, [result], into=output_tensor)
+
+    rule.__doc__ = f"Computes {op} of each element."
+    return rule
+
+
+for _name in _UNARY.split():
+    define(f"ttnn.{_name}", _unary(_name))
+
+
+@operation("ttnn.bitcast")
+def bitcast(input_tensor: Operand, dtype: DataType, memory_config: MemoryConfig | None) -> Step:
+    """Reinterprets the bits of each element."""
+    return Step(
+        "ttnn.bitcast_convert", {"input": input_tensor}, [input_tensor.type.with_(dtype=dtype, memory=memory_config)]
+    )
+
+
+@operation("ttnn.leaky_relu")
+def leaky_relu(
+    input_tensor: Operand, negative_slope: float, memory_config: MemoryConfig | None, output_tensor: Operand | None
+) -> Step:
+    """Multiplies negative elements by a slope."""
+    result = input_tensor.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+    operands = {"input": input_tensor}
+    return Step("ttnn.leaky_relu", operands, [result], {"parameter": float(negative_slope)}, into=output_tensor)
+
+
+def broadcast(first: Shape, second: Shape, name: str) -> Shape:
+    """Returns the shape of two operands, whose dimensions of size 1 are expanded.
+
+    Raises:
+        TTFatal: other dimensions differ.
+    """
+    rank = max(len(first), len(second))
+    one, other = first.to_rank(rank), second.to_rank(rank)
+    for index, (left, right) in enumerate(zip(one, other, strict=True)):
+        if left != right and 1 not in (left, right):
+            raise TTFatal(
+                f"{name}: Broadcasting rule violation for rank {index - rank}, dim a: {left}, dim b: {right}",
+                hint="Dimensions must be equal or 1; reshape or repeat one of the tensors.",
+            )
+    return Shape(right if left == 1 else left for left, right in zip(one, other, strict=True))
+
+
+def _binary(op: str) -> Rule:
+    def rule(
+        input_tensor_a: Any,
+        input_tensor_b: Any,
+        input_b: Any,
+        value: Any,
+        scalar: Any,
+        dtype: DataType | None,
+        memory_config: MemoryConfig | None,
+        output_tensor: Operand | None,
+        rounding_mode: str | None,
+        activations: Sequence[Function] | None,
+        input_tensor_a_activations: Sequence[Function] | None,
+        input_tensor_b_activations: Sequence[Function] | None,
+    ) -> Step:
+        right = next((each for each in (input_tensor_b, input_b, value, scalar) if each is not None), None)
+        left = input_tensor_a
+        if op == "divide" and dtype is None and rounding_mode is None:
+            tensor = left if isinstance(left, Operand) else right
+            dtype = None if tensor.dtype.element.is_float else DataType.FLOAT32
+        if op == "divide" and rounding_mode not in (None, "trunc"):
+            raise TTFatal(
+                f"ttnn.divide: the emulated card takes no rounding_mode {rounding_mode!r}",
+                hint="Pass None or 'trunc'.",
+            )
+        functions = {
+            "activations": activations,
+            "input_tensor_a_activations": input_tensor_a_activations,
+            "input_tensor_b_activations": input_tensor_b_activations,
+        }
+        attributes = {name: [function_of(each) for each in given] for name, given in functions.items() if given}
+        return pair(f"ttnn.{op}", left, right, dtype, memory_config, output_tensor, attributes)
+
+    rule.__doc__ = f"Computes {op} of two tensors, or of a tensor and a number."
+    return rule
+
+
+def pair(
+    op: str,
+    left: Any,
+    right: Any,
+    dtype: DataType | None,
+    memory: MemoryConfig | None,
+    output: Operand | None,
+    attributes: dict[str, Any],
+) -> Step:
+    """Returns the step of an op of two tensors, one of which may be a number."""
+    tensor = left if isinstance(left, Operand) else right
+    required(tensor, op)
+    lhs, rhs = (each if isinstance(each, Operand) else number(each, tensor.type) for each in (left, right))
+    shape = broadcast(lhs.type.shape, rhs.type.shape, op)
+    result = tensor.type.with_(shape=shape, dtype=dtype, memory=memory) if output is None else output.type
+    return Step(op, {"lhs": lhs, "rhs": rhs}, [result], attributes, into=output)
+
+
+def number(value: float, like: Type) -> Scalar:
+    """Returns a number that takes the place of a tensor; of an integer tensor's type it is only if it is an integer."""
+    fits = like.dtype.element.is_float or isinstance(value, int)
+    return Scalar(value, type_of((), like.dtype if fits else DataType.FLOAT32, Layout.ROW_MAJOR, on_device=False))
+
+
+for _name, _op in _BINARY.items():
+    define(f"ttnn.{_name}", _binary(_op))
+
+
+@operation("ttnn.pow")
+def power(
+    input_tensor: Any,
+    exponent: Any,
+    dtype: DataType | None,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Raises elements to a power."""
+    if isinstance(input_tensor, Operand) and not isinstance(exponent, Operand):
+        result = input_tensor.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+        return Step("ttnn.pow_scalar", {"lhs": input_tensor}, [result], {"rhs": exponent}, into=output_tensor)
+    return pair("ttnn.pow_tensor", input_tensor, exponent, dtype, memory_config, output_tensor, {})
+
+
+@operation("ttnn.where")
+def where(
+    predicate: Operand,
+    true_value: Any,
+    false_value: Any,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Takes elements of one tensor where the predicate is not 0, and of another where it is."""
+    tensor = next((each for each in (true_value, false_value) if isinstance(each, Operand)), predicate)
+    chosen = [each if isinstance(each, Operand) else number(each, tensor.type) for each in (true_value, false_value)]
+    shape = predicate.shape
+    for each in chosen:
+        shape = broadcast(shape, each.type.shape, "ttnn.where")
+    result = tensor.type.with_(shape=shape, memory=memory_config) if output_tensor is None else output_tensor.type
+    operands = {"first": predicate, "second": chosen[0], "third": chosen[1]}
+    return Step("ttnn.where", operands, [result], into=output_tensor)
+
+
+@operation("ttnn.clamp", "ttnn.clip")
+def clamp(
+    input_tensor: Operand, min: Any, max: Any, memory_config: MemoryConfig | None, output_tensor: Operand | None
+) -> Step:
+    """Limits elements to a range."""
+    result = input_tensor.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+    if isinstance(min, Operand) or isinstance(max, Operand):
+        operands = {"input": input_tensor, "min": min, "max": max}
+        return Step("ttnn.clamp_tensor", operands, [result], into=output_tensor)
+    bounds = {"min": -float("inf") if min is None else min, "max": float("inf") if max is None else max}
+    return Step("ttnn.clamp_scalar", {"input": input_tensor}, [result], bounds, into=output_tensor)

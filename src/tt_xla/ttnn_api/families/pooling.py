@@ -1,0 +1,86 @@
+"""Pooling over height and width of [1, 1, N * H * W, C]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.ir import shapes
+from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.families.convolution import borders
+from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.operation import operation
+from tt_xla.ttnn_api.plan import Operand, Step
+
+
+@operation("ttnn.max_pool2d")
+def max_pool2d(
+    input_tensor: Operand,
+    batch_size: int,
+    input_h: int,
+    input_w: int,
+    channels: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+    memory_config: MemoryConfig | None,
+    return_indices: bool,
+    dtype: DataType,
+    output_layout: Layout,
+) -> Step:
+    """Computes the greatest element of each window."""
+    window = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
+    sizes = {"batch_size": batch_size, "input_height": input_h, "input_width": input_w, "channels": channels}
+    attributes = {**sizes, **{name: list(each) for name, each in window.items()}, "ceil_mode": ceil_mode}
+    op = "ttnn.max_pool2d_with_indices" if return_indices else "ttnn.max_pool2d"
+    result = input_tensor.type.with_(
+        shape=_shape(attributes), dtype=dtype, layout=output_layout, memory=memory_config
+    )
+    results = [result, result.with_(dtype=DataType.UINT16)] if return_indices else [result]
+    return Step(op, {"input": input_tensor}, results, attributes)
+
+
+@operation("ttnn.avg_pool2d")
+def avg_pool2d(
+    input_tensor: Operand,
+    batch_size: int,
+    input_h: int,
+    input_w: int,
+    channels: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    memory_config: MemoryConfig | None,
+    dtype: DataType,
+    output_layout: Layout,
+) -> Step:
+    """Computes the mean of each window."""
+    window = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": (1, 1)}
+    sizes = {"batch_size": batch_size, "input_height": input_h, "input_width": input_w, "channels": channels}
+    attributes: dict[str, Any] = {**sizes, **{name: list(each) for name, each in window.items()}}
+    attributes |= {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
+    result = input_tensor.type.with_(
+        shape=_shape(attributes), dtype=dtype, layout=output_layout, memory=memory_config
+    )
+    return Step("ttnn.avg_pool2d", {"input": input_tensor}, [result], attributes)
+
+
+def _shape(attributes: dict[str, Any]) -> tuple[int, int, int, int]:
+    """Returns the shape of pooled images."""
+    top, bottom, left, right = borders(attributes["padding"])
+    kernel, stride, dilation, ceil = (attributes[name] for name in ("kernel_size", "stride", "dilation", "ceil_mode"))
+    height = shapes.window(attributes["input_height"], kernel[0], stride[0], top, bottom, dilation[0], ceil)
+    width = shapes.window(attributes["input_width"], kernel[1], stride[1], left, right, dilation[1], ceil)
+    return 1, 1, attributes["batch_size"] * height * width, attributes["channels"]
+
+
+@operation("ttnn.global_avg_pool2d")
+def global_avg_pool2d(input_tensor: Operand, memory_config: MemoryConfig | None, dtype: DataType | None) -> Step:
+    """Computes the mean of each channel of [N, H, W, C]."""
+    batch, _height, _width, channels = input_tensor.shape
+    result = input_tensor.type.with_(shape=(batch, 1, 1, channels), dtype=dtype, memory=memory_config)
+    return Step("ttnn.global_avg_pool2d", {"input": input_tensor}, [result])

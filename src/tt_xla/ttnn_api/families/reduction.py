@@ -1,0 +1,106 @@
+"""Reductions, running sums, and positions of maxima."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tt_xla.ttnn_api.configs import Config, compute_config
+from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.pointwise import required
+from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.operation import Rule, define, operation
+from tt_xla.ttnn_api.plan import Operand, Step
+
+
+def reduced(source: Operand, dims: Sequence[int], *, keep: bool) -> list[int]:
+    """Returns the shape of a tensor that is reduced along dimensions."""
+    if keep:
+        return [1 if index in dims else size for index, size in enumerate(source.shape)]
+    return [size for index, size in enumerate(source.shape) if index not in dims]
+
+
+def dims_of(source: Operand, dim: int | Sequence[int] | None, name: str) -> list[int]:
+    """Returns dimensions counted from the front; all of them for None.
+
+    Raises:
+        TTFatal: the tensor has no such dimension.
+    """
+    if dim is None:
+        return list(range(source.rank))
+    dims = [dim] if isinstance(dim, int) else list(dim)
+    for each in dims:
+        if not -source.rank <= each < source.rank:
+            raise TTFatal(
+                f"{name}: Unsupported dim {each}: expected it in the range [{-source.rank}, {source.rank - 1}]",
+                hint=f"The tensor has shape {source.shape}.",
+            )
+    return sorted(source.dim(each) for each in dims)
+
+
+def _reduction(name: str) -> Rule:
+    def rule(
+        input_tensor: Operand,
+        dim: int | Sequence[int] | None,
+        keepdim: bool,
+        memory_config: MemoryConfig | None,
+        compute_kernel_config: Config | None,
+    ) -> Step:
+        source = required(input_tensor, f"ttnn.{name}")
+        dims = dims_of(source, dim, f"ttnn.{name}")
+        result = source.type.with_(shape=reduced(source, dims, keep=keepdim), memory=memory_config)
+        attributes = {"keep_dim": keepdim, "dim_arg": dims, "compute_config": compute_config(compute_kernel_config)}
+        return Step(f"ttnn.{name}", {"input": source}, [result], attributes)
+
+    rule.__doc__ = f"Reduces along dimensions by {name}."
+    return rule
+
+
+for _name in ("sum", "mean", "max", "min"):
+    define(f"ttnn.{_name}", _reduction(_name))
+
+
+@operation("ttnn.prod")
+def prod(input_tensor: Operand, dim: int | None, keepdim: bool, memory_config: MemoryConfig | None) -> Step:
+    """Multiplies elements along a dimension, or all of them."""
+    dims = dims_of(input_tensor, dim, "ttnn.prod")
+    result = input_tensor.type.with_(shape=reduced(input_tensor, dims, keep=keepdim), memory=memory_config)
+    return Step("ttnn.prod", {"input": input_tensor}, [result], {"keep_dim": keepdim, "dim_arg": dims})
+
+
+@operation("ttnn.argmax")
+def argmax(
+    input_tensor: Operand,
+    dim: int | None,
+    keepdim: bool,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Returns the position of the first greatest element."""
+    dims = dims_of(input_tensor, dim, "ttnn.argmax")
+    shape = reduced(input_tensor, dims, keep=keepdim)
+    result = input_tensor.type.with_(
+        shape=shape, dtype=DataType.UINT32, layout=Layout.ROW_MAJOR, memory=memory_config
+    )
+    if output_tensor is not None:
+        result = output_tensor.type
+    attributes = {"dim": None if dim is None else dims[0], "keep_dim": keepdim}
+    return Step("ttnn.argmax", {"input": input_tensor}, [result], attributes, into=output_tensor)
+
+
+@operation("ttnn.cumsum")
+def cumsum(
+    input: Operand, dim: int, dtype: DataType | None, memory_config: MemoryConfig | None, out: Operand | None
+) -> Step:
+    """Adds up elements along a dimension."""
+    result = input.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
+    return Step("ttnn.cumsum", {"input": input}, [result], {"dim": input.dim(dim)}, into=out)
+
+
+@operation("ttnn.cumprod")
+def cumprod(
+    input: Operand, dim: int, dtype: DataType | None, memory_config: MemoryConfig | None, out: Operand | None
+) -> Step:
+    """Multiplies up elements along a dimension."""
+    result = input.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
+    return Step("ttnn.cumprod", {"input": input}, [result], {"dim": input.dim(dim)}, into=out)

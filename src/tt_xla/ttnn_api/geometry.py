@@ -1,0 +1,231 @@
+"""TT-NN's values for cores, shapes, shards and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout
+
+TILE_SIZE = 32
+
+
+class Shape(tuple[int, ...]):
+    """The shape of a tensor."""
+
+    __slots__ = ()
+
+    @property
+    def rank(self) -> int:
+        return len(self)
+
+    def to_rank(self, rank: int) -> Shape:
+        """Returns the shape with dimensions of size 1 added or removed in front."""
+        return Shape((1,) * (rank - len(self)) + tuple(self)[max(0, len(self) - rank) :])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+    def __repr__(self) -> str:
+        return f"Shape({list(self)})"
+
+    __str__ = __repr__
+
+
+class _Coordinates(Shape):
+    """Positions or sizes along the dimensions of a mesh."""
+
+    __slots__ = ()
+
+    def __new__(cls, *sizes: Any) -> Any:
+        return tuple.__new__(cls, sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
+
+    def dims(self) -> int:
+        return len(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({list(self)})"
+
+    __str__ = __repr__
+
+
+class MeshShape(_Coordinates):
+    """Rows and columns of a mesh of chips."""
+
+    __slots__ = ()
+
+    def mesh_size(self) -> int:
+        size = 1
+        for each in self:
+            size *= each
+        return size
+
+
+class MeshCoordinate(_Coordinates):
+    """Row and column of a chip in a mesh."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, init=False)
+class CoreCoord:
+    """Column ``x`` and row ``y`` of a core."""
+
+    x: int
+    y: int
+
+    def __init__(self, x: int | Sequence[int], y: int | None = None) -> None:
+        column, row = (x, y) if isinstance(x, int) else x
+        object.__setattr__(self, "x", column)
+        object.__setattr__(self, "y", row)
+
+    def __repr__(self) -> str:
+        return f"{self.x}-{self.y}"
+
+
+@dataclass(frozen=True)
+class CoreGrid:
+    """Columns ``x`` and rows ``y`` of a grid of cores."""
+
+    x: int
+    y: int
+
+    @property
+    def num_cores(self) -> int:
+        return self.x * self.y
+
+    def __repr__(self) -> str:
+        return f"ttnn.CoreGrid(x={self.x}, y={self.y})"
+
+
+@dataclass(frozen=True)
+class CoreRange:
+    """A rectangle of cores from ``start`` to ``end``, both of which belong to it."""
+
+    start: CoreCoord
+    end: CoreCoord
+
+    def grid_size(self) -> CoreCoord:
+        return CoreCoord(self.end.x - self.start.x + 1, self.end.y - self.start.y + 1)
+
+    def __repr__(self) -> str:
+        places = (f'"{name}":{{"x":{at.x},"y":{at.y}}}' for name, at in (("start", self.start), ("end", self.end)))
+        return f"{{{','.join(places)}}}"
+
+
+@dataclass(frozen=True, init=False)
+class CoreRangeSet:
+    """Rectangles of cores, in order."""
+
+    _ranges: tuple[CoreRange, ...]
+
+    def __init__(self, core_ranges: Iterable[CoreRange] | CoreRange) -> None:
+        ordered = (core_ranges,) if isinstance(core_ranges, CoreRange) else tuple(core_ranges)
+        if isinstance(core_ranges, (set, frozenset)):
+            ordered = tuple(sorted(ordered, key=lambda each: (each.start.y, each.start.x)))
+        object.__setattr__(self, "_ranges", ordered)
+
+    def ranges(self) -> list[CoreRange]:
+        return list(self._ranges)
+
+    def num_cores(self) -> int:
+        return sum(each.grid_size().x * each.grid_size().y for each in self._ranges)
+
+    def bounding_box(self) -> CoreRange:
+        """Returns the smallest rectangle that holds all cores."""
+        starts, ends = [each.start for each in self._ranges], [each.end for each in self._ranges]
+        start = CoreCoord(min(each.x for each in starts), min(each.y for each in starts))
+        return CoreRange(start, CoreCoord(max(each.x for each in ends), max(each.y for each in ends)))
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(repr, self._ranges))}]"
+
+
+@dataclass(frozen=True, init=False)
+class ShardSpec:
+    """The cores of a sharded tensor and the rows and columns of a shard, in elements."""
+
+    grid: CoreRangeSet
+    shape: tuple[int, ...]
+    orientation: ShardOrientation
+
+    def __init__(self, grid: CoreRangeSet, shard_shape: Sequence[int], shard_orientation: ShardOrientation) -> None:
+        object.__setattr__(self, "grid", grid)
+        object.__setattr__(self, "shape", tuple(shard_shape))
+        object.__setattr__(self, "orientation", shard_orientation)
+
+    def num_cores(self) -> int:
+        return self.grid.num_cores()
+
+    def __repr__(self) -> str:
+        orientation = f"ShardOrientation::{self.orientation.name}"
+        return f"ShardSpec{{grid={self.grid}, shape={list(self.shape)}, orientation={orientation}}}"
+
+
+@dataclass(frozen=True)
+class MemoryConfig:
+    """Where a tensor lies on the device."""
+
+    memory_layout: TensorMemoryLayout = TensorMemoryLayout.INTERLEAVED
+    buffer_type: BufferType = BufferType.DRAM
+    shard_spec: ShardSpec | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.memory_layout, self.buffer_type, self.shard_spec)))
+
+    def __hash__(self) -> int:
+        return self._hash  # pyright: ignore[reportAttributeAccessIssue]
+
+    def is_sharded(self) -> bool:
+        return self.memory_layout is not TensorMemoryLayout.INTERLEAVED
+
+    def __repr__(self) -> str:
+        shards = "std::nullopt" if self.shard_spec is None else repr(self.shard_spec)
+        return (
+            f"MemoryConfig(memory_layout=TensorMemoryLayout::{self.memory_layout.name},"
+            f"buffer_type=BufferType::{self.buffer_type.name},shard_spec={shards},nd_shard_spec=std::nullopt,"
+            "created_with_nd_shard_spec=0,per_core_allocation=0,range_lockstep_allocation=0)"
+        )
+
+
+DRAM_MEMORY_CONFIG = MemoryConfig()
+L1_MEMORY_CONFIG = MemoryConfig(TensorMemoryLayout.INTERLEAVED, BufferType.L1)
+L1_BLOCK_SHARDED_MEMORY_CONFIG = MemoryConfig(TensorMemoryLayout.BLOCK_SHARDED, BufferType.L1)
+L1_HEIGHT_SHARDED_MEMORY_CONFIG = MemoryConfig(TensorMemoryLayout.HEIGHT_SHARDED, BufferType.L1)
+L1_WIDTH_SHARDED_MEMORY_CONFIG = MemoryConfig(TensorMemoryLayout.WIDTH_SHARDED, BufferType.L1)
+
+
+@dataclass(frozen=True, init=False)
+class Tile:
+    """Rows and columns of a tile."""
+
+    tile_shape: tuple[int, int]
+
+    def __init__(self, tile_shape: Sequence[int] = (TILE_SIZE, TILE_SIZE), transpose_tile: bool = False) -> None:
+        rows, columns = tile_shape
+        object.__setattr__(self, "tile_shape", (rows, columns))
+
+    def get_tile_size(self, dtype: DataType) -> int:
+        """Returns the bytes of a tile."""
+        rows, columns = self.tile_shape
+        return dtype.element.tile_bytes * rows * columns // TILE_SIZE**2
+
+    def __repr__(self) -> str:
+        return f"Tile with shape: {list(self.tile_shape)}"
+
+
+def padded(shape: Sequence[int], layout: Layout) -> Shape:
+    """Returns the shape that a tensor has in memory: the last two dimensions of a tiled tensor fill tiles."""
+    if layout is not Layout.TILE:
+        return Shape(shape)
+    start = max(0, len(shape) - 2)
+    rounded = (-(-size // TILE_SIZE) * TILE_SIZE for size in shape[start:])
+    return Shape((*shape[:start], *rounded))
+
+

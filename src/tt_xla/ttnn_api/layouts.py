@@ -1,0 +1,107 @@
+"""The type of a tensor: shape, data type, layout and memory, in TT-NN's values and in TTNN's."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.ir.layout import BufferType as Memory
+from tt_xla.ir.layout import CoreRange, MemoryLayout, TensorLayout
+from tt_xla.ir.layout import TILE as TILE_SIZE
+from tt_xla.ir.program import TensorSpec
+from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, MemoryConfig, Shape, ShardSpec
+
+
+class Type:
+    """The type of a tensor. Equal types are one object (see :func:`type_of`)."""
+
+    __slots__ = ("dtype", "layout", "memory", "on_device", "shape", "spec")
+
+    def __init__(self, shape: Shape, dtype: DataType, layout: Layout, memory: MemoryConfig, on_device: bool) -> None:
+        self.shape, self.dtype, self.layout, self.memory, self.on_device = shape, dtype, layout, memory, on_device
+        self.spec = TensorSpec(tuple(shape), _layout(shape, dtype, layout, memory if on_device else None))
+
+    def with_(self, **changes: Any) -> Type:
+        """Returns this type with some of its fields changed; None keeps a field."""
+        fields = {name: getattr(self, name) for name in ("shape", "dtype", "layout", "memory", "on_device")}
+        return type_of(**(fields | {name: value for name, value in changes.items() if value is not None}))
+
+
+_types: dict[tuple[Any, ...], Type] = {}
+
+
+def type_of(
+    shape: Sequence[int],
+    dtype: DataType,
+    layout: Layout,
+    memory: MemoryConfig | None = None,
+    on_device: bool = True,
+) -> Type:
+    """Returns the type of a tensor.
+
+    Args:
+        shape: its shape.
+        dtype: its data type.
+        layout: tiles or rows.
+        memory: where it lies on the device; DRAM by default.
+        on_device: whether it lies on a device.
+
+    Raises:
+        TTFatal: a block float in rows, or a sharded tensor without a shard spec.
+    """
+    key = (tuple(shape), dtype, layout, memory, on_device)
+    known = _types.get(key)
+    if known is None:
+        known = _types[key] = Type(Shape(shape), dtype, layout, memory or DRAM_MEMORY_CONFIG, on_device)
+    return known
+
+
+def _layout(shape: Sequence[int], dtype: DataType, layout: Layout, memory: MemoryConfig | None) -> TensorLayout:
+    """Returns the layout in TTNN; ``memory`` is None for a tensor on the host."""
+    element, tiled = dtype.element, layout is Layout.TILE
+    if element.is_block_float and not tiled:
+        raise TTFatal(
+            f"Only TILE layout is supported for {dtype.name} dtype!", hint="Pass layout=ttnn.TILE_LAYOUT."
+        )
+    if memory is None:
+        return TensorLayout.of(shape, element, tiled=tiled, buffer=Memory.SYSTEM_MEMORY)
+    buffer, kind = memory.buffer_type.memory, memory.memory_layout.layout
+    if not memory.is_sharded():
+        return TensorLayout.of(shape, element, tiled=tiled, buffer=buffer)
+    if memory.shard_spec is None:
+        raise TTFatal(
+            "Sharded memory config must have a shard spec",
+            hint="Make the memory config with ttnn.create_sharded_memory_config.",
+        )
+    unit = TILE_SIZE if tiled else 1
+    if any(size % unit for size in memory.shard_spec.shape):
+        raise TTFatal(
+            f"Physical shard shape {tuple(memory.shard_spec.shape)} must be tile {{{unit}, {unit}}} sized!",
+            hint="Round the shard's rows and columns up to tiles.",
+        )
+    cores = memory.shard_spec.grid
+    ranges = tuple(CoreRange((each.start.x, each.start.y), (each.end.x, each.end.y)) for each in cores.ranges())
+    grid = _grid(kind, memory.shard_spec)
+    made = TensorLayout.of(shape, element, tiled=tiled, buffer=buffer, memory=kind, grid=grid, core_ranges=ranges)
+    rows, columns = memory.shard_spec.shape
+    return dataclasses.replace(made, shard=(rows // unit, columns // unit))
+
+
+def _grid(kind: MemoryLayout, shards: ShardSpec) -> tuple[int, int]:
+    """Returns the number of shards along rows and columns."""
+    cores = shards.num_cores()
+    if kind is MemoryLayout.HEIGHT_SHARDED:
+        return cores, 1
+    if kind is MemoryLayout.WIDTH_SHARDED:
+        return 1, cores
+    box = shards.grid.bounding_box().grid_size()
+    return (box.y, box.x) if shards.orientation.name == "ROW_MAJOR" else (box.x, box.y)
+
+
+def volume(shape: Sequence[int]) -> int:
+    """Returns the number of elements of a shape."""
+    return math.prod(shape)

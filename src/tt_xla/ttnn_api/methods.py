@@ -1,0 +1,140 @@
+"""The methods and operators of ``ttnn.Tensor`` that compute, convert or move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.families import operations
+from tt_xla.ttnn_api.geometry import MemoryConfig, Tile
+from tt_xla.ttnn_api.tensor import Tensor
+
+_OPERATORS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "pow": "pow",
+    "eq": "eq",
+    "ne": "ne",
+    "lt": "lt",
+    "le": "le",
+    "gt": "gt",
+    "ge": "ge",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+}
+"""TT-NN function of each of Python's binary operators."""
+
+_REFLECTED = ("add", "sub", "mul", "truediv")
+
+
+def _init(
+    self: Tensor,
+    data: Any = None,
+    shape: Any = None,
+    data_type: DataType | None = None,
+    layout: Layout | None = None,
+    device: MeshDevice | None = None,
+    mem_config: MemoryConfig | None = None,
+    tile: Tile | None = None,
+    pad_value: float | None = None,
+    mesh_mapper: Any = None,
+    **options: Any,
+) -> None:
+    """Makes a tensor.
+
+    Args:
+        self: the tensor.
+        data: an array, a torch tensor, a flat sequence of numbers, or a tensor of TT-NN.
+        shape: shape of a sequence of numbers.
+        data_type: the data type; that of the array by default.
+        layout: tiles or rows.
+        device: the device that the tensor goes to; None leaves it on the host.
+        mem_config: where it lies on the device.
+        tile: rows and columns of a tile.
+        pad_value: ignored, because tile padding is not materialized.
+        mesh_mapper: splits the array over the chips of a mesh.
+        options: options that change no element.
+    """
+    from tt_xla.ttnn_api.conversion import tensor_of
+
+    if isinstance(shape, DataType):  # Tensor(array, data_type, ...)
+        shape, data_type = None, shape
+    made = tensor_of(data, shape, data_type, layout)
+    if mesh_mapper is not None:
+        made = mesh_mapper.split(made)
+    if device is not None:
+        made = operations()["ttnn.to_device"](made, device, mem_config)
+    self.set(made.type, made.contents, made.device(), made.topology)
+
+
+def _to_torch(self: Tensor) -> Any:
+    """Returns the elements as a torch tensor."""
+    from tt_xla.ttnn_api.conversion import to_torch
+
+    return to_torch(self)
+
+
+def _to_numpy(self: Tensor) -> Any:
+    """Returns the elements as an array; those of bfloat16 as float32."""
+    tensor = _to_torch(self)
+    return (tensor.float() if self.dtype.element.is_float else tensor).numpy()
+
+
+def _cpu(self: Tensor, blocking: bool = True, cq_id: int | None = None) -> Tensor:
+    """Returns the tensor on the host."""
+    return operations()["ttnn.from_device"](self) if self.type.on_device else self
+
+
+def _to(self: Tensor, target: Any, memory_config: MemoryConfig | None = None, **options: Any) -> Tensor:
+    """Returns the tensor on a device, or in another layout."""
+    if isinstance(target, MeshDevice):
+        return operations()["ttnn.to_device"](self, target, memory_config)
+    return operations()["ttnn.to_layout"](self, target)
+
+
+def _reshape(self: Tensor, *shape: Any) -> Tensor:
+    sizes: Sequence[int] = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    return operations()["ttnn.reshape"](self, list(sizes))
+
+
+def _repr(self: Tensor) -> str:
+    if not self.is_allocated():
+        return "ttnn.Tensor(<buffer is not allocated>)"
+    dtype, layout = f"DataType::{self.dtype.name}", f"Layout::{self.layout.name}"
+    text = str(_to_torch(self)).removeprefix("tensor(").rpartition(")")[0].partition(", dtype=")[0]
+    return f"ttnn.Tensor({text}, shape={self.shape}, dtype={dtype}, layout={layout})"
+
+
+def _binary(name: str, *, reflected: bool = False) -> Any:
+    def apply(self: Tensor, other: Any) -> Tensor:
+        return operations()[name](other, self) if reflected else operations()[name](self, other)
+
+    return apply
+
+
+def install() -> None:
+    """Gives :class:`Tensor` its methods and operators."""
+    methods = {
+        "__init__": _init,
+        "__repr__": _repr,
+        "__getitem__": lambda self, places: operations()["ttnn.Tensor.__getitem__"](self, places),
+        "__neg__": lambda self: operations()["ttnn.neg"](self),
+        "__hash__": object.__hash__,
+        "to_torch": _to_torch,
+        "to_numpy": _to_numpy,
+        "to_list": lambda self: _to_torch(self).tolist(),
+        "item": lambda self: _to_torch(self).item(),
+        "cpu": _cpu,
+        "to": _to,
+        "reshape": _reshape,
+    }
+    methods |= {f"__{name}__": _binary(f"ttnn.{function}") for name, function in _OPERATORS.items()}
+    methods |= {f"__r{name}__": _binary(f"ttnn.{_OPERATORS[name]}", reflected=True) for name in _REFLECTED}
+    for name, method in methods.items():
+        setattr(Tensor, name, method)

@@ -1,0 +1,176 @@
+"""Operations: TT-NN's functions, each with a rule that says which op of the TTNN dialect it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tt_xla.errors import ExecutionError
+from tt_xla.registry import Registry
+from tt_xla.ttnn_api import signatures
+from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.tensor import Tensor
+
+Rule = Callable[..., Any]
+"""Takes the parameters that it names; those of TT-NN's other overloads are None."""
+
+_SPEED_ONLY = frozenset(
+    "program_config sub_core_grids sub_device_id core_grid queue_id cq_id dram_slice_config slice_config "
+    "use_multicore output_tile config_tensor_in_dram deallocate_input reallocate_halo_output applied_shard_scheme "
+    "fast_and_approximate_mode disable_compensated_sum skip_padding_fill reshape_tile_mode numeric_stable "
+    "enable_secondary_dm compute_kernel_config num_links topology pad_value".split()
+)
+"""Parameters that change how a card computes a result, and that an operation may leave out."""
+
+_HOST_PLANS: dict[Any, Any] = {}
+"""Plans of calls on the host."""
+
+
+class Operation:
+    """A function of TT-NN.
+
+    Args:
+        name: its full name.
+        rule: returns the step of a call from its arguments, whose tensors are :class:`Operand` objects.
+        composite: whether ``rule`` takes tensors and calls other operations instead.
+    """
+
+    def __init__(self, name: str, rule: Rule, *, composite: bool = False) -> None:
+        self.python_fully_qualified_name = self.__name__ = name
+        self.__doc__ = rule.__doc__
+        self.rule, self.composite = rule, composite
+        code = rule.__code__
+        self._named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        self._binders: list[signatures.Binder] = []
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        if self.composite:
+            return self.rule(**self.bound(arguments, keywords))
+        tensors: list[Tensor] = []
+        key: list[Any] = [self]
+        for argument in arguments:
+            if type(argument) is Tensor:
+                tensors.append(argument)
+                key.append(argument.type)
+            else:
+                key.append(_key(argument, tensors))
+        for name, argument in keywords.items():
+            key.append(name)
+            key.append(_key(argument, tensors))
+        device = _device_of(tensors) if tensors else None
+        if device is None:
+            device = keywords.get("device") or next((each for each in arguments if type(each) is MeshDevice), None)
+        plans = _HOST_PLANS if device is None else device.plans
+        key_ = tuple(key)
+        plan = plans.get(key_)
+        if plan is None:
+            plan = plans[key_] = self._planned(arguments, keywords, device)
+        return plan.run(tensors)
+
+    def _planned(self, arguments: Sequence[Any], keywords: Mapping[str, Any], device: MeshDevice | None) -> Any:
+        """Returns the plan of a call."""
+        from tt_xla.ttnn_api.engine import Plan
+
+        count = 0
+
+        def stand_in(value: Any) -> Any:
+            nonlocal count
+            if isinstance(value, Tensor):
+                count += 1
+                return Operand(count - 1, value.type)
+            return [stand_in(item) for item in value] if type(value) in (list, tuple) else value
+
+        positional = [stand_in(argument) for argument in arguments]
+        named = {name: stand_in(argument) for name, argument in keywords.items()}
+        step: Step = self.rule(**self.bound(positional, named))
+        try:
+            return Plan(step, device)
+        except ExecutionError as error:
+            raise TTFatal(f"{self.__name__}: {error.message}", hint=error.hint) from error
+
+    def bound(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the arguments of a call by the names of the rule's parameters.
+
+        Raises:
+            TypeError: TT-NN's function takes other arguments.
+            TTFatal: the emulated card lacks what an argument asks for.
+        """
+        self._binders = self._binders or signatures.binders(self.__name__)
+        for binder in self._binders:
+            try:
+                values = binder(*arguments, **keywords)
+            except TypeError:
+                continue
+            self._check_emulated(binder, values)
+            return {name: values.get(name) for name in self._named}
+        raise signatures.refused(self.__name__, arguments, keywords)
+
+    def _check_emulated(self, binder: signatures.Binder, values: Mapping[str, Any]) -> None:
+        for name, default in signatures.defaults(binder).items():
+            if name in self._named or name in _SPEED_ONLY:
+                continue
+            value = values[name]
+            if value is not default and value is not None and value != default:
+                raise TTFatal(
+                    f"{self.__name__}: the emulated card takes no {name}, got {value!r}",
+                    hint=f"Leave {name} out.",
+                )
+
+    def __repr__(self) -> str:
+        return f"<ttnn operation {self.__name__}>"
+
+
+def _key(value: Any, tensors: list[Tensor]) -> Any:
+    """Returns a hashable value that is equal for arguments that are executed alike; collects tensors."""
+    kind = type(value)
+    if kind is Tensor:
+        tensors.append(value)
+        return value.type
+    if kind is list or kind is tuple:
+        return tuple([_key(item, tensors) for item in value])
+    if kind is float:
+        return "float", value.hex()
+    return (bool, value) if kind is bool else value
+
+
+def _device_of(tensors: Sequence[Tensor]) -> MeshDevice | None:
+    """Returns the device of a call's tensors.
+
+    Raises:
+        TTFatal: they lie on several, or on one that was closed.
+    """
+    device = None
+    for tensor in tensors:
+        own = tensor._device
+        if own is None or own is device:
+            continue
+        if device is not None:
+            raise TTFatal(
+                "Operands to eltwise binary need to be on the same device!",
+                hint="Move the tensors to one device with ttnn.to_device.",
+            )
+        if not own.is_open:
+            raise TTFatal("Device is not open", hint="Use the tensor before ttnn.close_device.")
+        device = own
+    return device
+
+
+OPERATIONS: Registry[str, Operation] = Registry("TT-NN operation")
+
+
+def operation(*names: str, composite: bool = False) -> Callable[[Rule], Rule]:
+    """Registers a rule for functions of TT-NN, by full name."""
+
+    def register(rule: Rule) -> Rule:
+        for name in names:
+            OPERATIONS[name] = Operation(name, rule, composite=composite)
+        return rule
+
+    return register
+
+
+def define(name: str, rule: Rule, *, composite: bool = False) -> None:
+    """Registers the rule of one function of a table."""
+    OPERATIONS[name] = Operation(name, rule, composite=composite)

@@ -1,0 +1,77 @@
+"""What the rule of an operation returns: one op of the TTNN dialect with its operands, attributes and results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
+from tt_xla.ttnn_api.layouts import Type
+
+
+class Operand:
+    """A tensor argument of a call, by its type alone: calls with arguments of the same types are executed alike."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, index: int, type_: Type) -> None:
+        self.index, self.type = index, type_
+
+    @property
+    def shape(self) -> Shape:
+        return self.type.shape
+
+    @property
+    def rank(self) -> int:
+        return len(self.type.shape)
+
+    @property
+    def dtype(self) -> DataType:
+        return self.type.dtype
+
+    @property
+    def layout(self) -> Layout:
+        return self.type.layout
+
+    @property
+    def memory(self) -> MemoryConfig:
+        return self.type.memory
+
+    def dim(self, dim: int) -> int:
+        """Returns a dimension counted from the front."""
+        return dim + self.rank if dim < 0 else dim
+
+
+class Scalar(NamedTuple):
+    """A number in the place of a tensor operand."""
+
+    value: float
+    type: Type
+
+
+Value = Operand | Scalar | Sequence[Operand] | None
+
+
+@dataclass
+class Step:
+    """An op of the TTNN dialect."""
+
+    op: str
+    """Its full name, ``ttnn.add``."""
+    operands: Mapping[str, Value]
+    """Operands by name; None for one that is absent."""
+    results: Sequence[Type]
+    """Types of the results."""
+    attributes: Mapping[str, Any] = field(default_factory=lambda: {})
+    """Attributes by name, as an instruction of a Program has them."""
+    device: MeshDevice | None = None
+    """Device of the results of an op without operands."""
+    into: Operand | None = None
+    """Tensor that receives the result."""
+    writes: Operand | None = None
+    """Operand whose elements the op changes; the call returns it."""
+    returns: Callable[[list[Any]], Any] | None = None
+    """Makes what the call returns from the list of results; by default the only result, or the list."""

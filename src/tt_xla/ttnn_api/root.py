@@ -1,0 +1,71 @@
+"""``ttnn``: the package itself."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from tt_xla.ttnn_api import configs as _configs
+from tt_xla.ttnn_api import devices as _devices
+from tt_xla.ttnn_api import enums as _enums
+from tt_xla.ttnn_api import families as _families
+from tt_xla.ttnn_api import geometry as _geometry
+from tt_xla.ttnn_api import methods as _methods
+from tt_xla.ttnn_api import signatures as _signatures
+from tt_xla.ttnn_api import tensor as _tensor
+
+__version__ = _signatures.VERSION
+
+_methods.install()
+for _module in (_enums, _geometry, _devices, _tensor, _configs):
+    globals().update(
+        {
+            name: value
+            for name, value in vars(_module).items()
+            if not name.startswith("_") and getattr(value, "__module__", _module.__name__) == _module.__name__
+        }
+    )
+
+for _dtype in DataType:  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+    globals()[_dtype.name.lower()] = _dtype
+TILE_LAYOUT, ROW_MAJOR_LAYOUT = _enums.Layout.TILE, _enums.Layout.ROW_MAJOR
+TILE_SIZE = _geometry.TILE_SIZE
+_NAMESPACES = ("transformer", "experimental", "kv_cache")
+
+
+def _attribute(package: str, name: str) -> Any:
+    """Returns an operation or a config class.
+
+    Raises:
+        AttributeError: neither exists here; the message says whether TT-NN has the name.
+    """
+    full = f"{package}.{name}"
+    operations = _families.operations()
+    if full in operations:
+        return operations[full]
+    if full in _signatures.lines() and name.endswith("Config"):
+        return _configs.config_class(full)
+    known = "TT-NN has it, but the emulated card does not" if full in _signatures.lines() else "TT-NN has no such name"
+    raise AttributeError(f"module {package!r} has no attribute {name!r}: {known}.")
+
+
+class _Namespace(types.ModuleType):
+    """A package below ``ttnn`` whose operations are attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = _attribute(self.__name__, name)
+        setattr(self, name, value)
+        return value
+
+
+for _name in _NAMESPACES:
+    globals()[_name] = _Namespace(f"ttnn.{_name}")
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    value = globals()[name] = _attribute("ttnn", name)
+    return value
