@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned differential check-programs check-generated check format
+.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned differential check-programs check-generated run-generated check-ttnn-api check format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,12 @@ check-programs: $(STAMP) ## compare results of the benchmark programs with JAX's
 check-generated: $(STAMP) ## run generated sources in TT-NN's mock mode and check the C++ with g++, in docs/codegen.md
 	@cd benchmarks && JAX_PLATFORMS=cpu PYTHONPATH=../tests/codegen ../$(BIN)/python check_generated.py --examples --meshes \
 	  --folder ../build/programs $(foreach folder,$(PACKAGES),--packages $(abspath $(folder))) --document ../docs/codegen.md
+
+run-generated: $(STAMP) ## run generated Python of the benchmark programs on the emulated card, in docs/ttnn_api.md
+	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python run_generated.py --document ../docs/ttnn_api.md
+
+check-ttnn-api: $(STAMP) ## compare our ttnn with the functions and signatures of TT-NN (TTXLA_TTNN_PYTHON), in docs/ttnn_api.md
+	@cd benchmarks && ../$(BIN)/python ttnn_signatures.py --document ../docs/ttnn_api.md
 
 conformance-jax: $(STAMP) ## run a sample of JAX's tests on platform tt; JAX_TESTS=DIR names a checkout, SAMPLE=0 runs all, FILES="pjit_test" some
 	@$(BIN)/python conformance/run_jax.py $(if $(JAX_TESTS),--tests $(JAX_TESTS)) --sample $(or $(SAMPLE),25) \

@@ -1,7 +1,7 @@
 """Prints the signatures of TT-NN's public functions and configs. A script for an interpreter that has ``ttnn``.
 
-Each line is one overload, ``ttnn.add(input_tensor_a, input_tensor_b, *, dtype=None)``. Overloads that differ only in the
-types of their parameters are one line. A default that is no literal and no name of ``ttnn`` is ``...``.
+Each line is one overload, ``ttnn.add(input_tensor_a, input_tensor_b, *, dtype=None)``. Overloads that differ only in
+the types of their parameters are one line. A default that is no literal and no name of ``ttnn`` is ``...``.
 """
 
 import inspect

@@ -89,7 +89,9 @@ def run_text(name: str, text: str, inputs: Sequence[Any], level: int, folder: Pa
 
     options = {"optimization_level": level, "backend": "codegen_py", "export_path": str(folder)}
     try:
-        program = compile_module(parse_module(text, name), CompileOptions.parse(options), load_target(SYSTEM), name=name)
+        program = compile_module(
+            parse_module(text, name), CompileOptions.parse(options), load_target(SYSTEM), name=name
+        )
         loaded = get_device(SYSTEM).load(program)
         expected = exporting(program, {}, loaded.run)([to_torch(value) for value in inputs], [None] * len(inputs), ())
         results, spent = run_source(folder)

@@ -10,7 +10,7 @@ import sys
 PACKAGES = ("torch_xla", "ttnn")
 
 
-class TorchXlaFinder:
+class PackageFinder:
     """The last finder on ``sys.meta_path``, so an installed ``torch_xla`` or ``ttnn`` goes first.
 
     The finder answers imports and ignores probes: libraries such as transformers call
@@ -32,5 +32,5 @@ class TorchXlaFinder:
         return finder.find(name)
 
 
-if not any(getattr(entry, "__name__", "") == "TorchXlaFinder" for entry in sys.meta_path):
-    sys.meta_path.append(TorchXlaFinder)
+if not any(getattr(entry, "__name__", "") == "PackageFinder" for entry in sys.meta_path):
+    sys.meta_path.append(PackageFinder)

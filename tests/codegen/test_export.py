@@ -417,7 +417,10 @@ def test_tt_nn_takes_what_was_generated(make: Callable[[Path], None], tmp_path: 
 
 def test_run_says_what_is_missing(tmp_path: Path) -> None:
     command(module(tmp_path), "-o", tmp_path / "out")
-    environment = dict(os.environ) | {"TTXLA_TTNN_PYTHON": sys.executable}
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    bare.chmod(0o755)
+    environment = dict(os.environ) | {"TTXLA_TTNN_PYTHON": str(bare)}
     done = subprocess.run([tmp_path / "out/run"], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "has no ttnn. Set TTXLA_TTNN_PYTHON" in done.stderr
+    assert "has no ttnn and no tt_xla. Set TTXLA_TTNN_PYTHON" in done.stderr

@@ -232,6 +232,18 @@ def pcc(actual, expected):
     return float(numpy.corrcoef(actual, expected)[0, 1])
 
 
+def timed(function, device, *arguments):
+    """Calls a function with the device; prints the predicted device time where ``ttnn`` predicts it.
+
+    That is the ``ttnn`` of tt_xla, which computes on an emulated card.
+    """
+    before = getattr(device, "predicted_us", None)
+    results = function(device, *arguments)
+    if before is not None:
+        print(f"predicted device time: {device.predicted_us - before:.1f} us")
+    return results
+
+
 def show(results):
     """Prints each result, and its correlation with the expected result if one is stored."""
     for index, result in enumerate(results):
@@ -242,6 +254,8 @@ def show(results):
         if file_of(f"expected{index}").exists():
             expected = stored(f"expected{index}")
             print(f"PCC against tensors/expected{index}: {pcc(array, expected):.6f}")
+            if array.shape == expected.shape and numpy.array_equal(array, expected, equal_nan=array.dtype.kind == "f"):
+                print(f"result {index} has all bits of tensors/expected{index}")
 
 
 def host_call(module, inputs, input_dtypes, output_dtypes):

@@ -29,12 +29,20 @@ class Config:
         self.__dict__[name] = value
         self.__dict__["_key"] = None
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{type(self).__name__} has no field {name!r}.")
+
+    def fields(self) -> list[tuple[str, Any]]:
+        """Returns the fields by name."""
+        return [(name, value) for name, value in self.__dict__.items() if name != "_key"]
+
     def key(self) -> tuple[Any, ...]:
         """Returns a hashable value that is equal for configs with equal fields."""
-        if self._key is None:
-            fields = ((name, _hashable(value)) for name, value in self.__dict__.items() if name != "_key")
-            self.__dict__["_key"] = (self._name, *fields)
-        return self._key
+        known = self._key
+        if known is None:
+            known = (self._name, *((name, _hashable(value)) for name, value in self.fields()))
+            self.__dict__["_key"] = known
+        return known
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Config) and self.key() == other.key()
@@ -43,7 +51,7 @@ class Config:
         return hash(self.key())
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={value}" for name, value in self.__dict__.items() if name != "_key")
+        fields = ", ".join(f"{name}={value}" for name, value in self.fields())
         return f"{type(self).__name__}({fields})"
 
 

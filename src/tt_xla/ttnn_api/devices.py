@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tt_xla import environment
-from tt_xla.target import Target, load_target
 from tt_xla.ttnn_api.enums import Arch, FabricConfig
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import CoreCoord, CoreGrid, MeshShape
-from tt_xla.ttnn_api.memory import Memory
+
+if TYPE_CHECKING:
+    from tt_xla.target import Target
 
 
 class MeshDevice:
@@ -28,6 +29,8 @@ class MeshDevice:
     def __init__(
         self, target: Target, shape: MeshShape, chips: Sequence[int], l1_small_size: int, trace_region_size: int
     ) -> None:
+        from tt_xla.ttnn_api.memory import Memory  # imports the cost model
+
         self.target, self.shape, self.chips = target, shape, tuple(chips)
         self.trace_region_size = trace_region_size
         self.memory = Memory(target, l1_small_size)
@@ -132,6 +135,8 @@ def open_mesh_device(
 
 
 def _target() -> Target:
+    from tt_xla.target import load_target
+
     return load_target(environment.selected_system())
 
 
@@ -158,7 +163,7 @@ close_mesh_device = close_device
 
 
 @contextlib.contextmanager
-def manage_device(device_id: int) -> Iterator[MeshDevice]:
+def manage_device(device_id: int) -> Generator[MeshDevice]:
     """Opens a chip for the body of the context."""
     device = open_device(device_id=device_id)
     try:
@@ -168,7 +173,7 @@ def manage_device(device_id: int) -> Iterator[MeshDevice]:
 
 
 @contextlib.contextmanager
-def create_mesh_device(mesh_shape: MeshShape | None = None, **options: Any) -> Iterator[MeshDevice]:
+def create_mesh_device(mesh_shape: MeshShape | None = None, **options: Any) -> Generator[MeshDevice]:
     """Opens a mesh of chips for the body of the context."""
     device = open_mesh_device(mesh_shape, **options)
     try:
@@ -185,7 +190,7 @@ def set_fabric_config(config: FabricConfig, *arguments: object, **options: objec
     """Does nothing: the emulated chips have all links of their system."""
 
 
-def GetNumAvailableDevices() -> int:  # noqa: N802  (TT-NN's name)
+def GetNumAvailableDevices() -> int:
     """Returns the number of chips of the system."""
     return _target().chips
 
@@ -198,11 +203,11 @@ def get_device_ids() -> list[int]:
     return list(range(_target().chips))
 
 
-def SetDefaultDevice(device: MeshDevice) -> None:  # noqa: N802  (TT-NN's name)
+def SetDefaultDevice(device: MeshDevice) -> None:
     """Sets the device that :func:`GetDefaultDevice` returns."""
     _default[:] = [device]
 
 
-def GetDefaultDevice() -> MeshDevice | None:  # noqa: N802  (TT-NN's name)
+def GetDefaultDevice() -> MeshDevice | None:
     """Returns the default device; None if none is set."""
     return _default[0] if _default else None

@@ -1,4 +1,4 @@
-"""Executes calls on the emulated card: each is an op of the TTNN dialect, with its kernel, memory and predicted time."""
+"""Executes calls on the emulated card: each is an op of TTNN, with its kernel, memory and predicted time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import torch
 
 from tt_xla import environment
 from tt_xla.cost import instruction_cost
-from tt_xla.cost.residency import viewed
 from tt_xla.cost.rates import rates_of
+from tt_xla.cost.residency import viewed
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.context import Context, Weighted
 from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.layouts import Type
+from tt_xla.ttnn_api.memory import Buffer
 from tt_xla.ttnn_api.plan import Operand, Scalar, Step
 from tt_xla.ttnn_api.tensor import Contents, Tensor
 
@@ -84,13 +86,7 @@ class Plan:
         operands = [tensor.contents for tensor in tensors]
         device = self.device
         keep = self.into is not None or self.writes is not None
-        buffers: list[Any] = []
-        if device is not None and not keep:
-            for type_ in self.types:
-                if self.shares is not None:
-                    buffers.append(operands[self.shares].buffer)
-                else:
-                    buffers.append(device.memory.allocate(type_.spec) if type_.on_device else None)
+        buffers = [] if keep else [self._buffer(type_, operands) for type_ in self.types]
         with_gradients = torch.is_grad_enabled()
         if with_gradients:
             _set_grad_enabled(False)
@@ -103,13 +99,15 @@ class Plan:
             operands[self.into].shards = results[0]
             made = [operands[self.into]]
         else:
-            made = [Contents(shards, buffer) for shards, buffer in zip(results, buffers or [None] * len(results))]
+            made = [Contents(shards, buffer) for shards, buffer in zip(results, buffers, strict=True)]
         if device is not None:
             device.predicted_us += self.us
             if device.recording is not None:
                 device.recording.append((self, operands, made))
         if self.into is not None or self.writes is not None:
-            return tensors[self.into if self.into is not None else self.writes]  # pyright: ignore[reportArgumentType, reportCallIssue]
+            changed = self.into if self.into is not None else self.writes
+            assert changed is not None
+            return tensors[changed]
         topology = next((tensor.topology for tensor in tensors if tensor.topology is not None), None)
         outputs = [
             Tensor.of(type_, contents, device if type_.on_device else None, topology)
@@ -118,6 +116,12 @@ class Plan:
         if self.returns is not None:
             return self.returns(outputs)
         return outputs[0] if len(outputs) == 1 else outputs
+
+    def _buffer(self, type_: Type, operands: Sequence[Contents]) -> Buffer | None:
+        """Returns the memory of a result; None on the host."""
+        if self.device is None or not type_.on_device:
+            return None
+        return self.device.memory.allocate(type_.spec) if self.shares is None else operands[self.shares].buffer
 
     def replay(self, operands: Sequence[Contents], results: Sequence[Contents]) -> None:
         """Executes the call as part of a trace: on the contents of the tensors that it was captured with."""

@@ -12,7 +12,10 @@ from tt_xla.ir.layout import MemoryLayout
 class Named(enum.Enum):
     """An enumeration whose members print as TT-NN's."""
 
-    __str__ = __repr__ = lambda self: f"{type(self).__name__}.{self.name}"
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+    __str__ = __repr__
     __hash__ = object.__hash__  # each member exists once
 
     def __int__(self) -> int:
@@ -126,16 +129,23 @@ class FabricConfig(Named):
     """The network between chips."""
 
     DISABLED = 0
-    FABRIC_1D = 1
-    FABRIC_1D_RING = 2
-    FABRIC_2D = 3
+    FABRIC_1D_NEIGHBOR_EXCHANGE = 1
+    FABRIC_1D = 2
+    FABRIC_1D_RING = 3
+    FABRIC_2D = 4
+    FABRIC_2D_TORUS_X = 5
+    FABRIC_2D_TORUS_Y = 6
+    FABRIC_2D_TORUS_XY = 7
+    CUSTOM = 8
 
 
 class Topology(Named):
     """The shape of the network that a collective uses."""
 
-    Ring = 0
     Linear = 1
+    Ring = 2
+    Mesh = 3
+    Torus = 4
 
 
 class PaddingMode(Named):
@@ -149,6 +159,11 @@ class ThrottleLevel(Named):
     """The limit of the matrix unit's rate."""
 
     NO_THROTTLE = 0
+    LEVEL_1 = 1
+    LEVEL_2 = 2
+    LEVEL_3 = 3
+    LEVEL_4 = 4
+    LEVEL_5 = 5
 
 
 class EmbeddingsType(Named):
@@ -170,8 +185,23 @@ class GeluVariant(Named):
     """The formula of a gelu."""
 
     Accurate = 0
-    Fast = 1
+    FastLut = 1
     Tanh = 2
+
+
+class SigmoidMode(Named):
+    """The formula of a sigmoid."""
+
+    FastApproximate = 0
+    AccurateWithFastExp = 1
+    Accurate = 2
+
+
+class DumpTensorMode(Named):
+    """Whether the shards of a mesh are gathered into one file."""
+
+    DISTRIBUTED_GATHER = 0
+    LOCAL = 1
 
 
 class Arch(Named):

@@ -9,7 +9,8 @@ class TTFatal(TTXLAError, RuntimeError):
     """A condition that TT-NN checks with ``TT_FATAL`` does not hold."""
 
     def __str__(self) -> str:
-        return f"TT_FATAL: {super().__str__()}"
+        message = self.message.rstrip()
+        return " ".join(filter(None, [f"TT_FATAL: {message}{'' if message.endswith(('.', '!')) else '.'}", self.hint]))
 
 
 class OutOfMemoryError(TTFatal):

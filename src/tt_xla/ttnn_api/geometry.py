@@ -227,5 +227,3 @@ def padded(shape: Sequence[int], layout: Layout) -> Shape:
     start = max(0, len(shape) - 2)
     rounded = (-(-size // TILE_SIZE) * TILE_SIZE for size in shape[start:])
     return Shape((*shape[:start], *rounded))
-
-

@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ir.layout import TILE as TILE_SIZE
 from tt_xla.ir.layout import BufferType as Memory
 from tt_xla.ir.layout import CoreRange, MemoryLayout, TensorLayout
-from tt_xla.ir.layout import TILE as TILE_SIZE
 from tt_xla.ir.program import TensorSpec
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -64,9 +64,7 @@ def _layout(shape: Sequence[int], dtype: DataType, layout: Layout, memory: Memor
     """Returns the layout in TTNN; ``memory`` is None for a tensor on the host."""
     element, tiled = dtype.element, layout is Layout.TILE
     if element.is_block_float and not tiled:
-        raise TTFatal(
-            f"Only TILE layout is supported for {dtype.name} dtype!", hint="Pass layout=ttnn.TILE_LAYOUT."
-        )
+        raise TTFatal(f"Only TILE layout is supported for {dtype.name} dtype!", hint="Pass layout=ttnn.TILE_LAYOUT.")
     if memory is None:
         return TensorLayout.of(shape, element, tiled=tiled, buffer=Memory.SYSTEM_MEMORY)
     buffer, kind = memory.buffer_type.memory, memory.memory_layout.layout

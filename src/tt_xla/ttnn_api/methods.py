@@ -86,6 +86,36 @@ def _to_numpy(self: Tensor) -> Any:
     return (tensor.float() if self.dtype.element.is_float else tensor).numpy()
 
 
+def _to_list(self: Tensor) -> list[Any]:
+    """Returns the elements as nested lists."""
+    return _to_torch(self).tolist()
+
+
+def _item(self: Tensor) -> Any:
+    """Returns the only element."""
+    return _to_torch(self).item()
+
+
+def _neg(self: Tensor) -> Tensor:
+    """Returns the tensor with each element's sign changed."""
+    return operations()["ttnn.neg"](self)
+
+
+def _getitem(self: Tensor, places: Any) -> Tensor:
+    """Returns a slice of the tensor; a number in the place of a slice removes the dimension."""
+    sizes = self.shape
+    listed = [*places] if isinstance(places, tuple) else [places]
+    if Ellipsis in listed:
+        at = listed.index(Ellipsis)
+        listed[at : at + 1] = [slice(None)] * (len(sizes) - len(listed) + 1)
+    listed += [slice(None)] * (len(sizes) - len(listed))
+    whole = [each if isinstance(each, slice) else slice(each, each + 1 or None) for each in listed]
+    begins, ends, steps = zip(*(each.indices(size) for each, size in zip(whole, sizes, strict=True)), strict=True)
+    part = operations()["ttnn.slice"](self, list(begins), list(ends), list(steps))
+    kept = [size for each, size in zip(listed, part.shape, strict=True) if isinstance(each, slice)]
+    return part if len(kept) == len(sizes) else operations()["ttnn.reshape"](part, kept)
+
+
 def _cpu(self: Tensor, blocking: bool = True, cq_id: int | None = None) -> Tensor:
     """Returns the tensor on the host."""
     return operations()["ttnn.from_device"](self) if self.type.on_device else self
@@ -123,13 +153,13 @@ def install() -> None:
     methods = {
         "__init__": _init,
         "__repr__": _repr,
-        "__getitem__": lambda self, places: operations()["ttnn.Tensor.__getitem__"](self, places),
-        "__neg__": lambda self: operations()["ttnn.neg"](self),
+        "__getitem__": _getitem,
+        "__neg__": _neg,
         "__hash__": object.__hash__,
         "to_torch": _to_torch,
         "to_numpy": _to_numpy,
-        "to_list": lambda self: _to_torch(self).tolist(),
-        "item": lambda self: _to_torch(self).item(),
+        "to_list": _to_list,
+        "item": _item,
         "cpu": _cpu,
         "to": _to,
         "reshape": _reshape,

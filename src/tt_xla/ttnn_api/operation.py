@@ -16,12 +16,13 @@ from tt_xla.ttnn_api.tensor import Tensor
 Rule = Callable[..., Any]
 """Takes the parameters that it names; those of TT-NN's other overloads are None."""
 
-_SPEED_ONLY = frozenset(
-    "program_config sub_core_grids sub_device_id core_grid queue_id cq_id dram_slice_config slice_config "
-    "use_multicore output_tile config_tensor_in_dram deallocate_input reallocate_halo_output applied_shard_scheme "
-    "fast_and_approximate_mode disable_compensated_sum skip_padding_fill reshape_tile_mode numeric_stable "
-    "enable_secondary_dm compute_kernel_config num_links topology pad_value".split()
-)
+_SPEED_ONLY = {
+    *("program_config", "sub_core_grids", "sub_device_id", "core_grid", "queue_id", "cq_id", "dram_slice_config"),
+    *("slice_config", "use_multicore", "output_tile", "config_tensor_in_dram", "deallocate_input"),
+    *("reallocate_halo_output", "applied_shard_scheme", "fast_and_approximate_mode", "disable_compensated_sum"),
+    *("skip_padding_fill", "reshape_tile_mode", "numeric_stable", "enable_secondary_dm", "compute_kernel_config"),
+    *("num_links", "topology", "pad_value", "use_low_perf", "worker_l1_size", "num_command_queues"),
+}
 """Parameters that change how a card computes a result, and that an operation may leave out."""
 
 _HOST_PLANS: dict[Any, Any] = {}
@@ -143,7 +144,7 @@ def _device_of(tensors: Sequence[Tensor]) -> MeshDevice | None:
     """
     device = None
     for tensor in tensors:
-        own = tensor._device
+        own = tensor.device()
         if own is None or own is device:
             continue
         if device is not None:

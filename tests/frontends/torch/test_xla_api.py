@@ -123,7 +123,7 @@ def test_hook_is_cheap_and_stands_last():
         "print(sorted(set(sys.modules) - before - {'tt_xla', 'tt_xla._import_hook'}), sys.meta_path[-1].__name__)"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert output.strip() == "[] TorchXlaFinder"
+    assert output.strip() == "[] PackageFinder"
 
 
 def test_an_installed_torch_xla_wins(tmp_path):

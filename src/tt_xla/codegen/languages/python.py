@@ -168,7 +168,7 @@ class Python:
     ) -> list[str]:
         trace = program.memory.trace_bytes
         sizes = f"l1_small_size={L1_SMALL_BYTES}" + (f", trace_region_size={trace}" if trace else "")
-        forward = "forward(device, w, *load_inputs(device))"
+        forward = "utils.timed(forward, device, w, *load_inputs(device))"
         shown = [f"        utils.show({forward})"]
         if joined is not None:
             shown = [

@@ -45,7 +45,11 @@ def _geometry(
 ) -> dict[str, Any]:
     sizes = {"in_channels": in_channels, "out_channels": out_channels, "batch_size": batch_size}
     plane = {"input_height": input_height, "input_width": input_width, "kernel_size": list(kernel_size)}
-    window = {"stride": list(stride or (1, 1)), "padding": list(padding or (0, 0)), "dilation": list(dilation or (1, 1))}
+    window = {
+        "stride": list(stride or (1, 1)),
+        "padding": list(padding or (0, 0)),
+        "dilation": list(dilation or (1, 1)),
+    }
     return {**sizes, **plane, **window, "groups": groups or 1}
 
 
@@ -88,7 +92,9 @@ def conv2d(
     )
     tensors = (input_tensor, weight_tensor, bias_tensor)
     wanted = (return_output_dim, return_weights_and_bias)
-    return _convolution("ttnn.conv2d", tensors, geometry, None, dtype, conv_config, compute_config, memory_config, device, wanted)
+    return _convolution(
+        "ttnn.conv2d", tensors, geometry, None, dtype, conv_config, compute_config, memory_config, device, wanted
+    )
 
 
 @operation("ttnn.conv_transpose2d")
@@ -123,7 +129,16 @@ def conv_transpose2d(
     wanted = (return_output_dim, return_weights_and_bias)
     extra = list(output_padding)
     return _convolution(
-        "ttnn.conv_transpose2d", tensors, geometry, extra, dtype, conv_config, compute_config, memory_config, device, wanted
+        "ttnn.conv_transpose2d",
+        tensors,
+        geometry,
+        extra,
+        dtype,
+        conv_config,
+        compute_config,
+        memory_config,
+        device,
+        wanted,
     )
 
 
@@ -233,7 +248,6 @@ def prepare_bias(
     input_dtype: DataType,
     input_memory_config: MemoryConfig | None = None,
     input_layout: Layout | None = None,
-    output_padding: Sequence[int] | None = None,
     output_dtype: DataType | None = None,
     conv_config: Config | None = None,
     compute_config: Config | None = None,

@@ -124,7 +124,8 @@ def slice_(
     output_tensor: Operand | None,
 ) -> Step:
     """Takes the elements from ``starts`` up to ``ends``, which are exclusive."""
-    begins, stops = (starts, ends) if starts is not None else (slice_start, slice_end)
+    begins: Any = starts if starts is not None else slice_start
+    stops: Any = ends if starts is not None else slice_end
     if isinstance(begins, Operand):
         raise TTFatal("ttnn.slice: the emulated card takes no tensors as bounds", hint="Pass lists of numbers.")
     by = list(steps or slice_step or [1] * input_tensor.rank)

@@ -32,9 +32,7 @@ def embedding(
 
 
 @operation("ttnn.gather")
-def gather(
-    input: Operand, dim: int, index: Operand, memory_config: MemoryConfig | None, out: Operand | None
-) -> Step:
+def gather(input: Operand, dim: int, index: Operand, memory_config: MemoryConfig | None, out: Operand | None) -> Step:
     """Takes elements along a dimension at the positions of an index."""
     result = input.type.with_(shape=index.shape, memory=memory_config) if out is None else out.type
     return Step("ttnn.gather", {"input": input, "index": index}, [result], {"dim": input.dim(dim)}, into=out)
@@ -58,13 +56,16 @@ def scatter(
 
 
 @operation("ttnn.sort")
-def sort(
-    input_tensor: Operand, dim: int, descending: bool, stable: bool, memory_config: MemoryConfig | None
-) -> Step:
+def sort(input_tensor: Operand, dim: int, descending: bool, stable: bool, memory_config: MemoryConfig | None) -> Step:
     """Sorts along a dimension; returns elements and their positions."""
     attributes = {"dim": input_tensor.dim(dim), "descending": descending, "stable": stable}
     values = input_tensor.type.with_(memory=memory_config)
-    return Step("ttnn.sort", {"input": input_tensor}, [values, _positions(input_tensor, dim, values.shape, memory_config)], attributes)
+    return Step(
+        "ttnn.sort",
+        {"input": input_tensor},
+        [values, _positions(input_tensor, dim, values.shape, memory_config)],
+        attributes,
+    )
 
 
 @operation("ttnn.topk")
@@ -82,7 +83,12 @@ def topk(
     shape = [k if index == axis else size for index, size in enumerate(input_tensor.shape)]
     values = input_tensor.type.with_(shape=shape, memory=memory_config)
     attributes = {"k": k, "dim": axis, "largest": largest, "sorted": sorted}
-    return Step("ttnn.topk", {"input_tensor": input_tensor}, [values, _positions(input_tensor, dim, shape, memory_config)], attributes)
+    return Step(
+        "ttnn.topk",
+        {"input_tensor": input_tensor},
+        [values, _positions(input_tensor, dim, shape, memory_config)],
+        attributes,
+    )
 
 
 def _positions(source: Operand, dim: int, shape: object, memory: MemoryConfig | None):

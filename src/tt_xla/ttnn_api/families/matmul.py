@@ -32,6 +32,7 @@ def linear(
     shape = product_shape(_turned(a.shape, turn=transpose_a), _turned(b.shape, turn=transpose_b))
     attributes: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b}
     attributes["compute_config"] = compute_config(compute_kernel_config)
+    attributes["matmul_program_config"] = _program_config(program_config)
     function = activation or getattr(program_config, "fused_activation", None)
     attributes["activation"] = None if function is None else dict(function_of(function))["op_type"]
     result = a.type.with_(shape=shape, dtype=dtype, memory=memory_config)
@@ -40,6 +41,29 @@ def linear(
     operands = {"a": a, "b": b} | ({} if bias is None else {"bias": bias})
     op = "ttnn.matmul" if bias is None and attributes["activation"] is None else "ttnn.linear"
     return Step(op, operands, [result], attributes, into=optional_output_tensor)
+
+
+_CONFIGS = {
+    "MatmulMultiCoreReuseProgramConfig": "reuse",
+    "MatmulMultiCoreReuseMultiCastProgramConfig": "multi_cast",
+    "MatmulMultiCoreReuseMultiCast1DProgramConfig": "multi_cast_1d",
+    "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig": "dram_sharded",
+}
+"""Kind of a ``#ttnn.matmul_program_config`` by TT-NN's class."""
+
+
+def _program_config(config: Config | None) -> dict[str, Any] | None:
+    """Returns the fields of a program config that the cost model reads; None where TT-NN chooses."""
+    kind = _CONFIGS.get(type(config).__name__)
+    if config is None or kind is None:
+        return None
+    fields = {name[:-1] + name[-1].lower(): value for name, value in config.fields() if value is not None}
+    function, grid = fields.get("fused_activation"), fields.get("compute_with_storage_grid_size")
+    if function is not None:
+        fields["fused_activation"] = dict(function_of(function))
+    if grid is not None:
+        fields["compute_with_storage_grid_size"] = [grid.x, grid.y]
+    return {"config": kind, **fields}
 
 
 def _turned(shape: Shape, *, turn: bool) -> Shape:
@@ -55,8 +79,8 @@ def product_shape(a: Shape, b: Shape) -> Shape:
     left, right = (a if len(a) > 1 else Shape((1, *a))), (b if len(b) > 1 else Shape((*b, 1)))
     if left[-1] != right[-2]:
         raise TTFatal(
-            f"The width of the first tensor must be equal to the height of the second tensor. Mismatch: width={left[-1]} "
-            f"height={right[-2]}",
+            "The width of the first tensor must be equal to the height of the second tensor. Mismatch: "
+            f"width={left[-1]} height={right[-2]}",
             hint=f"The shapes are {a} and {b}; transpose_a and transpose_b turn an operand.",
         )
     rank = max(len(left), len(right)) - 2

@@ -181,6 +181,4 @@ def get_device_tensors(tensor: Tensor) -> list[Tensor]:
     contents = tensor.contents
     if len(contents.shards) == 1:
         return [tensor]
-    return [
-        Tensor.of(tensor.type, Contents([shard], contents.buffer), tensor.device()) for shard in contents.shards
-    ]
+    return [Tensor.of(tensor.type, Contents([shard], contents.buffer), tensor.device()) for shard in contents.shards]

@@ -134,7 +134,7 @@ def _binary(op: str) -> Rule:
         right = next((each for each in (input_tensor_b, input_b, value, scalar) if each is not None), None)
         left = input_tensor_a
         if op == "divide" and dtype is None and rounding_mode is None:
-            tensor = left if isinstance(left, Operand) else right
+            tensor: Any = left if isinstance(left, Operand) else right
             dtype = None if tensor.dtype.element.is_float else DataType.FLOAT32
         if op == "divide" and rounding_mode not in (None, "trunc"):
             raise TTFatal(

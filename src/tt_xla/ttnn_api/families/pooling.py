@@ -35,9 +35,7 @@ def max_pool2d(
     sizes = {"batch_size": batch_size, "input_height": input_h, "input_width": input_w, "channels": channels}
     attributes = {**sizes, **{name: list(each) for name, each in window.items()}, "ceil_mode": ceil_mode}
     op = "ttnn.max_pool2d_with_indices" if return_indices else "ttnn.max_pool2d"
-    result = input_tensor.type.with_(
-        shape=_shape(attributes), dtype=dtype, layout=output_layout, memory=memory_config
-    )
+    result = input_tensor.type.with_(shape=_shape(attributes), dtype=dtype, layout=output_layout, memory=memory_config)
     results = [result, result.with_(dtype=DataType.UINT16)] if return_indices else [result]
     return Step(op, {"input": input_tensor}, results, attributes)
 
@@ -63,9 +61,7 @@ def avg_pool2d(
     sizes = {"batch_size": batch_size, "input_height": input_h, "input_width": input_w, "channels": channels}
     attributes: dict[str, Any] = {**sizes, **{name: list(each) for name, each in window.items()}}
     attributes |= {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
-    result = input_tensor.type.with_(
-        shape=_shape(attributes), dtype=dtype, layout=output_layout, memory=memory_config
-    )
+    result = input_tensor.type.with_(shape=_shape(attributes), dtype=dtype, layout=output_layout, memory=memory_config)
     return Step("ttnn.avg_pool2d", {"input": input_tensor}, [result], attributes)
 
 

@@ -79,9 +79,7 @@ def argmax(
     """Returns the position of the first greatest element."""
     dims = dims_of(input_tensor, dim, "ttnn.argmax")
     shape = reduced(input_tensor, dims, keep=keepdim)
-    result = input_tensor.type.with_(
-        shape=shape, dtype=DataType.UINT32, layout=Layout.ROW_MAJOR, memory=memory_config
-    )
+    result = input_tensor.type.with_(shape=shape, dtype=DataType.UINT32, layout=Layout.ROW_MAJOR, memory=memory_config)
     if output_tensor is not None:
         result = output_tensor.type
     attributes = {"dim": None if dim is None else dims[0], "keep_dim": keepdim}
@@ -99,8 +97,8 @@ def cumsum(
 
 @operation("ttnn.cumprod")
 def cumprod(
-    input: Operand, dim: int, dtype: DataType | None, memory_config: MemoryConfig | None, out: Operand | None
+    input_tensor: Operand, dim: int, dtype: DataType | None, memory_config: MemoryConfig | None, out: Operand | None
 ) -> Step:
     """Multiplies up elements along a dimension."""
-    result = input.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
-    return Step("ttnn.cumprod", {"input": input}, [result], {"dim": input.dim(dim)}, into=out)
+    result = input_tensor.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
+    return Step("ttnn.cumprod", {"input": input_tensor}, [result], {"dim": input_tensor.dim(dim)}, into=out)

@@ -1,0 +1,60 @@
+"""Generated Python runs on the emulated card, and has the bits of the compiled program."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from tt_xla.codegen.export import exporting
+from tt_xla.compiler import compile_module, parse_module
+from tt_xla.options import CompileOptions
+from tt_xla.runtime import get_device
+from tt_xla.target import load_target
+
+CONVOLUTION = """func.func public @main(%x: tensor<1x8x16x16xbf16>, %w: tensor<8x8x3x3xbf16> {ttcore.argument_type =
+#ttcore.argument_type<parameter>, ttir.name = "w"}, %head: tensor<2048x10xf32>) -> (tensor<1x10xf32>, tensor<1xi32>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+    window = {stride = [1, 1], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x8x16x16xbf16>, tensor<8x8x3x3xbf16>) -> tensor<1x8x16x16xbf16>
+  %zero = stablehlo.constant dense<0.0> : tensor<1x8x16x16xbf16>
+  %1 = stablehlo.maximum %0, %zero : tensor<1x8x16x16xbf16>
+  %2 = stablehlo.convert %1 : (tensor<1x8x16x16xbf16>) -> tensor<1x8x16x16xf32>
+  %3 = stablehlo.reshape %2 : (tensor<1x8x16x16xf32>) -> tensor<1x2048xf32>
+  %4 = stablehlo.dot_general %3, %head, contracting_dims = [1] x [0] : (tensor<1x2048xf32>, tensor<2048x10xf32>)
+    -> tensor<1x10xf32>
+  %5 = stablehlo.logistic %4 : tensor<1x10xf32>
+  %shape = stablehlo.slice %5 [0:1, 2:3] : (tensor<1x10xf32>) -> tensor<1x1xf32>
+  %6 = stablehlo.reshape %shape : (tensor<1x1xf32>) -> tensor<1xf32>
+  %7 = stablehlo.convert %6 : (tensor<1xf32>) -> tensor<1xi32>
+  return %5, %7 : tensor<1x10xf32>, tensor<1xi32>
+}"""
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_run_has_the_bits_of_the_program(level: int, tmp_path: Path) -> None:
+    options = {"optimization_level": level, "backend": "codegen_py", "export_path": str(tmp_path / "out")}
+    program = compile_module(parse_module(CONVOLUTION), CompileOptions.parse(options), load_target("p150"))
+    generator = torch.Generator().manual_seed(0)
+    shapes = ((1, 8, 16, 16), (8, 8, 3, 3), (2048, 10))
+    inputs = [torch.randn(shape, generator=generator) for shape in shapes]
+    inputs[:2] = [each.bfloat16() for each in inputs[:2]]
+    exporting(program, {}, get_device("p150").load(program).run)(inputs, [None] * 3)
+    hook = "import sys, tt_xla._import_hook, runpy; sys.argv = ['main.py']; sys.path.insert(0, '.'); "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{hook}runpy.run_path('main.py', run_name='__main__')"],
+        cwd=tmp_path / "out",
+        env=os.environ | {"TTXLA_SYSTEM": "p150"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "result 0: [1, 10] DataType.FLOAT32" in done.stdout
+    for index in range(2):
+        assert f"result {index} has all bits of tensors/expected{index}" in done.stdout
+    assert f"predicted device time: {program.predicted_device_us:.1f} us" in done.stdout
