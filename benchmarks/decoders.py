@@ -1,9 +1,10 @@
 """Compares the predicted throughput of a plain JAX decoder with what hand-tuned decoders reach on silicon.
 
 The decoder is that of ``programs/language.py``: one new token for each of 32 users, a static cache of 1,024 positions
-that the caller gives up, weights in bfloat16 that are marked as parameters. Shapes alone are compiled. One layer and
-two are compiled; each further layer takes as long as the second. ``make bench-hand-tuned`` writes the table into
-docs/benchmarks.md. With ``--ops`` the time of each kind of op of a layer is printed too.
+that the caller gives up, weights in bfloat16 that are marked as parameters. Weights and cache are stored in bfloat8_b.
+Shapes alone are compiled. One layer and two are compiled; each further layer takes as long as the second.
+``make bench-hand-tuned`` writes the table into docs/benchmarks.md. With ``--ops`` the time of each kind of op of a
+layer is printed too.
 """
 
 from __future__ import annotations
@@ -67,7 +68,12 @@ class Decoder:
     def compiled(self, layers: int, level: int) -> Program:
         """Compiles a step with some number of layers."""
         options = CompileOptions.parse(
-            {"optimization_level": level, "enable_bfp8_conversion": True, "enable_trace": True}
+            {
+                "optimization_level": level,
+                "enable_bfp8_conversion": True,
+                "experimental_kv_cache_dtype": "bfp_bf8",
+                "enable_trace": True,
+            }
         )
         return compile_module(parse_module(self.stablehlo(layers)), options, load_target(self.card))
 

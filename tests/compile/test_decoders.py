@@ -132,6 +132,45 @@ def test_a_decoder_equals_jax(level: int, numerics: str) -> None:
         assert torch.isfinite(result).all()
 
 
+MASKS: dict[str, Callable[[Any, Any], Any]] = {
+    "le": lambda keys, at: jnp.where(keys <= at, 0.0, -1e30),
+    "mirrored": lambda keys, at: jnp.where(at >= keys, 0.0, -jnp.inf),
+    "before the next": lambda keys, at: jnp.where(keys < at + 1, 0.0, jnp.finfo(jnp.bfloat16).min),
+    "hidden": lambda keys, at: jnp.where(keys > at, -1e30, 0.0),
+    "without itself": lambda keys, at: jnp.where(keys < at, 0.0, -1e30),
+    "the last keys": lambda keys, at: jnp.where(keys >= at, 0.0, -1e30),
+    "weak": lambda keys, at: jnp.where(keys <= at, 0.0, -2.0),
+    "biased": lambda keys, at: jnp.where(keys <= at, 1.0, -1e30),
+    "every second": lambda keys, at: jnp.where(2 * keys <= at, 0.0, -1e30),
+}
+
+
+@pytest.mark.parametrize("each", [False, True], ids=["one position", "a position of each"])
+@pytest.mark.parametrize("name", MASKS)
+def test_a_mask_up_to_the_position_becomes_the_position(name: str, each: bool) -> None:
+    """Only such a mask does; the results are those of JAX, for the first and the last position too."""
+    users, groups, keys, head = 32, 2, 64, 32
+
+    def attend(query: Any, key: Any, value: Any, position: Any) -> Any:
+        mask = MASKS[name](jnp.arange(keys), position.reshape(-1, 1)).astype(jnp.bfloat16)[:, None, None]
+        scores = jnp.matmul(query, jnp.repeat(key, 16, 1).swapaxes(2, 3)) * head**-0.5 + mask
+        weights = jax.nn.softmax(scores.astype(jnp.float32), -1).astype(query.dtype)
+        return jnp.matmul(weights, jnp.repeat(value, 16, 1))
+
+    sizes = [(users, groups * 16, 1, head), (users, groups, keys, head), (users, groups, keys, head)]
+    tensors = arrays([jax.ShapeDtypeStruct(each_size, jnp.bfloat16) for each_size in sizes])
+    position = jnp.arange(users, dtype=jnp.int32) * 2 + 1 if each else jnp.asarray([63], jnp.int32)
+    program, (result,) = run(attend, (*tensors, position), 2)
+    steps = [step for function in program.functions for step in function.body]
+    (attention,) = (step for step in steps if step.op == "ttnn.scaled_dot_product_attention_decode")
+    taken = name in ("le", "mirrored", "before the next", "hidden", "without itself")
+    assert ("cur_pos_tensor" in attention.operands) is taken
+    assert ("attention_mask" in attention.operands) is not taken
+    assert attention.attributes["is_causal"] is taken
+    expected = np.asarray(attend(*tensors, position), np.float32)
+    assert np.abs(to_numpy(result).astype(np.float32) - expected).max() <= 2**-5 * np.abs(expected).max()
+
+
 def correlation(result: torch.Tensor, reference: Any) -> float:
     """Returns Pearson's correlation of a result with its reference."""
     return float(

@@ -113,7 +113,7 @@ def _fuse_ttir(module: ModuleOp, options: CompileOptions, target: Target) -> Non
 
 
 def _decode_attention(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    decode_attention.run(module, target)
+    decode_attention.run(module, target, exact=is_exact(options))
 
 
 def _fold_rows(module: ModuleOp, options: CompileOptions, target: Target) -> None:

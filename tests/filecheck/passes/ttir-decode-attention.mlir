@@ -49,3 +49,22 @@ func.func @other_forms_stay(%q: tensor<32x32x2x128xbf16>, %k: tensor<32x8x1024x1
   %2 = "ttir.scaled_dot_product_attention"(%r, %k, %k, %n) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>}> : (tensor<32x32x1x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<1x32x1x1xbf16>) -> tensor<32x32x1x128xbf16>
   func.return %0, %1, %2 : tensor<32x32x2x128xbf16>, tensor<32x32x1x128xbf16>, tensor<32x32x1x128xbf16>
 }
+
+// A mask that shows the keys up to a position is that position, limited to the keys.
+// CHECK-LABEL: func.func @decoded(
+// CHECK-NEXT: %[[P:.*]] = "ttir.reshape"(%at) <{shape = [1 : i32]}>
+// CHECK-NEXT: %[[Q:.*]] = "ttir.reshape"(%q)
+// CHECK-NEXT: %[[C:.*]] = "ttir.clamp_scalar"(%[[P]]) <{min = 0 : i32, max = 1023 : i32}>
+// CHECK-NEXT: %[[B:.*]] = "ttir.broadcast"(%[[C]]) {{.*}} -> tensor<32xsi32>
+// CHECK-NEXT: "ttir.scaled_dot_product_attention_decode"(%[[Q]], %k, %k, %[[B]]) <{is_causal = true
+func.func @decoded(%q: tensor<32x32x1x128xbf16>, %k: tensor<32x8x1024x128xbf16>, %at: tensor<si32>) -> tensor<32x32x1x128xbf16> {
+  %0 = "ttir.arange"() <{start = 0 : si64, end = 1024 : si64, step = 1 : si64, arange_dimension = 0 : i64}> : () -> tensor<1024xsi32>
+  %1 = "ttir.reshape"(%at) <{shape = [1 : i32]}> : (tensor<si32>) -> tensor<1xsi32>
+  %2 = "ttir.le"(%0, %1) : (tensor<1024xsi32>, tensor<1xsi32>) -> tensor<1024xbf16>
+  %3 = "ttir.constant"() <{value = dense<0.0> : tensor<1xbf16>}> : () -> tensor<1xbf16>
+  %4 = "ttir.constant"() <{value = dense<-1.0e+30> : tensor<1xbf16>}> : () -> tensor<1xbf16>
+  %5 = "ttir.where"(%2, %3, %4) : (tensor<1024xbf16>, tensor<1xbf16>, tensor<1xbf16>) -> tensor<1024xbf16>
+  %6 = "ttir.reshape"(%5) <{shape = [1 : i32, 1 : i32, 1 : i32, 1024 : i32]}> : (tensor<1024xbf16>) -> tensor<1x1x1x1024xbf16>
+  %7 = "ttir.scaled_dot_product_attention"(%q, %k, %k, %6) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>}> : (tensor<32x32x1x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<1x1x1x1024xbf16>) -> tensor<32x32x1x128xbf16>
+  func.return %7 : tensor<32x32x1x128xbf16>
+}
