@@ -20,7 +20,7 @@ from tt_xla.options import CompileOptions
 from tt_xla.profiling.tune.choice import Choice, Outcome, pareto
 from tt_xla.profiling.tune.executors import LocalExecutor, RayExecutor
 from tt_xla.profiling.tune.page import write_chosen, write_page
-from tt_xla.profiling.tune.search import TRIALS_NAME, Search, Space, _groups
+from tt_xla.profiling.tune.search import TRIALS_NAME, Search, Space, groups_of
 from tt_xla.profiling.tune.trial import Spec, run
 from tt_xla.tools.tune_command import tune_command
 
@@ -183,11 +183,11 @@ def test_the_front_and_the_files(program: str, tmp_path: Path) -> None:
 
 
 def test_weights_are_grouped_by_size() -> None:
-    assert _groups([("a", 1), ("b", 5)], 8) == [["a"], ["b"]]
-    groups = _groups([(f"w{number:02}", 10) for number in range(40)], 8)
+    assert groups_of([("a", 1), ("b", 5)], 8) == [["a"], ["b"]]
+    groups = groups_of([(f"w{number:02}", 10) for number in range(40)], 8)
     assert len(groups) == 8
     assert [len(group) for group in groups] == [5] * 8
-    assert _groups([], 8) == []
+    assert groups_of([], 8) == []
 
 
 def test_real_trials_of_a_module(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,13 +81,24 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
     "--pcc", type=click.FloatRange(0, 1), default=0.99, show_default=True, help="Smallest acceptable correlation."
 )
 @click.option("--metric", default="", metavar="NAME", help="Judge by a metric that the script reports instead of PCC.")
+@click.option(
+    "--accuracy",
+    type=float,
+    help="Find the precision of each layer instead of compile options, with at least this accuracy. Of the other "
+    "options only --measure, --mixed-groups, --json and -o apply.",
+)
+@click.option(
+    "--measure",
+    metavar="NAME",
+    help="Accuracy of --accuracy: pcc (default), top1, or module:function, which takes results and expected ones.",
+)
 @click.option("--grid", is_flag=True, help="Try all combinations instead of one option after another.")
 @click.option(
     "--mixed-groups",
     type=click.IntRange(min=1),
     default=8,
     show_default=True,
-    help="Number of groups of weights for `mixed`.",
+    help="Number of groups of weights for `mixed` and --accuracy.",
 )
 @click.option(
     "--jobs",
@@ -130,6 +141,8 @@ def tune_command(
     traces: tuple[str, ...],
     pcc: float,
     metric: str,
+    accuracy: float | None,
+    measure: str | None,
     grid: bool,
     mixed_groups: int,
     jobs: int,
@@ -146,16 +159,19 @@ def tune_command(
     receives chosen.json, tune.html and trials.jsonl. A search that was interrupted continues when it is started again
     with the same DIR.
 
+    With --accuracy, the command finds the number format, math fidelity and accumulation of each layer on the inputs of
+    the program's first run, and writes precision.yaml, which the compile option `precision` takes, and precision.html.
+
     With --mesh, the command tries ways to split the program's arguments over the chips of a mesh. A table shows the
     predicted time of each, what of it is exchange between chips, and the memory that each chip needs. The chosen way
     is printed as code. Of a SCRIPT, the longest program counts. TTXLA_COMPILE_OPTIONS sets compile options.
 
     \b
+    tt-xla tune --accuracy 0.99 examples/minilm.py
     tt-xla tune --mesh 2x4 --system n300-llmbox model.mlir
     tt-xla tune --mesh auto --system n300 examples/smollm2.py
     """
     from tt_xla.environment import selected_system
-    from tt_xla.errors import OutputError
     from tt_xla.profiling.tune.executors import LocalExecutor, RayExecutor
     from tt_xla.profiling.tune.page import CHOSEN_NAME, HTML_NAME, write_chosen, write_page
     from tt_xla.profiling.tune.search import Search, Space
@@ -169,12 +185,14 @@ def tune_command(
         return
     if system or code:
         raise click.UsageError("--system and --code need --mesh.")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"The folder '{out}' cannot be created: {error.strerror}.", hint="Give another folder."
-        ) from error
+    if measure is not None and accuracy is None:
+        raise click.UsageError("--measure needs --accuracy.")
+    _create(out)
+    if accuracy is not None:
+        from tt_xla.tools.tune_precision import tune_precision
+
+        ended = tune_precision(program, arguments, accuracy, measure or "pcc", mixed_groups, out, as_json)
+        context.exit(0 if ended else 130)
     space = Space(
         levels=tuple(map(int, levels)),
         traces=tuple(text == "on" for text in traces),
@@ -205,6 +223,18 @@ def tune_command(
     click.echo(f"chosen: {out / CHOSEN_NAME}")
     if as_json:
         click.echo(json.dumps(json.loads((out / CHOSEN_NAME).read_text())))
+
+
+def _create(folder: Path) -> None:
+    """Creates the folder of the results."""
+    from tt_xla.errors import OutputError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"The folder '{folder}' cannot be created: {error.strerror}.", hint="Give another folder."
+        ) from error
 
 
 def _with_progress(search: Search) -> list[Outcome]:

@@ -29,7 +29,7 @@ def in_float32(recording: Recording, number: int) -> tuple[list[Any] | None, str
     compilation = next((item for item in recording.compilations if item.source and item.program == program), None)
     if compilation is None:
         return None, "the program was not compiled in the trial's process"
-    arguments = [_array(tensor) for tensor in recording.arguments[number]]
+    arguments = [as_array(tensor) for tensor in recording.arguments[number]]
     try:
         results = on_cpu(Source(compilation.source, compilation.name).module, arguments)
     except TTXLAError as error:
@@ -37,7 +37,7 @@ def in_float32(recording: Recording, number: int) -> tuple[list[Any] | None, str
     return [torch.from_numpy(result.copy()) for result in results], ""
 
 
-def _array(tensor: Any) -> Any:
+def as_array(tensor: Any) -> Any:
     """Returns a tensor as a NumPy array, with 16-bit floats as float32."""
     import torch
 

@@ -130,7 +130,7 @@ class Search:
 
     def _mixed(self, best: Choice, reference: Outcome) -> Choice:
         """Tries bfp8 weights with as many of them in bfp4 as accuracy allows, starting with the least sensitive."""
-        groups = _groups(reference.weights, self.space.mixed_groups)
+        groups = groups_of(reference.weights, self.space.mixed_groups)
         all_bfp4 = self.outcomes.get(replace(best, weights="bfp4").key)
         if not groups or (all_bfp4 is not None and not all_bfp4.error and self._accurate(all_bfp4)):
             return best
@@ -193,7 +193,7 @@ class Search:
     def _resume(self) -> None:
         """Reads the outcomes of an earlier search in the folder, or starts a new file of trials."""
         path = self.folder / TRIALS_NAME
-        lines = list(_records(path)) if path.is_file() else []
+        lines = list(records_of(path)) if path.is_file() else []
         if lines and lines[0] == self._header():
             for record in lines[1:]:
                 outcome = Outcome.from_dict(record)
@@ -213,7 +213,7 @@ class Search:
             file.write(json.dumps(outcome.as_dict()) + "\n")
 
 
-def _records(path: Path) -> Iterator[dict[str, Any]]:
+def records_of(path: Path) -> Iterator[dict[str, Any]]:
     """Yields the lines of a file of trials, up to one that was cut off."""
     for line in path.read_text().splitlines():
         try:
@@ -222,7 +222,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             return
 
 
-def _groups(weights: Sequence[tuple[str, int]], limit: int) -> list[list[str]]:
+def groups_of(weights: Sequence[tuple[str, int]], limit: int) -> list[list[str]]:
     """Splits weights into at most ``limit`` groups of neighbours with about the same number of elements.
 
     Args:

@@ -117,13 +117,14 @@ def _run_module(spec: Spec) -> Any:
         module = parse_module(checked(Path(spec.program).read_bytes(), spec.program), spec.program)
         program = compile_module(module, CompileOptions.parse({}), load_target(selected_system()))
         executable = get_device().load(program)
-        arguments = [_drawn(argument.dtype, argument.shape) for argument in program.arguments]
+        arguments = [drawn(argument.dtype, argument.shape) for argument in program.arguments]
         for _ in range(4):
             executable.run(arguments, [None] * len(arguments))
     return recording
 
 
-def _drawn(dtype: str, shape: tuple[int, ...]) -> Any:
+def drawn(dtype: str, shape: tuple[int, ...]) -> Any:
+    """Returns a random tensor: normally distributed floats, booleans, or integers from 0 to 7."""
     import torch
 
     from tt_xla.runtime.emulator.containers import DECLARED

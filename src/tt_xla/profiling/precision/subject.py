@@ -1,0 +1,150 @@
+"""What a search for precisions works on: a program's module, its arguments and its results in float32."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tt_xla.errors import OptionError, TTXLAError
+from tt_xla.options import CompileOptions
+
+if TYPE_CHECKING:
+    from tt_xla.ir.program import Program
+
+MODULES = (".mlir", ".mlirbc", ".stablehlo")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A program with the inputs that its accuracy is measured on."""
+
+    source: str
+    """Text of the StableHLO module."""
+    name: str
+    """Name of the program."""
+    options: dict[str, Any]
+    """Compile options that the program was compiled with."""
+    arguments: list[Any]
+    """Argument tensors of the program's first run."""
+    expected: list[Any]
+    """Result tensors in float32."""
+    inexact: str = ""
+    """Reason why the expected results are of exact arithmetic in the program's own types; empty for float32."""
+
+    def save(self, path: Path) -> None:
+        """Writes the subject to a file; readers see the whole file or none."""
+        import torch
+
+        part = path.with_suffix(".part")
+        torch.save(asdict(self), part)
+        os.replace(part, path)
+
+    @staticmethod
+    def load(path: Path) -> Subject:
+        """Reads the file that :meth:`save` wrote."""
+        import torch
+
+        return Subject(**torch.load(path))
+
+    def compiled(self, options: CompileOptions) -> Program:
+        """Compiles the program with other options."""
+        from tt_xla.compiler import compile_module, parse_module
+        from tt_xla.environment import selected_system
+        from tt_xla.target import load_target
+
+        return compile_module(parse_module(self.source), options, load_target(selected_system()), name=self.name)
+
+    def results(self, program: Program) -> list[Any]:
+        """Runs a program of :meth:`compiled` on the arguments and returns its result tensors."""
+        from tt_xla.runtime import get_device
+
+        arguments = [tensor.clone() for tensor in self.arguments]
+        return get_device().load(program).run(arguments, [None] * len(arguments))
+
+
+def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
+    """Runs a script, or a module on random arguments, and returns the program that takes most device time.
+
+    Args:
+        program: Path of a script, of an experiment's YAML file or of a StableHLO module.
+        arguments: The script's command-line arguments.
+
+    Raises:
+        OptionError: The script fails, or none of its programs has layers.
+    """
+    if program.endswith(MODULES):
+        return _of_module(program)
+    from tt_xla.profiling.precision.layer_times import layer_times
+    from tt_xla.profiling.scripts import run_recorded
+    from tt_xla.profiling.steps import Enough
+    from tt_xla.profiling.tune.trial import STEPS
+    from tt_xla.profiling.workload import resolve
+
+    script, script_arguments = resolve(program, list(arguments))
+    _seed()
+    recording = run_recorded(script, script_arguments, enough=Enough(STEPS), keep_arguments=True)
+    if recording.error:
+        raise OptionError(f"'{program}' does not run: {recording.error}.", hint="Run it by itself first.")
+    runs = Counter(run.program for run in recording.runs)
+    numbers = [number for number in runs if layer_times(recording.programs[number].program)]
+    if not numbers:
+        raise OptionError(
+            f"No program of '{program}' has layers: no matrix product or convolution has a parameter as its weight.",
+            hint="Compile a torch.nn.Module with backend 'tt', or mark the parameters of a JAX function with "
+            "tt_jax.mark_parameters.",
+        )
+    number = max(numbers, key=lambda number: runs[number] * recording.programs[number].program.predicted_device_us)
+    compiled = recording.programs[number].program
+    source = next((item.source for item in recording.compilations if item.program == compiled and item.source), "")
+    if not source:
+        raise OptionError(
+            f"'{program}' loads a program that was compiled before, so its layers cannot be compiled anew.",
+            hint="Run it without a cache of compiled programs.",
+        )
+    return _with_expected(source, compiled, recording.arguments[number])
+
+
+def _of_module(path: str) -> Subject:
+    from tt_xla.compiler import parse_module
+    from tt_xla.compiler.stablehlo.untrusted import checked
+    from tt_xla.profiling.tune.trial import drawn
+
+    _seed()
+    module = parse_module(checked(Path(path).read_bytes(), path), path)
+    source = module.operation.get_asm(enable_debug_info=True)
+    program = Subject(source, "main", {}, [], []).compiled(CompileOptions.parse())
+    return _with_expected(source, program, [drawn(argument.dtype, argument.shape) for argument in program.arguments])
+
+
+def _with_expected(source: str, program: Program, arguments: list[Any]) -> Subject:
+    """Returns the subject of a program, with the results that XLA computes in float32 on the CPU."""
+    import dataclasses
+
+    import torch
+
+    from tt_xla.profiling.tune.reference import as_array
+    from tt_xla.testing.divergence.modules import Source
+    from tt_xla.testing.divergence.runs import on_cpu
+
+    subject = Subject(source, program.name, program.options, arguments, [])
+    try:
+        results = on_cpu(Source(source, program.name).module, [as_array(tensor) for tensor in arguments])
+        return dataclasses.replace(subject, expected=[torch.from_numpy(result.copy()) for result in results])
+    except TTXLAError as error:
+        options = dataclasses.replace(CompileOptions(**program.options), numerics="exact", enable_trace=False)
+        exact = subject.results(subject.compiled(options))
+        return dataclasses.replace(subject, expected=exact, inexact=str(error).splitlines()[0])
+
+
+def _seed() -> None:
+    import numpy
+    import torch
+
+    random.seed(0)
+    numpy.random.seed(0)
+    torch.manual_seed(0)

@@ -1,0 +1,114 @@
+"""Implements ``tt-xla tune --accuracy``: finds the precision of each layer and writes a precision file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tt_xla import __version__
+from tt_xla.environment import selected_system
+from tt_xla.profiling.precision.measures import measure_of
+from tt_xla.profiling.precision.report import FILE_NAME, HTML_NAME, label_of, write_results
+from tt_xla.profiling.precision.search import TRIALS_NAME, PrecisionSearch, Trial, front_of
+from tt_xla.profiling.precision.subject import Subject, recorded_subject
+from tt_xla.profiling.tune.search import records_of
+
+SUBJECT_NAME = "precision-subject.pt"
+
+
+def tune_precision(
+    program: str, arguments: Sequence[str], budget: float, measure: str, groups: int, out: Path, as_json: bool
+) -> bool:
+    """Searches with a progress bar, writes the files, and prints the front.
+
+    Args:
+        program: Path of a script, an experiment's YAML file or a StableHLO module.
+        arguments: The script's command-line arguments.
+        budget: Least accuracy.
+        measure: ``pcc``, ``top1`` or ``module:function``.
+        groups: Greatest number of groups of layers.
+        out: Folder of the files.
+        as_json: Whether to print the outcome as JSON.
+
+    Returns:
+        Whether the search ended; False if the user stopped it.
+
+    Raises:
+        TTXLAError: The program does not run or compile, or nothing is accurate enough.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    judge = measure_of(measure, Path(program).parent)
+    made_from: dict[str, Any] = {
+        "program": program,
+        "arguments": list(arguments),
+        "system": selected_system(),
+        "tt_xla": __version__,
+        "measure": measure,
+    }
+    header = made_from | {"changed": Path(program).stat().st_mtime_ns, "groups": groups}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    try:
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task("recording the program", total=0)
+            subject = _subject(program, arguments, header, out)
+
+            def progress(coming: int, label: str) -> None:
+                if coming:
+                    bar.update(task, total=(bar.tasks[0].total or 0) + coming, description=label)
+                    if not console.is_terminal:
+                        click.echo(f"{label}: {coming} trials", err=True)
+                else:
+                    bar.update(task, advance=1)
+
+            search = PrecisionSearch(subject, judge, header, out, budget, groups, progress)
+            chosen = search.run()
+    except KeyboardInterrupt:
+        click.echo(f"interrupted; the same command continues the search ({out}).", err=True)
+        return False
+    write_results(out, search, chosen, made_from)
+    if as_json:
+        own = search.trials[()]
+        before, after = ({"us": trial.us, "accuracy": trial.accuracy, "pcc": trial.pcc} for trial in (own, chosen))
+        click.echo(json.dumps({"file": str(out / FILE_NAME), "before": before, "after": after}))
+    else:
+        _show(search, chosen, measure)
+        click.echo(f"chosen: {out / FILE_NAME}; the front: {out / HTML_NAME}")
+    return True
+
+
+def _subject(program: str, arguments: Sequence[str], header: dict[str, Any], out: Path) -> Subject:
+    """Returns the program that an earlier search in the folder recorded, or records it anew."""
+    trials, path = out / TRIALS_NAME, out / SUBJECT_NAME
+    lines = list(records_of(trials)) if trials.is_file() else []
+    if lines and lines[0] == header and path.is_file():
+        return Subject.load(path)
+    trials.unlink(missing_ok=True)  # before the subject, so that a stop in between leaves no trials of another program
+    subject = recorded_subject(program, arguments)
+    subject.save(path)
+    return subject
+
+
+def _show(search: PrecisionSearch, chosen: Trial, measure: str) -> None:
+    import sys
+
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
+    table = Table("Front", "predicted us", measure, "", box=None)
+    for trial in [*front_of(list(search.trials.values())), search.trials[()]]:
+        mark = "chosen" if trial is chosen else ""
+        table.add_row(label_of(search, trial), f"{trial.us:,.1f}", f"{trial.accuracy:.5f}", mark)
+    console.print(table)
+    if search.subject.inexact:
+        console.print(f"Compared with exact arithmetic in the program's types: {search.subject.inexact}", markup=False)
+
+
+__all__ = ["SUBJECT_NAME", "tune_precision"]
