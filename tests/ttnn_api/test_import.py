@@ -64,6 +64,6 @@ def test_rules_take_what_tt_nn_takes() -> None:
     for name, operation in operations().items():
         overloads = signatures.binders(name)
         assert overloads, name
-        taken.setdefault(operation.rule.__code__, set()).update(*(each.__code__.co_varnames for each in overloads))
-    named = {code: set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) for code in taken}
-    assert not {code.co_qualname: rest for code in taken if (rest := named[code] - taken[code])}
+        key = (operation.rule.__code__, operation.named)
+        taken.setdefault(key, set()).update(*(each.__code__.co_varnames for each in overloads))
+    assert not {key[0].co_qualname: rest for key in taken if (rest := set(key[1]) - taken[key])}

@@ -36,14 +36,16 @@ class Operation:
         name: its full name.
         rule: returns the step of a call from its arguments, whose tensors are :class:`Operand` objects.
         composite: whether ``rule`` takes tensors and calls other operations instead.
+        named: parameters that the rule takes by keyword; by default those of its signature.
     """
 
-    def __init__(self, name: str, rule: Rule, *, composite: bool = False) -> None:
+    def __init__(self, name: str, rule: Rule, *, composite: bool = False, named: Sequence[str] = ()) -> None:
         self.python_fully_qualified_name = self.__name__ = name
         self.__doc__ = rule.__doc__
         self.rule, self.composite = rule, composite
         code = rule.__code__
-        self._named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        self.named = tuple(named) or code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        """Parameters that the rule takes."""
         self._binders: list[signatures.Binder] = []
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
@@ -105,12 +107,12 @@ class Operation:
             except TypeError:
                 continue
             self._check_emulated(binder, values)
-            return {name: values.get(name) for name in self._named}
+            return {name: values.get(name) for name in self.named}
         raise signatures.refused(self.__name__, arguments, keywords)
 
     def _check_emulated(self, binder: signatures.Binder, values: Mapping[str, Any]) -> None:
         for name, default in signatures.defaults(binder).items():
-            if name in self._named or name in _SPEED_ONLY:
+            if name in self.named or name in _SPEED_ONLY:
                 continue
             value = values[name]
             if value is not default and value is not None and value != default:
@@ -172,6 +174,6 @@ def operation(*names: str, composite: bool = False) -> Callable[[Rule], Rule]:
     return register
 
 
-def define(name: str, rule: Rule, *, composite: bool = False) -> None:
+def define(name: str, rule: Rule, named: Sequence[str] = ()) -> None:
     """Registers the rule of one function of a table."""
-    OPERATIONS[name] = Operation(name, rule, composite=composite)
+    OPERATIONS[name] = Operation(name, rule, named=named)

@@ -30,6 +30,7 @@ FAMILIES = (
     "layout",
     "matrix",
     "normalization",
+    "pointwise",
     "pooling",
     "reduction",
 )

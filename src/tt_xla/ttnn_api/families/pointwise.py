@@ -50,8 +50,6 @@ _BINARY = {
 }
 """TTNN op of each function of two tensors."""
 
-_IN_PLACE = ("add", "subtract", "multiply", "divide", "eq", "ne", "lt", "le", "gt", "ge")
-
 
 def required(operand: object, name: str) -> Operand:
     """Returns a tensor argument that must lie on a device.
@@ -153,6 +151,33 @@ def _binary(op: str) -> Rule:
     return rule
 
 
+def in_place(rule: Rule) -> Rule:
+    """Returns the rule of a function whose result takes the place of its first operand."""
+
+    def changing(**arguments: Any) -> Step:
+        first = arguments.pop("input_a", None) or arguments["input_tensor_a"]
+        left = {"input_tensor_a": first, "output_tensor": first}
+        return rule(**(dict.fromkeys(BINARY_PARAMETERS) | arguments | left))
+
+    changing.__doc__ = rule.__doc__
+    return changing
+
+
+BINARY_PARAMETERS = (
+    *("input_tensor_a", "input_tensor_b", "input_b", "value", "scalar", "dtype", "memory_config", "output_tensor"),
+    *("rounding_mode", "activations", "input_tensor_a_activations", "input_tensor_b_activations"),
+)
+_IN_PLACE = (
+    *("input_tensor_a", "input_a", "input_tensor_b", "input_b"),
+    *("activations", "input_tensor_a_activations", "input_tensor_b_activations"),
+)
+_CHANGING = (
+    *("add", "subtract", "sub", "multiply", "mul", "divide", "div", "eq", "ne", "lt", "le", "gt", "ge"),
+    *("logical_and", "logical_or", "logical_xor"),
+)
+"""Functions that also exist with a final underscore, which write to their first operand."""
+
+
 def pair(
     op: str,
     left: Any,
@@ -179,6 +204,9 @@ def number(value: float, like: Type) -> Scalar:
 
 for _name, _op in _BINARY.items():
     define(f"ttnn.{_name}", _binary(_op))
+
+for _name in _CHANGING:
+    define(f"ttnn.{_name}_", in_place(_binary(_BINARY[_name])), _IN_PLACE)
 
 
 @operation("ttnn.pow")

@@ -1,0 +1,123 @@
+"""Functions that change between tiles and rows, between shards and interleaved memory, and that split and join."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.ttnn_api.enums import DataType, Layout, ShardOrientation
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, CoreRangeSet, MemoryConfig, ShardSpec
+from tt_xla.ttnn_api.operation import OPERATIONS, operation
+from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.tensor import Tensor
+
+
+@operation("ttnn.tilize", "ttnn.tilize_with_zero_padding")
+def tilize(
+    input_tensor: Operand, memory_config: MemoryConfig | None, dtype: DataType | None, output_dtype: DataType | None
+) -> Step:
+    """Turns rows into tiles."""
+    result = input_tensor.type.with_(layout=Layout.TILE, dtype=dtype or output_dtype, memory=memory_config)
+    return Step("ttnn.to_layout", {"input": input_tensor}, [result])
+
+
+@operation("ttnn.untilize")
+def untilize(input_tensor: Operand, memory_config: MemoryConfig | None) -> Step:
+    """Turns tiles into rows."""
+    dtype = DataType.BFLOAT16 if input_tensor.dtype.element.is_block_float else None
+    result = input_tensor.type.with_(layout=Layout.ROW_MAJOR, dtype=dtype, memory=memory_config)
+    return Step("ttnn.to_layout", {"input": input_tensor}, [result])
+
+
+@operation("ttnn.interleaved_to_sharded")
+def interleaved_to_sharded(
+    input_tensor: Operand,
+    grid: Any,
+    shard_shape: Sequence[int] | None,
+    shard_scheme: Any,
+    shard_orientation: ShardOrientation | None,
+    sharded_memory_config: MemoryConfig | None,
+    output_dtype: DataType | None,
+) -> Step:
+    """Moves a tensor into the L1 of cores, a shard each."""
+    if sharded_memory_config is None:
+        assert shard_shape is not None
+        shards = ShardSpec(CoreRangeSet(grid), shard_shape, shard_orientation or ShardOrientation.ROW_MAJOR)
+        sharded_memory_config = MemoryConfig(shard_scheme, shard_spec=shards)
+    result = input_tensor.type.with_(memory=sharded_memory_config, dtype=output_dtype)
+    return Step("ttnn.to_memory_config", {"input": input_tensor}, [result])
+
+
+@operation("ttnn.sharded_to_interleaved")
+def sharded_to_interleaved(
+    input_tensor: Operand, memory_config: MemoryConfig | None, output_dtype: DataType | None
+) -> Step:
+    """Moves a sharded tensor into interleaved memory, DRAM by default."""
+    result = input_tensor.type.with_(memory=memory_config or DRAM_MEMORY_CONFIG, dtype=output_dtype)
+    return Step("ttnn.to_memory_config", {"input": input_tensor}, [result])
+
+
+@operation("ttnn.view")
+def view(input_tensor: Operand, shape: Sequence[int]) -> Step:
+    """Gives a tensor another shape with the same number of elements."""
+    return OPERATIONS["ttnn.reshape"].rule(input_tensor, shape, None, None)
+
+
+@operation("ttnn.narrow", composite=True)
+def narrow(input_tensor: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """Takes a part of a tensor along a dimension."""
+    begins, ends = [0] * len(input_tensor.shape), list(input_tensor.shape)
+    begins[dim], ends[dim] = start, start + length
+    return OPERATIONS["ttnn.slice"](input_tensor, begins, ends, [1] * len(begins))
+
+
+@operation("ttnn.split", composite=True)
+def split(
+    input_tensor: Tensor, split_size: int | Sequence[int], dim: int, memory_config: MemoryConfig | None
+) -> list[Tensor]:
+    """Cuts a tensor along a dimension into parts of given sizes; the last part may be smaller."""
+    total = input_tensor.shape[dim]
+    sizes = [split_size] * -(-total // split_size) if isinstance(split_size, int) else list(split_size)
+    begins, ends = [0] * len(input_tensor.shape), list(input_tensor.shape)
+    parts: list[Tensor] = []
+    start = 0
+    for size in sizes:
+        begins[dim], ends[dim] = start, min(start + size, total)
+        keywords = {} if memory_config is None else {"memory_config": memory_config}
+        parts.append(OPERATIONS["ttnn.slice"](input_tensor, begins, ends, [1] * len(begins), **keywords))
+        start += size
+    return parts
+
+
+@operation("ttnn.chunk", composite=True)
+def chunk(input_tensor: Tensor, chunks: int, dim: int) -> list[Tensor]:
+    """Cuts a tensor along a dimension into a number of parts."""
+    return split(input_tensor, -(-input_tensor.shape[dim] // chunks), dim, None)
+
+
+@operation("ttnn.stack", composite=True)
+def stack(input_tensors: Sequence[Tensor], dim: int) -> Tensor:
+    """Joins tensors along a new dimension."""
+    place = dim + len(input_tensors[0].shape) + 1 if dim < 0 else dim
+    return OPERATIONS["ttnn.concat"]([OPERATIONS["ttnn.unsqueeze"](each, place) for each in input_tensors], place)
+
+
+@operation("ttnn.empty_like")
+def empty_like(
+    tensor: Operand, dtype: DataType | None, layout: Layout | None, memory_config: MemoryConfig | None
+) -> Step:
+    """Creates a tensor with the type of another one, of zeros on the emulated card."""
+    result = tensor.type.with_(dtype=dtype, layout=layout, memory=memory_config)
+    return Step("ttnn.empty", {}, [result], {"shape": list(result.shape)})
+
+
+@operation("ttnn.get_memory_config", composite=True)
+def get_memory_config(arg: Tensor) -> MemoryConfig:
+    """Returns where a tensor lies."""
+    return arg.memory_config()
+
+
+@operation("ttnn.is_sharded", composite=True)
+def is_sharded(tensor: Tensor) -> bool:
+    """Returns whether each core holds one shard of a tensor."""
+    return tensor.is_sharded()

@@ -1,0 +1,245 @@
+"""Elementwise functions that compiled programs do not use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.ttnn_api.families.pointwise import broadcast, number, pair, required
+from tt_xla.ttnn_api.families.reduction import dims_of, reduced
+from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation
+from tt_xla.ttnn_api.plan import Operand, Step
+
+_PLAIN = (
+    "acosh cosh deg2rad digamma eqz erfinv exp2 frac gez gtz hardswish i0 i1 isinf isnan isneginf isposinf lez lgamma "
+    "log10 log2 log_sigmoid ltz nez rad2deg signbit sinh softsign square tanhshrink trunc"
+)
+"""Functions without parameters."""
+
+_PARAMETERS = {
+    "celu": ("alpha",),
+    "elu": ("alpha",),
+    "fill": ("fill_value",),
+    "hardshrink": ("lambd",),
+    "hardtanh": ("min_val", "max_val"),
+    "heaviside": ("value",),
+    "logit": ("eps",),
+    "rdiv": ("value",),
+    "relu_max": ("upper_limit",),
+    "relu_min": ("lower_limit",),
+    "rpow": ("exponent",),
+    "selu": ("scale", "alpha"),
+    "softcap": ("beta",),
+    "softplus": ("beta", "threshold"),
+    "softshrink": ("lambd",),
+    "threshold": ("threshold", "value"),
+}
+"""Parameters of the other functions of one tensor, in the order of the kernel's."""
+
+_ALIKE = {"swish": "silu", "sigmoid_accurate": "sigmoid", "identity": "assign"}
+"""TTNN op of functions that have another name there."""
+
+_BINARY = {
+    "div_no_nan": "div_no_nan",
+    "floor_div": "floor_div",
+    "hypot": "hypot",
+    "ldexp": "ldexp",
+    "logaddexp": "logaddexp",
+    "logaddexp2": "logaddexp2",
+    "nextafter": "nextafter",
+    "prelu": "prelu",
+    "remainder": "modulo",
+    "squared_difference": "squared_difference",
+    "xlogy": "xlogy",
+}
+"""Kernel of each function of two tensors."""
+
+_OF_TWO = ("dtype", "memory_config", "output_tensor")
+
+
+def _unary(op: str, names: Sequence[str]) -> Rule:
+    def rule(
+        input_tensor: Operand, memory_config: MemoryConfig | None, output_tensor: Operand | None, **parameters: Any
+    ) -> Step:
+        source = required(input_tensor, op)
+        result = source.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+        given = [parameters[name] for name in names if parameters[name] is not None]
+        return Step(op, {"input": source}, [result], {"params": given or None}, into=output_tensor)
+
+    rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of each element."
+    return rule
+
+
+for _name in _PLAIN.split():
+    define(f"ttnn.{_name}", _unary(f"ttnn.{_name}", ()), ("input_tensor", "memory_config", "output_tensor"))
+for _name, _names in _PARAMETERS.items():
+    define(
+        f"ttnn.{_name}", _unary(f"ttnn.{_name}", _names), ("input_tensor", *_names, "memory_config", "output_tensor")
+    )
+for _name, _op in _ALIKE.items():
+    define(f"ttnn.{_name}", _unary(f"ttnn.{_op}", ()), ("input_tensor", "memory_config", "output_tensor"))
+
+
+@operation("ttnn.round")
+def round_(
+    input_tensor: Operand, decimals: int, memory_config: MemoryConfig | None, output_tensor: Operand | None
+) -> Step:
+    """Rounds to a number of decimals, halves to even."""
+    op, names = ("ttnn.round_decimals", ("decimals",)) if decimals else ("ttnn.round", ())
+    return _unary(op, names)(input_tensor, memory_config, output_tensor, decimals=decimals)
+
+
+def _binary(op: str) -> Rule:
+    def rule(input_tensor_a: Any, memory_config: MemoryConfig | None, **others: Any) -> Step:
+        right = next(others[name] for name in ("input_tensor_b", "value", "weight") if others.get(name) is not None)
+        return pair(op, input_tensor_a, right, others.get("dtype"), memory_config, others.get("output_tensor"), {})
+
+    rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of two tensors, or of a tensor and a number."
+    return rule
+
+
+for _name, _op in _BINARY.items():
+    _taken = {"prelu": ("weight",), "floor_div": ("input_tensor_b", "value"), "div_no_nan": ("input_tensor_b", "value")}
+    _short = _name in ("hypot", "nextafter", "prelu", "floor_div", "div_no_nan")
+    _names = ("input_tensor_a", *_taken.get(_name, ("input_tensor_b",)), *(("memory_config",) if _short else _OF_TWO))
+    define(f"ttnn.{_name}", _binary(f"ttnn.{_op}"), _names)
+
+
+@operation("ttnn.rsub")
+def rsub(
+    input_tensor_a: Operand,
+    input_tensor_b: Any,
+    input_b: Any,
+    dtype: Any,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Subtracts the first operand from the second one."""
+    right = input_tensor_b if input_tensor_b is not None else input_b
+    step = pair("ttnn.subtract", input_tensor_a, right, dtype, memory_config, output_tensor, {})
+    step.operands = {"lhs": step.operands["rhs"], "rhs": step.operands["lhs"]}
+    return step
+
+
+@operation("ttnn.isclose")
+def isclose(
+    input_tensor_a: Operand,
+    input_tensor_b: Operand,
+    rtol: float,
+    atol: float,
+    equal_nan: bool,
+    memory_config: MemoryConfig | None,
+) -> Step:
+    """Returns 1 where elements are nearly equal, else 0."""
+    attributes = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
+    return pair("ttnn.isclose", input_tensor_a, input_tensor_b, None, memory_config, None, attributes)
+
+
+def _of_three(
+    op: str, operands: dict[str, Any], attributes: dict[str, Any], memory: Any, output: Operand | None
+) -> Step:
+    first = next(iter(operands.values()))
+    shape = first.shape
+    for name, operand in operands.items():
+        if not isinstance(operand, Operand):
+            operands[name] = number(operand, first.type)
+        shape = broadcast(shape, operands[name].type.shape, op)
+    result = first.type.with_(shape=shape, memory=memory) if output is None else output.type
+    return Step(op, operands, [result], attributes, into=output)
+
+
+def _scaled(op: str) -> Rule:
+    def rule(
+        input_a: Operand,
+        input_b: Operand,
+        input_c: Operand,
+        value: float,
+        memory_config: MemoryConfig | None,
+        output_tensor: Operand | None,
+    ) -> Step:
+        operands = {"input": input_a, "first": input_b, "second": input_c}
+        return _of_three(op, operands, {"value": float(value)}, memory_config, output_tensor)
+
+    rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of three tensors."
+    return rule
+
+
+for _name in ("addcmul", "addcdiv"):
+    define(f"ttnn.{_name}", _scaled(f"ttnn.{_name}"))
+
+
+@operation("ttnn.lerp")
+def lerp(
+    input: Operand, end: Operand, weight: Any, memory_config: MemoryConfig | None, output_tensor: Operand | None
+) -> Step:
+    """Interpolates between two tensors."""
+    operands = {"input": input, "end": end, "weight": weight}
+    return _of_three("ttnn.lerp", operands, {}, memory_config, output_tensor)
+
+
+@operation("ttnn.mac")
+def mac(
+    input_tensor_a: Operand,
+    input_tensor_b: Any,
+    input_tensor_c: Any,
+    value: Any,
+    value1: Any,
+    value2: Any,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Multiplies by the second operand and adds the third one."""
+    given = [each for each in (input_tensor_b, value, value1, input_tensor_c, value2) if each is not None]
+    if input_tensor_b is not None and value is not None:
+        given = [input_tensor_b, value]
+    operands = {"input": input_tensor_a, "first": given[0], "second": given[1]}
+    return _of_three("ttnn.mac", operands, {}, memory_config, output_tensor)
+
+
+def _triangle(op: str) -> Rule:
+    def rule(input_tensor: Operand, diagonal: int, memory_config: MemoryConfig | None) -> Step:
+        result = input_tensor.type.with_(memory=memory_config)
+        return Step(op, {"input": input_tensor}, [result], {"diagonal": diagonal})
+
+    rule.__doc__ = "Keeps a triangle of each matrix and clears the rest."
+    return rule
+
+
+for _name in ("tril", "triu"):
+    define(f"ttnn.{_name}", _triangle(f"ttnn.{_name}"))
+
+
+def _spread(op: str) -> Rule:
+    def rule(
+        input_tensor: Operand,
+        dim: int | Sequence[int] | None,
+        keepdim: bool,
+        memory_config: MemoryConfig | None,
+        correction: bool,
+    ) -> Step:
+        dims = dims_of(input_tensor, dim, op)
+        result = input_tensor.type.with_(shape=reduced(input_tensor, dims, keep=keepdim), memory=memory_config)
+        attributes = {"dim_arg": dims, "keep_dim": keepdim, "correction": correction}
+        return Step(op, {"input": input_tensor}, [result], attributes)
+
+    rule.__doc__ = f"Computes the {op.removeprefix('ttnn.')} of elements along dimensions."
+    return rule
+
+
+for _name in ("var", "std"):
+    define(f"ttnn.{_name}", _spread(f"ttnn.{_name}"))
+
+
+def _gated(function: str) -> Rule:
+    def rule(input_tensor: Any, dim: int, memory_config: MemoryConfig | None) -> Any:
+        first, second = OPERATIONS["ttnn.split"](input_tensor, input_tensor.shape[dim] // 2, dim)
+        gate = OPERATIONS[f"ttnn.{function}"](second)
+        return OPERATIONS["ttnn.multiply"](first, gate, memory_config=memory_config)
+
+    rule.__doc__ = f"Multiplies one half of a tensor by {function} of the other half."
+    return rule
+
+
+for _name, _function in {"glu": "sigmoid", "reglu": "relu", "geglu": "gelu", "swiglu": "silu"}.items():
+    operation(f"ttnn.{_name}", composite=True)(_gated(_function))
