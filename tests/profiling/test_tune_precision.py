@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,39 @@ def test_bad_input_is_refused(module: str, tmp_path: Path) -> None:
     assert "No module named 'nowhere'" in error("--accuracy", "0.9", "--measure", "nowhere:f")
     assert "has no function 'absent'" in error("--accuracy", "0.9", "--measure", "json:absent")
     assert "The most precise formats reach an accuracy of" in error("--accuracy", "1.5")
+
+
+SPREAD = """
+import sys, torch
+first, second = (torch.nn.Linear(256, 256).bfloat16() for _ in range(2))
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = first, second
+    def forward(self, x):
+        x = self.first(self.first(x))
+        torch._dynamo.graph_break()
+        return self.second(x)
+options = {"precision": sys.argv[1]} if len(sys.argv) > 1 else {}
+call = torch.compile(Model().to("tt"), backend="tt", options=options)
+with torch.no_grad():
+    for _ in range(4):
+        call(torch.randn(64, 256).bfloat16().to("tt")).cpu()
+"""
+
+
+def test_a_model_of_several_programs_takes_the_file(tmp_path: Path) -> None:
+    """The file names the layers of all programs, so that the others do not count as those of another model."""
+    script = tmp_path / "script.py"
+    script.write_text(SPREAD)
+    command = [sys.executable, "-m", "tt_xla", "tune", "--accuracy", "0.9", "-o", str(tmp_path), str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    precision = read_precision(tmp_path / "precision.yaml")
+    assert precision.several_programs
+    assert len(precision.layers) == 2
+    command = [sys.executable, str(script), str(tmp_path / "precision.yaml")]
+    assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 0
 
 
 def test_a_program_without_layers_is_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tt_xla.precision import Precision
+from tt_xla.precision import LayerPrecision, Precision
 from tt_xla.profiling import svg
 from tt_xla.profiling.page import Cell, cards, page, section, table
 from tt_xla.profiling.precision.search import PrecisionSearch, Trial, front_of
@@ -32,6 +32,9 @@ def write_results(folder: Path, search: PrecisionSearch, chosen: Trial, made_fro
         "predicted_us": {"before": own.us, "after": chosen.us},
     }
     precision = precision_of(chosen.assignment, search.groups, made_from | figures)
+    others = dict.fromkeys(search.subject.others, LayerPrecision())
+    update = {"layers": precision.layers | others, "several_programs": search.subject.is_spread}
+    precision = precision.model_copy(update=update)
     files = {
         FILE_NAME: yaml_of(precision).encode(),
         HTML_NAME: _page(search, chosen, made_from).encode(),

@@ -6,7 +6,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,10 @@ class Subject:
     """Argument tensors of the program's first run."""
     expected: list[Any]
     """Result tensors in float32."""
+    others: list[str] = field(default_factory=list)
+    """Names of layers that only other programs of the script have."""
+    is_spread: bool = False
+    """Whether some program of the script with layers lacks layers of another one."""
     inexact: str = ""
     """Reason why the expected results are of exact arithmetic in the program's own types; empty for float32."""
 
@@ -91,14 +95,15 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
     if recording.error:
         raise OptionError(f"'{program}' does not run: {recording.error}.", hint="Run it by itself first.")
     runs = Counter(run.program for run in recording.runs)
-    numbers = [number for number in runs if layer_times(recording.programs[number].program)]
-    if not numbers:
+    times = {number: layer_times(recording.programs[number].program) for number in runs}
+    layers = {number: frozenset[str]().union(*found) for number, found in times.items() if found}
+    if not layers:
         raise OptionError(
             f"No program of '{program}' has layers: no matrix product or convolution has a parameter as its weight.",
             hint="Compile a torch.nn.Module with backend 'tt', or mark the parameters of a JAX function with "
             "tt_jax.mark_parameters.",
         )
-    number = max(numbers, key=lambda number: runs[number] * recording.programs[number].program.predicted_device_us)
+    number = max(layers, key=lambda number: runs[number] * recording.programs[number].program.predicted_device_us)
     compiled = recording.programs[number].program
     source = next((item.source for item in recording.compilations if item.program == compiled and item.source), "")
     if not source:
@@ -106,7 +111,12 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
             f"'{program}' loads a program that was compiled before, so its layers cannot be compiled anew.",
             hint="Run it without a cache of compiled programs.",
         )
-    return _with_expected(source, compiled, recording.arguments[number])
+    everything = frozenset[str]().union(*layers.values())
+    return replace(
+        _with_expected(source, compiled, recording.arguments[number]),
+        others=sorted(everything - layers[number]),
+        is_spread=any(found != everything for found in layers.values()),
+    )
 
 
 def _of_module(path: str) -> Subject:
@@ -123,8 +133,6 @@ def _of_module(path: str) -> Subject:
 
 def _with_expected(source: str, program: Program, arguments: list[Any]) -> Subject:
     """Returns the subject of a program, with the results that XLA computes in float32 on the CPU."""
-    import dataclasses
-
     import torch
 
     from tt_xla.profiling.tune.reference import as_array
@@ -134,11 +142,11 @@ def _with_expected(source: str, program: Program, arguments: list[Any]) -> Subje
     subject = Subject(source, program.name, program.options, arguments, [])
     try:
         results = on_cpu(Source(source, program.name).module, [as_array(tensor) for tensor in arguments])
-        return dataclasses.replace(subject, expected=[torch.from_numpy(result.copy()) for result in results])
+        return replace(subject, expected=[torch.from_numpy(result.copy()) for result in results])
     except TTXLAError as error:
-        options = dataclasses.replace(CompileOptions(**program.options), numerics="exact", enable_trace=False)
+        options = replace(CompileOptions(**program.options), numerics="exact", enable_trace=False)
         exact = subject.results(subject.compiled(options))
-        return dataclasses.replace(subject, expected=exact, inexact=str(error).splitlines()[0])
+        return replace(subject, expected=exact, inexact=str(error).splitlines()[0])
 
 
 def _seed() -> None:
