@@ -127,6 +127,7 @@ class CompileOptions:
         "",
         "store caches of keys and values in this format; they are what programs write to in place",
         choices=("", "none", "bfp_bf8", "bfp8", "bf16"),
+        in_precision_file=True,
     )
     enable_trace: bool = _option(False, "record the dispatch of the second run and replay it in later runs")
     enable_const_eval: bool = _option(True, "compute values that depend only on parameters and constants once")

@@ -100,6 +100,14 @@ func.func public @main(%x: !t, %a: !t {ttcore.argument_type = "parameter", ttir.
     assert products(compiled({"precision": {"layers": {"*": narrow}}}, joined)) == [("bfp_bf4", "lofi", False)]
 
 
+def test_a_file_sets_the_format_of_caches(file: Path) -> None:
+    file.write_text("options: {experimental_kv_cache_dtype: bfp8}")
+    expected = CompileOptions.parse({"experimental_kv_cache_dtype": "bfp8"})
+    assert CompileOptions.parse({"precision": str(file)}) == expected
+    wide = CompileOptions.parse({"precision": str(file), "experimental_kv_cache_dtype": "none"})
+    assert wide == CompileOptions.parse({})
+
+
 def test_options_hold_the_contents_of_the_file(file: Path) -> None:
     before = CompileOptions.parse({"precision": str(file)})
     again = CompileOptions.parse(before.as_dict())
