@@ -209,6 +209,23 @@ def _widened(value: Any) -> Any:
     return value.astype(jnp.float32) if jnp.issubdtype(value.dtype, jnp.floating) else value
 
 
+def test_a_very_wide_weight_is_cut_into_parts_that_fit_over_the_banks() -> None:
+    """The parts are joined in their order, and const-eval cuts them once."""
+    random = np.random.default_rng(0)
+    x, weight = (jnp.asarray(random.standard_normal(sizes), jnp.bfloat16) for sizes in ((32, 512), (512, 49152)))
+    text = jax.jit(jnp.matmul).lower(x, weight).as_text()
+    text = text.replace(
+        "%arg1: tensor<512x49152xbf16>", '%arg1: tensor<512x49152xbf16> {ttcore.argument_type = "parameter"}'
+    )
+    options = CompileOptions.parse({"optimization_level": 2, "enable_bfp8_conversion": True})
+    program = compile_module(parse_module(text), options, load_target("n150"))
+    products = [step for step in program.functions[0].body if step.op == "ttnn.matmul"]
+    assert [step.attributes["matmul_program_config"]["config"] for step in products] == ["dram_sharded"] * 2
+    assert "ttnn.slice_static" not in {step.op for step in program.functions[0].body}
+    (result,) = get_device("n150").load(program).run([to_torch(x), to_torch(weight)], [None, None])
+    assert correlation(result, np.asarray(x, np.float32) @ np.asarray(weight, np.float32)) > 0.999
+
+
 def run(function: Callable[..., Any], values: tuple[Any, ...], level: int) -> tuple[Program, list[Any]]:
     """Returns the program of a function without caches, and its results on the card."""
     text = jax.jit(function).lower(*values).as_text()

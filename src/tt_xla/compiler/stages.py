@@ -41,6 +41,7 @@ from tt_xla.compiler.ttnn import (
     propagate_row_major,
     reshape_row_major,
     set_compute_config,
+    split_wide_products,
     transpose_weights,
     write_in_place,
 )
@@ -169,6 +170,10 @@ def _propagate_row_major(module: ModuleOp, options: CompileOptions, target: Targ
 
 def _reshape_row_major(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     reshape_row_major.run(module, target)
+
+
+def _split_wide_products(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    split_wide_products.run(module, target)
 
 
 def _write_in_place(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -329,6 +334,13 @@ TTNN_STAGES = (
         "ttnn-set-compute-config",
         _set_compute_config,
         "Runs after ttnn-convert-weight-dtype, because the compute config depends on the weights' data type.",
+    ),
+    Stage(
+        "ttnn-split-wide-products",
+        _split_wide_products,
+        "Runs when products have their final weights and compute configs, and before const-eval, which then cuts each "
+        "weight once.",
+        lambda options: options.optimization_level == 2 and options.enable_const_eval,
     ),
     Stage(
         "ttnn-hoist-loop-invariants",

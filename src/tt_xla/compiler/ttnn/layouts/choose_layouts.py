@@ -219,7 +219,10 @@ def _return_as(function: FuncOp, index: int, type_: Attribute) -> None:
         Rewriter.replace_value_with_new_type(result, type_)
     else:
         copy = ToMemoryConfigOp.make([result], [type_])
-        Rewriter.insert_op(copy, InsertPoint.before(returned))
+        owner = result.owner  # right after it, so that of several results one at a time has both copies
+        Rewriter.insert_op(
+            copy, InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
+        )
         returned.operands[index] = copy.results[0]
     function.update_function_type()
 
