@@ -15,6 +15,8 @@ from typing import Any
 import msgspec
 
 Shape = tuple[int, ...]
+Axes = tuple[int, ...]
+"""Indices of mesh axes, major first."""
 
 
 class Mesh(msgspec.Struct, frozen=True):

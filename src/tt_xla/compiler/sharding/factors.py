@@ -18,12 +18,10 @@ from tt_xla.compiler.sharding.builder import element_type
 from tt_xla.compiler.sharding.context import Hints, Localizer
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.reshard import moved_elements
-from tt_xla.ir.mesh import Mesh, Shape, Sharding
+from tt_xla.ir.mesh import Axes, Mesh, Shape, Sharding
 
 Dims = tuple["int | None", ...]
 """Factor of each dimension of a tensor; None for a dimension that must not be split."""
-
-Axes = tuple[int, ...]
 
 
 @dataclass(frozen=True)

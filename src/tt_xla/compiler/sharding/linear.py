@@ -7,9 +7,7 @@ from typing import Any
 
 from tt_xla.compiler.sharding.builder import element_type, single_op
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.ir.mesh import Sharding
-
-Axes = tuple[int, ...]
+from tt_xla.ir.mesh import Axes, Sharding
 
 _ALL = slice(None)
 

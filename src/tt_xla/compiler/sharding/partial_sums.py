@@ -11,9 +11,7 @@ from collections.abc import Collection
 from tt_xla.compiler.sharding.builder import element_type, local_shape
 from tt_xla.compiler.sharding.emitter import Emitter, Shard
 from tt_xla.compiler.sharding.reshard import constant_value, reshard_dims
-from tt_xla.ir.mesh import Sharding
-
-Axes = tuple[int, ...]
+from tt_xla.ir.mesh import Axes, Sharding
 
 
 def reshard(context: Emitter, shard: Shard, sharding: Sharding) -> Shard:

@@ -8,8 +8,7 @@ from typing import Any
 from tt_xla.compiler.sharding.builder import element_type, local_shape
 from tt_xla.compiler.sharding.emitter import Emitter, Shard
 from tt_xla.compiler.sharding.reshard import reshard_dims
-
-Axes = tuple[int, ...]
+from tt_xla.ir.mesh import Axes
 
 
 @dataclass(frozen=True)

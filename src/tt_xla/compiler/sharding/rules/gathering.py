@@ -12,10 +12,10 @@ from jaxlib.mlir.dialects import stablehlo
 from tt_xla.compiler.sharding.builder import element_type, i64s, local_shape, single_op
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.compiler.sharding.factors import Axes, Dims, Factors, Splits, identity_value
+from tt_xla.compiler.sharding.factors import Dims, Factors, Splits, identity_value
 from tt_xla.compiler.sharding.partial_sums import combine
 from tt_xla.compiler.sharding.rules.structure import integers
-from tt_xla.ir.mesh import Sharding
+from tt_xla.ir.mesh import Axes, Sharding
 
 
 @dataclass(frozen=True)

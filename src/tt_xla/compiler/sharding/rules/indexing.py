@@ -14,9 +14,9 @@ from jaxlib.mlir import ir
 from tt_xla.compiler.sharding.builder import element_type, i64s, local_shape
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.compiler.sharding.factors import Axes, Dims, Factors, Splits
+from tt_xla.compiler.sharding.factors import Dims, Factors, Splits
 from tt_xla.compiler.sharding.partial_sums import combine
-from tt_xla.ir.mesh import Shape, Sharding
+from tt_xla.ir.mesh import Axes, Shape, Sharding
 
 
 @localizes("stablehlo.dynamic_slice")

@@ -11,13 +11,14 @@ from jaxlib.mlir.dialects import stablehlo
 from tt_xla.compiler.sharding.builder import dense, element_type, i64, i64s, local_shape, single_op, tensor
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.compiler.sharding.factors import Axes, Dims, Factors, Splits, identity_value, masked_operands
+from tt_xla.compiler.sharding.factors import Dims, Factors, Splits, identity_value, masked_operands
 from tt_xla.compiler.sharding.partial_sums import combine
 from tt_xla.compiler.sharding.rules.reduction import is_identity
 from tt_xla.compiler.sharding.rules.slices import along, retaken
 from tt_xla.compiler.sharding.rules.structure import integers
 from tt_xla.compiler.sharding.windows import Window, take
 from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir.mesh import Axes
 
 
 def array(op: Any, name: str, default: Sequence[int]) -> list[int]:
