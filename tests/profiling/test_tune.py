@@ -280,8 +280,9 @@ def test_an_address_without_a_cluster_is_refused(monkeypatch: pytest.MonkeyPatch
         raise error
 
     monkeypatch.setitem(sys.modules, "ray", types.SimpleNamespace(init=init))
-    with pytest.raises(OptionError, match=f"There is no Ray cluster at 'cluster:1': {error}"):
+    with pytest.raises(OptionError, match=f"There is no Ray cluster at 'cluster:1': {error}") as raised:
         RayExecutor("cluster:1")
+    assert "set RAY_AUTH_MODE=token" in str(raised.value)
     error = TypeError("a fault of ours")
     with pytest.raises(TypeError, match="a fault of ours"):
         RayExecutor("cluster:1")

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from tt_xla.environment import child_environment
+from tt_xla.environment import RAY_TOKEN_HINT, child_environment
 from tt_xla.errors import OptionError
 from tt_xla.profiling.tune.choice import Outcome
 from tt_xla.profiling.tune.trial import Spec
@@ -104,7 +104,8 @@ class RayExecutor:
             ray.init(address=address, ignore_reinit_error=True, log_to_driver=False)
         except (OSError, RuntimeError, ValueError) as error:  # no connection, no answer, no address
             raise OptionError(
-                f"There is no Ray cluster at '{address}': {error}.", hint="Start one with `ray start --head`."
+                f"There is no Ray cluster at '{address}': {error}.",
+                hint=f"Start one with `ray start --head`. {RAY_TOKEN_HINT}",
             ) from error
         self._ray = ray
         self._run = ray.remote(num_cpus=1)(run_in_process)

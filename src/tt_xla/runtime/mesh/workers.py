@@ -313,9 +313,8 @@ def _connected(address: str | None) -> tuple[Any, bool]:
         reason = str(error).splitlines()[0].rstrip(".")
         raise RuntimeUnavailableError(
             f"There is no Ray cluster at {address}: {reason}.",
-            hint="Start one with `ray start --head`, or correct the address in TTXLA_MESH_WORKERS. If the cluster asks "
-            "for a token, as Ray's newer versions do, set RAY_AUTH_MODE=token here, too, and have the head's token in "
-            "~/.ray/auth_token or RAY_AUTH_TOKEN. An address with ray:// needs `pip install 'ray[client]'`.",
+            hint="Start one with `ray start --head`, or correct the address in TTXLA_MESH_WORKERS. "
+            f"{environment.RAY_TOKEN_HINT} An address with ray:// needs `pip install 'ray[client]'`.",
         ) from error
     return api, False
 
