@@ -272,6 +272,15 @@ def test_an_axis_that_joins_axes_is_refused():
         distribute_tensor(numbers(), mesh["data", "model"]._flatten(), [Shard(0)])
 
 
+@pytest.mark.parametrize(
+    "ask", [lambda mesh: mesh.get_group("model"), lambda mesh: mesh["data"].get_group(), DeviceMesh.get_all_groups]
+)
+def test_a_mesh_of_chips_has_no_process_groups(ask):
+    mesh = init_device_mesh("tt", (2, 4), mesh_dim_names=("data", "model"))
+    with pytest.raises(RuntimeError, match="mesh of chips, which are all in this one process, so it has no process gr"):
+        ask(mesh)
+
+
 def test_functions_of_distribute_module_take_three_arguments(mesh):
     with pytest.raises(ValueError, match="input_fn takes three arguments"):
         distribute_module(nn.Linear(8, 8), mesh, None, lambda inputs, mesh: inputs)

@@ -36,6 +36,7 @@ REPLACED = (
     (DeviceMesh, "__init__"),
     (DeviceMesh, "get_rank"),
     (DeviceMesh, "get_local_rank"),
+    (DeviceMesh, "get_group"),
     (DeviceMesh, "_get_mesh_tensor_from_full_mesh"),
 )
 """Owner and name of each attribute that :func:`apply` replaces."""
@@ -295,6 +296,18 @@ def _patch_device_mesh(device_type: str) -> None:
         assert coordinate is not None
         return coordinate[axis]
 
+    get_group = DeviceMesh.get_group
+
+    @functools.wraps(get_group)
+    def patched_group(self: DeviceMesh, mesh_dim: int | str | None = None) -> Any:
+        if _is_of_chips(self):
+            raise RuntimeError(
+                f"DeviceMesh.get_group({mesh_dim!r}): {self} is a mesh of chips, which are all in this one process, so "
+                "it has no process groups. Split tensors with distribute_tensor or xs.mark_sharding, and the compiler "
+                "places the collectives; xm.all_reduce(..., groups=[[0, 1], ...]) takes the numbers of chips."
+            )
+        return get_group(self, mesh_dim)
+
     chips_of_row = DeviceMesh._get_mesh_tensor_from_full_mesh
 
     @functools.wraps(chips_of_row)
@@ -306,6 +319,7 @@ def _patch_device_mesh(device_type: str) -> None:
     DeviceMesh.__init__ = patched
     DeviceMesh.get_rank = patched_rank
     DeviceMesh.get_local_rank = patched_local_rank
+    DeviceMesh.get_group = patched_group
     DeviceMesh._get_mesh_tensor_from_full_mesh = staticmethod(patched_row)
 
 
