@@ -7,6 +7,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ from tt_xla.ir.program import (
 from tt_xla.options import CompileOptions
 from tt_xla.profiling.bench import measure
 from tt_xla.profiling.bench_files import summary, write_all
+from tt_xla.profiling.beside import compare, step_of
 from tt_xla.profiling.device_time import kernels
 from tt_xla.profiling.reading import read_table
 from tt_xla.profiling.recording import Recording, recorded
@@ -149,6 +151,18 @@ def test_rows_have_the_roofline_of_products_and_of_links(recording: Recording, t
     for row, each in zip(exchanges, least[1:], strict=True):
         assert (each.roof, row.bound) == ("links", "dispatch")  # small tensors: the start takes longest
         assert row.roofline_us == pytest.approx(each.link_us, abs=1e-3)
+
+
+def test_the_last_steady_step_of_a_mesh_is_compared_with_figures_of_its_system(
+    recording: Recording, tmp_path: Path
+) -> None:
+    write_all(tmp_path, recording, measure(recording))
+    step = step_of(read_table(tmp_path / "ops_perf_results.csv"), windowed=False)
+    assert (step.name, step.system) == ("step_steady_5", SYSTEM)
+    assert step.device_us == pytest.approx(sum(each.cost.total_us for each in program().functions[0].body), abs=0.01)
+    box = replace(step, system="n300-llmbox")
+    rates = {each.figure.batch: each.rate for each in compare(box, "resnet-50") if each.rate is not None}
+    assert rates == {128: pytest.approx(128e6 / (step.device_us + step.gaps_us))}
 
 
 def test_the_page_has_a_section_about_exchanges(recording: Recording, tmp_path: Path) -> None:
