@@ -112,7 +112,15 @@ class CompileOptions:
         high=2,
     )
     enable_bfp8_conversion: bool = _option(
-        False, "store the weights of a bfloat16 model as bfloat8_b; the same as experimental_weight_dtype=bfp_bf8"
+        False,
+        "store the weights and activations of a bfloat16 model as bfloat8_b; the same as "
+        "experimental_weight_dtype=bfp_bf8 and experimental_activation_dtype=bfp_bf8",
+    )
+    experimental_activation_dtype: str = _option(
+        "",
+        "store the values between ops of a bfloat16 model in this format, where TT-NN's ops read and write it; bf16 keeps "
+        "them beside enable_bfp8_conversion",
+        choices=("", "bf16", "bfp_bf8"),
     )
     experimental_weight_dtype: str = _option(
         "",
@@ -204,7 +212,7 @@ class CompileOptions:
         folder = variable("TTXLA_CODEGEN_EXPORT_DIR")
         if folder and "backend" not in values:
             values |= {"backend": "codegen_py", "export_path": folder}
-        return CompileOptions(**values)._check_backend()._resolve_weight_dtype()._resolve_cache_dtype()
+        return CompileOptions(**values)._check_backend()._resolve_formats()._resolve_cache_dtype()
 
     @property
     def auto_sharding_shape(self) -> tuple[int, ...]:
@@ -224,7 +232,7 @@ class CompileOptions:
             )
         return self
 
-    def _resolve_weight_dtype(self) -> CompileOptions:
+    def _resolve_formats(self) -> CompileOptions:
         dtype = "bfp_bf8" if self.experimental_weight_dtype == "bfp8" else self.experimental_weight_dtype
         if self.enable_bfp8_conversion and dtype == "bfp_bf4":
             raise OptionError(
@@ -232,8 +240,10 @@ class CompileOptions:
                 "other.",
                 hint="Keep one of them.",
             )
-        dtype = "bfp_bf8" if self.enable_bfp8_conversion else dtype
-        return replace(self, experimental_weight_dtype=dtype)
+        if not self.enable_bfp8_conversion:
+            return replace(self, experimental_weight_dtype=dtype)
+        activation_dtype = self.experimental_activation_dtype or "bfp_bf8"
+        return replace(self, experimental_weight_dtype="bfp_bf8", experimental_activation_dtype=activation_dtype)
 
     def _resolve_cache_dtype(self) -> CompileOptions:
         dtype = {"none": "", "bfp8": "bfp_bf8"}.get(self.experimental_kv_cache_dtype, self.experimental_kv_cache_dtype)

@@ -31,6 +31,7 @@ from tt_xla.compiler.ttir import (
 )
 from tt_xla.compiler.ttnn import (
     choose_argument_layouts,
+    convert_activation_dtype,
     convert_cache_dtype,
     convert_weight_dtype,
     deallocate,
@@ -158,6 +159,10 @@ def _convert_weight_dtype(module: ModuleOp, options: CompileOptions, target: Tar
 
 def _convert_cache_dtype(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     convert_cache_dtype.run(module, DataType(options.experimental_kv_cache_dtype))
+
+
+def _convert_activation_dtype(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    convert_activation_dtype.run(module, DataType(options.experimental_activation_dtype))
 
 
 def _set_compute_config(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -316,6 +321,13 @@ TTNN_STAGES = (
         _convert_weight_dtype,
         "Runs after fusion, when each matrix product has its final operands, and before const-eval, which then "
         "converts each weight once.",
+    ),
+    Stage(
+        "ttnn-convert-activation-dtype",
+        _convert_activation_dtype,
+        "Runs after fusion, when each value between ops is one that the chip stores, and before workarounds and "
+        "const-eval, which prepare the weights of convolutions for the type of their input.",
+        lambda options: bool(options.experimental_activation_dtype),
     ),
     Stage(
         "ttnn-convert-cache-dtype",
