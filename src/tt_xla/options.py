@@ -118,8 +118,8 @@ class CompileOptions:
     )
     experimental_activation_dtype: str = _option(
         "",
-        "store the values between ops of a bfloat16 model in this format, where TT-NN's ops read and write it; bf16 keeps "
-        "them beside enable_bfp8_conversion",
+        "store the values between ops of a bfloat16 model in this format, where TT-NN's ops read and write it; bf16 "
+        "keeps them beside enable_bfp8_conversion",
         choices=("", "bf16", "bfp_bf8"),
     )
     experimental_weight_dtype: str = _option(

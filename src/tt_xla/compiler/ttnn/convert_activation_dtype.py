@@ -86,7 +86,8 @@ def _candidates(op: Operation) -> Iterator[OpResult]:
     """Yields the results of an op that may be block floats."""
     if isinstance(op, _CASTS) or _is_float_cast(op) or _passes_on(op):
         for result in op.results:
-            if isinstance(result.type, TensorType) and layout_of(result).dtype is DataType.BF16 and layout_of(result).tiled:
+            layout = layout_of(result) if isinstance(result.type, TensorType) else None
+            if layout is not None and layout.dtype is DataType.BF16 and layout.tiled:
                 yield result
 
 

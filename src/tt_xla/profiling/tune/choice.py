@@ -49,6 +49,7 @@ class Choice:
                 {"numerics": "exact"}
                 | dict.fromkeys(("enable_bfp8_conversion", "enable_trace"), False)
                 | {
+                    "experimental_activation_dtype": "",
                     "experimental_weight_dtype": "",
                     "optimization_level": 0,
                 }
