@@ -8,7 +8,7 @@ from tt_xla.ttnn_api.configs import Config, compute_config, function_of
 from tt_xla.ttnn_api.enums import DataType
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import Function, required
-from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, MemoryConfig, Shape
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
@@ -35,7 +35,7 @@ def linear(
     attributes["matmul_program_config"] = _program_config(program_config)
     function = activation or getattr(program_config, "fused_activation", None)
     attributes["activation"] = None if function is None else dict(function_of(function))["op_type"]
-    result = a.type.with_(shape=shape, dtype=dtype, memory=memory_config)
+    result = a.type.with_(shape=shape, dtype=dtype, memory=memory_config or DRAM_MEMORY_CONFIG)
     if optional_output_tensor is not None:
         result = optional_output_tensor.type
     operands = {"a": a, "b": b} | ({} if bias is None else {"bias": bias})
