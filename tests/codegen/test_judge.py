@@ -85,13 +85,13 @@ module { func.func @main(
 
 
 def test_weights_cut_over_the_banks_of_dram_are_taken(ttnn_mock: Mock) -> None:
-    """The target has faster DRAM banks than a p150, so that the search chooses this layout.
+    """The target has faster DRAM banks than a p150, so that the search chooses this layout where few cores can compute.
 
     TT-NN itself chooses the cores for the result of such a product, and the mock device has more cores than a p150.
     """
     target = dataclasses.replace(load_target("p150"), dram_sharded_bytes_per_second=1e12)
-    options = CompileOptions.parse({"optimization_level": 2, "experimental_weight_dtype": "bfp_bf8"})
-    program = compile_module(parse_module(DECODER), options, target)
+    formats = {"experimental_weight_dtype": "bfp_bf8", "math_fidelity": "lofi"}
+    program = compile_module(parse_module(DECODER), CompileOptions.parse({"optimization_level": 2} | formats), target)
     configs = [
         step.attributes["matmul_program_config"]["config"]
         for function in program.functions
