@@ -1,4 +1,7 @@
-"""The compiler: StableHLO modules become Programs. Compiling never touches a device."""
+"""The compiler: modules of StableHLO, TTIR and TTNN become Programs. Compiling never touches a device.
+
+program = compile_module(read_module(text), CompileOptions.parse(), load_target("n150"))
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,24 @@ from tt_xla.environment import quieten_xla
 
 if TYPE_CHECKING:
     from tt_xla.compiler.pipeline import compile_module
+    from tt_xla.compiler.reading import read_module
     from tt_xla.compiler.stablehlo import parse_module
 
 quieten_xla()
 
-__all__ = ["compile_module", "parse_module"]
+__all__ = ["compile_module", "parse_module", "read_module"]
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the two functions on first use, because they import xDSL and jaxlib."""
+    """Imports the functions on first use, because they import xDSL and jaxlib."""
     if name == "compile_module":
         from tt_xla.compiler.pipeline import compile_module
 
         return compile_module
+    if name == "read_module":
+        from tt_xla.compiler.reading import read_module
+
+        return read_module
     if name == "parse_module":
         from tt_xla.compiler.stablehlo import parse_module
 

@@ -1,4 +1,4 @@
-"""The step from StableHLO to TTIR, for one chip or several."""
+"""The first step of the compiler: StableHLO, for one chip or several, becomes TTIR. TTIR and TTNN are taken as they are."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tt_xla.compiler import refine_mesh, stablehlo
 from tt_xla.compiler.sharding import Localized, localize
+from tt_xla.compiler.tt_modules import program_of
 from tt_xla.errors import CompileError
 from tt_xla.ir.mesh import Mesh, Shape, Sharding
 from tt_xla.ir.program import Argument, Result
@@ -22,31 +23,37 @@ from tt_xla.target import Target, bound_devices
 
 @dataclass(frozen=True)
 class Imported:
-    """A StableHLO module as TTIR, and what its entry function declares."""
+    """A module as TTIR, or as TTNN if it is that already, and what its entry function declares."""
 
     module: ModuleOp
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
     mesh: Mesh | None
     """The chips that the module is for; None for one chip."""
+    in_ttnn: bool = False
+    """Whether the module is TTNN."""
 
 
 def run(
-    module: ir.Module | Localized, options: CompileOptions, target: Target, devices: Sequence[int] = ()
+    module: ir.Module | Localized | ModuleOp, options: CompileOptions, target: Target, devices: Sequence[int] = ()
 ) -> Imported:
     """Imports a StableHLO module into TTIR; a module for several chips as the program of each of them.
 
     Args:
-        module: the module, or what the localiser made of one.
+        module: the module, or what the localiser made of one; or a module of TTIR or TTNN.
         options: the compile options.
         target: the system to compile for.
         devices: number of the device at each position of the module's mesh. The system chooses the chips of a mesh
             of its first devices in order, which is the default, where its links allow that.
 
     Raises:
-        CompileError: the module cannot become TTIR, or is for more chips than the target has.
+        CompileError: the module cannot become TTIR, or is for more chips than the target has. TTIR and TTNN are for
+            one chip.
         MeshError: the chosen devices do not fill the mesh, or there are no links between them.
     """
+    if isinstance(module, ModuleOp):
+        program = program_of(module)
+        return Imported(program.module, program.arguments, program.results, None, program.in_ttnn)
     localized = module if isinstance(module, Localized) else localize(module, target.chips)
     if localized is not None:
         localized = refine_mesh.run(localized)

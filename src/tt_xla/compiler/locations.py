@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import FileLineColLoc, FusedLoc, IntAttr, NameLoc, StringAttr, UnknownLoc
 from xdsl.ir import Attribute
 
 _FILE_LINE_COLUMN = re.compile(r'"([^"]*)":(\d+):(\d+)')
@@ -34,7 +34,14 @@ def _number(text: str) -> IntAttr:
 
 
 def describe(location: Any) -> str:
-    """Returns ``file:line``, with the column where it is known; an empty string for an unknown location."""
+    """Returns ``file:line``, with the column where it is known; an empty string for an unknown location.
+
+    A location with a name has that of the source behind it, and a fused one that of its first part that has one.
+    """
+    if isinstance(location, NameLoc):
+        return describe(location.location)
+    if isinstance(location, FusedLoc):
+        return next(filter(None, map(describe, location.locations.data)), "")
     if not isinstance(location, FileLineColLoc):
         return ""
     column = f":{location.column.data}" if location.column.data else ""

@@ -1,6 +1,8 @@
 """The compiler: from StableHLO to a Program.
 
 StableHLO --> TTIR --> TTNN --> Program
+
+Modules of TTIR and TTNN enter it where they are.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.errors import OptionError, TTXLAError, VerificationError
 from tt_xla.ir.program import Program
 from tt_xla.ir.text import print_module
+from tt_xla.ir.ttnn.memory import DeallocateOp
 from tt_xla.log import VERBOSE, logger
 from tt_xla.observers import Observers
 from tt_xla.options import CompileOptions
@@ -139,7 +142,7 @@ def _run_stage(
 
 
 def compile_module(
-    module: ir.Module | Localized,
+    module: ir.Module | Localized | ModuleOp,
     options: CompileOptions,
     target: Target,
     *,
@@ -150,14 +153,14 @@ def compile_module(
     changes: Changes | None = None,
     devices: Sequence[int] = (),
 ) -> Program:
-    """Compiles a StableHLO module.
+    """Compiles a module.
 
     Args:
-        module: the module, which is left unchanged, or what the localiser made of one.
+        module: the module, which is left unchanged: StableHLO, or what the localiser made of it, or TTIR or TTNN.
         options: the compile options.
         target: the system to compile for.
         name: name of the Program.
-        dumps: receives the text of the module at each of the stages vhlo, shlo, ttir and ttnn.
+        dumps: receives the text of the module at each of the stages vhlo, shlo, ttir and ttnn, from its own dialect on.
         choices: receives the layout of each op at level 2, and the reason for it.
         without: names of stages to leave out.
         changes: counts the changes by optional stages and limits them, to find the change that makes a program wrong.
@@ -184,7 +187,7 @@ class Compilation:
         error: the exception that ended the call; None if compiling succeeded.
         started: time at which the call began, of :func:`time.perf_counter_ns`.
         ended: time at which the call ended, of the same clock.
-        source: text of the StableHLO module with its locations; empty unless texts are recorded.
+        source: text of the module with its locations; empty unless texts are recorded.
     """
 
     name: str
@@ -224,7 +227,7 @@ def recorded_compilations(*, texts: bool) -> Generator[list[Compilation]]:
 
 
 def _compile_recorded(
-    module: ir.Module | Localized,
+    module: ir.Module | Localized | ModuleOp,
     options: CompileOptions,
     target: Target,
     name: str,
@@ -239,7 +242,7 @@ def _compile_recorded(
         dumps = {}
     compilation = Compilation(name, {} if dumps is None else dumps)
     if needs_texts:
-        compilation.source = str(_source(module).operation.get_asm(enable_debug_info=True))
+        compilation.source = _source_text(module)
     for recorder in _RECORDERS:
         recorder.compilations.append(compilation)
     try:
@@ -253,7 +256,7 @@ def _compile_recorded(
 
 
 def _compile(
-    module: ir.Module | Localized,
+    module: ir.Module | Localized | ModuleOp,
     options: CompileOptions,
     target: Target,
     name: str,
@@ -265,7 +268,7 @@ def _compile(
 ) -> Program:
     log = logger()
     started = time.perf_counter()
-    if options.auto_sharding and not isinstance(module, Localized):
+    if options.auto_sharding and not isinstance(module, Localized | ModuleOp):
         module = split_arguments(module, options, target, name, devices)
     program = _program(module, options, target, name, dumps, choices, without, changes, devices)
     for host_op in program.host_ops:
@@ -275,7 +278,7 @@ def _compile(
 
 
 def _program(
-    module: ir.Module | Localized,
+    module: ir.Module | Localized | ModuleOp,
     options: CompileOptions,
     target: Target,
     name: str = "main",
@@ -287,17 +290,21 @@ def _program(
 ) -> Program:
     """Runs the pipeline."""
     record = dumper(options, dumps, logger())
-    record("vhlo", lambda: stablehlo.print_vhlo(_source(module)))
-    record("shlo", lambda: str(_source(module)))
+    if not isinstance(module, ModuleOp):
+        record("vhlo", lambda: stablehlo.print_vhlo(_source(module)))
+        record("shlo", lambda: str(_source(module)))
     imported = importing.run(module, options, target, devices)
-    ttir_module = imported.module
-    verify_module(ttir_module, "import of StableHLO")
-    record("ttir", lambda: print_module(wrapped(ttir_module, target), locations=True))
-    ttir_stages = [stage for stage in TTIR_STAGES if stage.name not in without]
-    run_stages(ttir_module, ttir_stages, options, target, changes=changes)
-    ttnn_module = lower(ttir_module, options)
-    ttnn_stages = [stage for stage in _explaining(TTNN_STAGES, choices) if stage.name not in without]
-    run_stages(ttnn_module, ttnn_stages, options, target, changes=changes)
+    verify_module(imported.module, "import")
+    if imported.in_ttnn:
+        ttnn_module, ttnn_stages = imported.module, stages_after_layouts(imported.module)
+    else:
+        ttir_module, ttnn_stages = imported.module, _explaining(TTNN_STAGES, choices)
+        record("ttir", lambda: print_module(wrapped(ttir_module, target), locations=True))
+        ttir_stages = [stage for stage in TTIR_STAGES if stage.name not in without]
+        run_stages(ttir_module, ttir_stages, options, target, changes=changes)
+        ttnn_module = lower(ttir_module, options)
+    chosen_stages = [stage for stage in ttnn_stages if stage.name not in without]
+    run_stages(ttnn_module, chosen_stages, options, target, changes=changes)
     verify_module(ttnn_module, "the TTNN stages")
     record("ttnn", lambda: print_module(wrapped(ttnn_module, target), locations=True))
     program = emit_program.emit(ttnn_module, name, imported.arguments, imported.results, options, target, imported.mesh)
@@ -350,6 +357,22 @@ def search_shardings(
         return _program(candidate, plain, target, devices=devices)
 
     return auto_sharding.Search(module, shape, target, compiled, devices)
+
+
+def stages_after_layouts(module: ModuleOp) -> list[Stage]:
+    """Returns the stages for a module that is TTNN already, whose layouts, weights and traces are decided.
+
+    They free tensors after their last use if the module frees none itself.
+    """
+    frees = any(isinstance(op, DeallocateOp) for op in module.walk())
+    return [] if frees else [stage_named("ttnn-deallocate")]
+
+
+def _source_text(module: ir.Module | Localized | ModuleOp) -> str:
+    """Returns the text of a module with its locations, of StableHLO as the front end wrote it."""
+    if isinstance(module, ModuleOp):
+        return print_module(module, locations=True)
+    return str(_source(module).operation.get_asm(enable_debug_info=True))
 
 
 def _source(module: ir.Module | Localized) -> ir.Module:

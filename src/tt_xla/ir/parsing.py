@@ -8,6 +8,7 @@ function types, properties and locations by their text.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StringAttr,
     TensorType,
+    UnknownLoc,
     UnregisteredAttr,
 )
 from xdsl.ir import Attribute, Operation, TypeAttribute
@@ -32,6 +34,7 @@ from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from tt_xla.ir.lexing import FastLexer
+from tt_xla.ir.older_forms import today
 from tt_xla.ir.ttnn.attributes import placed
 
 _T = TypeVar("_T")
@@ -59,15 +62,15 @@ class LenientContext(Context):
     def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
         self.allow_unregistered = self.unknown_ops
         try:
-            return super().get_optional_op(name, dialect_stack=dialect_stack)
+            return super().get_optional_op(today(name), dialect_stack=dialect_stack)
         finally:
             self.allow_unregistered = False
 
     def get_optional_attr(self, name: str) -> type[Attribute] | None:
-        return super().get_optional_attr(name) or self._unregistered(name, is_type=False)
+        return super().get_optional_attr(today(name)) or self._unregistered(name, is_type=False)
 
     def get_optional_type(self, name: str) -> type[TypeAttribute] | None:
-        type_: Any = super().get_optional_type(name) or self._unregistered(name, is_type=True)
+        type_: Any = super().get_optional_type(today(name)) or self._unregistered(name, is_type=True)
         return type_
 
     def _unregistered(self, name: str, *, is_type: bool) -> type[Attribute]:
@@ -136,6 +139,21 @@ class MLIRParser(Parser):
         self._functions: dict[str, FunctionType] = {}
         self._properties: dict[str, dict[str, Attribute]] = {}
         self._locations: dict[str, LocationAttr | None] = {}
+        self._file = StringAttr(name)
+        self._line_starts = [0, *(match.end() for match in re.finditer("\n", input))]
+
+    def parse_operation(self) -> Operation:
+        """Parses an op; one without a location gets the place of its line in the text."""
+        place = self._current_token.span.start
+        op = super().parse_operation()
+        if isinstance(op.location, UnknownLoc):
+            line = bisect_right(self._line_starts, place)
+            op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(place - self._line_starts[line - 1] + 1))
+        return op
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        known = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        return known if known is not None else self.raise_error(f"no op is named '{name}'")
 
     def attribute_at(self, position: int) -> tuple[Attribute, int]:
         """Parses the attribute or type at a position of the text; parsing then goes on where it was.

@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.builtin import Builtin, FileLineColLoc, ModuleOp
 from xdsl.dialects.func import Func
+from xdsl.ir import Operation
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir import ttcore, ttir, ttnn
+from tt_xla.ir.older_forms import TensorEmptyOp, drop_destinations
 from tt_xla.ir.parsing import LenientContext, MLIRParser
 from tt_xla.ir.ttnn.window import ConvTranspose2dOp
 
@@ -25,6 +27,7 @@ def context(*, unknown_ops: bool = False) -> Context:
     lenient_context = LenientContext(unknown_ops=unknown_ops)
     for dialect in (Builtin, Func, ttcore.TTCore, ttir.dialect(), ttnn.dialect()):
         lenient_context.load_dialect(dialect)
+    lenient_context.load_op(TensorEmptyOp)
     return lenient_context
 
 
@@ -93,15 +96,51 @@ def parse_module(text: str, name: str = "<text>", *, unknown_ops: bool = False) 
     """
     try:
         module = MLIRParser(context(unknown_ops=unknown_ops), text, name).parse_module()
+        drop_destinations(module)
         _settle_padding(module)
+    except ParseError as error:
+        raise _malformed(name, error.msg, *_place(text, error.span.start)) from error
+    except (*_PARSER_ERRORS, VerifyException, DiagnosticException) as error:
+        raise _malformed(name, f"{type(error).__name__}: {error}") from error
+    try:
         module.verify()
-    except (ParseError, VerifyException, DiagnosticException) as error:
-        raise MalformedModuleError(f"{name} is not a well-formed TTIR or TTNN module: {error}") from error
-    except _PARSER_ERRORS as error:
-        raise MalformedModuleError(
-            f"{name} is not a well-formed TTIR or TTNN module: {type(error).__name__}: {error}"
-        ) from error
+    except (*_PARSER_ERRORS, VerifyException, DiagnosticException) as error:
+        op, reason = _broken_op(module) or (module, str(error).partition("\n\n")[0])
+        place = op.location
+        at = (place.line.data, place.column.data) if isinstance(place, FileLineColLoc) else ()
+        raise _malformed(name, reason, *at, file=place.filename.data if at else "") from error
     return module
+
+
+def _malformed(name: str, reason: str, line: int = 0, column: int = 0, file: str = "") -> MalformedModuleError:
+    """Returns the error of a text.
+
+    Args:
+        name: name of the text.
+        reason: what is wrong.
+        line: line of the error, from 1; 0 if it is not known.
+        column: column of the error, from 1.
+        file: file that the line belongs to, if it is another one than the text.
+    """
+    words = " ".join(reason.split()).rstrip(".")
+    place = "" if not line else f"line {line}, column {column}: " if file in ("", name) else f"{file}:{line}:{column}: "
+    return MalformedModuleError(f"'{name}' is not a well-formed TTIR or TTNN module: {place}{words}.")
+
+
+def _place(text: str, position: int) -> tuple[int, int]:
+    """Returns the line and column of a position in a text, from 1."""
+    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+
+
+def _broken_op(module: ModuleOp) -> tuple[Operation, str] | None:
+    """Returns the first op that breaks a rule by itself, and the rule; None if no op does."""
+    for op in module.walk():
+        try:
+            op.verify(verify_nested_ops=False)
+        except (*_PARSER_ERRORS, VerifyException, DiagnosticException) as error:
+            reason = str(error).partition("\n\n")[0]
+            return op, reason if op.name in reason else f"'{op.name}' op: {reason}"
+    return None
 
 
 def _settle_padding(module: ModuleOp) -> None:

@@ -13,9 +13,9 @@ import click
 from tt_xla.codegen.judge import Judgement, Verdict, judge
 from tt_xla.codegen.mock import mock, ttnn_python
 from tt_xla.errors import TTXLAError
-from tt_xla.ir.program import MAGIC, Program, TensorSpec
+from tt_xla.ir.program import Program, TensorSpec
 from tt_xla.options import CompileOptions
-from tt_xla.target import load_target
+from tt_xla.tools.programs import load_program
 
 
 def check_files(
@@ -31,7 +31,7 @@ def check_files(
     """Checks each file and prints the outcome.
 
     Args:
-        paths: StableHLO modules and ``.ttnn`` files.
+        paths: modules of StableHLO, TTIR or TTNN, and ``.ttnn`` files.
         arch: system to compile modules for.
         options: compile options of modules.
         python: interpreter with ttnn; None for the selected one.
@@ -50,7 +50,7 @@ def check_files(
     failed = False
     for path in paths:
         try:
-            programs[path] = _read(path, arch, options)
+            programs[path] = load_program(path, arch, options)
         except (TTXLAError, OSError) as error:
             report_error(error)
             failed = True
@@ -62,17 +62,6 @@ def check_files(
             for line in lines(str(path), judgement):
                 click.echo(line)
     return failed or any(judgement.refusals for judgement in judgements)
-
-
-def _read(path: Path, arch: str, options: CompileOptions) -> Program:
-    """Returns the program in a ``.ttnn`` file, or compiles a StableHLO module."""
-    data = path.read_bytes()
-    if data.startswith(MAGIC):
-        return Program.from_bytes(data)
-    from tt_xla.compiler import compile_module, parse_module
-    from tt_xla.compiler.stablehlo.untrusted import checked
-
-    return compile_module(parse_module(checked(data, str(path)), str(path)), options, load_target(arch), name=path.stem)
 
 
 def record(judgement: Judgement) -> dict[str, Any]:

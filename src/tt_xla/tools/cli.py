@@ -59,7 +59,9 @@ def compile_command(
     explain: str | None,
     option_texts: tuple[str, ...],
 ) -> None:
-    """Compile StableHLO modules, text or bytecode, and show their ops and predicted costs.
+    """Compile modules and show their ops and predicted costs.
+
+    MODULE is StableHLO, text or bytecode, or TTIR or TTNN text of this compiler or of upstream's. Its ops tell which.
 
     With --out, the irs/ folder and the .ttnn file of a single module go to DIR. Several modules get one folder each in
     DIR.
@@ -124,7 +126,7 @@ def check(
 ) -> None:
     """Ask TT-NN whether it accepts programs. No card is needed.
 
-    FILE is a StableHLO module or a .ttnn file. Every call is made on TT-NN's mock p150. The exit status is 1 if TT-NN
+    FILE is a module, see `tt-xla compile`, or a .ttnn file. Every call is made on TT-NN's mock p150. The exit status is 1 if TT-NN
     refuses a call.
     """
     from tt_xla.tools.check import check_files
@@ -260,13 +262,55 @@ def codegen(
 ) -> None:
     """Write programs as source code that calls TT-NN.
 
-    FILE is a StableHLO module or a .ttnn file. The source of a single program, main.py or main.cpp and run, goes to
+    FILE is a module, see `tt-xla compile`, or a .ttnn file. The source of a single program, main.py or main.cpp and run, goes to
     DIR. Several programs go to DIR/graph_0, DIR/graph_1 and so on.
     """
     from tt_xla.tools.codegen_files import codegen_files
 
     options = _options(level, option_texts)
     if codegen_files(programs, arch or selected_system(), options, out, language, report_error):
+        raise SystemExit(1)
+
+
+@cli.command("run")
+@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.option(
+    "--arch", type=click.Choice(system_names()), help="System to compile modules for (default: TTXLA_SYSTEM, or n150)."
+)
+@click.option("--level", type=click.IntRange(0, 2), help="Optimization level of modules: 0 (default), 1 or 2.")
+@click.option(
+    "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
+)
+@click.option(
+    "--inputs",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A .npz file with the arguments in order (default: random numbers).",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random numbers.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="NPZ", help="Write the results of a single program to this file."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, one per line.")
+def run_programs(
+    programs: tuple[Path, ...],
+    arch: str | None,
+    level: int | None,
+    option_texts: tuple[str, ...],
+    inputs: Path | None,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Run programs once on the emulated card and show their results.
+
+    FILE is a module, see `tt-xla compile`, or a .ttnn file.
+    """
+    from tt_xla.tools.run_files import run_files
+
+    if out is not None and len(programs) > 1:
+        raise click.UsageError("--out takes the results of a single program.")
+    options = _options(level, option_texts)
+    if run_files(programs, arch or selected_system(), options, inputs, out, seed, as_json, report_error):
         raise SystemExit(1)
 
 
@@ -518,7 +562,7 @@ def _next_step(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         return "Check the path, relative to the current folder."
     if isinstance(error, IsADirectoryError):
-        return "Give one or more files with StableHLO modules."
+        return "Give one or more files."
     if isinstance(error, PermissionError):
         return "Check its permissions, or give another path."
     if isinstance(error, FileExistsError | NotADirectoryError):

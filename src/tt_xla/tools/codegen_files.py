@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,9 +10,8 @@ import click
 from tt_xla.codegen.export import check_arguments, check_folder, contents, generated, write
 from tt_xla.codegen.generator import generate
 from tt_xla.errors import TTXLAError
-from tt_xla.ir.program import MAGIC, Program
 from tt_xla.options import CompileOptions
-from tt_xla.target import load_target
+from tt_xla.tools.programs import load_program
 
 
 def codegen_files(
@@ -27,7 +25,7 @@ def codegen_files(
     """Writes the source of each file; arguments of the programs are ``ttnn.ones``.
 
     Args:
-        paths: StableHLO modules and ``.ttnn`` files.
+        paths: modules of StableHLO, TTIR or TTNN, and ``.ttnn`` files.
         arch: system to compile modules for.
         options: compile options of modules.
         out: folder of the source, or of one folder per file.
@@ -47,7 +45,7 @@ def codegen_files(
         folder = out if len(paths) == 1 else out / f"graph_{index}"
         try:
             modules: dict[str, str] = {}
-            program = _read(path, arch, options, modules)
+            program = load_program(path, arch, options, modules)
             check_arguments(program)
             source = generate(program, export_tensors=False, language=language)
             write(folder, contents(program, source, modules), gone=generated(folder))
@@ -61,19 +59,3 @@ def codegen_files(
     if len(paths) > 1 and written:
         write(out, {}, gone={*generated(out)} - {*written})
     return failed
-
-
-def _read(path: Path, arch: str, options: CompileOptions, modules: dict[str, str]) -> Program:
-    """Returns the program in a ``.ttnn`` file, or compiles a StableHLO module.
-
-    ``modules`` receives the text of a compiled module at each stage.
-    """
-    data = path.read_bytes()
-    if data.startswith(MAGIC):
-        return Program.from_bytes(data)
-    from tt_xla.compiler import compile_module, parse_module
-    from tt_xla.compiler.stablehlo.untrusted import checked
-
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", path.stem) or "module"
-    module = parse_module(checked(data, str(path)), str(path))
-    return compile_module(module, options, load_target(arch), name=name, dumps=modules)

@@ -13,8 +13,7 @@ from typing import Any
 
 import click
 
-from tt_xla.compiler import compile_module, parse_module
-from tt_xla.compiler.stablehlo.untrusted import checked
+from tt_xla.compiler import compile_module, read_module
 from tt_xla.compiler.ttnn.layouts.explain import Choice, unsearched
 from tt_xla.errors import OutputError, TTXLAError
 from tt_xla.ir.program import Program
@@ -23,6 +22,7 @@ from tt_xla.publish import publish
 from tt_xla.target import Target, load_target
 from tt_xla.tools.estimate import by_op
 from tt_xla.tools.explain import show, show_json
+from tt_xla.tools.programs import program_name
 
 # An op starts its line, after its results. Names such as ttnn.layout in attribute dictionaries do not start a line.
 _OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?((?:ttir|ttnn)\.[a-z0-9_.]+)"?', re.MULTILINE)
@@ -37,7 +37,7 @@ class Compiled:
         name: name of the program.
         program: the program.
         seconds: wall-clock time of the compilation.
-        texts: IR by stage: vhlo, shlo, ttir, ttnn.
+        texts: IR by stage, from the dialect of the module on: vhlo, shlo, ttir, ttnn.
         choices: forms of ops with their limits and reasons.
     """
 
@@ -61,7 +61,7 @@ def compile_files(
     """Compiles each file and prints a report. A file that fails does not affect the others.
 
     Args:
-        paths: StableHLO modules.
+        paths: modules of StableHLO, TTIR or TTNN.
         arch: system to compile for.
         options: compile options.
         out: folder for programs and IR; None to write nothing.
@@ -108,15 +108,15 @@ def _folders(paths: Sequence[Path], out: Path | None) -> list[Path | None]:
 
 
 def _compile(path: Path, options: CompileOptions, target: Target) -> Compiled:
-    data = checked(path.read_bytes(), str(path))
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", path.stem) or "module"
-    module = parse_module(data, str(path))
+    data = path.read_bytes()
+    name = program_name(path)
+    module = read_module(data, str(path))
     start = time.perf_counter()
     program = compile_module(module, options, target, name=name)
     seconds = time.perf_counter() - start
     texts: dict[str, str] = {}  # a second compilation makes the texts and reasons, so that the time is without them
     choices: list[Choice] = []
-    compile_module(parse_module(data, str(path)), options, target, name=name, dumps=texts, choices=choices)
+    compile_module(module, options, target, name=name, dumps=texts, choices=choices)
     return Compiled(path, name, program, seconds, texts, choices or unsearched(program, target))
 
 

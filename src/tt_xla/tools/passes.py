@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from tt_xla.compiler import importing, pipeline, stablehlo
+from tt_xla.compiler.reading import decoded, is_stablehlo
 from tt_xla.ir.text import parse_module
 from tt_xla.ir.ttcore import device_module
 from tt_xla.options import CompileOptions
@@ -21,11 +21,6 @@ PIPELINES = {
     "all": [pipeline.TTIR_STAGES, None, pipeline.TTNN_STAGES],
 }
 """Lists of stages by the name of a pipeline; None stands for the lowering from TTIR to TTNN."""
-
-_BYTECODE = b"ML\xefR"
-_OP = rb'^\s*(?:%[^=\n]*=\s*)?"?(?:DIALECTS)\.[a-z_0-9]+'
-_TT_OP = re.compile(_OP.replace(b"DIALECTS", b"ttir|ttnn|ttcore"), re.MULTILINE)
-_OTHER_OP = re.compile(_OP.replace(b"DIALECTS", b"stablehlo|chlo|vhlo|mhlo|sdy"), re.MULTILINE)
 
 
 def read_module(path: Path | None, options: CompileOptions, arch: str, *, unknown_ops: bool = False) -> ModuleOp:
@@ -43,13 +38,9 @@ def read_module(path: Path | None, options: CompileOptions, arch: str, *, unknow
     """
     data = sys.stdin.buffer.read() if path is None else path.read_bytes()
     name = "<stdin>" if path is None else str(path)
-    if _is_stablehlo(data):
+    if is_stablehlo(data, default=False):
         return importing.run(stablehlo.parse_module(data, name), options, load_target(arch)).module
-    return parse_module(data.decode("utf-8", errors="replace"), name, unknown_ops=unknown_ops)
-
-
-def _is_stablehlo(data: bytes) -> bool:
-    return data.startswith(_BYTECODE) or (_OTHER_OP.search(data) is not None and _TT_OP.search(data) is None)
+    return parse_module(decoded(data, name), name, unknown_ops=unknown_ops)
 
 
 def optimise(

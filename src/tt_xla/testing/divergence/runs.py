@@ -109,17 +109,18 @@ def random_inputs(types: Sequence[Any], seed: int = 0) -> list[Array]:
         seed: seed of the generator.
     """
     generator = np.random.default_rng(seed)
-    arrays: list[Array] = []
-    for type_ in types:
-        shape, element = tuple(type_.shape), str(type_.element_type)
-        dtype = ElementType(element).numpy_dtype()
-        if element == "i1":
-            arrays.append(generator.integers(0, 2, shape).astype(bool))
-        elif dtype.kind in "iu":
-            arrays.append(generator.integers(0, 8, shape).astype(dtype))
-        else:
-            arrays.append(rounded(generator.standard_normal(shape).astype(np.float32), type_))
-    return arrays
+    arrays = [random_array(generator, tuple(type_.shape), ElementType(str(type_.element_type))) for type_ in types]
+    return [rounded(array, type_) for array, type_ in zip(arrays, types, strict=True)]
+
+
+def random_array(generator: np.random.Generator, shape: Sequence[int], element: ElementType) -> Array:
+    """Returns a random array for an argument: normally distributed floats, integers from 0 to 7, or booleans."""
+    dtype = element.numpy_dtype()
+    if element is ElementType.I1:
+        return generator.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu":
+        return generator.integers(0, 8, shape).astype(dtype)
+    return generator.standard_normal(shape).astype(np.float32)
 
 
 def load_inputs(path: Path, count: int) -> list[Array]:

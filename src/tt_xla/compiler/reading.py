@@ -1,0 +1,71 @@
+"""Reading of modules of any dialect that the compiler takes: StableHLO, TTIR and TTNN."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from jaxlib.mlir import ir
+from xdsl.dialects.builtin import ModuleOp
+
+from tt_xla.compiler import stablehlo
+from tt_xla.compiler.stablehlo.untrusted import checked
+from tt_xla.errors import MalformedModuleError
+from tt_xla.ir import text
+
+Module: TypeAlias = ir.Module | ModuleOp
+"""A module of StableHLO, or of TTIR or TTNN."""
+
+_BYTECODE = b"ML\xefR"
+_OP = rb'^\s*(?:%[^=\n]*=\s*)?"?(?:DIALECTS)\.[a-z_0-9]+'
+_TT_OP = re.compile(_OP.replace(b"DIALECTS", b"ttir|ttnn|ttcore|tt"), re.MULTILINE)
+_OTHER_OP = re.compile(_OP.replace(b"DIALECTS", b"stablehlo|chlo|vhlo|mhlo|sdy"), re.MULTILINE)
+_LAYOUT = re.compile(rb"#ttnn\.ttnn_layout<")
+
+
+def is_stablehlo(data: bytes, *, default: bool = True) -> bool:
+    """Whether a module is StableHLO, by its ops.
+
+    Args:
+        data: the module.
+        default: the answer for a module without ops whose tensors have no layouts.
+    """
+    if data.startswith(_BYTECODE):
+        return True
+    if _TT_OP.search(data) is not None:
+        return False
+    return _OTHER_OP.search(data) is not None or (default and _LAYOUT.search(data) is None)
+
+
+def read_module(data: bytes | str, name: str = "<module>", *, trusted: bool = False) -> Module:
+    """Reads a module: StableHLO as text or bytecode, or TTIR or TTNN as text. Its ops tell which of them it is.
+
+    Args:
+        data: the module.
+        name: name of the module in errors, such as a path.
+        trusted: whether StableHLO may be read in this process, which a damaged module can end.
+
+    Raises:
+        MalformedModuleError: the module does not parse; the message has line and column.
+    """
+    raw = data.encode() if isinstance(data, str) else data
+    if is_stablehlo(raw):
+        return stablehlo.parse_module(raw if trusted else checked(raw, name), name)
+    return text.parse_module(decoded(raw, name), name)
+
+
+def decoded(data: bytes, name: str) -> str:
+    """Returns the text of a module of TTIR or TTNN.
+
+    Raises:
+        MalformedModuleError: the bytes are not UTF-8.
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise MalformedModuleError(
+            f"'{name}' is not a well-formed TTIR or TTNN module: the byte at line {line}, column {column} is not UTF-8.",
+            hint="Write the module again.",
+        ) from error

@@ -1,0 +1,157 @@
+"""Implements ``tt-xla run``: runs programs from files on the emulated card and shows their results."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from tt_xla.errors import OutputError, TTXLAError
+from tt_xla.ir.element_types import ElementType
+from tt_xla.ir.program import Program
+from tt_xla.options import CompileOptions
+from tt_xla.runtime import get_device
+from tt_xla.testing.divergence.runs import Array, load_inputs, random_array, tensors_of, to_array
+from tt_xla.tools.programs import load_program
+
+_SHOWN = 6
+"""Number of elements of each result that are shown."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A program that was run.
+
+    Attributes:
+        program: the program.
+        results: its results; bfloat16 as float32.
+        seconds: wall-clock time of the run on the emulated card.
+    """
+
+    program: Program
+    results: list[Array]
+    seconds: float
+
+
+def run_file(path: Path, arch: str, options: CompileOptions, inputs: Path | None = None, seed: int = 0) -> Outcome:
+    """Runs the program in a file once.
+
+    Args:
+        path: a ``.ttnn`` file, or a module of StableHLO, TTIR or TTNN.
+        arch: system to compile modules for.
+        options: compile options of modules.
+        inputs: a ``.npz`` file with the arguments in order; None for random numbers.
+        seed: seed of the random numbers.
+
+    Raises:
+        TTXLAError: the file holds no program, the arguments do not fit, or the program fails.
+        OSError: a file cannot be read.
+    """
+    program = load_program(path, arch, options)
+    if inputs is None:
+        generator = np.random.default_rng(seed)
+        arrays = [
+            random_array(generator, argument.global_shape or argument.shape, ElementType(argument.dtype))
+            for argument in program.arguments
+        ]
+    else:
+        arrays = load_inputs(inputs, len(program.arguments))
+    executable = get_device(program.target).load(program)
+    tensors = tensors_of(arrays, program)
+    started = time.perf_counter()
+    results = executable.run(tensors, [None] * len(tensors))
+    seconds = time.perf_counter() - started
+    return Outcome(program, [to_array(result) for result in results], seconds)
+
+
+def run_files(
+    paths: Sequence[Path],
+    arch: str,
+    options: CompileOptions,
+    inputs: Path | None,
+    out: Path | None,
+    seed: int,
+    as_json: bool,
+    report_error: Callable[[BaseException], None],
+) -> bool:
+    """Runs each file and shows its results. A file that fails does not affect the others.
+
+    Args:
+        paths: ``.ttnn`` files and modules of StableHLO, TTIR or TTNN.
+        arch: system to compile modules for.
+        options: compile options of modules.
+        inputs: a ``.npz`` file with the arguments in order; None for random numbers.
+        out: ``.npz`` file for the results of a single program; None to write nothing.
+        seed: seed of the random numbers.
+        as_json: whether to print JSON.
+        report_error: called with the error of a file.
+
+    Returns:
+        Whether a file failed.
+    """
+    failed = False
+    for path in paths:
+        try:
+            outcome = run_file(path, arch, options, inputs, seed)
+            if out is not None:
+                _write(outcome, out)
+        except (TTXLAError, OSError) as error:
+            report_error(error)
+            failed = True
+            continue
+        if as_json:
+            click.echo(json.dumps(record(path, outcome)))
+        else:
+            for line in lines(path, outcome):
+                click.echo(line)
+    return failed
+
+
+def _write(outcome: Outcome, out: Path) -> None:
+    try:
+        with out.open("wb") as file:
+            np.savez(file, *outcome.results)
+    except OSError as error:
+        raise OutputError(
+            f"--out '{out}' cannot be written: {error.strerror or error}.", hint="Give a path that can be written."
+        ) from error
+
+
+def record(path: Path, outcome: Outcome) -> dict[str, Any]:
+    """Returns the outcome of a run as plain data, with the first elements of each result."""
+    program = outcome.program
+    declared = zip(program.results, outcome.results, strict=True)
+    return {
+        "file": str(path),
+        "arch": program.target,
+        "predicted_device_us": program.predicted_device_us,
+        "seconds": outcome.seconds,
+        "results": [
+            {"shape": list(array.shape), "dtype": result.dtype, "first": _first(array)} for result, array in declared
+        ],
+    }
+
+
+def lines(path: Path, outcome: Outcome) -> list[str]:
+    """Returns the lines that describe a run."""
+    program = outcome.program
+    head = (
+        f"{path} on {program.target}: predicted device time {program.predicted_device_us:.1f} us, "
+        f"{1e3 * outcome.seconds:.1f} ms on the emulated card"
+    )
+    rows = [
+        f"  result {index}: {'x'.join(map(str, array.shape)) or 'scalar'} {result.dtype}, "
+        f"first {' '.join(f'{value:.6g}' for value in _first(array))}"
+        for index, (result, array) in enumerate(zip(program.results, outcome.results, strict=True))
+    ]
+    return [head, *rows]
+
+
+def _first(array: Array) -> list[Any]:
+    return np.asarray(array).reshape(-1)[:_SHOWN].tolist()
