@@ -1,4 +1,4 @@
-"""The first step of the compiler: StableHLO, for one chip or several, becomes TTIR. TTIR and TTNN are taken as they are."""
+"""The first step of the compiler: StableHLO, for one chip or several, becomes TTIR. TTIR and TTNN stay as they are."""
 
 from __future__ import annotations
 

@@ -66,6 +66,6 @@ def decoded(data: bytes, name: str) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         raise MalformedModuleError(
-            f"'{name}' is not a well-formed TTIR or TTNN module: the byte at line {line}, column {column} is not UTF-8.",
+            f"'{name}' is not a well-formed TTIR or TTNN module: line {line}, column {column}: the byte is not UTF-8.",
             hint="Write the module again.",
         ) from error

@@ -126,8 +126,8 @@ def check(
 ) -> None:
     """Ask TT-NN whether it accepts programs. No card is needed.
 
-    FILE is a module, see `tt-xla compile`, or a .ttnn file. Every call is made on TT-NN's mock p150. The exit status is 1 if TT-NN
-    refuses a call.
+    FILE is a module, see `tt-xla compile`, or a .ttnn file. Every call is made on TT-NN's mock p150. The exit
+    status is 1 if TT-NN refuses a call.
     """
     from tt_xla.tools.check import check_files
 
@@ -262,8 +262,8 @@ def codegen(
 ) -> None:
     """Write programs as source code that calls TT-NN.
 
-    FILE is a module, see `tt-xla compile`, or a .ttnn file. The source of a single program, main.py or main.cpp and run, goes to
-    DIR. Several programs go to DIR/graph_0, DIR/graph_1 and so on.
+    FILE is a module, see `tt-xla compile`, or a .ttnn file. The source of a single program, main.py or
+    main.cpp and run, goes to DIR. Several programs go to DIR/graph_0, DIR/graph_1 and so on.
     """
     from tt_xla.tools.codegen_files import codegen_files
 

@@ -67,7 +67,7 @@ def _check_one_chip(module: ModuleOp) -> None:
     shape = mesh_shape(module) or ()
     if math.prod(shape) > 1:
         raise CompileError(
-            f"The module is for a mesh {shape} of {math.prod(shape)} chips; TTIR and TTNN text is compiled for one chip.",
+            f"The module is for a mesh {shape} of {math.prod(shape)} chips; TTIR and TTNN text is for one chip.",
             hint="Compile the StableHLO module that it was made from, or predict its time with tt-xla estimate.",
         )
 

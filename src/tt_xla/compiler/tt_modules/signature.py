@@ -13,8 +13,8 @@ from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body
 from tt_xla.compiler.tt_modules.element_types import declared
 from tt_xla.errors import MalformedModuleError, UnsupportedOpError
-from tt_xla.ir.base import tensor_type
-from tt_xla.ir.element_types import DataType, ElementType
+from tt_xla.ir.base import ELEMENT_TYPES, tensor_type
+from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import Argument, Result, Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
 from tt_xla.ir.ttnn.attributes import DeviceType, TTNNLayoutAttr, layout_of
@@ -22,17 +22,6 @@ from tt_xla.ir.ttnn.memory import GetDeviceOp
 from tt_xla.ir.ttnn.trace import TRACE_ID
 
 ROLE, OLD_ROLE, NAME = "ttcore.argument_type", "tt.argument_type", "ttir.name"
-
-_ELEMENTS = {element.on_chip: element for element in reversed(ElementType) if element.on_chip is not None}
-"""Element type that a TTNN tensor of each data type declares: the first one of the table that the chip holds so."""
-_OF_CHIP = {
-    **_ELEMENTS,
-    DataType.BF16: ElementType.BF16,
-    DataType.BFP_BF8: ElementType.BF16,
-    DataType.BFP_BF4: ElementType.BF16,
-    DataType.F32: ElementType.F32,
-    DataType.SI32: ElementType.I32,
-}
 
 
 def of_ttir(entry: FuncOp) -> tuple[tuple[Argument, ...], tuple[Result, ...]]:
@@ -75,8 +64,8 @@ def _of_ttir(type_: Attribute, entry: FuncOp) -> tuple[tuple[int, ...], str]:
 
 
 def _of_ttnn(value: SSAValue) -> tuple[tuple[int, ...], str]:
-    dtype = layout_of(value).dtype
-    element = _OF_CHIP.get(dtype) or next(element for element in ElementType if element.on_host is dtype)
+    element = declared(ELEMENT_TYPES[layout_of(value).dtype])
+    assert element is not None
     return tensor_type(value).get_shape(), element.value
 
 
