@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, FileLineColLoc, ModuleOp
@@ -106,7 +107,7 @@ def parse_module(text: str, name: str = "<text>", *, unknown_ops: bool = False) 
         module.verify()
     except (*_PARSER_ERRORS, VerifyException, DiagnosticException) as error:
         op, reason = _broken_op(module) or (module, str(error).partition("\n\n")[0])
-        place = op.location
+        place: Any = op.location
         at = (place.line.data, place.column.data) if isinstance(place, FileLineColLoc) else ()
         raise _malformed(name, reason, *at, file=place.filename.data if at else "") from error
     return module

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.locations import describe
@@ -87,5 +89,5 @@ def _replace(call: Operation, callee: FuncOp) -> None:
     call.erase()
 
 
-def _types(types: list[object]) -> str:
+def _types(types: Sequence[Attribute]) -> str:
     return f"({', '.join(map(str, types))})"

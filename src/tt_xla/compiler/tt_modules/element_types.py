@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     FunctionType,
     ModuleOp,
     TensorType,
@@ -94,13 +93,7 @@ def _held(type_: Tensor, op: Operation) -> Tensor:
 def _convert_constant(op: ConstantOp) -> None:
     """Encodes the elements of a constant in the element type of its result."""
     result = tensor_type(op.result)
-    attribute = op.value_
-    if not isinstance(attribute, DenseIntOrFPElementsAttr):
-        raise UnsupportedOpError(
-            f"A constant has its elements outside the text: {str(attribute)[:60]}.",
-            hint="Write the module with the elements of its constants.",
-            location=describe(op.location),
-        )
+    attribute: Any = op.value_
     source: Any = attribute.type
     if source.element_type == result.element_type:
         return
