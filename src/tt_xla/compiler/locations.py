@@ -41,7 +41,8 @@ def describe(location: Any) -> str:
     if isinstance(location, NameLoc):
         return describe(location.location)
     if isinstance(location, FusedLoc):
-        return next(filter(None, map(describe, location.locations.data)), "")
+        parts: Any = location.locations
+        return next(filter(None, map(describe, parts.data)), "")
     if not isinstance(location, FileLineColLoc):
         return ""
     column = f":{location.column.data}" if location.column.data else ""
