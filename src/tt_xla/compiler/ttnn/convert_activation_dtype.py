@@ -39,7 +39,6 @@ from tt_xla.ir.ttnn.structure import (
     RepeatOp,
     ReshapeOp,
     SliceStaticOp,
-    TransposeOp,
 )
 from tt_xla.ir.ttnn.window import Conv2dOp, PrepareConv2dBiasOp, PrepareConv2dWeightsOp
 
@@ -52,7 +51,7 @@ _ACTIVATIONS = ("gelu", "hardsigmoid", "mish", "relu", "relu6", "sigmoid", "silu
 _PASSES_ON = (
     *(LayerNormOp, RmsNormOp, SoftmaxOp),
     *(ScaledDotProductAttentionOp, SplitQueryKeyValueAndSplitHeadsOp, ConcatenateHeadsOp, RotaryEmbeddingOp),
-    *(PermuteOp, TransposeOp, ReshapeOp, RepeatOp, SliceStaticOp, PadOp, ConcatOp, ToMemoryConfigOp),
+    *(PermuteOp, ReshapeOp, RepeatOp, SliceStaticOp, PadOp, ConcatOp, ToMemoryConfigOp),
     *(LeakyReluOp, ClampScalarOp),
     *(ELEMENTWISE_OPS[name] for name in _ACTIVATIONS),
 )

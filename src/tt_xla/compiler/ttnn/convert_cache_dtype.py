@@ -18,23 +18,11 @@ from tt_xla.ir.abstract.cache import CacheOp
 from tt_xla.ir.base import shape
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Role
-from tt_xla.ir.ttnn.attention import (
-    ChunkedScaledDotProductAttentionOp,
-    FillCacheOp,
-    PagedFillCacheOp,
-    PagedScaledDotProductAttentionDecodeOp,
-    ScaledDotProductAttentionDecodeOp,
-    ScaledDotProductAttentionOp,
-)
+from tt_xla.ir.ttnn.attention import FillCacheOp, ScaledDotProductAttentionDecodeOp, ScaledDotProductAttentionOp
 from tt_xla.ir.ttnn.attributes import laid_out, layout_of
 from tt_xla.ir.ttnn.memory import TypecastOp
 
-_ATTENTION = (
-    ScaledDotProductAttentionOp,
-    ScaledDotProductAttentionDecodeOp,
-    PagedScaledDotProductAttentionDecodeOp,
-    ChunkedScaledDotProductAttentionOp,
-)
+_ATTENTION = (ScaledDotProductAttentionOp, ScaledDotProductAttentionDecodeOp)
 """Ops that read keys and values, their operands 1 and 2, in another type than the queries."""
 
 
@@ -63,7 +51,7 @@ def _converted(function: FuncOp, dtype: DataType) -> dict[SSAValue, DataType]:
             continue
         if op.cache not in former:
             former[_convert_first(function, op, dtype)] = before
-        if isinstance(op, FillCacheOp | PagedFillCacheOp):  # they copy tiles as they are
+        if isinstance(op, FillCacheOp):  # it copies tiles as they are
             op.operands[1] = _typecast(op.input, dtype, op)
         former[_retyped(op.result, dtype)] = before
     return former
