@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tt_xla.errors import MalformedModuleError
@@ -188,6 +188,7 @@ def test_figures_are_those_of_the_errors(errors: list[float]) -> None:
     assert sum(size <= figures.p90 + 1e-12 for size in sizes) >= 0.9 * len(sizes) - 1
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_no_text_makes_it_crash(text: str) -> None:
     import tempfile
