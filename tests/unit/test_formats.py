@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tt_xla.runtime.emulator import formats as packing
 from tt_xla.runtime.emulator.formats import MAGNITUDE_BITS, quantize
 
 GOLDEN = Path(__file__).parents[1] / "data" / "block_floats.npz"
@@ -99,3 +100,27 @@ def test_large_tensors_in_pieces():
 def test_an_unknown_format():
     with pytest.raises(ValueError, match="'fp8'"):
         quantize(torch.zeros(1), "fp8")
+
+
+@pytest.mark.parametrize("dtype", sorted(MAGNITUDE_BITS))
+@pytest.mark.parametrize("kind", ["any bits", "one magnitude", "ties", "zeros"])
+def test_arithmetic_of_floats_has_the_bits_of_the_definition(kind, dtype, monkeypatch):
+    generator = torch.Generator().manual_seed(0)
+    blocks = torch.randint(-(2**31), 2**31, (4000, 16), generator=generator).to(torch.int32).view(torch.float32)
+    if kind == "one magnitude":
+        blocks = torch.randn(4000, 16, generator=generator) * 2.0 ** torch.randint(
+            -20, 20, (4000, 16), generator=generator
+        )
+    elif kind == "ties":
+        halves = torch.randint(-300, 300, (4000, 16), generator=generator) / 2
+        blocks = halves * 2.0 ** torch.randint(-130, 118, (4000, 1), generator=generator)
+    elif kind == "zeros":
+        blocks[:, ::3] = -0.0
+        blocks[::2] = 0.0
+    expected = packing._pack(blocks, MAGNITUDE_BITS[dtype]).view(torch.int32)
+    assert torch.equal(packing._scaled(blocks, MAGNITUDE_BITS[dtype]).view(torch.int32), expected)
+    if kind != "any bits":
+        return
+    finite = blocks[blocks.abs().amax(1) < torch.inf].clamp(-1e30, 1e30)
+    monkeypatch.setattr(packing, "_pack", lambda *args: pytest.fail("a block of ordinary numbers took the slow way"))
+    packing._scaled(finite + torch.ones(16), MAGNITUDE_BITS[dtype])

