@@ -52,8 +52,7 @@ FLOATS = ["bf16", "f32", "f64"]
 @pytest.fixture
 def host_ops(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Loads ``host_ops.py`` beside a replacement for ``ttnn``."""
-    monkeypatch.syspath_prepend(str(STAND_IN))
-    monkeypatch.delitem(sys.modules, "ttnn", raising=False)
+    _module(monkeypatch, "ttnn", STAND_IN / "ttnn" / "__init__.py")
     _module(monkeypatch, "utils", codegen.UTILS)
     return _module(monkeypatch, "host_ops", codegen.HOST_OPS)
 

@@ -30,6 +30,7 @@ from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.emulator.fused.engine import Failed, FusedKernels
 from tt_xla.runtime.emulator.fused.plan import Plan
 from tt_xla.runtime.first_run import FirstRun
+from tt_xla.runtime.gradients import without_gradients
 from tt_xla.runtime.ownership import copy_unless_donated, owned_results
 from tt_xla.runtime.steps import CONTROL, code_of
 from tt_xla.runtime.traces import Phase, Traces, trace_calls
@@ -46,21 +47,6 @@ _RUN_HERE = (FunctionKind.FORWARD, FunctionKind.SUBPROGRAM, FunctionKind.CONST_E
 execute it only describe what a card does."""
 
 _NO_CONTEXT = nullcontext()
-
-_set_grad_enabled = torch._C._set_grad_enabled  # pyright: ignore[reportPrivateUsage]
-
-
-class _WithoutGradients:
-    """``torch.no_grad()``, entered while gradients are on, without its Python layers, which take a microsecond."""
-
-    def __enter__(self) -> None:
-        _set_grad_enabled(False)
-
-    def __exit__(self, *_: object) -> None:
-        _set_grad_enabled(True)
-
-
-_WITHOUT_GRADIENTS = _WithoutGradients()
 
 
 @dataclass(slots=True)
@@ -207,7 +193,7 @@ class Executable:
         if observation.RUNS and self.source is self.program:
             for observer in observation.RUNS:
                 observer(self.program, tensors)
-        with self.device.lock, _WITHOUT_GRADIENTS if torch.is_grad_enabled() else _NO_CONTEXT:
+        with self.device.lock, without_gradients():
             for chip in self.devices:
                 chip.begin_run()
             try:

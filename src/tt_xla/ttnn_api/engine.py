@@ -15,13 +15,12 @@ from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.context import Context, Weighted
+from tt_xla.runtime.gradients import without_gradients
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.layouts import Type
 from tt_xla.ttnn_api.memory import Buffer
 from tt_xla.ttnn_api.plan import Operand, Scalar, Step
 from tt_xla.ttnn_api.tensor import Contents, Tensor
-
-_set_grad_enabled = torch._C._set_grad_enabled  # pyright: ignore[reportPrivateUsage]
 
 
 class Plan:
@@ -87,14 +86,8 @@ class Plan:
         device = self.device
         keep = self.into is not None or self.writes is not None
         buffers = [] if keep else [self._buffer(type_, operands) for type_ in self.types]
-        with_gradients = torch.is_grad_enabled()
-        if with_gradients:
-            _set_grad_enabled(False)
-        try:
+        with without_gradients():
             results = self.compute(operands)
-        finally:
-            if with_gradients:
-                _set_grad_enabled(True)
         if self.into is not None:
             operands[self.into].shards = results[0]
             made = [operands[self.into]]

@@ -20,7 +20,7 @@ from tt_xla.frontends.torch.private import accelerator, dynamo_patches, patches
 SOURCES = [Path(tt_xla.__file__).parent, Path(tt_torch.__file__).parent]
 PRIVATE = Path(private.__file__).parent
 OUTSIDE_OF_THE_FRONTEND = {
-    "runtime/executable.py": {"torch._C", "torch._C._set_grad_enabled"},
+    "runtime/gradients.py": {"torch._C", "torch._C._set_grad_enabled"},
     "runtime/ownership.py": {"torch._C", "torch._C._storage_Use_Count"},
 }
 """Private names that other folders use. The runtime may not import a frontend, but turns gradients off in each run and
