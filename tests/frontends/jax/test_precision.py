@@ -15,7 +15,7 @@ import tt_jax
 from tt_xla.runtime.emulator.formats import quantize
 
 RANDOM = np.random.default_rng(0)
-X, W = (jnp.asarray(RANDOM.standard_normal((64, 64)), jnp.bfloat16) for _ in range(2))
+X, W = (RANDOM.standard_normal((64, 64)).astype(jnp.bfloat16) for _ in range(2))
 FILE = "layers: {dense.w: {weights: bfp_bf4}}"
 
 
