@@ -1,8 +1,9 @@
 """Compares the predicted throughput of models with what hand-tuned implementations reach on silicon.
 
-The models are those of transformers with random weights in bfloat16, compiled with ``torch.compile`` for a described
-card; nothing runs. ``make bench-hand-tuned`` writes the table into docs/benchmarks.md. With ``--ops`` the time of each
-kind of op is printed too, and ``--modules`` keeps the StableHLO modules for ``tt-xla compile``.
+The models are those of transformers with random weights, compiled with ``torch.compile`` for a described card in the
+number formats of the hand-tuned implementation; nothing runs. ``make bench-hand-tuned`` writes the table into
+docs/benchmarks.md. With ``--ops`` the time of each kind of op is printed too, and ``--modules`` keeps the StableHLO
+modules for ``tt-xla compile``.
 """
 
 from __future__ import annotations
@@ -42,6 +43,29 @@ def tokens(batch: int, length: int = 384) -> Inputs:
 
 
 @dataclass(frozen=True)
+class Formats:
+    """The number formats of an implementation."""
+
+    dtype: str = "bfp_bf8"
+    """Element type of weights and of values between ops."""
+    math_fidelity: str = "lofi"
+    fp32_dest_acc_en: bool = False
+
+    def options(self) -> dict[str, Any]:
+        """Returns the compile options that choose the formats."""
+        return {
+            "experimental_weight_dtype": self.dtype,
+            "experimental_activation_dtype": self.dtype,
+            "math_fidelity": self.math_fidelity,
+            "fp32_dest_acc_en": self.fp32_dest_acc_en,
+        }
+
+    def __str__(self) -> str:
+        """Returns the formats as the table shows them."""
+        return f"{self.dtype}, {self.math_fidelity}, {32 if self.fp32_dest_acc_en else 16}-bit sums"
+
+
+@dataclass(frozen=True)
 class Case:
     """A model of transformers, a batch, and the throughput that was measured on a card."""
 
@@ -57,6 +81,9 @@ class Case:
     arguments: dict[str, Any] = field(default_factory=dict)
     """Arguments of the configuration."""
     card: str = "n150"
+    formats: Formats = Formats()
+    """Formats of the demo, in which products and convolutions of all four demos agree (``models/demos`` of tt-metal:
+    ``WEIGHTS_DTYPE``, ``ACTIVATIONS_DTYPE`` and compute configs; TT-NN's default for products of block floats)."""
 
     def build(self) -> torch.nn.Module:
         """Returns the model with random weights."""
@@ -112,12 +139,7 @@ def compiled(case: Case, level: int) -> Compilation:
     Raises:
         ClickException: nothing was compiled.
     """
-    options = {
-        "optimization_level": level,
-        "enable_bfp8_conversion": True,
-        "enable_trace": True,
-        "dry_run": True,
-    }
+    options = {"optimization_level": level, "enable_trace": True, "dry_run": True} | case.formats.options()
     model = case.build()
     with _compilations(case.card) as compilations, torch.no_grad():
         torch.compile(model, backend="tt", options=options)(**case.inputs(case.batch))
@@ -149,13 +171,14 @@ def row(name: str, case: Case, program: Program) -> str:
     measured = f"{case.silicon:,.0f} {case.unit}" if case.silicon else ""
     ratio = f"{predicted / case.silicon:.2f}" if case.silicon else ""
     share = 100 * moved / program.predicted_device_us
-    cells = (name, case.card, case.batch, measured, f"{predicted:,.0f} {case.unit}", ratio, f"{share:.0f} %", number)
+    rate = f"{predicted:,.0f} {case.unit}"
+    cells = (name, case.card, case.batch, case.formats, measured, rate, ratio, f"{share:.0f} %", number)
     return f"| {' | '.join(map(str, cells))} |"
 
 
 HEAD = (
-    "| model | card | batch | silicon | predicted | ratio | time in moves | moves |",
-    "|---|---|---:|---:|---:|---:|---:|---:|",
+    "| model | card | batch | formats | silicon | predicted | ratio | time in moves | moves |",
+    "|---|---|---:|---|---:|---:|---:|---:|---:|",
 )
 
 
