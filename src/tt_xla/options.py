@@ -146,6 +146,12 @@ class CompileOptions:
         in_precision_file=True,
     )
     fp32_dest_acc_en: bool = _option(True, "accumulate in float32", in_precision_file=True)
+    fast_and_approximate_mode: bool = _option(
+        False,
+        "compute functions in the coarse, fast form that TT-NN has of them: gelu by six lines, which errs by up to "
+        "0.024 and takes a thirteenth of the time",
+        in_precision_file=True,
+    )
     precision: str = _option(
         "", "file with the number formats, fidelity and accumulation of each layer, as tt-xla tune --accuracy writes it"
     )

@@ -29,6 +29,8 @@ class LayerPrecision(BaseModel):
     """Passes of the matrix unit over the bits of its sources."""
     fp32_dest_acc_en: bool | None = None
     """Whether the matrix unit accumulates in float32 instead of 16 bits."""
+    fast_and_approximate_mode: bool | None = None
+    """Whether the function that the layer's product ends with is computed in TT-NN's coarse, fast form."""
 
 
 class Precision(BaseModel):
@@ -166,7 +168,8 @@ def _validated(data: object, what: str) -> Precision:
         raise OptionError(
             f"{what} is not valid: {wrong}.",
             hint="Its fields are version, made_from, options, layers and several_programs; a layer has weights, "
-            "math_fidelity and fp32_dest_acc_en. Values that YAML would read as numbers or booleans need quotes.",
+            "math_fidelity, fp32_dest_acc_en and fast_and_approximate_mode. Values that YAML would read as numbers or "
+            "booleans need quotes.",
         ) from error
 
 

@@ -216,6 +216,30 @@ def test_leaky_relu(run_op):
     assert run_op("ttnn.leaky_relu", {"input": x}, (2,), "f32", parameter=0.25).tolist() == [-1, 4]
 
 
+GELU_APPROX = {
+    -4.0: (0.0, 0.0),
+    -2.5: (-0.019287109375, -0.019287109375),
+    -1.75: (-0.0711669921875, -0.07080078125),
+    -1.25: (-0.1312255859375, -0.130859375),
+    -0.75: (-0.16497802734375, -0.1640625),
+    -0.25: (-0.07691717147827148, -0.07666015625),
+    0.0: (-0.00010442733764648438, -0.00010442733764648438),
+    0.75: (0.58502197265625, 0.58203125),
+    1.25: (1.1187744140625, 1.1171875),
+    1.75: (1.6788330078125, 1.671875),
+    2.5: (2.480712890625, 2.46875),
+    3.5: (3.5, 3.5),
+}
+"""Results of ``ttnn.gelu(x, fast_and_approximate_mode=True)`` on Tenstorrent's simulator, in float32 and bfloat16."""
+
+
+@pytest.mark.parametrize(("column", "dtype"), [(0, torch.float32), (1, BF16)])
+def test_gelu_approx_has_the_bits_of_the_simulator(run_op, column, dtype):
+    x = torch.tensor(list(GELU_APPROX), dtype=dtype)
+    result = run_op("ttnn.gelu_approx", {"input": x}, x.shape, "bf16" if dtype is BF16 else "f32")
+    assert result.tolist() == [values[column] for values in GELU_APPROX.values()]
+
+
 def test_gelu_bw_is_the_derivative(run_op):
     x, gradient = samples(-3, 3, torch.float32), samples(-1, 1, torch.float32, seed=1)
     cdf = 0.5 * (1 + _erf(x.double().numpy() / math.sqrt(2)))

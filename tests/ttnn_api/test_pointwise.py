@@ -107,3 +107,21 @@ def test_parts_of_a_tensor(ttnn: Any, device: Any) -> None:
     torch.testing.assert_close(ttnn.to_torch(ttnn.swiglu(t, -1)), x[:, :48] * F.silu(x[:, 48:]))
     rows = ttnn.untilize(t)
     assert (rows.layout, ttnn.tilize(rows).layout) == (ttnn.ROW_MAJOR_LAYOUT, ttnn.TILE_LAYOUT)
+
+
+def test_variants_of_gelu(ttnn: Any, device: Any) -> None:
+    x = torch.full((32, 32), 0.75)
+    t = ttnn.from_torch(x, layout=ttnn.TILE_LAYOUT, device=device)
+    exact, coarse = F.gelu(x)[0, 0].item(), 0.58502197265625
+    fast = ttnn.UnaryWithParam(ttnn.UnaryOpType.GELU, True)
+    zero = ttnn.from_torch(torch.zeros(32, 32), layout=ttnn.TILE_LAYOUT, device=device)
+    results = {
+        ttnn.gelu(t): exact,
+        ttnn.gelu(t, fast_and_approximate_mode=True): coarse,
+        ttnn.gelu(t, variant=ttnn.GeluVariant.FastLut): coarse,
+        ttnn.gelu(t, variant=ttnn.GeluVariant.Accurate): exact,
+        ttnn.add(t, zero, activations=[fast]): coarse,
+        ttnn.add(t, zero, activations=[ttnn.UnaryWithParam(ttnn.UnaryOpType.GELU, False)]): exact,
+    }
+    for result, expected in results.items():
+        assert ttnn.to_torch(result)[0, 0].item() == pytest.approx(expected, rel=1e-6)

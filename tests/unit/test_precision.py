@@ -189,3 +189,27 @@ def test_the_command_takes_the_file(file: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, flags)
     assert done.exit_code == 2
     assert "is not valid: layers: Input should be a valid dictionary" in done.output
+
+
+def test_a_layer_chooses_the_coarse_form_of_its_function() -> None:
+    gelu = MODULE + "func.func private @f(%x: !t) -> !t { return %x : !t }"
+    for value in ("%0", "%2"):
+        composite = f'stablehlo.composite "tenstorrent.gelu" {value} {{decomposition = @f}} : (!t) -> !t'
+        gelu = gelu.replace(f"stablehlo.tanh {value} : !t", composite)
+
+    def activations(options: dict[str, Any]) -> list[str | None]:
+        function = compiled({"optimization_level": 1, **options}, gelu).functions[0]
+        return [step.attributes.get("activation") for step in function.body if "activation" in step.attributes]
+
+    one = {"precision": {"layers": {"blocks.0.b": {"fast_and_approximate_mode": True}}}}
+    all_but_one = {
+        "precision": {
+            "options": {"fast_and_approximate_mode": True},
+            "layers": {"blocks.0.a": {"fast_and_approximate_mode": False}},
+        }
+    }
+    assert activations({}) == ["gelu", "gelu"]
+    assert activations({"fast_and_approximate_mode": True}) == ["gelu_approx", "gelu_approx"]
+    assert activations(one) == activations(all_but_one) == ["gelu", "gelu_approx"]
+    exact = compiled({"fast_and_approximate_mode": True, "numerics": "exact"}, gelu).functions[0]
+    assert [step.op for step in exact.body].count("ttnn.gelu") == 2

@@ -30,6 +30,7 @@ from tt_xla.compiler.ttir import (
     sink_permutes,
 )
 from tt_xla.compiler.ttnn import (
+    approximate_functions,
     choose_argument_layouts,
     convert_activation_dtype,
     convert_cache_dtype,
@@ -167,6 +168,11 @@ def _convert_activation_dtype(module: ModuleOp, options: CompileOptions, target:
 
 def _set_compute_config(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     set_compute_config.run(module, options, precision_by_layer(module, options))
+
+
+def _approximate_functions(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    layers = precision_by_layer(module, options)
+    approximate_functions.run(module, options.fast_and_approximate_mode, layers)
 
 
 def _propagate_row_major(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -346,6 +352,12 @@ TTNN_STAGES = (
         "ttnn-set-compute-config",
         _set_compute_config,
         "Runs after ttnn-convert-weight-dtype, because the compute config depends on the weights' data type.",
+    ),
+    Stage(
+        "ttnn-approximate-functions",
+        _approximate_functions,
+        "Runs after the fusions, which match functions by their names, and while layers still have theirs.",
+        lambda options: (options.fast_and_approximate_mode or bool(options.precision)) and not is_exact(options),
     ),
     Stage(
         "ttnn-split-wide-products",

@@ -43,6 +43,7 @@ UNARY = (
     Elementwise("floor", "floor", "greatest integer not above x"),
     Elementwise("frac", "", "x - trunc(x)"),
     Elementwise("gelu", "gelu", "x * normal_cdf(x)"),
+    Elementwise("", "gelu_approx", "gelu, as x / 2 plus a function of |x| that consists of six lines"),
     Elementwise("hardsigmoid", "hardsigmoid", "min(max(x + 3, 0), 6) / 6"),
     Elementwise("isfinite", "isfinite", "1 where x is finite, else 0"),
     Elementwise("log", "log", "natural logarithm"),

@@ -40,6 +40,7 @@ ACCEPTED_TYPES: Mapping[str, str] = {
     "ttnn.gather": "f32 bf16 bfp_bf8 bfp_bf4 u32 u16 si32",
     "ttnn.ge": "f32 bf16 bfp_bf8 bfp_bf4 u32 u16 u8 si32",
     "ttnn.gelu": "f32 bf16 bfp_bf8 bfp_bf4",
+    "ttnn.gelu_approx": "f32 bf16 bfp_bf8 bfp_bf4",
     "ttnn.gt": "f32 bf16 bfp_bf8 bfp_bf4 u32 u16 u8 si32",
     "ttnn.hardsigmoid": "f32 bf16 bfp_bf8 bfp_bf4",
     "ttnn.isfinite": "f32 bf16 bfp_bf8 bfp_bf4",

@@ -41,6 +41,7 @@ _COMMON: dict[str, float] = {
     "floor": 568,  # 48925
     "frac": 504,  # 48925
     "gelu": 2847,  # 49926
+    "gelu_approx": 223,  # 52407
     "gelu_bw": 3425,  # 52407
     "gelu_tanh": 2012,  # 49926
     "gez": 285,  # like relu

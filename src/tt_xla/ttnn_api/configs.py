@@ -86,17 +86,27 @@ class UnaryWithParam:
         return f"UnaryWithParam(op_type={self.op_type}, params={list(self.params)})"
 
 
+def gelu_op(variant: float) -> str:
+    """Returns the name of a variant of gelu by its number in TT-NN's ``GeluVariant``; the tanh form is computed
+    accurately too."""
+    return "gelu_approx" if int(variant) == 1 else "gelu"
+
+
 def function_of(value: UnaryWithParam | Named | str) -> list[tuple[str, Any]]:
     """Returns a function as the fields of a ``#ttnn.unary_with_param``.
 
-    The accurate variant of gelu is the only one that the emulated card has.
+    The parameter of gelu chooses its variant.
     """
     if isinstance(value, str):
+        if value == "gelu_approx":
+            return [("op_type", value)]
         value = UnaryWithParam(UnaryOpType[value.upper()])  # pyright: ignore[reportIndexIssue, reportUnknownArgumentType]
     elif not isinstance(value, UnaryWithParam):
         value = UnaryWithParam(value)
     name = value.op_type.name.lower()
-    params = [] if name == "gelu" else [float(param) for param in value.params]
+    params = [float(param) for param in value.params]
+    if name == "gelu":
+        return [("op_type", gelu_op(value.params[0] if value.params else 0))]
     return [("op_type", name), *([("params", params)] if params else [])]
 
 

@@ -26,9 +26,19 @@ _WITHOUT_DTYPE = {
 """Binary functions that take no ``dtype``."""
 
 
-@calls(*(f"ttnn.{row.ttnn}" for row in UNARY if row.ttnn and row.ttnn != "bitcast_convert"))
+_OWN = ("bitcast_convert", "gelu_approx")
+"""Functions whose calls differ from their names."""
+
+
+@calls(*(f"ttnn.{row.ttnn}" for row in UNARY if row.ttnn and row.ttnn not in _OWN))
 def unary(op: Op) -> Call:
     return Call(op.instruction.op, (op["input"],), without_none(memory_config=op.memory))
+
+
+@calls("ttnn.gelu_approx")
+def gelu_approx(op: Op) -> Call:
+    fast: dict[str, Expression] = {"fast_and_approximate_mode": True}
+    return Call("ttnn.gelu", (op["input"],), fast | without_none(memory_config=op.memory))
 
 
 @calls("ttnn.bitcast_convert")
@@ -79,7 +89,7 @@ def leaky_relu(op: Op) -> Call:
 
 
 def activation(function: str | Mapping[str, Any] | None) -> Expression:
-    """Returns the function that an op applies to its result; where TT-NN has two variants, the accurate one.
+    """Returns the function that an op applies to its result. TT-NN's gelu takes whether it is the approximate one.
 
     Args:
         function: the function's name, or the fields of a ``#ttnn.unary_with_param``.
@@ -87,6 +97,7 @@ def activation(function: str | Mapping[str, Any] | None) -> Expression:
     label = function["op_type"] if isinstance(function, Mapping) else function
     if label is None:
         return None
-    kind = Name(f"ttnn.UnaryOpType.{label.upper()}")
+    kind = Name(f"ttnn.UnaryOpType.{label.upper().removesuffix('_APPROX')}")
     params = function.get("params", ()) if isinstance(function, Mapping) else ()
-    return Call("ttnn.UnaryWithParam", (kind, False) if label == "gelu" else (kind, *params))
+    is_gelu = label in ("gelu", "gelu_approx")
+    return Call("ttnn.UnaryWithParam", (kind, label == "gelu_approx") if is_gelu else (kind, *params))

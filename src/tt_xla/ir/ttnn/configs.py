@@ -56,6 +56,7 @@ class Activation(enum.StrEnum):
     SILU = "silu"
     SIGMOID = "sigmoid"
     GELU = "gelu"
+    GELU_APPROX = "gelu_approx"
     TANH = "tanh"
 
 

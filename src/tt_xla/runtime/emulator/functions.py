@@ -163,6 +163,26 @@ def _sqrt(x: Tensor) -> Tensor:
 
 
 _gelu = in_whole_vectors(F.gelu)
+_GELU_ENDS = torch.tensor((0.5, 1.0, 1.5, 2.0, 3.0))
+"""Values of |x| at which the lines of ``gelu_approx`` meet."""
+_GELU_SLOPES = torch.tensor((0.1928, 0.4939, 0.6188, 0.6099, 0.5402, 0.5)).half().float()
+_GELU_OFFSETS = torch.tensor((-0.00010443, -0.1604, -0.2796, -0.2635, -0.1194, 0.0)).half().float()
+
+
+def _gelu_approx(x: Tensor) -> Tensor:
+    """Returns x / 2 plus one of six lines in |x|, whose coefficients the vector unit holds in 16 bits.
+
+    A result of bfloat16 is cut off, not rounded (TT-NN 0.81 on Tenstorrent's simulator, and its
+    ``ckernel_sfpu_gelu.h``).
+    """
+    value = _float(x)
+    magnitude = value.abs()
+    line = torch.bucketize(magnitude, _GELU_ENDS.to(x.device), right=True)
+    slopes, offsets = _GELU_SLOPES.to(x.device), _GELU_OFFSETS.to(x.device)
+    result = value * 0.5 + (slopes[line] * magnitude + offsets[line])
+    return (result.view(torch.int32) & -65536).view(torch.float32) if x.dtype is torch.bfloat16 else result
+
+
 _mish = in_whole_vectors(F.mish)
 _sigmoid = in_whole_vectors(torch.sigmoid)
 _silu = in_whole_vectors(F.silu)
@@ -208,6 +228,7 @@ FUNCTIONS: dict[str, Function] = {
         post_op=PostOp("gelu", algorithm="none", approximates=True),
         ends_products=True,
     ),
+    "gelu_approx": Function(_gelu_approx, ends_products=True),
     "hardsigmoid": Function(_hardsigmoid, post_op=PostOp("hardsigmoid", approximates=True), ends_products=True),
     "isfinite": Function(torch.isfinite, keeps_integers=True),
     "log": Function(torch.log),

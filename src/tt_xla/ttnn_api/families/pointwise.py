@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.configs import UnaryWithParam, function_of
-from tt_xla.ttnn_api.enums import DataType, Layout, Named
+from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op
+from tt_xla.ttnn_api.enums import DataType, GeluVariant, Layout, Named
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
 from tt_xla.ttnn_api.layouts import Type, type_of
@@ -16,7 +16,7 @@ from tt_xla.ttnn_api.plan import Operand, Scalar, Step
 Function = UnaryWithParam | Named | str
 
 _UNARY = (
-    "abs acos asin asinh atan atanh bitwise_not cbrt ceil cos erf erfc exp expm1 floor gelu hardsigmoid isfinite log "
+    "abs acos asin asinh atan atanh bitwise_not cbrt ceil cos erf erfc exp expm1 floor hardsigmoid isfinite log "
     "log1p logical_not mish neg reciprocal relu relu6 rsqrt sigmoid sign silu sin sqrt tan tanh"
 )
 """Functions that TTNN has under the same name."""
@@ -77,6 +77,19 @@ def _unary(op: str) -> Rule:
 
 for _name in _UNARY.split():
     define(f"ttnn.{_name}", _unary(_name))
+
+
+@operation("ttnn.gelu")
+def gelu(
+    input_tensor: Operand,
+    variant: GeluVariant | None,
+    fast_and_approximate_mode: bool | None,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Computes gelu of each element, in the variant that is asked for."""
+    chosen = int(bool(fast_and_approximate_mode)) if variant is None else variant.value
+    return _unary(gelu_op(chosen))(input_tensor, memory_config, output_tensor)
 
 
 @operation("ttnn.bitcast")

@@ -116,6 +116,13 @@ func.func @gelu(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<2x3xbf16, #ttnn_la
   func.return %1 : tensor<2x3xbf16, #ttnn_layout>
 }
 
+// CHECK-LABEL: func.func @gelu_approx(
+// CHECK: "ttnn.gelu_approx"(%0) : (tensor<2x3xbf16, #ttnn_layout>) -> tensor<2x3xbf16, #ttnn_layout>
+func.func @gelu_approx(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<2x3xbf16, #ttnn_layout> {
+  %1 = "ttnn.gelu_approx"(%0) : (tensor<2x3xbf16, #ttnn_layout>) -> tensor<2x3xbf16, #ttnn_layout>
+  func.return %1 : tensor<2x3xbf16, #ttnn_layout>
+}
+
 // CHECK-LABEL: func.func @hardsigmoid(
 // CHECK: "ttnn.hardsigmoid"(%0) : (tensor<2x3xbf16, #ttnn_layout>) -> tensor<2x3xbf16, #ttnn_layout>
 func.func @hardsigmoid(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<2x3xbf16, #ttnn_layout> {

@@ -163,6 +163,16 @@ func.func @gelu(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<3x2xbf16, #ttnn_la
 // expected-error: result has shape (3, 2), expected (2, 3)
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+func.func @gelu_approx(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<3x2xbf16, #ttnn_layout> {
+  %1 = "ttnn.gelu_approx"(%0) : (tensor<2x3xbf16, #ttnn_layout>) -> tensor<3x2xbf16, #ttnn_layout>
+  func.return %1 : tensor<3x2xbf16, #ttnn_layout>
+}
+
+// -----
+
+// expected-error: result has shape (3, 2), expected (2, 3)
+#dram = #ttnn.buffer_type<dram>
+#ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @hardsigmoid(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<3x2xbf16, #ttnn_layout> {
   %1 = "ttnn.hardsigmoid"(%0) : (tensor<2x3xbf16, #ttnn_layout>) -> tensor<3x2xbf16, #ttnn_layout>
   func.return %1 : tensor<3x2xbf16, #ttnn_layout>
