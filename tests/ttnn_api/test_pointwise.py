@@ -125,3 +125,32 @@ def test_variants_of_gelu(ttnn: Any, device: Any) -> None:
     }
     for result, expected in results.items():
         assert ttnn.to_torch(result)[0, 0].item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_composed_functions(ttnn: Any, device: Any) -> None:
+    x, y = torch.rand(32, 64) + 2, torch.rand(32, 64)
+    a, b = (ttnn.from_torch(each, layout=ttnn.TILE_LAYOUT, device=device) for each in (x, y))
+    pairs = [
+        (ttnn.addalpha(a, b, 3.0), x + 3 * y),
+        (ttnn.bias_gelu(a, b), F.gelu(x + y)),
+        (ttnn.polyval(a, [1.0, 2.0, 3.0]), x * x + 2 * x + 3),
+        (ttnn.multigammaln(a), torch.special.multigammaln(x, 4)),
+        (ttnn.polygamma(a, 2), torch.special.polygamma(2, x)),
+        (ttnn.unary_chain(a, [ttnn.UnaryOpType.SQUARE, (ttnn.UnaryOpType.ADD_UNARY_SFPU, 1.0)]), x * x + 1),
+        (ttnn.bcast(a, b[:, :1], ttnn.BcastOpMath.SUB, ttnn.BcastOpDim.W), x - y[:, :1]),
+        (ttnn.mse_loss(a, b, reduction=ttnn.LossReductionMode.MEAN), F.mse_loss(x, y)),
+        (ttnn.l1_loss(a, b), (x - y).abs()),
+        (ttnn.situ_glu(a, b, 2.0, 3.0), 2 * torch.tanh(x / 2) * x.sigmoid() * 3 * torch.tanh(y / 3)),
+        (ttnn.rsub_(a, b), y - x),
+    ]
+    for result, expected in pairs:
+        torch.testing.assert_close(ttnn.to_torch(result), expected, rtol=1e-4, atol=1e-5)
+    assert torch.equal(ttnn.to_torch(a), y - x)
+
+
+def test_functions_of_integers(ttnn: Any, device: Any) -> None:
+    x, y = torch.arange(1, 65, dtype=torch.int32).reshape(2, 32), torch.full((2, 32), 6, dtype=torch.int32)
+    a, b = (ttnn.from_torch(each, layout=ttnn.TILE_LAYOUT, device=device) for each in (x, y))
+    for name, function in (("gcd", torch.gcd), ("lcm", torch.lcm), ("bitwise_left_shift", torch.bitwise_left_shift)):
+        assert torch.equal(ttnn.to_torch(getattr(ttnn, name)(a, b)), function(x, y))
+    assert torch.equal(ttnn.to_torch(ttnn.bitwise_right_shift(ttnn.neg(a), 2)), -x >> 2)

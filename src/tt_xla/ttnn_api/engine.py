@@ -35,7 +35,9 @@ class Plan:
         self.device = device
         self.types = list(step.results)
         self.returns = step.returns
-        self.into = None if step.into is None else step.into.index
+        into = [step.into] if isinstance(step.into, Operand) else list(step.into or ())
+        self.into = [None if each is None else each.index for each in into] if any(into) else None
+        """By result, the argument that receives it; None if all are new."""
         self.writes = None if step.writes is None else step.writes.index
         instruction, values, sources = _instruction(step)
         self.sources: list[int | torch.Tensor] = sources
@@ -84,27 +86,30 @@ class Plan:
         """Executes the call on its tensor arguments and returns what it returns."""
         operands = [tensor.contents for tensor in tensors]
         device = self.device
-        keep = self.into is not None or self.writes is not None
-        buffers = [] if keep else [self._buffer(type_, operands) for type_ in self.types]
+        into: Sequence[int | None] = self.into or [None] * len(self.types)
+        buffers = [
+            self._buffer(type_, operands) if place is None else None
+            for type_, place in zip(self.types, into, strict=True)
+        ]
         with without_gradients():
             results = self.compute(operands)
-        if self.into is not None:
-            operands[self.into].shards = results[0]
-            made = [operands[self.into]]
-        else:
-            made = [Contents(shards, buffer) for shards, buffer in zip(results, buffers, strict=True)]
+        made: list[Contents] = []
+        for shards, buffer, place in zip(results, buffers, into, strict=True):
+            if place is not None:
+                operands[place].shards = shards
+            made.append(Contents(shards, buffer) if place is None else operands[place])
         if device is not None:
             device.predicted_us += self.us
             if device.recording is not None:
                 device.recording.append((self, operands, made))
-        if self.into is not None or self.writes is not None:
-            changed = self.into if self.into is not None else self.writes
-            assert changed is not None
-            return tensors[changed]
+        if self.writes is not None:
+            return tensors[self.writes]
         topology = next((tensor.topology for tensor in tensors if tensor.topology is not None), None)
         outputs = [
             Tensor.of(type_, contents, device if type_.on_device else None, topology)
-            for type_, contents in zip(self.types, made, strict=True)
+            if place is None
+            else tensors[place]
+            for type_, contents, place in zip(self.types, made, into, strict=True)
         ]
         if self.returns is not None:
             return self.returns(outputs)

@@ -103,9 +103,9 @@ class ShardOrientation(Named):
 class ShardStrategy(Named):
     """The distribution that :func:`create_sharded_memory_config` makes."""
 
-    HEIGHT = 0
-    WIDTH = 1
-    BLOCK = 2
+    HEIGHT = 1
+    WIDTH = 2
+    BLOCK = 3
 
 
 class StorageType(Named):
@@ -207,8 +207,8 @@ class DumpTensorMode(Named):
 class Arch(Named):
     """The generation of a chip."""
 
-    WORMHOLE_B0 = 1
-    BLACKHOLE = 2
+    WORMHOLE_B0 = 2
+    BLACKHOLE = 3
 
 
 _UNARY = (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tt_xla.errors import ExecutionError
 from tt_xla.registry import Registry
 from tt_xla.ttnn_api import signatures
+from tt_xla.ttnn_api.complex_tensors import ComplexTensor
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.plan import Operand, Step
@@ -25,6 +27,8 @@ _SPEED_ONLY = {
 }
 """Parameters that change how a card computes a result, and that an operation may leave out."""
 
+Names = Sequence[str] | Callable[[], Sequence[str]]
+
 _HOST_PLANS: dict[Any, Any] = {}
 """Plans of calls on the host."""
 
@@ -36,20 +40,29 @@ class Operation:
         name: its full name.
         rule: returns the step of a call from its arguments, whose tensors are :class:`Operand` objects.
         composite: whether ``rule`` takes tensors and calls other operations instead.
-        named: parameters that the rule takes by keyword; by default those of its signature.
+        named: parameters that the rule takes by keyword, or a function that returns them; by default those of its
+            signature.
     """
 
-    def __init__(self, name: str, rule: Rule, *, composite: bool = False, named: Sequence[str] = ()) -> None:
+    def __init__(self, name: str, rule: Rule, *, composite: bool = False, named: Names = ()) -> None:
         self.python_fully_qualified_name = self.__name__ = name
         self.__doc__ = rule.__doc__
         self.rule, self.composite = rule, composite
         code = rule.__code__
-        self.named = tuple(named) or code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        """Parameters that the rule takes."""
+        self._named = (
+            named if callable(named) else tuple(named) or code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        )
         self._binders: list[signatures.Binder] = []
+
+    @property
+    def named(self) -> Sequence[str]:
+        """Parameters that the rule takes."""
+        return self._named() if callable(self._named) else self._named
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if self.composite:
+            if self.__name__ in OF_COMPLEX and _has_complex(arguments, keywords):
+                return OF_COMPLEX[self.__name__](*arguments, **keywords)
             return self.rule(**self.bound(arguments, keywords))
         tensors: list[Tensor] = []
         key: list[Any] = [self]
@@ -69,6 +82,8 @@ class Operation:
         key_ = tuple(key)
         plan = plans.get(key_)
         if plan is None:
+            if self.__name__ in OF_COMPLEX and _has_complex(arguments, keywords):
+                return OF_COMPLEX[self.__name__](*arguments, **keywords)
             plan = plans[key_] = self._planned(arguments, keywords, device)
         return plan.run(tensors)
 
@@ -125,6 +140,10 @@ class Operation:
         return f"<ttnn operation {self.__name__}>"
 
 
+def _has_complex(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    return any(isinstance(each, ComplexTensor) for each in (*arguments, *keywords.values()))
+
+
 def _key(value: Any, tensors: list[Tensor]) -> Any:
     """Returns a hashable value that is equal for arguments that are executed alike; collects tensors."""
     kind = type(value)
@@ -162,6 +181,9 @@ def _device_of(tensors: Sequence[Tensor]) -> MeshDevice | None:
 
 OPERATIONS: Registry[str, Operation] = Registry("TT-NN operation")
 
+OF_COMPLEX: Registry[str, Callable[..., Any]] = Registry("operation of complex tensors")
+"""What operations of real tensors do with complex ones."""
+
 
 def operation(*names: str, composite: bool = False) -> Callable[[Rule], Rule]:
     """Registers a rule for functions of TT-NN, by full name."""
@@ -174,6 +196,20 @@ def operation(*names: str, composite: bool = False) -> Callable[[Rule], Rule]:
     return register
 
 
-def define(name: str, rule: Rule, named: Sequence[str] = ()) -> None:
+def define(name: str, rule: Rule, named: Names = (), *, composite: bool = False) -> None:
     """Registers the rule of one function of a table."""
-    OPERATIONS[name] = Operation(name, rule, named=named)
+    OPERATIONS[name] = Operation(name, rule, composite=composite, named=named)
+
+
+class Functions:
+    """TT-NN's functions by name, for composite operations.
+
+    Args:
+        memory: memory config of all results; None for that of each function's operands.
+    """
+
+    def __init__(self, memory: Any = None) -> None:
+        self._options = {} if memory is None else {"memory_config": memory}
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return functools.partial(OPERATIONS[f"ttnn.{name}"], **self._options)

@@ -69,8 +69,8 @@ class Step:
     """Attributes by name, as an instruction of a Program has them."""
     device: MeshDevice | None = None
     """Device of the results of an op without operands."""
-    into: Operand | None = None
-    """Tensor that receives the result."""
+    into: Operand | Sequence[Operand | None] | None = None
+    """Tensor that receives the result; of an op with several results, the tensor of each, or None for a new one."""
     writes: Operand | None = None
     """Operand whose elements the op changes; the call returns it."""
     returns: Callable[[list[Any]], Any] | None = None

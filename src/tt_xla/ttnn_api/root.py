@@ -5,19 +5,21 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from tt_xla.ttnn_api import complex_tensors as _complex_tensors
 from tt_xla.ttnn_api import configs as _configs
 from tt_xla.ttnn_api import devices as _devices
 from tt_xla.ttnn_api import enums as _enums
 from tt_xla.ttnn_api import families as _families
 from tt_xla.ttnn_api import geometry as _geometry
 from tt_xla.ttnn_api import methods as _methods
+from tt_xla.ttnn_api import operation_enums as _operation_enums
 from tt_xla.ttnn_api import signatures as _signatures
 from tt_xla.ttnn_api import tensor as _tensor
 
 __version__ = _signatures.VERSION
 
 _methods.install()
-for _module in (_enums, _geometry, _devices, _tensor, _configs):
+for _module in (_enums, _operation_enums, _geometry, _devices, _tensor, _complex_tensors, _configs):
     globals().update(
         {
             name: value
@@ -30,7 +32,9 @@ for _dtype in DataType:  # noqa: F821  # pyright: ignore[reportUndefinedVariable
     globals()[_dtype.name.lower()] = _dtype
 TILE_LAYOUT, ROW_MAJOR_LAYOUT = _enums.Layout.TILE, _enums.Layout.ROW_MAJOR
 TILE_SIZE = _geometry.TILE_SIZE
-_NAMESPACES = ("transformer", "experimental", "kv_cache")
+_NAMESPACES = ("transformer", "experimental", "kv_cache", "operations")
+_OPERATIONS = "ttnn.operations."
+"""Package whose modules have TT-NN's functions under shorter names."""
 
 
 def _attribute(package: str, name: str) -> Any:
@@ -40,6 +44,8 @@ def _attribute(package: str, name: str) -> Any:
         AttributeError: neither exists here; the message says whether TT-NN has the name.
     """
     full = f"{package}.{name}"
+    if full.startswith(_OPERATIONS):
+        return _in_operations(full.removeprefix(_OPERATIONS))
     operations = _families.operations()
     if full in operations:
         return operations[full]
@@ -47,6 +53,16 @@ def _attribute(package: str, name: str) -> Any:
         return _configs.config_class(full)
     known = "TT-NN has it, but the emulated card does not" if full in _signatures.lines() else "TT-NN has no such name"
     raise AttributeError(f"module {package!r} has no attribute {name!r}: {known}.")
+
+
+def _in_operations(name: str) -> Any:
+    """Returns a module of ``ttnn.operations``, or what it has: ``moreh.sum`` is ``ttnn.moreh_sum``."""
+    module, _, member = name.rpartition(".")
+    if not module:
+        return _Namespace(_OPERATIONS + name)
+    if module != "moreh":
+        return _attribute("ttnn", member)
+    return getattr(_operation_enums, f"Moreh{member}", None) or _attribute("ttnn", f"moreh_{member}")
 
 
 class _Namespace(types.ModuleType):

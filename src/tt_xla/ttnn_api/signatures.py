@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tt_xla.ttnn_api import enums, geometry
+from tt_xla.ttnn_api import enums, geometry, operation_enums
 
 FILE = Path(__file__).with_name("signatures.txt")
 
@@ -35,7 +35,7 @@ def lines() -> Mapping[str, Sequence[str]]:
 @functools.cache
 def _namespace() -> dict[str, Any]:
     """Returns the names that defaults of the table use."""
-    values = {name: value for module in (enums, geometry) for name, value in vars(module).items()}
+    values = {name: value for module in (enums, operation_enums, geometry) for name, value in vars(module).items()}
     return {"ttnn": types.SimpleNamespace(**values), "__builtins__": {"locals": locals, "float": float}}
 
 

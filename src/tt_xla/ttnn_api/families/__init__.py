@@ -10,9 +10,13 @@ from tt_xla.ttnn_api.operation import OPERATIONS, Operation
 
 FAMILIES = (
     "attention",
+    "backward",
+    "backward_of_several",
+    "complex",
     "convolution",
     "creation",
     "data_movement",
+    "goldens",
     "indexing",
     "kv_cache",
     "matmul",
@@ -20,6 +24,7 @@ FAMILIES = (
     "memory_layouts",
     "normalization",
     "pointwise",
+    "pointwise_composites",
     "pointwise_functions",
     "pooling",
     "reduction",

@@ -12,8 +12,9 @@ from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
 _PLAIN = (
-    "acosh cosh deg2rad digamma eqz erfinv exp2 frac gez gtz hardswish i0 i1 isinf isnan isneginf isposinf lez lgamma "
-    "log10 log2 log_sigmoid ltz nez rad2deg signbit sinh softsign square tanhshrink trunc"
+    "acosh alt_complex_rotate90 cosh deg2rad digamma eqz erfinv exp2 frac gez gtz hardmish hardswish i0 i1 isinf "
+    "isnan isneginf isposinf lez lgamma log10 log2 log_sigmoid ltz nez rad2deg signbit sinh softsign square "
+    "tanhshrink trunc"
 )
 """Functions without parameters."""
 
@@ -34,6 +35,7 @@ _PARAMETERS = {
     "softplus": ("beta", "threshold"),
     "softshrink": ("lambd",),
     "threshold": ("threshold", "value"),
+    "xielu": ("alpha_p", "alpha_n"),
 }
 """Parameters of the other functions of one tensor, in the order of the kernel's."""
 
@@ -60,7 +62,10 @@ _OF_TWO = ("dtype", "memory_config", "output_tensor")
 
 def _unary(op: str, names: Sequence[str]) -> Rule:
     def rule(
-        input_tensor: Operand, memory_config: MemoryConfig | None, output_tensor: Operand | None, **parameters: Any
+        input_tensor: Operand,
+        memory_config: MemoryConfig | None,
+        output_tensor: Operand | None = None,
+        **parameters: Any,
     ) -> Step:
         source = required(input_tensor, op)
         result = source.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
@@ -77,6 +82,7 @@ for _name, _names in _PARAMETERS.items():
     define(
         f"ttnn.{_name}", _unary(f"ttnn.{_name}", _names), ("input_tensor", *_names, "memory_config", "output_tensor")
     )
+define("ttnn.polygamma", _unary("ttnn.polygamma", ("k",)), ("input_tensor", "k", "memory_config"))
 for _name, _op in _ALIKE.items():
     define(f"ttnn.{_name}", _unary(f"ttnn.{_op}", ()), ("input_tensor", "memory_config", "output_tensor"))
 
@@ -136,7 +142,7 @@ def isclose(
     return pair("ttnn.isclose", input_tensor_a, input_tensor_b, None, memory_config, None, attributes)
 
 
-def _of_three(
+def of_three(
     op: str, operands: dict[str, Any], attributes: dict[str, Any], memory: Any, output: Operand | None
 ) -> Step:
     first = next(iter(operands.values()))
@@ -159,7 +165,7 @@ def _scaled(op: str) -> Rule:
         output_tensor: Operand | None,
     ) -> Step:
         operands = {"input": input_a, "first": input_b, "second": input_c}
-        return _of_three(op, operands, {"value": float(value)}, memory_config, output_tensor)
+        return of_three(op, operands, {"value": float(value)}, memory_config, output_tensor)
 
     rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of three tensors."
     return rule
@@ -175,7 +181,7 @@ def lerp(
 ) -> Step:
     """Interpolates between two tensors."""
     operands = {"input": input, "end": end, "weight": weight}
-    return _of_three("ttnn.lerp", operands, {}, memory_config, output_tensor)
+    return of_three("ttnn.lerp", operands, {}, memory_config, output_tensor)
 
 
 @operation("ttnn.mac")
@@ -194,7 +200,7 @@ def mac(
     if input_tensor_b is not None and value is not None:
         given = [input_tensor_b, value]
     operands = {"input": input_tensor_a, "first": given[0], "second": given[1]}
-    return _of_three("ttnn.mac", operands, {}, memory_config, output_tensor)
+    return of_three("ttnn.mac", operands, {}, memory_config, output_tensor)
 
 
 def _triangle(op: str) -> Rule:

@@ -55,6 +55,20 @@ def _relu_min(x: Tensor, limit: float) -> Tensor:
     return x.clamp(min=max(limit, 0))
 
 
+def _hardmish(x: Tensor) -> Tensor:
+    return x * (x * 0.5 + 1.0).clamp(0.0, 1.0)
+
+
+def _polygamma(x: Tensor, order: int) -> Tensor:
+    return torch.special.polygamma(int(order), x)
+
+
+def _xielu(x: Tensor, positive: float, negative: float) -> Tensor:
+    """Returns the xIELU of "Deriving Activation Functions Using Integration" (arXiv:2411.13010), with beta 0.5."""
+    below = negative * (torch.expm1(x.clamp(max=-1e-6)) - x) + 0.5 * x
+    return torch.where(x > 0, positive * x * x + 0.5 * x, below)
+
+
 def _against_zero(comparison: Callable[..., Tensor], x: Tensor) -> Tensor:
     return comparison(x, 0)
 
@@ -73,6 +87,7 @@ _UNARY: dict[str, Callable[..., Tensor]] = {
     "erfinv": torch.erfinv,
     "exp2": torch.exp2,
     "frac": torch.frac,
+    "hardmish": _hardmish,
     "hardshrink": F.hardshrink,
     "hardswish": F.hardswish,
     "hardtanh": F.hardtanh,
@@ -88,6 +103,7 @@ _UNARY: dict[str, Callable[..., Tensor]] = {
     "log2": torch.log2,
     "log_sigmoid": F.logsigmoid,
     "logit": _logit,
+    "polygamma": _polygamma,
     "rad2deg": torch.rad2deg,
     "rdiv": _rdiv,
     "round_decimals": _round,
@@ -102,6 +118,7 @@ _UNARY: dict[str, Callable[..., Tensor]] = {
     "tanhshrink": F.tanhshrink,
     "threshold": F.threshold,
     "trunc": torch.trunc,
+    "xielu": _xielu,
 }
 """Functions of one number and of parameters."""
 
@@ -133,6 +150,9 @@ _BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 """Functions of two floats."""
 
 _BINARY_OF_INTEGERS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "bitwise_right_shift": torch.bitwise_right_shift,
+    "gcd": torch.gcd,
+    "lcm": torch.lcm,
     "modulo": torch.remainder,
     "squared_difference": lambda a, b: torch.square(a - b),
 }
@@ -215,3 +235,31 @@ def var(ctx: Context, input: Tensor, dim_arg: Sequence[int], keep_dim: bool, cor
     compute = torch.std if ctx.op == "ttnn.std" else torch.var
     count = math.prod(input.shape[dim] for dim in dim_arg)
     return compute(input.to(torch.float32), list(dim_arg), correction=int(correction and count > 1), keepdim=keep_dim)
+
+
+@kernel("ttnn.alt_complex_rotate90")
+def alt_complex_rotate90(ctx: Context, input: Tensor) -> Tensor:
+    """Turns pairs of elements, which are real and imaginary parts, by 90 degrees: (a, b) becomes (-b, a)."""
+    pairs = input.unflatten(-1, (-1, 2))
+    return torch.stack([-pairs[..., 1], pairs[..., 0]], -1).flatten(-2)
+
+
+@kernel("ttnn.snake_beta")
+def snake_beta(ctx: Context, input: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
+    """Returns ``x + sin(alpha * x) ** 2 / beta``."""
+    x, frequency, size = (each.to(torch.float32) for each in (input, alpha, beta))
+    return x + torch.sin(frequency * x) ** 2 / size
+
+
+@kernel("ttnn.situ_glu")
+def situ_glu(ctx: Context, lhs: Tensor, rhs: Tensor, beta1: float, beta2: float) -> Tensor:
+    """Returns ``beta1 * tanh(gate / beta1) * sigmoid(gate) * beta2 * tanh(up / beta2)``."""
+    gate, up = lhs.to(torch.float32), rhs.to(torch.float32)
+    return beta1 * torch.tanh(gate / beta1) * torch.sigmoid(gate) * (beta2 * torch.tanh(up / beta2))
+
+
+@kernel("ttnn.clamped_silu_glu")
+def clamped_silu_glu(ctx: Context, lhs: Tensor, rhs: Tensor, limit: float) -> Tensor:
+    """Returns ``silu(min(gate, limit)) * clamp(up, -limit, limit)``."""
+    gate, up = lhs.to(torch.float32), rhs.to(torch.float32)
+    return F.silu(gate.clamp(max=limit)) * up.clamp(-limit, limit)

@@ -1,0 +1,406 @@
+"""Gradients of functions of one tensor, composed of TT-NN's functions as TT-NN composes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tt_xla.ttnn_api.enums import GeluVariant
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, define
+from tt_xla.ttnn_api.tensor import Tensor
+
+INF, NAN = math.inf, math.nan
+
+Gradient = Callable[..., Tensor]
+"""Takes the functions to compose, the gradient of the result, the operand, and parameters."""
+
+
+def _infinite(f: Functions, grad: Tensor) -> Tensor:
+    """Returns infinities with the signs of a gradient."""
+    return f.multiply(f.sign(grad), INF)
+
+
+def _zeros(f: Functions, grad: Tensor, x: Tensor, *parameters: object) -> Tensor:
+    return f.zeros_like(grad)
+
+
+def _same(f: Functions, grad: Tensor, x: Tensor, *parameters: object) -> Tensor:
+    return grad
+
+
+def _sqrt(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    result = f.multiply(grad, f.reciprocal(f.multiply(f.sqrt(x), 2.0)))
+    result = f.where(f.lez(x), NAN, result)
+    result = f.where(f.logical_and(f.eqz(x), f.ltz(grad)), -INF, result)
+    return f.where(f.logical_and(f.eqz(x), f.gtz(grad)), INF, result)
+
+
+def _rsqrt(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    result = f.multiply(f.multiply(grad, f.pow(f.rsqrt(x), 3)), -0.5)
+    result = f.where(f.eqz(x), INF, result)
+    result = f.where(f.ltz(x), NAN, result)
+    return f.where(f.logical_and(f.eqz(x), f.eqz(grad)), NAN, result)
+
+
+def _silu(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    gate = f.sigmoid(x)
+    return f.multiply(f.multiply(grad, gate), f.add(f.multiply(f.rsub(gate, 1.0), x), 1.0))
+
+
+def _sigmoid(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    gate = f.sigmoid(x)
+    return f.multiply(f.multiply(gate, f.rsub(gate, 1.0)), grad)
+
+
+def _log_sigmoid(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    below = f.ltz(x)
+    power = f.exp(f.neg(f.abs(x)))
+    part = f.multiply(power, f.reciprocal(f.add(power, 1.0)))
+    return f.multiply(grad, f.subtract(f.where(below, 1.0, 0.0), f.multiply(f.where(below, 1.0, -1.0), part)))
+
+
+def _log(base: float) -> Gradient:
+    def gradient(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+        scaled = x if base == 1.0 else f.multiply(x, base)
+        result = f.multiply(grad, f.reciprocal(scaled))
+        at_zero = f.where(f.eqz(grad), NAN, _infinite(f, grad))
+        return f.where(f.eqz(x), at_zero, result)
+
+    return gradient
+
+
+def _log1p(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    shifted = f.add(x, 1.0)
+    result = f.multiply(grad, f.reciprocal(shifted))
+    result = f.where(f.eq(x, -1.0), f.where(f.ltz(grad), -INF, INF), result)
+    return f.where(f.logical_and(f.eqz(shifted), f.eqz(grad)), NAN, result)
+
+
+def _acosh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    squared = f.square(x)
+    result = f.multiply(grad, f.rsqrt(f.subtract(squared, 1.0)))
+    negative = f.multiply(f.signbit(grad), -1.0)
+    signed = f.multiply(f.add(negative, f.eqz(negative)), INF)
+    outside = f.logical_or(f.lt(squared, 1.0), f.logical_and(f.eq(x, 1.0), f.eqz(grad)))
+    edge = f.logical_and(f.le(x, 1.0), f.ge(x, -1.0))
+    return f.where(outside, NAN, f.where(edge, signed, result))
+
+
+def _between(f: Functions, x: Tensor, result: Tensor, at_edge: Tensor) -> Tensor:
+    """Returns ``result`` within -1 and 1, ``at_edge`` at both of them, and NaN outside."""
+    outside = f.logical_or(f.lt(x, -1.0), f.gt(x, 1.0))
+    result = f.where(outside, NAN, result)
+    return f.where(f.eq(x, -1.0), at_edge, f.where(f.eq(x, 1.0), at_edge, result))
+
+
+def _acos(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    root = f.rsqrt(f.add(f.multiply(f.neg(x), x), 1.0))
+    return _between(f, x, f.multiply(grad, f.neg(root)), f.multiply(f.sign(grad), -INF))
+
+
+def _asin(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    root = f.rsqrt(f.add(f.neg(f.square(x)), 1.0))
+    return _between(f, x, f.multiply(grad, root), _infinite(f, grad))
+
+
+def _atanh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    result = f.multiply(grad, f.reciprocal(f.neg(f.subtract(f.square(x), 1.0))))
+    result = f.where(f.eqz(grad), NAN, result)
+    result = f.where(f.logical_and(f.eqz(grad), f.eqz(x)), 0.0, result)
+    edge = f.logical_and(f.logical_or(f.eq(x, 1.0), f.eq(x, -1.0)), f.nez(grad))
+    return f.where(edge, _infinite(f, grad), result)
+
+
+def _bounded(f: Functions, result: Tensor) -> Tensor:
+    """Replaces numbers that are nearly the greatest ones by infinities."""
+    return f.where(f.ge(result, 3.4e38), INF, f.where(f.le(result, -3.4e38), -INF, result))
+
+
+def _sinh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    large = f.logical_or(f.gt(x, 88.5), f.lt(x, -88.5))
+    return _bounded(f, f.where(large, _infinite(f, grad), f.multiply(grad, f.cosh(x))))
+
+
+def _cosh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    below = f.where(f.lt(x, -88.5), f.multiply(f.sign(grad), -INF), f.multiply(grad, f.sinh(x)))
+    return _bounded(f, f.where(f.gt(x, 88.5), _infinite(f, grad), below))
+
+
+def _logit(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    result = f.multiply(grad, f.reciprocal(f.multiply(x, f.rsub(x, 1.0))))
+    inside = f.logical_and(f.ge(x, 0.0), f.le(x, 1.0))
+    edge = f.logical_or(f.eq(x, 0.0), f.eq(x, 1.0))
+    return f.where(edge, _infinite(f, grad), f.where(inside, result, NAN))
+
+
+def _logiteps(f: Functions, grad: Tensor, x: Tensor, eps: float) -> Tensor:
+    result = f.multiply(grad, f.reciprocal(f.multiply(x, f.rsub(x, 1.0))))
+    outside = f.logical_or(f.lt(x, eps), f.gt(x, 1.0 - eps))
+    edge = f.logical_or(f.eq(x, 0.0), f.eq(x, 1.0))
+    return f.where(outside, NAN if eps < 0 else 0.0, f.where(edge, _infinite(f, grad), result))
+
+
+def _relu6(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    return f.where(f.logical_and(f.gtz(x), f.lt(x, 6.0)), grad, 0.0)
+
+
+def _hardswish(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    middle = f.multiply(grad, f.add(f.multiply(x, 1 / 3), 0.5))
+    return f.where(f.lt(x, -3.0), 0.0, f.where(f.le(x, 3.0), middle, grad))
+
+
+def _hardsigmoid(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    return f.where(f.logical_or(f.le(x, -3.0), f.ge(x, 3.0)), 0.0, f.multiply(grad, 1 / 6))
+
+
+def _selu(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    scaled = f.multiply(grad, 1.0507)
+    return f.where(f.gtz(x), scaled, f.multiply(f.multiply(scaled, 1.67326), f.exp(x)))
+
+
+def _reciprocal(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    at_zero = f.where(f.eqz(grad), NAN, f.multiply(f.neg(f.sign(grad)), INF))
+    return f.where(f.eqz(x), at_zero, f.multiply(f.neg(grad), f.reciprocal(f.square(x))))
+
+
+def _at_zero(f: Functions, grad: Tensor, x: Tensor, result: Tensor, sign: float) -> Tensor:
+    """Replaces the result where the operand is 0: by an infinity with the gradient's sign, or NaN for no gradient."""
+    value = f.where(f.eqz(grad), NAN, f.multiply(f.sign(grad), sign * INF))
+    return f.where(f.eqz(x), value, result)
+
+
+def _digamma(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    return _at_zero(f, grad, x, f.multiply(grad, f.polygamma(x, 1)), 1.0)
+
+
+def _polygamma(f: Functions, grad: Tensor, x: Tensor, n: int) -> Tensor:
+    result = f.multiply(grad, f.polygamma(x, n + 1))
+    result = f.where(f.logical_and(f.lez(x), f.eqz(grad)), NAN, result)
+    return _at_zero(f, grad, x, result, 1.0 if n % 2 == 0 else -1.0)
+
+
+def _multigammaln(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    result = f.multiply(grad, f.digamma(x))
+    for shift in (-0.5, -1.0, -1.5):
+        result = f.add(result, f.multiply(grad, f.digamma(f.add(x, shift))))
+    return result
+
+
+def _erf(factor: float) -> Gradient:
+    def gradient(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+        return f.multiply(f.multiply(f.exp(f.neg(f.square(x))), grad), factor)
+
+    return gradient
+
+
+def _erfinv(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    result = f.multiply(f.multiply(f.exp(f.square(f.erfinv(x))), grad), math.sqrt(math.pi))
+    return _between(f, x, f.multiply(result, 0.5), _infinite(f, grad))
+
+
+def _softplus(f: Functions, grad: Tensor, x: Tensor, beta: float, threshold: float) -> Tensor:
+    scaled = f.multiply(x, beta)
+    power = f.exp(scaled)
+    result = f.multiply(f.multiply(grad, power), f.reciprocal(f.add(power, 1.0)))
+    return f.where(f.gtz(f.add(scaled, -threshold)), grad, result)
+
+
+def _elu(f: Functions, grad: Tensor, x: Tensor, alpha: float) -> Tensor:
+    return f.where(f.gtz(x), grad, f.multiply(grad, f.multiply(f.exp(x), alpha)))
+
+
+def _celu(f: Functions, grad: Tensor, x: Tensor, alpha: float) -> Tensor:
+    return f.where(f.gt(x, 0.0), grad, f.multiply(grad, f.exp(f.multiply(x, 1.0 / alpha))))
+
+
+def _hardshrink(f: Functions, grad: Tensor, x: Tensor, lambd: float) -> Tensor:
+    return f.where(f.eqz(f.hardshrink(x, lambd=lambd)), 0.0, grad)
+
+
+def _leaky_relu(f: Functions, grad: Tensor, x: Tensor, slope: float) -> Tensor:
+    return f.where(f.gtz(x), grad, f.multiply(grad, slope))
+
+
+def _softshrink(f: Functions, grad: Tensor, x: Tensor, lambd: float) -> Tensor:
+    return f.where(f.logical_or(f.lt(x, -lambd), f.gt(x, lambd)), grad, 0.0)
+
+
+def _hardtanh(f: Functions, grad: Tensor, x: Tensor, low: float, high: float) -> Tensor:
+    return f.where(f.le(x, low), 0.0, f.where(f.ge(x, high), 0.0, grad))
+
+
+def _pow(f: Functions, grad: Tensor, x: Tensor, exponent: float) -> Tensor:
+    if exponent < 0:
+        raise TTFatal("negative exponents are not supported; use recip(pow(input,abs(exponent)))", hint="")
+    if exponent == 0:
+        return f.zeros_like(x)
+    power = f.pow(x, abs(exponent - 1.0))
+    if exponent < 1:
+        power = f.reciprocal(power)
+    result = f.multiply(f.multiply(power, exponent), grad)
+    return result if exponent == int(exponent) else f.where(f.lez(x), INF, result)
+
+
+def _rpow(f: Functions, grad: Tensor, x: Tensor, exponent: float) -> Tensor:
+    """Returns the gradient of ``x ** exponent``, as TT-NN does, although the function computes ``exponent ** x``."""
+    if exponent == 0:
+        return f.zeros_like(x)
+    result = f.multiply(grad, f.multiply(f.pow(x, exponent - 1), exponent))
+    return f.where(f.ltz(x), NAN, result)
+
+
+def _rdiv(f: Functions, grad: Tensor, x: Tensor, scalar: float, rounding_mode: str | None) -> Tensor:
+    if rounding_mode not in (None, "trunc", "floor"):
+        raise TTFatal(
+            "Incorrect rounding mode (expected None, 'trunc', or 'floor')", hint="Pass one of these rounding modes."
+        )
+    if rounding_mode is not None:
+        return f.zeros_like(grad)
+    result = f.multiply(f.neg(grad), f.multiply(f.reciprocal(f.square(x)), scalar))
+    return _at_zero(f, grad, x, result, -math.copysign(1.0, scalar))
+
+
+def _div_no_nan(f: Functions, grad: Tensor, x: Tensor, scalar: float) -> Tensor:
+    return f.multiply(grad, 0.0 if scalar == 0 else 1 / scalar)
+
+
+def _clamp(f: Functions, grad: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
+    if low is None and high is None:
+        raise TTFatal(
+            "Only one of 'min' or 'max' can be None. Please provide one value", hint="Pass min, max, or both."
+        )
+    if high is None:
+        return f.multiply(grad, f.ge(x, low))
+    if low is None:
+        return f.multiply(grad, f.le(x, high))
+    return f.multiply(grad, f.logical_and(f.ge(x, low), f.le(x, high)))
+
+
+def _threshold(f: Functions, grad: Tensor, x: Tensor, threshold: float, value: float) -> Tensor:
+    return f.where(f.gtz(f.add(x, -threshold)), grad, 0.0)
+
+
+def gelu_gradient(f: Functions, grad: Tensor, x: Tensor, variant: GeluVariant) -> Tensor:
+    """Returns the gradient of gelu: of its approximation by tanh for ``GeluVariant.Tanh``."""
+    if variant is not GeluVariant.Tanh:
+        cdf = f.multiply(f.add(f.erf(f.multiply(x, math.sqrt(0.5))), 1.0), 0.5)
+        pdf = f.multiply(f.exp(f.multiply(f.multiply(x, x), -0.5)), 1 / math.sqrt(2 * math.pi))
+        return f.multiply(grad, f.add(cdf, f.multiply(x, pdf)))
+    beta, kappa = math.sqrt(2 / math.pi), 0.044715
+    squared = f.multiply(x, x)
+    inner = f.tanh(f.multiply(f.add(x, f.multiply(f.multiply(squared, x), kappa)), beta))
+    left = f.multiply(f.add(inner, 1.0), 0.5)
+    slope = f.neg(f.subtract(f.multiply(inner, inner), 1.0))
+    factor = f.multiply(f.add(f.multiply(f.multiply(squared, kappa), 3.0), 1.0), beta)
+    right = f.multiply(f.multiply(slope, f.multiply(x, 0.5)), factor)
+    return f.multiply(grad, f.add(left, right))
+
+
+UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
+    "abs": lambda f, g, x: f.multiply(g, f.sign(x)),
+    "acos": _acos,
+    "acosh": _acosh,
+    "asin": _asin,
+    "asinh": lambda f, g, x: f.multiply(g, f.rsqrt(f.add(f.square(x), 1.0))),
+    "atan": lambda f, g, x: f.multiply(g, f.reciprocal(f.add(f.square(x), 1.0))),
+    "atanh": _atanh,
+    "ceil": _zeros,
+    "cos": lambda f, g, x: f.multiply(g, f.neg(f.sin(x))),
+    "cosh": _cosh,
+    "deg2rad": lambda f, g, x: f.multiply(g, math.pi / 180),
+    "digamma": _digamma,
+    "erf": _erf(2 / math.sqrt(math.pi)),
+    "erfc": _erf(-2 / math.sqrt(math.pi)),
+    "erfinv": _erfinv,
+    "exp": lambda f, g, x: f.multiply(g, f.exp(x)),
+    "exp2": lambda f, g, x: f.multiply(g, f.multiply(f.exp2(x), math.log(2))),
+    "expm1": lambda f, g, x: f.multiply(g, f.add(f.expm1(x), 1.0)),
+    "fill": _zeros,
+    "fill_zero": _zeros,
+    "floor": _zeros,
+    "frac": _same,
+    "hardsigmoid": _hardsigmoid,
+    "hardswish": _hardswish,
+    "i0": lambda f, g, x: f.multiply(g, f.i1(x)),
+    "lgamma": lambda f, g, x: f.multiply(g, f.digamma(x)),
+    "log": _log(1.0),
+    "log10": _log(math.log(10)),
+    "log1p": _log1p,
+    "log2": _log(math.log(2)),
+    "log_sigmoid": _log_sigmoid,
+    "logit": _logit,
+    "multigammaln": _multigammaln,
+    "neg": lambda f, g, x: f.neg(g),
+    "rad2deg": lambda f, g, x: f.multiply(g, 180 / math.pi),
+    "reciprocal": _reciprocal,
+    "relu": lambda f, g, x: f.multiply(f.gtz(x), g),
+    "relu6": _relu6,
+    "round": _zeros,
+    "rsqrt": _rsqrt,
+    "selu": _selu,
+    "sigmoid": _sigmoid,
+    "sign": _zeros,
+    "silu": _silu,
+    "sin": lambda f, g, x: f.multiply(g, f.cos(x)),
+    "sinh": _sinh,
+    "softsign": lambda f, g, x: f.multiply(g, f.reciprocal(f.square(f.add(f.abs(x), 1.0)))),
+    "sqrt": _sqrt,
+    "square": lambda f, g, x: f.multiply(f.multiply(g, 2.0), x),
+    "tan": lambda f, g, x: f.multiply(g, f.add(f.square(f.tan(x)), 1.0)),
+    "tanh": lambda f, g, x: f.multiply(g, f.rsub(f.square(f.tanh(x)), 1.0)),
+    "tanhshrink": lambda f, g, x: f.multiply(g, f.square(f.tanh(x))),
+    "trunc": _zeros,
+}
+"""Gradients of functions without parameters."""
+
+WITH_PARAMETERS: dict[str, tuple[Gradient, Sequence[str]]] = {
+    "celu": (_celu, ("alpha",)),
+    "clamp": (_clamp, ("min", "max")),
+    "clip": (_clamp, ("min", "max")),
+    "div_no_nan": (_div_no_nan, ("scalar",)),
+    "elu": (_elu, ("alpha",)),
+    "gelu": (gelu_gradient, ("variant",)),
+    "hardshrink": (_hardshrink, ("lambd",)),
+    "hardtanh": (_hardtanh, ("min", "max")),
+    "leaky_relu": (_leaky_relu, ("negative_slope",)),
+    "logiteps": (_logiteps, ("eps",)),
+    "polygamma": (_polygamma, ("n",)),
+    "pow": (_pow, ("exponent",)),
+    "rdiv": (_rdiv, ("scalar", "rounding_mode")),
+    "rpow": (_rpow, ("exponent",)),
+    "softplus": (_softplus, ("beta", "threshold")),
+    "softshrink": (_softshrink, ("lambd",)),
+    "threshold": (_threshold, ("min", "max")),
+}
+"""Gradients of functions with parameters, and the names of these."""
+
+IN_PLACE = ("exp", "fill", "gelu", "neg", "pow", "rsqrt", "silu", "sqrt", "tanh")
+"""Functions whose gradient can be written into a tensor that the caller passes."""
+
+
+def delivered(result: Tensor, into: Tensor | None) -> Tensor:
+    """Returns the result, or the tensor that it was copied into."""
+    return result if into is None else OPERATIONS["ttnn.copy"](result, into)
+
+
+def _rule(gradient: Gradient, parameters: Sequence[str]) -> Callable[..., list[Tensor]]:
+    def rule(
+        grad_tensor: Tensor, input_tensor: Tensor, memory_config: Any, input_grad: Tensor | None = None, **others: Any
+    ) -> list[Tensor]:
+        values = [others[name] for name in parameters]
+        result = gradient(Functions(memory_config), grad_tensor, input_tensor, *values)
+        return [delivered(result, input_grad)]
+
+    rule.__doc__ = "Returns the gradient of the operand, as a list."
+    return rule
+
+
+for _name, (_gradient, _parameters) in {
+    **{name: (gradient, ()) for name, gradient in UNARY.items()},
+    **WITH_PARAMETERS,
+}.items():
+    _named = ["grad_tensor", "input_tensor", *_parameters, "memory_config"]
+    _named += ["input_grad"] if _name in IN_PLACE else []
+    define(f"ttnn.{_name}_bw", _rule(_gradient, _parameters), _named, composite=True)

@@ -1,0 +1,414 @@
+"""Gradients of functions of two and three tensors, composed as TT-NN composes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.backward import INF, NAN, delivered, gelu_gradient
+from tt_xla.ttnn_api.operation import Functions, define, operation
+from tt_xla.ttnn_api.tensor import Tensor
+
+Pair = tuple[Tensor, Tensor]
+Gradients = Callable[..., Pair]
+"""Takes the functions to compose, the gradient of the result, and both operands."""
+
+
+def _atan2(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
+    scaled = f.multiply(grad, f.reciprocal(f.square(f.hypot(a, b))))
+    origin = f.logical_and(f.eqz(a), f.eqz(b))
+    return (
+        f.where(origin, NAN, f.multiply(b, scaled)),
+        f.where(origin, NAN, f.multiply(f.neg(a), scaled)),
+    )
+
+
+def _xlogy(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
+    log = f.where(f.ltz(b), NAN, f.log(b))
+    log = f.where(f.logical_and(f.eqz(a), f.le(b, 0.0)), 0.0, log)
+    other = f.multiply(grad, f.multiply(a, f.reciprocal(b)))
+    return f.multiply(grad, log), f.where(f.eqz(b), f.multiply(f.sign(grad), INF), other)
+
+
+def _hypot(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
+    inverse = f.reciprocal(f.hypot(a, b))
+    return f.multiply(grad, f.multiply(a, inverse)), f.multiply(grad, f.multiply(b, inverse))
+
+
+def _ldexp(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
+    power = f.multiply(grad, f.rpow(b, 2.0))
+    return power, f.multiply(a, f.multiply(power, math.log(2)))
+
+
+def _logaddexp(power: Callable[[Functions, Tensor], Tensor]) -> Gradients:
+    def gradients(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
+        for each in (grad, a, b):
+            if each.dtype.element.is_block_float:
+                raise TTFatal("BFLOAT8_B/BFLOAT4_B dtypes are not supported !!", hint="Use bfloat16 or float32.")
+
+        def share(one: Tensor, other: Tensor) -> Tensor:
+            return f.multiply(grad, f.reciprocal(f.add(power(f, f.subtract(other, one)), 1.0)))
+
+        return share(a, b), share(b, a)
+
+    return gradients
+
+
+def _quotient(mode: str) -> Gradients:
+    def gradients(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
+        return grad, f.multiply(f.neg(grad), f.div(a, b, rounding_mode=mode))
+
+    return gradients
+
+
+def _squared_difference(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
+    first = f.multiply(f.multiply(grad, f.subtract(a, b)), 2.0)
+    return first, f.multiply(first, -1.0)
+
+
+def _extreme(*, greatest: bool) -> Gradients:
+    def gradients(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
+        half, difference = f.multiply(grad, 0.5), f.subtract(b, a)
+        equal = f.multiply(f.eqz(difference), half)
+        first = f.add(f.multiply(f.ltz(difference), grad), equal)
+        second = f.add(f.multiply(f.gtz(difference), grad), equal)
+        return (first, second) if greatest else (second, first)
+
+    return gradients
+
+
+BINARY: dict[str, Gradients] = {
+    "atan2": _atan2,
+    "fmod": _quotient("trunc"),
+    "hypot": _hypot,
+    "ldexp": _ldexp,
+    "logaddexp": _logaddexp(lambda f, x: f.exp(x)),
+    "logaddexp2": _logaddexp(lambda f, x: f.rpow(x, 2.0)),
+    "max": _extreme(greatest=True),
+    "min": _extreme(greatest=False),
+    "remainder": _quotient("floor"),
+    "squared_difference": _squared_difference,
+    "xlogy": _xlogy,
+}
+"""Gradients of functions of two tensors. fmod and remainder also take a number, whose gradient is left out."""
+
+
+def _rule(gradients: Gradients) -> Callable[..., list[Tensor]]:
+    def rule(
+        grad_tensor: Tensor, input_tensor_a: Tensor, input_tensor_b: Any, memory_config: Any, scalar: Any = None
+    ) -> list[Tensor]:
+        other = input_tensor_b if scalar is None else scalar
+        if not isinstance(other, Tensor):
+            return [grad_tensor]
+        return list(gradients(Functions(memory_config), grad_tensor, input_tensor_a, other))
+
+    rule.__doc__ = "Returns the gradients of both operands."
+    return rule
+
+
+for _name, _gradients in BINARY.items():
+    _named = ["grad_tensor", "input_tensor_a", "input_tensor_b", "memory_config"]
+    _named += ["scalar"] if _name in ("fmod", "remainder") else []
+    define(f"ttnn.{_name}_bw", _rule(_gradients), _named, composite=True)
+
+
+def _both(
+    required: Sequence[bool] | None,
+    makers: Sequence[Callable[[], Tensor]],
+    into: Sequence[Tensor | None],
+) -> list[Tensor | None]:
+    """Returns the gradients that the caller asks for, and None for the others.
+
+    Raises:
+        TTFatal: it asks for none.
+    """
+    wanted = [True] * len(makers) if required is None else list(required)
+    if not any(wanted):
+        raise TTFatal(
+            "Atleast one gradient is expected to be calculated.", hint="Pass are_required_outputs=[True, True]."
+        )
+    return [
+        delivered(make(), target) if want else None for want, make, target in zip(wanted, makers, into, strict=True)
+    ]
+
+
+def _divided(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> tuple[Callable[[], Tensor], Callable[[], Tensor]]:
+    """Returns what makes the gradients of a quotient."""
+
+    def first() -> Tensor:
+        at_zero = f.where(f.eqz(grad), NAN, f.multiply(f.sign(grad), INF))
+        return f.where(f.eqz(b), at_zero, f.multiply(grad, f.reciprocal(b)))
+
+    def second() -> Tensor:
+        infinite = f.multiply(f.multiply(f.sign(a), -INF), f.sign(grad))
+        at_zero = f.where(f.logical_or(f.eqz(grad), f.eqz(a)), NAN, infinite)
+        result = f.multiply(f.neg(grad), f.multiply(a, f.reciprocal(f.square(b))))
+        return f.where(f.eqz(b), at_zero, result)
+
+    return first, second
+
+
+def _divided_by_number(f: Functions, grad: Tensor, number: float) -> Tensor:
+    if number:
+        return f.multiply(grad, 1.0 / number)
+    return f.where(f.eqz(grad), NAN, f.multiply(f.sign(grad), INF))
+
+
+def _copied(f: Functions, grad: Tensor) -> Callable[[], Tensor]:
+    return lambda: f.clone(grad)
+
+
+def _arithmetic(name: str) -> Callable[..., list[Tensor | None]]:
+    def rule(
+        grad_tensor: Tensor,
+        input_tensor: Tensor | None,
+        input_tensor_a: Tensor | None,
+        other_tensor: Any,
+        scalar: Any,
+        are_required_outputs: Sequence[bool] | None,
+        memory_config: Any,
+        input_grad: Tensor | None,
+        other_grad: Tensor | None,
+        rounding_mode: str | None = None,
+    ) -> list[Tensor | None]:
+        f, grad = Functions(memory_config), grad_tensor
+        a: Any = input_tensor if input_tensor is not None else input_tensor_a
+        b = other_tensor if other_tensor is not None else scalar
+        if rounding_mode not in (None, "trunc", "floor"):
+            raise TTFatal(
+                "Incorrect rounding mode (expected None, 'trunc', or 'floor')", hint="Pass one of these rounding modes."
+            )
+        first, second = {
+            "add": (_copied(f, grad), _copied(f, grad)),
+            "sub": (_copied(f, grad), lambda: f.neg(grad)),
+            "mul": (lambda: f.multiply(grad, b), lambda: f.multiply(grad, a)),
+            "div": _divided(f, grad, a, b),
+        }[name]
+        if rounding_mode is not None:
+            first = second = lambda: f.zeros_like(grad)
+        if isinstance(b, Tensor):
+            return _both(are_required_outputs, (first, second), (input_grad, other_grad))
+        if name == "div" and rounding_mode is None:
+            first = lambda: _divided_by_number(f, grad, b)  # noqa: E731
+        return [delivered(first(), input_grad)]
+
+    rule.__doc__ = f"Returns the gradients of the operands of {name}."
+    return rule
+
+
+_ARITHMETIC = [
+    *("grad_tensor", "input_tensor", "input_tensor_a", "other_tensor", "scalar", "are_required_outputs"),
+    *("memory_config", "input_grad", "other_grad"),
+]
+for _name in ("add", "sub", "mul", "div"):
+    _named = [*_ARITHMETIC, "rounding_mode"] if _name == "div" else _ARITHMETIC
+    define(f"ttnn.{_name}_bw", _arithmetic(_name), _named, composite=True)
+
+
+@operation("ttnn.rsub_bw", composite=True)
+def rsub_bw(
+    grad_tensor: Tensor,
+    input_tensor_a: Tensor,
+    input_tensor_b: Tensor,
+    are_required_outputs: Sequence[bool],
+    memory_config: Any,
+    input_grad: Tensor | None,
+    other_grad: Tensor | None,
+) -> list[Tensor | None]:
+    """Returns the gradients of ``b - a``."""
+    f = Functions(memory_config)
+    makers = (lambda: f.neg(grad_tensor), _copied(f, grad_tensor))
+    return _both(are_required_outputs, makers, (input_grad, other_grad))
+
+
+@operation("ttnn.addalpha_bw", composite=True)
+def addalpha_bw(
+    grad_tensor: Tensor,
+    input_tensor_a: Tensor,
+    input_tensor_b: Tensor,
+    alpha: float,
+    are_required_outputs: Sequence[bool],
+    memory_config: Any,
+    input_a_grad: Tensor | None,
+    input_b_grad: Tensor | None,
+) -> list[Tensor | None]:
+    """Returns the gradients of ``a + alpha * b``."""
+    f = Functions(memory_config)
+    makers = (_copied(f, grad_tensor), lambda: f.multiply(grad_tensor, alpha))
+    return _both(are_required_outputs, makers, (input_a_grad, input_b_grad))
+
+
+@operation("ttnn.subalpha_bw", composite=True)
+def subalpha_bw(
+    grad_tensor: Tensor,
+    input_tensor_a: Tensor,
+    input_tensor_b: Tensor,
+    alpha: float,
+    are_required_outputs: Sequence[bool],
+    memory_config: Any,
+    input_grad: Tensor | None,
+    other_grad: Tensor | None,
+) -> list[Tensor | None]:
+    """Returns the gradients of ``a - alpha * b``."""
+    f = Functions(memory_config)
+    makers = (_copied(f, grad_tensor), lambda: f.multiply(f.neg(grad_tensor), alpha))
+    return _both(are_required_outputs, makers, (input_grad, other_grad))
+
+
+@operation("ttnn.assign_bw", composite=True)
+def assign_bw(
+    grad_tensor: Tensor,
+    input_tensor: Tensor | None,
+    input_tensor_b: Tensor | None,
+    are_required_outputs: Sequence[bool] | None,
+    memory_config: Any,
+    input_a_grad: Tensor | None,
+    input_b_grad: Tensor | None,
+) -> list[Tensor | None]:
+    """Returns the gradients of a copy."""
+    if input_tensor_b is None:
+        return [delivered(grad_tensor, input_a_grad)]
+    copied = _copied(Functions(memory_config), grad_tensor)
+    return _both(are_required_outputs, (copied, copied), (input_a_grad, input_b_grad))
+
+
+@operation("ttnn.concat_bw", composite=True)
+def concat_bw(
+    grad_tensor: Tensor,
+    input_tensor_a: Tensor,
+    input_tensor_b: Tensor,
+    dim: int,
+    are_required_outputs: Sequence[bool],
+    memory_config: Any,
+    input_a_grad: Tensor | None,
+    input_b_grad: Tensor | None,
+) -> list[Tensor | None]:
+    """Returns the parts of the gradient that belong to each operand."""
+    f = Functions(memory_config)
+    axis, ends = dim % len(grad_tensor.shape), list(grad_tensor.shape)
+    border = [0] * len(ends)
+    border[axis] = input_tensor_a.shape[axis]
+    makers = (
+        lambda: f.slice(grad_tensor, [0] * len(ends), list(input_tensor_a.shape)),
+        lambda: f.slice(grad_tensor, border, ends),
+    )
+    return _both(are_required_outputs, makers, (input_a_grad, input_b_grad))
+
+
+@operation("ttnn.bias_gelu_bw", composite=True)
+def bias_gelu_bw(
+    grad_tensor: Tensor,
+    input_tensor_a: Tensor | None,
+    input_tensor: Tensor | None,
+    input_tensor_b: Any,
+    bias: Any,
+    variant: Any,
+    memory_config: Any,
+) -> list[Tensor]:
+    """Returns the gradients of ``gelu(a + b)``."""
+    first, second = (input_tensor_a, input_tensor_b) if input_tensor is None else (input_tensor, bias)
+    f = Functions(memory_config)
+    result = gelu_gradient(f, grad_tensor, f.add(first, second), variant)
+    return [result, result] if isinstance(second, Tensor) else [result]
+
+
+@operation("ttnn.addcmul_bw", composite=True)
+def addcmul_bw(
+    grad_tensor: Tensor,
+    input_tensor_a: Tensor,
+    input_tensor_b: Tensor,
+    input_tensor_c: Tensor,
+    alpha: float,
+    memory_config: Any,
+) -> list[Tensor]:
+    """Returns the gradients of ``a + alpha * b * c``."""
+    f, grad = Functions(memory_config), grad_tensor
+    return [
+        grad,
+        f.multiply(f.multiply(grad, input_tensor_c), alpha),
+        f.multiply(f.multiply(grad, input_tensor_b), alpha),
+    ]
+
+
+@operation("ttnn.addcdiv_bw", composite=True)
+def addcdiv_bw(
+    grad_tensor: Tensor,
+    input_tensor_a: Tensor,
+    input_tensor_b: Tensor,
+    input_tensor_c: Tensor,
+    alpha: float,
+    memory_config: Any,
+) -> list[Tensor]:
+    """Returns the gradients of ``a + alpha * b / c``."""
+    f, grad, divisor = Functions(memory_config), grad_tensor, input_tensor_c
+    at_zero, zero = f.eqz(divisor), f.eqz(grad)
+    first = f.multiply(f.multiply(grad, alpha), f.reciprocal(divisor))
+    second = f.multiply(f.multiply(f.neg(grad), alpha), input_tensor_b)
+    second = f.multiply(second, f.reciprocal(f.square(divisor)))
+    return [
+        grad,
+        f.where(at_zero, f.where(zero, NAN, INF), first),
+        f.where(at_zero, f.where(zero, NAN, -INF), second),
+    ]
+
+
+@operation("ttnn.where_bw", composite=True)
+def where_bw(
+    grad_tensor: Tensor,
+    input_tensor_a: Tensor,
+    input_tensor_b: Tensor,
+    input_tensor_c: Tensor,
+    memory_config: Any,
+    are_required_outputs: Sequence[bool],
+    input_a_grad: Tensor | None,
+    input_b_grad: Tensor | None,
+) -> list[Tensor | None]:
+    """Returns the gradients of both choices; the first operand is the condition."""
+    f = Functions(memory_config)
+    makers = (
+        lambda: f.where(input_tensor_a, grad_tensor, 0.0),
+        lambda: f.where(input_tensor_a, 0.0, grad_tensor),
+    )
+    return _both(are_required_outputs, makers, (input_a_grad, input_b_grad))
+
+
+@operation("ttnn.lerp_bw", composite=True)
+def lerp_bw(
+    grad_tensor: Tensor,
+    input_tensor_a: Tensor,
+    input_tensor_b: Tensor,
+    input_tensor_c: Any,
+    scalar: Any,
+    memory_config: Any,
+) -> list[Tensor]:
+    """Returns the gradients of ``a + weight * (b - a)``, that of a weight tensor too."""
+    f, grad = Functions(memory_config), grad_tensor
+    weight = input_tensor_c if scalar is None else scalar
+    if not isinstance(weight, Tensor):
+        return [f.multiply(grad, 1.0 - weight), f.multiply(grad, weight)]
+    weight_grad = f.multiply(grad, f.subtract(input_tensor_b, input_tensor_a))
+    return [f.multiply(grad, f.rsub(weight, 1.0)), f.multiply(grad, weight), weight_grad]
+
+
+@operation("ttnn.repeat_bw", composite=True)
+def repeat_bw(grad_tensor: Tensor, input_tensor: Tensor, shape: Sequence[int], memory_config: Any) -> list[Tensor]:
+    """Adds up the gradients of all copies."""
+    f = Functions(memory_config)
+    if 0 in shape:
+        return [f.zeros_like(input_tensor)]
+    repeated = [dim for dim, count in enumerate(shape) if count > 1]
+    return [f.sum(grad_tensor, dim=repeated, keepdim=True)] if repeated else [grad_tensor]
+
+
+@operation("ttnn.prod_bw", composite=True)
+def prod_bw(grad_tensor: Tensor, input_tensor: Tensor, dim: int | None, memory_config: Any) -> list[Tensor]:
+    """Returns the gradient of a product along a dimension, or of all elements."""
+    f = Functions(memory_config)
+    inverse = f.reciprocal(input_tensor)
+    product = f.prod(input_tensor) if dim is None else f.prod(input_tensor, dim=dim, keepdim=True)
+    grad, rank = grad_tensor, len(product.shape)
+    if grad.shape != product.shape:  # TT-NN reads the first elements of a larger gradient
+        grad = f.slice(grad, [0] * len(grad.shape), [*product.shape] if rank else [1] * len(grad.shape))
+    return [f.multiply(inverse, f.multiply(product, grad))]

@@ -1,0 +1,272 @@
+"""Elementwise functions that TT-NN composes of others, those that change their first operand, and losses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.ttnn_api.configs import UnaryWithParam
+from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.pointwise import BINARY_PARAMETERS, in_place, pair
+from tt_xla.ttnn_api.families.pointwise_functions import of_three
+from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Rule, define, operation
+from tt_xla.ttnn_api.operation_enums import BcastOpDim, BcastOpMath, LossReductionMode
+from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.tensor import Tensor
+
+
+def _written(result: Tensor, output: Tensor | None) -> Tensor:
+    return result if output is None else OPERATIONS["ttnn.copy"](result, output)
+
+
+def _scaled(function: str) -> Rule:
+    def rule(
+        input_tensor_a: Tensor, input_tensor_b: Tensor, alpha: float, memory_config: Any, output_tensor: Tensor | None
+    ) -> Tensor:
+        f = Functions(memory_config)
+        return getattr(f, function)(input_tensor_a, f.multiply(input_tensor_b, alpha), output_tensor=output_tensor)
+
+    rule.__doc__ = f"Computes {function} of the first operand and a multiple of the second one."
+    return rule
+
+
+define("ttnn.addalpha", _scaled("add"), composite=True)
+define("ttnn.subalpha", _scaled("subtract"), composite=True)
+
+
+def _integers(op: str) -> Rule:
+    def rule(input_tensor_a: Any, input_tensor_b: Any, memory_config: MemoryConfig | None, **others: Any) -> Step:
+        right = input_tensor_b if input_tensor_b is not None else others.get("input_b")
+        return pair(op, input_tensor_a, right, others.get("dtype"), memory_config, others.get("output_tensor"), {})
+
+    rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of integers."
+    return rule
+
+
+for _name, _op in {
+    "bitwise_left_shift": "logical_left_shift",
+    "bitwise_right_shift": "bitwise_right_shift",
+    "gcd": "gcd",
+    "lcm": "lcm",
+}.items():
+    _taken = ["input_tensor_a", "input_tensor_b", "memory_config", "output_tensor"]
+    _taken += ["input_b"] if "shift" in _name else ["dtype"]
+    define(f"ttnn.{_name}", _integers(f"ttnn.{_op}"), _taken)
+
+
+@operation("ttnn.bias_gelu")
+def bias_gelu(
+    input_tensor_a: Operand,
+    input_tensor_b: Any,
+    dtype: DataType | None,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Computes gelu of a sum."""
+    attributes: dict[str, Any] = {"activations": [[("op_type", "gelu")]]}
+    return pair("ttnn.add", input_tensor_a, input_tensor_b, dtype, memory_config, output_tensor, attributes)
+
+
+def _bias_gelu(**arguments: Any) -> Step:
+    names = ("input_tensor_a", "input_tensor_b", "dtype", "memory_config", "output_tensor")
+    right = arguments["input_b"] if arguments["input_tensor_b"] is None else arguments["input_tensor_b"]
+    return bias_gelu(**{name: arguments[name] for name in names} | {"input_tensor_b": right})
+
+
+def _two(op: str, *, swapped: bool = False) -> Rule:
+    def rule(**arguments: Any) -> Step:
+        left, right = arguments["input_tensor_a"], arguments["input_b"]
+        right = arguments["input_tensor_b"] if right is None else right
+        step = pair(op, left, right, None, None, arguments["output_tensor"], {})
+        if swapped:
+            step.operands = {"lhs": step.operands["rhs"], "rhs": step.operands["lhs"]}
+        return step
+
+    rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} in place of the first operand."
+    return rule
+
+
+_CHANGING = {
+    "bias_gelu_": _bias_gelu,
+    "ldexp_": _two("ttnn.ldexp"),
+    "logaddexp2_": _two("ttnn.logaddexp2"),
+    "logaddexp_": _two("ttnn.logaddexp"),
+    "rsub_": _two("ttnn.subtract", swapped=True),
+    "squared_difference_": _two("ttnn.squared_difference"),
+}
+for _name, _rule in _CHANGING.items():
+    define(f"ttnn.{_name}", in_place(_rule), ("input_a", "input_b"))
+assert {"input_tensor_b", "input_b", "output_tensor"} <= set(BINARY_PARAMETERS)
+
+
+@operation("ttnn.logical_not_", composite=True)
+def logical_not_(input_tensor: Tensor) -> Tensor:
+    """Replaces elements that are 0 by 1, and others by 0."""
+    return OPERATIONS["ttnn.logical_not"](input_tensor, output_tensor=input_tensor)
+
+
+@operation("ttnn.multigammaln", composite=True)
+def multigammaln(input_tensor: Tensor, memory_config: Any) -> Tensor:
+    """Computes the multivariate log-gamma function of dimension 4."""
+    f = Functions(memory_config)
+    result = f.lgamma(input_tensor)
+    for shift in (0.5, 1.0, 1.5):
+        result = f.add(result, f.lgamma(f.subtract(input_tensor, shift)))
+    return f.add(result, 3 * math.log(math.pi))
+
+
+@operation("ttnn.polyval", composite=True)
+def polyval(input_tensor_a: Tensor, coeffs: Sequence[float], memory_config: Any) -> Tensor:
+    """Computes a polynomial, whose first coefficient is that of the highest power."""
+    if not coeffs:
+        raise TTFatal("coeffs should be 1 or more coefficients", hint="Pass at least one coefficient.")
+    f = Functions(memory_config)
+    if len(coeffs) == 1:
+        return f.full_like(input_tensor_a, coeffs[0])
+    result = f.multiply(input_tensor_a, coeffs[0])
+    for coefficient in coeffs[1:-1]:
+        result = f.multiply(input_tensor_a, f.add(result, coefficient))
+    return f.add(result, coeffs[-1])
+
+
+@operation("ttnn.outer", composite=True)
+def outer(input_tensor_a: Tensor, input_tensor_b: Tensor, memory_config: Any) -> Tensor:
+    """Computes the outer product of two vectors, each of which has one dimension larger than 1."""
+    f = Functions()
+    sides: list[Tensor] = []
+    for tensor, place in ((input_tensor_a, 2), (input_tensor_b, 3)):
+        if sum(size != 1 for size in tensor.shape) > 1:
+            raise TTFatal(
+                "3 dimensions are required to be 1 for use with outer product", hint=f"The shape is {tensor.shape}."
+            )
+        shape = [1, 1, 1, 1]
+        shape[place] = tensor.logical_volume()
+        sides.append(f.to_layout(f.reshape(tensor, shape), Layout.TILE))
+    return Functions(memory_config).matmul(*sides)
+
+
+def _gated(op: str, names: Sequence[str]) -> Rule:
+    def rule(gate: Operand, up: Operand, memory_config: MemoryConfig | None, **parameters: Any) -> Step:
+        attributes = {name: float(parameters[name]) for name in names}
+        return pair(op, gate, up, None, memory_config, None, attributes)
+
+    rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of a gate and a value."
+    return rule
+
+
+for _name, _names in {"situ_glu": ("beta1", "beta2"), "clamped_silu_glu": ("limit",)}.items():
+    define(f"ttnn.{_name}", _gated(f"ttnn.{_name}", _names), ("gate", "up", *_names, "memory_config"))
+
+
+@operation("ttnn.snake_beta")
+def snake_beta(
+    input_tensor: Operand,
+    alpha: Operand,
+    beta: Operand,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Computes ``x + sin(alpha * x) ** 2 / beta``."""
+    operands = {"input": input_tensor, "alpha": alpha, "beta": beta}
+    return of_three("ttnn.snake_beta", operands, {}, memory_config, output_tensor)
+
+
+_CHAIN = {
+    "add_unary_sfpu": "add",
+    "div_unary_sfpu": "divide",
+    "identity": "identity",
+    "logsigmoid": "log_sigmoid",
+    "mul_unary_sfpu": "multiply",
+    "power": "pow",
+    "recip": "reciprocal",
+    "sub_unary_sfpu": "subtract",
+    "unary_eq": "eq",
+    "unary_ge": "ge",
+    "unary_gt": "gt",
+    "unary_le": "le",
+    "unary_lt": "lt",
+    "unary_ne": "ne",
+}
+"""Functions whose names in a chain are other than those of TT-NN's functions."""
+
+
+@operation("ttnn.unary_chain", composite=True)
+def unary_chain(
+    input_tensor: Tensor, ops_chain: Sequence[Any], memory_config: Any, output_tensor: Tensor | None
+) -> Tensor:
+    """Applies functions of one number one after the other."""
+    f, result = Functions(memory_config), input_tensor
+    for each in ops_chain:
+        step = each if isinstance(each, UnaryWithParam) else UnaryWithParam(each)
+        name = step.op_type.name.lower()
+        takes = () if name in ("gelu", "exp", "erf", "erfc", "rsqrt", "sqrt") else step.params
+        result = getattr(f, _CHAIN.get(name, name))(result, *takes)
+    return _written(result, output_tensor)
+
+
+@operation("ttnn.assign", composite=True)
+def assign(
+    input_tensor: Tensor | None,
+    input_a: Tensor | None,
+    input_b: Tensor | None,
+    memory_config: Any,
+    dtype: DataType | None,
+    output_tensor: Tensor | None,
+) -> Tensor:
+    """Copies a tensor, or its elements into another tensor."""
+    source = input_tensor if input_tensor is not None else input_a
+    target = input_b if input_b is not None else output_tensor
+    if target is not None:
+        return OPERATIONS["ttnn.copy"](source, target)
+    return OPERATIONS["ttnn.clone"](source, dtype=dtype, memory_config=memory_config)
+
+
+_BCAST = {BcastOpMath.ADD: "add", BcastOpMath.SUB: "subtract", BcastOpMath.MUL: "multiply"}
+_REPEATED = {BcastOpDim.H: (-2,), BcastOpDim.W: (-1,), BcastOpDim.HW: (-2, -1)}
+
+
+@operation("ttnn.bcast", composite=True)
+def bcast(
+    input_a: Tensor,
+    input_b: Tensor,
+    math_op: BcastOpMath,
+    dim: BcastOpDim,
+    memory_config: Any,
+    output_tensor: Tensor | None,
+) -> Tensor:
+    """Adds, subtracts or multiplies by a tensor that is repeated along rows, columns or both."""
+    for each in _REPEATED[dim]:
+        if input_b.shape[each] != 1:
+            raise TTFatal(
+                f"bcast along {dim.name}: the second operand must have size 1 in dimension {each}, "
+                f"its shape is {input_b.shape}",
+                hint="Pass another dim, or slice the tensor.",
+            )
+    function = getattr(Functions(memory_config), _BCAST[math_op])
+    return function(input_a, input_b, output_tensor=output_tensor)
+
+
+def _loss(distance: str) -> Rule:
+    def rule(
+        input_reference: Tensor,
+        input_prediction: Tensor,
+        reduction: LossReductionMode,
+        memory_config: Any,
+        output_tensor: Tensor | None,
+    ) -> Tensor:
+        f = Functions(memory_config)
+        losses = getattr(f, distance)(f.subtract(input_reference, input_prediction))
+        if reduction is LossReductionMode.NONE:
+            return _written(losses, output_tensor)
+        reduce = f.sum if reduction is LossReductionMode.SUM else f.mean
+        return _written(reduce(losses), output_tensor)
+
+    rule.__doc__ = f"Computes a loss by {distance} of differences."
+    return rule
+
+
+define("ttnn.l1_loss", _loss("abs"), composite=True)
+define("ttnn.mse_loss", _loss("square"), composite=True)

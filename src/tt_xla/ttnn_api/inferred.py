@@ -1,0 +1,142 @@
+"""Operations whose kernels have TT-NN's own parameters: the types of their results follow from the kernel.
+
+The kernel of such an operation takes tensors and numbers by the names that TT-NN's function has. It is run once on
+torch's meta tensors, which have shapes alone, and so says what shapes the results have.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.layouts import Type, type_of
+from tt_xla.ttnn_api.operation import define
+from tt_xla.ttnn_api.plan import Operand, Step
+
+if TYPE_CHECKING:
+    import torch
+
+_PLACED = ("memory_config", "dtype", "layout", "device")
+"""Parameters that say what type results have; a kernel that needs one takes it as well."""
+
+
+def from_kernel(
+    name: str,
+    *,
+    outputs: Sequence[str] = (),
+    memory: Sequence[str] = ("memory_config",),
+    dtype: DataType | None = None,
+    layout: Layout | None = None,
+    returns: Callable[[list[Any]], Any] | None = None,
+) -> None:
+    """Registers an operation whose kernel has the operation's name.
+
+    Args:
+        name: full name of TT-NN's function.
+        outputs: by result, the parameter with the tensor that receives it.
+        memory: by result, the parameter with its memory config; the last one serves the rest.
+        dtype: data type of the results; by default that of the parameter ``dtype``, or of the first tensor.
+        layout: layout of the results; by default that of the parameter ``layout``, or of the first tensor.
+        returns: makes what the call returns from the list of results.
+    """
+
+    def rule(**values: Any) -> Step:
+        taken = {each: values[each] for each in _parameters(name) if values.get(each) is not None}
+        operands = {each: value for each, value in taken.items() if _is_tensor(value)}
+        attributes = {each: _plain(value) for each, value in taken.items() if each not in operands}
+        first = _first(operands)
+        shapes = _shapes(name, operands, attributes)
+        results: list[Type] = []
+        into: list[Operand | None] = []
+        for index, shape in enumerate(shapes):
+            output: Operand | None = values.get(outputs[index]) if index < len(outputs) else None
+            config = values.get(memory[min(index, len(memory) - 1)]) if memory else None
+            into.append(output)
+            if output is not None:
+                if tuple(output.shape) != tuple(shape):
+                    raise TTFatal(
+                        f"{name}: output tensor has shape {output.shape}, expected {list(shape)}",
+                        hint=f"Make {outputs[index]} with this shape.",
+                    )
+                results.append(output.type)
+                continue
+            wanted = dtype or values.get("dtype")
+            made = layout or values.get("layout")
+            if first is None:
+                results.append(type_of(shape, wanted or DataType.BFLOAT16, made or Layout.TILE, config))
+            else:
+                results.append(first.type.with_(shape=shape, dtype=wanted, layout=made, memory=config))
+        device = next((each for each in values.values() if isinstance(each, MeshDevice)), None)
+        return Step(name, operands, results, attributes, device=device, into=into, returns=returns)
+
+    rule.__doc__ = f"Computes {name.removeprefix('ttnn.')}."
+    define(name, rule, functools.partial(_named, name, (*outputs, *memory)))
+
+
+@functools.cache
+def _parameters(name: str) -> Sequence[str]:
+    from tt_xla.runtime.emulator.registry import find
+
+    parameters = list(inspect.signature(find(name).function).parameters)
+    return parameters[1:]
+
+
+@functools.cache
+def _named(name: str, others: Sequence[str]) -> Sequence[str]:
+    """Returns the parameters of TT-NN's function that its rule takes."""
+    from tt_xla.ttnn_api import signatures
+
+    known = {each for binder in signatures.binders(name) for each in binder.__code__.co_varnames}
+    return [each for each in dict.fromkeys((*_parameters(name), *others, *_PLACED)) if each in known]
+
+
+def _is_tensor(value: object) -> bool:
+    return isinstance(value, Operand) or (
+        isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], Operand)
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value of TT-NN as a value of an instruction."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value.name if hasattr(value, "name") else value
+
+
+def _first(operands: dict[str, Any]) -> Operand | None:
+    for operand in operands.values():
+        return operand if isinstance(operand, Operand) else operand[0]
+    return None
+
+
+def _shapes(name: str, operands: dict[str, Any], attributes: dict[str, Any]) -> list[Sequence[int]]:
+    """Returns the shapes of the results.
+
+    Raises:
+        TTFatal: the kernel refuses the shapes.
+    """
+    import torch
+
+    from tt_xla.runtime.emulator.containers import CONTAINERS
+    from tt_xla.runtime.emulator.registry import find
+
+    def empty(operand: Operand) -> torch.Tensor:
+        return torch.empty(tuple(operand.shape), dtype=CONTAINERS[operand.dtype.element], device="meta")
+
+    tensors = {
+        each: empty(value) if isinstance(value, Operand) else [empty(item) for item in value]
+        for each, value in operands.items()
+    }
+    try:
+        results = find(name).function(None, **tensors, **attributes)
+    except (RuntimeError, IndexError, ValueError) as error:
+        shapes = ", ".join(
+            f"{each} {list(value.shape)}" for each, value in operands.items() if isinstance(value, Operand)
+        )
+        raise TTFatal(f"{name}: {error}", hint=f"The shapes are {shapes}.") from error
+    return [result.shape for result in (results if isinstance(results, tuple) else (results,))]
