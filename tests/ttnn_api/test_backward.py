@@ -1,5 +1,7 @@
 """Gradients of ``ttnn`` beside torch's."""
 
+# pyright: basic
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """Elementwise functions of ``ttnn`` beside torch."""
 
+# pyright: basic
+
 from __future__ import annotations
 
 from collections.abc import Callable
