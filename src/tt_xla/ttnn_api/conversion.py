@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.runtime.emulator.containers import hold
+from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.layouts import type_of
@@ -95,3 +95,8 @@ def elements(shard: torch.Tensor, own: DataType, dtype: torch.dtype | None) -> t
     """Returns a copy of elements in the torch dtype that TT-NN gives them, or in ``dtype``."""
     wanted = dtype or _TO_TORCH.get(own, shard.dtype)
     return shard.to(wanted, memory_format=torch.contiguous_format, copy=True)
+
+
+def torch_dtype(own: DataType) -> torch.dtype:
+    """Returns the torch dtype that TT-NN gives elements of a data type."""
+    return _TO_TORCH.get(own, CONTAINERS[own.element])

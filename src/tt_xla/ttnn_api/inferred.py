@@ -21,31 +21,40 @@ from tt_xla.ttnn_api.plan import Operand, Step
 if TYPE_CHECKING:
     import torch
 
-_PLACED = ("memory_config", "dtype", "layout", "device")
-"""Parameters that say what type results have; a kernel that needs one takes it as well."""
+_PLACED = ("memory_config", "dtype", "layout", "device", "op", "are_required_outputs")
+"""Parameters that say what type results have, and which; a kernel that needs one takes it as well."""
 
 
 def from_kernel(
     name: str,
     *,
     outputs: Sequence[str] = (),
+    each_output: str = "",
     memory: Sequence[str] = ("memory_config",),
     dtype: DataType | None = None,
     layout: Layout | None = None,
     returns: Callable[[list[Any]], Any] | None = None,
+    returning: Callable[[dict[str, Any]], Callable[[list[Any]], Any]] | None = None,
+    completed: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    others: Sequence[str] = (),
 ) -> None:
     """Registers an operation whose kernel has the operation's name.
 
     Args:
         name: full name of TT-NN's function.
         outputs: by result, the parameter with the tensor that receives it.
+        each_output: the parameter with a list of tensors that receive the results after those.
         memory: by result, the parameter with its memory config; the last one serves the rest.
         dtype: data type of the results; by default that of the parameter ``dtype``, or of the first tensor.
         layout: layout of the results; by default that of the parameter ``layout``, or of the first tensor.
         returns: makes what the call returns from the list of results.
+        returning: makes ``returns`` from the arguments.
+        completed: returns arguments of the kernel that replace or complete those of the call.
+        others: parameters that only ``returning`` and ``completed`` read.
     """
 
     def rule(**values: Any) -> Step:
+        values |= completed(values) if completed else {}
         taken = {each: values[each] for each in _parameters(name) if values.get(each) is not None}
         operands = {each: value for each, value in taken.items() if _is_tensor(value)}
         attributes = {each: _plain(value) for each, value in taken.items() if each not in operands}
@@ -53,15 +62,16 @@ def from_kernel(
         shapes = _shapes(name, operands, attributes)
         results: list[Type] = []
         into: list[Operand | None] = []
-        for index, shape in enumerate(shapes):
-            output: Operand | None = values.get(outputs[index]) if index < len(outputs) else None
+        receiving: list[Operand | None] = [values.get(each) for each in outputs] + list(values.get(each_output) or ())
+        receiving += [None] * len(shapes)
+        for index, (shape, output) in enumerate(zip(shapes, receiving, strict=False)):
             config = values.get(memory[min(index, len(memory) - 1)]) if memory else None
             into.append(output)
             if output is not None:
                 if tuple(output.shape) != tuple(shape):
                     raise TTFatal(
                         f"{name}: output tensor has shape {output.shape}, expected {list(shape)}",
-                        hint=f"Make {outputs[index]} with this shape.",
+                        hint="Make the tensor that receives the result with this shape.",
                     )
                 results.append(output.type)
                 continue
@@ -72,10 +82,11 @@ def from_kernel(
             else:
                 results.append(first.type.with_(shape=shape, dtype=wanted, layout=made, memory=config))
         device = next((each for each in values.values() if isinstance(each, MeshDevice)), None)
-        return Step(name, operands, results, attributes, device=device, into=into, returns=returns)
+        deliver = returning(values) if returning else returns
+        return Step(name, operands, results, attributes, device=device, into=into, returns=deliver)
 
     rule.__doc__ = f"Computes {name.removeprefix('ttnn.')}."
-    define(name, rule, functools.partial(_named, name, (*outputs, *memory)))
+    define(name, rule, functools.partial(_named, name, tuple(filter(None, (*outputs, each_output, *memory, *others)))))
 
 
 @functools.cache
@@ -92,7 +103,7 @@ def _named(name: str, others: Sequence[str]) -> Sequence[str]:
     from tt_xla.ttnn_api import signatures
 
     known = {each for binder in signatures.binders(name) for each in binder.__code__.co_varnames}
-    return [each for each in dict.fromkeys((*_parameters(name), *others, *_PLACED)) if each in known]
+    return tuple(each for each in dict.fromkeys((*_parameters(name), *others, *_PLACED)) if each in known)
 
 
 def _is_tensor(value: object) -> bool:

@@ -133,6 +133,19 @@ def _reshape(self: Tensor, *shape: Any) -> Tensor:
     return operations()["ttnn.reshape"](self, list(sizes))
 
 
+def _pad_to_tile(self: Tensor, pad_value: float = 0.0) -> Tensor:
+    """Returns the tensor: the padding of tiles is not materialized."""
+    return self
+
+
+def _unpad_from_tile(self: Tensor, output_tensor_shape: Sequence[int]) -> Tensor:
+    """Returns the elements that are no padding."""
+    shape = list(output_tensor_shape)
+    if list(self.shape) == shape:
+        return self
+    return operations()["ttnn.slice"](self, [0] * len(shape), shape)
+
+
 def _repr(self: Tensor) -> str:
     if not self.is_allocated():
         return "ttnn.Tensor(<buffer is not allocated>)"
@@ -163,6 +176,8 @@ def install() -> None:
         "cpu": _cpu,
         "to": _to,
         "reshape": _reshape,
+        "pad_to_tile": _pad_to_tile,
+        "unpad_from_tile": _unpad_from_tile,
     }
     methods |= {f"__{name}__": _binary(f"ttnn.{function}") for name, function in _OPERATORS.items()}
     methods |= {f"__r{name}__": _binary(f"ttnn.{_OPERATORS[name]}", reflected=True) for name in _REFLECTED}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any
 
@@ -62,7 +63,8 @@ def _in_operations(name: str) -> Any:
         return _Namespace(_OPERATIONS + name)
     if module != "moreh":
         return _attribute("ttnn", member)
-    return getattr(_operation_enums, f"Moreh{member}", None) or _attribute("ttnn", f"moreh_{member}")
+    kind = f"Moreh{member.replace('Backward', '')}"
+    return getattr(_operation_enums, kind, None) or _attribute("ttnn", f"moreh_{member}")
 
 
 class _Namespace(types.ModuleType):
@@ -77,7 +79,7 @@ class _Namespace(types.ModuleType):
 
 
 for _name in _NAMESPACES:
-    globals()[_name] = _Namespace(f"ttnn.{_name}")
+    globals()[_name] = sys.modules[f"ttnn.{_name}"] = _Namespace(f"ttnn.{_name}")
 
 
 def __getattr__(name: str) -> Any:

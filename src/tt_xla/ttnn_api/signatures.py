@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import functools
+import keyword
+import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -41,7 +43,36 @@ def _namespace() -> dict[str, Any]:
 
 def binders(name: str) -> list[Binder]:
     """Returns a binder for each overload of a function; of one that the table lacks, none."""
-    return [eval(f"lambda {parameters}: locals()", _namespace()) for parameters in lines().get(name, ())]
+    return [_binder(parameters) for parameters in lines().get(name, ())]
+
+
+def _binder(parameters: str) -> Binder:
+    """Returns the binder of a line. A parameter whose name is a keyword of Python is written with an underscore."""
+    written = re.sub(rf"\b({'|'.join(keyword.kwlist)})=(?!=)", r"\1_=", parameters)
+    binder: Binder = eval(f"lambda {written}: locals()", _namespace())
+    if written == parameters:
+        return binder
+    return _KeywordBinder(binder)
+
+
+class _KeywordBinder:
+    """A binder of a function with parameters that are named as keywords of Python."""
+
+    def __init__(self, binder: Binder) -> None:
+        self.binder = binder
+        names = [_named(name) for name in binder.__code__.co_varnames]
+        self.__code__ = binder.__code__.replace(co_varnames=tuple(names))
+        self.__defaults__ = binder.__defaults__
+        self.__kwdefaults__ = binder.__kwdefaults__
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> dict[str, Any]:
+        given = {f"{name}_" if keyword.iskeyword(name) else name: value for name, value in keywords.items()}
+        return {_named(name): value for name, value in self.binder(*arguments, **given).items()}
+
+
+def _named(name: str) -> str:
+    """Returns a name without the underscore that sets it apart from a keyword."""
+    return name[:-1] if name.endswith("_") and keyword.iskeyword(name[:-1]) else name
 
 
 def defaults(binder: Binder) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.layouts import Type
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
@@ -29,6 +30,14 @@ def embedding(
     if output_tensor is not None:
         result = output_tensor.type
     return Step("ttnn.embedding", {"input": input_tensor, "weight": weight}, [result], into=output_tensor)
+
+
+def gradient_of_embedding(
+    weight: Operand, gradient: Operand, dtype: DataType | None, memory: MemoryConfig | None
+) -> Type:
+    """Returns the type of the gradient of an embedding table."""
+    shape = (1, 1, *weight.shape[-2:])
+    return gradient.type.with_(shape=shape, dtype=dtype, memory=memory)
 
 
 @operation("ttnn.gather")

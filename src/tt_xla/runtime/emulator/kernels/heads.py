@@ -1,0 +1,176 @@
+"""Ops that make heads of rows and rows of heads, and rotary embeddings. The parameters are TT-NN's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tt_xla.runtime.emulator.registry import kernel
+
+Tensor = torch.Tensor
+
+
+def _heads(rows: Tensor, count: int) -> Tensor:
+    """Turns [batch, 1, sequence, count * width] into [batch, count, sequence, width]."""
+    return rows.unflatten(-1, (count, -1)).squeeze(1).transpose(1, 2)
+
+
+@kernel("ttnn.experimental.nlp_create_qkv_heads")
+def nlp_create_qkv_heads(
+    ctx: Any,
+    input: Tensor,
+    num_heads: int,
+    num_kv_heads: int | None = None,
+    transpose_k_heads: bool = True,
+    input_kv: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Splits [batch, 1, sequence, (heads + 2 * kv_heads) * width] into query, key and value."""
+    kv = num_kv_heads or num_heads
+    if input_kv is None:
+        width = input.shape[-1] // (num_heads + 2 * kv)
+        query, key, value = input.split([num_heads * width, kv * width, kv * width], -1)
+    else:
+        query, (key, value) = input, input_kv.chunk(2, -1)
+    keys = _heads(key, kv)
+    return _heads(query, num_heads), keys.mT if transpose_k_heads else keys, _heads(value, kv)
+
+
+@kernel("ttnn.experimental.nlp_create_qkv_heads_falcon7b")
+def nlp_create_qkv_heads_falcon7b(ctx: Any, input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Splits rows into 71 heads of queries, and one of keys and values."""
+    return nlp_create_qkv_heads(ctx, input, 71, 1, transpose_k_heads=False)
+
+
+@kernel("ttnn.experimental.nlp_create_qkv_heads_vit")
+def nlp_create_qkv_heads_vit(ctx: Any, input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Splits rows into 12 heads of queries, keys and values."""
+    return nlp_create_qkv_heads(ctx, input, 12, 12, transpose_k_heads=False)
+
+
+@kernel("ttnn.experimental.nlp_create_qkv_heads_decode")
+def nlp_create_qkv_heads_decode(
+    ctx: Any, input_tensor: Tensor, num_heads: int, num_kv_heads: int | None = None
+) -> tuple[Tensor, ...]:
+    """Splits [1, 1, batch, (heads + 2 * kv_heads) * width] into three of [1, batch, heads, width]."""
+    kv = num_kv_heads or num_heads
+    width = input_tensor.shape[-1] // (num_heads + 2 * kv)
+    parts = input_tensor.split([num_heads * width, kv * width, kv * width], -1)
+    return tuple(part.squeeze(0).unflatten(-1, (-1, width)) for part in parts)
+
+
+@kernel("ttnn.experimental.nlp_concat_heads_decode")
+def nlp_concat_heads_decode(ctx: Any, input_tensor: Tensor, num_heads: int) -> Tensor:
+    """Turns [1, batch, heads, width] into [1, 1, batch, num_heads * width]."""
+    return input_tensor[:, :, :num_heads].flatten(-2).unsqueeze(0)
+
+
+@kernel("ttnn.experimental.create_qkv_heads")
+def create_qkv_heads(
+    ctx: Any, input: Tensor, num_heads: int, num_kv_heads: int | None = None, transpose_k_heads: bool = True
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Splits rows that hold the queries, key and value of one kv head after the other."""
+    kv = num_kv_heads or num_heads
+    each = num_heads // kv
+    groups = input.squeeze(1).unflatten(-1, (kv, each + 2, -1))
+    query = groups[:, :, :, :each].flatten(2, 3).transpose(1, 2)
+    key, value = (groups[:, :, :, place].transpose(1, 2) for place in (each, each + 1))
+    return query, key.mT if transpose_k_heads else key, value
+
+
+@kernel("ttnn.experimental.create_qkv_heads_from_separate_tensors")
+def create_qkv_heads_from_separate_tensors(
+    ctx: Any,
+    input: Tensor,
+    input_kv: Tensor,
+    num_heads: int,
+    num_kv_heads: int | None = None,
+    transpose_k_heads: bool = True,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Splits queries, and rows that hold the key and value of one kv head after the other."""
+    pairs = input_kv.squeeze(1).unflatten(-1, (num_kv_heads or num_heads, 2, -1))
+    key, value = (pairs[:, :, :, place].transpose(1, 2) for place in (0, 1))
+    return _heads(input, num_heads), key.mT if transpose_k_heads else key, value
+
+
+@kernel("ttnn.experimental.split_query_key_value_and_split_heads")
+def split_query_key_value_and_split_heads(
+    ctx: Any, input_tensor: Tensor, num_heads: int = 16
+) -> tuple[Tensor, Tensor, Tensor]:
+    return nlp_create_qkv_heads(ctx, input_tensor, num_heads, num_heads, transpose_k_heads=True)
+
+
+@kernel("ttnn.experimental.concatenate_heads", "ttnn.experimental.nlp_concat_heads")
+def concatenate_heads(ctx: Any, input_tensor: Tensor) -> Tensor:
+    """Turns [batch, heads, sequence, width] into [batch, 1, sequence, heads * width]."""
+    return input_tensor.transpose(1, 2).flatten(-2).unsqueeze(1)
+
+
+@kernel("ttnn.experimental.nlp_kv_cache_load_slice")
+def nlp_kv_cache_load_slice(ctx: Any, input_tensor: Tensor, seq_len_start: int, seq_len_end: int) -> Tensor:
+    return input_tensor[:, :, seq_len_start:seq_len_end]
+
+
+def _turned(x: Tensor, cosine: Tensor, sine: Tensor, other: Tensor) -> Tensor:
+    rows = min(x.shape[-2], cosine.shape[-2])
+    if rows < x.shape[-2]:
+        cosine, sine = cosine[..., :1, :], sine[..., :1, :]
+    else:
+        cosine, sine = cosine[..., :rows, :], sine[..., :rows, :]
+    return x.float() * cosine.float() + other.float() * sine.float()
+
+
+@kernel("ttnn.experimental.rotary_embedding_llama")
+def rotary_embedding_llama(
+    ctx: Any,
+    input_tensor: Tensor,
+    cos_cache: Tensor,
+    sin_cache: Tensor,
+    trans_mat: Tensor,
+    is_decode_mode: bool = False,
+) -> Tensor:
+    """Returns ``x * cos + (x @ trans_mat) * sin``, where the matrix multiplies each 32 columns."""
+    matrix = trans_mat.reshape(-1, trans_mat.shape[-1])[:32, :32].float()
+    other = (input_tensor.float().unflatten(-1, (-1, 32)) @ matrix).flatten(-2)
+    if is_decode_mode:
+        cos_cache, sin_cache = cos_cache[..., :1, :], sin_cache[..., :1, :]
+    return _turned(input_tensor, cos_cache, sin_cache, other)
+
+
+@kernel("ttnn.experimental.rotary_embedding_llama_fused_qk")
+def rotary_embedding_llama_fused_qk(
+    ctx: Any, q_input_tensor: Tensor, k_input_tensor: Tensor, cos_cache: Tensor, sin_cache: Tensor, trans_mat: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Rotates queries and keys; the caches hold the rows of all queries, then those of all keys."""
+    batch = q_input_tensor.shape[1]
+    tables = ((cos_cache[:, :batch], sin_cache[:, :batch]), (cos_cache[:, batch:], sin_cache[:, batch:]))
+    query, key = (
+        rotary_embedding_llama(ctx, x, cosine, sine, trans_mat, is_decode_mode=True)
+        for x, (cosine, sine) in zip((q_input_tensor, k_input_tensor), tables, strict=True)
+    )
+    return query, key
+
+
+@kernel("ttnn.experimental.rotary_embedding_hf")
+def rotary_embedding_hf(
+    ctx: Any, input_tensor: Tensor, cos_cache: Tensor, sin_cache: Tensor, is_decode_mode: bool = False
+) -> Tensor:
+    """Returns ``x * cos + rotate_half(x) * sin``."""
+    low, high = input_tensor.chunk(2, -1)
+    if is_decode_mode:
+        cos_cache, sin_cache = cos_cache[..., :1, :], sin_cache[..., :1, :]
+    return _turned(input_tensor, cos_cache, sin_cache, torch.cat([-high, low], -1))
+
+
+@kernel("ttnn.experimental.attn_matmul")
+def attn_matmul(ctx: Any, input_tensor_a: Tensor, input_tensor_b: Tensor) -> Tensor:
+    """Multiplies [1, heads, batch, inner] by [batch, 1, inner, columns], for each batch."""
+    return torch.einsum("xhbk,bxkn->xhbn", input_tensor_a.float(), input_tensor_b.float())
+
+
+@kernel("ttnn.experimental.group_attn_matmul")
+def group_attn_matmul(ctx: Any, input_tensor_a: Tensor, input_tensor_b: Tensor) -> Tensor:
+    """Multiplies [1, heads, batch, inner] by [batch, kv_heads, inner, columns], for each batch."""
+    groups = input_tensor_b.shape[1]
+    left = input_tensor_a.float().unflatten(1, (groups, -1))
+    return torch.einsum("xghbk,bgkn->xghbn", left, input_tensor_b.float()).flatten(1, 2)

@@ -1,0 +1,159 @@
+"""Heads, rotary embeddings, attention over pages, and caches, whose kernels have TT-NN's own parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tt_xla.ttnn_api.enums import BufferType, ShardOrientation, TensorMemoryLayout
+from tt_xla.ttnn_api.families.core_grids import num_cores_to_corerangeset
+from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreCoord, MemoryConfig, ShardSpec
+from tt_xla.ttnn_api.inferred import from_kernel
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
+from tt_xla.ttnn_api.tensor import Tensor
+
+for _name in ("nlp_create_qkv_heads", "create_qkv_heads", "create_qkv_heads_from_separate_tensors"):
+    from_kernel(f"ttnn.experimental.{_name}", returns=tuple)
+for _name in ("falcon7b", "vit"):
+    from_kernel(f"ttnn.experimental.nlp_create_qkv_heads_{_name}", returns=tuple)
+for _name in ("concatenate_heads", "nlp_concat_heads", "nlp_kv_cache_load_slice"):
+    from_kernel(f"ttnn.experimental.{_name}", outputs=() if "nlp_concat" in _name else ("output_tensor",))
+for _name in ("rotary_embedding_llama", "rotary_embedding_hf"):
+    from_kernel(f"ttnn.experimental.{_name}")
+from_kernel("ttnn.experimental.rotary_embedding_llama_fused_qk", memory=(), returns=tuple)
+from_kernel("ttnn.experimental.attn_matmul", outputs=("output_tensor",), others=("compute_with_storage_grid_size",))
+from_kernel(
+    "ttnn.experimental.group_attn_matmul",
+    outputs=("optional_output_tensor",),
+    others=("compute_with_storage_grid_size",),
+)
+from_kernel(
+    "ttnn.experimental.split_query_key_value_and_split_heads",
+    returns=tuple,
+    others=("compute_with_storage_grid_size",),
+)
+for _name in (
+    "chunked_scaled_dot_product_attention",
+    "chunked_flash_mla_prefill",
+    "flash_mla_prefill",
+    "flash_multi_latent_attention_decode",
+    "paged_flash_multi_latent_attention_decode",
+    "paged_scaled_dot_product_attention_decode",
+):
+    from_kernel(f"ttnn.transformer.{_name}")
+from_kernel("ttnn.transformer.joint_scaled_dot_product_attention", memory=(), returns=tuple, others=("joint_strategy",))
+from_kernel("ttnn.update_cache", outputs=("cache",))
+from_kernel("ttnn.experimental.paged_fill_cache", outputs=("cache_tensor",))
+from_kernel("ttnn.scale_mask_softmax")
+
+
+def _on_one_core_each(values: dict[str, Any]) -> dict[str, Any]:
+    """Returns the memory config of heads for decoding: the heads of each sequence on a core of their own."""
+    config: MemoryConfig | None = values.get("memory_config")
+    if config is not None and (config.shard_spec is not None or not config.is_sharded()):
+        return {}
+    source = values["input_tensor"]
+    batch, heads = source.shape[2], values["num_heads"] + 2 * (values["num_kv_heads"] or values["num_heads"])
+    width = source.shape[3] // heads
+    cores = num_cores_to_corerangeset(batch, CoreCoord(8, 8), True)
+    rows = -(-values["num_heads"] // TILE_SIZE) * TILE_SIZE
+    spec = ShardSpec(cores, (rows, width), ShardOrientation.ROW_MAJOR)
+    return {"memory_config": MemoryConfig(TensorMemoryLayout.HEIGHT_SHARDED, BufferType.L1, spec)}
+
+
+from_kernel(
+    "ttnn.experimental.nlp_create_qkv_heads_decode",
+    returns=tuple,
+    completed=_on_one_core_each,
+    others=("overlap_qk_coregrid",),
+)
+from_kernel(
+    "ttnn.experimental.nlp_concat_heads_decode",
+    outputs=("output_tensor",),
+    completed=lambda values: {
+        "memory_config": values.get("memory_config") or MemoryConfig(TensorMemoryLayout.INTERLEAVED, BufferType.L1)
+    },
+)
+
+
+def _in_place(function: str) -> Callable[..., Tensor]:
+    def rule(input_tensor: Tensor, **arguments: Any) -> Tensor:
+        return OPERATIONS["ttnn.copy"](OPERATIONS[function](input_tensor, **arguments), input_tensor)
+
+    return rule
+
+
+@operation("ttnn.softmax_in_place", composite=True)
+def softmax_in_place(input_tensor: Tensor, dim: int, compute_kernel_config: Any, numeric_stable: bool) -> Tensor:
+    """Replaces a tensor by its softmax."""
+    options = {"compute_kernel_config": compute_kernel_config, "numeric_stable": numeric_stable}
+    return OPERATIONS["ttnn.copy"](OPERATIONS["ttnn.softmax"](input_tensor, dim, **options), input_tensor)
+
+
+@operation("ttnn.scale_mask_softmax_in_place", composite=True)
+def scale_mask_softmax_in_place(
+    input_tensor: Tensor, scale: float | None, mask: Tensor | None, is_causal_mask: bool
+) -> Tensor:
+    """Replaces a tensor by the softmax of ``scale * x + mask``."""
+    apply = _in_place("ttnn.scale_mask_softmax")
+    return apply(input_tensor, scale=scale, mask=mask, is_causal_mask=is_causal_mask)
+
+
+@operation("ttnn.scale_causal_mask_hw_dims_softmax_in_place", composite=True)
+def scale_causal_mask_softmax_in_place(input_tensor: Tensor, scale: float | None, mask: Tensor | None) -> Tensor:
+    """Replaces a tensor by the softmax of ``scale * x + mask``, with a causal mask."""
+    return _in_place("ttnn.scale_mask_softmax")(input_tensor, scale=scale, mask=mask, is_causal_mask=True)
+
+
+def _scale(head_size: int | None) -> float:
+    return 1.0 if head_size is None else 1 / math.sqrt(head_size)
+
+
+@operation("ttnn.transformer.attention_softmax", composite=True)
+def attention_softmax(
+    tensor: Tensor, head_size: int | None, attention_mask: Tensor | None, causal_mask: bool, memory_config: Any
+) -> Tensor:
+    """Computes the softmax of attention scores that are divided by the root of the head's size and masked."""
+    return Functions(memory_config).scale_mask_softmax(
+        tensor, _scale(head_size), attention_mask, is_causal_mask=causal_mask
+    )
+
+
+@operation("ttnn.transformer.attention_softmax_", composite=True)
+def attention_softmax_(
+    tensor: Tensor, head_size: int | None, attention_mask: Tensor | None, causal_mask: bool
+) -> Tensor:
+    """Replaces attention scores by their softmax."""
+    return OPERATIONS["ttnn.copy"](attention_softmax(tensor, head_size, attention_mask, causal_mask, None), tensor)
+
+
+@operation("ttnn.kv_cache.update_cache_for_token_", composite=True)
+def update_cache_for_token_(cache: Tensor, input: Tensor, update_index: int, batch_offset: int) -> Tensor:
+    """Writes the key or value of one position of all sequences into a cache."""
+    return OPERATIONS["ttnn.update_cache"](cache, input, update_index, batch_offset=batch_offset)
+
+
+@operation("ttnn.experimental.paged_fused_update_cache", composite=True)
+def paged_fused_update_cache(
+    cache_tensor1: Tensor,
+    input_tensor1: Tensor,
+    cache_tensor2: Tensor,
+    input_tensor2: Tensor,
+    update_idxs_tensor: Tensor | None,
+    share_cache: bool | None,
+    page_table: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Writes one position of each sequence into two caches."""
+    update = OPERATIONS["ttnn.experimental.paged_update_cache"]
+    options = {"update_idxs_tensor": update_idxs_tensor, "share_cache": share_cache, "page_table": page_table}
+    first = update(cache_tensor1, input_tensor1, **options)
+    return first, update(cache_tensor2, input_tensor2, **options)
+
+
+@operation("ttnn.experimental.complex_mul", composite=True)
+def complex_mul(a_real: Tensor, a_imag: Tensor, b_real: Tensor, b_imag: Tensor) -> tuple[Tensor, Tensor]:
+    """Multiplies two complex tensors, each in two parts."""
+    f = Functions()
+    real = f.subtract(f.multiply(a_real, b_real), f.multiply(a_imag, b_imag))
+    return real, f.add(f.multiply(a_real, b_imag), f.multiply(a_imag, b_real))

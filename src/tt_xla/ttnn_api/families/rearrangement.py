@@ -1,0 +1,190 @@
+"""Functions that move elements or draw random ones, whose kernels have TT-NN's own parameters, and composed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.families.indexing import gradient_of_embedding
+from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.inferred import from_kernel
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
+from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.tensor import Tensor
+
+for _name in ("roll", "indexed_fill", "index_fill", "index_fill_new", "scatter_add", "tosa_gather", "tosa_scatter"):
+    from_kernel(f"ttnn.{_name}")
+for _name in ("convert_to_hwc", "convert_to_chw", "transpose_rm", "rotate_half", "intimg", "hc_sum_reduce"):
+    from_kernel(f"ttnn.experimental.{_name}")
+for _name in ("prefix_scan", "repeat_and_interleave_eltwise_mul"):
+    from_kernel(f"ttnn.experimental.{_name}")
+for _name in ("rand", "randn", "fill_rm", "fill_ones_rm"):
+    from_kernel(f"ttnn.{_name}")
+from_kernel("ttnn.fold", memory=("override_memory_config",))
+from_kernel("ttnn.nonzero", dtype=DataType.UINT32, layout=Layout.ROW_MAJOR, returns=tuple)
+from_kernel("ttnn.plus_one", outputs=("input_tensor",))
+from_kernel("ttnn.sharded_to_interleaved_partial", outputs=("cache_tensor",))
+from_kernel("ttnn.experimental.isin", outputs=("out",), dtype=DataType.UINT32)
+from_kernel("ttnn.experimental.fast_reduce_nc", outputs=("output",))
+from_kernel("ttnn.experimental.dropout", outputs=("output_tensor",))
+from_kernel("ttnn.bernoulli", outputs=("output",))
+from_kernel("ttnn.sampling", outputs=("output_tensor",), dtype=DataType.UINT32, layout=Layout.ROW_MAJOR)
+
+
+def _bounds(values: dict[str, Any]) -> dict[str, Any]:
+    return {"low": float(values["from"]), "high": float(values["to"])}
+
+
+from_kernel("ttnn.uniform", outputs=("input",), completed=_bounds, others=("from", "to"))
+
+
+@operation("ttnn.manual_seed", composite=True)
+def manual_seed(seeds: Any) -> None:
+    """Sets the seed of the numbers that are drawn without one.
+
+    Raises:
+        RuntimeError: ``seeds`` is a tensor, which sets the seed of each core.
+    """
+    import torch
+
+    if not isinstance(seeds, int):
+        raise RuntimeError(
+            "ttnn.manual_seed: the emulated card has one generator for all cores; pass a number as seeds."
+        )
+    torch.manual_seed(seeds)
+
+
+@operation("ttnn.embedding_bw")
+def embedding_bw(
+    input_tensor: Operand,
+    weight_tensor: Operand,
+    output_gradient_tensor: Operand,
+    dtype: DataType | None,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Adds up the gradients of each row of an embedding table."""
+    result = gradient_of_embedding(weight_tensor, output_gradient_tensor, dtype, memory_config)
+    if output_tensor is not None:
+        result = output_tensor.type
+    operands = {"input": input_tensor, "weight": weight_tensor, "in_gradient": output_gradient_tensor}
+    return Step("ttnn.embedding_bw", operands, [result], into=output_tensor)
+
+
+@operation("ttnn.reshape_on_device", composite=True)
+def reshape_on_device(input_tensor: Tensor, W: int, Z: int, Y: int, X: int, memory_config: Any) -> Tensor:
+    """Gives a tensor four dimensions; -1 stands for what is left."""
+    return Functions(memory_config).reshape(input_tensor, [W, Z, Y, X])
+
+
+@operation("ttnn.experimental.view", composite=True)
+def view(input_tensor: Tensor, N: Any, C: int | None, H: int | None, W: int | None, shape: Any) -> Tensor:
+    """Gives a tensor another shape, without moving elements."""
+    sizes = shape if shape is not None else N if C is None else [N, C, H, W]
+    return OPERATIONS["ttnn.reshape"](input_tensor, list(sizes))
+
+
+@operation("ttnn.experimental.broadcast_to", composite=True)
+def broadcast_to(input: Tensor, output_shape: Sequence[int], memory_config: Any, output: Tensor | None) -> Tensor:
+    """Repeats a tensor along its dimensions of size 1 up to a shape."""
+    result = Functions(memory_config).expand(input, list(output_shape))
+    return result if output is None else OPERATIONS["ttnn.copy"](result, output)
+
+
+@operation("ttnn.experimental.typecast", composite=True)
+def typecast(
+    input_tensor: Tensor, dtype: DataType, memory_config: Any, optional_output_tensor: Tensor | None
+) -> Tensor:
+    """Converts each element to another data type."""
+    function = Functions(memory_config).typecast
+    return function(input_tensor, dtype, output_tensor=optional_output_tensor)
+
+
+@operation("ttnn.tilize_with_val_padding", composite=True)
+def tilize_with_val_padding(
+    input_tensor: Tensor,
+    output_tensor_shape: Sequence[int],
+    pad_value: float,
+    memory_config: Any,
+    dtype: DataType | None,
+) -> Tensor:
+    """Turns rows into tiles. The shape that users see stays."""
+    return OPERATIONS["ttnn.to_layout"](input_tensor, Layout.TILE, dtype, memory_config)
+
+
+@operation("ttnn.untilize_with_unpadding", composite=True)
+def untilize_with_unpadding(input_tensor: Tensor, output_tensor_end: Sequence[int], memory_config: Any) -> Tensor:
+    """Turns tiles into rows, up to and with the position ``output_tensor_end``."""
+    rows = OPERATIONS["ttnn.to_layout"](input_tensor, Layout.ROW_MAJOR, None, memory_config)
+    ends = [min(end + 1, size) for end, size in zip(output_tensor_end, rows.shape, strict=True)]
+    return rows if ends == list(rows.shape) else OPERATIONS["ttnn.slice"](rows, [0] * len(ends), ends)
+
+
+@operation("ttnn.fill_implicit_tile_padding", composite=True)
+def fill_implicit_tile_padding(input_tensor: Tensor, fill_value: float, memory_config: Any) -> Tensor:
+    """Fills the padding of tiles, which is not materialized here: returns the tensor."""
+    return input_tensor if memory_config is None else OPERATIONS["ttnn.to_memory_config"](input_tensor, memory_config)
+
+
+@operation("ttnn.reshard", composite=True)
+def reshard(input_tensor: Tensor, output_memory_config: MemoryConfig, output_tensor: Tensor | None) -> Tensor:
+    """Divides a sharded tensor among cores in another way."""
+    move = OPERATIONS["ttnn.to_memory_config"]
+    return move(input_tensor, output_memory_config, output_tensor=output_tensor)
+
+
+@operation("ttnn.interleaved_to_sharded_partial", composite=True)
+def interleaved_to_sharded_partial(
+    input_tensor: Tensor,
+    grid: Any,
+    shard_shape: Sequence[int],
+    num_slices: int,
+    slice_index: int,
+    shard_scheme: Any,
+    shard_orientation: Any,
+    output_dtype: DataType | None,
+) -> Tensor:
+    """Divides one of ``num_slices`` equal parts of the rows among cores."""
+    f, width = Functions(), input_tensor.shape[-1]
+    rows = f.reshape(input_tensor, [1, 1, -1, width])
+    size = rows.shape[2] // num_slices
+    part = f.slice(rows, [0, 0, slice_index * size, 0], [1, 1, (slice_index + 1) * size, width])
+    return f.interleaved_to_sharded(part, grid, list(shard_shape), shard_scheme, shard_orientation, output_dtype)
+
+
+def _over_matrices(compute: Callable[[Functions, Tensor], Tensor]) -> Callable[..., Tensor]:
+    def rule(input_tensor: Tensor, memory_config: Any) -> Tensor:
+        return compute(Functions(memory_config), input_tensor)
+
+    return rule
+
+
+def _variance(f: Functions, x: Tensor) -> Tensor:
+    centered = f.subtract(x, f.mean(x, dim=[-2, -1], keepdim=True))
+    return f.mean(f.square(centered), dim=[-2, -1], keepdim=True)
+
+
+def _deviation(f: Functions, x: Tensor) -> Tensor:
+    return f.sqrt(_variance(f, x))
+
+
+def _normalized(f: Functions, x: Tensor) -> Tensor:
+    centered = f.subtract(x, f.mean(x, dim=[-2, -1], keepdim=True))
+    deviation = f.sqrt(f.mean(f.square(centered), dim=[-2, -1], keepdim=True))
+    return f.multiply(centered, f.reciprocal(deviation))
+
+
+def _normalized_as_one(f: Functions, x: Tensor) -> Tensor:
+    batch, channels, rows, columns = x.shape
+    flat = f.reshape(x, [1, 1, rows, columns * channels * batch])
+    return f.reshape(_normalized(f, flat), list(x.shape))
+
+
+for _name, _compute in {
+    "var_hw": _variance,
+    "std_hw": _deviation,
+    "normalize_hw": _normalized,
+    "normalize_global": _normalized_as_one,
+}.items():
+    operation(f"ttnn.{_name}", composite=True)(_over_matrices(_compute))

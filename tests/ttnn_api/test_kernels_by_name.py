@@ -1,0 +1,187 @@
+"""Functions of ``ttnn`` whose kernels have TT-NN's own parameters, beside torch."""
+
+# pyright: basic
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+
+class Card:
+    """Calls functions with torch tensors, and returns their results as torch tensors."""
+
+    def __init__(self, ttnn: Any, device: Any) -> None:
+        self.ttnn, self.device = ttnn, device
+
+    def put(self, value: Any, layout: Any = None) -> Any:
+        if isinstance(value, list) and value and isinstance(value[0], torch.Tensor):
+            return [self.put(each, layout) for each in value]
+        if not isinstance(value, torch.Tensor):
+            return value
+        return self.ttnn.from_torch(value, layout=layout or self.ttnn.TILE_LAYOUT, device=self.device)
+
+    def back(self, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [self.back(each) for each in value]
+        return value if value is None else self.ttnn.to_torch(value)
+
+    def __call__(self, name: str, *arguments: Any, **options: Any) -> Any:
+        function = self.ttnn
+        for part in name.split("."):
+            function = getattr(function, part)
+        named = {key: self.put(value) for key, value in options.items()}
+        return self.back(function(*map(self.put, arguments), **named))
+
+
+@pytest.fixture
+def card(ttnn: Any, device: Any) -> Card:
+    return Card(ttnn, device)
+
+
+def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def close(result: torch.Tensor, expected: torch.Tensor) -> None:
+    torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_moreh_reductions(card: Card) -> None:
+    x = drawn(2, 3, 32, 64)
+    close(card("moreh_sum", x, 1), x.sum(1))
+    close(card("moreh_sum", x, -1), x.sum(-1, keepdim=True))  # the last two dimensions stay
+    close(card("moreh_mean", x, dim=[0, 2], keepdim=True), x.mean((0, 2), keepdim=True))
+    close(card("moreh_norm", x, 3.0, dim=1), torch.linalg.vector_norm(x, 3, 1))
+    close(card("operations.moreh.cumsum", x, 1), x.cumsum(1))
+    close(card("moreh_logsoftmax", x, -1), x.log_softmax(-1))
+    close(card("moreh_softmin_backward", x, x, 1), -torch.softmax(x, 1) * 0 + x * ((x * x).sum(1, keepdim=True) - x))
+
+
+def test_moreh_normalizations_and_their_gradients(card: Card) -> None:
+    x, gamma = drawn(2, 4, 32, 32).requires_grad_(), drawn(32, seed=1).requires_grad_()
+    result, mean, rstd = card("moreh_layer_norm", x.detach(), 1, 1e-5, gamma.detach().reshape(1, 32))
+    assert (mean, rstd) == (None, None)
+    expected = F.layer_norm(x, [32], gamma)
+    close(result, expected.detach())
+    statistics = [x.detach().mean(-1), (x.detach().var(-1, correction=0) + 1e-5).rsqrt()]
+    zeros = {"input_grad": torch.zeros_like(x), "gamma_grad": torch.zeros(1, 32)}
+    first, second, third = card(
+        "moreh_layer_norm_backward",
+        torch.ones_like(x),
+        x.detach(),
+        *statistics,
+        1,
+        gamma=gamma.detach().reshape(1, 32),
+        **{name: zero.detach() for name, zero in zeros.items()},
+    )
+    gradients = torch.autograd.grad(expected.sum(), [x, gamma])
+    close(first, gradients[0])
+    close(second, gradients[1].reshape(1, 32))
+    assert third is None
+
+
+def test_moreh_optimizers(card: Card) -> None:
+    parameter, grad = drawn(32, 32), drawn(32, 32, seed=1)
+    leaf = parameter.clone().requires_grad_()
+    leaf.grad = grad.clone()
+    torch.optim.AdamW([leaf], lr=0.1).step()
+    zero = torch.zeros(32, 32)
+    result = card("moreh_adamw", parameter, grad, zero, zero, 0.1, step=1)
+    close(result[0], leaf.detach())
+    close(card("moreh_sgd", parameter, grad, lr=0.5, momentum_initialized=False)[0], parameter - 0.5 * grad)
+    total = card("moreh_clip_grad_norm", [parameter, grad], 1.0)
+    close(total, torch.linalg.vector_norm(torch.cat([parameter, grad])).reshape(1))
+
+
+def test_moves(card: Card) -> None:
+    x = drawn(2, 4, 6, 8)
+    close(card("roll", x, [1, 2], [0, 2]), x.roll((1, 2), (0, 2)))
+    close(card("fold", x, 2, 3), x.reshape(2, 2, 2, 2, 3, 8).permute(0, 1, 3, 2, 4, 5).reshape(2, 2, 2, 48))
+    index = torch.tensor([[0, 2, 1]] * 2, dtype=torch.int32)
+    close(card("tosa_gather", x[0, :2], index), x[0, :2].gather(1, index.long().unsqueeze(-1).expand(-1, -1, 8)))
+    close(
+        card("index_fill", x, 1, torch.tensor([1, 3], dtype=torch.int32), 7.0), x.index_fill(1, torch.tensor([1, 3]), 7)
+    )
+    count, places = card("nonzero", torch.tensor([[[[0.0, 3.0, 0.0, 5.0]]]]))
+    assert (int(count[..., 0]), places[..., :2].tolist()) == (2, [[[[1, 3]]]])
+    close(card("normalize_hw", x), (x - x.mean((2, 3), keepdim=True)) / x.std((2, 3), correction=0, keepdim=True))
+    rows = card("untilize_with_unpadding", x, [1, 2, 3, 4])
+    assert torch.equal(rows, x[:, :3, :4, :5])
+    position = card.put(torch.tensor([3, -1], dtype=torch.int32), card.ttnn.ROW_MAJOR_LAYOUT)
+    assert card.ttnn.plus_one(position, skip_negative_entries=True) is position
+    assert card.back(position).tolist() == [4, -1]
+
+
+def test_random_numbers(card: Card) -> None:
+    ttnn = card.ttnn
+    first, second = (card.back(ttnn.rand([64, 64], card.device, seed=seed)) for seed in (7, 7))
+    assert torch.equal(first, second)
+    assert not torch.equal(card.back(ttnn.rand([64, 64], card.device)), card.back(ttnn.rand([64, 64], card.device)))
+    x = card.put(torch.zeros(64, 64))
+    assert ttnn.uniform(x, 2.0, 3.0) is x
+    assert (card.back(x).min() >= 2, card.back(x).max() <= 3) == (True, True)
+    assert abs(float(card("bernoulli", torch.full((64, 64), 0.25)).mean()) - 0.25) < 0.05
+    values, names = torch.tensor([[[[1.0, 9.0, 2.0]] * 2]]), torch.tensor([[[[5, 6, 7]] * 2]], dtype=torch.int32)
+    one = torch.ones(2)
+    assert card("sampling", values, names, one.int(), one, one).tolist() == [[[[6, 6]]]]
+
+
+def test_heads(card: Card) -> None:
+    x = drawn(2, 1, 32, 6 * 32)
+    query, key, value = card(
+        "experimental.nlp_create_qkv_heads", x, num_heads=4, num_kv_heads=1, transpose_k_heads=True
+    )
+    close(query, x[:, 0, :, :128].unflatten(-1, (4, 32)).transpose(1, 2))
+    close(key, x[:, :, :, 128:160].mT)
+    close(card("experimental.nlp_concat_heads", query)[:, 0], x[:, 0, :, :128])
+    close(value, x[..., 160:])
+    matrix = torch.zeros(1, 1, 32, 32)
+    matrix[..., range(1, 32, 2), range(0, 32, 2)], matrix[..., range(0, 32, 2), range(1, 32, 2)] = -1.0, 1.0
+    turned = torch.stack([-query[..., 1::2], query[..., ::2]], -1).flatten(-2)
+    tables = [drawn(1, 1, 32, 32, seed=seed) for seed in (1, 2)]
+    close(card("experimental.rotary_embedding_llama", query, *tables, matrix), query * tables[0] + turned * tables[1])
+
+
+def test_attention_over_pages(card: Card) -> None:
+    key, value = drawn(1, 2, 64, 32), drawn(1, 2, 64, 32, seed=1)
+    table = torch.tensor([[1, 0]], dtype=torch.int32)
+    pages = [each.unflatten(2, (2, 32))[0].transpose(0, 1).flip(0) for each in (key, value)]
+    query = drawn(1, 4, 32, 32, seed=2)
+    rows = card("transformer.chunked_scaled_dot_product_attention", query, *pages, table, 32)
+    mask = torch.ones(32, 64).tril(32).bool()
+    close(rows, F.scaled_dot_product_attention(query, key, value, mask, enable_gqa=True))
+    one = query[:, :, :1].permute(2, 0, 1, 3)
+    position = torch.tensor([40], dtype=torch.int32)
+    decoded = card("transformer.paged_scaled_dot_product_attention_decode", one, *pages, table, cur_pos_tensor=position)
+    expected = F.scaled_dot_product_attention(query[:, :, :1], key[:, :, :41], value[:, :, :41], enable_gqa=True)
+    close(decoded, expected.permute(2, 0, 1, 3))
+    scores = drawn(1, 4, 32, 32)
+    mask = torch.zeros(1, 1, 32, 32).masked_fill(torch.ones(32, 32).triu(1).bool(), -1e9)
+    result = card("transformer.attention_softmax", scores, head_size=64, attention_mask=mask)
+    close(result, torch.softmax(scores / 8 + mask, -1))
+    cache = card.put(torch.zeros(2, 2, 64, 32))
+    assert card.ttnn.update_cache(cache, card.put(drawn(1, 2, 2, 32)), 5) is cache
+    close(card.back(cache)[:, :, 5], drawn(1, 2, 2, 32)[0].transpose(0, 1))
+
+
+def test_shapes_that_do_not_fit_are_refused(card: Card) -> None:
+    with pytest.raises(
+        RuntimeError, match=r"ttnn.moreh_bmm: .* The shapes are input \[2, 32, 32\], mat2 \[2, 64, 32\]"
+    ):
+        card("moreh_bmm", drawn(2, 32, 32), drawn(2, 64, 32))
+    with pytest.raises(RuntimeError, match=r"output tensor has shape .*, expected \[3, 32, 32\]"):
+        card("moreh_sum", drawn(2, 3, 32, 32), 0, output=drawn(2, 32, 32))
+
+
+def test_sharded_memory_configs(ttnn: Any) -> None:
+    config = ttnn.create_sharded_memory_config((1, 1, 256, 64), ttnn.CoreGrid(y=2, x=4), ttnn.ShardStrategy.BLOCK)
+    assert (config.shard_spec.shape, config.memory_layout) == ((128, 16), ttnn.TensorMemoryLayout.BLOCK_SHARDED)
+    with pytest.raises(RuntimeError, match="Invalid sharding core_grid"):
+        ttnn.create_sharded_memory_config((1, 1, 100, 64), ttnn.CoreGrid(y=2, x=4), ttnn.ShardStrategy.HEIGHT)
+    cores = ttnn.num_cores_to_corerangeset(11, ttnn.CoreCoord(8, 8), True)
+    assert (cores.num_cores(), len(cores.ranges()), cores.ranges()[1].end) == (11, 2, ttnn.CoreCoord(2, 1))
+    assert ttnn.split_work_to_cores(ttnn.CoreCoord(8, 8), 70)[0::4] == (64, 2)
