@@ -1,4 +1,5 @@
 """Tests of sharding, of TT-NN's allocator and of circular buffers."""
+# pyright: basic
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from tt_xla.compiler.ttnn.layouts.forms import Site, forms
 from tt_xla.cost.allocation import AddressSpace
 from tt_xla.cost.circular_buffers import circular_buffer_bytes
 from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, interleaved_in_l1, over_dram_banks, same_shards, shardings
-from tt_xla.ir.layout import DataType, TensorLayout
-from tt_xla.ir.program import Instruction, TensorSpec
+from tt_xla.ir.layout import BufferType, DataType, TensorLayout
+from tt_xla.ir.program import Instruction, Operand, TensorSpec
 from tt_xla.target import load_target
 
 SYSTEMS = st.sampled_from(["n150", "p150"])
@@ -115,11 +116,51 @@ def test_circular_buffers_are_not_below_what_tt_nn_needs(op, shapes, attributes,
     tiled = op != "to_layout"
     values = [TensorSpec(shape, TensorLayout.of(shape, DataType.BF16)) for shape in shapes]
     values.append(TensorSpec(shapes[0], TensorLayout.of(shapes[0], DataType.BF16, tiled=tiled)))
-    operands = {f"operand_{number}": number for number in range(len(shapes))}
+    operands: dict[str, Operand] = {f"operand_{number}": number for number in range(len(shapes))}
     predicted = circular_buffer_bytes(
         Instruction(f"ttnn.{op}", operands, (len(shapes),), attributes), values, load_target("p150")
     )
     assert measured <= predicted <= 20 * measured
+
+
+@pytest.mark.parametrize(
+    ("rows", "sizes", "grid", "depth", "wide", "bias", "dtype", "measured"),
+    [
+        (12544, (256, 512), (98, 1), 8, False, False, DataType.BFP_BF8, 139264),
+        (12544, (256, 512), (98, 1), 8, True, True, DataType.BFP_BF8, 418816),
+        (12544, (256, 512), (98, 1), 2, False, False, DataType.BFP_BF8, 235520),
+        (12544, (512, 512), (98, 1), 2, False, False, DataType.BF16, 139264),
+        (2560, (512, 1024), (10, 8), 2, False, True, DataType.BFP_BF8, 122112),
+        (2560, (512, 1024), (10, 8), 1, False, False, DataType.BF16, 26112),
+        (2560, (512, 1024), (10, 8), 1, True, True, DataType.BF16, 161536),
+    ],
+)
+def test_circular_buffers_of_products_of_shards(rows, sizes, grid, depth, wide, bias, dtype, measured):
+    """Sharded bfloat8_b times bfloat8_b; TT-NN 0.81 on p150 reports the end of the buffers when L1 is full."""
+    inner, columns = sizes
+    memory = HEIGHT if grid[1] == 1 else BLOCK
+    place = {"buffer": BufferType.L1, "memory": memory, "grid": grid}
+    shapes = [(1, 1, rows, inner), (inner, columns), *([(1, columns)] if bias else [])]
+    values = [TensorSpec(shape, TensorLayout.of(shape, DataType.BFP_BF8)) for shape in shapes]
+    values[0] = TensorSpec(shapes[0], TensorLayout.of(shapes[0], DataType.BFP_BF8, **place))
+    result = (1, 1, rows, columns)
+    values.append(TensorSpec(result, TensorLayout.of(result, dtype, **place)))
+    config = {
+        "config": "multi_cast_1d" if memory is HEIGHT else "multi_cast",
+        "in0_block_w": depth,
+        "per_core_m": values[-1].layout.shard[0],
+        "per_core_n": values[-1].layout.shard[1],
+    }
+    attributes = {"matmul_program_config": config, "compute_config": {"fp32_dest_acc_en": wide}}
+    operands: dict[str, Operand] = {f"operand_{number}": number for number in range(len(shapes))}
+    product = Instruction("ttnn.linear", operands, (len(shapes),), attributes)
+    assert circular_buffer_bytes(product, values, load_target("p150")) - 1024 == measured
+
+
+@pytest.mark.parametrize(("count", "cores"), [(1568, 56), (98, 49), (25, 25), (127, 64)])
+def test_full_shards_are_preferred_where_they_use_most_of_the_cores(count: int, cores: int):
+    layouts = shardings((1, 1, count * 32, 32), DataType.BF16, load_target("n150"))
+    assert next(layout.grid for layout in layouts if layout.memory is HEIGHT) == (cores, 1)
 
 
 @pytest.mark.parametrize(("columns", "depth", "measured"), [(8192, 1, 306688), (8192, 4, 632320), (16384, 4, 1246720)])

@@ -9,7 +9,7 @@ says how that is checked.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tt_xla.cost import families
@@ -108,21 +108,14 @@ def _reduction(instruction: Instruction, inputs: list[TensorSpec], result: Tenso
 
 
 def _matmul(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """Returns two blocks of each operand, the block of results, and its partial sums in float32."""
+    """Returns the bytes for the program config of a product."""
     config = instruction.attributes.get("matmul_program_config")
     if config and config["config"] == "dram_sharded":
         tiles = [_tile(spec) for spec in (inputs[0], inputs[1], result)]
         return dram_sharded_buffers(config, inputs[1].layout.shard[1], *tiles, bias=len(inputs) > 2)
     if config:
-        return matmul_buffers(
-            config,
-            _tile(inputs[0]),
-            _tile(inputs[1]),
-            _tile(result),
-            in_place=result.layout.is_sharded,
-            local=inputs[0].layout.memory == "height_sharded",
-            bias=len(inputs) > 2,
-        )
+        local = inputs[0].layout.memory == "height_sharded"
+        return matmul_buffers(instruction, config, inputs, result, in_place=result.layout.is_sharded, local=local)
     return _AUTOMATIC_MATMUL
 
 
@@ -131,25 +124,47 @@ _AUTOMATIC_MATMUL = 160 * KIB
 
 
 def matmul_buffers(
-    config: Any, tile_a: int, tile_b: int, tile_out: int, *, in_place: bool, local: bool, bias: bool
+    instruction: Instruction,
+    config: Mapping[str, Any],
+    inputs: Sequence[TensorSpec],
+    result: TensorSpec,
+    *,
+    in_place: bool,
+    local: bool,
 ) -> int:
     """Returns the bytes of the circular buffers of a matmul with a program config.
 
+    These are blocks of both operands, the block of results, and partial sums. Blocks are there twice if several follow
+    each other. A left operand on its own core is copied if it has several blocks. Partial sums take the place of
+    results if both have one format: float32 or bfloat16 if the packer adds them up, as it does from three blocks on,
+    with a bias from two; else float32 or the format of the result. Measured for height and block shards of bfp_bf8 and
+    bf16, one block and several, both accumulators, with and without bias: equal to the byte.
+
     Args:
+        instruction: the matmul.
         config: fields of the program config.
-        tile_a: bytes of a tile of the left operand.
-        tile_b: bytes of a tile of the right operand.
-        tile_out: bytes of a tile of the result.
+        inputs: the operands.
+        result: the result.
         in_place: whether the result is sharded, so that its block is the tensor itself.
         local: whether the left operand is on the core that uses it.
-        bias: whether a bias is added.
     """
-    depth = int(config["in0_block_w"])
+    depth, inner = int(config["in0_block_w"]), _columns(inputs[0])
     rows, columns = int(config["per_core_m"]), int(config.get("per_core_n", 1))
-    left = 0 if local else 2 * rows * depth * tile_a
-    right = 2 * columns * depth * tile_b
-    sums = rows * columns * DataType.F32.tile_bytes
-    return left + right + sums + (0 if in_place else rows * columns * tile_out) + (columns * tile_b if bias else 0)
+    tile_a, tile_b, tile_out = _tile(inputs[0]), _tile(inputs[1]), _tile(result)
+    blocks, bias = -(-inner // depth), len(inputs) > 2
+    buffered = 2 if blocks > 1 else 1
+    left = buffered * rows * depth * tile_a
+    if local:
+        left = rows * inner * tile_a if blocks > 1 else 0
+    right = buffered * columns * depth * tile_b
+    compute = instruction.attributes.get("compute_config") or {}
+    adds_up = compute.get("packer_l1_acc", True) and blocks > (1 if bias else 2)
+    sum_tile = DataType.BF16.tile_bytes if adds_up else tile_out
+    if compute.get("fp32_dest_acc_en", True):
+        sum_tile = DataType.F32.tile_bytes
+    sums = rows * columns * sum_tile if sum_tile != tile_out else 0
+    out = 0 if in_place else rows * columns * tile_out
+    return left + right + sums + out + (columns * _tile(inputs[2]) if bias else 0) + KIB
 
 
 def dram_sharded_buffers(

@@ -1,8 +1,9 @@
 """The layouts of a tensor on a chip: in DRAM, interleaved in L1, and sharded in L1 over cores that divide it well.
 
 Each way of sharding has one grid for a shape, so that consecutive ops agree on it: as few tiles on the busiest core as
-the chip's grid allows, and then no more cores than needed for that. TT-NN requires as many shards as cores, and accepts
-a last shard that is not full (tried in its mock mode).
+the chip's grid allows, and then no more cores than needed for that; or somewhat fewer, if all shards are then full.
+TT-NN requires as many shards as cores, and accepts a last shard that is not full (tried in its mock mode), but its
+binary kernels read such shards page by page.
 """
 
 from __future__ import annotations
@@ -77,10 +78,16 @@ def shardings(shape: tuple[int, ...], dtype: DataType, target: Target) -> tuple[
     )
 
 
+_EVEN_SHARE = 0.75
+"""Share of the cores from which on full shards are preferred to fewer tiles on each core."""
+
+
 def _cuts(count: int, cores: int) -> int:
     """Returns the number of cores for ``count`` tiles if each core but the last has equally many."""
-    each = -(-count // cores)
-    return -(-count // max(each, 1))
+    each = max(-(-count // cores), 1)
+    cut = -(-count // each)
+    even = next((cores for cores in range(cut, 1, -1) if count % cores == 0), 1)
+    return even if even >= _EVEN_SHARE * cut else cut
 
 
 def same_shards(one: TensorLayout, other: TensorLayout) -> bool:

@@ -21,3 +21,14 @@ func.func @others_stay(%x: tensor<2x7x7x64xbf16>, %y: tensor<33x7x7x64xbf16>, %w
   %c = "ttir.mean"(%b) <{dim_arg = [1 : i32, 2 : i32], keep_dim = false}> : (tensor<33x7x7x64xbf16>) -> tensor<33x64xbf16>
   func.return %a, %c : tensor<2x64xbf16>, tensor<33x64xbf16>
 }
+
+// A convolution of single positions is a product of rows where its weights are constant.
+// CHECK-LABEL: func.func @pointwise_convolutions(
+func.func @pointwise_convolutions(%x: tensor<2x7x7x64xbf16>, %w: tensor<96x64x1x1xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %b: tensor<1x1x1x96xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> (tensor<2x7x7x96xbf16>, tensor<2x4x4x96xbf16>) {
+  // CHECK-NEXT: %[[R:.*]] = "ttir.reshape"(%x) <{shape = [1 : i32, 1 : i32, 98 : i32, 64 : i32]}>
+  // CHECK: "ttir.linear"(%[[R]], {{.*}}) {{.*}} : (tensor<1x1x98x64xbf16>, tensor<64x96xbf16>, tensor<96xbf16>) -> tensor<1x1x98x96xbf16>
+  // CHECK: "ttir.conv2d"(%x, %w, %b)
+  %a = "ttir.conv2d"(%x, %w, %b) <{stride = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x7x64xbf16>, tensor<96x64x1x1xbf16>, tensor<1x1x1x96xbf16>) -> tensor<2x7x7x96xbf16>
+  %c = "ttir.conv2d"(%x, %w, %b) <{stride = array<i32: 2, 2>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x7x64xbf16>, tensor<96x64x1x1xbf16>, tensor<1x1x1x96xbf16>) -> tensor<2x4x4x96xbf16>
+  func.return %a, %c : tensor<2x7x7x96xbf16>, tensor<2x4x4x96xbf16>
+}

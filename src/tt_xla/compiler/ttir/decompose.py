@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 
 from xdsl.dialects.builtin import ModuleOp, bf16
-from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import insert_before, pattern, replace_with, run_patterns
 from tt_xla.compiler.ttir import decompose_collectives
 from tt_xla.compiler.ttir.decompose_elementwise import ELEMENTWISE
-from tt_xla.compiler.ttir.match import reshaped, transposed
+from tt_xla.compiler.ttir.match import product_with_bias, reshaped, transposed
 from tt_xla.ir import shapes
 from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.layout import TILE
 from tt_xla.ir.properties import si32
-from tt_xla.ir.ttir.contraction import DotGeneralOp, LinearOp, MatmulOp
+from tt_xla.ir.ttir.contraction import DotGeneralOp, MatmulOp
 from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.structure import BroadcastOp, EmbeddingOp, GatherOp, ReverseOp
 from tt_xla.ir.ttir.window import Conv2dOp, ConvTranspose2dOp
@@ -78,7 +77,7 @@ def convolution_of_one_window(op: Conv2dOp, rewriter: PatternRewriter) -> None:
         return
     rows = reshaped(rewriter, op, op.input, (batch, depth))
     columns = reshaped(rewriter, op, transposed(rewriter, op, op.weight, (2, 3, 1, 0)), (depth, channels))
-    product = _product(rewriter, op, rows, columns)
+    product = product_with_bias(rewriter, op, rows, columns, op.bias)
     rewriter.replace(op, [], [reshaped(rewriter, op, product, shape(op.result))])
 
 
@@ -104,7 +103,7 @@ def patch_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
     rows = transposed(rewriter, op, pieces, order)
     rows = reshaped(rewriter, op, rows, (sizes[batch], math.prod(counts), depth))
     weight = transposed(rewriter, op, op.weight, (*(within[dim] for dim in sorted(within)), 0))
-    product = _product(rewriter, op, rows, reshaped(rewriter, op, weight, (depth, outputs)))
+    product = product_with_bias(rewriter, op, rows, reshaped(rewriter, op, weight, (depth, outputs)), op.bias)
     product = reshaped(rewriter, op, product, (sizes[batch], *counts, outputs))
     inverse = tuple(op.dims.index(dim) for dim in range(4))
     rewriter.replace(op, [], [transposed(rewriter, op, product, inverse)])
@@ -121,17 +120,6 @@ def _has_separate_patches(op: Conv2dOp) -> bool:
     if op.groups != 1 or any(shapes.borders(op.padding)) or steps_and_gaps != (kernel, (1, 1)):
         return False
     return all(shape(op.input)[dim] % size == 0 for dim, size in zip(op.dims[1:3], kernel, strict=True))
-
-
-def _product(rewriter: PatternRewriter, op: Conv2dOp, rows: SSAValue, columns: SSAValue) -> SSAValue:
-    """Returns the product of windows [..., K] and weights [K, O], plus the bias of a convolution."""
-    outputs = shape(columns)[1]
-    type_ = tensor((*shape(rows)[:-1], outputs), tensor_type(op.result).element_type)
-    flags = {"transpose_a": False, "transpose_b": False}
-    if op.bias is None:
-        return insert_before(rewriter, op, MatmulOp, [rows, columns], type_, **flags)
-    bias = reshaped(rewriter, op, op.bias, (outputs,))
-    return insert_before(rewriter, op, LinearOp, [rows, columns, bias], type_, **flags)
 
 
 @pattern(ArangeOp)

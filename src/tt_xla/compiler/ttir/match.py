@@ -20,6 +20,7 @@ from tt_xla.compiler.analysis.ranges import BINARY, UNARY
 from tt_xla.compiler.rewriting import both_ways, insert_before, producer
 from tt_xla.ir import shapes
 from tt_xla.ir.base import Tensor, only_user, shape, tensor, tensor_type
+from tt_xla.ir.ttir.contraction import LinearOp, MatmulOp
 from tt_xla.ir.ttir.creation import ConstantOp, splat
 from tt_xla.ir.ttir.reduction import MeanOp
 from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp, TypecastOp
@@ -194,6 +195,19 @@ def transposed(rewriter: PatternRewriter, op: Operation, value: SSAValue, permut
         return value
     type_ = tensor(shapes.permute(shape(value), permutation), tensor_type(value).element_type)
     return insert_before(rewriter, op, PermuteOp, [value], type_, permutation=permutation)
+
+
+def product_with_bias(
+    rewriter: PatternRewriter, op: Operation, rows: SSAValue, columns: SSAValue, bias: SSAValue | None
+) -> SSAValue:
+    """Inserts the product of rows [..., K] and weights [K, O] before ``op``, plus a bias of O elements."""
+    outputs = shape(columns)[1]
+    type_ = tensor((*shape(rows)[:-1], outputs), tensor_type(op.results[0]).element_type)
+    flags = {"transpose_a": False, "transpose_b": False}
+    if bias is None:
+        return insert_before(rewriter, op, MatmulOp, [rows, columns], type_, **flags)
+    operands = [rows, columns, reshaped(rewriter, op, bias, (outputs,))]
+    return insert_before(rewriter, op, LinearOp, operands, type_, **flags)
 
 
 def splat_before(rewriter: PatternRewriter, op: Operation, number: float, type_: Tensor) -> SSAValue:

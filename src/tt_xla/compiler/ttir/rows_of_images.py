@@ -1,18 +1,24 @@
-"""Means and sums over images, on rows as convolutions have them.
+"""Pointwise convolutions, means and sums of images, on rows as convolutions have them.
 
 TT-NN's convolutions read and write [1, 1, N * H * W, C]. A mean over height and width needs to know where an image
 begins, and tiles of [N, H, W, C] would pad each row of an image to 32: a reshape that copies every element. Where the
 positions of an image fill tiles, or there is one image, [N, 1, H * W, C] has the tiles of the rows.
+
+A convolution of single positions is a product of the rows by a matrix, and TT-NN also runs it as one. As a product it
+has every program config of products, and its weights need no preparation.
 """
 
 from __future__ import annotations
+
+import math
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.rewriting import pattern, replace_with, run_patterns
-from tt_xla.compiler.ttir.match import is_float, reshaped
+from tt_xla.compiler.ttir.match import is_float, product_with_bias, reshaped, transposed
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.base import shape
@@ -38,6 +44,19 @@ def reduction_of_images(op: MeanOp | SumOp, rewriter: PatternRewriter) -> None:
     if images == 1 or positions % TILE == 0:
         rows = reshaped(rewriter, op, op.input, (images, 1, positions, channels))
         replace_with(rewriter, op, type(op), [rows], dim_arg=op.dim_arg, keep_dim=op.keep_dim)
+
+
+@pattern(Conv2dOp)
+def pointwise_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
+    """Rewrites a convolution of single positions, whose weights are constant, to a product of rows."""
+    (outputs, inputs, *kernel), steps = shape(op.weight), shapes.pair(op.stride, "stride")
+    is_pointwise = math.prod(kernel) == math.prod(steps) == op.groups == 1 and not any(shapes.borders(op.padding))
+    if not is_pointwise or op.dims != (0, 1, 2, 3) or not is_constant(op.weight):
+        return
+    rows = reshaped(rewriter, op, op.input, (1, 1, math.prod(shape(op.input)[:3]), inputs))
+    columns = transposed(rewriter, op, reshaped(rewriter, op, op.weight, (outputs, inputs)), (1, 0))
+    product = product_with_bias(rewriter, op, rows, columns, op.bias)
+    rewriter.replace(op, [], [reshaped(rewriter, op, product, shape(op.result))])
 
 
 def _has_images(value: SSAValue) -> bool:
@@ -66,5 +85,5 @@ def _regroups_rows(op: ReshapeOp) -> bool:
 
 
 def run(module: ModuleOp) -> None:
-    """Rewrites means and sums over images until none matches."""
-    run_patterns(module, reduction_of_images)
+    """Rewrites pointwise convolutions, and means and sums over images, until none matches."""
+    run_patterns(module, pointwise_convolution, reduction_of_images)

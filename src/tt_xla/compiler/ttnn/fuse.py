@@ -29,7 +29,10 @@ _CONV = {Activation.RELU, Activation.RELU6, Activation.SILU, Activation.SIGMOID}
 _ACTIVATION_OPS: dict[type[Operation], Activation] = {
     ttnn.UNARY_OPS[activation.value]: activation for activation in Activation
 }
-_MATMUL = {Activation.RELU, Activation.SILU, Activation.SIGMOID, Activation.GELU, Activation.GELU_APPROX}
+_MATMUL = {
+    *(Activation.RELU, Activation.RELU6, Activation.SILU, Activation.SIGMOID),
+    *(Activation.GELU, Activation.GELU_APPROX),
+}
 """Activations that TT-NN's matrix products apply."""
 _TRUTH = tuple(
     ttnn.BINARY_OPS[name] for name in ("eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or", "logical_xor")

@@ -24,8 +24,9 @@ from tt_xla.ir.layout import TILE, TensorLayout
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.target import Target
 
-DESTINATION_TILES = 4
-"""Tiles of float32 sums that the destination register holds; half of it is being packed meanwhile."""
+DESTINATION_TILES = {True: 4, False: 8}
+"""Tiles of sums, in float32 and in 16 bits, that the destination register holds; half of it is being packed
+meanwhile."""
 
 STEPS = (8, 7, 6, 5, 4, 3, 2, 1)
 """Block depths to try, the deepest first."""
@@ -124,10 +125,11 @@ def _config(
     inner: int,
     target: Target,
 ) -> Mapping[str, Any] | None:
-    """Returns the config with the deepest block whose buffers fit, or None."""
+    """Returns the config with the deepest block of at most 8 tiles whose buffers fit, else a single block, or None."""
     rows, columns = place.shard
     depth = operand.shard[1] if operand is not None and place.memory is not HEIGHT else inner
-    height, width = _subblock(rows, columns)
+    compute = instruction.attributes.get("compute_config") or {}
+    height, width = _subblock(rows, columns, DESTINATION_TILES[bool(compute.get("fp32_dest_acc_en", True))])
     if place.memory is BLOCK:
         grid = (place.grid[1], place.grid[0])
     else:
@@ -160,29 +162,22 @@ def _config(
     activation = instruction.attributes.get("activation")
     if activation:
         fields["fused_activation"] = {"op_type": str(activation)}
-    tiles = [spec.layout.dtype.tile_bytes for spec in (inputs[0], inputs[1], result)]
-    for step in STEPS:
+    local = place.memory is HEIGHT and operand is not None
+    for step in (*STEPS, inner) if local else STEPS:
         if depth % step or inner % step:
             continue
         fields["in0_block_w"] = step
-        buffer_bytes = matmul_buffers(
-            fields,
-            *tiles,
-            in_place=operand is None,
-            local=place.memory is HEIGHT and operand is not None,
-            bias=len(inputs) > 2,
-        )
+        buffer_bytes = matmul_buffers(instruction, fields, inputs, result, in_place=operand is None, local=local)
         if buffer_bytes <= BUFFER_SHARE * target.l1_usable_bytes:
             return fields
     return None
 
 
-def _subblock(rows: int, columns: int) -> tuple[int, int]:
-    """Returns rows and columns of the largest part of a block that the destination register holds.
+def _subblock(rows: int, columns: int, most: int) -> tuple[int, int]:
+    """Returns rows and columns of the largest part of a block, of at most ``most`` tiles.
 
     TT-NN packs a sharded result row by row, so a part is one row high or as wide as the block.
     """
-    if columns <= DESTINATION_TILES:
-        height = max(h for h in range(1, DESTINATION_TILES // columns + 1) if rows % h == 0)
-        return height, columns
-    return 1, max(w for w in range(1, DESTINATION_TILES + 1) if columns % w == 0)
+    if columns <= most:
+        return max(height for height in range(1, most // columns + 1) if rows % height == 0), columns
+    return 1, max(width for width in range(1, most + 1) if columns % width == 0)
