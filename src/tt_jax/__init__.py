@@ -3,7 +3,7 @@
 ttir, ttnn, program = serialize_compiled_artifacts(f, x)
 """
 
-from tt_xla.frontends.jax.codegen import codegen_cpp, codegen_py
+from tt_jax.codegen import codegen_cpp, codegen_py, load_codegen_py
 from tt_xla.frontends.jax.parameters import mark as mark_parameters
 from tt_xla.frontends.jax.shardings import input_shardings
 from tt_xla.frontends.jax.tools import (
@@ -15,6 +15,7 @@ __all__ = [
     "codegen_cpp",
     "codegen_py",
     "input_shardings",
+    "load_codegen_py",
     "mark_parameters",
     "serialize_compiled_artifacts",
     "serialize_compiled_artifacts_to_disk",

@@ -1,12 +1,12 @@
 """Upstream's names for the torch frontend; importing this registers the dynamo backend and the device ``tt``."""
 
 from tt_torch import custom_ops  # defines torch.ops.tt
+from tt_torch.codegen import codegen_cpp, codegen_py, load_codegen_py
 from tt_torch.serialization import parse_compiled_artifacts_from_cache, parse_compiled_artifacts_from_cache_to_disk
 from tt_torch.sharding import sharding_constraint_hook, sharding_constraint_tensor
 from tt_torch.tools import mark_module_user_inputs
 from tt_torch.weight_dtype import apply_weight_dtype_overrides, dump_weight_names, remove_weight_dtype_overrides
 from tt_xla.frontends.torch import register
-from tt_xla.frontends.torch.codegen import codegen_cpp, codegen_py
 from ttxla_tools import save_system_descriptor_to_disk
 
 register()
@@ -17,6 +17,7 @@ __all__ = [
     "codegen_py",
     "custom_ops",
     "dump_weight_names",
+    "load_codegen_py",
     "mark_module_user_inputs",
     "parse_compiled_artifacts_from_cache",
     "parse_compiled_artifacts_from_cache_to_disk",

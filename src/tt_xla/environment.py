@@ -98,7 +98,13 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable(
             "TTXLA_CODEGEN_EXPORT_DIR",
             "",
-            "folder for generated Python code; same as backend=codegen_py and export_path",
+            "folder for generated Python code; same as backend=codegen_py, export_path and target_module",
+        ),
+        EnvironmentVariable(
+            "TTXLA_CODEGEN_LOAD_DIR",
+            "",
+            "folder with generated Python code, which runs in place of compiled programs; same as "
+            "backend=codegen_load_py and export_path",
         ),
         EnvironmentVariable("TTXLA_LOGGER_LEVEL", "WARNING", "VERBOSE, DEBUG, INFO, WARNING or ERROR"),
         EnvironmentVariable("TTXLA_LOGGER_FILE", "", "file that receives the log instead of standard error"),

@@ -20,6 +20,13 @@ AUTO = "auto"
 """Value of ``auto_sharding`` for the mesh that the program or the system has."""
 
 
+SOURCE_BACKENDS = {"codegen_py": "py", "codegen_cpp": "cpp"}
+"""Language of the source that a value of option ``backend`` writes."""
+
+LOAD_BACKEND = "codegen_load_py"
+"""Value of option ``backend`` that runs source in place of the program."""
+
+
 @dataclass(frozen=True)
 class Option:
     """One compile option."""
@@ -165,11 +172,17 @@ class CompileOptions:
     )
     backend: str = _option(
         "default",
-        "'codegen_py' and 'codegen_cpp' also write the program as source code that calls TT-NN, into export_path",
-        choices=("default", "ttnn_flatbuffer", "codegen_py", "codegen_cpp"),
+        "'codegen_py' and 'codegen_cpp' also write the program as source code that calls TT-NN, into export_path; "
+        "'codegen_load_py' runs the source in export_path, which may have been edited, in place of the program",
+        choices=("default", "ttnn_flatbuffer", "codegen_py", "codegen_cpp", "codegen_load_py"),
     )
     export_path: str = _option(
-        "", "folder that receives generated source code and, under irs/, the module of each stage"
+        "",
+        "folder that receives generated source code and, under irs/, the module of each stage; with codegen_load_py "
+        "the folder to load from",
+    )
+    target_module: bool = _option(
+        False, "write the source of each graph to a folder graph_<N> of its own, even of a single graph"
     )
     export_tensors: bool = _option(True, "write the arguments of the first run beside generated source code")
     auto_sharding: str = _option(
@@ -181,6 +194,10 @@ class CompileOptions:
     dry_run: bool = _option(
         False, "generate source code without a run: results are zeros, and no expected results are written"
     )
+    codegen_try_recover_structure: bool = _option(
+        False, "group generated source into functions by module, which is always done here", effective=False
+    )
+    codegen_split_files: bool = _option(False, "write const-eval functions to a file of their own", effective=False)
     enable_workarounds: bool = _option(True, "rewrite ops that TT-NN should accept but does not")
     export_model_name: str = _option("", "infix of the names of exported files")
     enable_const_eval_on_cpu: bool = _option(True, "compute const-eval functions on the host", effective=False)
@@ -215,9 +232,8 @@ class CompileOptions:
             values[option.name] = option.parse(value)
             if not option.effective and values[option.name] != option.default:
                 warnings.warn(f"Compile option '{name}' is accepted and has no effect here.", stacklevel=3)
-        folder = variable("TTXLA_CODEGEN_EXPORT_DIR")
-        if folder and "backend" not in values:
-            values |= {"backend": "codegen_py", "export_path": folder}
+        if "backend" not in values:
+            values |= _codegen_folders()
         return CompileOptions(**values)._check_backend()._resolve_formats()._resolve_cache_dtype()
 
     @property
@@ -228,10 +244,15 @@ class CompileOptions:
     @property
     def generates_source(self) -> bool:
         """Whether the backend writes source code."""
-        return self.backend.startswith("codegen")
+        return self.backend in SOURCE_BACKENDS
+
+    @property
+    def loads_source(self) -> bool:
+        """Whether source code in ``export_path`` runs in place of the program."""
+        return self.backend == LOAD_BACKEND
 
     def _check_backend(self) -> CompileOptions:
-        if self.generates_source and not self.export_path:
+        if (self.generates_source or self.loads_source) and not self.export_path:
             raise OptionError(
                 "Compile option 'export_path' must be provided when backend is not 'TTNNFlatbuffer'.",
                 hint="It names the folder of the generated source code.",
@@ -263,6 +284,15 @@ class CompileOptions:
 COMPILE_OPTIONS: dict[str, Option] = {
     item.name: Option(item.name, item.default, **item.metadata) for item in fields(CompileOptions)
 }
+
+
+def _codegen_folders() -> dict[str, Any]:
+    """Returns the options that the variables of the environment for generated source stand for."""
+    if folder := variable("TTXLA_CODEGEN_LOAD_DIR"):
+        return {"backend": LOAD_BACKEND, "export_path": folder}
+    if folder := variable("TTXLA_CODEGEN_EXPORT_DIR"):
+        return {"backend": "codegen_py", "export_path": folder, "target_module": True}
+    return {}
 
 
 def _precision_options(given: dict[str, object]) -> dict[str, object]:

@@ -1,5 +1,7 @@
 """Generated source on disk: commands and options that write it, its files, and that it is complete or absent."""
 
+# pyright: basic, reportArgumentType=false
+
 from __future__ import annotations
 
 import json
@@ -89,10 +91,11 @@ def names(folder: Path) -> set[str]:
 def test_the_command_writes_the_documented_tree(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert command(module(tmp_path), "-o", out).startswith("0 ")
-    assert names(out) == {"main.py", "utils.py", "run", "irs", "ttir.mlir", "ruff.toml"}
+    documented = {"main.py", "utils.py", "run", "irs", "ttir.mlir", "ruff.toml"}
+    assert names(out) == documented | {"module_key", "manifest.json"}
     assert os.access(out / "run", os.X_OK)
     assert {path.name.partition("_")[0] for path in (out / "irs").iterdir()} == {"vhlo", "shlo", "ttir", "ttnn"}
-    assert "utils.ones([32, 32]" in (out / "main.py").read_text()
+    assert 'utils.ones("arg0", [32, 32]' in (out / "main.py").read_text()
 
 
 def test_the_command_takes_compiled_programs_too(tmp_path: Path) -> None:
@@ -106,14 +109,14 @@ def test_several_programs_get_a_folder_each(tmp_path: Path) -> None:
     path = module(tmp_path)
     out = tmp_path / "out"
     command(path, path, "-o", out)
-    assert names(out) == {"graph_0", "graph_1"}
+    assert names(out) == {"graph_0", "graph_1", "manifest.json"}
     (out / "graph_7").mkdir()
     (out / "graph_7/notes").write_text("mine")
     command(path, "-o", out)
     assert {"main.py", "graph_7"} <= names(out)
     assert not {"graph_0", "graph_1"} & names(out)
     command(path, path, "-o", out)
-    assert names(out) == {"graph_0", "graph_1", "graph_7"}
+    assert names(out) == {"graph_0", "graph_1", "graph_7", "manifest.json"}
 
 
 def test_what_the_host_runs_is_said_and_generated(tmp_path: Path) -> None:
@@ -353,7 +356,7 @@ def test_graphs_of_one_process_get_a_folder_each(tmp_path: Path) -> None:
         assert result.abs().max() > 0
     finally:
         settings.set_compile_options({})
-    assert names(tmp_path / "out") == {"graph_0", "graph_1"}
+    assert names(tmp_path / "out") == {"graph_0", "graph_1", "manifest.json"}
     assert not (tmp_path / "out/graph_0/graph_0").exists()
     assert "[8, 32]" not in (tmp_path / "out/graph_0/main.py").read_text()
     assert read(tmp_path / "out/graph_1/tensors/expected0.tensorbin").shape == (8, 32)

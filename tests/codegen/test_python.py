@@ -1,5 +1,7 @@
 """The text of generated Python: its structure, its names, and that ruff accepts it."""
 
+# pyright: basic
+
 from __future__ import annotations
 
 import ast
@@ -222,7 +224,7 @@ def test_configs_are_named_once() -> None:
 def test_arguments_are_loaded_or_made_of_ones() -> None:
     program = compiled(CONSTANT)
     assert 'utils.load("arg0", ttnn.bfloat16' in generate(program).main
-    assert "utils.ones([32, 64], ttnn.bfloat16" in generate(program, export_tensors=False).main
+    assert 'utils.ones("arg0", [32, 64], ttnn.bfloat16' in generate(program, export_tensors=False).main
 
 
 def test_what_the_caller_gives_is_not_freed() -> None:

@@ -54,7 +54,7 @@ class Boundary:
         if stored:
             place = (placed or (Device(), None)) if split else placed
             return self._node(Call("utils.load", (name, *form, *place, *split)))
-        return self._node(Call("utils.ones", (tuple(spec.shape), *form, *placed)))
+        return self._node(Call("utils.ones", (name, tuple(spec.shape), *form, *placed)))
 
     def results(self, mesh: DeviceMesh) -> list[Node]:
         """Returns the expressions that join the results of ``forward``, which are a list named ``results``.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import threading
 import time
@@ -18,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 from tt_xla.codegen import HOST_OPS, PROGRAMS, UTILS
 from tt_xla.codegen.generator import Source, generate, refuse_host
 from tt_xla.codegen.languages import LANGUAGES
+from tt_xla.codegen.saved_graphs import FOLDER, MANIFEST, MODULE_KEY, key_file, manifest
 from tt_xla.codegen.tensorbin import SUFFIX, save
 from tt_xla.errors import OutputError, UnsupportedOpError
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.mesh import Mesh, Sharding, replicated
 from tt_xla.ir.program import Argument, Program, Result, TensorSpec
+from tt_xla.options import SOURCE_BACKENDS
 from tt_xla.publish import Content, publish
 
 if TYPE_CHECKING:
@@ -87,15 +88,9 @@ _RUFF = b"line-length = 120\n"
 _TREE = (
     *("main.py", "utils.py", "host_ops.py", "programs.py", "ruff.toml", "host"),
     *("main.cpp", "utils.hpp", "ttnn.hpp", "CMakeLists.txt"),
-    *("run", "ttir.mlir", "irs", "tensors"),
+    *("run", "ttir.mlir", "irs", "tensors", MODULE_KEY, MANIFEST),
 )
 """Files and folders of a generated tree."""
-
-_FOLDER = re.compile(r"(graph|program)_\d+")
-"""Folder of one graph of several, or of one program of a graph with host ops between its programs."""
-
-LANGUAGE_OF = {"codegen_py": "py", "codegen_cpp": "cpp"}
-"""Language by the value of the compile option ``backend``."""
 
 _lock = threading.RLock()
 _graphs: dict[Path, list[str]] = {}
@@ -138,7 +133,10 @@ class StagedGraph:
         own |= {"programs.py": PROGRAMS.read_bytes(), "run": run}
         key = hashlib.sha256(b"".join(program.to_bytes() for program in self.programs.values()) + main.encode())
         host_ops = ", ".join(f"{op} ({location})" if location else op for op, location in self.host)
-        _write_graph(root, key.hexdigest(), own | dict(files) | self.files, "Python", f"; the host runs {host_ops}")
+        own_folder = any(program.options.get("target_module") for program in self.programs.values())
+        collected = own | dict(files) | self.files
+        more = f"; the host runs {host_ops}"
+        _write_graph(root, key.hexdigest(), collected, "Python", more, own_folder=own_folder)
         self.files.clear()
         self._written = (root, begun)
 
@@ -177,12 +175,14 @@ def exporting(
         UnsupportedOpError: an op cannot be generated, or a program with a mesh is part of a graph of several programs.
         OutputError: the folder is not writable.
     """
-    if not str(program.options.get("backend", "")).startswith("codegen"):
+    backend = str(program.options.get("backend", ""))
+    if backend not in SOURCE_BACKENDS:
         return run
     root = Path(str(program.options["export_path"]))
     check_folder(root)
     export_tensors = bool(program.options.get("export_tensors", True))
-    language = LANGUAGE_OF[str(program.options["backend"])]
+    language = SOURCE_BACKENDS[backend]
+    own_folder = bool(program.options.get("target_module", False))
     if part is not None:
         refuse_host(language, part.graph.host)
         if program.mesh is not None:
@@ -230,7 +230,7 @@ def exporting(
         if not done:
             key = hashlib.sha256(program.to_bytes()).hexdigest()
             collected = files(tensors, results) if program.mesh is None else joined_files(tensors, results)
-            _write_graph(root, key, collected, source.language.label)
+            _write_graph(root, key, collected, source.language.label, own_folder=own_folder)
             written = begun
         return results
 
@@ -274,6 +274,8 @@ def contents(program: Program, source: Source, modules: Mapping[str, str]) -> di
     """Returns the files of a program's source, without its arguments."""
     now = time.time_ns() // 1_000_000
     files = _of_language(source)
+    if source.language.name == "py":
+        files |= key_file(program)
     files |= {f"irs/{stage}_{now}.mlir": text.encode() for stage, text in modules.items()}
     if "ttir" in modules:
         files["ttir.mlir"] = modules["ttir"].encode()
@@ -361,7 +363,9 @@ def _nearest(folder: Path) -> Path:
     return nearest
 
 
-def _write_graph(root: Path, key: str, files: Mapping[str, Content], label: str, more: str = "") -> None:
+def _write_graph(
+    root: Path, key: str, files: Mapping[str, Content], label: str, more: str = "", *, own_folder: bool = False
+) -> None:
     """Writes one graph: to the root if it is the only one, otherwise to ``graph_<N>``.
 
     The first graph of a process removes everything that an earlier process generated there.
@@ -372,17 +376,21 @@ def _write_graph(root: Path, key: str, files: Mapping[str, Content], label: str,
         files: contents by path.
         label: name of the language, for the message.
         more: end of the message.
+        own_folder: whether even the only graph has a folder ``graph_<N>``.
     """
     with _lock:
         known = _graphs.setdefault(root.resolve(), [])
         number = known.index(key) if key in known else len(known)
         if number == 1 and len(known) == 1:
             _move_first(root)
-        several = max(len(known), number + 1) > 1
+        several = own_folder or max(len(known), number + 1) > 1
+        if not known and several:
+            write(root, {}, gone=generated(root))
         folder = root / f"graph_{number}" if several else root
         write(folder, files, gone=() if several else generated(root))
         if number == len(known):
             known.append(key)
+        write(root, manifest(root))
     print(f"{label} codegen successful. Check {folder} for the results{more}.")
 
 
@@ -391,7 +399,7 @@ def generated(folder: Path) -> list[str]:
     if not folder.is_dir():
         return []
     own = [*_TREE] if _is_generated(folder) else []
-    inner = (path.name for path in folder.iterdir() if _FOLDER.fullmatch(path.name) and _is_generated(path))
+    inner = (path.name for path in folder.iterdir() if FOLDER.fullmatch(path.name) and _is_generated(path))
     return [name for name in (*own, *inner) if (folder / name).exists()]
 
 
@@ -409,7 +417,7 @@ def _move_first(root: Path) -> None:
     folder = root / "graph_0"
     folder.mkdir(exist_ok=True)
     for name in generated(root):
-        if not name.startswith("graph_"):
+        if name != MANIFEST and not name.startswith("graph_"):
             os.rename(root / name, folder / name)
 
 

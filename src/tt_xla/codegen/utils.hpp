@@ -86,6 +86,7 @@ inline ttnn::Tensor full(double value, const ttnn::Shape& shape, ttnn::DataType 
 
 // Returns ones in place of an argument that was not stored.
 inline ttnn::Tensor ones(
+    const std::string& /*name*/,
     const ttnn::Shape& shape,
     ttnn::DataType dtype,
     ttnn::Layout layout,

@@ -87,8 +87,8 @@ def full(value, shape, dtype, layout):
     return tensor(numpy.full(shape, value), dtype, layout)
 
 
-def ones(shape, dtype, layout, device=None, memory_config=None):
-    """Returns ones in place of an argument that was not stored."""
+def ones(name, shape, dtype, layout, device=None, memory_config=None):
+    """Returns ones in place of the argument ``name``, which was not stored."""
     return ttnn.ones(shape, dtype=dtype, layout=layout, device=device, memory_config=memory_config)
 
 

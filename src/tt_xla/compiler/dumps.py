@@ -18,7 +18,8 @@ def dumper(
     The function's arguments are the name of the stage and a function that prints the module. The module is printed only
     if the log level, ``dumps`` or the options request the text.
     """
-    exports = options.export_path and not options.generates_source  # generated source brings its modules itself
+    # Generated source brings its modules itself, and the folder of loaded source is only read.
+    exports = options.export_path and not (options.generates_source or options.loads_source)
     folder = Path(options.export_path) / "irs" if exports else None
     if dumps is None and folder is None and not log.isEnabledFor(logging.DEBUG):
         return lambda stage, text: None

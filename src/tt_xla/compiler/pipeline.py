@@ -35,6 +35,7 @@ from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.dumps import dumper
 from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.stablehlo.graph_key import graph_key
 from tt_xla.compiler.stages import TTIR_STAGES, TTNN_STAGES, Stage, choose_op_layouts, is_exact
 from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.errors import OptionError, TTXLAError, VerificationError
@@ -308,7 +309,10 @@ def _program(
     verify_module(ttnn_module, "the TTNN stages")
     record("ttnn", lambda: print_module(wrapped(ttnn_module, target), locations=True))
     program = emit_program.emit(ttnn_module, name, imported.arguments, imported.results, options, target, imported.mesh)
-    return msgspec.structs.replace(program, memory=plan_memory.run(program, target))
+    graph = None
+    if (options.generates_source or options.loads_source) and not isinstance(module, ModuleOp):
+        graph = graph_key(_source(module))
+    return msgspec.structs.replace(program, memory=plan_memory.run(program, target), graph=graph)
 
 
 def split_arguments(

@@ -230,6 +230,15 @@ class MemoryPlan(msgspec.Struct, frozen=True):
     """Bytes of the trace region that a captured trace takes; 0 without ``enable_trace``."""
 
 
+class GraphKey(msgspec.Struct, frozen=True):
+    """What identifies the StableHLO module of a program whose source is generated or loaded."""
+
+    hash: str
+    """The first eight bytes of a SHA-256, in hexadecimal."""
+    used: tuple[int, ...]
+    """Positions of the arguments that the module reads, in order."""
+
+
 class Program(msgspec.Struct, frozen=True):
     """A compiled program."""
 
@@ -248,6 +257,8 @@ class Program(msgspec.Struct, frozen=True):
     """Name and location of each op that runs on the host."""
     mesh: Mesh | None = None
     """The chips that run the program, each on its own shards; None in a program for one chip."""
+    graph: GraphKey | None = None
+    """Key of the module if the options have source generated or loaded; None if the module was not StableHLO."""
 
     def function(self, name: str) -> Function:
         """Returns the function of a name.

@@ -13,6 +13,7 @@ from tt_xla import environment
 from tt_xla.errors import ExecutionError, OptionError, ResourceExhaustedError, TraceRegionError
 from tt_xla.ir.program import Program
 from tt_xla.log import logger
+from tt_xla.options import LOAD_BACKEND
 from tt_xla.runtime.compiled_only import CompiledOnly
 from tt_xla.runtime.emulator import heap
 from tt_xla.runtime.emulator.context import Call, Weighted
@@ -221,6 +222,10 @@ class Device:
     ) -> Executable:
         if environment.is_compile_only() or program.options.get("dry_run"):
             return CompiledOnly(self, program, expansion, chips)
+        if program.options.get("backend") == LOAD_BACKEND:
+            from tt_xla.runtime.ttnn.source import SourceExecutable
+
+            return SourceExecutable(self, program, expansion, chips)
         if environment.selected_runtime() == "emulated":
             heap.keep_freed()
             return self._emulated(program, expansion, chips)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from tt_xla.codegen.export import check_arguments, check_folder, contents, generated, write
 from tt_xla.codegen.generator import generate
+from tt_xla.codegen.saved_graphs import manifest
 from tt_xla.errors import TTXLAError
 from tt_xla.options import CompileOptions
 from tt_xla.tools.programs import load_program
@@ -45,7 +47,7 @@ def codegen_files(
         folder = out if len(paths) == 1 else out / f"graph_{index}"
         try:
             modules: dict[str, str] = {}
-            program = load_program(path, arch, options, modules)
+            program = load_program(path, arch, replace(options, backend="codegen_py", export_path=str(out)), modules)
             check_arguments(program)
             source = generate(program, export_tensors=False, language=language)
             write(folder, contents(program, source, modules), gone=generated(folder))
@@ -58,4 +60,6 @@ def codegen_files(
         click.echo(f"{path}: {source.language.label} codegen successful. Check {folder} for the results{host}.")
     if len(paths) > 1 and written:
         write(out, {}, gone={*generated(out)} - {*written})
+    if written:
+        write(out, manifest(out))
     return failed

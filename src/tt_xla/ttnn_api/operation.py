@@ -24,6 +24,7 @@ _SPEED_ONLY = {
     *("reallocate_halo_output", "applied_shard_scheme", "fast_and_approximate_mode", "disable_compensated_sum"),
     *("skip_padding_fill", "reshape_tile_mode", "numeric_stable", "enable_secondary_dm", "compute_kernel_config"),
     *("num_links", "topology", "pad_value", "use_low_perf", "worker_l1_size", "num_command_queues"),
+    "blocking",
 }
 """Parameters that change how a card computes a result, and that an operation may leave out."""
 

@@ -377,7 +377,9 @@ FUNCTIONS: dict[str, Function] = {
     "utils.load": _function(
         "utils::load", "name:string dtype:dtype layout:layout device:device memory_config:memory? mapper:mapper?"
     ),
-    "utils.ones": _function("utils::ones", "shape:shape dtype:dtype layout:layout device:device memory_config:memory?"),
+    "utils.ones": _function(
+        "utils::ones", "name:string shape:shape dtype:dtype layout:layout device:device memory_config:memory?"
+    ),
     "utils.full": _function("utils::full", "value:double shape:shape dtype:dtype layout:layout"),
     "utils.composed": _function("utils::composed", "tensor:T device:device composer:composer? replicas:u shape:shape?"),
     "utils.tensor": _function("utils::tensor", "elements:elements dtype:dtype layout:layout"),

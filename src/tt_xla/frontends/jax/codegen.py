@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tt_xla.environment import selected_system
 from tt_xla.ir.mesh import replicated
-from tt_xla.options import CompileOptions
+from tt_xla.options import LOAD_BACKEND, CompileOptions
 
 if TYPE_CHECKING:
     import torch
@@ -62,6 +62,46 @@ def codegen_cpp(
     _codegen("codegen_cpp", func, args, kwargs, compiler_options, export_path, export_tensors)
 
 
+def load_codegen_py(
+    func: Callable[..., Any],
+    *args: Any,
+    load_path: str | Path,
+    compiler_options: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Runs the source that :func:`codegen_py` wrote of a function, which may have been edited; returns its output.
+
+    It is the same as ``jax.jit(func, compiler_options={"backend": "codegen_load_py", "export_path": load_path})``
+    on platform ``tt``, with arguments that are not arrays as static ones.
+
+    Args:
+        func: the function; it need not be jitted.
+        args: positional arguments. An argument that is not an array is static.
+        load_path: the ``export_path`` of the source.
+        compiler_options: options as for ``jax.jit``.
+        kwargs: keyword arguments, treated as ``args``.
+
+    Raises:
+        CompileError: the folder has no source of the function's graph.
+        ExecutionError: the source fails, or returns arrays of other shapes or types than the function.
+    """
+    import jax
+
+    static, static_names = _static(args, kwargs)
+    options = dict(compiler_options or {}) | {"backend": LOAD_BACKEND, "export_path": str(load_path)}
+    jitted = jax.jit(func, static_argnums=static, static_argnames=static_names, compiler_options=options)
+    with jax.default_device(jax.devices("tt")[0]):
+        return jitted(*args, **kwargs)
+
+
+def _static(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Returns the positions and names of the arguments that are not arrays."""
+    from tt_xla.frontends.jax.tools import is_of_arrays
+
+    positions = tuple(i for i, arg in enumerate(args) if not is_of_arrays(arg))
+    return positions, tuple(name for name, arg in kwargs.items() if not is_of_arrays(arg))
+
+
 def _codegen(
     backend: str,
     func: Callable[..., Any],
@@ -76,7 +116,6 @@ def _codegen(
 
     from tt_xla.codegen.export import begin, exporting
     from tt_xla.compiler import compile_module
-    from tt_xla.frontends.jax.tools import is_of_arrays
     from tt_xla.runtime import get_device
     from tt_xla.runtime.mesh.shards import join
     from tt_xla.target import load_target
@@ -86,10 +125,9 @@ def _codegen(
     # The user's value of option `backend` is replaced below; a bad one is refused first.
     CompileOptions.parse(export_options | {"backend": dict(compiler_options or {}).get("backend", backend)})
     options = CompileOptions.parse(dict(compiler_options or {}) | export_options)
-    static = tuple(i for i, arg in enumerate(args) if not is_of_arrays(arg))
-    static_names = tuple(name for name, arg in kwargs.items() if not is_of_arrays(arg))
+    static, static_names = _static(args, kwargs)
     jitted = jax.jit(func, static_argnums=static, static_argnames=static_names, keep_unused=True)
-    module = jitted.lower(*args, **kwargs).compiler_ir("stablehlo")
+    module: Any = jitted.lower(*args, **kwargs).compiler_ir("stablehlo")
     leaves = _leaves(args, kwargs, static, static_names)
     _name_arguments(module, [name for name, _ in leaves])
     begin(Path(options.export_path))

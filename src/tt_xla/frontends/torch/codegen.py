@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tt_xla.errors import UnsupportedOpError
-from tt_xla.options import CompileOptions
+from tt_xla.options import LOAD_BACKEND, CompileOptions
 
 if TYPE_CHECKING:
     import torch
@@ -50,6 +50,39 @@ def codegen_cpp(
 ) -> None:
     """Same as :func:`codegen_py`, with ``main.cpp``. It refuses host ops and traces, which C++ source cannot hold."""
     _codegen("codegen_cpp", model, args, kwargs, compiler_options, export_path, export_tensors)
+
+
+def load_codegen_py(
+    model: torch.nn.Module,
+    *args: Any,
+    load_path: str | Path,
+    compiler_options: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Runs the model with the source that :func:`codegen_py` wrote, which may have been edited, and returns its output.
+
+    Each graph of the model is looked up by its hash in ``load_path``, and in the folders of graphs below it.
+
+    Args:
+        model: the model.
+        args: positional arguments of the model.
+        load_path: the ``export_path`` of the source.
+        compiler_options: compile options, as for running the model.
+        kwargs: keyword arguments of the model.
+
+    Raises:
+        CompileError: the folder has no source of a graph.
+        ExecutionError: the source fails, or returns tensors of other shapes or types than the model.
+    """
+    import torch
+
+    from tt_xla.frontends.torch import register
+
+    register()
+    own = {"backend": LOAD_BACKEND, "export_path": str(load_path)}
+    compiled = torch.compile(model, backend="tt", options=dict(compiler_options or {}) | own)
+    with torch.no_grad():
+        return compiled(*args, **kwargs)
 
 
 def _codegen(

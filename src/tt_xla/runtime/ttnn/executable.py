@@ -6,7 +6,7 @@ import itertools
 import re
 import weakref
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import torch
 
 from tt_xla import environment
 from tt_xla.codegen import TTNN_VERSION
-from tt_xla.codegen.generator import generate
+from tt_xla.codegen.generator import Source, generate
 from tt_xla.codegen.meshes import device_mesh
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.layout import DataType
@@ -34,6 +34,7 @@ from tt_xla.target import device_chips
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
     from tt_xla.runtime.mesh.expansion import Expansion
+    from tt_xla.runtime.ttnn.here import InProcess
     from tt_xla.runtime.ttnn.process import Array, Worker
 
 LEAST_TRACE_REGION_BYTES = 1 << 26
@@ -67,25 +68,25 @@ class TTNNExecutable(Executable):
         self, device: Device, program: Program, expansion: Expansion | None = None, chips: Sequence[Device] = ()
     ) -> None:
         super().__init__(device, program, expansion, chips)
-        self._source = generate(program, host_in_torch=False, places_shards=False)
+        self._source = self._make_source(program)
         mesh = device_mesh(program)
         numbers = tuple(chip.index for chip in chips)
         physical = device_chips(device.target)
         chosen = () if numbers == tuple(range(len(numbers))) else tuple(physical[number] for number in numbers)
         self._mesh = None if mesh is None else OpenMesh(mesh.shape, mesh.fabric, chosen)
-        self._names = [f"arg{position}" for position in range(len(self.program.arguments))]
+        self._names = [self._argument_name(position) for position in range(len(self.program.arguments))]
         """Name that the worker knows each argument or shard by."""
         self._shards: dict[str, list[str]] = {}
         """Name of each chip's shard, for each argument of a Program with a mesh."""
         self._sent_results: Sequence[tuple[int, int]] | None = None
         """Result of the Program with a mesh, and first chip that holds it, for each result of the expansion."""
         if expansion is not None:
-            self._names = [f"arg{argument}.{chip}" for argument, chip in expansion.reads]
-            self._shards = _names_of_shards(program, expansion)
+            self._names = [f"{self._argument_name(argument)}.{chip}" for argument, chip in expansion.reads]
+            self._shards = _names_of_shards(program, expansion, self._argument_name)
             self._sent_results = expansion.holders
         self._lines = self._source.main.splitlines()
         self._number = next(_program_ids)
-        self._worker = worker()
+        self._worker = self._make_worker()
         self._loaded = 0
         """:attr:`Worker.generation` of the process that has loaded the program; 0 for none."""
         self._sent: dict[int, Token] = {}
@@ -107,10 +108,22 @@ class TTNNExecutable(Executable):
         version = str(self._worker.hello["ttnn"])
         if not version.startswith(f"{TTNN_VERSION}."):
             logger().warning("ttnn %s may refuse calls: they were checked with ttnn %s", version, TTNN_VERSION)
-        weakref.finalize(self, _release, weakref.ref(self._worker), self._number)
+        released_by: weakref.ref[Any] = weakref.ref(self._worker)
+        weakref.finalize(self, _release, released_by, self._number)
+
+    def _make_source(self, program: Program) -> Source:
+        """Returns the source that the worker runs."""
+        return generate(program, host_in_torch=False, places_shards=False)
+
+    def _make_worker(self) -> Worker | InProcess:
+        return worker()
+
+    def _argument_name(self, position: int) -> str:
+        """Returns the name that the source has for an argument."""
+        return f"arg{position}"
 
     @property
-    def worker(self) -> Worker:
+    def worker(self) -> Worker | InProcess:
         """The worker that runs the program."""
         return self._worker
 
@@ -152,9 +165,7 @@ class TTNNExecutable(Executable):
     def _start(self) -> None:
         """Makes sure that a worker runs for the right card, with room for traces."""
         region = environment.trace_region_bytes()
-        if region is None:
-            region = max(2 * self.program.memory.trace_bytes, LEAST_TRACE_REGION_BYTES) if self.traced else 0
-        self._worker.start(region, self._mesh)
+        self._worker.start(self._trace_region_bytes() if region is None else region, self._mesh)
         arch, compiled_arch = self._worker.hello["arch"], self.device.target.arch
         if arch != compiled_arch:
             raise ExecutionError(
@@ -163,13 +174,12 @@ class TTNNExecutable(Executable):
                 hint="Set TTXLA_SYSTEM to the system that TT-NN runs on.",
             )
 
-    def _load(self) -> None:
-        """Sends the program to the worker."""
-        self._sent.clear()
-        self._host_copies.clear()
-        self._dropped.clear()
-        constants = {name: _constant(*constant) for name, constant in self._source.constants.items()}
-        message = {
+    def _trace_region_bytes(self) -> int:
+        """Returns the size of the trace region that the program needs."""
+        return max(2 * self.program.memory.trace_bytes, LEAST_TRACE_REGION_BYTES) if self.traced else 0
+
+    def _load_message(self) -> Mapping[str, Any]:
+        return {
             "do": "load",
             "program": self._number,
             "source": self._source.main,
@@ -177,7 +187,14 @@ class TTNNExecutable(Executable):
             "shards": self._shards,
             "results": self._sent_results,
         }
-        self._answered(self._worker.request(message, constants))
+
+    def _load(self) -> None:
+        """Sends the program to the worker."""
+        self._sent.clear()
+        self._host_copies.clear()
+        self._dropped.clear()
+        constants = {name: _constant(*constant) for name, constant in self._source.constants.items()}
+        self._answered(self._worker.request(dict(self._load_message()), constants))
         self._loaded = self._worker.generation
 
     def _run(
@@ -221,6 +238,7 @@ class TTNNExecutable(Executable):
             logger().info("kernels of %s took %.1f us on the device", self.program.name, self.device_us)
         specs = [self._entry.values[value] for value in self._entry.results]
         arrays_out = [self._worker.read(segment) for segment in answer["results"]]
+        self._check_results(answer, arrays_out)
         outputs = [to_tensor(array, spec) for array, spec in zip(arrays_out, specs, strict=True)]
         results = [
             widen(tensor, declared(result)) for tensor, result in zip(outputs, self.program.results, strict=True)
@@ -252,9 +270,16 @@ class TTNNExecutable(Executable):
         """
         if "error" not in answer:
             return answer
+        raise self._failed(answer) from answer.get("cause")
+
+    def _check_results(self, answer: Mapping[str, Any], arrays: Sequence[Array]) -> None:
+        """Checks what the source returned. Source that was generated for this Program returns the right tensors."""
+
+    def _failed(self, answer: Mapping[str, Any]) -> ExecutionError:
+        """Returns the error for a call that TT-NN refused."""
         statement, location = _statement(self._lines, int(answer["line"]))
         call = f" at {statement}" if statement else ""
-        raise ExecutionError(
+        return ExecutionError(
             f"TT-NN refused program '{self.program.name}'{call}: {answer['error'].rstrip('.') or answer['type']}.",
             hint="tt-xla check lists every call that TT-NN refuses; TTXLA_RUNTIME=emulated runs without TT-NN.",
             location=location,
@@ -299,18 +324,24 @@ class TTNNExecutable(Executable):
         return self._host_calls[name](arrays)
 
 
-def _names_of_shards(program: Program, expansion: Expansion) -> dict[str, list[str]]:
-    """Returns the name of each chip's shard, by the name of the argument."""
+def _names_of_shards(program: Program, expansion: Expansion, name: Callable[[int], str]) -> dict[str, list[str]]:
+    """Returns the name of each chip's shard, by the name of the argument.
+
+    Args:
+        program: a Program with a mesh.
+        expansion: its expansion.
+        name: returns the name of the argument at a position.
+    """
     mesh = program.mesh
     assert mesh is not None
     first: dict[tuple[int, tuple[int, ...]], str] = {}
     named: dict[str, list[str]] = {}
     shardings = [argument.sharding or replicated(len(argument.shape)) for argument in program.arguments]
     for argument, chip in expansion.reads:
-        first[argument, shardings[argument].shard_key(mesh, chip)] = f"arg{argument}.{chip}"
+        first[argument, shardings[argument].shard_key(mesh, chip)] = f"{name(argument)}.{chip}"
     for argument, sharding in enumerate(shardings):
         keys = (sharding.shard_key(mesh, position) for position in range(mesh.size))
-        named[f"arg{argument}"] = [first[argument, key] for key in keys]
+        named[name(argument)] = [first[argument, key] for key in keys]
     return named
 
 
@@ -371,14 +402,14 @@ _released: dict[int, list[int]] = {}
 """Numbers of programs that no executable needs any more, by worker ``id``. A worker is told with its next request."""
 
 
-def _release(worker: weakref.ref[Worker], number: int) -> None:
+def _release(worker: weakref.ref[Any], number: int) -> None:
     """Records that no executable needs a program of a worker any more."""
     alive = worker()
     if alive is not None:
         _released.setdefault(id(alive), []).append(number)
 
 
-def _take_released(worker: Worker) -> list[int]:
+def _take_released(worker: Worker | InProcess) -> list[int]:
     """Returns and clears the numbers of programs that a worker can drop."""
     return _released.pop(id(worker), [])
 

@@ -8,8 +8,9 @@ LIFELINE closes when the other process ends; then this process ends too, whateve
 TT-NN only checks calls and computes nothing. MESH is JSON: shape and fabric config of a mesh device, or null for one
 chip.
 
-A program for a mesh is loaded with ``shards``, the names of the tensors that the chips have for each of its arguments,
-and with ``results``, the number of a result and of the chip whose tensor is sent for each tensor of the answer.
+A program is loaded with its source, or with ``folder``, whose ``main.py`` and helpers the user may have edited. For a
+mesh it is loaded with ``shards``, the names of the tensors that the chips have for each of its arguments, and with
+``results``, the number of a result and of the chip whose tensor is sent for each tensor of the answer.
 """
 
 import json
@@ -24,6 +25,9 @@ import time
 
 CLOSING_SECONDS = 3.0
 """Time that the device has to close after the other process has ended."""
+
+PROGRAM = "program"
+"""Name of the module that a program is executed as."""
 
 KERNEL_TIME = "DEVICE KERNEL DURATION [ns]"
 """Name of the kernels' time in TT-NN's profiler results."""
@@ -55,6 +59,7 @@ def guard(lifeline, unshared):
 if __name__ == "__main__":  # a fork is safe only before TT-NN starts threads
     guard(int(sys.argv[3]), (int(sys.argv[1]), int(sys.argv[2])))
 
+import contextlib  # noqa: E402
 import importlib.metadata  # noqa: E402
 import importlib.util  # noqa: E402
 
@@ -83,9 +88,7 @@ class Memory:
         count = int(numpy.prod(shape, dtype=numpy.int64))
         memory = self.mapped(segment["offset"] + count * dtype.itemsize) if count else b""
         array = numpy.frombuffer(memory, dtype, count, segment["offset"] if count else 0)
-        if segment["type"] == "bf16":
-            return (array.astype("<u4") << 16).view("<f4").reshape(shape)
-        return array.reshape(shape).copy()
+        return (widened(array) if segment["type"] == "bf16" else array.copy()).reshape(shape)
 
     def write(self, arrays):
         """Writes arrays from the start of the memory and returns their segments."""
@@ -100,6 +103,15 @@ class Memory:
                 numpy.frombuffer(memory, array.dtype, array.size, offset)[:] = array.reshape(-1)
             segments.append({"offset": offset, "shape": list(array.shape), "type": array.dtype.str})
         return segments
+
+
+def widened(bits):
+    """Returns bfloat16 elements, given as their bits, as float32."""
+    return (bits.view("<u2").astype("<u4") << 16).view("<f4")
+
+
+class Ended(SystemExit):
+    """The other process has ended."""
 
 
 class HostFailed(Exception):
@@ -118,39 +130,85 @@ class Program:
         """Number of the result and of the chip for each tensor to send; None to send every result."""
         self.stored = {name: worker.memory.read(segment) for name, segment in message["tensors"].items()}
         self.tensors = {}
+        self.names = set()
+        """Names of the arguments that the source loaded since the last run began."""
         self.prepared = None
         """Results of const-eval functions by name; None before they were computed."""
-        self.file = f"<program {message['program']}>"
-        self.utils = worker.fresh_utils()
-        self.utils.load = self.load
-        self.utils.stored = self.array
-        self.utils.host_call = self.host_call
-        self.utils.host_callback = self.host_callback
-        self.module = {"__name__": "program"}
-        sys.modules["utils"] = self.utils
-        exec(compile(message["source"], self.file, "exec"), self.module)
+        self.folder = message.get("folder")
+        """Folder of source that runs as it is; None for source that was generated for this process."""
+        self.file = os.path.join(self.folder, "main.py") if self.folder else f"<program {message['program']}>"
+        with self.imports():
+            self.utils = worker.fresh_utils(self.folder)
+            self.stored_in_folder = self.utils.stored
+            self.utils.load = self.load
+            self.utils.stored = self.array
+            self.ones, self.utils.ones = self.utils.ones, self.passed_or_ones
+            if not self.folder:
+                self.utils.host_call = self.host_call
+                self.utils.host_callback = self.host_callback
+            self.module = {"__name__": PROGRAM, "__file__": self.file}
+            sys.modules["utils"] = self.utils
+            exec(compile(message["source"], self.file, "exec"), self.module)
+        for name in ("load_weights", "load_inputs", "forward"):
+            if not callable(self.module.get(name)):
+                raise AttributeError(f"{self.file} has no function {name}")
 
-    def load(self, name, dtype, layout, device=None, memory_config=None):
-        """Returns an argument or constant as a tensor, which is made once for the same contents."""
+    @contextlib.contextmanager
+    def imports(self):
+        """Has ``import`` look in the source's folder first; what it found there stays this program's own."""
+        if self.folder is None:
+            yield
+            return
+        own = [entry[:-3] for entry in os.listdir(self.folder) if entry.endswith(".py")]
+        others = {name: sys.modules.pop(name) for name in own if name in sys.modules}
+        sys.path.insert(0, self.folder)
+        try:
+            yield
+        finally:
+            sys.path.remove(self.folder)
+            for name in own:
+                sys.modules.pop(name, None)
+            sys.modules.update(others)
+
+    def load(self, name, dtype, layout, device=None, memory_config=None, mapper=None, padded=None):
+        """Returns an argument or constant as a tensor, which is made once for the same contents.
+
+        A mapper is not needed, because the shards of arguments are passed.
+        """
+        self.names.add(name)
         key = (name, str(dtype), str(layout), device is None)
         if key not in self.tensors:
             self.tensors[key] = self.new_tensor(name, dtype, layout, device, memory_config)
         return self.tensors[key]
 
+    def passed_or_ones(self, name, shape, dtype, layout, device=None, memory_config=None):
+        """Returns an argument in place of the ones that stand for it; ones for an argument that nobody passes."""
+        known = {key[0] for key in self.tensors} | {*self.stored} | {*self.shards}
+        if name in known:
+            return self.load(name, dtype, layout, device, memory_config)
+        return self.ones(name, shape, dtype, layout, device, memory_config)
+
     def new_tensor(self, name, dtype, layout, device, memory_config):
         """Returns a new tensor of an argument or constant."""
         names = self.shards.get(name, [name])
         if len(set(names)) == 1:
-            return self.utils.tensor(self.stored[names[0]], dtype, layout, device, memory_config)
+            return self.utils.tensor(self.contents(names[0]), dtype, layout, device, memory_config)
         shards = {shard: self.utils.tensor(self.stored[shard], dtype, layout) for shard in set(names)}
         tensor = ttnn.from_host_shards([shards[shard] for shard in names], ttnn.MeshShape(*self.device.shape))
         return tensor if memory_config is None else ttnn.to_device(tensor, device, memory_config=memory_config)
+
+    def contents(self, name):
+        """Returns the array of an argument or constant; an argument that no request passes is read from its file."""
+        if name not in self.stored and self.folder:
+            return self.stored_in_folder(name)
+        return self.stored[name]
 
     def array(self, name):
         """Returns an argument that TT-NN has no data type for: an array, or a list of the arrays of all chips."""
         names = self.shards.get(name, [name])
         if len(set(names)) == 1:
-            return self.tensors.setdefault((name,), self.stored.get(names[0]))
+            array = self.contents(name) if self.folder and (name,) not in self.tensors else self.stored.get(names[0])
+            return self.tensors.setdefault((name,), array)
         return self.tensors.setdefault((name,), [self.stored.get(shard) for shard in names])
 
     def forget(self, names):
@@ -166,8 +224,11 @@ class Program:
         memory, device = self.worker.memory, self.device
         self.forget([*message["tensors"], *message["dropped"]])
         self.stored |= {name: memory.read(segment) for name, segment in message["tensors"].items()}
+        self.names.clear()
         weights = self.module["load_weights"](device)
-        prepares = "const_eval" in self.module and (message["prepare"] or self.prepared is None)
+        prepares = "const_eval" in self.module and (
+            message["prepare"] or self.prepared is None or bool(self.folder and self.names & _names(message["tensors"]))
+        )
         if prepares:
             all_weights = dict(weights)
             self.module["const_eval"](device, all_weights)
@@ -176,12 +237,18 @@ class Program:
         inputs = self.module["load_inputs"](device)
         for name in message["tensors"]:
             self.stored.pop(name, None)
+        before = getattr(device, "predicted_us", None)
         results = self.module["forward"](device, weights, *inputs)
-        device_us = self.worker.measured() if message["profile"] else None
-        segments = memory.write(self.sent(results))
+        if not isinstance(results, (list, tuple)):
+            raise TypeError(f"forward returned {type(results).__name__}, not a list of tensors")
+        answer = {"prepared": prepares, "types": [data_type(result) for result in results]}
+        if before is not None:
+            answer["predicted_us"] = device.predicted_us - before
+        answer["device_us"] = self.worker.measured() if message["profile"] else None
+        answer["results"] = memory.write(self.sent(results))
         del results, inputs, weights
         self.forget(message["passing"])
-        return {"results": segments, "device_us": device_us, "prepared": prepares}
+        return answer
 
     def sent(self, results):
         """Returns the arrays of the answer: every result, or the chips' tensors that the load message named."""
@@ -204,6 +271,11 @@ class Program:
             raise HostFailed
         arrays = [self.worker.memory.read(segment) for segment in answer["arrays"]]
         return [self.utils.held(array, dtype) for array, dtype in zip(arrays, output_dtypes, strict=True)]
+
+
+def _names(tensors):
+    """Returns the names of the arguments whose tensors or shards a request passes."""
+    return {name.partition(".")[0] for name in tensors}
 
 
 class Worker:
@@ -249,9 +321,10 @@ class Worker:
         ttnn.close_mesh_device(self.device)
         ttnn.set_fabric_config(ttnn.FabricConfig.DISABLED)
 
-    def fresh_utils(self):
+    def fresh_utils(self, folder=None):
         """Loads the module of helpers that generated programs import; each program has its own."""
-        spec = importlib.util.spec_from_file_location("utils", self.utils)
+        path = self.utils if folder is None else os.path.join(folder, "utils.py")
+        spec = importlib.util.spec_from_file_location("utils", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
@@ -281,7 +354,7 @@ class Worker:
         while True:
             message = self.receive()
             if message is None:
-                raise SystemExit
+                raise Ended
             if message["do"] == "answer":
                 return message
             self.serve(message)
@@ -299,8 +372,15 @@ class Worker:
                 self.send(program.run(message))
         except HostFailed:
             self.send({"failed": True})
-        except Exception as error:
-            self.send({"error": reason(error), "type": type(error).__name__, "line": line_of(error)})
+        except Ended:
+            raise
+        except (Exception, SystemExit) as error:  # helpers exit when a tensor's file is missing
+            self.send(self.failed(error))
+
+    def failed(self, error):
+        """Returns the answer that reports an error."""
+        file, line = place_of(error)
+        return {"error": reason(error), "type": type(error).__name__, "line": line, "file": file}
 
     def measured(self):
         """Returns the time of the kernels that ran since the last call, in microseconds; None if none was measured."""
@@ -314,11 +394,15 @@ class Worker:
                     durations.append(float(result.duration) / 1000)
         return sum(durations) if durations else None
 
-    def main(self):
-        """Sends the device's properties, then serves requests until the other process ends."""
+    def properties(self):
+        """Returns the device's properties."""
         grid = self.device.compute_with_storage_grid_size()
         arch = str(self.device.arch()).rpartition(".")[2].lower()
-        self.send({"arch": arch, "grid": [grid.y, grid.x], "ttnn": version()})
+        return {"arch": arch, "grid": [grid.y, grid.x], "ttnn": version()}
+
+    def main(self):
+        """Sends the device's properties, then serves requests until the other process ends."""
+        self.send(self.properties())
         while (message := self.receive()) is not None:
             self.serve(message)
         self.close()
@@ -332,14 +416,21 @@ def version():
         return getattr(ttnn, "__version__", "unknown")
 
 
-def line_of(error):
-    """Returns the last line of the generated program that the error passed through, or 0."""
-    line, traceback = 0, error.__traceback__
+def data_type(result):
+    """Returns the name of a result's data type; an empty text for an array."""
+    return "" if isinstance(result, (list, numpy.ndarray)) else str(result.dtype).rpartition(".")[2]
+
+
+def place_of(error):
+    """Returns file and line of the last statement of a program that the error passed through; empty and 0 for none."""
+    if isinstance(error, SyntaxError):
+        return error.filename or "", error.lineno or 0
+    place, traceback = ("", 0), error.__traceback__
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename.startswith("<program "):
-            line = traceback.tb_lineno
+        if traceback.tb_frame.f_globals.get("__name__") == PROGRAM:
+            place = (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
-    return line
+    return place
 
 
 def reason(error):
