@@ -88,7 +88,7 @@ check-generated: $(STAMP) ## run generated sources in TT-NN's mock mode and chec
 	  --folder ../build/programs $(foreach folder,$(PACKAGES),--packages $(abspath $(folder))) --document ../docs/codegen.md
 
 run-generated: $(STAMP) ## run generated Python of the benchmark programs on the emulated card, in docs/ttnn_api.md
-	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python run_generated.py --document ../docs/ttnn_api.md
+	@cd benchmarks && JAX_PLATFORMS=cpu PYTHONPATH=../tests/codegen ../$(BIN)/python run_generated.py --document ../docs/ttnn_api.md
 
 check-ttnn-api: $(STAMP) ## compare our ttnn with the functions and signatures of TT-NN (TTXLA_TTNN_PYTHON), in docs/ttnn_api.md
 	@cd benchmarks && ../$(BIN)/python ttnn_signatures.py --document ../docs/ttnn_api.md

@@ -1,11 +1,16 @@
 """Runs the generated Python of the benchmark programs with ``ttnn`` on the emulated card, at each level.
 
+Programs for several chips run on an emulated n300-llmbox, those for one chip on a p150.
+
 The results must have all bits of the compiled program's. ``make run-generated`` writes the table into docs/ttnn_api.md.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
+import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +28,8 @@ from check_programs import arguments, to_torch
 from documents import write_between_marks
 
 SYSTEM = "p150"
+MESH_SYSTEM = "n300-llmbox"
+"""System of the programs for several chips."""
 
 
 @dataclass
@@ -47,7 +54,7 @@ class Outcome:
 
 def run_source(folder: Path) -> tuple[list[np.ndarray], float]:
     """Runs ``forward`` of the ``main.py`` in a folder, and returns its results and its predicted device time."""
-    import ttnn
+    import ttnn  # pyright: ignore[reportMissingImports]
 
     sys.path.insert(0, str(folder))
     try:
@@ -105,6 +112,59 @@ def run_text(name: str, text: str, inputs: Sequence[Any], level: int, folder: Pa
     return Outcome(name, level, len(same), same.count(False), program.predicted_device_us, spent)
 
 
+def run_on_mesh(name: str, level: int, folder: Path) -> Outcome:
+    """Compiles a program for several chips, runs it, generates its source and runs ``main.py`` as it is."""
+    from programs.meshes import MESH_PROGRAMS
+
+    from tt_xla.codegen.export import exporting
+    from tt_xla.compiler import compile_module, parse_module
+    from tt_xla.ir.mesh import replicated
+    from tt_xla.options import CompileOptions
+    from tt_xla.runtime import get_device
+    from tt_xla.runtime.mesh.shards import join, split
+    from tt_xla.target import load_target
+
+    options = {"optimization_level": level, "backend": "codegen_py", "export_path": str(folder)}
+    try:
+        module = parse_module(MESH_PROGRAMS[name]().stablehlo(), name)
+        program = compile_module(module, CompileOptions.parse(options), load_target(MESH_SYSTEM), name=name)
+        mesh, generator = program.mesh, torch.Generator().manual_seed(zlib.crc32(name.encode()))
+        assert mesh is not None
+        shards = [
+            split(_drawn(argument, generator), argument.sharding or replicated(len(argument.shape)), mesh)
+            for argument in program.arguments
+        ]
+        run = exporting(program, {}, get_device(MESH_SYSTEM).load(program).run, join=join)
+        run(shards, [None] * len(shards), ())
+        done = subprocess.run(
+            [sys.executable, "main.py"], cwd=folder, env=environment(MESH_SYSTEM), capture_output=True, text=True
+        )
+        if done.returncode:
+            return Outcome(name, level, failure=(done.stderr.strip().splitlines() or ["it failed"])[-1])
+    except Exception as error:  # one failure must not stop the sweep
+        return Outcome(name, level, failure=f"{type(error).__name__}: {error}")
+    same = done.stdout.count("has all bits of")
+    spent = float(re.findall(r"predicted device time: ([\d.]+) us", done.stdout)[0])
+    different = len(program.results) - same
+    return Outcome(name, level, len(program.results), different, program.predicted_device_us, spent)
+
+
+def environment(system: str) -> dict[str, str]:
+    return os.environ | {"TTXLA_SYSTEM": system, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _drawn(argument: Any, generator: torch.Generator) -> torch.Tensor:
+    """Returns values for an argument of a program for several chips, of its global shape."""
+    from tt_xla.runtime.emulator.containers import DECLARED
+
+    shape, dtype = argument.global_shape or argument.shape, DECLARED[argument.dtype]
+    if not dtype.is_floating_point:
+        return torch.randint(0, 8, shape, generator=generator).to(dtype)
+    fan_in = np.prod(shape[:-1]) if len(shape) > 1 else 4
+    values = torch.randn(shape, generator=generator) / float(np.sqrt(fan_in))
+    return (values.abs() if len(shape) < 2 else values).to(dtype)
+
+
 def _on_device(tensor: torch.Tensor, spec: Any) -> np.ndarray:
     """Returns an expected result as the array that the generated source returns."""
     return (tensor.float() if spec.layout.dtype.is_float else tensor).numpy().reshape(spec.shape)
@@ -113,12 +173,19 @@ def _on_device(tensor: torch.Tensor, spec: Any) -> np.ndarray:
 def outcomes(names: Sequence[str], levels: Sequence[int]) -> Iterator[Outcome]:
     from programs import PROGRAMS
 
-    for name in names or list(PROGRAMS):
+    for name in names:
         program = PROGRAMS[name]()
         text, inputs = program.stablehlo(), jax.tree.leaves(arguments(program, zlib.crc32(name.encode())))
         for level in levels:
             with tempfile.TemporaryDirectory() as scratch:
                 yield run_text(name, text, inputs, level, Path(scratch, "generated"))
+
+
+def on_meshes(names: Sequence[str], levels: Sequence[int]) -> Iterator[Outcome]:
+    for name in names:
+        for level in levels:
+            with tempfile.TemporaryDirectory() as scratch:
+                yield run_on_mesh(name, level, Path(scratch, "generated"))
 
 
 def table(all_outcomes: Sequence[Outcome], levels: Sequence[int]) -> str:
@@ -141,19 +208,33 @@ def _cell(outcome: Outcome) -> str:
 @click.option("--level", "levels", multiple=True, type=int, default=(0, 1, 2), show_default=True)
 @click.option("--document", type=click.Path(path_type=Path, exists=True), help="Write the table into this document.")
 def main(names: tuple[str, ...], levels: tuple[int, ...], document: Path | None) -> None:
+    from check_generated import MESH_PROGRAMS
+    from programs import PROGRAMS
+
     from tt_xla.environment import set_variable
 
+    jax.config.update("jax_num_cpu_devices", 8)  # programs for meshes need them, before any program uses JAX
     set_variable("TTXLA_SYSTEM", SYSTEM)
+    chosen = names or (*PROGRAMS, *MESH_PROGRAMS)
+    single = shown(outcomes([name for name in chosen if name in PROGRAMS], levels))
+    several = shown(on_meshes([name for name in chosen if name in MESH_PROGRAMS], levels))
+    passed = sum(outcome.passed for outcome in (*single, *several))
+    click.echo(f"{passed} of {len(single) + len(several)} have the same bits.")
+    if document is not None:
+        for mark, collected in (("run-generated", single), ("run-generated-meshes", several)):
+            if collected:
+                write_between_marks(document, mark, table(collected, levels))
+    raise SystemExit(passed != len(single) + len(several))
+
+
+def shown(all_outcomes: Iterator[Outcome]) -> list[Outcome]:
+    """Prints each outcome as it arrives, and returns all of them."""
     collected: list[Outcome] = []
-    for outcome in outcomes(names, levels):
+    for outcome in all_outcomes:
         collected.append(outcome)
         start = time.strftime("%H:%M:%S")
-        click.echo(f"{start} {outcome.program:18} {outcome.level}  {outcome.failure or _cell(outcome)}")
-    passed = sum(outcome.passed for outcome in collected)
-    click.echo(f"{passed} of {len(collected)} have the same bits.")
-    if document is not None:
-        write_between_marks(document, "run-generated", table(collected, levels))
-    raise SystemExit(passed != len(collected))
+        click.echo(f"{start} {outcome.program:28} {outcome.level}  {outcome.failure or _cell(outcome)}")
+    return collected
 
 
 if __name__ == "__main__":

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.codegen.mesh_programs import PROGRAMS
 from tt_xla.codegen.export import exporting
 from tt_xla.compiler import compile_module, parse_module
+from tt_xla.ir.mesh import replicated
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
+from tt_xla.runtime.mesh.shards import join, split
 from tt_xla.target import load_target
 
 CONVOLUTION = """func.func public @main(%x: tensor<1x8x16x16xbf16>, %w: tensor<8x8x3x3xbf16> {ttcore.argument_type =
@@ -44,17 +47,37 @@ def test_run_has_the_bits_of_the_program(level: int, tmp_path: Path) -> None:
     inputs = [torch.randn(shape, generator=generator) for shape in shapes]
     inputs[:2] = [each.bfloat16() for each in inputs[:2]]
     exporting(program, {}, get_device("p150").load(program).run)(inputs, [None] * 3)
+    output = printed(tmp_path / "out", "p150")
+    assert "result 0: [1, 10] DataType.FLOAT32" in output
+    for index in range(2):
+        assert f"result {index} has all bits of tensors/expected{index}" in output
+    assert f"predicted device time: {program.predicted_device_us:.1f} us" in output
+
+
+def test_run_on_a_mesh_has_the_bits_of_the_program(tmp_path: Path) -> None:
+    options = CompileOptions.parse({"backend": "codegen_py", "export_path": str(tmp_path / "out")})
+    program = compile_module(parse_module(PROGRAMS["tensor_parallel"]((2, 2))), options, load_target("p150x4"))
+    assert program.mesh is not None
+    shards = [
+        split(torch.rand(argument.global_shape or ()).bfloat16() / 8, argument.sharding or replicated(2), program.mesh)
+        for argument in program.arguments
+    ]
+    exporting(program, {}, get_device("p150x4").load(program).run, join=join)(shards, [None] * 3)
+    output = printed(tmp_path / "out", "p150x4")
+    assert "result 0 has all bits of tensors/expected0" in output
+    assert f"predicted device time: {program.predicted_device_us:.1f} us" in output
+
+
+def printed(folder: Path, system: str) -> str:
+    """Returns what the generated program in a folder prints."""
     hook = "import sys, tt_xla._import_hook, runpy; sys.argv = ['main.py']; sys.path.insert(0, '.'); "
     done = subprocess.run(
         [sys.executable, "-c", f"{hook}runpy.run_path('main.py', run_name='__main__')"],
-        cwd=tmp_path / "out",
-        env=os.environ | {"TTXLA_SYSTEM": "p150"},
+        cwd=folder,
+        env=os.environ | {"TTXLA_SYSTEM": system},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "result 0: [1, 10] DataType.FLOAT32" in done.stdout
-    for index in range(2):
-        assert f"result {index} has all bits of tensors/expected{index}" in done.stdout
-    assert f"predicted device time: {program.predicted_device_us:.1f} us" in done.stdout
+    return done.stdout

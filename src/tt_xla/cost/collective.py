@@ -51,8 +51,12 @@ EXCHANGES = {
     "all_to_all": Exchange(2640.0, Path(904.0, 0.652), Path(2331.0, 0.672)),
 }
 
+EXCHANGES["broadcast"] = EXCHANGES["all_gather"]
+
 STEPS: dict[str, tuple[str, ...]] = {
     "all_gather": ("all_gather",),
+    "all_broadcast": ("all_gather",),
+    "broadcast": ("broadcast",),
     "reduce_scatter": ("reduce_scatter",),
     "all_reduce": ("reduce_scatter", "all_gather"),
     "all_reduce_async": ("reduce_scatter", "all_gather"),
@@ -91,7 +95,7 @@ def least_link_us(instruction: Instruction, values: Sequence[TensorSpec], rates:
 
 def _exchanged_bytes(steps: tuple[str, ...], works: Sequence[Work]) -> int:
     """Returns the bytes of the tensor before it is split, or after it is joined."""
-    return max((work.bytes for work in works[1:]), default=0) if steps == ("all_gather",) else works[0].bytes
+    return sum(work.bytes for work in works[1:]) if steps == ("all_gather",) else works[0].bytes
 
 
 def _line_rate(axis: MeshAxis, rates: Rates) -> float:
@@ -128,6 +132,8 @@ def _bottleneck_bytes(kind: str, chips: int, size: float) -> float:
     """Returns the bytes that cross the narrowest cut between chips, in one direction if they are on a line."""
     if kind == "all_to_all":
         return (chips // 2) * ((chips + 1) // 2) / chips * size
+    if kind == "broadcast":
+        return size
     return (chips - 1) / chips * size
 
 

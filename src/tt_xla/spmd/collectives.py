@@ -17,6 +17,12 @@ SPLITTING = ("ttnn.all_to_all", "ttnn.reduce_scatter")
 EXCHANGES = (*JOINING, *SPLITTING)
 """Ops in which the chips of a group exchange tensors: each of them waits for all others."""
 
+BROADCAST, ALL_BROADCAST = "ttnn.broadcast", "ttnn.all_broadcast"
+"""Exchanges of hand-written TT-NN that programs have no use for."""
+
+BETWEEN_CHIPS = (*EXCHANGES, MESH_PARTITION, POINT_TO_POINT, BROADCAST, ALL_BROADCAST)
+"""All ops whose result on a chip depends on its place in the mesh."""
+
 _WRITTEN = ("cache", "dst")
 """Names of the operands that ops without results write to."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
+from tt_xla.ttnn_api.distribution import DistributedHostBuffer
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.layouts import type_of
@@ -76,17 +77,19 @@ def _numbers(data: Any) -> Any:
 
 
 def to_torch(tensor: Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """Returns the elements of a tensor of one chip, or of a tensor that all chips hold.
+    """Returns the elements of a tensor of one chip.
 
     Raises:
-        TTFatal: the chips hold different tensors.
+        TTFatal: several chips hold the tensor.
     """
     shards = tensor.contents.shards
-    if len(shards) > 1 and any(shard is not shards[0] for shard in shards):
+    if len(shards) > 1:
+        box = DistributedHostBuffer(tensor).shape()
         raise TTFatal(
-            f"Can't convert a tensor distributed on MeshShape([{len(shards)}]) mesh to row-major logical tensor. "
-            "Supply a mesh composer to concatenate multi-device shards.",
-            hint="Pass mesh_composer=ttnn.ConcatMeshToTensor(device, dim=0).",
+            f"Can't convert a tensor distributed on {box} mesh to row-major logical tensor. Supply a mesh composer to "
+            "concatenate multi-device shards.",
+            hint="Pass mesh_composer=ttnn.ConcatMeshToTensor(device, dim=0), or convert one of "
+            "ttnn.get_device_tensors(tensor).",
         )
     return elements(shards[0], tensor.dtype, dtype)
 

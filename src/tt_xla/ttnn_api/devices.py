@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tt_xla import environment
+from tt_xla.errors import MeshError
 from tt_xla.ttnn_api.enums import Arch, FabricConfig
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import CoreCoord, CoreGrid, MeshShape
+from tt_xla.ttnn_api.geometry import CoreCoord, CoreGrid, MeshCoordinate, MeshShape
+from tt_xla.ttnn_api.topology import MeshCoordinateRange, TensorTopology, mesh_places, replicated
 
 if TYPE_CHECKING:
     from tt_xla.target import Target
+
+
+class Reserved(NamedTuple):
+    """Bytes of each core or bank that tensors do not get."""
+
+    l1_small: int
+    """Bytes of L1 for tables of convolutions and pooling."""
+    trace_region: int
+    """Bytes of DRAM for traces."""
 
 
 class MeshDevice:
@@ -22,19 +35,27 @@ class MeshDevice:
         target: the system.
         shape: rows and columns.
         chips: number of the chip at each place.
-        l1_small_size: bytes of L1 reserved for tables of convolutions and pooling.
-        trace_region_size: bytes of DRAM reserved for traces.
+        sizes: bytes that tensors do not get.
+        parent: the mesh that this one is a part of; None for one that was opened.
     """
 
     def __init__(
-        self, target: Target, shape: MeshShape, chips: Sequence[int], l1_small_size: int, trace_region_size: int
+        self,
+        target: Target,
+        shape: MeshShape,
+        chips: Sequence[int],
+        sizes: Reserved,
+        parent: MeshDevice | None = None,
     ) -> None:
         from tt_xla.ttnn_api.memory import Memory  # imports the cost model
 
         self.target, self.shape, self.chips = target, shape, tuple(chips)
-        self.trace_region_size = trace_region_size
-        self.memory = Memory(target, l1_small_size)
+        self._reserved, self._parent, self._number = sizes, parent, next(_numbers)
+        self._submeshes: list[MeshDevice] = []
+        self.memory = Memory(target, sizes.l1_small)
         self.is_open = True
+        self.fabric = _fabric[-1]
+        """The network between the chips, as it was set when the device was opened."""
         self.plans: dict[Any, Any] = {}
         """How to execute each call that was made before, by its operation and the types of its arguments."""
         self.predicted_us = 0.0
@@ -44,17 +65,113 @@ class MeshDevice:
         self.traces: dict[int, list[Any]] = {}
         """Captured traces by number."""
 
-    def id(self) -> int:
-        return self.chips[0]
+    @property
+    def topology(self) -> TensorTopology | None:
+        """Topology of a tensor that every chip holds; None on one chip."""
+        return None if len(self.chips) == 1 else replicated(self.shape)
 
-    def get_device_id(self) -> int:
-        return self.chips[0]
+    @property
+    def trace_region_size(self) -> int:
+        """Bytes of DRAM reserved for traces."""
+        return self._reserved.trace_region
+
+    def id(self) -> int:
+        """Returns the number of this device among all that were opened."""
+        return self._number
+
+    def get_device_id(self, place: MeshCoordinate | None = None) -> int:
+        """Returns the number of the chip at a place of the mesh, by default of the first one."""
+        return self.chips[0 if place is None else self._position(place)]
+
+    def _position(self, place: MeshCoordinate) -> int:
+        if len(place) != len(self.shape) or not all(0 <= at < of for at, of in zip(place, self.shape, strict=True)):
+            raise TTFatal(f"Coordinate {place} is outside of {self}", hint="Name a row and a column of the mesh.")
+        row, column = place
+        return row * self.shape[1] + column
 
     def get_device_ids(self) -> list[int]:
         return list(self.chips)
 
     def get_num_devices(self) -> int:
         return len(self.chips)
+
+    def group_size(self, axis: int | None) -> int:
+        """Returns the number of chips that exchange along an axis of the mesh; None stands for all chips.
+
+        Raises:
+            TTFatal: the mesh has no such axis.
+        """
+        if axis is None:
+            return len(self.chips)
+        if not 0 <= axis < len(self.shape):
+            raise TTFatal(
+                f"cluster_axis {axis} is not an axis of {self.shape}",
+                hint="Pass 0 for the chips of a column, or 1 for those of a row.",
+            )
+        return self.shape[axis]
+
+    def get_system_mesh_id(self) -> int:
+        return 0
+
+    def get_view(self) -> MeshDeviceView:
+        return MeshDeviceView(self.shape)
+
+    def create_submesh(self, submesh_shape: MeshShape, offset: MeshCoordinate | None = None) -> MeshDevice:
+        """Returns a box of this mesh as a mesh device with a memory of its own.
+
+        Raises:
+            TTFatal: the box is not within the mesh.
+        """
+        box, start = MeshShape(submesh_shape), MeshCoordinate([0] * len(self.shape)) if offset is None else offset
+        if any(first + size > of for first, size, of in zip(start, box, self.shape, strict=True)):
+            shown = "std::nullopt" if offset is None else offset
+            raise TTFatal(
+                f"Submesh shape {box} and offset {shown} does not fit within parent mesh ({self.shape})",
+                hint="Make the submesh smaller.",
+            )
+        chips = [self.get_device_id(place) for place in mesh_places(box, self.shape, start)]
+        part = MeshDevice(self.target, box, chips, self._reserved, self)
+        self._submeshes.append(part)
+        return part
+
+    def create_submeshes(self, submesh_shape: MeshShape) -> list[MeshDevice]:
+        """Returns the boxes of a shape that the mesh consists of.
+
+        Raises:
+            TTFatal: the mesh does not consist of whole boxes.
+        """
+        box = MeshShape(submesh_shape)
+        if any(of % size for size, of in zip(box, self.shape, strict=True)):
+            raise TTFatal(
+                f"Shape {self.shape} is not divisible by submesh shape {box} along each dimension",
+                hint="Choose a shape that divides the mesh.",
+            )
+        starts = itertools.product(*(range(0, of, size) for size, of in zip(box, self.shape, strict=True)))
+        return [self.create_submesh(box, MeshCoordinate(start)) for start in starts]
+
+    def get_submeshes(self) -> list[MeshDevice]:
+        return list(self._submeshes)
+
+    def reshape(self, new_shape: MeshShape) -> None:
+        """Gives the mesh other rows and columns, with neighbours that are linked.
+
+        Raises:
+            TTFatal: the shape has another number of chips.
+        """
+        shape = MeshShape(new_shape)
+        if shape.mesh_size() != len(self.chips):
+            raise TTFatal(
+                f"Mesh device of {len(self.chips)} devices cannot be reshaped to {shape}",
+                hint="Keep the number of chips.",
+            )
+        chips = self.chips if len(self.chips) < self.target.chips else linked_chips(self.target, shape)
+        _open.pop(self.chips, None)
+        self.shape, self.chips = shape, tuple(chips)
+        self.plans.clear()
+        _open[self.chips] = self
+
+    def quiesce_devices(self) -> None:
+        """Returns at once: a call's results are there when it returns."""
 
     def arch(self) -> Arch:
         return Arch[self.target.arch.upper()]
@@ -83,15 +200,45 @@ class MeshDevice:
     def clear_program_cache(self) -> None:
         self.plans.clear()
 
+    def close(self) -> None:
+        """Closes the device and its submeshes, and forgets plans and traces."""
+        for part in self._submeshes:
+            part.close()
+        self._submeshes.clear()
+        self.is_open = False
+        self.plans.clear()
+        self.traces.clear()
+
     def __repr__(self) -> str:
         rows, columns = self.shape
         return f"MeshDevice({rows}x{columns} grid, {len(self.chips)} devices)"
+
+
+@dataclass(frozen=True)
+class MeshDeviceView:
+    """The places of the chips of a mesh, all of which belong to this process."""
+
+    _shape: MeshShape
+
+    def shape(self) -> MeshShape:
+        return self._shape
+
+    def num_devices(self) -> int:
+        return self._shape.mesh_size()
+
+    def is_local(self, place: MeshCoordinate) -> bool:
+        return all(0 <= at < of for at, of in zip(place, self._shape, strict=True))
+
+    def get_local_mesh_coord_range(self) -> MeshCoordinateRange:
+        return MeshCoordinateRange(self._shape)
 
 
 Device = MeshDevice
 
 _open: dict[tuple[int, ...], MeshDevice] = {}
 _default: list[MeshDevice] = []
+_fabric = [FabricConfig.DISABLED]
+_numbers = itertools.count()
 
 
 def open_device(
@@ -111,7 +258,7 @@ def open_device(
     known = _open.get((device_id,))
     if known is not None:
         return known
-    return _opened(MeshShape(1, 1), [device_id], l1_small_size, trace_region_size)
+    return _opened(MeshShape(1, 1), [device_id], Reserved(l1_small_size, trace_region_size))
 
 
 def open_mesh_device(
@@ -120,18 +267,35 @@ def open_mesh_device(
     trace_region_size: int = 0,
     num_command_queues: int = 1,
     dispatch_core_config: object = None,
-    offset: object = None,
+    offset: MeshCoordinate | None = None,
     physical_device_ids: Sequence[int] = (),
     worker_l1_size: int = 0,
 ) -> MeshDevice:
-    """Opens a mesh of chips; all of the system's in one row if no shape is passed.
+    """Opens a mesh of chips whose neighbours are linked; by default all of the system's, nearest to a square.
+
+    Args:
+        mesh_shape: rows and columns.
+        l1_small_size: bytes of L1 reserved for tables of convolutions and pooling.
+        trace_region_size: bytes of DRAM reserved for traces.
+        num_command_queues: ignored, because calls are executed in order.
+        dispatch_core_config: ignored, because all cores compute.
+        offset: place of the first chip in the mesh of all chips.
+        physical_device_ids: the chip at each place.
+        worker_l1_size: ignored.
 
     Raises:
-        TTFatal: the system has fewer chips.
+        TTFatal: the system has fewer chips, or the links form no such mesh.
     """
-    shape = MeshShape(1, _target().chips) if mesh_shape is None else MeshShape(mesh_shape)
-    chips = list(physical_device_ids) or list(range(shape.mesh_size()))
-    return _opened(shape, chips, l1_small_size, trace_region_size)
+    target, reserved = _target(), Reserved(l1_small_size, trace_region_size)
+    whole = _natural(target)
+    shape = whole if mesh_shape is None else MeshShape(mesh_shape)
+    if physical_device_ids:
+        return _opened(shape, list(physical_device_ids), reserved)
+    if offset is not None:
+        all_chips = linked_chips(target, whole)
+        places = mesh_places(shape, whole, offset)
+        return _opened(shape, [all_chips[row * whole[1] + column] for row, column in places], reserved)
+    return _opened(shape, linked_chips(target, shape), reserved)
 
 
 def _target() -> Target:
@@ -140,22 +304,45 @@ def _target() -> Target:
     return load_target(environment.selected_system())
 
 
-def _opened(shape: MeshShape, chips: Sequence[int], l1_small_size: int, trace_region_size: int) -> MeshDevice:
+def _natural(target: Target) -> MeshShape:
+    from tt_xla.target import natural_shape
+
+    return MeshShape(natural_shape(target, target.chips))
+
+
+def linked_chips(target: Target, shape: MeshShape) -> Sequence[int]:
+    """Returns the chip at each place of a mesh so that neighbours are linked.
+
+    Raises:
+        TTFatal: the system has fewer chips, or the links form no such mesh.
+    """
+    from tt_xla.target import arrange
+
+    try:
+        return arrange(target, tuple(shape)).chips
+    except MeshError as error:
+        raise TTFatal(error.message, hint=error.hint or "Choose another mesh shape.") from error
+
+
+def _opened(shape: MeshShape, chips: Sequence[int], reserved: Reserved) -> MeshDevice:
     target = _target()
     if missing := [chip for chip in chips if not 0 <= chip < target.chips]:
         raise TTFatal(
             f"Device {missing[0]} is not available; {target.name} has chips 0 to {target.chips - 1}",
             hint="Open another chip, or set TTXLA_SYSTEM to a system with more chips.",
         )
-    device = _open[tuple(chips)] = MeshDevice(target, shape, chips, l1_small_size, trace_region_size)
+    if len(chips) != shape.mesh_size():
+        raise TTFatal(
+            f"{shape} has {shape.mesh_size()} places, got {len(chips)} devices",
+            hint="Name one device for each place.",
+        )
+    device = _open[tuple(chips)] = MeshDevice(target, shape, chips, reserved)
     return device
 
 
 def close_device(device: MeshDevice) -> None:
     """Closes a device. Its tensors can no longer be used on it."""
-    device.is_open = False
-    device.plans.clear()
-    device.traces.clear()
+    device.close()
     _open.pop(device.chips, None)
 
 
@@ -187,7 +374,13 @@ def synchronize_device(device: MeshDevice, cq_id: int | None = None, sub_device_
 
 
 def set_fabric_config(config: FabricConfig, *arguments: object, **options: object) -> None:
-    """Does nothing: the emulated chips have all links of their system."""
+    """Sets the network between the chips of devices that are opened later. The emulated one has all links."""
+    _fabric[:] = [config]
+
+
+def get_fabric_config() -> FabricConfig:
+    """Returns the network that was set."""
+    return _fabric[-1]
 
 
 def GetNumAvailableDevices() -> int:

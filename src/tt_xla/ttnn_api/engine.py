@@ -17,10 +17,12 @@ from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.context import Context, Weighted
 from tt_xla.runtime.gradients import without_gradients
 from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.layouts import Type
 from tt_xla.ttnn_api.memory import Buffer
 from tt_xla.ttnn_api.plan import Operand, Scalar, Step
 from tt_xla.ttnn_api.tensor import Contents, Tensor
+from tt_xla.ttnn_api.topology import merged
 
 
 class Plan:
@@ -39,12 +41,11 @@ class Plan:
         self.into = [None if each is None else each.index for each in into] if any(into) else None
         """By result, the argument that receives it; None if all are new."""
         self.writes = None if step.writes is None else step.writes.index
+        self.topology = step.topology
         instruction, values, sources = _instruction(step)
         self.sources: list[int | torch.Tensor] = sources
         """Operands in order: the position of a tensor argument, or the tensor of a number."""
-        context = _context(step.op, instruction, values)
-        call = bind(context, instruction.attributes, fast=True)
-        self.call = call.call if isinstance(call, Weighted) else call
+        self._bind(step, instruction, values)
         self.us = 0.0
         """Predicted time with the gap to the next op, in microseconds."""
         self.traced_us = 0.0
@@ -53,6 +54,11 @@ class Plan:
         """Argument whose memory the result shares."""
         if device is not None:
             self._price(instruction, values, device)
+
+    def _bind(self, step: Step, instruction: Instruction, values: list[TensorSpec]) -> None:
+        """Binds the kernel of the op."""
+        call = bind(context_of(instruction, values), instruction.attributes, fast=True)
+        self.call = call.call if isinstance(call, Weighted) else call
 
     def _price(self, instruction: Instruction, values: list[TensorSpec], device: MeshDevice) -> None:
         total = instruction_cost(instruction, values, device.target).total_us
@@ -65,21 +71,31 @@ class Plan:
             self.shares = position if isinstance(position, int) else None
 
     def compute(self, operands: Sequence[Contents]) -> list[list[torch.Tensor]]:
-        """Returns the shards of each result; an operand that the op writes to gets new shards."""
-        if self.writes is not None:
-            written = operands[self.writes]
-            written.shards = [shard.clone() for shard in written.shards]
-        chips = max((len(each.shards) for each in operands), default=1)
+        """Returns the shards of each result; an operand that the op writes to gets new shards.
+
+        Chips whose operands are the same tensors share the results.
+        """
+        chips = max([len(each.shards) for each in operands], default=1)
+        known: dict[tuple[int, ...], Any] = {}
         by_chip: list[Any] = []
+        written: list[torch.Tensor] = []
+        place = None if self.writes is None else self.sources.index(self.writes)
         for chip in range(chips):
             tensors = [
-                operands[source].shards[chip if len(operands[source].shards) > 1 else 0]
-                if isinstance(source, int)
-                else source
-                for source in self.sources
+                _shard(operands[source].shards, chip) if isinstance(source, int) else source for source in self.sources
             ]
-            result = self.call(*tensors)
-            by_chip.append((result,) if len(self.types) == 1 else result)
+            key = () if chips == 1 else tuple(map(id, tensors))
+            if key not in known:
+                if place is not None:
+                    tensors[place] = tensors[place].clone()
+                result = self.call(*tensors)
+                known[key] = (result,) if len(self.types) == 1 else result, tensors
+            results, used = known[key]
+            by_chip.append(results)
+            if place is not None:
+                written.append(used[place])
+        if self.writes is not None:
+            operands[self.writes].shards = written
         return [[of_chip[index] for of_chip in by_chip] for index in range(len(self.types))]
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
@@ -98,13 +114,18 @@ class Plan:
             if place is not None:
                 operands[place].shards = shards
             made.append(Contents(shards, buffer) if place is None else operands[place])
+        if device is not None and len(device.chips) > 1:
+            self._spread(made, operands, device)
         if device is not None:
             device.predicted_us += self.us
             if device.recording is not None:
                 device.recording.append((self, operands, made))
         if self.writes is not None:
             return tensors[self.writes]
-        topology = next((tensor.topology for tensor in tensors if tensor.topology is not None), None)
+        distributed = [tensor.topology for tensor in tensors if tensor.topology is not None]
+        topology = merged(distributed) if distributed else None if device is None else device.topology
+        if self.topology is not None:
+            topology = self.topology(topology)
         outputs = [
             Tensor.of(type_, contents, device if type_.on_device else None, topology)
             if place is None
@@ -114,6 +135,20 @@ class Plan:
         if self.returns is not None:
             return self.returns(outputs)
         return outputs[0] if len(outputs) == 1 else outputs
+
+    def _spread(self, made: Sequence[Contents], operands: Sequence[Contents], device: MeshDevice) -> None:
+        """Gives every chip of the mesh a result that does not depend on chips, and parts of tensors their places."""
+        places = {tuple(each.coords) for each in operands if each.coords is not None}
+        coords = places.pop() if places else None
+        for contents in made:
+            contents.coords = coords
+            if coords is None and len(contents.shards) == 1:
+                contents.shards = [*contents.shards] * len(device.chips)
+            if places or (coords is not None and len(contents.shards) != len(coords)):
+                raise TTFatal(
+                    "Operands lie on different chips of the mesh",
+                    hint="Join the parts with ttnn.combine_device_tensors, or take the same part of each tensor.",
+                )
 
     def _buffer(self, type_: Type, operands: Sequence[Contents]) -> Buffer | None:
         """Returns the memory of a result; None on the host."""
@@ -155,9 +190,26 @@ def _number(scalar: Scalar) -> torch.Tensor:
     return hold(number, element).to(CONTAINERS[element])
 
 
-def _context(op: str, instruction: Instruction, values: Sequence[TensorSpec]) -> Context:
+def _shard(shards: Sequence[torch.Tensor], chip: int) -> torch.Tensor:
+    """Returns a chip's shard of a tensor; one that was not distributed is the same for all chips.
+
+    Raises:
+        TTFatal: the tensor has no shard for the chip.
+    """
+    if len(shards) == 1:
+        return shards[0]
+    if chip >= len(shards):
+        raise TTFatal(
+            f"Operands lie on different numbers of chips: one has {len(shards)} shards",
+            hint="Distribute all operands over the same chips of the mesh.",
+        )
+    return shards[chip]
+
+
+def context_of(instruction: Instruction, values: Sequence[TensorSpec]) -> Context:
+    """Returns what the kernel of an instruction knows besides its tensors."""
     return Context(
-        op,
+        instruction.op,
         environment.variable("TTXLA_NUMERICS"),
         {
             name: values[operand] if isinstance(operand, int) else tuple(values[number] for number in operand)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 from tt_xla.errors import ExecutionError
 from tt_xla.registry import Registry
+from tt_xla.spmd.collectives import BETWEEN_CHIPS
 from tt_xla.ttnn_api import signatures
 from tt_xla.ttnn_api.complex_tensors import ComplexTensor
 from tt_xla.ttnn_api.devices import MeshDevice
@@ -25,6 +27,10 @@ _SPEED_ONLY = {
     *("skip_padding_fill", "reshape_tile_mode", "numeric_stable", "enable_secondary_dm", "compute_kernel_config"),
     *("num_links", "topology", "pad_value", "use_low_perf", "worker_l1_size", "num_command_queues"),
     "blocking",
+    *("subdevice_id", "multi_device_global_semaphore", "barrier_semaphore", "barrier_semaphores", "mesh_device"),
+    *("rs_global_semaphores", "ag_global_semaphores", "chunks_per_sync", "num_workers_per_link"),
+    *("num_buffers_per_channel", "use_l1_small_for_semaphores", "intermediate_memory_config", "use_noc1_only"),
+    *("use_optimal_ccl_for_llama", "use_broadcast", "intermediate_tensor"),
 }
 """Parameters that change how a card computes a result, and that an operation may leave out."""
 
@@ -49,7 +55,7 @@ class Operation:
         self.python_fully_qualified_name = self.__name__ = name
         self.__doc__ = rule.__doc__
         self.rule, self.composite = rule, composite
-        code = rule.__code__
+        code: CodeType = getattr(rule, "__wrapped__", rule).__code__
         self._named = (
             named if callable(named) else tuple(named) or code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         )
@@ -91,6 +97,7 @@ class Operation:
     def _planned(self, arguments: Sequence[Any], keywords: Mapping[str, Any], device: MeshDevice | None) -> Any:
         """Returns the plan of a call."""
         from tt_xla.ttnn_api.engine import Plan
+        from tt_xla.ttnn_api.exchange import ExchangePlan
 
         count = 0
 
@@ -98,13 +105,15 @@ class Operation:
             nonlocal count
             if isinstance(value, Tensor):
                 count += 1
-                return Operand(count - 1, value.type)
+                return Operand(count - 1, value.type, value.device())
             return [stand_in(item) for item in value] if type(value) in (list, tuple) else value
 
         positional = [stand_in(argument) for argument in arguments]
         named = {name: stand_in(argument) for name, argument in keywords.items()}
         step: Step = self.rule(**self.bound(positional, named))
         try:
+            if step.op in BETWEEN_CHIPS and device is not None:
+                return ExchangePlan(step, device)
             return Plan(step, device)
         except ExecutionError as error:
             raise TTFatal(f"{self.__name__}: {error.message}", hint=error.hint) from error

@@ -10,15 +10,16 @@ from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
 from tt_xla.ttnn_api.layouts import Type
+from tt_xla.ttnn_api.topology import TensorTopology
 
 
 class Operand:
     """A tensor argument of a call, by its type alone: calls with arguments of the same types are executed alike."""
 
-    __slots__ = ("index", "type")
+    __slots__ = ("device", "index", "type")
 
-    def __init__(self, index: int, type_: Type) -> None:
-        self.index, self.type = index, type_
+    def __init__(self, index: int, type_: Type, device: MeshDevice | None = None) -> None:
+        self.index, self.type, self.device = index, type_, device
 
     @property
     def shape(self) -> Shape:
@@ -73,5 +74,7 @@ class Step:
     """Tensor that receives the result; of an op with several results, the tensor of each, or None for a new one."""
     writes: Operand | None = None
     """Operand whose elements the op changes; the call returns it."""
+    topology: Callable[[TensorTopology | None], TensorTopology | None] | None = None
+    """Returns the topology of the results from the operands'; None for an op on each chip, which keeps it."""
     returns: Callable[[list[Any]], Any] | None = None
     """Makes what the call returns from the list of results; by default the only result, or the list."""

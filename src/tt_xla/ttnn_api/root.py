@@ -9,6 +9,7 @@ from typing import Any
 from tt_xla.ttnn_api import complex_tensors as _complex_tensors
 from tt_xla.ttnn_api import configs as _configs
 from tt_xla.ttnn_api import devices as _devices
+from tt_xla.ttnn_api import distribution as _distribution
 from tt_xla.ttnn_api import enums as _enums
 from tt_xla.ttnn_api import families as _families
 from tt_xla.ttnn_api import geometry as _geometry
@@ -16,6 +17,7 @@ from tt_xla.ttnn_api import methods as _methods
 from tt_xla.ttnn_api import operation_enums as _operation_enums
 from tt_xla.ttnn_api import signatures as _signatures
 from tt_xla.ttnn_api import tensor as _tensor
+from tt_xla.ttnn_api import topology as _topology
 
 __version__ = _signatures.VERSION
 
@@ -28,12 +30,14 @@ for _module in (_enums, _operation_enums, _geometry, _devices, _tensor, _complex
             if not name.startswith("_") and getattr(value, "__module__", _module.__name__) == _module.__name__
         }
     )
+for _module in (_topology, _distribution):
+    globals().update({name: getattr(_module, name) for name in _module.__all__})
 
 for _dtype in DataType:  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
     globals()[_dtype.name.lower()] = _dtype
 TILE_LAYOUT, ROW_MAJOR_LAYOUT = _enums.Layout.TILE, _enums.Layout.ROW_MAJOR
 TILE_SIZE = _geometry.TILE_SIZE
-_NAMESPACES = ("transformer", "experimental", "kv_cache", "operations")
+_NAMESPACES = ("transformer", "experimental", "kv_cache", "operations", "distributed")
 _OPERATIONS = "ttnn.operations."
 """Package whose modules have TT-NN's functions under shorter names."""
 
@@ -50,6 +54,8 @@ def _attribute(package: str, name: str) -> Any:
     operations = _families.operations()
     if full in operations:
         return operations[full]
+    if package == "ttnn.distributed" and full in _signatures.lines():
+        return globals().get(name) or _attribute("ttnn", name)
     if full in _signatures.lines() and name.endswith("Config"):
         return _configs.config_class(full)
     known = "TT-NN has it, but the emulated card does not" if full in _signatures.lines() else "TT-NN has no such name"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout, StorageType
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MemoryConfig, Shape, Tile, padded
+from tt_xla.ttnn_api.geometry import MemoryConfig, MeshCoordinate, Shape, Tile, padded
 from tt_xla.ttnn_api.layouts import Type, volume
+from tt_xla.ttnn_api.topology import ONE_CHIP, TensorTopology
 
 if TYPE_CHECKING:
     import torch
@@ -18,12 +19,22 @@ if TYPE_CHECKING:
 
 
 class Contents:
-    """The elements of a tensor: a torch tensor for each chip, in the data type's container."""
+    """The elements of a tensor: a torch tensor for each chip, in the data type's container.
 
-    __slots__ = ("buffer", "shards")
+    Chips that hold the same elements share one torch tensor.
 
-    def __init__(self, shards: Sequence[torch.Tensor], buffer: Buffer | None) -> None:
-        self.shards, self.buffer = shards, buffer
+    Args:
+        shards: the torch tensor of each chip.
+        buffer: the memory on the device; None on the host.
+        coords: places of the chips in the mesh, for a part of a tensor; None for all that its topology names.
+    """
+
+    __slots__ = ("buffer", "coords", "shards")
+
+    def __init__(
+        self, shards: Sequence[torch.Tensor], buffer: Buffer | None, coords: Sequence[MeshCoordinate] | None = None
+    ) -> None:
+        self.shards, self.buffer, self.coords = shards, buffer, coords
 
 
 class Tensor:
@@ -32,13 +43,21 @@ class Tensor:
     __slots__ = ("__weakref__", "_contents", "_device", "topology", "type")
 
     @staticmethod
-    def of(type_: Type, contents: Contents, device: MeshDevice | None, topology: Any = None) -> Tensor:
+    def of(
+        type_: Type, contents: Contents, device: MeshDevice | None, topology: TensorTopology | None = None
+    ) -> Tensor:
         """Returns a tensor of a type with given contents."""
         tensor = object.__new__(Tensor)
         tensor.set(type_, contents, device, topology)
         return tensor
 
-    def set(self, type_: Type, contents: Contents | None, device: MeshDevice | None, topology: Any = None) -> None:
+    def set(
+        self,
+        type_: Type,
+        contents: Contents | None,
+        device: MeshDevice | None,
+        topology: TensorTopology | None = None,
+    ) -> None:
         """Gives the tensor a type and contents."""
         self.type, self._contents, self._device, self.topology = type_, contents, device, topology
 
@@ -97,6 +116,31 @@ class Tensor:
 
     def device(self) -> MeshDevice | None:
         return self._device
+
+    def devices(self) -> list[MeshDevice]:
+        return [] if self._device is None else [self._device]
+
+    def tensor_topology(self) -> TensorTopology:
+        """Returns how the tensor is distributed over chips."""
+        return self.topology or ONE_CHIP
+
+    def update_tensor_topology(self, topology: TensorTopology) -> None:
+        """Sets how the tensor is said to be distributed over chips."""
+        self.topology = topology
+
+    def coords(self) -> list[MeshCoordinate]:
+        """Returns the place in the mesh of each shard, also of a tensor on the host."""
+        return list(self.contents.coords or self.tensor_topology().mesh_coords())
+
+    def device_coords(self) -> list[MeshCoordinate]:
+        """Returns the place in the mesh of each chip that holds a shard.
+
+        Raises:
+            TTFatal: the tensor lies on the host.
+        """
+        if self._device is None:
+            raise TTFatal("Tensor is not on device", hint="Move it there with ttnn.to_device.")
+        return self.coords()
 
     def is_allocated(self) -> bool:
         return self._contents is not None

@@ -7,6 +7,7 @@ from typing import Any
 
 from tt_xla.ttnn_api import tensor_files
 from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.distribution import DEFAULTS
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
@@ -126,8 +127,9 @@ def from_torch(
     if spec is not None:
         dtype, layout, memory_config = spec.dtype, spec.layout, spec.memory_config
     made = tensor_of(tensor, None, dtype, layout)
-    if mesh_mapper is not None:
-        made = mesh_mapper.split(made)
+    mapper = mesh_mapper or DEFAULTS.get("mesh_mapper")
+    if mapper is not None:
+        made = mapper.split(made)
     return made if device is None else OPERATIONS["ttnn.to_device"](made, device, memory_config)
 
 
@@ -152,7 +154,8 @@ def to_torch(tensor: Tensor, dtype: Any, torch_rank: int | None, mesh_composer: 
     """Returns a tensor of TT-NN as a torch tensor."""
     from tt_xla.ttnn_api.conversion import to_torch as converted
 
-    result = converted(tensor, dtype) if mesh_composer is None else mesh_composer.compose(tensor, dtype)
+    composer = mesh_composer or DEFAULTS.get("mesh_composer")
+    result = converted(tensor if composer is None else composer.join(tensor), dtype)
     while torch_rank is not None and result.ndim > torch_rank:
         if result.shape[0] != 1:
             raise RuntimeError("ttnn: Unable to squeeze to desired rank!")
@@ -171,14 +174,3 @@ def load_tensor(file_name: str | Path, device: MeshDevice | None) -> Tensor:
 def dump_tensor(file_name: str | Path, tensor: Tensor) -> None:
     """Writes a tensor file."""
     tensor_files.dump(Path(file_name), tensor)
-
-
-@operation("ttnn.get_device_tensors", composite=True)
-def get_device_tensors(tensor: Tensor) -> list[Tensor]:
-    """Returns the tensor of each chip."""
-    from tt_xla.ttnn_api.tensor import Contents
-
-    contents = tensor.contents
-    if len(contents.shards) == 1:
-        return [tensor]
-    return [Tensor.of(tensor.type, Contents([shard], contents.buffer), tensor.device()) for shard in contents.shards]

@@ -1,0 +1,325 @@
+"""Collectives: ops in which the chips of a mesh exchange tensors, along ``cluster_axis`` or between all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.spmd.collectives import ALL_BROADCAST, BROADCAST
+from tt_xla.ttnn_api.configs import Config, compute_config
+from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.enums import FabricConfig, Layout, Topology
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig, MeshCoordinate
+from tt_xla.ttnn_api.layouts import Type
+from tt_xla.ttnn_api.operation import operation
+from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.topology import REPLICATE, Placement, PlacementShard, TensorTopology, along_axis, replicated
+
+_ONE_DIMENSIONAL = (
+    FabricConfig.FABRIC_1D,
+    FabricConfig.FABRIC_1D_RING,
+    FabricConfig.FABRIC_1D_NEIGHBOR_EXCHANGE,
+)
+
+
+def _mesh(source: Operand, name: str) -> MeshDevice:
+    """Returns the mesh on whose chips a tensor lies.
+
+    Raises:
+        TTFatal: it lies on the host, or the chips have no network.
+    """
+    device = source.device
+    if device is None:
+        raise TTFatal(f"{name}: Input tensor must be on device", hint="Move it there with ttnn.to_device.")
+    if device.fabric is FabricConfig.DISABLED and len(device.chips) > 1:
+        raise TTFatal(
+            "Trying to get un-initialized fabric context",
+            hint="Call ttnn.set_fabric_config(ttnn.FabricConfig.FABRIC_1D) before the mesh device is opened.",
+        )
+    return device
+
+
+def _dim(source: Operand, dim: int, word: str) -> int:
+    """Returns a dimension counted from the front.
+
+    Raises:
+        TTFatal: the tensor has no such dimension.
+    """
+    if not -source.rank <= dim < source.rank:
+        raise TTFatal(
+            f"Invalid {word} dim {dim} for {source.rank}D input tensor",
+            hint=f"Name a dimension from {-source.rank} to {source.rank - 1}.",
+        )
+    return source.dim(dim)
+
+
+def _placed(device: MeshDevice, axis: int | None, placement: Placement) -> Any:
+    """Returns how an exchange along an axis changes the topology of a tensor."""
+
+    def placed(own: TensorTopology | None) -> TensorTopology:
+        return along_axis(own or replicated(device.shape), device.shape, axis, placement)
+
+    return placed
+
+
+def _replicated_along(device: MeshDevice, axis: int | None) -> Any:
+    """Returns how an exchange changes the topology to replicas along its axis, or along rows and columns."""
+    axes = range(len(device.shape)) if axis is None else [axis]
+
+    def placed(own: TensorTopology | None) -> TensorTopology:
+        after = own or replicated(device.shape)
+        for each in axes:
+            after = along_axis(after, device.shape, each, REPLICATE)
+        return after
+
+    return placed
+
+
+def _links(topology: Topology | None, num_links: int | None) -> dict[str, Any]:
+    return {"topology": None if topology is None else topology.name.lower(), "num_links": num_links}
+
+
+def _result(source: Operand, shape: Sequence[int], memory: MemoryConfig | None, output: Operand | None) -> Type:
+    return source.type.with_(shape=shape, memory=memory) if output is None else output.type
+
+
+@operation(
+    "ttnn.all_gather",
+    "ttnn.experimental.all_gather_async",
+    "ttnn.experimental.strided_all_gather_async",
+    "ttnn.experimental.ring_attention_all_gather_async",
+)
+def all_gather(
+    input_tensor: Operand,
+    dim: int,
+    cluster_axis: int | None,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+    persistent_output_buffer: Operand | None,
+    persistent_output_tensor: Operand | None,
+    num_links: int | None,
+    topology: Topology | None,
+) -> Step:
+    """Joins the tensors of all chips of a group along a dimension."""
+    device = _mesh(input_tensor, "all_gather")
+    axis = _dim(input_tensor, dim, "gather")
+    size = device.group_size(cluster_axis)
+    rows_and_columns = all(each > 1 for each in device.shape)
+    if cluster_axis is None and rows_and_columns and device.fabric in _ONE_DIMENSIONAL and _whole(input_tensor, axis):
+        raise TTFatal(
+            "1D fabric on a 2D mesh_device requires cluster_axis to be set",
+            hint="Pass cluster_axis=0 for the chips of a column, or 1 for those of a row.",
+        )
+    shape = list(input_tensor.shape)
+    shape[axis] *= size
+    output = output_tensor or persistent_output_buffer or persistent_output_tensor
+    return Step(
+        "ttnn.all_gather",
+        {"input": input_tensor},
+        [_result(input_tensor, shape, memory_config, output)],
+        {"all_gather_dim": axis, "cluster_axis": cluster_axis, **_links(topology, num_links)},
+        into=output,
+        topology=_placed(device, cluster_axis, REPLICATE),
+    )
+
+
+def _whole(source: Operand, dim: int) -> bool:
+    """Returns whether the tensors end with whole tiles along a dimension, or are rows."""
+    tiled = source.layout is Layout.TILE and dim >= source.rank - 2
+    return not tiled or source.shape[dim] % TILE_SIZE == 0
+
+
+@operation("ttnn.reduce_scatter", "ttnn.experimental.reduce_scatter_minimal_async")
+def reduce_scatter(
+    input_tensor: Operand,
+    dim: int,
+    cluster_axis: int | None,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+    persistent_output_buffers: Sequence[Operand] | None,
+    num_links: int | None,
+    topology: Topology | None,
+    compute_kernel_config: Config | None,
+) -> Step:
+    """Adds the tensors of all chips of a group; each chip keeps its part of the sum along a dimension."""
+    device = _mesh(input_tensor, "reduce_scatter")
+    axis = _dim(input_tensor, dim, "scatter")
+    shape = _divided(input_tensor, axis, device.group_size(cluster_axis), "reduce_scatter")
+    output = output_tensor or (persistent_output_buffers[-1] if persistent_output_buffers else None)
+    attributes = {"reduce_type": "sum", "scatter_dim": axis, "cluster_axis": cluster_axis}
+    return Step(
+        "ttnn.reduce_scatter",
+        {"input": input_tensor},
+        [_result(input_tensor, shape, memory_config, output)],
+        {**attributes, "compute_config": compute_config(compute_kernel_config), **_links(topology, num_links)},
+        into=output,
+        topology=_placed(device, cluster_axis, PlacementShard(axis)),
+    )
+
+
+def _divided(source: Operand, axis: int, size: int, name: str) -> list[int]:
+    """Returns the shape of a part along a dimension.
+
+    Raises:
+        TTFatal: the chips do not divide it.
+    """
+    shape = list(source.shape)
+    if shape[axis] % size:
+        raise TTFatal(
+            f"{name}: dimension {axis} of size {shape[axis]} must be divisible by the number of devices {size}",
+            hint="Pad the tensor to a multiple of the number of chips.",
+        )
+    shape[axis] //= size
+    return shape
+
+
+@operation("ttnn.all_reduce", "ttnn.experimental.all_reduce_async")
+def all_reduce(
+    input_tensor: Operand,
+    cluster_axis: int | None,
+    memory_config: MemoryConfig | None,
+    num_links: int | None,
+    topology: Topology | None,
+    math_op: Any,
+) -> Step:
+    """Adds the tensors of all chips of a group; each chip gets the sum."""
+    device = _mesh(input_tensor, "all_reduce")
+    device.group_size(cluster_axis)
+    if math_op not in (None, ...) and math_op.name != "Sum":
+        raise TTFatal(f"all_reduce_async: math_op {math_op} is not supported", hint="Pass ttnn.ReduceType.Sum.")
+
+    return Step(
+        "ttnn.all_reduce",
+        {"input": input_tensor},
+        [input_tensor.type.with_(memory=memory_config)],
+        {"reduce_type": "sum", "cluster_axis": cluster_axis, **_links(topology, num_links)},
+        topology=_replicated_along(device, cluster_axis),
+    )
+
+
+@operation("ttnn.all_broadcast")
+def all_broadcast(
+    input_tensor: Operand,
+    cluster_axis: int | None,
+    memory_config: MemoryConfig | None,
+    num_links: int | None,
+    topology: Topology | None,
+) -> Step:
+    """Returns a list with the tensor of each chip of a group; all its chips get all of them."""
+    device = _mesh(input_tensor, "all_broadcast")
+    result = input_tensor.type.with_(memory=memory_config)
+    return Step(
+        ALL_BROADCAST,
+        {"input": input_tensor},
+        [result] * device.group_size(cluster_axis),
+        {"cluster_axis": cluster_axis, **_links(topology, num_links)},
+        topology=_replicated_along(device, cluster_axis),
+        returns=list,
+    )
+
+
+@operation("ttnn.broadcast")
+def broadcast(
+    input_tensor: Operand,
+    sender_coord: MeshCoordinate,
+    cluster_axis: int | None,
+    memory_config: MemoryConfig | None,
+    num_links: int | None,
+    topology: Topology | None,
+) -> Step:
+    """Gives all chips of a group the tensor of the chip that has the sender's place in its own group."""
+    device = _mesh(input_tensor, "broadcast")
+    device.group_size(cluster_axis)
+    if cluster_axis is None and all(each > 1 for each in device.shape):
+        raise TTFatal(
+            "broadcast op is only supported for a linear tensor topology shape",
+            hint="Pass cluster_axis=0 for the chips of a column, or 1 for those of a row.",
+        )
+    device.get_device_id(sender_coord)
+    return Step(
+        BROADCAST,
+        {"input": input_tensor},
+        [input_tensor.type.with_(memory=memory_config)],
+        {"sender_coord": list(sender_coord), "cluster_axis": cluster_axis, **_links(topology, num_links)},
+        topology=_placed(device, cluster_axis, REPLICATE),
+    )
+
+
+@operation("ttnn.mesh_partition")
+def mesh_partition(
+    input_tensor: Operand, dim: int, cluster_axis: int | None, memory_config: MemoryConfig | None
+) -> Step:
+    """Keeps on each chip of a group its part of its tensor along a dimension."""
+    device = input_tensor.device
+    if device is None:
+        raise TTFatal("mesh_partition: Input tensor must be on device", hint="Move it there with ttnn.to_device.")
+    axis = _dim(input_tensor, dim, "partition")
+    shape = _divided(input_tensor, axis, device.group_size(cluster_axis), "mesh_partition")
+    return Step(
+        "ttnn.mesh_partition",
+        {"input": input_tensor},
+        [input_tensor.type.with_(shape=shape, memory=memory_config)],
+        {"dim": axis, "cluster_axis": cluster_axis},
+        topology=_placed(device, cluster_axis, PlacementShard(axis)),
+    )
+
+
+@operation("ttnn.point_to_point")
+def point_to_point(
+    input_tensor: Operand,
+    sender_coord: MeshCoordinate,
+    receiver_coord: MeshCoordinate,
+    output_tensor: Operand | None,
+    topology: Topology | None,
+) -> Step:
+    """Sends the tensor of one chip to another; the other chips keep what the output has, or their input."""
+    device = _mesh(input_tensor, "point_to_point")
+    for place in (sender_coord, receiver_coord):
+        device.get_device_id(place)
+    differing = sum(one != other for one, other in zip(sender_coord, receiver_coord, strict=True))
+    if differing == 0:
+        raise TTFatal("Can't send/receive to the same device", hint="Name another receiver.")
+    if differing > 1 and device.fabric in _ONE_DIMENSIONAL:
+        raise TTFatal(
+            f"Routing coordinates {sender_coord} and {receiver_coord} invalid for 1D fabric",
+            hint="Send along the row first, then along the column, or use FabricConfig.FABRIC_2D.",
+        )
+    return Step(
+        "ttnn.point_to_point",
+        {"input": input_tensor},
+        [input_tensor.type if output_tensor is None else output_tensor.type],
+        {"sender_coord": list(sender_coord), "receiver_coord": list(receiver_coord)},
+        into=output_tensor,
+    )
+
+
+@operation("ttnn.experimental.all_to_all_async_generic", "ttnn.experimental.all_to_all_async")
+def all_to_all(
+    input_tensor: Operand,
+    in_dim: int,
+    out_dim: int,
+    persistent_output_buffer: Operand | None,
+    num_links: int | None,
+    memory_config: MemoryConfig | None,
+    topology: Topology | None,
+    cluster_axis: int | None,
+) -> Step:
+    """Sends the n-th part of each tensor along ``out_dim`` to the n-th chip, which joins its parts along ``in_dim``."""
+    device = _mesh(input_tensor, "all_to_all")
+    join, split = _dim(input_tensor, in_dim, "concat"), _dim(input_tensor, out_dim, "split")
+    if cluster_axis is None and all(each > 1 for each in device.shape) and device.fabric in _ONE_DIMENSIONAL:
+        raise TTFatal(
+            "Could not find any forwarding direction between chips that share no row or column",
+            hint="Pass cluster_axis=0 for the chips of a column, or 1 for those of a row.",
+        )
+    size = device.group_size(cluster_axis)
+    shape = _divided(input_tensor, split, size, "all_to_all")
+    shape[join] *= size
+    return Step(
+        "ttnn.all_to_all",
+        {"input": input_tensor},
+        [_result(input_tensor, shape, memory_config, persistent_output_buffer)],
+        {"split_dim": split, "concat_dim": join, "cluster_axis": cluster_axis, **_links(topology, num_links)},
+        into=persistent_output_buffer,
+    )
