@@ -60,7 +60,8 @@ class _Name:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name != "__name__":
             raise AttributeError(name)
-        return _Name(f"{self.__name__}.{name}")
+        ours = getattr(sys.modules["ttnn"], name, None) if name[:1].isupper() else None
+        return _Name(f"{self.__name__}.{name}") if ours is None else ours
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Serves as a decorator that changes nothing, and as a constructor."""
@@ -92,7 +93,9 @@ class _Package(types.ModuleType):
 
         self.attach_golden_function = attach
         self.decorators = types.SimpleNamespace(
-            set_golden_comparison_config=lambda tensor, **options: tensor, attach_golden_function=attach
+            set_golden_comparison_config=lambda tensor, **options: tensor,
+            _copy_golden_comparison_config=lambda source, target: target,
+            attach_golden_function=attach,
         )
 
     def __getattr__(self, name: str) -> Any:

@@ -185,3 +185,54 @@ def test_sharded_memory_configs(ttnn: Any) -> None:
     cores = ttnn.num_cores_to_corerangeset(11, ttnn.CoreCoord(8, 8), True)
     assert (cores.num_cores(), len(cores.ranges()), cores.ranges()[1].end) == (11, 2, ttnn.CoreCoord(2, 1))
     assert ttnn.split_work_to_cores(ttnn.CoreCoord(8, 8), 70)[0::4] == (64, 2)
+
+
+def test_quantization(card: Card) -> None:
+    x = drawn(32, 64)
+    quantized = card("quantize", x, 0.05, 3)
+    assert (quantized.dtype, torch.equal(quantized.float(), (x / 0.05 + 3).round().clamp(-127, 127))) == (
+        torch.int32,
+        True,
+    )
+    scale, zero = torch.rand(64) + 0.1, torch.arange(64, dtype=torch.int32) % 3
+    by_column = card("quantize", x, scale, zero, axis=-1)
+    close(by_column.float(), (x / scale + zero).round())
+    back = card("dequantize", by_column, scale, zero, axis=-1, dtype=card.ttnn.float32)
+    close(back, (by_column - zero) * scale)
+
+
+def test_images(card: Card) -> None:
+    rows, image = drawn(1, 1, 2 * 6 * 6, 8), drawn(2, 6, 6, 8)
+    pooled = card("adaptive_avg_pool2d", rows, 2, 6, 6, 8, [3, 2])
+    channels_first = rows.reshape(2, 6, 6, 8).permute(0, 3, 1, 2)
+    close(pooled, F.adaptive_avg_pool2d(channels_first, (3, 2)).permute(0, 2, 3, 1).reshape(1, 1, -1, 8))
+    close(card("upsample", image, 2), image.repeat_interleave(2, 1).repeat_interleave(2, 2))
+    close(card("rotate", image, 90.0), image.rot90(1, (1, 2)))
+    grid = torch.rand(2, 4, 5, 2) * 2 - 1
+    expected = F.grid_sample(image.permute(0, 3, 1, 2), grid, align_corners=False).permute(0, 2, 3, 1)
+    close(card("grid_sample", image, grid), expected)
+    volume, weight = drawn(1, 4, 4, 4, 8), drawn(6, 8, 2, 2, 2)
+    matrix = weight.permute(2, 3, 4, 1, 0).reshape(-1, 6)
+    options = {"dtype": card.ttnn.float32, "output_channels": 6, "kernel_size": [2, 2, 2]}
+    result = card("experimental.conv3d", input_tensor=volume, weight_tensor=matrix, **options)
+    close(result, F.conv3d(volume.permute(0, 4, 1, 2, 3), weight).permute(0, 2, 3, 4, 1))
+
+
+def test_group_norm_reads_prepared_weights(card: Card) -> None:
+    x, weight = drawn(2, 1, 64, 96), drawn(96, seed=1)
+    prepared = card.ttnn.create_group_norm_weight_bias_rm(weight, 96, 2)
+    assert list(prepared.shape) == [1, 1, 4, 32]
+    result = card("group_norm", x, num_groups=8, weight=prepared, epsilon=1e-5)
+    expected = F.group_norm(x.transpose(2, 3).squeeze(1), 8, weight, eps=1e-5)
+    close(result, expected.transpose(1, 2).unsqueeze(1))
+    mask = card.ttnn.create_group_norm_input_mask(64, 4, 1)
+    assert (list(mask.shape), float(card.back(mask).sum())) == ([1, 4, 32, 32], 4 * 16 * 32.0)
+
+
+def test_products_and_running_sums(card: Card) -> None:
+    x, a, b = drawn(32, 48), drawn(32, 64, seed=1), drawn(64, 48, seed=2)
+    product = card("addmm", x, a, b, alpha=0.5, beta=2.0)  # the matrix unit reads 19 bits
+    torch.testing.assert_close(product, 2 * x + 0.5 * a @ b, rtol=0.01, atol=0.02)
+    close(card("cumsum", x, 1, reverse_order=True), x.flip(1).cumsum(1).flip(1))
+    block = card.ttnn.from_torch(x, dtype=card.ttnn.bfloat8_b, device=card.device)
+    close(card.back(card.ttnn.multiply(block, 2.0)), 2 * card.back(block))

@@ -50,6 +50,8 @@ class Plan:
         """Predicted time with the gap to the next op, in microseconds."""
         self.traced_us = 0.0
         """The same in the replay of a trace."""
+        self.is_program = False
+        """Whether the call runs a program on the card, rather than a copy between host and card."""
         self.shares: int | None = None
         """Argument whose memory the result shares."""
         if device is not None:
@@ -62,6 +64,7 @@ class Plan:
 
     def _price(self, instruction: Instruction, values: list[TensorSpec], device: MeshDevice) -> None:
         total = instruction_cost(instruction, values, device.target).total_us
+        self.is_program = bool(total) and instruction.op not in ("ttnn.to_device", "ttnn.from_device")
         if total:
             rates = rates_of(device.target)
             self.us, self.traced_us = total + rates.gap_untraced, total + rates.gap_traced

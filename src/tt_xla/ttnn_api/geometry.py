@@ -111,6 +111,12 @@ class CoreRange:
     start: CoreCoord
     end: CoreCoord
 
+    def __post_init__(self) -> None:
+        for name in ("start", "end"):
+            corner: Any = getattr(self, name)
+            if not isinstance(corner, CoreCoord):
+                object.__setattr__(self, name, CoreCoord(*corner))
+
     def grid_size(self) -> CoreCoord:
         return CoreCoord(self.end.x - self.start.x + 1, self.end.y - self.start.y + 1)
 
@@ -125,11 +131,12 @@ class CoreRangeSet:
 
     _ranges: tuple[CoreRange, ...]
 
-    def __init__(self, core_ranges: Iterable[CoreRange] | CoreRange) -> None:
-        ordered = (core_ranges,) if isinstance(core_ranges, CoreRange) else tuple(core_ranges)
+    def __init__(self, core_ranges: Iterable[Any] | CoreRange) -> None:
+        listed: list[Any] = [core_ranges] if isinstance(core_ranges, CoreRange) else list(core_ranges)
+        ordered = [each if isinstance(each, CoreRange) else CoreRange(*each) for each in listed]
         if isinstance(core_ranges, (set, frozenset)):
-            ordered = tuple(sorted(ordered, key=lambda each: (each.start.y, each.start.x)))
-        object.__setattr__(self, "_ranges", ordered)
+            ordered.sort(key=lambda each: (each.start.y, each.start.x))
+        object.__setattr__(self, "_ranges", tuple(ordered))
 
     def ranges(self) -> list[CoreRange]:
         return list(self._ranges)
@@ -221,9 +228,13 @@ class Tile:
 
 
 def padded(shape: Sequence[int], layout: Layout) -> Shape:
-    """Returns the shape that a tensor has in memory: the last two dimensions of a tiled tensor fill tiles."""
+    """Returns the shape that a tensor has in memory: the last two dimensions of a tiled tensor fill tiles.
+
+    A tiled tensor has at least two.
+    """
     if layout is not Layout.TILE:
         return Shape(shape)
+    shape = (*(1,) * (2 - len(shape)), *shape)
     start = max(0, len(shape) - 2)
     rounded = (-(-size // TILE_SIZE) * TILE_SIZE for size in shape[start:])
     return Shape((*shape[:start], *rounded))

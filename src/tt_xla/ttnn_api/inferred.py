@@ -75,7 +75,7 @@ def from_kernel(
                     )
                 results.append(output.type)
                 continue
-            wanted = dtype or values.get("dtype")
+            wanted = values.get("dtype") or dtype
             made = layout or values.get("layout")
             if first is None:
                 results.append(type_of(shape, wanted or DataType.BFLOAT16, made or Layout.TILE, config))

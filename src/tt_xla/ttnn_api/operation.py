@@ -25,7 +25,7 @@ _SPEED_ONLY = {
     *("slice_config", "use_multicore", "output_tile", "config_tensor_in_dram", "deallocate_input"),
     *("reallocate_halo_output", "applied_shard_scheme", "fast_and_approximate_mode", "disable_compensated_sum"),
     *("skip_padding_fill", "reshape_tile_mode", "numeric_stable", "enable_secondary_dm", "compute_kernel_config"),
-    *("num_links", "topology", "pad_value", "use_low_perf", "worker_l1_size", "num_command_queues"),
+    *("num_links", "topology", "pad_value", "keep_l1_aligned", "use_low_perf", "worker_l1_size", "num_command_queues"),
     "blocking",
     *("subdevice_id", "multi_device_global_semaphore", "barrier_semaphore", "barrier_semaphores", "mesh_device"),
     *("rs_global_semaphores", "ag_global_semaphores", "chunks_per_sync", "num_workers_per_link"),
@@ -146,6 +146,11 @@ class Operation:
                     hint=f"Leave {name} out.",
                 )
 
+    @property
+    def golden_function(self) -> Callable[..., Any] | None:
+        """The golden function that was attached to the operation; None if none was."""
+        return GOLDENS.get(self.__name__)
+
     def __repr__(self) -> str:
         return f"<ttnn operation {self.__name__}>"
 
@@ -190,6 +195,9 @@ def _device_of(tensors: Sequence[Tensor]) -> MeshDevice | None:
 
 
 OPERATIONS: Registry[str, Operation] = Registry("TT-NN operation")
+
+GOLDENS: dict[str, Callable[..., Any]] = {}
+"""Golden functions by the full name of their operation."""
 
 OF_COMPLEX: Registry[str, Callable[..., Any]] = Registry("operation of complex tensors")
 """What operations of real tensors do with complex ones."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import types
+from types import ModuleType as _Module
 from typing import Any
 
 from tt_xla.ttnn_api import complex_tensors as _complex_tensors
@@ -38,6 +38,8 @@ for _dtype in DataType:  # noqa: F821  # pyright: ignore[reportUndefinedVariable
 TILE_LAYOUT, ROW_MAJOR_LAYOUT = _enums.Layout.TILE, _enums.Layout.ROW_MAJOR
 TILE_SIZE = _geometry.TILE_SIZE
 _NAMESPACES = ("transformer", "experimental", "kv_cache", "operations", "distributed")
+types = sys.modules[__name__]
+"""Module of TT-NN's enumerations and values, which ``ttnn`` itself has."""
 _OPERATIONS = "ttnn.operations."
 """Package whose modules have TT-NN's functions under shorter names."""
 
@@ -73,7 +75,7 @@ def _in_operations(name: str) -> Any:
     return getattr(_operation_enums, kind, None) or _attribute("ttnn", f"moreh_{member}")
 
 
-class _Namespace(types.ModuleType):
+class _Namespace(_Module):
     """A package below ``ttnn`` whose operations are attributes."""
 
     def __getattr__(self, name: str) -> Any:

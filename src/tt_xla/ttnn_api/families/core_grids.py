@@ -118,6 +118,16 @@ def num_cores_to_corerangeset(target_num_cores: int, grid_size: CoreCoord, row_w
     return CoreRangeSet([*ranges, *([block(whole, 1, rest)] if rest else [])])
 
 
+@operation("ttnn.num_cores_to_corerangeset_in_subcoregrids", composite=True)
+def num_cores_to_corerangeset_in_subcoregrids(
+    start_core: CoreCoord, target_num_cores: int, sub_core_grids: CoreRangeSet, row_wise: bool
+) -> CoreRangeSet:
+    """Returns the first cores of a set of ranges, from ``start_core`` on."""
+    cores = corerange_to_cores(sub_core_grids, None, row_wise)
+    first = cores.index(start_core)
+    return CoreRangeSet([CoreRange(core, core) for core in cores[first : first + target_num_cores]])
+
+
 @operation("ttnn.corerange_to_cores", composite=True)
 def corerange_to_cores(core_range_set: CoreRangeSet, max_cores: int | None, row_wise: bool) -> list[CoreCoord]:
     """Returns the cores of a set of ranges, range by range."""

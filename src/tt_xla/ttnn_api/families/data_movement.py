@@ -159,6 +159,10 @@ def pad(
     if padding is None:
         starts, ends = input_tensor_start or (), output_padded_shape or ()
         padding = [(low, end - low - size) for low, end, size in zip(starts, ends, shape, strict=True)]
+    if len(padding) > len(shape):
+        raise TTFatal(
+            "ttnn.pad: padding len can't be larger than input tensor rank", hint=f"The tensor has shape {shape}."
+        )
     pairs = [(0, 0)] * (len(shape) - len(padding)) + [tuple(each) for each in padding]
     sizes = [low + size + high for size, (low, high) in zip(shape, pairs, strict=True)]
     attributes = {"padding": [size for each in pairs for size in each], "value": float(value)}

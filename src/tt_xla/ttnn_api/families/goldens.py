@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.operation import Operation, operation
-
-_attached: dict[str, Callable[..., Any]] = {}
-"""Golden functions by the full name of their operation."""
+from tt_xla.ttnn_api.operation import GOLDENS, Operation, operation
 
 
 def _name(of: object) -> str:
@@ -24,7 +21,7 @@ def attach_golden_function(
     output_tensor_kwarg_names: Sequence[str],
 ) -> None:
     """Gives an operation a golden function."""
-    _attached[_name(operation)] = golden_function
+    GOLDENS[_name(operation)] = golden_function
 
 
 @operation("ttnn.get_golden_function", composite=True)
@@ -35,9 +32,9 @@ def get_golden_function(operation: object) -> Callable[..., Any]:
         RuntimeError: none was attached.
     """
     name = _name(operation)
-    if name not in _attached:
+    if name not in GOLDENS:
         raise RuntimeError(
             f"{name} does not have a golden function. Attach one with ttnn.attach_golden_function: those of the real "
             "package are not part of the emulated card."
         )
-    return _attached[name]
+    return GOLDENS[name]

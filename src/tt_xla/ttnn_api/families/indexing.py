@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
@@ -65,16 +67,21 @@ def scatter(
 
 
 @operation("ttnn.sort")
-def sort(input_tensor: Operand, dim: int, descending: bool, stable: bool, memory_config: MemoryConfig | None) -> Step:
+def sort(
+    input_tensor: Operand,
+    dim: int,
+    descending: bool,
+    stable: bool,
+    memory_config: MemoryConfig | None,
+    out: Sequence[Operand] | None,
+) -> Step:
     """Sorts along a dimension; returns elements and their positions."""
     attributes = {"dim": input_tensor.dim(dim), "descending": descending, "stable": stable}
     values = input_tensor.type.with_(memory=memory_config)
-    return Step(
-        "ttnn.sort",
-        {"input": input_tensor},
-        [values, _positions(input_tensor, dim, values.shape, memory_config)],
-        attributes,
-    )
+    results = [values, _positions(input_tensor, dim, values.shape, memory_config)]
+    if out is not None:
+        results = [each.type for each in out]
+    return Step("ttnn.sort", {"input": input_tensor}, results, attributes, into=out)
 
 
 @operation("ttnn.topk")
@@ -86,18 +93,17 @@ def topk(
     sorted: bool,
     stable: bool,
     memory_config: MemoryConfig | None,
+    output_tensor: Sequence[Operand] | None,
 ) -> Step:
     """Returns the greatest or least elements along a dimension, and their positions."""
     axis = input_tensor.dim(dim)
     shape = [k if index == axis else size for index, size in enumerate(input_tensor.shape)]
     values = input_tensor.type.with_(shape=shape, memory=memory_config)
     attributes = {"k": k, "dim": axis, "largest": largest, "sorted": sorted}
-    return Step(
-        "ttnn.topk",
-        {"input_tensor": input_tensor},
-        [values, _positions(input_tensor, dim, shape, memory_config)],
-        attributes,
-    )
+    results = [values, _positions(input_tensor, dim, shape, memory_config)]
+    if output_tensor is not None:
+        results = [each.type for each in output_tensor]
+    return Step("ttnn.topk", {"input_tensor": input_tensor}, results, attributes, into=output_tensor)
 
 
 def _positions(source: Operand, dim: int, shape: object, memory: MemoryConfig | None):

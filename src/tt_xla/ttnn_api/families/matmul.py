@@ -62,7 +62,7 @@ def _program_config(config: Config | None) -> dict[str, Any] | None:
     if function is not None:
         fields["fused_activation"] = dict(function_of(function))
     if grid is not None:
-        fields["compute_with_storage_grid_size"] = [grid.x, grid.y]
+        fields["compute_with_storage_grid_size"] = [*grid] if isinstance(grid, (list, tuple)) else [grid.x, grid.y]
     return {"config": kind, **fields}
 
 

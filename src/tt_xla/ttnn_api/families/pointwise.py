@@ -210,9 +210,14 @@ def pair(
 
 
 def number(value: float, like: Type) -> Scalar:
-    """Returns a number that takes the place of a tensor; of an integer tensor's type it is only if it is an integer."""
-    fits = like.dtype.element.is_float or isinstance(value, int)
-    return Scalar(value, type_of((), like.dtype if fits else DataType.FLOAT32, Layout.ROW_MAJOR, on_device=False))
+    """Returns a number that takes the place of a tensor.
+
+    It has the tensor's type, but bfloat16 beside block floats, and float32 if it is no integer beside integers.
+    """
+    dtype = DataType.BFLOAT16 if like.dtype.element.is_block_float else like.dtype
+    if not dtype.element.is_float and not isinstance(value, int):
+        dtype = DataType.FLOAT32
+    return Scalar(value, type_of((), dtype, Layout.ROW_MAJOR, on_device=False))
 
 
 for _name, _op in _BINARY.items():

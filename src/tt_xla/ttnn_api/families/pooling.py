@@ -52,6 +52,7 @@ def avg_pool2d(
     padding: Sequence[int],
     ceil_mode: bool,
     count_include_pad: bool,
+    divisor_override: int | None,
     memory_config: MemoryConfig | None,
     dtype: DataType,
     output_layout: Layout,
@@ -61,6 +62,8 @@ def avg_pool2d(
     sizes = {"batch_size": batch_size, "input_height": input_h, "input_width": input_w, "channels": channels}
     attributes: dict[str, Any] = {**sizes, **{name: list(each) for name, each in window.items()}}
     attributes |= {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
+    if divisor_override is not None:
+        attributes["divisor_override"] = divisor_override
     result = input_tensor.type.with_(shape=_shape(attributes), dtype=dtype, layout=output_layout, memory=memory_config)
     return Step("ttnn.avg_pool2d", {"input": input_tensor}, [result], attributes)
 

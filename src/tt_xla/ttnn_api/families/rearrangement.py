@@ -31,6 +31,13 @@ from_kernel("ttnn.experimental.dropout", outputs=("output_tensor",))
 from_kernel("ttnn.bernoulli", outputs=("output",))
 from_kernel("ttnn.sampling", outputs=("output_tensor",), dtype=DataType.UINT32, layout=Layout.ROW_MAJOR)
 
+for _name, _dtype in {
+    "quantize": DataType.INT32,
+    "dequantize": DataType.BFLOAT16,
+    "requantize": DataType.INT32,
+}.items():
+    from_kernel(f"ttnn.{_name}", outputs=("output_tensor",), dtype=_dtype)
+
 
 def _bounds(values: dict[str, Any]) -> dict[str, Any]:
     return {"low": float(values["from"]), "high": float(values["to"])}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.enums import DataType, Layout
@@ -86,19 +87,33 @@ def argmax(
     return Step("ttnn.argmax", {"input": input_tensor}, [result], attributes, into=output_tensor)
 
 
+def _running(source: Operand, dim: int, reverse_order: bool) -> dict[str, Any]:
+    return {"dim": source.dim(dim) if source.rank else 0, **({"reverse_order": True} if reverse_order else {})}
+
+
 @operation("ttnn.cumsum")
 def cumsum(
-    input: Operand, dim: int, dtype: DataType | None, memory_config: MemoryConfig | None, out: Operand | None
+    input: Operand,
+    dim: int,
+    dtype: DataType | None,
+    reverse_order: bool,
+    memory_config: MemoryConfig | None,
+    out: Operand | None,
 ) -> Step:
     """Adds up elements along a dimension."""
     result = input.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
-    return Step("ttnn.cumsum", {"input": input}, [result], {"dim": input.dim(dim)}, into=out)
+    return Step("ttnn.cumsum", {"input": input}, [result], _running(input, dim, reverse_order), into=out)
 
 
 @operation("ttnn.cumprod")
 def cumprod(
-    input_tensor: Operand, dim: int, dtype: DataType | None, memory_config: MemoryConfig | None, out: Operand | None
+    input_tensor: Operand,
+    dim: int,
+    dtype: DataType | None,
+    reverse_order: bool,
+    memory_config: MemoryConfig | None,
+    out: Operand | None,
 ) -> Step:
     """Multiplies up elements along a dimension."""
     result = input_tensor.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
-    return Step("ttnn.cumprod", {"input": input_tensor}, [result], {"dim": input_tensor.dim(dim)}, into=out)
+    return Step("ttnn.cumprod", {"input": input_tensor}, [result], _running(input_tensor, dim, reverse_order), into=out)

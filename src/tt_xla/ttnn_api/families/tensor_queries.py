@@ -49,6 +49,22 @@ def ttnn_dtype_to_torch_dtype(dtype: DataType) -> Any:
     return torch_dtype(dtype)
 
 
+@operation("ttnn.pearson_correlation_coefficient", composite=True)
+def pearson_correlation_coefficient(expected: Any, actual: Any) -> float:
+    """Returns Pearson's correlation of two tensors; 1 if they are equal."""
+    import torch
+
+    from tt_xla.ttnn_api.conversion import to_torch
+
+    left, right = (
+        (to_torch(each) if isinstance(each, Tensor) else each).flatten().to(torch.float64)
+        for each in (expected, actual)
+    )
+    if torch.equal(left, right):
+        return 1.0
+    return float(torch.corrcoef(torch.stack([left, right]))[0, 1])
+
+
 @operation("ttnn.get_arch_name", composite=True)
 def get_arch_name() -> str:
     """Returns the generation of the emulated chips."""

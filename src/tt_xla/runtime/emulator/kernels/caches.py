@@ -25,7 +25,7 @@ def paged_update_cache(
 
     With a page table, the cache's first dimension counts pages.
     """
-    rows, length = _as_stored(ctx, input)[0], cache.shape[2]
+    rows, length = _as_stored(ctx, input)[0, :, : cache.shape[1]], cache.shape[2]  # heads may be padded to a tile
     for sequence, position in enumerate(update_index.tolist()):
         if position < 0:
             continue

@@ -120,6 +120,16 @@ def batch_norm_training(
     return _scaled((wide - mean) * torch.rsqrt(variance + epsilon), scale, shift)
 
 
+def _by_channel(weight: Tensor, channels: int) -> Tensor:
+    """Returns the weights of all channels without the padding of each core's share."""
+    flat = weight.flatten().to(torch.float32)
+    for cores in range(1, channels + 1):
+        size = channels // cores
+        if channels % cores == 0 and (size + -size % 32) * cores == flat.numel():
+            return flat.reshape(cores, -1)[:, :size].reshape(channels)
+    return flat[:channels]
+
+
 @kernel("ttnn.group_norm")
 def group_norm(
     ctx: Context,
@@ -131,9 +141,12 @@ def group_norm(
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalizes groups of channels of an input [N, 1, H*W, C]."""
+    """Normalizes groups of channels of an input [N, 1, H*W, C].
+
+    The weights of each core's channels may be padded to a multiple of 32.
+    """
     channels = input.shape[-1]
     by_channel = input.to(torch.float32).reshape(input.shape[0], -1, channels).transpose(1, 2)
-    scale, shift = (None if p is None else p.flatten()[:channels].to(torch.float32) for p in (weight, bias))
+    scale, shift = (None if p is None else _by_channel(p, channels) for p in (weight, bias))
     normalized = F.group_norm(by_channel, num_groups, scale, shift, epsilon)
     return normalized.transpose(1, 2).reshape(input.shape)

@@ -120,16 +120,20 @@ def avg_pool2d(
     dilation: Sequence[int],
     ceil_mode: bool,
     count_include_pad: bool = True,
+    divisor_override: int | None = None,
     **_: Any,
 ) -> Tensor:
-    """Returns the mean of each window; ``padding`` is (height, width) or (top, bottom, left, right)."""
+    """Returns the mean of each window, or its sum divided by ``divisor_override``.
+
+    ``padding`` is (height, width) or (top, bottom, left, right).
+    """
     if any(step != 1 for step in dilation):
         raise ValueError(f"avg_pool2d takes no dilation, got {tuple(dilation)}")
     x = image(input, batch_size, input_height, input_width, channels)
     size, step = tuple(kernel_size), tuple(stride)
     padded, around = _padded(x, padding, kernel_size, 0.0)
-    if around != (0, 0) or padded is x or count_include_pad:
-        pooled = F.avg_pool2d(padded, size, step, around, ceil_mode, count_include_pad)
+    if around != (0, 0) or padded is x or count_include_pad or divisor_override is not None:
+        pooled = F.avg_pool2d(padded, size, step, around, ceil_mode, count_include_pad, divisor_override)
     else:
         inside, _around = _padded(torch.ones_like(x[:1, :1], dtype=torch.float32), padding, kernel_size, 0.0)
         share = F.avg_pool2d(inside, size, step, 0, ceil_mode)

@@ -29,7 +29,7 @@ def randn(ctx: Any, shape: Sequence[int], seed: int | None = None) -> Tensor:
 
 @kernel("ttnn.uniform")
 def uniform(ctx: Any, input: Tensor, low: float = 0.0, high: float = 1.0, seed: int = 0) -> Tensor:
-    return torch.rand(input.shape, generator=generator(seed)) * (high - low) + low
+    return torch.empty(input.shape, dtype=input.dtype).uniform_(low, high, generator=generator(seed))
 
 
 @kernel("ttnn.bernoulli")

@@ -90,11 +90,16 @@ def _first_true(hit: Tensor, dim: int) -> Tensor:
     return torch.where(hit, positions, size).amin(dim)
 
 
+def _running(function: Callable[[Tensor, int], Tensor], input: Tensor, dim: int, *, backwards: bool) -> Tensor:
+    source = input.to(torch.float32) if input.is_floating_point() else input
+    return function(source.flip(dim), dim).flip(dim) if backwards else function(source, dim)
+
+
 @kernel("ttnn.cumsum")
-def cumsum(ctx: Context, input: Tensor, dim: int) -> Tensor:
-    return torch.cumsum(input.to(torch.float32) if input.is_floating_point() else input, dim)
+def cumsum(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -> Tensor:
+    return _running(torch.cumsum, input, dim, backwards=reverse_order)
 
 
 @kernel("ttnn.cumprod")
-def cumprod(ctx: Context, input: Tensor, dim: int) -> Tensor:
-    return torch.cumprod(input.to(torch.float32) if input.is_floating_point() else input, dim)
+def cumprod(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -> Tensor:
+    return _running(torch.cumprod, input, dim, backwards=reverse_order)

@@ -1,0 +1,112 @@
+"""Pooling to a given size, sampling and rotation of images, and convolutions of volumes. The parameters are TT-NN's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from tt_xla.runtime.emulator.registry import kernel
+
+Tensor = torch.Tensor
+
+
+def _pooled(
+    pool: Callable[..., Tensor], rows: Tensor, sizes: tuple[int, int, int, int], output_size: int | Sequence[int]
+) -> Tensor:
+    """Pools images [1, 1, N * H * W, C]; TT-NN's windows are those of a pooling with one size and stride."""
+    batch, height, width, channels = sizes
+    image = rows.float().reshape(batch, height, width, channels).permute(0, 3, 1, 2)
+    size = (output_size, output_size) if isinstance(output_size, int) else tuple(output_size)
+    return pool(image, size).permute(0, 2, 3, 1).reshape(1, 1, -1, channels)
+
+
+@kernel("ttnn.adaptive_avg_pool2d")
+def adaptive_avg_pool2d(
+    ctx: Any, input_tensor: Tensor, batch_size: int, input_h: int, input_w: int, channels: int, output_size: Any
+) -> Tensor:
+    return _pooled(F.adaptive_avg_pool2d, input_tensor, (batch_size, input_h, input_w, channels), output_size)
+
+
+@kernel("ttnn.adaptive_max_pool2d")
+def adaptive_max_pool2d(
+    ctx: Any, input_tensor: Tensor, batch_size: int, input_h: int, input_w: int, channels: int, output_size: Any
+) -> Tensor:
+    return _pooled(F.adaptive_max_pool2d, input_tensor, (batch_size, input_h, input_w, channels), output_size)
+
+
+@kernel("ttnn.grid_sample")
+def grid_sample(
+    ctx: Any,
+    input_tensor: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool = False,
+    batch_output_channels: bool = False,
+) -> Tensor:
+    """Samples images [N, H, W, C] at the places [N, h, w, 2 * K]: K places for each point of the result."""
+    places = grid.shape[-1] // 2
+    count, rows, columns = grid.shape[:3]
+    points = grid.float().reshape(count, rows, columns * places, 2)
+    image = input_tensor.float().permute(0, 3, 1, 2)
+    sampled = F.grid_sample(image, points, mode, padding_mode, align_corners).permute(0, 2, 3, 1)
+    if batch_output_channels and places > 1:
+        return sampled.reshape(count, rows, columns, -1)
+    return sampled
+
+
+@kernel("ttnn.rotate")
+def rotate(
+    ctx: Any,
+    input_tensor: Tensor,
+    angle: float,
+    center: Sequence[float] | None = None,
+    fill: float = 0.0,
+    interpolation_mode: str = "nearest",
+) -> Tensor:
+    """Turns images [N, H, W, C] counter-clockwise by an angle in degrees."""
+    _count, height, width, _channels = input_tensor.shape
+    middle = ((width - 1) / 2, (height - 1) / 2) if center is None else tuple(center)
+    turn = math.radians(angle)
+    rows, columns = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
+    right, down = columns - middle[0], rows - middle[1]
+    x = math.cos(turn) * right - math.sin(turn) * down + middle[0]
+    y = math.sin(turn) * right + math.cos(turn) * down + middle[1]
+    if input_tensor.is_meta:
+        return input_tensor
+    points = torch.stack([(2 * x + 1) / width - 1, (2 * y + 1) / height - 1], -1).expand(len(input_tensor), -1, -1, -1)
+    image = input_tensor.float().permute(0, 3, 1, 2)
+    inside = F.grid_sample(torch.ones_like(image), points, interpolation_mode, "zeros", False)
+    turned = F.grid_sample(image, points, interpolation_mode, "zeros", False)
+    return (turned + fill * (1 - inside)).permute(0, 2, 3, 1)
+
+
+@kernel("ttnn.experimental.conv3d")
+def conv3d(
+    ctx: Any,
+    input_tensor: Tensor,
+    weight_tensor: Tensor,
+    output_channels: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (1, 1, 1),
+    padding: Sequence[int] = (0, 0, 0),
+    dilation: Sequence[int] = (1, 1, 1),
+    padding_mode: str = "zeros",
+    groups: int = 1,
+    bias_tensor: Tensor | None = None,
+) -> Tensor:
+    """Computes a convolution of [N, D, H, W, C] with weights [kD * kH * kW * C / groups, outputs]."""
+    inputs = input_tensor.shape[-1] // groups
+    weight = weight_tensor.float()[: math.prod(kernel_size) * inputs, :output_channels]
+    weight = weight.reshape(*kernel_size, inputs, output_channels).permute(4, 3, 0, 1, 2)
+    bias = None if bias_tensor is None else bias_tensor.float().flatten()[:output_channels]
+    volume, around = input_tensor.float().permute(0, 4, 1, 2, 3), tuple(padding)
+    if padding_mode != "zeros":
+        volume = F.pad(volume, [side for size in reversed(around) for side in (size, size)], mode=padding_mode)
+        around = (0, 0, 0)
+    result = F.conv3d(volume, weight, bias, tuple(stride), around, tuple(dilation), groups)
+    return result.permute(0, 2, 3, 4, 1)

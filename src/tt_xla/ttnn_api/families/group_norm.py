@@ -1,0 +1,152 @@
+"""Group norm, and the functions that bring its weights into the form that it reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tt_xla.ttnn_api.configs import Config, compute_config
+from tt_xla.ttnn_api.enums import DataType, Layout, ShardOrientation, ShardStrategy, TensorMemoryLayout
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.core_grids import create_sharded_memory_config
+from tt_xla.ttnn_api.families.pointwise import required
+from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreGrid, MemoryConfig
+from tt_xla.ttnn_api.operation import operation
+from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.tensor import Tensor
+
+
+@operation("ttnn.group_norm")
+def group_norm(
+    input_tensor: Operand,
+    num_groups: int,
+    epsilon: float,
+    input_mask: Operand | None,
+    weight: Operand | None,
+    bias: Operand | None,
+    memory_config: MemoryConfig | None,
+    dtype: DataType | None,
+    inplace: bool,
+    output_layout: Layout | None,
+    num_out_blocks: int | None,
+    compute_kernel_config: Config | None,
+    negative_mask: Operand | None,
+    use_welford: bool,
+) -> Step:
+    """Normalizes groups of channels of [N, 1, H * W, C]. The masks of a card's tiles change no result."""
+    source = required(input_tensor, "ttnn.group_norm")
+    if source.shape[-1] % num_groups:
+        raise TTFatal(
+            f"channel must be divisible by num_groups! Got {source.shape[-1]} and {num_groups}",
+            hint="Choose a number of groups that divides the last dimension.",
+        )
+    operands = {"input": source, "input_mask": input_mask, "weight": weight, "bias": bias}
+    attributes = {
+        "num_groups": num_groups,
+        "epsilon": epsilon,
+        "compute_config": compute_config(compute_kernel_config),
+    }
+    result = source.type.with_(memory=memory_config, dtype=dtype, layout=output_layout)
+    return Step("ttnn.group_norm", operands, [result], attributes)
+
+
+def _tiles_of_group(columns: int, size: int, tile_width: int) -> int:
+    """Returns the greatest number of tiles that a group of channels touches."""
+    starts = range(0, columns, size)
+    return max((start + size - 1) // tile_width - start // tile_width + 1 for start in starts)
+
+
+def _mask(
+    num_channel: int, num_groups: int, cores: int, data_type: DataType, height: int, width: int, *, negative: bool
+) -> Tensor:
+    import torch
+
+    from tt_xla.ttnn_api.conversion import tensor_of
+
+    size, columns, groups = num_channel // num_groups, num_channel // cores, num_groups // cores
+    tiles = _tiles_of_group(columns, size, width)
+    mask = torch.full((1, num_groups, height, width * tiles), float(negative))
+    for group in range(num_groups):
+        start = group % max(groups, 1) * size % width
+        mask[:, group, :, start : start + size] = float(not negative)
+    return tensor_of(mask, None, data_type, Layout.TILE)
+
+
+@operation("ttnn.create_group_norm_input_mask", composite=True)
+def create_group_norm_input_mask(
+    num_channel: int,
+    num_groups: int,
+    num_cores_across_channel: int,
+    data_type: DataType,
+    tile_height: int,
+    tile_width: int,
+) -> Tensor:
+    """Returns a mask of 1 in the columns of each group, within the tiles that the group touches."""
+    cores = num_cores_across_channel
+    return _mask(num_channel, num_groups, cores, data_type, tile_height, tile_width, negative=False)
+
+
+@operation("ttnn.create_group_norm_input_negative_mask", composite=True)
+def create_group_norm_input_negative_mask(
+    num_channel: int,
+    num_groups: int,
+    num_cores_across_channel: int,
+    data_type: DataType,
+    tile_height: int,
+    tile_width: int,
+) -> Tensor:
+    """Returns a mask of 0 in the columns of each group, and of 1 beside them."""
+    cores = num_cores_across_channel
+    return _mask(num_channel, num_groups, cores, data_type, tile_height, tile_width, negative=True)
+
+
+@operation("ttnn.create_group_norm_weight_bias_rm", composite=True)
+def create_group_norm_weight_bias_rm(input_tensor: Any, num_channels: int, num_cores_x: int) -> Any:
+    """Returns the weights of channels as [1, 1, n, 32]: those of each core fill whole rows."""
+    import torch.nn.functional as F
+
+    size = num_channels // num_cores_x
+    return F.pad(input_tensor.reshape(-1, size), (0, -size % TILE_SIZE)).reshape(1, 1, -1, TILE_SIZE)
+
+
+@operation("ttnn.get_group_norm_cores_across_channel", composite=True)
+def get_group_norm_cores_across_channel(
+    memory_layout: TensorMemoryLayout, core_grid: CoreGrid, shard_orientation: ShardOrientation | None
+) -> int:
+    """Returns the number of cores that share the channels."""
+    if memory_layout is TensorMemoryLayout.BLOCK_SHARDED:
+        return core_grid.x if shard_orientation is ShardOrientation.ROW_MAJOR else core_grid.y
+    return 1 if memory_layout is TensorMemoryLayout.HEIGHT_SHARDED else core_grid.x * core_grid.y
+
+
+@operation("ttnn.determine_expected_group_norm_sharded_config_and_grid_size", composite=True)
+def group_norm_config(
+    device: Any, num_channels: int, num_groups: int, input_nhw: int, is_height_sharded: bool, is_row_major: bool
+) -> tuple[MemoryConfig, CoreGrid]:
+    """Returns the memory config and the cores for a sharded group norm."""
+    if num_channels % num_groups or num_channels % TILE_SIZE:
+        raise TTFatal(
+            f"num_channels must be divisible by num_groups and {TILE_SIZE}, got {num_channels} and {num_groups}",
+            hint="Pad the channels.",
+        )
+    cores = device.compute_with_storage_grid_size()
+    along, across = (cores.y, cores.x) if is_row_major else (cores.x, cores.y)
+    tiles = -(-input_nhw // TILE_SIZE)
+    most = along * across if is_height_sharded else along
+    parts = next(count for count in range(min(most, tiles), 0, -1) if tiles % count == 0)
+    shares = 1
+    if not is_height_sharded:
+        eighths, size = num_channels // 8, num_channels // num_groups
+        shares = next(
+            count for count in range(across, 0, -1) if eighths % count == 0 and num_channels // count % size == 0
+        )
+    rows = -(-input_nhw // (parts * TILE_SIZE)) * TILE_SIZE
+    columns = num_channels // shares
+    if is_height_sharded:
+        grid = CoreGrid(x=min(parts, along), y=-(-parts // along))
+    else:
+        grid = CoreGrid(x=shares, y=parts) if is_row_major else CoreGrid(x=parts, y=shares)
+    shape = (1, 1, rows, columns) if is_row_major else (1, 1, columns, rows)
+    strategy = ShardStrategy.HEIGHT if is_height_sharded else ShardStrategy.BLOCK
+    by_rows = is_height_sharded or is_row_major
+    orientation = ShardOrientation.ROW_MAJOR if by_rows else ShardOrientation.COL_MAJOR
+    return create_sharded_memory_config(shape, grid, strategy, orientation, True), grid

@@ -1,0 +1,182 @@
+"""Functions of images and volumes whose kernels have TT-NN's own parameters, and products that TT-NN composes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.ttnn_api.configs import Config, WormholeComputeKernelConfig
+from tt_xla.ttnn_api.enums import Arch, DataType, Layout, MathFidelity
+from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.inferred import from_kernel
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
+from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.tensor import Tensor
+
+for _name in ("adaptive_avg_pool2d", "adaptive_max_pool2d"):
+    from_kernel(f"ttnn.{_name}", others=("reallocate_output",), layout=Layout.ROW_MAJOR)
+from_kernel("ttnn.grid_sample")
+from_kernel("ttnn.rotate")
+from_kernel("ttnn.experimental.conv3d", others=("config",), layout=Layout.ROW_MAJOR)
+
+
+@operation("ttnn.upsample")
+def upsample(input_tensor: Operand, scale_factor: Any, mode: str, memory_config: MemoryConfig | None) -> Step:
+    """Scales height and width of images [N, H, W, C]."""
+    factors = [scale_factor] * 2 if isinstance(scale_factor, (int, float)) else list(scale_factor)
+    batch, rows, columns, channels = input_tensor.shape
+    shape = (batch, int(rows * factors[0]), int(columns * factors[1]), channels)
+    result = input_tensor.type.with_(shape=shape, memory=memory_config)
+    return Step("ttnn.upsample", {"input": input_tensor}, [result], {"scale_factor": factors, "mode": mode})
+
+
+@operation("ttnn.experimental.prepare_conv3d_weights", composite=True)
+def prepare_conv3d_weights(weight_tensor: Tensor, groups: int, device: Any) -> Tensor:
+    """Turns weights [outputs, inputs, kD, kH, kW] into [kD * kH * kW * inputs, outputs]."""
+    f, outputs = Functions(), weight_tensor.shape[0]
+    matrix = f.reshape(f.permute(weight_tensor, [2, 3, 4, 1, 0]), [-1, outputs])
+    matrix = f.to_layout(matrix, Layout.TILE)
+    return matrix if device is None else f.to_device(matrix, device)
+
+
+@operation("ttnn.conv1d", composite=True)
+def conv1d(
+    input_tensor: Tensor,
+    weight_tensor: Tensor,
+    device: Any,
+    in_channels: int,
+    out_channels: int,
+    batch_size: int,
+    input_length: int,
+    kernel_size: int,
+    stride: int,
+    padding: Any,
+    dilation: int,
+    groups: int,
+    dtype: DataType | None,
+    bias_tensor: Tensor | None,
+    conv_config: Config | None,
+    compute_config: Config | None,
+    memory_config: MemoryConfig | None,
+    return_output_dim: bool,
+    return_weights_and_bias: bool,
+) -> Any:
+    """Computes a convolution over one dimension: a convolution of images of width 1."""
+    f = Functions()
+    if len(input_tensor.shape) != 4:
+        input_tensor = f.reshape(input_tensor, [batch_size, input_length, 1, in_channels])
+    if len(weight_tensor.shape) == 3:
+        weight_tensor = f.reshape(weight_tensor, [*weight_tensor.shape, 1])
+    sides = [padding, 0] if isinstance(padding, int) else [*padding, 0, 0]
+    shape: dict[str, Any] = {"in_channels": in_channels, "out_channels": out_channels, "batch_size": batch_size}
+    window = {"kernel_size": (kernel_size, 1), "stride": (stride, 1), "padding": sides, "dilation": (dilation, 1)}
+    configs = {"conv_config": conv_config, "compute_config": compute_config, "memory_config": memory_config}
+    result = OPERATIONS["ttnn.conv2d"](
+        input_tensor=input_tensor,
+        weight_tensor=weight_tensor,
+        device=device,
+        input_height=input_length,
+        input_width=1,
+        groups=groups,
+        dtype=dtype,
+        bias_tensor=bias_tensor,
+        return_output_dim=return_output_dim,
+        return_weights_and_bias=return_weights_and_bias,
+        **shape,
+        **window,
+        **configs,
+    )
+    if not return_output_dim:
+        return result
+    made, (length, _one), *rest = result
+    return (made, length, *rest)
+
+
+@operation("ttnn.addmm", composite=True)
+def addmm(
+    input_tensor: Tensor,
+    mat1_tensor: Tensor,
+    mat2_tensor: Tensor,
+    alpha: float,
+    beta: float,
+    memory_config: MemoryConfig | None,
+    dtype: DataType | None,
+    program_config: Config | None,
+    compute_kernel_config: Config | None,
+    optional_output_tensor: Tensor | None,
+) -> Tensor:
+    """Computes ``beta * input + alpha * mat1 @ mat2``."""
+    f = Functions(memory_config)
+    options = {"dtype": dtype, "program_config": program_config, "compute_kernel_config": compute_kernel_config}
+    product = f.matmul(mat1_tensor, mat2_tensor, **options)
+    if alpha != 1:
+        product = f.multiply(product, alpha)
+    if beta:
+        product = f.add(product, input_tensor if beta == 1 else f.multiply(input_tensor, beta))
+    return product if optional_output_tensor is None else OPERATIONS["ttnn.copy"](product, optional_output_tensor)
+
+
+@operation("ttnn.matmul_batched_weights", composite=True)
+def matmul_batched_weights(
+    input_tensor_a: Tensor,
+    input_tensors_b: Sequence[Tensor],
+    transpose_a: bool,
+    transpose_b: bool,
+    memory_config: MemoryConfig | None,
+    dtype: DataType | None,
+    activation: Any,
+    compute_kernel_config: Config | None,
+) -> list[Tensor]:
+    """Multiplies a tensor by each of several weights."""
+    options = {"transpose_a": transpose_a, "transpose_b": transpose_b, "dtype": dtype, "activation": activation}
+    multiply = Functions(memory_config).matmul
+    return [
+        multiply(input_tensor_a, weight, compute_kernel_config=compute_kernel_config, **options)
+        for weight in input_tensors_b
+    ]
+
+
+@operation("ttnn.experimental.minimal_matmul", composite=True)
+def minimal_matmul(
+    input_tensor: Tensor,
+    weight_tensor: Tensor,
+    bias_tensor: Tensor | None,
+    fused_activation: Any,
+    config: Any,
+    memory_config: MemoryConfig | None,
+    dtype: DataType | None,
+    compute_kernel_config: Config | None,
+) -> Tensor:
+    """Multiplies matrices, adds a bias and applies a function."""
+    return Functions(memory_config).linear(
+        input_tensor,
+        weight_tensor,
+        bias=bias_tensor,
+        dtype=dtype,
+        activation=fused_activation,
+        compute_kernel_config=compute_kernel_config,
+    )
+
+
+@operation("ttnn.init_device_compute_kernel_config", composite=True)
+def init_device_compute_kernel_config(
+    arch: Arch | str,
+    device_kernel_config: Config | None,
+    math_fidelity: MathFidelity,
+    math_approx_mode: bool,
+    fp32_dest_acc_en: bool,
+    packer_l1_acc: bool,
+    dst_full_sync_en: bool,
+    throttle_level: Any,
+) -> Config:
+    """Returns a compute config: the one that is passed, or one of these fields."""
+    if device_kernel_config is not None:
+        return device_kernel_config
+    return WormholeComputeKernelConfig(
+        math_fidelity=math_fidelity,
+        math_approx_mode=math_approx_mode,
+        fp32_dest_acc_en=fp32_dest_acc_en,
+        packer_l1_acc=packer_l1_acc,
+        dst_full_sync_en=dst_full_sync_en,
+        throttle_level=throttle_level,
+    )
