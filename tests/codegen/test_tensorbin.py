@@ -50,7 +50,7 @@ def test_elements_come_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rank", range(6))
 def test_elements_are_aligned(rank: int) -> None:
-    assert len(header((2,) * rank, DataType.F32, 4)) % 64 == 0
+    assert len(header((2,) * rank, DataType.F32, [(0, 4)])) % 64 == 0
 
 
 def test_tt_nn_reads_them(tmp_path: Path, ttnn_mock: Mock) -> None:

@@ -1,23 +1,27 @@
 """Writes TT-NN's tensor files (``.tensorbin``), which ``ttnn.load_tensor`` reads.
 
 A file is the size of its header in eight bytes, the header, and the elements. The header is a FlatBuffer of the schema
-``ttnn/core/tensor/flatbuffer`` in tt-metal, as TT-NN 0.81 writes it: shape and layout, the mesh, the single shard, and
-its distribution over the mesh.
+``ttnn/core/tensor/flatbuffer`` in tt-metal, as TT-NN 0.81 writes it: shape and layout, the mesh, the shards, and their
+distribution over the mesh.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tt_xla.ir.layout import DataType
+from tt_xla.ir.layout import TILE, DataType
 
 SUFFIX = ".tensorbin"
 
-_ALIGNMENT = 64
-_INLINE_FILE_STORAGE, _ROW_MAJOR = 1, 1
+ALIGNMENT = 64
+"""Multiple of bytes at which the elements of a shard start."""
+
+_INLINE_FILE_STORAGE, _SHARDED = 1, 1
+_ROW_MAJOR, _TILE = 1, 2
 
 
 class Table:
@@ -75,27 +79,59 @@ def _align(out: bytearray, alignment: int, before: int = 0) -> None:
     out += bytes(-(len(out) + before) % alignment)
 
 
-def header(shape: Sequence[int], dtype: DataType, size: int) -> bytes:
-    """Returns the header of a row-major tensor file, its size included.
+@dataclass(frozen=True)
+class Distribution:
+    """The shards of a tensor on a mesh, as a file describes them. By default there is one."""
+
+    mesh: Sequence[int] = (1, 1)
+    """Rows and columns of the mesh."""
+    places: Sequence[Sequence[int]] = ((0, 0),)
+    """Place of each shard's chip."""
+    shape: Sequence[int] = (1,)
+    """Number of parts along each axis of the distribution."""
+    dims: Sequence[int | None] = (None,)
+    """Dimension of the tensor that each axis splits; None for one along which it is replicated."""
+
+
+ONE_CHIP = Distribution()
+
+
+def header(
+    shape: Sequence[int],
+    dtype: DataType,
+    shards: Sequence[tuple[int, int]],
+    *,
+    tiled: bool = False,
+    over: Distribution = ONE_CHIP,
+) -> bytes:
+    """Returns the header of a tensor file, its size included.
 
     Args:
-        shape: shape of the tensor.
+        shape: shape of a shard.
         dtype: its element type.
-        size: bytes of its elements.
+        shards: offset and bytes of the elements of each shard; chips with the same elements share them.
+        tiled: whether the elements are in tiles; else they are in rows.
+        over: the chips of the shards.
     """
-    layout = Table(dtype.ttnn_code, _ROW_MAJOR, Table(), Table(), [1])
-    storage = struct.pack("<QQ", 0, size)
-    shard = Table(_INLINE_FILE_STORAGE, storage, Table([0, 0]))
-    topology = Table(Table([1]), [_REPLICATED], [Table([0, 0])])
-    root = Table(Table(list(shape), layout), Table([1, 1]), [shard], topology)
+    if tiled:
+        layout = Table(dtype.ttnn_code, _TILE, Table(Table(TILE, TILE)), Table(), [TILE, TILE])
+    else:
+        layout = Table(dtype.ttnn_code, _ROW_MAJOR, Table(), Table(), [1])
+    stored = [
+        Table(_INLINE_FILE_STORAGE, struct.pack("<QQ", *storage), Table(list(place)))
+        for storage, place in zip(shards, over.places, strict=True)
+    ]
+    placements = [_REPLICATED if dim is None else Table(_SHARDED, dim) for dim in over.dims]
+    topology = Table(Table(list(over.shape)), placements, [Table(list(place)) for place in over.places])
+    root = Table(Table(list(shape), layout), Table(list(over.mesh)), stored, topology)
     out = bytearray(4)
     struct.pack_into("<I", out, 0, root.append_to(out))
-    _align(out, _ALIGNMENT, before=8)
+    _align(out, ALIGNMENT, before=8)
     return struct.pack("<Q", len(out)) + bytes(out)
 
 
 def save(path: Path, array: Any, dtype: DataType) -> None:
-    """Writes a NumPy array to a file; the elements of bfloat16 tensors are 16-bit integers."""
+    """Writes a NumPy array to a file, in rows; the elements of bfloat16 tensors are 16-bit integers."""
     with path.open("wb") as file:
-        file.write(header(array.shape, dtype, array.nbytes))
+        file.write(header(array.shape, dtype, [(0, array.nbytes)]))
         file.write(array.ravel().view("u1").data)  # unlike tofile, write reports why it failed
