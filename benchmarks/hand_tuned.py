@@ -50,6 +50,8 @@ class Formats:
     """Element type of weights and of values between ops."""
     math_fidelity: str = "lofi"
     fp32_dest_acc_en: bool = False
+    fast_and_approximate_mode: bool = False
+    """Whether gelu is TT-NN's table of lines, as in the demos of BERT and ViT: ``fused_activation=(GELU, True)``."""
 
     def options(self) -> dict[str, Any]:
         """Returns the compile options that choose the formats."""
@@ -58,11 +60,13 @@ class Formats:
             "experimental_activation_dtype": self.dtype,
             "math_fidelity": self.math_fidelity,
             "fp32_dest_acc_en": self.fp32_dest_acc_en,
+            "fast_and_approximate_mode": self.fast_and_approximate_mode,
         }
 
     def __str__(self) -> str:
         """Returns the formats as the table shows them."""
-        return f"{self.dtype}, {self.math_fidelity}, {32 if self.fp32_dest_acc_en else 16}-bit sums"
+        gelu = ", gelu by lines" if self.fast_and_approximate_mode else ""
+        return f"{self.dtype}, {self.math_fidelity}, {32 if self.fp32_dest_acc_en else 16}-bit sums{gelu}"
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,13 @@ CASES = {
     "MobileNetV2": Case(
         "MobileNetV2Config", "MobileNetV2ForImageClassification", 10, silicon=kernel_rate("mobilenet-v2", "n150", 10)
     ),
-    "ViT-B/16": Case("ViTConfig", "ViTForImageClassification", 8, silicon=kernel_rate("vit-b-16", "n150", 8)),
+    "ViT-B/16": Case(
+        "ViTConfig",
+        "ViTForImageClassification",
+        8,
+        silicon=kernel_rate("vit-b-16", "n150", 8),
+        formats=Formats(fast_and_approximate_mode=True),
+    ),
     "BERT-large, 384 tokens": Case(
         "BertConfig",
         "BertForQuestionAnswering",
@@ -110,6 +120,7 @@ CASES = {
         kernel_rate("bert-large-384", "n150", 8),
         "sentences/s",
         arguments=_BERT_LARGE,
+        formats=Formats(fast_and_approximate_mode=True),
     ),
     "RegNet-Y": Case("RegNetConfig", "RegNetForImageClassification", 8),
     "EfficientNet-B0": Case(

@@ -1,5 +1,7 @@
 """The layout optimiser: its choices follow the rules, fit into L1, and save time."""
 
+# pyright: basic, reportArgumentType=false, reportCallIssue=false
+
 from __future__ import annotations
 
 import functools
@@ -100,6 +102,18 @@ def test_a_sharded_product_keeps_its_activation():
     plain, sharded = (Device(load_target("n150")).load(program).run(arrays, [None] * 3)[0] for program in levels)
     # A fused activation sees the product before it is rounded.
     torch.testing.assert_close(sharded, plain, rtol=2**-7, atol=2**-7)
+
+
+def test_sums_of_16_bits_leave_room_for_larger_parts_and_deeper_blocks():
+    shapes, formats = ((3072, 1024), (1024, 4096)), {"enable_bfp8_conversion": True, "math_fidelity": "lofi"}
+    configs = {}
+    for wide in (True, False):
+        program = compiled(lambda x, w: jnp.abs(x) @ w * 2, shapes, arch="n150", fp32_dest_acc_en=wide, **formats)
+        (step,) = (step for step in program.functions[0].body if step.op == "ttnn.matmul")
+        configs[wide] = step.attributes.get("matmul_program_config")
+    assert configs[True] is None  # the sums of 12 x 16 tiles in float32 leave no room for a config
+    block = {"per_core_m": 12, "per_core_n": 16, "out_subblock_h": 1, "out_subblock_w": 8, "in0_block_w": 2}
+    assert {name: configs[False][name] for name in block} == block
 
 
 def test_level_2_pays_where_data_is_large():

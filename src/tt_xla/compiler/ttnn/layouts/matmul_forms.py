@@ -31,8 +31,8 @@ meanwhile."""
 STEPS = (8, 7, 6, 5, 4, 3, 2, 1)
 """Block depths to try, the deepest first."""
 
-BUFFER_SHARE = 0.45
-"""Share of L1 that the circular buffers of a product may take; the rest is for tensors."""
+BUFFER_SHARES = (0.45, 0.7)
+"""Shares of L1 that the circular buffers of a product may take: beside other tensors, and beside its own alone."""
 
 ProductForm = tuple[TensorLayout, TensorLayout | None, Mapping[str, Any]]
 """The result's layout, the left operand's if it is sharded, and the config."""
@@ -60,13 +60,11 @@ def product_forms(
         operand = left.get(place.memory)
         if operand is not None and not _fits(operand, place, inner):
             operand = None
-        config = _config(instruction, inputs, result, place, operand, inner, target)
-        if config is None:
-            continue
-        yield place, operand, config
-        if operand is not None:
-            yield in_dram(place, result.shape), operand, config
-            yield interleaved_in_l1(place, result.shape, target), operand, config
+        for config in _configs(instruction, inputs, result, place, operand, inner, target):
+            yield place, operand, config
+            if operand is not None:
+                yield in_dram(place, result.shape), operand, config
+                yield interleaved_in_l1(place, result.shape, target), operand, config
 
 
 def dram_sharded_forms(
@@ -105,7 +103,7 @@ def dram_sharded_forms(
         step = next(step for step in STEPS if depth % step == 0)
         config = fields | {"in0_block_w": step}
         buffer_bytes = dram_sharded_buffers(config, others[0].shard[1], *tiles, bias=len(inputs) > 2)
-        if step > widest_step and buffer_bytes <= BUFFER_SHARE * target.l1_usable_bytes:
+        if step > widest_step and buffer_bytes <= BUFFER_SHARES[0] * target.l1_usable_bytes:
             widest_step = step
             yield place, (sharded(a.shape, a.layout.dtype, WIDTH, (1, cores), target), *others), config
 
@@ -116,7 +114,7 @@ def _fits(operand: TensorLayout, place: TensorLayout, inner: int) -> bool:
     return same_rows and operand.shard[1] * operand.grid[1] == inner
 
 
-def _config(
+def _configs(
     instruction: Instruction,
     inputs: Sequence[TensorSpec],
     result: TensorSpec,
@@ -124,8 +122,9 @@ def _config(
     operand: TensorLayout | None,
     inner: int,
     target: Target,
-) -> Mapping[str, Any] | None:
-    """Returns the config with the deepest block of at most 8 tiles whose buffers fit, else a single block, or None."""
+) -> Iterator[Mapping[str, Any]]:
+    """Yields, for each share of L1, the config with the deepest block of at most 8 tiles whose buffers fit, else a
+    single block."""
     rows, columns = place.shard
     depth = operand.shard[1] if operand is not None and place.memory is not HEIGHT else inner
     compute = instruction.attributes.get("compute_config") or {}
@@ -163,14 +162,18 @@ def _config(
     if activation:
         fields["fused_activation"] = {"op_type": str(activation)}
     local = place.memory is HEIGHT and operand is not None
-    for step in (*STEPS, inner) if local else STEPS:
-        if depth % step or inner % step:
-            continue
-        fields["in0_block_w"] = step
-        buffer_bytes = matmul_buffers(instruction, fields, inputs, result, in_place=operand is None, local=local)
-        if buffer_bytes <= BUFFER_SHARE * target.l1_usable_bytes:
-            return fields
-    return None
+    before: Mapping[str, Any] | None = None
+    for share in BUFFER_SHARES:
+        for step in (*STEPS, inner) if local else STEPS:
+            if depth % step or inner % step:
+                continue
+            config = fields | {"in0_block_w": step}
+            buffer_bytes = matmul_buffers(instruction, config, inputs, result, in_place=operand is None, local=local)
+            if buffer_bytes <= share * target.l1_usable_bytes:
+                if config != before:
+                    yield config
+                before = config
+                break
 
 
 def _subblock(rows: int, columns: int, most: int) -> tuple[int, int]:
