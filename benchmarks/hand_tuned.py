@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -135,7 +135,7 @@ CASES = {
 
 
 @contextlib.contextmanager
-def _compilations(card: str) -> Iterator[list[Compilation]]:
+def _compilations(card: str) -> Generator[list[Compilation]]:
     """Records what is compiled for a card."""
     from tt_xla.environment import set_variable
 
