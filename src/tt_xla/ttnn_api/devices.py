@@ -405,3 +405,55 @@ def SetDefaultDevice(device: MeshDevice) -> None:
 def GetDefaultDevice() -> MeshDevice | None:
     """Returns the default device; None if none is set."""
     return _default[0] if _default else None
+
+
+def CreateDevice(
+    device_id: int,
+    num_command_queues: int = 1,
+    l1_small_size: int = 0,
+    trace_region_size: int = 0,
+    dispatch_core_config: object = None,
+    *,
+    worker_l1_size: int = 0,
+) -> MeshDevice:
+    """Opens a chip: an earlier name of :func:`open_device`."""
+    return open_device(device_id=device_id, l1_small_size=l1_small_size, trace_region_size=trace_region_size)
+
+
+def CreateDevices(
+    device_ids: Sequence[int],
+    num_command_queues: int = 1,
+    l1_small_size: int = 0,
+    trace_region_size: int = 0,
+    dispatch_core_config: object = None,
+    *,
+    worker_l1_size: int = 0,
+) -> dict[int, MeshDevice]:
+    """Opens chips, each as a device of its own."""
+    sizes = {"l1_small_size": l1_small_size, "trace_region_size": trace_region_size}
+    return {number: open_device(device_id=number, **sizes) for number in device_ids}
+
+
+def CloseDevice(device: MeshDevice) -> None:
+    """Closes a device: an earlier name of :func:`close_device`."""
+    close_device(device)
+
+
+def CloseDevices(devices: dict[int, MeshDevice]) -> None:
+    """Closes what :func:`CreateDevices` returned."""
+    for device in devices.values():
+        close_device(device)
+
+
+def GetNumPCIeDevices() -> int:
+    """Returns the number of chips: each emulated one is reached from the host."""
+    return _target().chips
+
+
+get_num_pcie_devices = GetNumPCIeDevices
+get_pcie_device_ids = get_device_ids
+
+
+def GetPCIeDeviceID(device_id: int) -> int:
+    """Returns the chip by which the host reaches a chip: the chip itself."""
+    return device_id

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.distribution import DistributedHostBuffer
 from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families import operations
 from tt_xla.ttnn_api.geometry import MemoryConfig, Tile
 from tt_xla.ttnn_api.tensor import Tensor
@@ -73,16 +75,46 @@ def _init(
     self.set(made.type, made.contents, made.device(), made.topology)
 
 
-def _to_torch(self: Tensor) -> Any:
-    """Returns the elements as a torch tensor."""
+def _to_torch(self: Tensor, mesh_composer: Any = None) -> Any:
+    """Returns the elements as a torch tensor, those of several chips joined by a composer."""
     from tt_xla.ttnn_api.conversion import to_torch
 
-    return to_torch(self)
+    return to_torch(self if mesh_composer is None else mesh_composer.join(self))
 
 
-def _to_numpy(self: Tensor) -> Any:
-    """Returns the elements as an array; those of bfloat16 as float32."""
+def _to_torch_with_padded_shape(self: Tensor) -> Any:
+    """Returns the elements as a torch tensor with the padding of tiles, which is zeros."""
     tensor = _to_torch(self)
+    padded = tensor.new_zeros(tuple(self.padded_shape))
+    padded[tuple(slice(size) for size in tensor.shape)] = tensor
+    return padded
+
+
+def _host_buffer(self: Tensor) -> Any:
+    """Returns the shards of a tensor on the host.
+
+    Raises:
+        TTFatal: it lies on a device.
+    """
+    if self.type.on_device:
+        raise TTFatal("Tensor is not on host", hint="Move it there with ttnn.from_device.")
+    return DistributedHostBuffer(self)
+
+
+def _pad(self: Tensor, shape: Sequence[int], start: Sequence[int], value: float) -> Tensor:
+    """Returns a host tensor with elements of a value around it: of a shape, with the tensor at ``start``."""
+    pairs = [(first, size - first - own) for size, first, own in zip(shape, start, self.shape, strict=True)]
+    return operations()["ttnn.pad"](self, pairs, value)
+
+
+def _unpad(self: Tensor, start: Sequence[int], end: Sequence[int]) -> Tensor:
+    """Returns the elements from ``start`` up to ``end``, which is exclusive."""
+    return operations()["ttnn.slice"](self, list(start), list(end), [1] * len(self.shape))
+
+
+def _to_numpy(self: Tensor, mesh_composer: Any = None) -> Any:
+    """Returns the elements as an array; those of bfloat16 as float32."""
+    tensor = _to_torch(self, mesh_composer)
     return (tensor.float() if self.dtype.element.is_float else tensor).numpy()
 
 
@@ -170,6 +202,10 @@ def install() -> None:
         "__neg__": _neg,
         "__hash__": object.__hash__,
         "to_torch": _to_torch,
+        "to_torch_with_padded_shape": _to_torch_with_padded_shape,
+        "host_buffer": _host_buffer,
+        "pad": _pad,
+        "unpad": _unpad,
         "to_numpy": _to_numpy,
         "to_list": _to_list,
         "item": _item,

@@ -15,6 +15,7 @@ from tt_xla.ttnn_api.complex_tensors import ComplexTensor
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.settings import POST_HOOKS, PRE_HOOKS
 from tt_xla.ttnn_api.tensor import Tensor
 
 Rule = Callable[..., Any]
@@ -35,6 +36,9 @@ _SPEED_ONLY = {
 """Parameters that change how a card computes a result, and that an operation may leave out."""
 
 Names = Sequence[str] | Callable[[], Sequence[str]]
+
+_calls: list[Any] = []
+"""The operation that hooks are called for; operations within it have no hooks."""
 
 _HOST_PLANS: dict[Any, Any] = {}
 """Plans of calls on the host."""
@@ -67,6 +71,24 @@ class Operation:
         return self._named() if callable(self._named) else self._named
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        if (PRE_HOOKS or POST_HOOKS) and not _calls:
+            return self._hooked(arguments, keywords)
+        return self._called(*arguments, **keywords)
+
+    def _hooked(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """Executes a call of the user between the hooks; operations within it have none."""
+        _calls.append(self)
+        try:
+            for hook in [*PRE_HOOKS]:
+                hook(self, arguments, keywords)
+            output = self._called(*arguments, **keywords)
+            for hook in [*POST_HOOKS]:
+                hook(self, arguments, keywords, output)
+            return output
+        finally:
+            _calls.pop()
+
+    def _called(self, *arguments: Any, **keywords: Any) -> Any:
         if self.composite:
             if self.__name__ in OF_COMPLEX and _has_complex(arguments, keywords):
                 return OF_COMPLEX[self.__name__](*arguments, **keywords)

@@ -15,7 +15,9 @@ from tt_xla.ttnn_api import families as _families
 from tt_xla.ttnn_api import geometry as _geometry
 from tt_xla.ttnn_api import methods as _methods
 from tt_xla.ttnn_api import operation_enums as _operation_enums
+from tt_xla.ttnn_api import settings as _settings
 from tt_xla.ttnn_api import signatures as _signatures
+from tt_xla.ttnn_api import specs as _specs
 from tt_xla.ttnn_api import tensor as _tensor
 from tt_xla.ttnn_api import topology as _topology
 
@@ -30,7 +32,7 @@ for _module in (_enums, _operation_enums, _geometry, _devices, _tensor, _complex
             if not name.startswith("_") and getattr(value, "__module__", _module.__name__) == _module.__name__
         }
     )
-for _module in (_topology, _distribution):
+for _module in (_topology, _distribution, _settings, _specs):
     globals().update({name: getattr(_module, name) for name in _module.__all__})
 
 for _dtype in DataType:  # noqa: F821  # pyright: ignore[reportUndefinedVariable]

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tt_xla.ttnn_api.devices import MeshDevice
-from tt_xla.ttnn_api.enums import DataType, Layout, StorageType
+from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, StorageType
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig, MeshCoordinate, Shape, Tile, padded
 from tt_xla.ttnn_api.layouts import Type, volume
+from tt_xla.ttnn_api.specs import TensorSpec
 from tt_xla.ttnn_api.topology import ONE_CHIP, TensorTopology
 
 if TYPE_CHECKING:
@@ -114,6 +115,14 @@ class Tensor:
     def storage_type(self) -> StorageType:
         return StorageType.DEVICE if self.type.on_device else StorageType.HOST
 
+    @property
+    def spec(self) -> TensorSpec:
+        """Shape, data type, layout and memory."""
+        memory = self.type.memory
+        return TensorSpec(
+            self.shape, self.dtype, self.layout, memory.memory_layout, memory.shard_spec, memory.buffer_type
+        )
+
     def device(self) -> MeshDevice | None:
         return self._device
 
@@ -158,6 +167,26 @@ class Tensor:
 
     def buffer_page_size(self) -> int:
         return self.type.spec.layout.page_bytes
+
+    def buffer_aligned_page_size(self) -> int:
+        """Returns the bytes from one page to the next, on the device."""
+        device = self._device
+        if device is None:
+            raise TTFatal("Tensor is not on device", hint="Move it there with ttnn.to_device.")
+        target = device.target
+        unit = target.dram_align if self.type.memory.buffer_type is BufferType.DRAM else target.noc_l1_align
+        return -(-self.buffer_page_size() // unit) * unit
+
+    def buffer_unique_id(self) -> int | None:
+        """Returns a number that tensors with the same memory share; None on the host."""
+        buffer = self.contents.buffer
+        return None if buffer is None else buffer.number
+
+    def is_per_core_allocated(self) -> bool:
+        return False
+
+    def is_range_lockstep_allocated(self) -> bool:
+        return False
 
     def buffer_num_pages(self) -> int:
         return self.type.spec.layout.pages

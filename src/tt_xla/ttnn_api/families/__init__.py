@@ -18,6 +18,7 @@ FAMILIES = (
     "core_grids",
     "creation",
     "data_movement",
+    "device_memory",
     "goldens",
     "group_norm",
     "heads",
