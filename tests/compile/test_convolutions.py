@@ -112,3 +112,34 @@ def test_images_do_not_mix_at_level_2(size: int) -> None:
     results = on_card(lowered(means, x, w, mask), (x, w, mask), optimization_level=2)
     for result, expected in zip(results, means(x, w, mask), strict=True):
         np.testing.assert_allclose(result[1], np.asarray(expected)[1], rtol=0.02, atol=0.02)
+
+
+def test_weights_are_prepared_for_the_shards_of_their_convolution() -> None:
+    """The rows of weights have another order for block shards: the channels of each core together."""
+    layers = [jnp.asarray(normal(256, 256, 3, 3), jnp.bfloat16) for _ in range(4)]
+    names = ("NHWC", "OIHW", "NHWC")
+
+    def convolve(x: Any) -> Any:
+        for layer in layers:
+            x = jax.nn.relu(lax.conv_general_dilated(x, layer, (1, 1), "SAME", dimension_numbers=names))
+        return x
+
+    module = lowered(convolve, normal(16, 14, 14, 256).astype(jnp.bfloat16))
+    program = compile_module(module, CompileOptions.parse({"optimization_level": 2}), load_target("n150"))
+    shards: Counter[Any] = Counter()
+    prepared: Counter[Any] = Counter()
+    for function in program.functions:
+        for step in function.body:
+            if step.op == "ttnn.conv2d" and "shard_layout" in (step.attributes.get("conv2d_config") or {}):
+                source = step.operands["input"]
+                assert isinstance(source, int)
+                layout = function.values[source].layout
+                assert step.attributes["conv2d_config"]["shard_layout"] == layout.memory
+                shards[str(layout.memory), *(32 * size for size in layout.shard)] += 1
+            elif step.op == "ttnn.prepare_conv2d_weights" and step.attributes.get("input_memory_config"):
+                _, memory, (_, sizes, _) = step.attributes["input_memory_config"]
+                assert step.attributes["conv2d_config"]["shard_layout"] == memory
+                prepared[memory, *sizes] += 1
+    assert sum(shards.values()) == 3
+    assert any(memory == "block_sharded" for memory, *_ in shards)
+    assert prepared == shards

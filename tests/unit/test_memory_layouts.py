@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tt_xla.compiler.ttnn.layouts.forms import Site, forms
 from tt_xla.cost.allocation import AddressSpace
-from tt_xla.cost.circular_buffers import circular_buffer_bytes
+from tt_xla.cost.circular_buffers import circular_buffer_bytes, internal_tensor
+from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, interleaved_in_l1, over_dram_banks, same_shards, shardings
 from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import Instruction, Operand, TensorSpec
@@ -155,6 +156,51 @@ def test_circular_buffers_of_products_of_shards(rows, sizes, grid, depth, wide, 
     operands: dict[str, Operand] = {f"operand_{number}": number for number in range(len(shapes))}
     product = Instruction("ttnn.linear", operands, (len(shapes),), attributes)
     assert circular_buffer_bytes(product, values, load_target("p150")) - 1024 == measured
+
+
+B8, B16 = DataType.BFP_BF8, DataType.BF16
+
+
+@pytest.mark.parametrize(
+    ("images", "size", "channels", "window", "grid", "block", "wide", "bias", "dtype", "measured", "halo"),
+    [
+        (4, 56, (64, 64), (3, 1), (98, 1), 0, False, True, B8, 107008, 47104),
+        (4, 56, (64, 64), (3, 1), (49, 1), 0, False, True, B8, 198656, 64000),
+        (4, 56, (64, 64), (3, 1), (49, 1), 64, False, True, B8, 87360, 64000),
+        (4, 56, (64, 64), (3, 1), (49, 1), 0, True, True, B8, 231424, 64000),
+        (4, 56, (64, 64), (3, 1), (49, 1), 0, False, False, B16, 209792, 64000),
+        (4, 56, (128, 128), (3, 2), (49, 1), 0, False, True, B8, 148352, 138496),
+        (8, 14, (256, 256), (3, 1), (7, 8), 0, False, True, B8, 107584, 20480),
+        (8, 14, (256, 256), (3, 1), (7, 8), 0, True, True, B16, 119232, 20480),
+        (8, 14, (256, 256), (3, 1), (7, 8), 32, False, True, B8, 19264, 20480),
+    ],
+)
+def test_a_convolution_of_shards(images, size, channels, window, grid, block, wide, bias, dtype, measured, halo):
+    """Circular buffers and gathered rows of bfloat8_b feature maps, as TT-NN 0.81 reports them on a full p150."""
+    target = load_target("p150")
+    (inputs, outputs), (kernel, step) = channels, window
+    place = {"buffer": BufferType.L1, "memory": HEIGHT if grid[1] == 1 else BLOCK, "grid": grid}
+    before, after = ((1, 1, images * (size // each) ** 2, count) for each, count in ((1, inputs), (step, outputs)))
+    values = [TensorSpec(before, TensorLayout.of(before, B8, **place))]
+    others = [(1, 1, kernel * kernel * inputs, outputs), *([(1, 1, 1, outputs)] if bias else [])]
+    values += [TensorSpec(shape, TensorLayout.of(shape, B8)) for shape in others]
+    values.append(TensorSpec(after, TensorLayout.of(after, dtype, **place)))
+    attributes = {
+        "input_height": size,
+        "input_width": size,
+        "kernel_size": [kernel, kernel],
+        "stride": [step, step],
+        "padding": [1, 1, 1, 1],
+        "conv2d_config": {"act_block_h_override": block},
+        "compute_config": {"fp32_dest_acc_en": wide},
+    }
+    names = ("input", "weight", "bias")[: len(values) - 1]
+    operands: dict[str, Operand] = {name: number for number, name in enumerate(names)}
+    convolution = Instruction("ttnn.conv2d", operands, (len(values) - 1,), attributes)
+    assert measured <= circular_buffer_bytes(convolution, values, target) <= measured + 1024
+    gathered = internal_tensor(convolution, values)
+    assert gathered is not None
+    assert bytes_per_bank(gathered.layout, target) == halo
 
 
 @pytest.mark.parametrize(("count", "cores"), [(1568, 56), (98, 49), (25, 25), (127, 64)])

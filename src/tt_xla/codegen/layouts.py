@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from tt_xla.codegen.expressions import Call, Expression, Name
 from tt_xla.ir.layout import TILE, BufferType, DataType, MemoryLayout, TensorLayout
@@ -43,6 +45,18 @@ def memory_config(tensor_layout: TensorLayout, grid: tuple[int, int]) -> Express
     )
     kind = Name(f"ttnn.TensorMemoryLayout.{tensor_layout.memory.value.upper()}")
     return Call("ttnn.MemoryConfig", (kind, Name(_BUFFERS[tensor_layout.buffer]), spec))
+
+
+def memory_config_of(fields: Sequence[Any] | None) -> Expression:
+    """Returns the memory config that a property states as buffer, memory layout and shard spec, by default DRAM."""
+    if fields is None or fields[2] is None:
+        in_l1 = fields is not None and fields[0] == BufferType.L1
+        return Name("ttnn.L1_MEMORY_CONFIG" if in_l1 else "ttnn.DRAM_MEMORY_CONFIG")
+    buffer, memory, (ranges, sizes, orientation) = fields
+    cores = _ranges(*((tuple(start), tuple(end)) for start, end in ranges))
+    spec = Call("ttnn.ShardSpec", (cores, tuple(sizes), Name(f"ttnn.ShardOrientation.{str(orientation).upper()}")))
+    kind = Name(f"ttnn.TensorMemoryLayout.{str(memory).upper()}")
+    return Call("ttnn.MemoryConfig", (kind, Name(_BUFFERS[BufferType(buffer)]), spec))
 
 
 def core_ranges(tensor_layout: TensorLayout, grid: tuple[int, int]) -> Call:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tt_xla.cost import families
+from tt_xla.cost.convolution_buffers import halo_tensor, is_of_shards, sharded_convolution_buffers
 from tt_xla.cost.sharding import same_shards
 from tt_xla.ir.layout import TILE, BufferType, DataType, round_up
 from tt_xla.ir.program import Instruction, TensorSpec
@@ -38,6 +39,15 @@ def circular_buffer_bytes(instruction: Instruction, values: Sequence[TensorSpec]
     if not result.layout.on_device and not any(spec.layout.on_device for spec in inputs):
         return 0
     return min(_MODELS.get(name, _others)(instruction, inputs, result, target), target.l1_usable_bytes)
+
+
+def internal_tensor(instruction: Instruction, values: Sequence[TensorSpec]) -> TensorSpec | None:
+    """Returns the tensor that an op allocates in L1 before its result and frees at its end, if there is one."""
+    if instruction.op != "ttnn.conv2d":
+        return None
+    source = instruction.operands["input"]
+    assert isinstance(source, int)
+    return halo_tensor(instruction, values[source], values[instruction.results[0]])
 
 
 def _tile(spec: TensorSpec) -> int:
@@ -189,7 +199,12 @@ def dram_sharded_buffers(
 
 
 def _convolution(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """Returns the sharded input, the input with halo, the sharded result, a block of rows as a matrix, and weights."""
+    """Returns the bytes for a convolution of shards; else those of all tensors that it makes inside.
+
+    These are the sharded input, the input with halo, the sharded result, a block of rows as a matrix, and weights.
+    """
+    if is_of_shards(instruction, inputs[0], result):
+        return sharded_convolution_buffers(instruction, inputs, result)
     attributes = instruction.attributes
     source, kernel = inputs[0], attributes.get("kernel_size") or (1, 1)
     positions_in, positions = math.prod(source.shape[:-1]), math.prod(result.shape[:-1])

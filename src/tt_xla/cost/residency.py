@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tt_xla.cost.allocation import AddressSpace
+from tt_xla.cost.circular_buffers import internal_tensor
 from tt_xla.cost.collective import SCATTERING, scatter_buffers
 from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.cost.movement import keeps_tiles
@@ -94,7 +95,13 @@ class Residency:
             return next((overflow for overflow in overflows if overflow is not None), None)
         if self.mesh is not None and instruction.op in SCATTERING:
             return self._exchange(function, instruction, self.mesh)
-        return self._hold_results(function, instruction)
+        internal = internal_tensor(instruction, function.values)
+        if internal is None:
+            return self._hold_results(function, instruction)
+        key = (function.name, -1)
+        overflow = self.hold(key, internal) or self._hold_results(function, instruction)
+        self.free(key)
+        return overflow
 
     def _exchange(self, function: Function, instruction: Instruction, mesh: Mesh) -> Overflow | None:
         """Allocates memory for the result of an exchange, and for the buffers that the op has meanwhile.

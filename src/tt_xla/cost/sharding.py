@@ -84,10 +84,15 @@ _EVEN_SHARE = 0.75
 
 def _cuts(count: int, cores: int) -> int:
     """Returns the number of cores for ``count`` tiles if each core but the last has equally many."""
-    each = max(-(-count // cores), 1)
-    cut = -(-count // each)
+    cut = least_cut(count, cores)
     even = next((cores for cores in range(cut, 1, -1) if count % cores == 0), 1)
     return even if even >= _EVEN_SHARE * cut else cut
+
+
+def least_cut(count: int, cores: int) -> int:
+    """Returns the number of cores for ``count`` tiles with as few on each as possible; TT-NN's own choice."""
+    each = max(-(-count // cores), 1)
+    return -(-count // each)
 
 
 def same_shards(one: TensorLayout, other: TensorLayout) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from tt_xla.codegen.calls.elementwise import activation
 from tt_xla.codegen.calls.registry import Op, calls, compute_config, without_none
 from tt_xla.codegen.expressions import Call, Device, Expression, Name
-from tt_xla.codegen.layouts import dtype
+from tt_xla.codegen.layouts import dtype, memory_config_of
 
 _SIZES = ("in_channels", "out_channels", "batch_size", "input_height", "input_width")
 _WINDOW = ("kernel_size", "stride", "padding", "dilation", "groups")
@@ -64,10 +64,10 @@ def prepare_bias(op: Op) -> Call:
 
 
 def _preparation(op: Op) -> dict[str, Expression]:
-    """Returns the keywords of a weight or bias preparation, for an activation that is interleaved in DRAM."""
+    """Returns the keywords of a weight or bias preparation, by default for an activation in DRAM."""
     tile = op.get("input_tensor_layout") == "tile"
     activation_layout: dict[str, Expression] = {
-        "input_memory_config": Name("ttnn.DRAM_MEMORY_CONFIG"),
+        "input_memory_config": memory_config_of(op.get("input_memory_config")),
         "input_layout": Name("ttnn.TILE_LAYOUT" if tile else "ttnn.ROW_MAJOR_LAYOUT"),
         "device": Device(),
         "input_dtype": dtype(op.get("input_dtype")),

@@ -25,7 +25,7 @@ from tt_xla.compiler.ttnn.liveness import last_uses
 from tt_xla.cost.rates import rates_of
 from tt_xla.ir.abstract.cache import CacheOp
 from tt_xla.ir.base import TTOp, shape
-from tt_xla.ir.layout import BufferType, MemoryLayout, TensorLayout
+from tt_xla.ir.layout import TILE, BufferType, MemoryLayout, TensorLayout
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import TensorSpec
 from tt_xla.ir.ttcore import LoadCachedOp
@@ -35,10 +35,13 @@ from tt_xla.ir.ttnn.configs import (
     Conv2dConfigAttr,
     CoreCoordAttr,
     CoreRangeSetAttr,
+    MemoryConfigAttr,
+    Orientation,
+    ShardSpecAttr,
     UnaryAttr,
 )
-from tt_xla.ir.ttnn.memory import GetDeviceOp, ToDeviceOp, ToMemoryConfigOp
-from tt_xla.ir.ttnn.window import Conv2dOp, ConvTranspose2dOp
+from tt_xla.ir.ttnn.memory import GetDeviceOp, ToDeviceOp, ToMemoryConfigOp, TypecastOp
+from tt_xla.ir.ttnn.window import Conv2dOp, PrepareConv2dBiasOp, PrepareConv2dWeightsOp
 from tt_xla.target import Target
 
 USAGE_CAP = 0.95
@@ -85,6 +88,7 @@ class _Kind(NamedTuple):
     results: tuple[Attribute, ...]
     fixed: bool
     weights: tuple[bool, ...]
+    prepared: bool
 
 
 class _Line:
@@ -146,6 +150,7 @@ class _Line:
             tuple(value.type for value in op.results),
             fixed,
             tuple(self._can_be_laid_out(value) for value in tensors),
+            any(isinstance(each, PrepareConv2dWeightsOp) for each in self._preparations(op)),
         )
         kind = self.kinds.get(key)
         if kind is None:
@@ -161,6 +166,7 @@ class _Line:
                     () if placed else tuple(specs[len(operands) :]),
                     key.weights,
                     self.mesh,
+                    key.prepared,
                 )
             )
         dying_numbers = tuple(self.numbers[value] for value in dying if value in self.numbers)
@@ -183,6 +189,13 @@ class _Line:
         if isinstance(value, OpResult) and isinstance(value.op, LoadCachedOp):
             _return_as(self.by_name[value.op.callee], value.index, type_)
         return Rewriter.replace_value_with_new_type(value, type_)
+
+    def _preparations(self, op: Operation) -> list[PrepareConv2dWeightsOp | PrepareConv2dBiasOp]:
+        """Returns the ops that prepare weights and bias for a convolution alone, here or in const-eval functions."""
+        if not isinstance(op, Conv2dOp):
+            return []
+        prepared = [_preparation(value, self.by_name) for value in (op.weight, op.bias) if value is not None]
+        return [each for each in prepared if each is not None]
 
     def apply(self, steps: list[Step]) -> None:
         """Writes the chosen layouts, moves and configs into the module."""
@@ -207,7 +220,37 @@ class _Line:
                 self.current[node.result] = value
             if step.form.config is not None:
                 _configure(op, dict(step.form.config))
+                for prepared in self._preparations(op):
+                    _prepare_for(prepared, layout_of(op.operands[0]), step.form.config)
         self.function.update_function_type()
+
+
+def _preparation(value: SSAValue, by_name: Mapping[str, FuncOp]) -> PrepareConv2dWeightsOp | PrepareConv2dBiasOp | None:
+    """Returns the op that prepares a convolution's weights or bias for this use alone, or None."""
+    while value.has_one_use():
+        owner = value.owner
+        if isinstance(owner, PrepareConv2dWeightsOp | PrepareConv2dBiasOp):
+            return owner
+        if isinstance(owner, LoadCachedOp):
+            assert isinstance(value, OpResult)
+            returned = body(by_name[owner.callee]).last_op
+            assert isinstance(returned, ReturnOp)
+            value = returned.operands[value.index]
+        elif isinstance(owner, TypecastOp):
+            value = owner.input
+        else:
+            return None
+    return None
+
+
+def _prepare_for(
+    op: PrepareConv2dWeightsOp | PrepareConv2dBiasOp, source: TensorLayout, config: Mapping[str, Any]
+) -> None:
+    """Prepares weights or a bias for a convolution of shards, whose weights have the channels of each core together."""
+    sizes = (source.shard[0] * TILE, source.shard[1] * TILE)
+    spec = ShardSpecAttr((source.core_ranges, sizes, Orientation.ROW_MAJOR)) if source.is_sharded else None
+    op.properties["input_memory_config"] = MemoryConfigAttr((source.buffer, source.memory, spec))
+    op.properties["conv2d_config"] = _convolution_config(op.conv2d_config, config)
 
 
 def _return_as(function: FuncOp, index: int, type_: Attribute) -> None:
@@ -227,13 +270,16 @@ def _return_as(function: FuncOp, index: int, type_: Attribute) -> None:
     function.update_function_type()
 
 
+def _convolution_config(known: Iterable[tuple[str, Any]] | None, config: Mapping[str, Any]) -> Conv2dConfigAttr:
+    """Returns the config of a convolution with the fields that a form adds."""
+    fields: dict[str, Any] = {**dict(known or ()), **config, "shard_layout": MemoryLayout(config["shard_layout"])}
+    return Conv2dConfigAttr.of(**fields)
+
+
 def _configure(op: TTOp, config: dict[str, Any]) -> None:
     """Puts a form's config into an op. A fused activation is part of the config alone."""
-    if "shard_layout" in config:
-        assert isinstance(op, Conv2dOp | ConvTranspose2dOp)
-        known = dict(op.conv2d_config or ())
-        known["shard_layout"] = MemoryLayout(config["shard_layout"])
-        op.properties["conv2d_config"] = Conv2dConfigAttr.of(**known)
+    if isinstance(op, Conv2dOp):
+        op.properties["conv2d_config"] = _convolution_config(op.conv2d_config, config)
         return
     if "compute_with_storage_grid_size" in config:
         config["compute_with_storage_grid_size"] = CoreCoordAttr(config["compute_with_storage_grid_size"])

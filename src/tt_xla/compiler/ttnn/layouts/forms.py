@@ -6,6 +6,7 @@ tensors. Each rule was tried in TT-NN's mock mode (0.81, p150).
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,9 +15,20 @@ from typing import Any, NamedTuple
 
 from tt_xla.compiler.ttnn.layouts.matmul_forms import dram_sharded_forms, product_forms
 from tt_xla.cost import families
+from tt_xla.cost.convolution_buffers import sharded_convolution_buffers
 from tt_xla.cost.movement import keeps_tiles
-from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, in_dram, interleaved_in_l1, same_shards, shardings
-from tt_xla.ir.layout import TILE, BufferType, TensorLayout
+from tt_xla.cost.sharding import (
+    BLOCK,
+    HEIGHT,
+    WIDTH,
+    in_dram,
+    interleaved_in_l1,
+    least_cut,
+    same_shards,
+    sharded,
+    shardings,
+)
+from tt_xla.ir.layout import TILE, BufferType, TensorLayout, round_up
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.target import Target
@@ -70,6 +82,8 @@ class Site:
     """For each operand, whether it is a constant that this op alone uses, so that it may lie anywhere in DRAM."""
     mesh: Mesh | None = None
     """The chips that run the op; None for one chip."""
+    prepared: bool = False
+    """Whether an op prepares the weights of a convolution for this op alone, so that it may prepare them for shards."""
 
     def is_weight(self, position: int) -> bool:
         """Returns whether an operand is a constant that this op alone uses."""
@@ -306,21 +320,74 @@ def _convolution(site: Site) -> Iterator[Form]:
     for place in _places(site):
         first = _exactly_or_l1_pages(None) if place.buffer is BufferType.L1 else interleaved
         yield Form(place, (first, *others), (None,) * count)
-    if not site.inputs[0].layout.tiled:
+    if not site.inputs[0].layout.tiled or not site.prepared:
         return
-    source = shardings(site.inputs[0].shape, site.inputs[0].layout.dtype, site.target)
+    found = False
     for place in _shards(site):
-        if place.memory in (HEIGHT, BLOCK):
-            same = next(
-                (layout for layout in source if layout.memory is place.memory and layout.grid == place.grid), None
-            )
-            accepts: Accepts = _exactly_or_l1_pages(same)
-            yield Form(
-                place,
-                (accepts, *others),
-                (None,) * count,
-                {"shard_layout": str(place.memory)},
-            )
+        for source in shardings(site.inputs[0].shape, site.inputs[0].layout.dtype, site.target):
+            config = _sharded_config(site, source, place)
+            if config is not None:
+                found |= place.memory is HEIGHT
+                accepts = _exactly_or_l1_pages(source) if _is_own_choice(site, source, place) else _exactly(source)
+                yield Form(place, (accepts, *others), (source, *(None,) * (count - 1)), config)
+    cores = least_cut(TensorLayout.of(site.result.shape, site.result.layout.dtype).shard[0], site.target.cores)
+    if not found and cores > 1:  # no shards of the input go with shards of the result: TT-NN distributes pages itself
+        place = sharded(site.result.shape, site.result.layout.dtype, HEIGHT, (cores, 1), site.target)
+        accepts = _exactly_or_l1_pages(None)
+        yield Form(place, (accepts, *others), (None,) * count, {"shard_layout": str(HEIGHT)})
+
+
+_BLOCK_SHARE = 0.4
+"""Share of L1 that the circular buffers of a convolution may take if smaller blocks of windows need less."""
+
+
+def _sharded_config(site: Site, source: TensorLayout, place: TensorLayout) -> Mapping[str, Any] | None:
+    """Returns the config of a convolution between shards, with the largest block of windows whose buffers fit, or None.
+
+    Both have as many shards of rows. TT-NN itself cuts the channels of a block-sharded result over as many columns of
+    cores as it can, and needs them to be equal.
+    """
+    assert site.result is not None
+    if place.memory not in (HEIGHT, BLOCK) or source.memory is not place.memory or source.grid[0] != place.grid[0]:
+        return None
+    columns = TensorLayout.of(site.result.shape, place.dtype).shard[1]
+    even = source.shard[1] * source.grid[1] * TILE == round_up(site.inputs[0].shape[-1], TILE)
+    if place.memory is BLOCK and not (even and place.grid[1] == _cores_of_channels(columns, site.target.grid[1])):
+        return None
+    rows = place.shard[0]
+    specs = [TensorSpec(spec.shape, spec.layout) for spec in site.inputs]
+    specs[0] = TensorSpec(specs[0].shape, source)
+    result = TensorSpec(site.result.shape, place)
+    for block in (height for height in range(rows, 0, -1) if rows % height == 0):
+        needed = sharded_convolution_buffers(site.instruction, specs, result, block)
+        if needed <= _BLOCK_SHARE * site.target.l1_usable_bytes:
+            config: dict[str, Any] = {"shard_layout": str(place.memory), "reallocate_halo_output": False}
+            return config | ({"act_block_h_override": block * TILE} if block < rows else {})
+    return None
+
+
+def _cores_of_channels(columns: int, cores: int) -> int:
+    """Returns over how many columns of cores TT-NN cuts ``columns`` tiles of channels; 0 if they would differ."""
+    cut = least_cut(columns, cores)
+    return cut if columns % cut == 0 else 0
+
+
+def _is_own_choice(site: Site, source: TensorLayout, place: TensorLayout) -> bool:
+    """Returns whether TT-NN distributes an interleaved input as ``source``, for a result as ``place``."""
+    assert site.result is not None
+    rows, _ = TensorLayout.of(site.result.shape, place.dtype).shard
+    columns = TensorLayout.of(site.inputs[0].shape, source.dtype).shard[1]
+    if source.memory is HEIGHT:
+        return place.grid[0] == least_cut(rows, site.target.cores)
+    high, wide = site.target.grid
+    return source.grid == (least_cut(rows, high), least_cut(columns, wide)) and not _is_pointwise(site)
+
+
+def _is_pointwise(site: Site) -> bool:
+    """Returns whether a convolution is one of single positions, which TT-NN runs as a product."""
+    attributes = site.instruction.attributes
+    sizes = (*attributes["kernel_size"], *attributes["stride"], *(padding + 1 for padding in attributes["padding"]))
+    return math.prod(sizes) == 1
 
 
 def _exactly_or_l1_pages(place: TensorLayout | None) -> Accepts:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from tt_xla.compiler.ttnn.layouts.blocks import Blocks, freed, placed, renamed, shared
 from tt_xla.compiler.ttnn.layouts.forms import Form, Site, forms
-from tt_xla.cost.circular_buffers import circular_buffer_bytes
+from tt_xla.cost.circular_buffers import circular_buffer_bytes, internal_tensor
 from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.cost.model import instruction_cost
 from tt_xla.cost.sharding import in_dram, interleaved_in_l1, shardings
@@ -35,6 +35,10 @@ WIDTH = 3
 
 TRAFFIC_WEIGHT = 1e-3
 """Weight of data movement that is hidden behind computation; among equals, less movement wins."""
+
+
+_INTERNAL = -3
+"""Number of the tensor that an op allocates before its result and frees at its end."""
 
 
 class Node(NamedTuple):
@@ -139,8 +143,8 @@ class Search:
         self.gap_us = gap_us
         self.capacity = self.base, self.end = capacity
         self.forms: list[tuple[Form, ...]] = [forms(site) for site in sites]
-        self._costs: dict[tuple[Any, ...], tuple[float, int, float]] = {}
-        self._known_costs: dict[tuple[int, ...], tuple[float, int, float]] = {}
+        self._costs: dict[tuple[Any, ...], Evaluation] = {}
+        self._known_costs: dict[tuple[int, ...], Evaluation] = {}
         """The same costs by the identities of the layouts, which hash faster."""
         self._moves: dict[tuple[Any, ...], float] = {}
         self._sizes: dict[tuple[tuple[int, ...], TensorLayout], int] = {}
@@ -199,8 +203,9 @@ class Search:
         view = result is None and node.result >= 0
         if view:
             result = self._view(layouts[0], node.result)
-        time_us, buffers, traffic_us = self._cost(node.kind, form, tuple(layouts), result)
-        room = self._make_room(state, node, places, blocks, result if not view else None, buffers, index)
+        evaluation = self._cost(node.kind, form, tuple(layouts), result)
+        time_us = evaluation.time_us
+        room = self._make_room(state, node, places, blocks, result if not view else None, evaluation, index)
         if isinstance(room, Infeasible):
             return room
         places, blocks, spills, spills_us = room
@@ -222,7 +227,7 @@ class Search:
         step = Step(form, (*moves, *spills), result, time_us, moves_us + spills_us)
         after = State(state.cost + total, places, blocks, state, step, number)
         after.due = state.due + self._due_change(node, index, state.places, layouts, spills, result)
-        after.due += TRAFFIC_WEIGHT * traffic_us
+        after.due += TRAFFIC_WEIGHT * evaluation.traffic_us
         return after
 
     # Later costs of a layout
@@ -374,7 +379,7 @@ class Search:
         result = form.result
         if result is None and node.result >= 0:
             result = self.values[node.result].layout
-        time_us, *_ = self._cost(node.kind, form, layouts, result)
+        time_us = self._cost(node.kind, form, layouts, result).time_us
         step = Step(form, tuple(moves), result, time_us, cost)
         total = time_us + (self.gap_us if time_us else 0.0) + cost
         return State(emptied.cost + total, places, (), state, step, 0)
@@ -388,19 +393,21 @@ class Search:
         places: dict[int, TensorLayout],
         blocks: Blocks,
         result: TensorLayout | None,
-        buffers: int,
+        evaluation: Evaluation,
         index: int,
     ) -> tuple[dict[int, TensorLayout], Blocks, tuple[Move, ...], float] | Infeasible:
         """Allocates the result; first moves other tensors to DRAM where result and circular buffers would not fit."""
-        buffers = min(buffers, self.end - self.base)
+        buffers, internal = min(evaluation.buffers, self.end - self.base), evaluation.internal
         spills: tuple[Move, ...] = ()
         cost = 0.0
         victims: Iterator[int] | None = None
         size = self._size(node.result, result) if node.result >= 0 and result is not None else 0
         while True:
-            after = placed(blocks, node.result, size, self.capacity) if size else blocks
+            after = placed(blocks, _INTERNAL, internal, self.capacity) if internal else blocks
+            if after is not None and size:
+                after = placed(after, node.result, size, self.capacity)
             if after is not None and (after[0][0] if after else self.end) - self.base >= buffers:
-                return places, after, spills, cost
+                return places, freed(after, (_INTERNAL,)) if internal else after, spills, cost
             victims = victims or iter(self._victims(state, index))
             victim = next((value for value in victims if value not in node.operands), None)
             if victim is None:
@@ -500,7 +507,7 @@ class Search:
 
     def _cost(
         self, kind: int, form: Form, layouts: tuple[TensorLayout, ...], result: TensorLayout | None
-    ) -> tuple[float, int, float]:
+    ) -> Evaluation:
         """Returns the cached result of :func:`evaluate` for an op of a kind."""
         identity = (kind, id(form), *map(id, layouts))
         known = self._known_costs.get(identity)
@@ -515,17 +522,31 @@ class Search:
         return cost
 
 
-def evaluate(
-    site: Site, form: Form, layouts: Sequence[TensorLayout], result: TensorLayout | None
-) -> tuple[float, int, float]:
-    """Evaluates an op in a form with its operands in ``layouts``.
+class Evaluation(NamedTuple):
+    """What an op takes in a form."""
 
-    Returns:
-        Predicted time in us, bytes of circular buffers, and time of data movement in us, hidden or not.
-    """
+    time_us: float
+    """Predicted time in us."""
+    buffers: int
+    """Bytes of circular buffers on each core."""
+    traffic_us: float
+    """Time of data movement in us, hidden or not."""
+    internal: int
+    """Bytes on each core of the tensor that the op allocates before its result and frees at its end."""
+
+
+def evaluate(site: Site, form: Form, layouts: Sequence[TensorLayout], result: TensorLayout | None) -> Evaluation:
+    """Evaluates an op in a form with its operands in ``layouts``."""
     instruction, specs = placed_op(site, form, layouts, result)
     cost = instruction_cost(instruction, specs, site.target, site.mesh)
-    return cost.total_us, circular_buffer_bytes(instruction, specs, site.target), cost.dram_us + cost.noc_us
+    internal = internal_tensor(instruction, specs)
+    size = bytes_per_bank(internal.layout, site.target) if internal is not None else 0
+    return Evaluation(
+        cost.total_us,
+        circular_buffer_bytes(instruction, specs, site.target),
+        cost.dram_us + cost.noc_us,
+        round_up(size, site.target.noc_l1_align),
+    )
 
 
 def placed_op(
@@ -543,7 +564,7 @@ def configured(site: Site, form: Form) -> Instruction:
     plain = site.instruction
     if form.config is None:
         return plain
-    if "shard_layout" in form.config:
+    if plain.op == "ttnn.conv2d":
         merged = {**(plain.attributes.get("conv2d_config") or {}), **form.config}
         attributes = {**plain.attributes, "conv2d_config": merged}
     else:

@@ -1,0 +1,120 @@
+"""L1 that a convolution of shards needs: the rows of its windows, gathered by the halo exchange, and circular buffers.
+
+TT-NN's convolution first runs a halo exchange, whose result holds the input rows of each core's windows as row-major
+bfloat16 (or float32), and then tilizes and multiplies blocks of windows. The figures are equal to the byte to those
+that TT-NN 0.81 reports in its mock mode on p150 when L1 is full (``tests/unit/test_memory_layouts.py``). They follow
+``get_cb_info`` and ``generate_shard_boundaries`` of tt-metal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tt_xla.ir.layout import TILE, BufferType, DataType, MemoryLayout, TensorLayout, round_up
+from tt_xla.ir.program import Instruction, TensorSpec
+
+_HALO_TILES = 4
+"""Blocks of a row of tiles that the halo exchange untilizes at a time, in bfloat16."""
+_REST = 1024
+"""Upper bound in bytes of the small buffers: indices, addresses and alignment."""
+
+
+def is_of_shards(instruction: Instruction, source: TensorSpec, result: TensorSpec) -> bool:
+    """Returns whether a convolution reads and writes shards of the same rows."""
+    before, after = source.layout, result.layout
+    is_convolution = instruction.op in ("ttnn.conv2d",) and bool(instruction.attributes.get("input_width"))
+    is_sharded = before.is_sharded and after.is_sharded and before.buffer is after.buffer is BufferType.L1
+    return is_convolution and is_sharded and before.memory is after.memory and before.grid[0] == after.grid[0]
+
+
+def halo_tensor(instruction: Instruction, source: TensorSpec, result: TensorSpec) -> TensorSpec | None:
+    """Returns the result of the halo exchange before a convolution of shards, as rows of equal shards; else None."""
+    if not is_of_shards(instruction, source, result):
+        return None
+    parts, wide = source.layout.grid
+    sticks = _halo_sticks(instruction.attributes, result.layout.shard[0] * TILE, math.prod(result.shape[:-1]))
+    channels = source.layout.shard[1] * (TILE if source.layout.tiled else 1)
+    dtype = _gathered(source)
+    sizes = (parts * wide * sticks, channels)
+    place: dict[str, Any] = {"buffer": BufferType.L1, "memory": MemoryLayout.HEIGHT_SHARDED, "grid": (parts * wide, 1)}
+    return TensorSpec(sizes, TensorLayout.of(sizes, dtype, tiled=False, **place))
+
+
+def _gathered(source: TensorSpec) -> DataType:
+    """Returns the element type of gathered rows."""
+    return DataType.F32 if source.layout.dtype is DataType.F32 else DataType.BF16
+
+
+def _halo_sticks(attributes: Mapping[str, Any], each: int, positions: int) -> int:
+    """Returns the most positions of the padded input from the first to the last window of a core.
+
+    Args:
+        attributes: those of the convolution.
+        each: positions of the result on each core.
+        positions: positions of the result.
+    """
+    (kernel_high, kernel_wide), (step_high, step_wide) = attributes["kernel_size"], attributes["stride"]
+    apart_high, apart_wide = attributes.get("dilation") or (1, 1)
+    padding = tuple(attributes.get("padding") or (0, 0))
+    top, bottom, left, right = padding if len(padding) == 4 else (padding[0], padding[0], padding[1], padding[1])
+    high = int(attributes["input_height"]) + top + bottom
+    wide = int(attributes["input_width"]) + left + right
+    rows = (high - apart_high * (kernel_high - 1) - 1) // step_high + 1
+    columns = (wide - apart_wide * (kernel_wide - 1) - 1) // step_wide + 1
+
+    def first(position: int) -> int:
+        image, inside = divmod(position, rows * columns)
+        row, column = divmod(inside, columns)
+        return image * high * wide + row * step_high * wide + column * step_wide
+
+    starts = range(0, positions, each)
+    longest = max(first(min(start + each, positions) - 1) - first(start) for start in starts)
+    return longest + apart_high * (kernel_high - 1) * wide + apart_wide * (kernel_wide - 1) + 1
+
+
+def block_columns(instruction: Instruction, source: TensorSpec) -> int:
+    """Returns the tiles in a row of a block of windows: a row of the window on each core."""
+    channels = source.layout.shard[1] * TILE
+    return -(-channels * int(instruction.attributes["kernel_size"][-1]) // TILE)
+
+
+def sharded_convolution_buffers(
+    instruction: Instruction, inputs: Sequence[TensorSpec], result: TensorSpec, block_rows: int = 0
+) -> int:
+    """Returns the bytes of the circular buffers of a convolution of shards, or of its halo exchange if that needs more.
+
+    Args:
+        instruction: the convolution.
+        inputs: input, weights, and the bias if there is one.
+        result: the result.
+        block_rows: rows of tiles in a block of windows; 0 for what the convolution's config says.
+    """
+    attributes, source = instruction.attributes, inputs[0]
+    config = attributes.get("conv2d_config") or {}
+    compute = attributes.get("compute_config") or {}
+    rows, columns = result.layout.shard
+    block_rows = block_rows or min(int(config.get("act_block_h_override") or 0) // TILE or rows, rows)
+    block = block_rows * block_columns(instruction, source)
+    turns = -(-rows // block_rows)
+    by_height = result.layout.memory is MemoryLayout.HEIGHT_SHARDED
+    window_high = int(attributes["kernel_size"][0])
+    steps = window_high * (1 if by_height else source.layout.grid[1])
+    bias = len(inputs) > 2
+    adds_up = compute.get("packer_l1_acc", True) and steps > (1 if bias else 2)
+    output, weight = result.layout.dtype, inputs[1].layout.dtype
+    wide = DataType.F32 if compute.get("fp32_dest_acc_en", True) else DataType.BF16
+    partial = wide if adds_up else output
+    gathered = _gathered(source)
+    tilized = block * output.tile_bytes
+    read = block * gathered.tile_bytes
+    if not by_height and gathered is not output:  # rows are tilized into a buffer of their own before they are sent
+        read += block * output.tile_bytes
+    weights = block_columns(instruction, source) * columns * weight.tile_bytes
+    if by_height and turns > 1:
+        weights *= window_high
+    sums = block_rows * columns * partial.tile_bytes if partial is not output or turns > 1 else 0
+    total = tilized + read + weights + sums + (columns * weight.tile_bytes if bias else 0)
+    halo = _HALO_TILES * source.layout.shard[1] * DataType.BF16.tile_bytes
+    return round_up(max(total, halo) + _REST, 64)
