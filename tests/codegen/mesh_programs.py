@@ -157,6 +157,31 @@ def loop_of_each_chip(mesh: Shape) -> str:
 }}"""
 
 
+def normalised(mesh: Shape) -> str:
+    """Returns a module with an RMS norm of a dimension that is split: chips exchange the sums of squares."""
+    return _module(
+        mesh,
+        [_tensor("%x", "64x256xbf16", "data model"), _tensor("%w", "256xbf16", "model", "norm.weight")],
+        ("64x256xbf16", "data model"),
+        """%zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %n = stablehlo.constant dense<256.0> : tensor<64xf32>
+    %eps = stablehlo.constant dense<1.0e-5> : tensor<64xf32>
+    %0 = stablehlo.convert %x : (tensor<64x256xbf16>) -> tensor<64x256xf32>
+    %1 = stablehlo.multiply %0, %0 : tensor<64x256xf32>
+    %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1]
+        : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
+    %3 = stablehlo.divide %2, %n : tensor<64xf32>
+    %4 = stablehlo.add %3, %eps : tensor<64xf32>
+    %5 = stablehlo.rsqrt %4 : tensor<64xf32>
+    %6 = stablehlo.broadcast_in_dim %5, dims = [0] : (tensor<64xf32>) -> tensor<64x256xf32>
+    %7 = stablehlo.multiply %0, %6 : tensor<64x256xf32>
+    %8 = stablehlo.convert %7 : (tensor<64x256xf32>) -> tensor<64x256xbf16>
+    %9 = stablehlo.broadcast_in_dim %w, dims = [1] : (tensor<256xbf16>) -> tensor<64x256xbf16>
+    %10 = stablehlo.multiply %8, %9 : tensor<64x256xbf16>
+    return %10 : tensor<64x256xbf16>""",
+    )
+
+
 PROGRAMS: dict[str, Callable[[Shape], str]] = {
     function.__name__: function
     for function in (
@@ -167,6 +192,7 @@ PROGRAMS: dict[str, Callable[[Shape], str]] = {
         gathered,
         transposed,
         shifted,
+        normalised,
     )
 }
 

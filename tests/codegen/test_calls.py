@@ -34,6 +34,8 @@ def source(op: str, operands: dict[str, Operand], *values: TensorSpec, **attribu
 
 STRUCTURAL = {
     "ttnn.capture_or_execute_trace",
+    "ttnn.distributed_layer_norm",
+    "ttnn.distributed_rms_norm",
     "ttnn.get_device",
     "ttnn.host_call",
     "ttnn.host_callback",

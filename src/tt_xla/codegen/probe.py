@@ -75,6 +75,8 @@ _POOL: dict[str, Any] = {
 }
 _POOLED = {"input": ((1, 1, 64, 32), None)}
 _NORM = Sample({"input": (_X, None), "weight": ((33,), None), "bias": ((33,), None)}, _X, {"epsilon": 1e-5})
+_WIDE = {"compute_config": {"math_fidelity": "hifi4", "fp32_dest_acc_en": True}}
+_PART = (1, 1, 32, 64)
 _NO_TRANSPOSE = {"transpose_a": False, "transpose_b": False}
 
 SAMPLES: dict[str, Sample] = {
@@ -103,6 +105,20 @@ SAMPLES: dict[str, Sample] = {
     "ttnn.softmax": Sample(_IN, _X, {"dimension": 1, "numericStable": True}),
     "ttnn.layer_norm": _NORM,
     "ttnn.rms_norm": _NORM,
+    **{
+        f"ttnn.{norm}_pre_all_gather": Sample(
+            {"input": (_PART, None)}, (1, 1, 32, count * 32), _WIDE, result_type=DataType.F32
+        )
+        for norm, count in (("layer_norm", 2), ("rms_norm", 1))
+    },
+    **{
+        f"ttnn.{norm}_post_all_gather": Sample(
+            {"input": (_PART, None), "stats": ((1, 1, 32, count * 64), DataType.F32), "weight": ((64,), None)},
+            _PART,
+            {"epsilon": 1e-5} | _WIDE,
+        )
+        for norm, count in (("layer_norm", 2), ("rms_norm", 1))
+    },
     "ttnn.reshape": Sample(_IN, (33, 5), {"shape": [33, 5]}),
     "ttnn.permute": Sample({"input": ((3, 5, 33), None)}, (33, 3, 5), {"permutation": [2, 0, 1]}),
     "ttnn.concat": Sample({"inputs": (_X, None)}, (10, 33), {"dim": 0}),

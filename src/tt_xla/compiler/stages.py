@@ -17,6 +17,7 @@ from tt_xla.compiler.ttir import (
     add_bias_before_all_reduce,
     decode_attention,
     decompose,
+    distribute_norms,
     fold,
     fold_broadcasts,
     fold_rows,
@@ -224,6 +225,12 @@ TTIR_STAGES = (
         "ttir-move-through-collectives",
         _alone(move_through_collectives.run),
         "Moves elementwise ops to the smaller side of a collective before they are fused.",
+    ),
+    Stage(
+        "ttir-distribute-norms",
+        _alone(distribute_norms.run),
+        "Matches the sums of norms before ttir-merge-all-reduces joins them with others.",
+        lambda options: not is_exact(options),
     ),
     Stage(
         "ttir-add-bias-before-all-reduce",

@@ -156,6 +156,7 @@ ROW_OPS: dict[str, tuple[float, float, float]] = {
     "distributed_rms_norm": (1000.0, 0.0, 8000.0),
     "rms_norm": (150.0, 2500.0, 0.0),
     "dit_rms_norm_unary_fused": (450.0, 2500.0, 0.0),  # rms_norm, and one vector function
+    "rms_norm_post_all_gather": (600.0, 0.0, 4000.0),  # layer_norm_post_all_gather without the mean
     "rms_norm_pre_all_gather": (400.0, 0.0, 2000.0),
     "softmax": (600.0, 0.0, 7100.0),
     "rotary_embedding": (825.0, 0.0, 0.0),

@@ -99,6 +99,8 @@ _NAMED: dict[str, tuple[str, str]] = {
     "scaled_dot_product_attention_decode": ("ScaledDotProductAttentionDecode", COMPUTE),
     "layer_norm": ("LayerNorm", COMPUTE),
     "rms_norm": ("LayerNorm", COMPUTE),
+    **{f"{norm}_pre_all_gather": ("LayerNormPreAllGather", COMPUTE) for norm in ("layer_norm", "rms_norm")},
+    **{f"{norm}_post_all_gather": ("LayerNormPostAllGather", COMPUTE) for norm in ("layer_norm", "rms_norm")},
     "group_norm": ("GroupNorm", COMPUTE),
     "softmax": ("Softmax", COMPUTE),
     "rotary_embedding": ("RotaryEmbedding", COMPUTE),
@@ -219,12 +221,12 @@ def attributes_of(op: Op) -> dict[str, Any]:
         attributes = {"dims": f"SmallVector({_text(attributes.get('permutation', ()))})"} | attributes
     elif name in ("sum", "mean", "max", "min"):
         attributes = {"math_op": f"ReduceOpMath::{name.upper()}"} | attributes
-    elif name == "rms_norm":
+    elif name.startswith("rms_norm"):
         attributes = {"norm_type": "LayerNormType::RMSNORM"} | attributes
     if name in ("matmul", "linear"):  # the row shows the inputs after transposing
         attributes.pop("transpose_a", None)
         attributes.pop("transpose_b", None)
-    config = attributes.pop("matmul_program_config", None)
+    config: Any = attributes.pop("matmul_program_config", None)
     if config:
         attributes = {"program_config": _program_config(dict(config))} | attributes
     if op.outputs:

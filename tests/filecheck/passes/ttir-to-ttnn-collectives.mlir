@@ -27,6 +27,29 @@ builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 2x2>]>} {
     func.return %0 : tensor<3x8xf32>
   }
 
+  // Statistics of float32 tiles in rank 4; the residual is added first.
+  // CHECK-LABEL: func.func public @distributed_rms_norm(
+  // CHECK: %[[SUM:.*]] = "ttnn.add"
+  // CHECK-NEXT: %[[X4:.*]] = "ttnn.reshape"(%[[SUM]]) <{shape = [1 : i32, 1 : i32, 32 : i32, 64 : i32]}>
+  // CHECK-NEXT: %[[OWN:.*]] = "ttnn.rms_norm_pre_all_gather"(%[[X4]]) : (tensor<1x1x32x64xbf16, #{{.*}}>) -> tensor<1x1x32x32xf32, #{{.*}}>
+  // CHECK-NEXT: %[[ALL:.*]] = "ttnn.all_gather"(%[[OWN]]) <{all_gather_dim = 3 : si32, cluster_axis = 0 : ui32}> : (tensor<1x1x32x32xf32, #{{.*}}>) -> tensor<1x1x32x64xf32, #{{.*}}>
+  // CHECK: %[[N:.*]] = "ttnn.rms_norm_post_all_gather"(%[[X4]], %[[ALL]], %{{.*}}) <{epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0>}>
+  // CHECK-NEXT: "ttnn.reshape"(%[[N]]) <{shape = [32 : i32, 64 : i32]}>
+  func.func @distributed_rms_norm(%x: tensor<32x64xbf16>, %w: tensor<64xbf16>, %r: tensor<32x64xbf16>) -> tensor<32x64xbf16> {
+    %0 = "ttir.distributed_rms_norm"(%x, %w, %r) <{cluster_axis = 0 : ui32, epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1>}> : (tensor<32x64xbf16>, tensor<64xbf16>, tensor<32x64xbf16>) -> tensor<32x64xbf16>
+    func.return %0 : tensor<32x64xbf16>
+  }
+
+  // Leading dimensions become one; there are two statistics of a row.
+  // CHECK-LABEL: func.func public @distributed_layer_norm(
+  // CHECK: "ttnn.layer_norm_pre_all_gather"(%{{.*}}) <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (tensor<6x4x32x64xf32, #{{.*}}>) -> tensor<6x4x32x64xf32, #{{.*}}>
+  // CHECK-NEXT: "ttnn.all_gather"(%{{.*}}) <{all_gather_dim = 3 : si32, cluster_axis = 1 : ui32}> : (tensor<6x4x32x64xf32, #{{.*}}>) -> tensor<6x4x32x128xf32, #{{.*}}>
+  // CHECK: "ttnn.layer_norm_post_all_gather"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 1>}>
+  func.func @distributed_layer_norm(%x: tensor<2x3x4x32x64xf32>, %w: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<2x3x4x32x64xf32> {
+    %0 = "ttir.distributed_layer_norm"(%x, %w, %b) <{cluster_axis = 1 : ui32, epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (tensor<2x3x4x32x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<2x3x4x32x64xf32>
+    func.return %0 : tensor<2x3x4x32x64xf32>
+  }
+
   // A cycle needs no first output; the chip without a source gets zeros from its neighbour.
   // CHECK-LABEL: func.func public @cycle(
   // CHECK: %[[A:.*]] = "ttnn.point_to_point"(%[[X:[0-9]+]]) <{sender_coord = array<i64: 0, 0>, receiver_coord = array<i64: 0, 1>}>

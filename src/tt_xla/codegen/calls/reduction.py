@@ -47,8 +47,16 @@ def softmax(op: Op) -> Call:
     return Call("ttnn.softmax", (op["input"], op.get("dimension")), keywords | stable)
 
 
-@calls("ttnn.layer_norm", "ttnn.rms_norm")
+@calls("ttnn.layer_norm_pre_all_gather", "ttnn.rms_norm_pre_all_gather")
+def statistics(op: Op) -> Call:
+    config = compute_config(op.get("compute_config"))
+    keywords = without_none(memory_config=op.memory, compute_kernel_config=config)
+    return Call(op.instruction.op, (op["input"],), {"dtype": op.dtype} | keywords)
+
+
+@calls("ttnn.layer_norm", "ttnn.rms_norm", "ttnn.layer_norm_post_all_gather", "ttnn.rms_norm_post_all_gather")
 def normalise(op: Op) -> Call:
+    operands = [operand for operand in (op["input"], op["stats"]) if operand is not None]
     keywords: dict[str, Expression] = {"epsilon": op.get("epsilon")}
     keywords |= without_none(
         weight=op["weight"],
@@ -56,4 +64,4 @@ def normalise(op: Op) -> Call:
         memory_config=op.memory,
         compute_kernel_config=compute_config(op.get("compute_config")),
     )
-    return Call(op.instruction.op, (op["input"],), keywords)
+    return Call(op.instruction.op, tuple(operands), keywords)

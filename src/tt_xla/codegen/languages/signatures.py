@@ -182,6 +182,13 @@ _NORM = (
     "input:T epsilon:f weight:cT? bias:cT? residual:cT? memory_config:memory? program_config:norm? "
     "compute_kernel_config:ccomputev?"
 )
+_STATISTICS = (
+    "input:T dtype:dtype residual:cT? compute_kernel_config:ccomputev? program_config:norm? memory_config:memory?"
+)
+_BY_STATISTICS = (
+    "input:T stats:T epsilon:f weight:cT? bias:cT? memory_config:memory? compute_kernel_config:ccomputev? "
+    "program_config:norm? dtype:cdtype?"
+)
 _SIZES = "in_channels:u out_channels:u batch_size:u input_height:u input_width:u kernel_size:two stride:two"
 _CONV_END = "conv_config:conv? compute_config:ccompute? memory_config:cmemory? slice_config:cslice?"
 _PREPARED = "device:device input_dtype:dtype output_dtype:cdtype? conv_config:conv? compute_config:ccompute?"
@@ -273,6 +280,10 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "ttnn.layer_norm": _function("ttnn::layer_norm", _NORM),
     "ttnn.rms_norm": _function("ttnn::rms_norm", _NORM),
+    "ttnn.layer_norm_pre_all_gather": _function("ttnn::layer_norm_pre_all_gather", f"{_STATISTICS} recip:cT? fast:b"),
+    "ttnn.rms_norm_pre_all_gather": _function("ttnn::rms_norm_pre_all_gather", f"{_STATISTICS} rows:cb? fast:b"),
+    "ttnn.layer_norm_post_all_gather": _function("ttnn::layer_norm_post_all_gather", _BY_STATISTICS),
+    "ttnn.rms_norm_post_all_gather": _function("ttnn::rms_norm_post_all_gather", f"{_BY_STATISTICS} rows:cb?"),
     "ttnn.conv2d": _function(
         "ttnn::conv2d",
         f"input_tensor:T weight_tensor:T device:device {_SIZES} padding:padding dilation:two groups:u dtype:cdtype? "

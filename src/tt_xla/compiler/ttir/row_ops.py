@@ -16,6 +16,7 @@ from tt_xla.ir import abstract as shared
 from tt_xla.ir.base import TTOp, property_kinds, shape
 from tt_xla.ir.shapes import Shape
 from tt_xla.ir.ttir.contraction import LinearOp, MatmulOp
+from tt_xla.ir.ttir.normalization import DistributedLayerNormOp, DistributedRmsNormOp
 from tt_xla.ir.ttir.reduction import LayerNormOp, RmsNormOp
 
 
@@ -95,6 +96,8 @@ def _uses(op: Operation) -> tuple[RowUse, ...] | None:
     if isinstance(op, LayerNormOp | RmsNormOp):
         weights = (RowUse.SHARED,) * (len(op.operands) - 1)
         return (RowUse.ROWS, *weights) if len(op.normalized_shape) == 1 else None
+    if isinstance(op, DistributedLayerNormOp | DistributedRmsNormOp):
+        return tuple(RowUse.ROWS if value in (op.input, op.residual) else RowUse.SHARED for value in op.operands)
     if isinstance(op, MatmulOp | LinearOp):
         return _product_uses(op)
     if isinstance(op, shared.Reduction):

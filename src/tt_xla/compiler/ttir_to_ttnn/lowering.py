@@ -22,6 +22,7 @@ from tt_xla.ir.base import DATA_TYPES, TTOp, shape, tensor_type
 from tt_xla.ir.control import subprograms
 from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import Role
+from tt_xla.ir.shapes import Shape
 from tt_xla.ir.ttir.window import Conv2dOp, ConvTranspose2dOp
 from tt_xla.ir.ttnn import structure as tt_nn
 from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
@@ -110,6 +111,12 @@ class Lowering:
             **values,
         )
         return result if result_dtype == dtype else self.convert(result, tiled=tiled, dtype=dtype)
+
+    def reshaped(self, value: SSAValue, sizes: Shape) -> SSAValue:
+        """Returns a TTNN value in another shape, by a reshape where they differ."""
+        if shape(value) == sizes:
+            return value
+        return self.emit(tt_nn.ReshapeOp, [value], sizes, layout_of(value).dtype, shape=sizes)
 
     def emit_all(
         self, kind: type[TTOp], operands: Sequence[Any], results: Sequence[Attribute], **values: Any

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
@@ -10,8 +12,6 @@ from tt_xla.ir.base import TTOp, shape
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.ttir import reduction as source
 from tt_xla.ir.ttnn import reduction as target
-from tt_xla.ir.ttnn.attributes import layout_of
-from tt_xla.ir.ttnn.structure import ReshapeOp
 
 _KINDS: dict[type[TTOp], type[TTOp]] = {
     source.SumOp: target.SumOp,
@@ -43,7 +43,7 @@ def prod(lowering: Lowering, op: source.ProdOp) -> SSAValue:
     for dim in reversed(dims):
         reduced = shapes.reduce(shape(value), (dim,), True)
         value = lowering.emit(target.ProdOp, [value], reduced, computed, dim_arg=dim, keep_dim=True)
-    return lowering.convert(_reshaped(lowering, value, sizes), tiled=True, dtype=dtype)
+    return lowering.convert(lowering.reshaped(value, sizes), tiled=True, dtype=dtype)
 
 
 @lowers(source.ArgmaxOp)
@@ -85,24 +85,9 @@ def normalise(lowering: Lowering, op: source.LayerNormOp | source.RmsNormOp) -> 
     sizes, dtype = lowering.result(op)
     kind = target.LayerNormOp if isinstance(op, source.LayerNormOp) else target.RmsNormOp
     count = len(op.normalized_shape)
-    flat = (*sizes[: len(sizes) - count], _product(sizes[len(sizes) - count :]))
-    operands: list[SSAValue | None] = [_reshaped(lowering, lowering.tiled(op.input), flat)]
+    flat = (*sizes[: len(sizes) - count], math.prod(sizes[len(sizes) - count :]))
+    operands: list[SSAValue | None] = [lowering.reshaped(lowering.tiled(op.input), flat)]
     for operand in (op.weight, op.bias):
-        operands.append(None if operand is None else _reshaped(lowering, lowering.tiled(operand), flat[-1:]))
+        operands.append(None if operand is None else lowering.reshaped(lowering.tiled(operand), flat[-1:]))
     normalised = lowering.emit(kind, operands, flat, dtype, epsilon=op.epsilon)
-    return _reshaped(lowering, normalised, sizes)
-
-
-def _product(sizes: tuple[int, ...]) -> int:
-    """Returns the product of sizes."""
-    result = 1
-    for size in sizes:
-        result *= size
-    return result
-
-
-def _reshaped(lowering: Lowering, value: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
-    """Returns a TTNN value in another shape, by a reshape where they differ."""
-    if shape(value) == sizes:
-        return value
-    return lowering.emit(ReshapeOp, [value], sizes, layout_of(value).dtype, shape=sizes)
+    return lowering.reshaped(normalised, sizes)

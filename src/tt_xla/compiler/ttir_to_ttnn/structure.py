@@ -11,7 +11,6 @@ from tt_xla.ir.base import shape
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.ttir import structure as source
 from tt_xla.ir.ttnn import structure as target
-from tt_xla.ir.ttnn.attributes import layout_of
 
 
 @lowers(source.ReshapeOp)
@@ -66,13 +65,8 @@ def gather(lowering: Lowering, op: source.GatherOp) -> SSAValue:
     operands, dim = [lowering.tiled(op.input), lowering.tiled(op.index, DataType.U32)], op.dim
     if len(sizes) > 1:
         return lowering.emit(target.GatherOp, operands, sizes, dtype, dim=dim)
-    rows = [_reshaped(lowering, operand, (1, *shape(operand))) for operand in operands]
-    return _reshaped(lowering, lowering.emit(target.GatherOp, rows, (1, *sizes), dtype, dim=1), sizes)
-
-
-def _reshaped(lowering: Lowering, value: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
-    """Adds a reshape."""
-    return lowering.emit(target.ReshapeOp, [value], sizes, layout_of(value).dtype, shape=sizes)
+    rows = [lowering.reshaped(operand, (1, *shape(operand))) for operand in operands]
+    return lowering.reshaped(lowering.emit(target.GatherOp, rows, (1, *sizes), dtype, dim=1), sizes)
 
 
 @lowers(source.EmbeddingOp)

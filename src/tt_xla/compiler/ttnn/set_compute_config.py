@@ -3,7 +3,8 @@
 Accumulation is float32 unless an option says otherwise. Fidelity is HiFi4, the exact product of two bfloat16. From
 level 1 on, products with block-float weights use HiFi2, which loses one bit of the activations and is twice as fast.
 A precision file sets both layer by layer.
-Options change neither for reductions between chips, whose errors would add up over the chips (as in tt-mlir).
+Options change neither for reductions between chips, whose errors would add up over the chips (as in tt-mlir), nor for
+norms by statistics in float32: TT-NN takes these only if it accumulates in float32.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tt_xla.ir.ttnn.attributes import ComputeConfigAttr, MathFidelity, layout_of
 from tt_xla.ir.ttnn.base import ComputeOp
 from tt_xla.ir.ttnn.collective import ReduceScatterOp
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
+from tt_xla.ir.ttnn.normalization import ByStatistics, Statistics
 from tt_xla.ir.ttnn.window import Conv2dOp
 from tt_xla.options import CompileOptions
 
@@ -40,7 +42,7 @@ def run(module: ModuleOp, options: CompileOptions, layers: Mapping[str, LayerPre
         for op in body(function).ops:
             if not isinstance(op, ComputeOp) or op.compute_config is not None:
                 continue
-            if isinstance(op, ReduceScatterOp):
+            if isinstance(op, ReduceScatterOp | Statistics | ByStatistics):
                 op.properties["compute_config"] = _config(MathFidelity.HIFI4, True)
                 continue
             own = [(layers or {})[name] for name in sorted(names.get(op, ())) if name in (layers or {})]

@@ -103,7 +103,7 @@ class DistributedLayerNormOp(TTNNOp, shared.DistributedLayerNorm):
     device = operand_def(DeviceType)
 
 
-class _Statistics(ComputeOp, abstract.TensorOp, ABC):
+class Statistics(ComputeOp, abstract.TensorOp, ABC):
     """Computes sums of each row; each statistic fills the first columns of a tile."""
 
     input = operand_def(TensorType)
@@ -115,7 +115,7 @@ class _Statistics(ComputeOp, abstract.TensorOp, ABC):
 
 
 @irdl_op_definition
-class RmsNormPreAllGatherOp(_Statistics):
+class RmsNormPreAllGatherOp(Statistics):
     """Computes the sum of squares of each row, before chips exchange these sums."""
 
     name = "ttnn.rms_norm_pre_all_gather"
@@ -125,7 +125,7 @@ class RmsNormPreAllGatherOp(_Statistics):
 
 
 @irdl_op_definition
-class LayerNormPreAllGatherOp(_Statistics):
+class LayerNormPreAllGatherOp(Statistics):
     """Computes sum and sum of squares of each row, before chips exchange these sums."""
 
     name = "ttnn.layer_norm_pre_all_gather"
@@ -135,17 +135,32 @@ class LayerNormPreAllGatherOp(_Statistics):
     recip = opt_operand_def(TensorType)
 
 
-@irdl_op_definition
-class LayerNormPostAllGatherOp(ComputeOp, abstract.Normalization):
-    """Computes the layer normalisation by the exchanged ``stats``."""
+class ByStatistics(ComputeOp, abstract.Normalization, ABC):
+    """Normalises by the exchanged ``stats``: those of all chips side by side."""
 
-    name = "ttnn.layer_norm_post_all_gather"
     input = operand_def(TensorType)
     stats = operand_def(TensorType)
     weight = opt_operand_def(TensorType)
     bias = opt_operand_def(TensorType)
     epsilon = defaulted(F32, 1e-12)
     program_config = opt_prop_def(LAYERNORM_CONFIG)
+
+
+@irdl_op_definition
+class LayerNormPostAllGatherOp(ByStatistics):
+    """Computes the layer normalisation by the exchanged ``stats``."""
+
+    name = "ttnn.layer_norm_post_all_gather"
+
+
+@irdl_op_definition
+class RmsNormPostAllGatherOp(ByStatistics):
+    """Computes the RMS normalisation by the exchanged ``stats``.
+
+    Source: TT-NN's function of this name; tt-mlir's dialect has none.
+    """
+
+    name = "ttnn.rms_norm_post_all_gather"
 
 
 @irdl_op_definition
@@ -200,6 +215,7 @@ OPS = (
     RmsNormPreAllGatherOp,
     LayerNormPreAllGatherOp,
     LayerNormPostAllGatherOp,
+    RmsNormPostAllGatherOp,
     AdamwOp,
     DropoutOp,
     QuantizeOp,

@@ -110,3 +110,10 @@ func.func @layer_norm_post_all_gather(%0: tensor<1x1x32x64xbf16, #ttnn_layout2>,
   %3 = "ttnn.layer_norm_post_all_gather"(%0, %1, %2) <{epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (tensor<1x1x32x64xbf16, #ttnn_layout2>, tensor<1x1x32x64xbf16, #ttnn_layout2>, tensor<64xbf16, #ttnn_layout3>) -> tensor<1x1x32x64xbf16, #ttnn_layout2>
   func.return %3 : tensor<1x1x32x64xbf16, #ttnn_layout2>
 }
+
+// CHECK-LABEL: func.func @rms_norm_post_all_gather(
+// CHECK: "ttnn.rms_norm_post_all_gather"({{.*}}) <{epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0>}> :
+func.func @rms_norm_post_all_gather(%0: tensor<1x1x32x64xbf16, #ttnn_layout2>, %1: tensor<1x1x32x64xbf16, #ttnn_layout2>, %2: tensor<64xbf16, #ttnn_layout3>) -> tensor<1x1x32x64xbf16, #ttnn_layout2> {
+  %3 = "ttnn.rms_norm_post_all_gather"(%0, %1, %2) <{epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (tensor<1x1x32x64xbf16, #ttnn_layout2>, tensor<1x1x32x64xbf16, #ttnn_layout2>, tensor<64xbf16, #ttnn_layout3>) -> tensor<1x1x32x64xbf16, #ttnn_layout2>
+  func.return %3 : tensor<1x1x32x64xbf16, #ttnn_layout2>
+}

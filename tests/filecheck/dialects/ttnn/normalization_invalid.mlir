@@ -250,3 +250,26 @@ func.func @layer_norm_post_all_gather(%0: tensor<1x1x32x64xbf16, #ttnn_layout>, 
   %3 = "ttnn.layer_norm_post_all_gather"(%0, %1, %2) <{epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (tensor<1x1x32x64xbf16, #ttnn_layout>, tensor<1x1x32x64xbf16, #ttnn_layout>, tensor<63xbf16, #ttnn_layout1>) -> tensor<1x1x32x64xbf16, #ttnn_layout>
   func.return %3 : tensor<1x1x32x64xbf16, #ttnn_layout>
 }
+
+// -----
+
+// expected-error: has shape (1, 1, 32, 65), expected (1, 1, 32, 64)
+#dram = #ttnn.buffer_type<dram>
+#ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#ttnn_layout1 = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x3x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+func.func @rms_norm_post_all_gather(%0: tensor<1x1x32x64xbf16, #ttnn_layout>, %1: tensor<1x1x32x64xbf16, #ttnn_layout>, %2: tensor<64xbf16, #ttnn_layout1>) -> tensor<1x1x32x65xbf16, #ttnn_layout2> {
+  %3 = "ttnn.rms_norm_post_all_gather"(%0, %1, %2) <{epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (tensor<1x1x32x64xbf16, #ttnn_layout>, tensor<1x1x32x64xbf16, #ttnn_layout>, tensor<64xbf16, #ttnn_layout1>) -> tensor<1x1x32x65xbf16, #ttnn_layout2>
+  func.return %3 : tensor<1x1x32x65xbf16, #ttnn_layout2>
+}
+
+// -----
+
+// expected-error: weight has shape (63,), expected (64,)
+#dram = #ttnn.buffer_type<dram>
+#ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#ttnn_layout1 = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+func.func @rms_norm_post_all_gather(%0: tensor<1x1x32x64xbf16, #ttnn_layout>, %1: tensor<1x1x32x64xbf16, #ttnn_layout>, %2: tensor<63xbf16, #ttnn_layout1>) -> tensor<1x1x32x64xbf16, #ttnn_layout> {
+  %3 = "ttnn.rms_norm_post_all_gather"(%0, %1, %2) <{epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (tensor<1x1x32x64xbf16, #ttnn_layout>, tensor<1x1x32x64xbf16, #ttnn_layout>, tensor<63xbf16, #ttnn_layout1>) -> tensor<1x1x32x64xbf16, #ttnn_layout>
+  func.return %3 : tensor<1x1x32x64xbf16, #ttnn_layout>
+}

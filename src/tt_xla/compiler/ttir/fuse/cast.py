@@ -14,12 +14,13 @@ from tt_xla.compiler.ttir.match import BINARY, UNARY
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.contraction import LinearOp, MatmulOp
 from tt_xla.ir.ttir.creation import ConstantOp, splat
+from tt_xla.ir.ttir.normalization import DistributedRmsNormOp
 from tt_xla.ir.ttir.reduction import LayerNormOp, MaxOp, MeanOp, MinOp, RmsNormOp, SoftmaxOp, SumOp
 from tt_xla.ir.ttir.structure import BroadcastOp, ConcatOp, PermuteOp, ReshapeOp, SliceStaticOp, TypecastOp
 
 _ARITHMETIC = tuple(BINARY[name] for name in ("add", "subtract", "multiply", "div", "maximum", "minimum"))
 _MOVES = (ReshapeOp, PermuteOp, BroadcastOp, SliceStaticOp, ConcatOp)
-_NORMS = (LayerNormOp, RmsNormOp)
+_NORMS = (LayerNormOp, RmsNormOp, DistributedRmsNormOp)
 _NARROWS = (*UNARY.values(), *_ARITHMETIC, *_MOVES, *_NORMS, SumOp, MeanOp, MaxOp, MinOp, SoftmaxOp, MatmulOp, LinearOp)
 """Ops that may compute on bf16 operands instead of float32 ones."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -31,10 +31,12 @@ from tt_xla.compiler.ttir.match import (
 )
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import ConstantOp, splat
+from tt_xla.ir.ttir.normalization import DistributedRmsNormOp
 from tt_xla.ir.ttir.reduction import LayerNormOp, MeanOp, RmsNormOp, SumOp
 from tt_xla.ir.ttir.structure import BroadcastOp, TypecastOp
 
 Dims = tuple[int, ...]
+Norm = LayerNormOp | RmsNormOp | DistributedRmsNormOp
 
 
 @pattern(Multiply, approximate=True)
@@ -47,24 +49,31 @@ def normalization(op: Operation, rewriter: PatternRewriter) -> None:
     if not is_float(op.results[0]):
         return
     for value, other in both_ways(op):
-        root = _root(other)
+        root = reciprocal_root(other)
         if root is None or shape(value) != shape(op.results[0]):
             continue
         matched = _layer(value, root) or _rms(value, root)
         if matched is None:
             continue
         kind, x, dims = matched
-        source = cast(rewriter, op, x, op.results[0])
-        values = {"normalized_shape": shape(x)[-len(dims) :], "epsilon": root.epsilon}
-        normal = insert_before(rewriter, op, kind, [source, None, None], tensor_type(source), **values)
-        if root.weight is None:
-            rewriter.replace(op, [], [normal])
-        else:
-            replace_with(rewriter, op, Multiply, [normal, cast(rewriter, op, root.weight, normal)])
+        replace_by_norm(rewriter, op, kind, x, root, normalized_shape=shape(x)[-len(dims) :])
         return
 
 
-class _Root(NamedTuple):
+def replace_by_norm(
+    rewriter: PatternRewriter, op: Operation, kind: type[Norm], x: SSAValue, root: Root, **values: Any
+) -> None:
+    """Replaces ``op`` by a normalisation of x, times the weight of the root if it has one."""
+    source = cast(rewriter, op, x, op.results[0])
+    operands = [source, None, None]
+    normal = insert_before(rewriter, op, kind, operands, tensor_type(source), epsilon=root.epsilon, **values)
+    if root.weight is None:
+        rewriter.replace(op, [], [normal])
+    else:
+        replace_with(rewriter, op, Multiply, [normal, cast(rewriter, op, root.weight, normal)])
+
+
+class Root(NamedTuple):
     """rsqrt(statistic + epsilon), perhaps times a weight."""
 
     statistic: SSAValue
@@ -74,28 +83,28 @@ class _Root(NamedTuple):
     weight: SSAValue | None
 
 
-def _root(value: SSAValue) -> _Root | None:
+def reciprocal_root(value: SSAValue) -> Root | None:
     """Returns the reciprocal root that a value is, perhaps times a weight, or None."""
     value = behind(value, TypecastOp, BroadcastOp)
-    root = _bare_root(value, None)
+    root = _barereciprocal_root(value, None)
     product = producer(value, Multiply)
     if root is None and product is not None:
         for one, rest in both_ways(product):
-            if splat(rest) is None and (root := _bare_root(behind(one, TypecastOp, BroadcastOp), rest)):
+            if splat(rest) is None and (root := _barereciprocal_root(behind(one, TypecastOp, BroadcastOp), rest)):
                 return root
     return root
 
 
-def _bare_root(value: SSAValue, weight: SSAValue | None) -> _Root | None:
+def _barereciprocal_root(value: SSAValue, weight: SSAValue | None) -> Root | None:
     """Returns the reciprocal root that a value is, with the given weight, or None."""
     root = producer(unshaped(value), UNARY["rsqrt"])
     if root is None:
         return None
     statistic, epsilon = plus_constant(unshaped(root.operands[0])) or (root.operands[0], 0.0)
-    return _Root(statistic, epsilon, shape(value), weight)
+    return Root(statistic, epsilon, shape(value), weight)
 
 
-def _layer(value: SSAValue, root: _Root) -> tuple[type[LayerNormOp], SSAValue, Dims] | None:
+def _layer(value: SSAValue, root: Root) -> tuple[type[LayerNormOp], SSAValue, Dims] | None:
     """Returns op class, x and dimensions where ``value`` times the root is a layer normalisation, else None."""
     difference = producer(uncast(value), Subtract)
     if difference is None:
@@ -105,7 +114,7 @@ def _layer(value: SSAValue, root: _Root) -> tuple[type[LayerNormOp], SSAValue, D
     if centre is None or not same(centre[0], x):
         return None
     variance = _behind_clamp(unshaped(root.statistic))
-    if root.sizes != _kept(x, centre[1]) or not _is_variance(variance, x, centre[1]):
+    if root.sizes != kept(x, centre[1]) or not _is_variance(variance, x, centre[1]):
         return None
     return LayerNormOp, x, centre[1]
 
@@ -153,16 +162,16 @@ def _is_mean(value: SSAValue, x: SSAValue, dims: Dims) -> bool:
     return mean is not None and same(mean.input, x) and last_dims(mean) == dims
 
 
-def _rms(value: SSAValue, root: _Root) -> tuple[type[RmsNormOp], SSAValue, Dims] | None:
+def _rms(value: SSAValue, root: Root) -> tuple[type[RmsNormOp], SSAValue, Dims] | None:
     """Returns op class, x and dimensions where ``value`` times the root is an RMS normalisation, else None."""
     x, mean = uncast(value), producer(unshaped(root.statistic), MeanOp)
     dims = last_dims(mean) if mean is not None else None
-    if mean is None or dims is None or not is_square_of(mean.input, x) or root.sizes != _kept(x, dims):
+    if mean is None or dims is None or not is_square_of(mean.input, x) or root.sizes != kept(x, dims):
         return None
     return RmsNormOp, x, dims
 
 
-def _kept(x: SSAValue, dims: Dims) -> Dims:
+def kept(x: SSAValue, dims: Dims) -> Dims:
     """Returns the shape of a value with one element per row of x. Earlier ops keep the order, so comparing shapes
     suffices."""
     return tuple(1 if dim in dims else size for dim, size in enumerate(shape(x)))
@@ -173,7 +182,7 @@ def weight(op: Operation, rewriter: PatternRewriter) -> None:
     """Fuses a normalisation times a vector over the normalised dimensions."""
     for value, other in both_ways(op):
         norm = _open_norm(op, value)
-        if norm is None or norm.weight is not None or norm.bias is not None:
+        if norm is None or norm.weight is not None or _shift(norm) is not None:
             continue
         vector = _vector(rewriter, op, other, norm)
         if vector is not None:
@@ -186,7 +195,7 @@ def bias(op: Operation, rewriter: PatternRewriter) -> None:
     """Fuses a normalisation plus a vector over the normalised dimensions."""
     for value, other in both_ways(op):
         norm = _open_norm(op, value)
-        if norm is None or norm.bias is not None:
+        if norm is None or isinstance(norm, DistributedRmsNormOp) or norm.bias is not None:
             continue
         vector = _vector(rewriter, op, other, norm)
         if vector is not None:
@@ -194,19 +203,22 @@ def bias(op: Operation, rewriter: PatternRewriter) -> None:
             return
 
 
-def _open_norm(op: Operation, value: SSAValue) -> LayerNormOp | RmsNormOp | None:
+def _open_norm(op: Operation, value: SSAValue) -> Norm | None:
     """Returns the normalisation that produced an operand for ``op`` alone, in the type of the result, or None."""
     norm = value.op if isinstance(value, OpResult) else None
-    if not isinstance(norm, LayerNormOp | RmsNormOp) or value.type != op.results[0].type:
+    if not isinstance(norm, Norm) or value.type != op.results[0].type:
         return None
     return norm if only_user(value) is op else None
 
 
-def _vector(
-    rewriter: PatternRewriter, op: Operation, value: SSAValue, norm: LayerNormOp | RmsNormOp
-) -> SSAValue | None:
+def _shift(norm: Norm) -> SSAValue | None:
+    """Returns the bias of a normalisation, or None."""
+    return None if isinstance(norm, DistributedRmsNormOp) else norm.bias
+
+
+def _vector(rewriter: PatternRewriter, op: Operation, value: SSAValue, norm: Norm) -> SSAValue | None:
     """Returns a value as a vector over the normalised dimensions, or None where it is none."""
-    sizes: Dims = norm.normalized_shape
+    sizes: Dims = shape(norm.input)[-1:] if isinstance(norm, DistributedRmsNormOp) else norm.normalized_shape
     source = behind(value, BroadcastOp)
     source_sizes = shape(source)
     leading = len(source_sizes) - len(sizes)
@@ -218,12 +230,13 @@ def _vector(
 def _extend(
     rewriter: PatternRewriter,
     op: Operation,
-    norm: LayerNormOp | RmsNormOp,
+    norm: Norm,
     scale: SSAValue | None,
     shift: SSAValue | None,
 ) -> None:
     """Replaces ``op`` by the normalisation with a scale and a shift."""
-    replace_with(rewriter, op, type(norm), [norm.input, scale, shift], **norm.values())
+    operands = [norm.input, scale, norm.residual if isinstance(norm, DistributedRmsNormOp) else shift]
+    replace_with(rewriter, op, type(norm), operands, **norm.values())
 
 
 @pattern(Multiply, approximate=True)
@@ -233,14 +246,14 @@ def unit_length(op: Operation, rewriter: PatternRewriter) -> None:
     if not is_float(op.results[0]) or not shape(op.results[0]):
         return
     for value, other in both_ways(op):
-        root = _root(other)
+        root = reciprocal_root(other)
         if root is None or root.weight is not None or shape(value) != shape(op.results[0]):
             continue
         total, x = producer(unshaped(root.statistic), SumOp), uncast(value)
         dims, count = (len(shape(x)) - 1,), shape(x)[-1]
         if total is None or total.dim_arg != dims or not is_square_of(total.input, x):
             continue
-        if root.sizes != _kept(x, dims):
+        if root.sizes != kept(x, dims):
             continue
         source = cast(rewriter, op, x, op.results[0])
         vector_type = tensor((count,), tensor_type(source).element_type)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
+from tt_xla.ir.layout import TILE
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 
@@ -150,3 +151,83 @@ def group_norm(
     scale, shift = (None if p is None else _by_channel(p, channels) for p in (weight, bias))
     normalized = F.group_norm(by_channel, num_groups, scale, shift, epsilon)
     return normalized.transpose(1, 2).reshape(input.shape)
+
+
+@kernel("ttnn.rms_norm_pre_all_gather")
+def rms_norm_pre_all_gather(
+    ctx: Context, input: Tensor, residual: Tensor | None = None, compute_config: Config = None
+) -> Tensor:
+    """Returns the sums of squares of rows, each in the first column of a tile whose other columns are 0."""
+    return _columns(_sum_of_squares(_with_residual(input, residual)))
+
+
+@kernel("ttnn.layer_norm_pre_all_gather")
+def layer_norm_pre_all_gather(
+    ctx: Context,
+    input: Tensor,
+    residual_input: Tensor | None = None,
+    recip: Tensor | None = None,
+    compute_config: Config = None,
+) -> Tensor:
+    """Returns the sums of squares of rows in one tile, and their sums in the next one."""
+    wide = _with_residual(input, residual_input)
+    return _columns(_sum_of_squares(wide), wide.sum(-1, keepdim=True, dtype=torch.float64))
+
+
+@kernel("ttnn.rms_norm_post_all_gather")
+def rms_norm_post_all_gather(
+    ctx: Context,
+    input: Tensor,
+    stats: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-12,
+    compute_config: Config = None,
+) -> Tensor:
+    """Normalizes over the last dimension of all chips, whose sums of squares ``stats`` has side by side."""
+    wide = input.to(torch.float32)
+    (squares,) = _means(stats, 1, wide.shape[-1])
+    factor = (squares + epsilon).rsqrt().to(torch.float32)
+    return _scaled(wide * factor, _last_dimension(weight, wide), _last_dimension(bias, wide))
+
+
+@kernel("ttnn.layer_norm_post_all_gather")
+def layer_norm_post_all_gather(
+    ctx: Context,
+    input: Tensor,
+    stats: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-12,
+    compute_config: Config = None,
+) -> Tensor:
+    """Normalizes over the last dimension of all chips; the variance is the mean of squares minus the squared mean."""
+    wide = input.to(torch.float32)
+    squares, mean = _means(stats, 2, wide.shape[-1])
+    factor = (squares - mean.square() + epsilon).rsqrt().to(torch.float32)
+    normalized = (wide - mean.to(torch.float32)) * factor
+    return _scaled(normalized, _last_dimension(weight, wide), _last_dimension(bias, wide))
+
+
+def _with_residual(input: Tensor, residual: Tensor | None) -> Tensor:
+    wide = input.to(torch.float32)
+    return wide if residual is None else wide + residual.to(torch.float32)
+
+
+def _sum_of_squares(wide: Tensor) -> Tensor:
+    """Sums in float64, as :func:`rms_norm` does."""
+    return torch.linalg.vector_norm(wide, dim=-1, keepdim=True, dtype=torch.float64).square_()
+
+
+def _columns(*statistics: Tensor) -> Tensor:
+    """Returns one tile for each statistic of the rows, with the statistic in its first column."""
+    first = torch.stack(statistics, -1)  # [..., 1, number of statistics]
+    tiles = first.new_zeros((*first.shape[:-2], first.shape[-1], TILE), dtype=torch.float32)
+    tiles[..., 0] = first[..., 0, :]
+    return tiles.flatten(-2)
+
+
+def _means(stats: Tensor, count: int, width: int) -> Sequence[Tensor]:
+    """Returns the means over all chips, in float64, of each of ``count`` statistics of rows of ``width`` elements."""
+    chips = stats.unflatten(-1, (-1, count, TILE))[..., 0].to(torch.float64)
+    return (chips.sum(-2) / (chips.shape[-2] * width)).unsqueeze(-2).unbind(-1)
