@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import logging
 import os
-import random
 import sys
 import types
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import goldens
-import numpy as np
 import pytest
-import torch
-import ttnn  # before the checkout, whose folder of this name would be found first
+import ttnn  # pyright: ignore[reportMissingImports]  # before the checkout, which has a folder of this name
+
+pytest_plugins = ["tt_xla.testing.ttnn_fixtures"]
 
 DROPPED = ("use_legacy", "queue_id", "accurate_mode", "approx_mode", "use_multicore", "in_place_halo", "in_place")
 """Arguments that an earlier release took and the present one does not: tests of that release run without them."""
@@ -65,56 +63,8 @@ def _operation(name: str) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def reset_seeds() -> None:
-    torch.manual_seed(213919)
-    np.random.seed(213919)
-    random.seed(213919)
-
-
-@pytest.fixture
-def function_level_defaults() -> None:
-    """Does nothing: each test gets its seeds."""
-
-
-@pytest.fixture
-def use_program_cache() -> None:
-    """Does nothing: the emulated card always keeps bound kernels."""
-
-
-@pytest.fixture
-def device_params(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Returns the options of the test's device."""
-    options: dict[str, Any] = dict(getattr(request, "param", {}))
-    options.pop("fabric_config", None)
-    options.pop("dispatch_core_axis", None)
-    options.pop("dispatch_core_type", None)
-    return options
-
-
-@pytest.fixture
-def device(device_params: dict[str, Any]) -> Iterator[Any]:
-    """Returns an open chip, which is also the default device."""
-    opened = ttnn.open_device(device_id=0, **device_params)
-    ttnn.SetDefaultDevice(opened)
-    yield opened
-    ttnn.close_device(opened)
-
-
-@pytest.fixture
-def mesh_device(request: pytest.FixtureRequest, device_params: dict[str, Any]) -> Iterator[Any]:
-    """Returns an open mesh; a test that needs more chips than the system has is skipped."""
-    wanted = getattr(request, "param", 1)
-    rows, columns = wanted if isinstance(wanted, tuple) else (1, min(wanted, ttnn.get_num_devices()))
-    if rows * columns > ttnn.get_num_devices():
-        pytest.skip("the test needs more chips")
-    opened = ttnn.open_mesh_device(mesh_shape=ttnn.MeshShape(rows, columns), **device_params)
-    yield opened
-    ttnn.close_mesh_device(opened)
-
-
-@pytest.fixture
-def silicon_arch_name() -> str:
-    return "blackhole"
+def seeded(reset_seeds: None) -> None:
+    """Gives each test its seeds."""
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
