@@ -164,8 +164,9 @@ class CompileOptions:
     )
     numerics: str = _option(
         "silicon",
-        "'silicon' computes with the chip's precision, 'exact' as IEEE 754 does",
-        choices=("silicon", "exact"),
+        "'silicon' computes with the chip's precision, 'bit_exact' as its instructions do and slowly, 'exact' as"
+        " IEEE 754 does",
+        choices=("silicon", "bit_exact", "exact"),
     )
     host_fallback: bool = _option(
         True, "run parts that the chip has no ops for on the host; if false, such an op is an error"

@@ -102,7 +102,9 @@ def test_numerics_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTXLA_NUMERICS", "")
     assert CompileOptions.parse().numerics == "silicon"
     monkeypatch.setenv("TTXLA_NUMERICS", "rough")
-    with pytest.raises(OptionError, match=r"'numerics' was given 'rough'; it takes one of 'silicon', 'exact'"):
+    with pytest.raises(
+        OptionError, match=r"'numerics' was given 'rough'; it takes one of 'silicon', 'bit_exact', 'exact'"
+    ):
         CompileOptions.parse()
 
 

@@ -285,7 +285,8 @@ class Executable:
 
     def _fused_kernels(self) -> FusedKernels:
         this = weakref.proxy(self)
-        return FusedKernels(lambda failed: this._plans(failed), enabled=self.uses_fused_kernels)
+        enabled = self.uses_fused_kernels and self.program.options.get("numerics") != "bit_exact"
+        return FusedKernels(lambda failed: this._plans(failed), enabled=enabled)
 
     def _makes_all_fresh(self) -> bool:
         values = self._entry.results

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -25,6 +26,7 @@ from tt_xla.runtime import control
 from tt_xla.runtime.binding import Code, Step
 from tt_xla.runtime.emulator.context import Context, Specs
 from tt_xla.runtime.emulator.registry import find
+from tt_xla.target import load_target
 
 COPY = "ttnn.copy"
 
@@ -114,16 +116,17 @@ def context_of(program: Program, function: Function, instruction: Instruction) -
             return function.values[operand]
         return tuple(function.values[value] for value in operand)
 
-    return Context(
+    context = Context(
         instruction.op,
         str(program.options.get("numerics", "silicon")),
         {name: specs(operand) for name, operand in instruction.operands.items()},
         tuple(function.values[value] for value in instruction.results),
     )
+    return replace(context, grid=load_target(program.target).grid) if context.bit_exact else context
 
 
 def _key(context: Context, instruction: Instruction) -> bytes:
     """Returns the key of an instruction's kernel in the program cache."""
-    parts = (context.op, context.numerics, instruction.attributes, context.operands, context.results)
+    parts = (context.op, context.numerics, instruction.attributes, context.operands, context.results, context.grid)
     key = msgspec.msgpack.encode(parts)
     return key if len(key) <= _WHOLE_KEY_BYTES else hashlib.blake2b(key, digest_size=32).digest()

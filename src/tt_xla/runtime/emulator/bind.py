@@ -23,18 +23,18 @@ def bind(context: Context, attributes: Mapping[str, Any], location: str = "", *,
     """Returns the call that executes one instruction, in two forms where its weights can be prepared.
 
     Args:
-        fast: whether a faster way may replace the kernel.
+        fast: whether a faster way may replace the kernel; none does with ``numerics=bit_exact``.
 
     Raises:
         ExecutionError: the op has no kernel, or its kernel does not take these operands and attributes.
     """
-    definition = find(context.op, location)
+    definition = find(context.op, location, bit_exact=context.bit_exact)
     # "inputs" of a concat is one operand of many tensors.
     shape = [(name, len(specs) if isinstance(specs, tuple) else None) for name, specs in context.operands.items()]
     try:
         call, parameters = _checked_call(definition, context, attributes)
         call = _in_order(call, parameters, shape)
-        faster = _faster(context, attributes, call) if fast else None
+        faster = _faster(context, attributes, call) if fast and not context.bit_exact else None
     except TypeError as error:
         raise ExecutionError(
             f"The kernel of {context.op} does not take operands {', '.join(context.operands) or 'none'} with "

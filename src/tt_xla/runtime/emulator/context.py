@@ -44,14 +44,21 @@ class Context:
 
     op: str
     numerics: str
-    """``silicon`` or ``exact``."""
+    """``silicon``, ``bit_exact`` or ``exact``."""
     operands: Mapping[str, Specs]
     results: tuple[TensorSpec, ...]
+    grid: tuple[int, int] = (8, 8)
+    """Rows and columns of the cores that compute, which only ``bit_exact`` kernels read."""
 
     @property
     def silicon(self) -> bool:
         """Whether the op computes as the chip does, rather than as IEEE 754 says."""
-        return self.numerics == "silicon"
+        return self.numerics != "exact"
+
+    @property
+    def bit_exact(self) -> bool:
+        """Whether the op computes as the chip's instructions do, wherever the emulated card knows them."""
+        return self.numerics == "bit_exact"
 
     @property
     def result(self) -> TensorSpec:

@@ -1,7 +1,8 @@
 """The arithmetic of the matrix unit: the bits that its source registers keep, its fidelity phases, its accumulator.
 
 Sources have 19 bits: sign, 8 of exponent, 10 of mantissa. One phase multiplies 5 significant bits of SrcA (the second
-operand of a matmul: weights) by 7 of SrcB (the first: activations); more phases add the parts left over:
+operand of a matmul: weights) by 7 of SrcB (the first: activations); more phases add the parts left over. SrcA's second
+part has 5 bits too, so that its last bit of 11 never takes part; SrcB's has the last 4.
 
     lofi    A high x B high
     hifi2   A       x B high
@@ -23,7 +24,8 @@ Product = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 Multiplier = Callable[[Product, torch.Tensor, torch.Tensor], torch.Tensor]
 """Takes a product, activations and weights; returns the product as the matrix unit computes it."""
 
-_SRC_BITS = 11
+_SRC_A_BITS = 10
+_SRC_B_BITS = 11
 _SRC_A_HIGH_BITS = 5
 _SRC_B_HIGH_BITS = 7
 
@@ -55,10 +57,10 @@ def _mask(dtype: torch.dtype, cleared: int) -> torch.Tensor:
 
 
 def sources(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns both operands in one dtype, as the 19-bit source registers hold them."""
+    """Returns activations and weights in one dtype, with the bits of the 19-bit source registers that take part."""
     if a.dtype is not b.dtype:
         a, b = a.to(torch.float32), b.to(torch.float32)
-    return significant(a, _SRC_BITS), significant(b, _SRC_BITS)
+    return significant(a, _SRC_B_BITS), significant(b, _SRC_A_BITS)
 
 
 def fidelity(config: Mapping[str, Any] | None) -> str:
@@ -89,8 +91,8 @@ def source_bits(config: Mapping[str, Any] | None, *, silicon: bool) -> tuple[int
     level = fidelity(config)
     if level not in _MULTIPLIERS:
         raise ValueError(f"math_fidelity is {level!r}, expected {', '.join(_MULTIPLIERS)}")
-    weights = _SRC_A_HIGH_BITS if level == "lofi" else _SRC_BITS
-    return _SRC_BITS if level == "hifi4" else _SRC_B_HIGH_BITS, weights
+    weights = _SRC_A_HIGH_BITS if level == "lofi" else _SRC_A_BITS
+    return _SRC_B_BITS if level == "hifi4" else _SRC_B_HIGH_BITS, weights
 
 
 def multiply(

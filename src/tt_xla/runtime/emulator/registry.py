@@ -3,6 +3,9 @@
 A kernel is a plain function of torch tensors, and it is the definition of its op. It is called with a
 :class:`Context`, the operands by their TTNN names and the attributes by theirs. What it returns is rounded to the dtype
 of the instruction's result (:mod:`tt_xla.runtime.emulator.bind`). Kernels know nothing of faster ways.
+
+With ``numerics=bit_exact``, ops that :mod:`tt_xla.runtime.emulator.bit_exact` computes as the chip's instructions do
+have a second kernel there.
 """
 
 from __future__ import annotations
@@ -42,6 +45,10 @@ FAMILIES = (
     "rearrangement",
     "reduction",
 )
+"""Modules of :mod:`tt_xla.runtime.emulator.kernels`."""
+
+BIT_EXACT = ("products",)
+"""Modules of :mod:`tt_xla.runtime.emulator.bit_exact` that define kernels."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -65,18 +72,26 @@ class Kernel:
 
 
 _TABLE: Registry[str, Kernel] = Registry("kernel")
+_BIT_EXACT_TABLE: Registry[str, Kernel] = Registry("bit-exact kernel")
 
 
-def kernel(*ops: str, keeps_values: bool = False, prepared: bool = False) -> Callable[[_Function], _Function]:
-    """Registers a function as the kernel of ``ops``; see :class:`Kernel` for the flags.
+def kernel(
+    *ops: str, keeps_values: bool = False, prepared: bool = False, bit_exact: bool = False
+) -> Callable[[_Function], _Function]:
+    """Registers a function as the kernel of ``ops``; see :class:`Kernel` for the other flags.
+
+    Args:
+        bit_exact: whether it is the kernel for ``numerics=bit_exact`` alone.
 
     Raises:
         ValueError: one of the ops has a kernel already.
     """
 
+    table = _BIT_EXACT_TABLE if bit_exact else _TABLE
+
     def register(function: _Function) -> _Function:
         for op in ops:
-            _TABLE[op] = Kernel(op, function, keeps_values, prepared)
+            table[op] = Kernel(op, function, keeps_values, prepared)
         return function
 
     return register
@@ -90,12 +105,22 @@ def kernels() -> Mapping[str, Kernel]:
     return _TABLE
 
 
-def find(op: str, location: str = "") -> Kernel:
-    """Returns the kernel of ``op``.
+@functools.cache
+def bit_exact_kernels() -> Mapping[str, Kernel]:
+    """Returns the kernels that stand in for those of :func:`kernels` with ``numerics=bit_exact``, by op."""
+    for family in BIT_EXACT:
+        importlib.import_module(f"tt_xla.runtime.emulator.bit_exact.{family}")
+    return _BIT_EXACT_TABLE
+
+
+def find(op: str, location: str = "", *, bit_exact: bool = False) -> Kernel:
+    """Returns the kernel of ``op``, with ``bit_exact`` the one for ``numerics=bit_exact`` where there is one.
 
     Raises:
         ExecutionError: the op has no kernel; the message names ops with similar names.
     """
+    if bit_exact and op in bit_exact_kernels():
+        return bit_exact_kernels()[op]
     table = kernels()
     if op in table:
         return table[op]

@@ -1,0 +1,138 @@
+"""Records results of TT-NN for tests/device/test_bit_exact.py, with the interpreter that has ``ttnn``:
+
+    TT_METAL_SIMULATOR=... python record_bit_exact.py bit_exact.npz [NAME ...]
+
+It needs Tenstorrent's functional simulator, or a card of Blackhole; names select cases, and the others keep what the
+file holds. The cases and their operands are read by the test too, which needs no ``ttnn``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+
+LABELS = {"bf16": "bfloat16", "f32": "float32", "bfp_bf8": "bfloat8_b", "bfp_bf4": "bfloat4_b"}
+"""Names of TT-NN's data types."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One op on drawn operands."""
+
+    name: str
+    op: str
+    operands: dict[str, tuple[tuple[int, ...], str]]
+    """Shape and type of each operand."""
+    result: str
+    """Type of the result."""
+    attributes: dict[str, Any] = field(default_factory=dict)
+    low: float = -2.0
+    high: float = 2.0
+
+    def arrays(self) -> dict[str, numpy.ndarray]:
+        """Returns the operands: float32, before they are converted to their types."""
+        return {
+            name: drawn(shape, 7 * seed + len(self.name), self.low, self.high)
+            for seed, (name, (shape, _)) in enumerate(self.operands.items())
+        }
+
+
+def drawn(shape: tuple[int, ...], seed: int, low: float, high: float) -> numpy.ndarray:
+    """Returns numbers that depend on nothing but the arguments: the high bits of a linear congruential generator."""
+    count = int(numpy.prod(shape))
+    state = numpy.arange(count, dtype=numpy.uint64) + numpy.uint64(seed << 20)
+    for _ in range(3):
+        state = (state * numpy.uint64(6364136223846793005) + numpy.uint64(1442695040888963407)) ^ (
+            state >> numpy.uint64(33)
+        )
+    unit = (state >> numpy.uint64(40)).astype(numpy.float64) / (1 << 24)
+    return (low + (high - low) * unit).astype(numpy.float32).reshape(shape)
+
+
+def product(name: str, shape: tuple[int, int, int], a: str, b: str, result: str, fidelity: str, **more: Any) -> Case:
+    """Returns a case of ttnn.linear."""
+    rows, inner, columns = shape
+    wide, bias, batch = more.pop("wide", True), more.pop("bias", None), more.pop("batch", ())
+    sizes = {"a": (inner, rows) if more.get("transpose_a") else (rows, inner)}
+    sizes["b"] = (columns, inner) if more.get("transpose_b") else (inner, columns)
+    operands = {"a": ((*batch, *sizes["a"]), a), "b": ((*batch[: more.pop("batched", 0)], *sizes["b"]), b)}
+    if bias:
+        operands["bias"] = ((1, columns), bias)
+    config = {"math_fidelity": fidelity, "fp32_dest_acc_en": wide}
+    return Case(name, "ttnn.linear", operands, result, {"compute_config": config, **more})
+
+
+CASES = (
+    product("bf16 lofi", (34, 40, 33), "bf16", "bf16", "bf16", "lofi"),
+    product("bf16 hifi2", (64, 128, 64), "bf16", "bf16", "f32", "hifi2"),
+    product("bf16 hifi3", (33, 96, 64), "bf16", "bf16", "f32", "hifi3"),
+    product("bf16 hifi4, four blocks", (64, 128, 96), "bf16", "bf16", "f32", "hifi4"),
+    product("bf16 hifi4, one side", (20, 192, 50), "bf16", "bf16", "bf16", "hifi4"),
+    product("bf16 hifi4, 16 bits", (64, 160, 64), "bf16", "bf16", "bf16", "hifi4", wide=False),
+    product("f32 hifi4", (40, 100, 40), "f32", "f32", "f32", "hifi4"),
+    product("f32 hifi2, 16 bits", (40, 70, 40), "f32", "f32", "f32", "hifi2", wide=False),
+    product("bfp8 lofi", (40, 64, 64), "bf16", "bfp_bf8", "bf16", "lofi"),
+    product("bfp8 to bfp8", (64, 64, 64), "bfp_bf8", "bfp_bf8", "bfp_bf8", "hifi2"),
+    product("bfp4 hifi4", (40, 64, 64), "bf16", "bfp_bf4", "f32", "hifi4"),
+    product("bfp8 transposed", (40, 64, 40), "bfp_bf8", "bf16", "bf16", "hifi4", transpose_a=True),
+    product("bias", (64, 96, 64), "bf16", "bf16", "bf16", "hifi4", bias="bf16"),
+    product("bias of f32", (40, 64, 64), "f32", "f32", "f32", "hifi4", bias="f32", transpose_b=True),
+    product("batched", (40, 64, 64), "bf16", "bf16", "bf16", "hifi4", batch=(2,), batched=1, bias="bf16"),
+)
+
+
+def computed(case: Case, device: Any) -> numpy.ndarray:
+    """Returns the result of TT-NN as float32."""
+    import ttnn
+
+    def placed(name: str, array: numpy.ndarray) -> Any:
+        dtype = getattr(ttnn, LABELS[case.operands[name][1]])
+        host = ttnn.Tensor(numpy.ascontiguousarray(array), data_type=dtype, layout=ttnn.TILE_LAYOUT)
+        return ttnn.to_device(host, device, memory_config=ttnn.DRAM_MEMORY_CONFIG)
+
+    tensors = {name: placed(name, array) for name, array in case.arrays().items()}
+    keywords = dict(case.attributes)
+    if "compute_config" in keywords:
+        config = keywords.pop("compute_config")
+        fidelities = {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}
+        keywords["compute_kernel_config"] = ttnn.WormholeComputeKernelConfig(
+            math_approx_mode=False,
+            packer_l1_acc=True,
+            **{**config, "math_fidelity": getattr(ttnn.MathFidelity, fidelities[config["math_fidelity"]])},
+        )
+    function = ttnn
+    for part in case.op.split(".")[1:]:
+        function = getattr(function, part)
+    positional = [tensors.pop(name) for name in ("a", "b", "input", "query", "key", "value") if name in tensors]
+    result = function(*positional, **tensors, **keywords, **_typed(case, ttnn))
+    host = ttnn.from_device(result)
+    if host.dtype is not ttnn.float32:
+        host = ttnn.to_dtype(host, ttnn.float32)
+    return numpy.array(numpy.from_dlpack(ttnn.to_layout(host, ttnn.ROW_MAJOR_LAYOUT).to_numpy()))
+
+
+def _typed(case: Case, ttnn: Any) -> dict[str, Any]:
+    """Returns the keyword of the result's type, for ops that take it."""
+    return {"dtype": getattr(ttnn, LABELS[case.result])} if case.op == "ttnn.linear" else {}
+
+
+def main() -> None:
+    path, *names = sys.argv[1:]
+    import ttnn
+
+    results = dict(numpy.load(path)) if names and os.path.exists(path) else {}
+    device = ttnn.open_device(device_id=0)
+    for case in CASES:
+        if not names or case.name in names:
+            results[case.name] = computed(case, device)
+            print(json.dumps({"case": case.name, "shape": results[case.name].shape}), flush=True)
+    numpy.savez_compressed(path, **results)
+
+
+if __name__ == "__main__":
+    main()

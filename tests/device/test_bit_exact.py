@@ -1,0 +1,75 @@
+"""numerics=bit_exact has the bits that TT-NN has on Tenstorrent's functional simulator."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator.bind import bind
+from tt_xla.runtime.emulator.bit_exact import matrix_unit, native
+from tt_xla.runtime.emulator.containers import CONTAINERS, hold
+from tt_xla.runtime.emulator.context import Context
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def recorder():
+    found = importlib.util.spec_from_file_location("record_bit_exact", DATA / "record_bit_exact.py")
+    module = importlib.util.module_from_spec(found)
+    sys.modules[found.name] = module  # dataclasses look their module up
+    found.loader.exec_module(module)
+    return module
+
+
+CASES = {case.name: case for case in recorder().CASES}
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return np.load(DATA / "bit_exact.npz")
+
+
+def spec(shape, dtype):
+    return TensorSpec(tuple(shape), TensorLayout.of(tuple(shape), DataType(dtype)))
+
+
+def computed(case, shape):
+    specs = {name: spec(size, dtype) for name, (size, dtype) in case.operands.items()}
+    context = Context(case.op, "bit_exact", specs, (spec(shape, case.result),), grid=(10, 13))
+    arrays = {name: torch.from_numpy(array) for name, array in case.arrays().items()}
+    operands = [hold(array, DataType(case.operands[name][1])) for name, array in arrays.items()]
+    result = bind(context, case.attributes)(*operands)
+    assert result.dtype is CONTAINERS[DataType(case.result)]
+    return result.to(torch.float32).numpy()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_bits_are_those_of_the_simulator(name, recorded):
+    expected = recorded[name]
+    actual = computed(CASES[name], expected.shape)
+    assert np.array_equal(actual.view(np.int32), expected.view(np.int32))
+
+
+@pytest.mark.parametrize("phases", [1, 2, 3, 4])
+@pytest.mark.parametrize("wide", [True, False])
+def test_the_product_in_cpp_has_the_bits_of_the_one_in_torch(phases, wide):
+    if native.function() is None:
+        pytest.skip("There is no C++ compiler.")
+    generator = torch.Generator().manual_seed(phases)
+    scale = torch.randint(-60, 60, (3, 70), generator=generator).float()
+    a, b = torch.randn(3, 70, generator=generator) * 2**scale, torch.randn(70, 20, generator=generator)
+    a[0, :5], b[:4, 1] = (
+        torch.tensor([0.0, -0.0, torch.inf, torch.nan, 1e-40]),
+        torch.tensor([1e38, -1e38, torch.inf, 0]),
+    )
+    start = torch.randn(3, 20, generator=generator)
+    expected = matrix_unit.product(a, b, start, phases=phases, wide=wide)
+    actual = native.product(a, b, start, phases=phases, wide=wide)
+    assert torch.equal(actual.view(torch.int32), expected.view(torch.int32))
