@@ -8,6 +8,7 @@ file holds. The cases and their operands are read by the test too, which needs n
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -88,7 +89,7 @@ CASES = (
 
 def computed(case: Case, device: Any) -> numpy.ndarray:
     """Returns the result of TT-NN as float32."""
-    import ttnn
+    ttnn: Any = importlib.import_module("ttnn")
 
     def placed(name: str, array: numpy.ndarray) -> Any:
         dtype = getattr(ttnn, LABELS[case.operands[name][1]])
@@ -105,7 +106,7 @@ def computed(case: Case, device: Any) -> numpy.ndarray:
             packer_l1_acc=True,
             **{**config, "math_fidelity": getattr(ttnn.MathFidelity, fidelities[config["math_fidelity"]])},
         )
-    function = ttnn
+    function: Any = ttnn
     for part in case.op.split(".")[1:]:
         function = getattr(function, part)
     positional = [tensors.pop(name) for name in ("a", "b", "input", "query", "key", "value") if name in tensors]
@@ -123,7 +124,7 @@ def _typed(case: Case, ttnn: Any) -> dict[str, Any]:
 
 def main() -> None:
     path, *names = sys.argv[1:]
-    import ttnn
+    ttnn: Any = importlib.import_module("ttnn")
 
     results = dict(numpy.load(path)) if names and os.path.exists(path) else {}
     device = ttnn.open_device(device_id=0)

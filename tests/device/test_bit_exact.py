@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +16,15 @@ from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.bit_exact import matrix_unit, native
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
-from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.context import Context, Weighted
 
 DATA = Path(__file__).parents[1] / "data"
 
 
-def recorder():
+def recorder() -> Any:
     found = importlib.util.spec_from_file_location("record_bit_exact", DATA / "record_bit_exact.py")
+    assert found is not None
+    assert found.loader is not None
     module = importlib.util.module_from_spec(found)
     sys.modules[found.name] = module  # dataclasses look their module up
     found.loader.exec_module(module)
@@ -32,26 +35,28 @@ CASES = {case.name: case for case in recorder().CASES}
 
 
 @pytest.fixture(scope="module")
-def recorded():
+def recorded() -> Any:
     return np.load(DATA / "bit_exact.npz")
 
 
-def spec(shape, dtype):
+def spec(shape: tuple[int, ...], dtype: Any) -> TensorSpec:
     return TensorSpec(tuple(shape), TensorLayout.of(tuple(shape), DataType(dtype)))
 
 
-def computed(case, shape):
+def computed(case: Any, shape: tuple[int, ...]) -> np.ndarray:
     specs = {name: spec(size, dtype) for name, (size, dtype) in case.operands.items()}
     context = Context(case.op, "bit_exact", specs, (spec(shape, case.result),), grid=(10, 13))
     arrays = {name: torch.from_numpy(array) for name, array in case.arrays().items()}
     operands = [hold(array, DataType(case.operands[name][1])) for name, array in arrays.items()]
-    result = bind(context, case.attributes)(*operands)
+    call = bind(context, case.attributes)
+    assert not isinstance(call, Weighted)
+    result = call(*operands)
     assert result.dtype is CONTAINERS[DataType(case.result)]
     return result.to(torch.float32).numpy()
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_bits_are_those_of_the_simulator(name, recorded):
+def test_the_bits_are_those_of_the_simulator(name: str, recorded: Any) -> None:
     expected = recorded[name]
     actual = computed(CASES[name], expected.shape)
     assert np.array_equal(actual.view(np.int32), expected.view(np.int32))
@@ -59,7 +64,7 @@ def test_the_bits_are_those_of_the_simulator(name, recorded):
 
 @pytest.mark.parametrize("phases", [1, 2, 3, 4])
 @pytest.mark.parametrize("wide", [True, False])
-def test_the_product_in_cpp_has_the_bits_of_the_one_in_torch(phases, wide):
+def test_the_product_in_cpp_has_the_bits_of_the_one_in_torch(phases: int, wide: bool) -> None:
     if native.function() is None:
         pytest.skip("There is no C++ compiler.")
     generator = torch.Generator().manual_seed(phases)
