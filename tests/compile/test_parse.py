@@ -1,7 +1,10 @@
 """Parsing of modules that JAX writes, in all their serialized forms."""
 
-from tt_xla.compiler import parse_module
+import pytest
+
+from tt_xla.compiler import parse_module, read_module
 from tt_xla.compiler.stablehlo.parse import portable_artifact, print_vhlo
+from tt_xla.errors import MalformedModuleError
 
 SQUARE = """
 func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -19,3 +22,18 @@ def test_chlo_becomes_vhlo_by_its_definition():
 def test_a_portable_artifact_is_read_back():
     module = parse_module(portable_artifact(parse_module(SQUARE)))
     assert "stablehlo.multiply" in str(module)
+
+
+def test_vhlo_text_is_read_as_the_stablehlo_that_it_stands_for():
+    text = """func.func public @main(%x: tensor<4x3xf32>, %y: tensor<3x5xf32>) -> tensor<4x5xf32> {
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+        : (tensor<4x3xf32>, tensor<3x5xf32>) -> tensor<4x5xf32>
+      %1 = stablehlo.tanh %0 : tensor<4x5xf32>
+      return %1 : tensor<4x5xf32>
+    }"""
+    vhlo = print_vhlo(parse_module(text))
+    assert "vhlo.tanh" in vhlo
+    assert str(read_module(vhlo)) == str(read_module(text))
+    with pytest.raises(MalformedModuleError, match=r"unregistered operation 'vhlo\.tan_h'") as raised:
+        read_module(vhlo.replace("vhlo.tanh_v2", "vhlo.tan_h"))
+    assert "Traceback" not in str(raised.value)

@@ -8,6 +8,7 @@ followed by that many bytes. An answer is ``+`` and the module as bytecode, or `
 from __future__ import annotations
 
 import os
+import re
 import resource
 import struct
 import sys
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO
 
 BYTECODE = b"ML\xefR"
 HEADER = struct.Struct("<Q")
+_VHLO_OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?vhlo\.[a-z_0-9]+', re.MULTILINE)
 MEMORY = 8 << 30
 """Limit of the process's address space in bytes. A program that needs more is damaged."""
 
@@ -64,7 +66,7 @@ def _reader() -> Any:
             if data.startswith(BYTECODE):
                 module: Any = stablehlo.deserialize_portable_artifact(context, data)
             else:
-                module = ir.Module.parse(data.decode("utf-8"), context)
+                module = _parsed(data.decode("utf-8"), context)
             module.operation.verify()
             module.operation.walk(_read_names)
             out = BytesIO()
@@ -74,6 +76,24 @@ def _reader() -> Any:
         return b"+" + out.getvalue()
 
     return read
+
+
+def _parsed(text: str, context: Any) -> Any:
+    """Returns the module of a text of StableHLO, or of VHLO, which is converted to StableHLO."""
+    from io import BytesIO
+
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo
+
+    if not _VHLO_OP.search(text):
+        return ir.Module.parse(text, context)
+    empty = ir.Module.parse("module {}", context)
+    version = stablehlo.get_current_version()
+    loading = stablehlo.serialize_portable_artifact(empty, version)
+    stablehlo.deserialize_portable_artifact(context, loading)  # loads the VHLO dialect, which has no registration
+    bytecode = BytesIO()
+    ir.Module.parse(text, context).operation.write_bytecode(bytecode)
+    return stablehlo.deserialize_portable_artifact(context, bytecode.getvalue())
 
 
 def _describe(diagnostic: Any) -> str:
@@ -88,7 +108,7 @@ def _read_names(op: Any) -> Any:
 
     for name in ("sym_name", "callee", "call_target_name"):
         if name in op.attributes:
-            _ = op.attributes[name].value
+            _ = getattr(op.attributes[name], "value", None)
     return ir.WalkResult.ADVANCE
 
 
