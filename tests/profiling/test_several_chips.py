@@ -1,5 +1,7 @@
 """Profiles and benchmarks of a program for several chips: the time of one chip, of computing, exchanges and links."""
 
+# pyright: basic, reportArgumentType=false, reportPossiblyUnboundVariable=false
+
 from __future__ import annotations
 
 import csv
@@ -36,8 +38,9 @@ from tt_xla.profiling.bench import measure
 from tt_xla.profiling.bench_files import summary, write_all
 from tt_xla.profiling.beside import compare, step_of
 from tt_xla.profiling.device_time import kernels
+from tt_xla.profiling.observing import recorded
 from tt_xla.profiling.reading import read_table
-from tt_xla.profiling.recording import Recording, recorded
+from tt_xla.profiling.recording import Recording
 from tt_xla.profiling.steps import find_steps, steady
 from tt_xla.profiling.workload import resolve
 from tt_xla.runtime import Device

@@ -6,11 +6,10 @@ after the recording.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -232,83 +231,34 @@ class Recorder:
         program = self._program(executable).number
         recording.runs.append(Run(program, state, start, time.perf_counter_ns(), first, len(recording.events)))
         if sys.exc_info()[0] is None:
-            self._stop_if_enough()
+            self.stop_if_enough()
 
     def optimizer_stepped(self, *_: Any) -> None:
         """Records the end of an optimizer step; torch calls this after each ``optimizer.step()``."""
         self.recording.optimizer_steps.append(time.perf_counter_ns())
-        self._stop_if_enough()
+        self.stop_if_enough()
 
-    def _stop_if_enough(self) -> None:
+    def stop_if_enough(self) -> None:
+        """Ends the script if enough steps are recorded."""
         if self._enough is not None and self._enough(self.recording):
             self.recording.stopped = True
             raise StopScript
 
 
-_RECORDINGS: Observers[Recording] = Observers()
+RECORDINGS: Observers[Recording] = Observers()
 """Recordings in progress."""
 
 
 def signpost(name: str, message: str = "") -> None:
     """Marks the present time in the recordings in progress."""
-    for recording in _RECORDINGS:
+    for recording in RECORDINGS:
         recording.signpost(name, message)
 
 
 def report_metric(name: str, value: float) -> None:
     """Reports a metric of the script, such as its accuracy, to the recordings in progress."""
-    for recording in _RECORDINGS:
+    for recording in RECORDINGS:
         recording.metrics[name] = float(value)
-
-
-@contextlib.contextmanager
-def recorded(
-    enough: Callable[[Recording], bool] | None = None, *, keep_results: bool = False, keep_arguments: bool = False
-) -> Generator[Recording]:
-    """Records the programs that are loaded within the context. Only one recording runs at a time.
-
-    Models of torch and programs of JAX that are already compiled are loaded again before and after the recording.
-
-    Args:
-        enough: Called after each run and each optimizer step; if it returns true, the script ends.
-        keep_results: Whether to keep the results of each program's first run.
-        keep_arguments: Whether to keep the arguments of each program's first run, and the StableHLO of each
-            compilation.
-    """
-    from tt_xla.compiler.pipeline import recorded_compilations
-    from tt_xla.runtime.observation import observed_kernels
-
-    recorder = Recorder(enough, keep_results=keep_results, keep_arguments=keep_arguments)
-    recording = recorder.recording
-    with observed_kernels(recorder), recorded_compilations(texts=keep_arguments) as compilations, _optimizers(recorder):
-        recording.compilations = compilations
-        _load_again()
-        try:
-            with _RECORDINGS.added(recording):
-                yield recording
-        finally:
-            _load_again()
-            recording.ended = time.perf_counter_ns()
-
-
-def _load_again() -> None:
-    """Makes the frontends that are imported load their compiled programs again, with or without observers."""
-    for name in ("tt_xla.frontends.torch.settings", "tt_xla.frontends.jax.pjrt.executable"):
-        frontend = sys.modules.get(name)
-        if frontend is not None:
-            frontend.renew()
-
-
-@contextlib.contextmanager
-def _optimizers(recorder: Recorder) -> Generator[None]:
-    """Observes the steps of torch's optimizers within the context."""
-    from torch.optim.optimizer import register_optimizer_step_post_hook
-
-    hook = register_optimizer_step_post_hook(recorder.optimizer_stepped)
-    try:
-        yield
-    finally:
-        hook.remove()
 
 
 def has_optimizer() -> bool:

@@ -16,7 +16,8 @@ from types import FrameType
 from typing import Any
 
 from tt_xla.errors import OptionError
-from tt_xla.profiling.recording import Recording, StopScript, Zone, recorded
+from tt_xla.profiling.observing import recorded
+from tt_xla.profiling.recording import Recording, StopScript, Zone
 
 
 def run_recorded(

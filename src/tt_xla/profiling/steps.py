@@ -121,7 +121,7 @@ def _overlaps(spans: list[tuple[int, int]], start: int, end: int) -> bool:
 
 
 class Enough:
-    """Returns true once a recording has ``count`` steady steps; see :func:`tt_xla.profiling.recording.recorded`.
+    """Returns true once a recording has ``count`` steady steps; see :func:`tt_xla.profiling.observing.recorded`.
 
     If the process has an optimizer of torch, only its steps count; otherwise runs count.
     """

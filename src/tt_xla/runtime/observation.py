@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
-from tt_xla.ir.program import Function, Program
+from tt_xla.ir.program import Function, Instruction, Program, TensorSpec
 from tt_xla.observers import Observers
 
 if TYPE_CHECKING:
@@ -54,6 +54,40 @@ class KernelObserver(Protocol):
         """
         ...
 
+
+class PlannedCall(Protocol):
+    """A call of ``ttnn`` on the emulated card, prepared for arguments of certain types."""
+
+    @property
+    def instruction(self) -> Instruction:
+        """The op that it executes, with its predicted cost."""
+        ...
+
+    @property
+    def values(self) -> Sequence[TensorSpec]:
+        """Specs of the instruction's values."""
+        ...
+
+    @property
+    def device(self) -> Any:
+        """The device; None for an op on the host."""
+        ...
+
+
+class CallObserver(Protocol):
+    """Observes the calls of scripts that use ``ttnn`` on the emulated card."""
+
+    def called(self, plan: PlannedCall, start: int, *, replayed: bool) -> None:
+        """Records a call that began at ``start`` and ended now, or its replay as part of a trace."""
+        ...
+
+    def read_back(self) -> None:
+        """Records that the script reads a tensor's elements."""
+        ...
+
+
+CALLS: Observers[CallObserver] = Observers()
+"""Observers of all calls of ``ttnn`` in the process."""
 
 KERNELS: Observers[KernelObserver] = Observers()
 """Observers of the programs that are loaded while the observer is added, for as long as those programs live."""

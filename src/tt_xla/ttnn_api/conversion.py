@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
+from tt_xla.runtime.observation import CALLS
 from tt_xla.ttnn_api.distribution import DistributedHostBuffer
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -82,6 +83,8 @@ def to_torch(tensor: Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
     Raises:
         TTFatal: several chips hold the tensor.
     """
+    for observer in CALLS:
+        observer.read_back()
     shards = tensor.contents.shards
     if len(shards) > 1:
         box = DistributedHostBuffer(tensor).shape()

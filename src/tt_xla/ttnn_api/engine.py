@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import torch
 
 from tt_xla import environment
@@ -16,6 +18,7 @@ from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.context import Context, Weighted
 from tt_xla.runtime.gradients import without_gradients
+from tt_xla.runtime.observation import CALLS
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.layouts import Type
@@ -54,6 +57,8 @@ class Plan:
         """Whether the call runs a program on the card, rather than a copy between host and card."""
         self.shares: int | None = None
         """Argument whose memory the result shares."""
+        self.instruction, self.values = instruction, values
+        """The op and the specs of its values."""
         if device is not None:
             self._price(instruction, values, device)
 
@@ -63,7 +68,8 @@ class Plan:
         self.call = call.call if isinstance(call, Weighted) else call
 
     def _price(self, instruction: Instruction, values: list[TensorSpec], device: MeshDevice) -> None:
-        total = instruction_cost(instruction, values, device.target).total_us
+        cost = instruction_cost(instruction, values, device.target)
+        self.instruction, total = msgspec.structs.replace(instruction, cost=cost), cost.total_us
         self.is_program = bool(total) and instruction.op not in ("ttnn.to_device", "ttnn.from_device")
         if total:
             rates = rates_of(device.target)
@@ -103,6 +109,15 @@ class Plan:
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """Executes the call on its tensor arguments and returns what it returns."""
+        if not CALLS:
+            return self._run(tensors)
+        start = time.perf_counter_ns()
+        returned = self._run(tensors)
+        for observer in CALLS:
+            observer.called(self, start, replayed=False)
+        return returned
+
+    def _run(self, tensors: Sequence[Tensor]) -> Any:
         operands = [tensor.contents for tensor in tensors]
         device = self.device
         into: Sequence[int | None] = self.into or [None] * len(self.types)
@@ -161,8 +176,11 @@ class Plan:
 
     def replay(self, operands: Sequence[Contents], results: Sequence[Contents]) -> None:
         """Executes the call as part of a trace: on the contents of the tensors that it was captured with."""
+        start = time.perf_counter_ns()
         for contents, shards in zip(results, self.compute(operands), strict=True):
             contents.shards = shards
+        for observer in CALLS:
+            observer.called(self, start, replayed=True)
 
 
 def _instruction(step: Step) -> tuple[Instruction, list[TensorSpec], list[int | torch.Tensor]]:

@@ -1,12 +1,14 @@
 """Recordings contain JAX programs, including programs that were loaded before the recording."""
 
+# pyright: basic, reportArgumentType=false, reportPossiblyUnboundVariable=false
+
 from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tt_xla.profiling.recording import recorded
+from tt_xla.profiling.observing import recorded
 
 
 def test_programs_that_were_loaded_before_are_recorded_and_only_while_it_lasts(tt):

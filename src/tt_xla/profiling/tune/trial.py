@@ -46,7 +46,8 @@ class Spec:
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Spec:
         """Returns the description of :meth:`as_dict`'s data."""
-        return Spec(**(data | {"choice": Choice(**data["choice"]), "arguments": tuple(data["arguments"])}))
+        fields: dict[str, Any] = {**data, "choice": Choice(**data["choice"]), "arguments": tuple(data["arguments"])}
+        return Spec(**fields)
 
 
 def run(spec: Spec) -> Outcome:
@@ -108,7 +109,7 @@ def _run_module(spec: Spec) -> Any:
     from tt_xla.compiler.stablehlo.untrusted import checked
     from tt_xla.environment import selected_system
     from tt_xla.options import CompileOptions
-    from tt_xla.profiling.recording import recorded
+    from tt_xla.profiling.observing import recorded
     from tt_xla.runtime import get_device
     from tt_xla.target import load_target
 

@@ -1,0 +1,68 @@
+"""Observes compiler, runtime, optimizers and calls of ``ttnn`` while a recording is in progress."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Generator
+
+from tt_xla.profiling.recording import RECORDINGS, Recorder, Recording
+from tt_xla.profiling.ttnn_calls import CallRecorder
+
+
+@contextlib.contextmanager
+def recorded(
+    enough: Callable[[Recording], bool] | None = None, *, keep_results: bool = False, keep_arguments: bool = False
+) -> Generator[Recording]:
+    """Records the programs that are loaded within the context. Only one recording runs at a time.
+
+    Models of torch and programs of JAX that are already compiled are loaded again before and after the recording.
+
+    Args:
+        enough: Called after each run and each optimizer step; if it returns true, the script ends.
+        keep_results: Whether to keep the results of each program's first run.
+        keep_arguments: Whether to keep the arguments of each program's first run, and the StableHLO of each
+            compilation.
+    """
+    from tt_xla.compiler.pipeline import recorded_compilations
+    from tt_xla.runtime.observation import CALLS, observed_kernels
+
+    recorder = Recorder(enough, keep_results=keep_results, keep_arguments=keep_arguments)
+    recording = recorder.recording
+    calls = CallRecorder(recording, recorder.stop_if_enough)
+    with (
+        observed_kernels(recorder),
+        CALLS.added(calls),
+        recorded_compilations(texts=keep_arguments) as compilations,
+        _optimizers(recorder),
+    ):
+        recording.compilations = compilations
+        _load_again()
+        try:
+            with RECORDINGS.added(recording):
+                yield recording
+        finally:
+            calls.end_run()
+            _load_again()
+            recording.ended = time.perf_counter_ns()
+
+
+def _load_again() -> None:
+    """Makes the frontends that are imported load their compiled programs again, with or without observers."""
+    for name in ("tt_xla.frontends.torch.settings", "tt_xla.frontends.jax.pjrt.executable"):
+        frontend = sys.modules.get(name)
+        if frontend is not None:
+            frontend.renew()
+
+
+@contextlib.contextmanager
+def _optimizers(recorder: Recorder) -> Generator[None]:
+    """Observes the steps of torch's optimizers within the context."""
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    hook = register_optimizer_step_post_hook(recorder.optimizer_stepped)
+    try:
+        yield
+    finally:
+        hook.remove()
