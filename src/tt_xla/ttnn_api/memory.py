@@ -10,6 +10,7 @@ from tt_xla.ir.layout import BufferType
 from tt_xla.ir.program import TensorSpec
 from tt_xla.target import Target
 from tt_xla.ttnn_api.errors import OutOfMemoryError
+from tt_xla.ttnn_api.graph_capture import CAPTURES
 
 
 class Buffer:
@@ -21,6 +22,8 @@ class Buffer:
         self.space, self.number, self.address = space, number, address
 
     def __del__(self) -> None:
+        for capture in CAPTURES:
+            capture.freed(self)
         self.space.free(self.number)
 
 
@@ -52,7 +55,10 @@ class Memory:
         address = space.allocate(number, size)
         if address is None:
             raise self._exhausted(space, size, self.target.cores if in_l1 else self.target.dram_banks)
-        return Buffer(space, number, address)
+        buffer = Buffer(space, number, address)
+        for capture in CAPTURES:
+            capture.allocated(buffer, space.name, spec.layout.pages * spec.layout.page_bytes, size)
+        return buffer
 
     def _exhausted(self, space: AddressSpace, size: int, banks: int) -> OutOfMemoryError:
         total = space.end - space.base

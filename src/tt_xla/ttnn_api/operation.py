@@ -14,6 +14,7 @@ from tt_xla.ttnn_api import signatures
 from tt_xla.ttnn_api.complex_tensors import ComplexTensor
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.graph_capture import CAPTURES
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.settings import POST_HOOKS, PRE_HOOKS
 from tt_xla.ttnn_api.tensor import Tensor
@@ -38,7 +39,7 @@ _SPEED_ONLY = {
 Names = Sequence[str] | Callable[[], Sequence[str]]
 
 _calls: list[Any] = []
-"""The operation that hooks are called for; operations within it have no hooks."""
+"""Operations that are being executed while somebody watches, the user's call first."""
 
 _HOST_PLANS: dict[Any, Any] = {}
 """Plans of calls on the host."""
@@ -71,22 +72,29 @@ class Operation:
         return self._named() if callable(self._named) else self._named
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        if (PRE_HOOKS or POST_HOOKS) and not _calls:
-            return self._hooked(arguments, keywords)
+        if CAPTURES or PRE_HOOKS or POST_HOOKS:
+            return self._watched(arguments, keywords)
         return self._called(*arguments, **keywords)
 
-    def _hooked(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """Executes a call of the user between the hooks; operations within it have none."""
+    def _watched(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """Executes a call, as captures record it. Hooks see the user's calls alone, not those within them."""
+        hooked = not _calls
+        captures = [] if self.__name__.startswith("ttnn.graph.") else [*CAPTURES]
         _calls.append(self)
+        for hook in PRE_HOOKS if hooked else ():
+            hook(self, arguments, keywords)
+        for capture in captures:
+            capture.start(self.__name__, arguments, keywords)
+        output = None
         try:
-            for hook in [*PRE_HOOKS]:
-                hook(self, arguments, keywords)
             output = self._called(*arguments, **keywords)
-            for hook in [*POST_HOOKS]:
-                hook(self, arguments, keywords, output)
-            return output
         finally:
+            for capture in captures:
+                capture.end(output)
             _calls.pop()
+        for hook in POST_HOOKS if hooked else ():
+            hook(self, arguments, keywords, output)
+        return output
 
     def _called(self, *arguments: Any, **keywords: Any) -> Any:
         if self.composite:

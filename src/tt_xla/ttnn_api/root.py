@@ -39,7 +39,7 @@ for _dtype in DataType:  # noqa: F821  # pyright: ignore[reportUndefinedVariable
     globals()[_dtype.name.lower()] = _dtype
 TILE_LAYOUT, ROW_MAJOR_LAYOUT = _enums.Layout.TILE, _enums.Layout.ROW_MAJOR
 TILE_SIZE = _geometry.TILE_SIZE
-_NAMESPACES = ("transformer", "experimental", "kv_cache", "operations", "distributed")
+_NAMESPACES = ("transformer", "experimental", "kv_cache", "operations", "distributed", "graph")
 types = sys.modules[__name__]
 """Module of TT-NN's enumerations and values, which ``ttnn`` itself has."""
 _OPERATIONS = "ttnn.operations."
@@ -60,6 +60,8 @@ def _attribute(package: str, name: str) -> Any:
         return operations[full]
     if package == "ttnn.distributed" and full in _signatures.lines():
         return globals().get(name) or _attribute("ttnn", name)
+    if package == "ttnn.graph" and name in (values := _families.graph_values()):
+        return values[name]
     if full in _signatures.lines() and name.endswith("Config"):
         return _configs.config_class(full)
     known = "TT-NN has it, but the emulated card does not" if full in _signatures.lines() else "TT-NN has no such name"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     import torch
 
     from tt_xla.ttnn_api.memory import Buffer
+
+
+_numbers = itertools.count(1)
 
 
 class Contents:
@@ -41,7 +45,7 @@ class Contents:
 class Tensor:
     """A tensor on the host or on a device. :mod:`tt_xla.ttnn_api.methods` adds what computes."""
 
-    __slots__ = ("__weakref__", "_contents", "_device", "topology", "type")
+    __slots__ = ("__weakref__", "_contents", "_device", "_number", "topology", "type")
 
     @staticmethod
     def of(
@@ -61,6 +65,14 @@ class Tensor:
     ) -> None:
         """Gives the tensor a type and contents."""
         self.type, self._contents, self._device, self.topology = type_, contents, device, topology
+
+    @property
+    def tensor_id(self) -> int:
+        """Number of the tensor among those whose numbers were asked for."""
+        number = getattr(self, "_number", None)
+        if number is None:
+            number = self._number = next(_numbers)
+        return number
 
     @property
     def contents(self) -> Contents:

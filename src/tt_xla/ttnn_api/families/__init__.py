@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Mapping
+from typing import Any
 
 from tt_xla.ttnn_api.operation import OPERATIONS, Operation
 
@@ -20,6 +21,7 @@ FAMILIES = (
     "data_movement",
     "device_memory",
     "goldens",
+    "graph",
     "group_norm",
     "heads",
     "images",
@@ -48,3 +50,8 @@ def operations() -> Mapping[str, Operation]:
     for family in FAMILIES:
         importlib.import_module(f"tt_xla.ttnn_api.families.{family}")
     return OPERATIONS
+
+
+def graph_values() -> Mapping[str, Any]:
+    """Returns the names of ``ttnn.graph`` that are no functions."""
+    return importlib.import_module("tt_xla.ttnn_api.families.graph").values()
