@@ -8,6 +8,9 @@ from pathlib import Path
 
 from tt_xla.environment import variable
 
+MODULES = {"ttnn": "root.py", "ttnn.model_preprocessing": "model_preprocessing.py"}
+"""File of each module that is imported by its name. Others below ``ttnn`` are attributes."""
+
 
 def find(name: str) -> ModuleSpec | None:
     """Returns the import spec of ``ttnn``; None when ``TTXLA_TTNN`` is ``off``.
@@ -20,14 +23,14 @@ def find(name: str) -> ModuleSpec | None:
     """
     if variable("TTXLA_TTNN") == "off":
         return None
-    if name != "ttnn":
+    if name not in MODULES:
         raise ModuleNotFoundError(
             f"{name} is not available: this ttnn is the part of its API that tt-xla runs on the emulated card. "
             "Installing the real ttnn package replaces it.",
             name=name,
         )
-    path = Path(__file__).with_name("root.py")
+    path = Path(__file__).with_name(MODULES[name])
     spec = importlib.util.spec_from_file_location(name, path, loader=SourceFileLoader(name, str(path)))
-    if spec is not None:
+    if spec is not None and name == "ttnn":
         spec.submodule_search_locations = []  # marks a package; what it has are attributes
     return spec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from types import ModuleType as _Module
 from typing import Any
@@ -12,6 +13,7 @@ from tt_xla.ttnn_api import devices as _devices
 from tt_xla.ttnn_api import distribution as _distribution
 from tt_xla.ttnn_api import enums as _enums
 from tt_xla.ttnn_api import families as _families
+from tt_xla.ttnn_api import finder as _finder
 from tt_xla.ttnn_api import geometry as _geometry
 from tt_xla.ttnn_api import methods as _methods
 from tt_xla.ttnn_api import operation_enums as _operation_enums
@@ -53,6 +55,8 @@ def _attribute(package: str, name: str) -> Any:
         AttributeError: neither exists here; the message says whether TT-NN has the name.
     """
     full = f"{package}.{name}"
+    if full in _finder.MODULES:
+        return importlib.import_module(full)
     if full.startswith(_OPERATIONS):
         return _in_operations(full.removeprefix(_OPERATIONS))
     operations = _families.operations()
