@@ -61,11 +61,13 @@ def take_argument_marks(graph_module: GraphModule) -> list[ArgumentMark]:
             if module is graph_module and tensor.op in ("placeholder", "get_attr"):
                 argument_marks.append(_argument_mark(graph_module, tensor, mark))
                 _remove(mark, tensor)
-            elif _is_written_after(tensor, mark):
-                logger().warning("mark_sharding has no effect on %s: an op writes to it later.", tensor)
-                _remove(mark, tensor)
-            elif _is_seen_through_another(tensor, mark):
-                logger().warning("mark_sharding has no effect on %s: the program goes on to use a view of it.", tensor)
+            elif _shows_copy(tensor, mark):
+                logger().warning(
+                    "mark_sharding has no effect on %s: a view of it, or a tensor that it is a view of, shares "
+                    "elements that are written or returned after the mark. Mark it before taking views of it, or mark "
+                    "a copy.",
+                    tensor,
+                )
                 _remove(mark, tensor)
             else:
                 later = set(_after(mark))
@@ -151,9 +153,14 @@ def _after(node: Node) -> list[Node]:
     return nodes[nodes.index(node) + 1 :]
 
 
-def _is_written_after(tensor: Node, mark: Node) -> bool:
-    """Returns whether an op after the mark writes to the tensor, its mark or a view of it."""
+def _is_written(tensor: Node, mark: Node) -> bool:
+    """Returns whether an op may write to the tensor, its mark or a view of it after the mark.
+
+    Dynamo's tensors count the writes, also those of functions that no name tells, such as ``relu(x, inplace=True)``.
+    """
     storages = {_storage(tensor), _storage(mark)}
+    if any(node.meta["example_value"]._version > 0 for node in (tensor, mark) if _storage(node) is not None):
+        return True
     for node in _after(mark):
         written = [node.kwargs.get("out"), *(node.args[:1] if _is_in_place(node) else ())]
         if any(isinstance(target, Node) and _storage(target) in storages for target in written):
@@ -161,15 +168,24 @@ def _is_written_after(tensor: Node, mark: Node) -> bool:
     return False
 
 
-def _is_seen_through_another(tensor: Node, mark: Node) -> bool:
-    """Returns whether a tensor's elements are read or written after the mark by another name than its own.
+def _shows_copy(tensor: Node, mark: Node) -> bool:
+    """Returns whether anyone could tell that ops after a mark use a copy of the tensor.
 
-    Ops after the mark use a copy. A view from before the mark, or the caller's tensor, would miss writes to it.
+    The copy has the same elements. So its other names, which are views from before the mark or the caller's tensors,
+    differ from it only if something writes to the elements after the mark, or if the caller receives both.
     """
     storage, later = _storage(tensor), {*_after(mark)}
-    aliases = [node for node in mark.graph.nodes if node not in later and node is not tensor and node is not mark]
-    aliases = [node for node in aliases if storage is not None and _storage(node) == storage]
-    return any(alias.op in ("placeholder", "get_attr") or not later.isdisjoint(alias.users) for alias in aliases)
+    if storage is None:
+        return _is_written(tensor, mark)
+    earlier = [node for node in mark.graph.nodes if node not in later and node is not tensor and node is not mark]
+    aliases = [node for node in earlier if _storage(node) == storage]
+    given = any(alias.op in ("placeholder", "get_attr") for alias in aliases)
+    if not given and all(later.isdisjoint(alias.users) for alias in aliases):
+        return False
+    returned = {
+        node for node in mark.graph.output_node().all_input_nodes if _storage(node) in (storage, _storage(mark))
+    }
+    return _is_written(tensor, mark) or len(returned) > (0 if given else 1)
 
 
 def _storage(node: Node) -> int | None:
@@ -186,7 +202,7 @@ def _is_in_place(node: Node) -> bool:
         name = str(node.target)
         return name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
     if isinstance(node.target, OpOverload):
-        return node.target._schema.is_mutable
+        return node.target._schema.is_mutable  # pyright: ignore[reportPrivateUsage]
     name = getattr(node.target, "__name__", "")
     return node.target in _IN_PLACE_OPERATORS or (name.endswith("_") and not name.endswith("__"))
 
