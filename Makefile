@@ -100,6 +100,10 @@ conformance-jax: $(STAMP) ## run a sample of JAX's tests on platform tt; JAX_TES
 conformance-multi-chip: $(STAMP) ## run upstream's tests of JAX on several chips: TT_XLA=path/to/tenstorrent/tt-xla
 	@$(BIN)/python conformance/run_multi_chip.py $(TT_XLA) --document docs/testing.md
 
+conformance-ttnn: $(STAMP) ## run tt-metal's unit tests of operations: TT_METAL=path/to/tenstorrent/tt-metal TTNN=site-packages SAMPLE=150
+	@$(BIN)/python conformance/run_ttnn.py $(TT_METAL) $(if $(TTNN),--goldens $(TTNN)) --sample $(or $(SAMPLE),150) \
+	  $(if $(FAMILIES),--families "$(FAMILIES)",--document docs/ttnn_api.md)
+
 conformance-torch: $(STAMP) ## run PyTorch's op samples through torch.compile; SAMPLE=0 runs all, OPS="sort fft.*" some
 	@$(BIN)/python conformance/run_torch.py --sample $(or $(SAMPLE),3) $(if $(OPS),--ops $(OPS))
 

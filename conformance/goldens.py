@@ -114,7 +114,11 @@ def _replaced(package: types.ModuleType) -> Iterator[None]:
     operations.__path__ = [str(Path(package.__path__[0], "operations"))]
     sys.modules |= {"ttnn": package, "ttnn.operations": operations}
     sources = [path.read_text() for path in Path(operations.__path__[0]).glob("*.py")]
-    for name in {"ttnn._ttnn", *re.findall(r"from (ttnn\._ttnn[\w.]*) import", "\n".join(sources))}:
+    for name in {
+        "ttnn._ttnn",
+        "ttnn._ttnn.operations",
+        *re.findall(r"from (ttnn\._ttnn[\w.]*) import", "\n".join(sources)),
+    }:
         sys.modules[name] = _Name(name)  # pyright: ignore[reportArgumentType]
     loguru = types.ModuleType("loguru")
     loguru.logger = logging.getLogger("loguru")  # pyright: ignore[reportAttributeAccessIssue]

@@ -37,6 +37,22 @@ def _take_arguments_of_earlier_releases() -> None:
     kind.__call__ = tolerant
 
 
+class _Native(types.ModuleType):
+    """Stands in for ``ttnn._ttnn``, whose names are those of ``ttnn`` as well."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in ("reports", "operations", "tensor", "device", "deprecated", "multi_device", "activation"):
+            return self
+        return getattr(ttnn, name)
+
+    @staticmethod
+    def get_buffer_pages(device: Any) -> list[Any]:
+        """Returns an item for each buffer of a device."""
+        return [*device.memory.dram.owners, *device.memory.l1.owners]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     sys.path.insert(0, str(config.rootpath))
     helpers = types.ModuleType("tt_lib")
@@ -46,6 +62,18 @@ def pytest_configure(config: pytest.Config) -> None:
     loguru.logger = logging.getLogger("loguru")  # pyright: ignore[reportAttributeAccessIssue]
     sys.modules.setdefault("loguru", loguru)
     _take_arguments_of_earlier_releases()
+    native: Any = _Native("ttnn._ttnn")
+    ttnn._ttnn = native
+    for name in (
+        "",
+        ".operations",
+        ".operations.activations",
+        ".tensor",
+        ".device",
+        ".deprecated",
+        ".operations.experimental",
+    ):
+        sys.modules[f"ttnn._ttnn{name}"] = native
     sys.modules.setdefault("ttnn.device", ttnn)  # pyright: ignore[reportArgumentType]
     if folder := os.environ.get("TTNN_GOLDENS"):
         for name, function in goldens.load(Path(folder)).items():

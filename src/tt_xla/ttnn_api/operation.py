@@ -14,6 +14,7 @@ from tt_xla.ttnn_api import signatures
 from tt_xla.ttnn_api.complex_tensors import ComplexTensor
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.geometry import Tile
 from tt_xla.ttnn_api.graph_capture import CAPTURES
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.settings import POST_HOOKS, PRE_HOOKS
@@ -170,6 +171,8 @@ class Operation:
             if name in self.named or name in _SPEED_ONLY:
                 continue
             value = values[name]
+            if name == "tile" and value == Tile():
+                continue
             if value is not default and value is not None and value != default:
                 raise TTFatal(
                     f"{self.__name__}: the emulated card takes no {name}, got {value!r}",

@@ -41,6 +41,7 @@ for _dtype in DataType:  # noqa: F821  # pyright: ignore[reportUndefinedVariable
     globals()[_dtype.name.lower()] = _dtype
 TILE_LAYOUT, ROW_MAJOR_LAYOUT = _enums.Layout.TILE, _enums.Layout.ROW_MAJOR
 TILE_SIZE = _geometry.TILE_SIZE
+DEVICE_STORAGE_TYPE = _enums.StorageType.DEVICE
 _NAMESPACES = ("transformer", "experimental", "kv_cache", "operations", "distributed", "graph")
 types = sys.modules[__name__]
 """Module of TT-NN's enumerations and values, which ``ttnn`` itself has."""

@@ -217,6 +217,3 @@ class Tensor:
         if self._contents is not None:
             self._contents.buffer = None
             self._contents = None
-
-    def __len__(self) -> int:
-        return self.type.shape[0]

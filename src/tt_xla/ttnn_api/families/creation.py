@@ -103,5 +103,5 @@ def arange(
     """Creates a vector of numbers at equal distances."""
     bounds: dict[str, Any] = {"start": start or 0, "end": end, "step": 1 if step is None else step}
     count = max(0, -(-(end - bounds["start"]) // bounds["step"]))
-    result = type_of((count,), dtype, layout, memory_config, on_device=device is not None)
+    result = type_of((count,), dtype or DataType.BFLOAT16, layout, memory_config, on_device=device is not None)
     return Step("ttnn.arange", {}, [result], bounds, device=device)

@@ -7,9 +7,13 @@ from typing import Any
 
 from tt_xla.ttnn_api.operation import GOLDENS, Operation, operation
 
+_ALIASES = {"ttnn.mul": "ttnn.multiply", "ttnn.sub": "ttnn.subtract", "ttnn.div": "ttnn.divide"}
+"""Operations that are one in TT-NN."""
+
 
 def _name(of: object) -> str:
-    return of.__name__ if isinstance(of, Operation) else str(getattr(of, "__name__", of))
+    name = of.__name__ if isinstance(of, Operation) else str(getattr(of, "__name__", of))
+    return _ALIASES.get(name, name)
 
 
 @operation("ttnn.attach_golden_function", composite=True)

@@ -100,8 +100,8 @@ def _of_family(op: MorehSoftmaxOp) -> Callable[[dict[str, Any]], dict[str, Any]]
 
 for _op in MorehSoftmaxOp:
     _name = f"ttnn.moreh_{_op.name.lower()}"
-    from_kernel(_name, outputs=("output_tensor",), completed=_of_family(_op))
-    from_kernel(f"{_name}_backward", outputs=("input_grad_tensor",), completed=_of_family(_op))
+    from_kernel(_name, outputs=("output_tensor",), completed=_of_family(_op), others=("strategy",))
+    from_kernel(f"{_name}_backward", outputs=("input_grad_tensor",), completed=_of_family(_op), others=("strategy",))
 
 
 def _all_of(count: int) -> Callable[[dict[str, Any]], Callable[[list[Any]], list[Any]]]:
