@@ -1,4 +1,4 @@
-"""Runs the generated Python of the benchmark programs with ``ttnn`` on the emulated card, at each level.
+"""Runs the generated Python of the benchmark programs and examples with ``ttnn`` on the emulated card, at each level.
 
 Programs for several chips run on an emulated n300-llmbox, those for one chip on a p150.
 
@@ -8,6 +8,7 @@ The results must have all bits of the compiled program's. ``make run-generated``
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -31,6 +32,22 @@ SYSTEM = "p150"
 MESH_SYSTEM = "n300-llmbox"
 """System of the programs for several chips."""
 
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+SCRIPTS = {
+    "codegen.py": [],
+    "mnist.py": ["--runs", "1"],
+    "digits.py": ["--epochs", "1"],
+    "minilm.py": [],
+    "smollm2.py": ["--tokens", "2"],
+    "lora.py": ["--steps", "1"],
+    "pytorch/codegen/python/custom_module.py": [],
+    "pytorch/codegen/python/resnet.py": [],
+    "jax/codegen/python/custom_module.py": [],
+    "jax/codegen/python/resnet.py": [],
+}
+"""Examples for one chip, with arguments that shorten them."""
+
 
 @dataclass
 class Outcome:
@@ -46,6 +63,8 @@ class Outcome:
     emulated_us: float = 0.0
     """Predicted device time of the calls that ``forward`` made."""
     failure: str = ""
+    graphs: int = 0
+    """Number of graphs of an example; 0 for a benchmark program."""
 
     @property
     def passed(self) -> bool:
@@ -188,6 +207,32 @@ def on_meshes(names: Sequence[str], levels: Sequence[int]) -> Iterator[Outcome]:
                 yield run_on_mesh(name, level, Path(scratch, "generated"))
 
 
+def run_example(script: str, level: int) -> Outcome:
+    """Runs an example so that it generates the source of all its graphs, and runs the source of each."""
+    outcome = Outcome(script, level)
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch, "generated")
+        forced = {"backend": "codegen_py", "export_path": str(root), "optimization_level": level}
+        forced |= {"export_tensors": True, "target_module": True}
+        variables = environment(SYSTEM) | {"TTXLA_TTNN_PYTHON": sys.executable}
+        script_variables = variables | {"TTXLA_COMPILE_OPTIONS": json.dumps(forced), "JAX_PLATFORMS": ""}
+        command: list[str | Path] = [sys.executable, EXAMPLES / script, *SCRIPTS[script]]
+        done = subprocess.run(command, env=script_variables, cwd=scratch, capture_output=True, text=True)
+        folders = sorted(root.glob("graph_*"))
+        if done.returncode or not folders:
+            said = (done.stderr.strip().splitlines() or ["it generated nothing"])[-1]
+            return Outcome(script, level, failure=f"the script failed: {said}")
+        for folder in folders:
+            done = subprocess.run([folder / "run"], env=variables, cwd=scratch, capture_output=True, text=True)
+            if done.returncode:
+                return Outcome(script, level, failure=(done.stderr.strip().splitlines() or ["it failed"])[-1])
+            count = len(re.findall(r"^result \d+: ", done.stdout, re.MULTILINE))
+            outcome.graphs += 1
+            outcome.results += count
+            outcome.different += count - done.stdout.count("has all bits of")
+    return outcome
+
+
 def table(all_outcomes: Sequence[Outcome], levels: Sequence[int]) -> str:
     lines = [f"| program |{''.join(f' level {level} |' for level in levels)}", f"|{'---|' * (len(levels) + 1)}"]
     for name in dict.fromkeys(outcome.program for outcome in all_outcomes):
@@ -200,6 +245,8 @@ def _cell(outcome: Outcome) -> str:
     if outcome.failure:
         return outcome.failure.replace("|", "/")[:120]
     state = "same bits" if outcome.passed else f"{outcome.different} of {outcome.results} differ"
+    if outcome.graphs:
+        return f"{state}, {outcome.graphs} graph{'s' if outcome.graphs > 1 else ''}"
     return f"{state}, {outcome.emulated_us:.0f} us of {outcome.predicted_us:.0f} us"
 
 
@@ -215,16 +262,19 @@ def main(names: tuple[str, ...], levels: tuple[int, ...], document: Path | None)
 
     jax.config.update("jax_num_cpu_devices", 8)  # programs for meshes need them, before any program uses JAX
     set_variable("TTXLA_SYSTEM", SYSTEM)
-    chosen = names or (*PROGRAMS, *MESH_PROGRAMS)
+    chosen = names or (*PROGRAMS, *MESH_PROGRAMS, *SCRIPTS)
     single = shown(outcomes([name for name in chosen if name in PROGRAMS], levels))
     several = shown(on_meshes([name for name in chosen if name in MESH_PROGRAMS], levels))
-    passed = sum(outcome.passed for outcome in (*single, *several))
-    click.echo(f"{passed} of {len(single) + len(several)} have the same bits.")
+    examples = shown(run_example(name, level) for name in chosen if name in SCRIPTS for level in levels)
+    total = len(single) + len(several) + len(examples)
+    passed = sum(outcome.passed for outcome in (*single, *several, *examples))
+    click.echo(f"{passed} of {total} have the same bits.")
     if document is not None:
-        for mark, collected in (("run-generated", single), ("run-generated-meshes", several)):
+        tables = {"run-generated": single, "run-generated-meshes": several, "run-generated-examples": examples}
+        for mark, collected in tables.items():
             if collected:
                 write_between_marks(document, mark, table(collected, levels))
-    raise SystemExit(passed != len(single) + len(several))
+    raise SystemExit(passed != total)
 
 
 def shown(all_outcomes: Iterator[Outcome]) -> list[Outcome]:

@@ -80,8 +80,10 @@ def show(results):
         print(f"result {index}: {list(result.shape)} {result.dtype}")
         print(result)
         if (FOLDER / "tensors" / f"expected{index}.pt").exists():
-            correlation = pcc(*(_array(_as_real(tensor)) for tensor in (result, load(f"expected{index}"))))
-            print(f"PCC against tensors/expected{index}: {correlation:.6f}")
+            actual, expected = (_array(_as_real(tensor)) for tensor in (result, load(f"expected{index}")))
+            print(f"PCC against tensors/expected{index}: {pcc(actual, expected):.6f}")
+            if numpy.array_equal(actual, expected, equal_nan=actual.dtype.kind == "f"):
+                print(f"result {index} has all bits of tensors/expected{index}")
 
 
 def _as_real(tensor):
