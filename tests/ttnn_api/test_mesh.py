@@ -132,3 +132,28 @@ def test_parts_on_other_chips_do_not_mix(ttnn: Any, mesh: Any) -> None:
     assert part.device_coords() == [ttnn.MeshCoordinate(0, 1)]
     joined = ttnn.combine_device_tensors(tensors=[ttnn.exp(each) for each in ttnn.get_device_tensors(t)])
     assert torch.equal(shards(ttnn, joined)[1], ttnn.to_torch(part))
+
+
+def test_meshes_and_tensors_are_shown(ttnn: Any, mesh: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    ttnn.distributed.visualize_mesh_device(mesh)
+    assert f"Dev. ID: {mesh.get_device_ids()[7]}" in capsys.readouterr().out
+    ttnn.visualize_system_mesh()
+    assert "SystemMesh Global Shape: (2, 4)" in capsys.readouterr().out
+    x = torch.zeros(64, 256)
+    grid = ttnn.from_torch(x, mesh_mapper=ttnn.ShardTensor2dMesh(mesh, mesh_shape=(2, 4), dims=(0, 1)))
+    ttnn.visualize_tensor(grid)
+    shown = capsys.readouterr().out
+    assert "[32:64, 128:1" in shown
+    assert "PlacementShard(1)" in shown
+
+
+def test_semaphores_have_addresses(ttnn: Any, mesh: Any) -> None:
+    cores = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(1, 1))])
+    first, second = (ttnn.create_global_semaphore(mesh, cores, 0) for _ in range(2))
+    assert ttnn.get_global_semaphore_address(first) != ttnn.get_global_semaphore_address(second)
+    ttnn.reset_global_semaphore_value(first, 3)
+    t = put(ttnn, mesh, torch.randn(32, 256), ttnn.ShardTensorToMesh(mesh, dim=1))
+    gathered = ttnn.experimental.all_gather_async(
+        t, dim=1, cluster_axis=1, multi_device_global_semaphore=[first, second]
+    )
+    assert gathered.shape == [32, 128]

@@ -44,8 +44,11 @@ def _dim(source: Operand, dim: int, word: str) -> int:
     """Returns a dimension counted from the front.
 
     Raises:
+        TypeError: it is no number.
         TTFatal: the tensor has no such dimension.
     """
+    if not isinstance(dim, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"dim is a dimension of the tensor, got {dim!r}; pass dim=")
     if not -source.rank <= dim < source.rank:
         raise TTFatal(
             f"Invalid {word} dim {dim} for {source.rank}D input tensor",

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Sequence
+import itertools
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.devices import MeshDevice, linked_chips
 from tt_xla.ttnn_api.distribution import (
     DEFAULTS,
     CppMeshToTensor,
     CppTensorToMesh,
+    DistributedHostBuffer,
     MeshComposerConfig,
     MeshMapperConfig,
     ReplicateTensorToMeshWrapper,
 )
+from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MeshCoordinate, MeshShape
+from tt_xla.ttnn_api.geometry import L1_MEMORY_CONFIG, MeshCoordinate, MeshShape
+from tt_xla.ttnn_api.layouts import type_of
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
 from tt_xla.ttnn_api.tensor import Contents, Tensor
 from tt_xla.ttnn_api.topology import (
@@ -192,3 +196,109 @@ def get_num_links(mesh_device: MeshDevice, cluster_axis: int | None) -> int:
 def compute_distribution_to_mesh_mapping(distribution_shape: Any, mesh_shape: Any) -> list[MeshCoordinate]:
     """Returns the place in the mesh of each coordinate of a distribution."""
     return mesh_places(distribution_shape, mesh_shape)
+
+
+class GlobalSemaphore:
+    """A counter in the L1 of cores, by which kernels of collectives would wait. The emulated ones need not wait."""
+
+    def __init__(self, device: MeshDevice, cores: Any, value: int) -> None:
+        self.device, self.cores, self.value = device, cores, value
+        self.buffer = device.memory.allocate(type_of((1, 1), DataType.UINT32, Layout.ROW_MAJOR, L1_MEMORY_CONFIG).spec)
+
+    def __repr__(self) -> str:
+        return f"GlobalSemaphore(address={self.buffer.address}, value={self.value})"
+
+
+@operation("ttnn.create_global_semaphore", composite=True)
+def create_global_semaphore(mesh_device: MeshDevice, cores: Any, initial_value: int) -> GlobalSemaphore:
+    """Returns a counter for collectives."""
+    return GlobalSemaphore(mesh_device, cores, initial_value)
+
+
+@operation("ttnn.get_global_semaphore_address", composite=True)
+def get_global_semaphore_address(global_semaphore: GlobalSemaphore) -> int:
+    """Returns the address of a counter in the L1 of each core."""
+    return global_semaphore.buffer.address
+
+
+@operation("ttnn.reset_global_semaphore_value", composite=True)
+def reset_global_semaphore_value(global_semaphore: GlobalSemaphore, reset_value: int) -> None:
+    """Gives a counter a value."""
+    global_semaphore.value = reset_value
+
+
+def _table(title: str, rows: int, columns: int, cell: Callable[[int, int], str]) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, show_header=False, show_lines=True, box=box.SQUARE)
+    for row in range(rows):
+        table.add_row(*(cell(row, column) for column in range(columns)))
+    return table
+
+
+def _printed(table: Any) -> None:
+    from rich.console import Console
+
+    Console().print(table)
+
+
+@operation("ttnn.visualize_mesh_device", composite=True)
+def visualize_mesh_device(mesh_device: MeshDevice) -> None:
+    """Prints the chip at each place of a mesh."""
+    rows, columns = mesh_device.shape
+    title = f"MeshDevice(rows={rows}, cols={columns})"
+    _printed(
+        _table(
+            title, rows, columns, lambda row, column: f"Dev. ID: {_chip(mesh_device, row, column)}\n({row}, {column})"
+        )
+    )
+
+
+def _chip(device: MeshDevice, row: int, column: int) -> int:
+    return device.get_device_id(MeshCoordinate(row, column))
+
+
+@operation("ttnn.distributed.create_system_mesh_table", composite=True)
+def create_system_mesh_table() -> Any:
+    """Returns a table of all chips of the system, for rich."""
+    from tt_xla.environment import selected_system
+    from tt_xla.target import load_target, natural_shape
+
+    target = load_target(selected_system())
+    rows, columns = natural_shape(target, target.chips)
+    chips = linked_chips(target, MeshShape(rows, columns))
+    title = f"SystemMesh Global Shape: ({rows}, {columns}) | Local Shape: ({rows}, {columns})"
+    return _table(
+        title, rows, columns, lambda row, column: f"Dev. ID: {chips[row * columns + column]}\n({row}, {column})"
+    )
+
+
+@operation("ttnn.visualize_system_mesh", composite=True)
+def visualize_system_mesh() -> None:
+    """Prints all chips of the system."""
+    _printed(create_system_mesh_table())
+
+
+@operation("ttnn.visualize_tensor", composite=True)
+def visualize_tensor(tensor: Tensor) -> None:
+    """Prints what part of a tensor each chip holds."""
+    device, topology = tensor.device(), tensor.tensor_topology()
+    shape = device.shape if device is not None else DistributedHostBuffer(tensor).shape()
+    places = tensor.coords()
+    counts = [*itertools.product(*map(range, topology.distribution_shape()))]
+
+    def part(row: int, column: int) -> str:
+        place = MeshCoordinate(row, column)
+        if place not in places:
+            return ""
+        bounds = [":"] * len(tensor.shape)
+        for at, kind in zip(counts[places.index(place)], topology.placements(), strict=True):
+            if isinstance(kind, PlacementShard):
+                size = tensor.shape[kind.dim]
+                bounds[kind.dim] = f"{at * size}:{(at + 1) * size}"
+        kinds = f"Dtype: {tensor.dtype.name}\nLayout: {tensor.layout.name}"
+        chip = "" if device is None else f"Dev. ID: {_chip(device, row, column)}\n"
+        return f"{chip}({row}, {column})\n\\[{', '.join(bounds)}]\nShape: {list(tensor.shape)}\n{kinds}"
+
+    _printed(_table(f"Placements: {topology.placements()}", shape[0], shape[1], part))
