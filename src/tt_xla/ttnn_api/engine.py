@@ -11,6 +11,7 @@ import torch
 
 from tt_xla import environment
 from tt_xla.cost import instruction_cost
+from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.cost.rates import rates_of
 from tt_xla.cost.residency import viewed
 from tt_xla.ir.program import Instruction, TensorSpec
@@ -59,8 +60,13 @@ class Plan:
         """Argument whose memory the result shares."""
         self.instruction, self.values = instruction, values
         """The op and the specs of its values."""
+        self.bytes: list[int | None] = [None] * len(self.types)
+        """By result, its bytes in each bank; None on the host."""
         if device is not None:
             self._price(instruction, values, device)
+            self.bytes = [
+                bytes_per_bank(type_.spec.layout, device.target) if type_.on_device else None for type_ in self.types
+            ]
 
     def _bind(self, step: Step, instruction: Instruction, values: list[TensorSpec]) -> None:
         """Binds the kernel of the op."""
@@ -85,6 +91,9 @@ class Plan:
         Chips whose operands are the same tensors share the results.
         """
         chips = max([len(each.shards) for each in operands], default=1)
+        if chips == 1 and self.writes is None:
+            result = self.call(*[operands[each].shards[0] if isinstance(each, int) else each for each in self.sources])
+            return [[result]] if len(self.types) == 1 else [[each] for each in result]
         known: dict[tuple[int, ...], Any] = {}
         by_chip: list[Any] = []
         written: list[torch.Tensor] = []
@@ -122,8 +131,8 @@ class Plan:
         device = self.device
         into: Sequence[int | None] = self.into or [None] * len(self.types)
         buffers = [
-            self._buffer(type_, operands) if place is None else None
-            for type_, place in zip(self.types, into, strict=True)
+            self._buffer(type_, size, operands) if place is None else None
+            for type_, size, place in zip(self.types, self.bytes, into, strict=True)
         ]
         with without_gradients():
             results = self.compute(operands)
@@ -168,11 +177,11 @@ class Plan:
                     hint="Join the parts with ttnn.combine_device_tensors, or take the same part of each tensor.",
                 )
 
-    def _buffer(self, type_: Type, operands: Sequence[Contents]) -> Buffer | None:
+    def _buffer(self, type_: Type, size: int | None, operands: Sequence[Contents]) -> Buffer | None:
         """Returns the memory of a result; None on the host."""
-        if self.device is None or not type_.on_device:
+        if self.device is None or size is None:
             return None
-        return self.device.memory.allocate(type_.spec) if self.shares is None else operands[self.shares].buffer
+        return self.device.memory.allocate(type_.spec, size) if self.shares is None else operands[self.shares].buffer
 
     def replay(self, operands: Sequence[Contents], results: Sequence[Contents]) -> None:
         """Executes the call as part of a trace: on the contents of the tensors that it was captured with."""

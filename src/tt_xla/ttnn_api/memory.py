@@ -42,15 +42,19 @@ class Memory:
         self.l1 = AddressSpace("L1", target.l1_unreserved_base, end, target.noc_l1_align, top_down=True)
         self._numbers = itertools.count()
 
-    def allocate(self, spec: TensorSpec) -> Buffer:
+    def allocate(self, spec: TensorSpec, size: int | None = None) -> Buffer:
         """Returns the buffer of a new tensor.
+
+        Args:
+            spec: shape and layout of the tensor.
+            size: its bytes in each bank, if they are known.
 
         Raises:
             OutOfMemoryError: it fits into no gap.
         """
         in_l1 = spec.layout.buffer is BufferType.L1
         space = self.l1 if in_l1 else self.dram
-        size = bytes_per_bank(spec.layout, self.target)
+        size = bytes_per_bank(spec.layout, self.target) if size is None else size
         number = next(self._numbers)
         address = space.allocate(number, size)
         if address is None:
