@@ -56,7 +56,7 @@ numerics: $(STAMP) ## measure the deviations of ops from the exact value, in doc
 	@cd benchmarks && ../$(BIN)/python numerics.py --document ../docs/numerics.md
 
 differential: $(STAMP) ## compare the emulated card with TT-NN (TT_METAL_SIMULATOR or a card), in docs/numerics.md
-	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python differential.py --document ../docs/numerics.md
+	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python differential.py $(if $(JUDGE),--judge "$(JUDGE)") --document ../docs/numerics.md
 
 calibrate: $(STAMP) ## compare the cost model with measured times, in docs/cost_model.md: PERF=folder of CSV files
 	@$(BIN)/python benchmarks/calibrate_cost.py --folder $(or $(PERF),../shared/reference/perf) --document docs/cost_model.md

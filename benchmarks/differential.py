@@ -2,14 +2,18 @@
 
 A case is a JAX function of random arguments. It is compiled once; the program runs on the emulated card and on TT-NN,
 and the distance of two elements is the number of values of their type between them. TT-NN runs on the simulator that
-TT_METAL_SIMULATOR names, or on a card; TTXLA_SYSTEM names the chip. ``--mock`` reports what TT-NN's mock mode accepts,
-and compares nothing. The table goes into docs/numerics.md.
+TT_METAL_SIMULATOR names, or on a card; TTXLA_SYSTEM names the chip, and TTXLA_NUMERICS how the emulated card computes.
+``--mock`` reports what TT-NN's mock mode accepts, and compares nothing. The table goes into docs/numerics.md.
 """
+
+# pyright: reportUnknownLambdaType=false
 
 from __future__ import annotations
 
 import functools
 import os
+import re
+import subprocess
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,13 +27,15 @@ import torch
 from documents import write_between_marks
 from jax import lax
 
+from tt_xla.codegen.mock import ttnn_python
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.environment import selected_system
+from tt_xla.environment import selected_system, variable
 from tt_xla.errors import RuntimeUnavailableError, TTXLAError
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.ttnn.executable import TTNNExecutable
+from tt_xla.target import load_target
 
 Function = Callable[..., Any]
 Shapes = Sequence[tuple[int, ...]]
@@ -189,7 +195,7 @@ def run(case: Case, level: int = 0) -> tuple[list[torch.Tensor], list[torch.Tens
     shapes = [jax.ShapeDtypeStruct(tensor.shape, case.dtype) for tensor in arguments]
     module = parse_module(jax.jit(case.function).lower(*shapes).as_text(), case.label)
     options = CompileOptions.parse({"optimization_level": level})
-    program = compile_module(module, options, device.target, name=case.name)
+    program = compile_module(module, options, load_target(selected_system()), name=case.name)
     versions = [None] * len(arguments)
     emulated = Executable(device, program).run(arguments, versions)
     return emulated, TTNNExecutable(device, program).run(arguments, versions)
@@ -226,7 +232,7 @@ def row(case: Case, *, compare: bool) -> str:
     except RuntimeUnavailableError as error:
         raise click.ClickException(str(error)) from error
     except TTXLAError as error:
-        return f"| {case.label} | refused: {error.message} ||||"
+        return f"| {case.label} | {stopped(error.message)} ||||"
     if not compare:
         same = all(
             one.shape == other.shape and one.dtype is other.dtype
@@ -234,26 +240,48 @@ def row(case: Case, *, compare: bool) -> str:
         )
         return f"| {case.label} | {'accepted' if same else 'other shapes or types'} ||||"
     worst = max((deviation(*pair) for pair in zip(emulated, reference, strict=True)), key=lambda each: each.largest)
-    return f"| {case.label} | {worst.largest} | {worst.mean:.3g} | {worst.beyond_one:.2%} | {worst.pcc:.6f} |"
+    figures = f"{worst.largest} | {worst.mean:.3g} | {worst.beyond_one:.2%} | {worst.pcc:.6f}"
+    return f"| {case.label} | {verdict(worst)} | {figures} |"
+
+
+def verdict(found: Deviation) -> str:
+    """Returns in three words at most how near two results are."""
+    if not found.largest:
+        return "same bits"
+    return "other bits" if found.beyond_one else "within 1 ULP"
+
+
+def stopped(message: str) -> str:
+    """Returns why a program gave no result: for the simulator's errors, the instruction that it lacks."""
+    lacks = re.search(r"\w+Functionality: (.*)", message)
+    return f"the simulator stops: {lacks[1]}" if lacks else f"refused: {message}"
+
+
+def _versions(judge: str) -> str:
+    """Returns the sentence that names TT-NN's version and what it ran on."""
+    asked = "import importlib.metadata; print(importlib.metadata.version('ttnn'))"
+    found = subprocess.run([ttnn_python(), "-c", asked], check=True, capture_output=True, text=True).stdout.strip()
+    return f"TT-NN {found} on {judge}, system {selected_system()}, numerics {variable('TTXLA_NUMERICS')}."
 
 
 @click.command(help=__doc__)
 @click.argument("names", nargs=-1)
 @click.option("--mock", is_flag=True, help="Use TT-NN's mock mode.")
 @click.option("--document", type=click.Path(path_type=Path, exists=True), help="Write the table into this document.")
-def main(names: tuple[str, ...], mock: bool, document: Path | None) -> None:
+@click.option("--judge", default="a card", help="Name and version of the simulator, for the document.")
+def main(names: tuple[str, ...], mock: bool, document: Path | None, judge: str) -> None:
     if not mock and not os.environ.get("TT_METAL_SIMULATOR") and not Path("/dev/tenstorrent").exists():
         raise click.ClickException(
             "TT_METAL_SIMULATOR names no simulator, and there is no card. Set it, or use --mock, which needs neither."
         )
     os.environ["TTXLA_RUNTIME"] = "ttnn-mock" if mock else "ttnn"
-    lines = ["| op, type, shapes | max ULP | mean ULP | beyond 1 ULP | PCC |", "|---|---|---|---|---|"]
+    lines = ["| op, type, shapes | | max ULP | mean ULP | beyond 1 ULP | PCC |", "|---|---|---|---|---|---|"]
     for case in (*cases(), *models()):
         if not names or case.name in names:
             lines.append(row(case, compare=not mock))
             click.echo(lines[-1])
     if document is not None:
-        write_between_marks(document, "differential", "\n".join(lines))
+        write_between_marks(document, "differential", "\n".join([_versions(judge), "", *lines]))
 
 
 if __name__ == "__main__":
