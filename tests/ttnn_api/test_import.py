@@ -52,6 +52,8 @@ def test_names_say_whether_tt_nn_has_them() -> None:
     ttnn = pytest.importorskip("ttnn")
     with pytest.raises(AttributeError, match="TT-NN has it, but the emulated card does not"):
         ttnn.generic_op  # noqa: B018
+    with pytest.raises(AttributeError, match="does not: a mesh lies in one process"):
+        ttnn.create_socket_pair  # noqa: B018
     with pytest.raises(AttributeError, match="TT-NN has no such name"):
         ttnn.no_such_name  # noqa: B018
     with pytest.raises(ModuleNotFoundError, match="part of its API"):
@@ -67,3 +69,14 @@ def test_rules_take_what_tt_nn_takes() -> None:
         key = (operation.rule.__code__, operation.named)
         taken.setdefault(key, set()).update(*(each.__code__.co_varnames for each in overloads))
     assert not {key[0].co_qualname: rest for key in taken if (rest := set(key[1]) - taken[key])}
+
+
+def test_absent_names_are_tt_nns() -> None:
+    """A reason stands for names that TT-NN has and ours lacks."""
+    from fnmatch import fnmatchcase
+
+    from tt_xla.ttnn_api import absent
+
+    for pattern in absent.REASONS:
+        names = [name for name in signatures.lines() if fnmatchcase(name, pattern)]
+        assert [name for name in names if name not in operations()], pattern

@@ -7,6 +7,7 @@ import sys
 from types import ModuleType as _Module
 from typing import Any
 
+from tt_xla.ttnn_api import absent as _absent
 from tt_xla.ttnn_api import complex_tensors as _complex_tensors
 from tt_xla.ttnn_api import configs as _configs
 from tt_xla.ttnn_api import devices as _devices
@@ -69,7 +70,10 @@ def _attribute(package: str, name: str) -> Any:
         return values[name]
     if full in _signatures.lines() and name.endswith("Config"):
         return _configs.config_class(full)
-    known = "TT-NN has it, but the emulated card does not" if full in _signatures.lines() else "TT-NN has no such name"
+    known = "TT-NN has no such name"
+    if full in _signatures.lines():
+        why = _absent.reason(full)
+        known = f"TT-NN has it, but the emulated card does not{f': {why}' if why else ''}"
     raise AttributeError(f"module {package!r} has no attribute {name!r}: {known}.")
 
 

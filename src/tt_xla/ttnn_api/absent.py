@@ -1,0 +1,46 @@
+"""Functions of TT-NN that have no meaning on an emulated card, with the reason."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+_KERNELS = "the emulated card runs no kernels of a user's own"
+_FABRIC = "the emulated links have no routers or packets that a program could address"
+_SOCKETS = "a mesh lies in one process, and tensors go from chip to chip by collectives"
+_PROFILER = "there is no device whose profiler could be read; device.predicted_us and `tt-xla report` tell times"
+_LIGHT_METAL = "there are no binary commands that could be recorded; a trace replays calls"
+_PREFETCHER = "there are no cores that read weights ahead; the cost model does not know them"
+_PROCESSES = "a mesh lies in one process; TTXLA_MESH_WORKERS spreads compiled programs over processes"
+
+REASONS = {
+    "ttnn.*program_descriptor*": _KERNELS,
+    "ttnn.generic_op": _KERNELS,
+    "ttnn.cb_descriptor_from_sharded_tensor": _KERNELS,
+    "ttnn.get_cb_address": _KERNELS,
+    "ttnn.attach_absent_mcast": _KERNELS,
+    "ttnn.experimental.prepare_generic_op": _KERNELS,
+    "ttnn.*fabric_*": _FABRIC,
+    "ttnn.*_fabric*": _FABRIC,
+    "ttnn.FabricRouterConfig": _FABRIC,
+    "ttnn.get_eth_forwarding_direction": _FABRIC,
+    "ttnn.get_forwarding_link_indices": _FABRIC,
+    "ttnn.setup_routing_plane_connection": _FABRIC,
+    "ttnn.*socket*": _SOCKETS,
+    "ttnn.*Socket*": _SOCKETS,
+    "ttnn.experimental.send_*": _SOCKETS,
+    "ttnn.experimental.recv_*": _SOCKETS,
+    "ttnn.*tracy*": _PROFILER,
+    "ttnn.*perf_data": _PROFILER,
+    "ttnn.ReadDeviceProfiler": _PROFILER,
+    "ttnn.light_metal_*": _LIGHT_METAL,
+    "ttnn.*prefetcher*": _PREFETCHER,
+    "ttnn.*global_circular_buffer*": _PREFETCHER,
+    "ttnn.*distributed_context*": _PROCESSES,
+    "ttnn.*distributed_env": _PROCESSES,
+}
+"""Reason by the names that a pattern of ``fnmatch`` matches."""
+
+
+def reason(name: str) -> str:
+    """Returns why a function of TT-NN is absent, by its full name; empty where it is only not there yet."""
+    return next((why for pattern, why in REASONS.items() if fnmatchcase(name, pattern)), "")
