@@ -36,6 +36,8 @@ class GroupAxes:
     """Indices of the axes, major first: the last one varies fastest within a group."""
     order: tuple[int, ...] | None = None
     """For each member, its place in ``Mesh.groups(axes)``; None if the members are in that order."""
+    places: tuple[tuple[int, int], ...] | None = None
+    """Pairs of a chip and the chip that takes its part in ``Mesh.groups(axes)``; None if each chip takes its own."""
 
 
 def axes_of(mesh: Mesh, groups: Groups) -> GroupAxes | None:
@@ -54,6 +56,25 @@ def axes_of(mesh: Mesh, groups: Groups) -> GroupAxes | None:
         if listed == {tuple(group) for group in mesh.groups(axes)}:
             return GroupAxes(axes)
     return _reordered(mesh, tuple(varying), listed)
+
+
+def axes_elsewhere(mesh: Mesh, groups: Groups) -> GroupAxes | None:
+    """Returns axes with as many chips as groups that are no axes of the mesh, and the chips that take part for theirs.
+
+    Args:
+        mesh: The mesh.
+        groups: Groups of one size, which name each chip once.
+
+    Returns:
+        Fewest axes of that size; None if there are none.
+    """
+    size, rank = len(groups[0]), len(mesh.shape)
+    for axes in itertools.chain.from_iterable(itertools.combinations(range(rank), n) for n in range(rank + 1)):
+        if math.prod(mesh.shape[axis] for axis in axes) == size:
+            pairs = zip(sorted(map(list, groups)), mesh.groups(axes), strict=True)
+            places = [pair for group, taken in pairs for pair in zip(group, taken, strict=True)]
+            return GroupAxes(axes, places=tuple(places))
+    return None
 
 
 def _reordered(mesh: Mesh, axes: tuple[int, ...], listed: set[tuple[int, ...]]) -> GroupAxes | None:

@@ -1,4 +1,5 @@
-"""Preparation of a localised module's mesh: every group of a collective is made of axes of the mesh afterwards.
+"""Preparation of a localised module's mesh: every group of a collective is made of axes of the mesh afterwards, or has
+as many chips as some axes have together.
 
 TT-NN's meshes have rows and columns, so a mesh of one axis gets a first axis of size 1, as in upstream.
 """
@@ -26,7 +27,7 @@ _AXES = 2
 def run(localized: Localized) -> Localized:
     """Returns the module with a mesh of at least two axes, some of them parts of the former axes.
 
-    Groups that no mesh makes to axes are left to the importer, which refuses their collectives.
+    Other chips take part for those of groups that no mesh makes to axes; only the size of these groups counts.
 
     Raises:
         MalformedModuleError: the groups of a collective do not name each chip once.
@@ -34,7 +35,7 @@ def run(localized: Localized) -> Localized:
     mesh = localized.mesh
     for groups in _groups(localized):
         if meshes.axes_of(mesh, groups) is None:
-            mesh = meshes.split(mesh, groups) or mesh
+            mesh = meshes.split(mesh, groups) or _with_size(mesh, len(groups[0]))
     added = max(0, _AXES - len(mesh.shape))
     if mesh == localized.mesh and not added:
         return localized
@@ -45,6 +46,14 @@ def run(localized: Localized) -> Localized:
         arguments=tuple(_refined(argument, parts) for argument in localized.arguments),
         results=tuple(_refined(result, parts) for result in localized.results),
     )
+
+
+def _with_size(mesh: Mesh, size: int) -> Mesh:
+    """Returns a mesh some axes of which have ``size`` chips together, if there is one."""
+    consecutive = [[*range(start, start + size)] for start in range(0, mesh.size, size)]
+    if meshes.axes_elsewhere(mesh, consecutive) is not None:
+        return mesh
+    return meshes.split(mesh, consecutive) or mesh
 
 
 def _groups(localized: Localized) -> Iterator[Groups]:

@@ -1,4 +1,8 @@
-"""Converters of StableHLO collectives: groups of positions become axes of the mesh, one op per axis."""
+"""Converters of StableHLO collectives: groups of positions become axes of the mesh, one op per axis.
+
+For groups that are no axes, the chips of axes of that size take part: they receive the operands and send back the
+results.
+"""
 
 from __future__ import annotations
 
@@ -62,16 +66,29 @@ def _axes(context: ImportContext, op: Any) -> meshes.GroupAxes:
         return meshes.GroupAxes(())
     mesh = context.module.mesh
     groups = replica_groups.covering_groups_of(op, mesh.size, context.module.replicas)
-    axes = meshes.axes_of(mesh, groups)
+    axes = meshes.axes_of(mesh, groups) or meshes.axes_elsewhere(mesh, groups)
     if axes is None:
         sizes = "x".join(map(str, mesh.shape))
         raise context.reject(op, f"its groups {groups} are not made of axes of the mesh {sizes}")
     return axes
 
 
-def _each(context: ImportContext, op: Any) -> list[tuple[SSAValue, Tensor]]:
-    """Returns the operands of an op, each with the type of its result."""
-    return [(operand, context.result_type(op, index)) for index, operand in enumerate(context.operands(op))]
+def _each(context: ImportContext, op: Any, axes: meshes.GroupAxes) -> list[tuple[SSAValue, Tensor]]:
+    """Returns the operands of an op, on the chips that take part for their owners, each with the type of its result."""
+    operands = [_sent(context, operand, axes.places) for operand in context.operands(op)]
+    return [(operand, context.result_type(op, index)) for index, operand in enumerate(operands)]
+
+
+def _sent(context: ImportContext, value: SSAValue, pairs: Sequence[tuple[int, int]] | None) -> SSAValue:
+    """Sends a tensor from the first to the second chip of each pair, which name every chip; None sends nothing."""
+    if pairs is None:
+        return value
+    return context.emit(CollectivePermuteOp, [value], tensor_type(value), source_target_pairs=meshes.dense(pairs))
+
+
+def _returned(context: ImportContext, value: SSAValue, axes: meshes.GroupAxes) -> SSAValue:
+    """Sends a result back to the chips for which others took part."""
+    return _sent(context, value, axes.places and [(taker, owner) for owner, taker in axes.places])
 
 
 def _reduce_type(context: ImportContext, op: Any) -> ReduceType:
@@ -89,18 +106,21 @@ def _reduce_type(context: ImportContext, op: Any) -> ReduceType:
 
 @converts("stablehlo.all_reduce")
 def all_reduce(context: ImportContext, op: Any) -> list[SSAValue]:
-    axes = _axes(context, op).axes
+    groups = _axes(context, op)
+    axes = groups.axes
     kind = _BITWISE.get(body_op(op))
     if kind is not None and str(op.operands[0].type.element_type) != "i1":
-        return [
-            _combined(context, operand, type_, axes, ttir.BINARY_OPS[kind]) for operand, type_ in _each(context, op)
+        combined = [
+            _combined(context, operand, type_, axes, ttir.BINARY_OPS[kind])
+            for operand, type_ in _each(context, op, groups)
         ]
+        return [_returned(context, value, groups) for value in combined]
     reduce_type = _reduce_type(context, op)
     results: list[SSAValue] = []
-    for value, type_ in _each(context, op):
+    for value, type_ in _each(context, op, groups):
         for axis in axes:
             value = context.emit(AllReduceOp, [value], type_, reduce_type=reduce_type, cluster_axis=axis)
-        results.append(wrapped(context, value, op) if axes else value)
+        results.append(_returned(context, wrapped(context, value, op) if axes else value, groups))
     return results
 
 
@@ -120,9 +140,9 @@ def _combined(
 def all_gather(context: ImportContext, op: Any) -> list[SSAValue]:
     axes, dim = _axes(context, op), int(op.attributes["all_gather_dim"].value)
     results: list[SSAValue] = []
-    for value, _ in _each(context, op):
+    for value, _ in _each(context, op, axes):
         gathered = _gathered(context, value, dim, axes.axes)
-        results.append(_reordered(context, gathered, dim, axes.order))
+        results.append(_returned(context, _reordered(context, gathered, dim, axes.order), axes))
     return results
 
 
@@ -146,12 +166,12 @@ def _inverse(order: tuple[int, ...] | None) -> tuple[int, ...] | None:
 def reduce_scatter(context: ImportContext, op: Any) -> SSAValue:
     axes, dim = _axes(context, op), int(op.attributes["scatter_dimension"].value)
     reduce_type = _reduce_type(context, op)
-    value = _reordered(context, context[op.operands[0]], dim, _inverse(axes.order))
+    value = _reordered(context, _sent(context, context[op.operands[0]], axes.places), dim, _inverse(axes.order))
     for axis in axes.axes:
         type_ = collectives.with_size(value, dim, shape(value)[dim] // context.module.chips.shape[axis])
         values = {"reduce_type": reduce_type, "scatter_dim": dim, "cluster_axis": axis}
         value = context.emit(ReduceScatterOp, [value], type_, **values)
-    return wrapped(context, value, op) if axes.axes else value
+    return _returned(context, wrapped(context, value, op) if axes.axes else value, axes)
 
 
 @converts("stablehlo.all_to_all")
@@ -167,14 +187,14 @@ def all_to_all(context: ImportContext, op: Any) -> list[SSAValue]:
     places = blocks if axes.order is None else blocks[list(axes.order)]
     order = None if bool((np.sort(places) == places).all()) else tuple(places.tolist())
     results: list[SSAValue] = []
-    for value, type_ in _each(context, op):
+    for value, type_ in _each(context, op, axes):
         joined = concat
         if split == concat and len(counts) > 1:  # an exchange splits what the one before did not join
             value, joined = _with_blocks_apart(context, value, split, math.prod(counts)), concat + 1
         value = _reordered(context, value, split, _inverse(axes.order))
         for axis in axes.axes:
             value = _exchanged(context, value, split, joined, axis)
-        value = _reordered(context, value, joined, order)
+        value = _returned(context, _reordered(context, value, joined, order), axes)
         results.append(context.emit(ReshapeOp, [value], type_, shape=type_.get_shape()) if joined > concat else value)
     return results
 
