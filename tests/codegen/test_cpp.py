@@ -17,7 +17,7 @@ from programs import PROGRAMS
 import tt_jax
 import tt_torch
 from tests.codegen import declarations
-from tt_xla.codegen import UTILS
+from tt_xla.codegen import UTILS, export
 from tt_xla.codegen.generator import generate
 from tt_xla.codegen.languages.cpp import Cpp, quoted
 from tt_xla.codegen.languages.signatures import FUNCTIONS
@@ -278,3 +278,27 @@ def test_a_dry_run_computes_nothing(tmp_path: Path) -> None:
     with torch.no_grad():
         assert not compiled_model(x).any()
     assert {path.name for path in (tmp_path / "out/tensors").iterdir()} == {f"arg{i}.tensorbin" for i in range(3)}
+
+
+def test_run_says_which_tool_is_missing(tmp_path: Path) -> None:
+    if shutil.which("cmake") is None or shutil.which("g++") is None:
+        pytest.skip("cmake or g++ is not installed")
+    program = compiled(MODULE)
+    export.write(tmp_path / "out", export.contents(program, generate(program, language="cpp"), {}))
+
+    def said(*tools: str, **variables: str) -> str:
+        tools_folder = tmp_path / "-".join(("tools", *tools))
+        tools_folder.mkdir()
+        for tool in ("bash", "dirname", *tools):
+            (tools_folder / tool).symlink_to(str(shutil.which(tool)))
+        done = subprocess.run(
+            [tmp_path / "out/run"], env={"PATH": str(tools_folder)} | variables, capture_output=True, text=True
+        )
+        assert done.returncode == 1
+        return done.stderr
+
+    assert "run: cmake is not installed" in said()
+    assert "run: c++ is not installed; a C++20 compiler is needed" in said("cmake")
+    assert "run: TT-NN's CMake package was not found" in said(
+        *("cmake", "g++", "c++", "make", "uname"), TT_METAL_HOME="/no"
+    )
