@@ -143,3 +143,29 @@ def test_weights_are_prepared_for_the_shards_of_their_convolution() -> None:
     assert sum(shards.values()) == 3
     assert any(memory == "block_sharded" for memory, *_ in shards)
     assert prepared == shards
+
+
+@pytest.mark.parametrize(
+    ("size", "kernel", "stride", "padding", "folds"),
+    [
+        ((16, 20), (7, 7), 2, ((3, 3), (3, 3)), True),
+        ((16, 16), (3, 3), 2, ((0, 1), (0, 1)), True),
+        ((12, 14), (7, 3), 3, ((1, 2), (0, 1)), True),
+        ((15, 16), (3, 3), 2, ((1, 1), (1, 1)), False),  # rows left over
+        ((16, 16), (3, 3), 1, ((1, 1), (1, 1)), False),
+    ],
+)
+def test_rows_that_a_stride_skips_are_folded_into_few_channels(
+    size: tuple[int, int], kernel: tuple[int, int], stride: int, padding: Any, folds: bool
+) -> None:
+    x, layer = normal(2, 3, *size), jnp.asarray(normal(8, 3, *kernel))
+
+    def convolve(x: Any) -> Any:
+        return lax.conv_general_dilated(x, layer, (stride, stride), padding, dimension_numbers=("NCHW", "OIHW", "NCHW"))
+
+    module = lowered(convolve, x)
+    program = compile_module(module, CompileOptions.parse({"optimization_level": 2}), load_target("n150"))
+    (step,) = (step for function in program.functions for step in function.body if step.op == "ttnn.conv2d")
+    assert step.attributes["in_channels"] == (3 * stride if folds else 3)
+    (result,) = on_card(module, (x,), optimization_level=2)
+    np.testing.assert_allclose(result, np.asarray(convolve(x)), atol=0.2, rtol=2e-2)

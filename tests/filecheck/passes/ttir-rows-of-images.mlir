@@ -10,15 +10,26 @@ func.func @positions_that_fill_tiles(%x: tensor<2x8x8x64xbf16>, %w: tensor<64x64
   func.return %b : tensor<2x64xbf16>
 }
 
-// An argument does not have rows, and 49 positions do not fill tiles.
+// The mean of few positions is a pooling, which reads rows.
+// CHECK-LABEL: func.func @few_positions(
+func.func @few_positions(%y: tensor<33x7x7x64xbf16>, %w: tensor<64x64x1x1xbf16>) -> tensor<33x64xbf16> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.conv2d"(%y, %w)
+  // CHECK-NEXT: %[[P:.*]] = "ttir.avg_pool2d"(%[[A]]) <{ceil_mode = false, kernel = array<i32: 7, 7>
+  // CHECK-NEXT: "ttir.reshape"(%[[P]])
+  %b = "ttir.conv2d"(%y, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<33x7x7x64xbf16>, tensor<64x64x1x1xbf16>) -> tensor<33x7x7x64xbf16>
+  %c = "ttir.mean"(%b) <{dim_arg = [1 : i32, 2 : i32], keep_dim = false}> : (tensor<33x7x7x64xbf16>) -> tensor<33x64xbf16>
+  func.return %c : tensor<33x64xbf16>
+}
+
+// An argument does not have rows, and 81 positions neither fill tiles nor are few.
 // CHECK-LABEL: func.func @others_stay(
-func.func @others_stay(%x: tensor<2x7x7x64xbf16>, %y: tensor<33x7x7x64xbf16>, %w: tensor<64x64x1x1xbf16>) -> (tensor<2x64xbf16>, tensor<33x64xbf16>) {
+func.func @others_stay(%x: tensor<2x7x7x64xbf16>, %y: tensor<33x9x9x64xbf16>, %w: tensor<64x64x1x1xbf16>) -> (tensor<2x64xbf16>, tensor<33x64xbf16>) {
   // CHECK-NEXT: "ttir.mean"(%x)
   // CHECK-NEXT: %[[A:.*]] = "ttir.conv2d"(%y, %w)
   // CHECK-NEXT: "ttir.mean"(%[[A]])
   %a = "ttir.mean"(%x) <{dim_arg = [1 : i32, 2 : i32], keep_dim = false}> : (tensor<2x7x7x64xbf16>) -> tensor<2x64xbf16>
-  %b = "ttir.conv2d"(%y, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<33x7x7x64xbf16>, tensor<64x64x1x1xbf16>) -> tensor<33x7x7x64xbf16>
-  %c = "ttir.mean"(%b) <{dim_arg = [1 : i32, 2 : i32], keep_dim = false}> : (tensor<33x7x7x64xbf16>) -> tensor<33x64xbf16>
+  %b = "ttir.conv2d"(%y, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<33x9x9x64xbf16>, tensor<64x64x1x1xbf16>) -> tensor<33x9x9x64xbf16>
+  %c = "ttir.mean"(%b) <{dim_arg = [1 : i32, 2 : i32], keep_dim = false}> : (tensor<33x9x9x64xbf16>) -> tensor<33x64xbf16>
   func.return %a, %c : tensor<2x64xbf16>, tensor<33x64xbf16>
 }
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, bf16
+from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.rewriting import insert_before, pattern, replace_with, run_patterns
 from tt_xla.compiler.ttir import decompose_collectives
 from tt_xla.compiler.ttir.decompose_elementwise import ELEMENTWISE
 from tt_xla.compiler.ttir.match import product_with_bias, reshaped, transposed
 from tt_xla.ir import shapes
 from tt_xla.ir.base import shape, tensor, tensor_type
-from tt_xla.ir.layout import TILE
+from tt_xla.ir.layout import TILE, round_up
 from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.contraction import DotGeneralOp, MatmulOp
 from tt_xla.ir.ttir.creation import ArangeOp
-from tt_xla.ir.ttir.structure import BroadcastOp, EmbeddingOp, GatherOp, ReverseOp
+from tt_xla.ir.ttir.structure import BroadcastOp, EmbeddingOp, GatherOp, PadOp, ReverseOp
 from tt_xla.ir.ttir.window import Conv2dOp, ConvTranspose2dOp
 
 
@@ -109,6 +112,45 @@ def patch_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
     rewriter.replace(op, [], [transposed(rewriter, op, product, inverse)])
 
 
+@pattern(Conv2dOp)
+def rows_as_channels(op: Conv2dOp, rewriter: PatternRewriter) -> None:
+    """Folds as many rows of an image as the stride has into its channels (space to depth along the height).
+
+    The first convolution of a network has few channels, which TT-NN pads to 8. So folding costs nothing, windows have
+    fewer rows, and moving the channels last moves fewer and longer sticks. Const-eval folds the weights, which get rows
+    of zeros where windows begin within a group of rows.
+    """
+    sizes, (outputs, channels, *kernel) = shape(op.input), shape(op.weight)
+    steps, gaps = shapes.pair(op.stride, "stride"), shapes.pair(op.dilation, "dilation")
+    step, (top, left, _, right) = steps[0], shapes.borders(op.padding)
+    if op.dims != (0, 2, 3, 1) or op.groups != 1 or gaps != (1, 1) or step == 1 or sizes[2] % step:
+        return
+    before = -(-top // step)
+    prefix = before * step - top
+    count = -(-(prefix + kernel[0]) // step)
+    after = shape(op.result)[2] - 1 + count - sizes[2] // step - before
+    is_smaller = count * round_up(channels * step, _ALIGNMENT) < kernel[0] * round_up(channels, _ALIGNMENT)
+    if after < 0 or not is_smaller or not is_constant(op.weight):
+        return
+    padding = (0, 0, 0, 0, prefix, count * step - prefix - kernel[0], 0, 0)
+    padded = tensor((outputs, channels, count * step, kernel[1]), tensor_type(op.weight).element_type)
+    weight = insert_before(rewriter, op, PadOp, [op.weight], padded, padding=padding, value=0.0)
+    operands = [_folded(rewriter, op, value, step) for value in (op.input, weight)]
+    values: dict[str, Any] = op.values() | {"stride": (1, steps[1]), "padding": (before, left, after, right)}
+    replace_with(rewriter, op, Conv2dOp, [*operands, op.bias], **values)
+
+
+def _folded(rewriter: PatternRewriter, op: Conv2dOp, value: SSAValue, step: int) -> SSAValue:
+    """Returns [N, C, H, W] as [N, C * step, H / step, W]."""
+    images, channels, high, wide = shape(value)
+    groups = reshaped(rewriter, op, value, (images, channels, high // step, step, wide))
+    rows = transposed(rewriter, op, groups, (0, 1, 3, 2, 4))
+    return reshaped(rewriter, op, rows, (images, channels * step, high // step, wide))
+
+
+_ALIGNMENT = 8
+"""Number to whose multiples TT-NN pads the input channels of a convolution."""
+
 _NARROWEST_PATCH = 16
 """Width of a patch from which on a product is predicted to be faster, in elements of an aligned row in DRAM."""
 
@@ -184,9 +226,9 @@ def run(module: ModuleOp, *, patches: bool = False) -> None:
 
     Args:
         module: TTIR module that is changed in place.
-        patches: Makes convolutions of separate patches matrix products. That is faster only if moves of inputs stay
-            row-major, as they do from level 1 on.
+        patches: Makes convolutions of separate patches matrix products, and folds rows of images into channels. That is
+            faster only if moves of inputs stay row-major, as they do from level 1 on.
     """
-    of_patches = (patch_convolution,) if patches else ()
+    of_patches = (patch_convolution, rows_as_channels) if patches else ()
     products = (dot_general, *of_patches, channels_last, convolution_of_one_window)
     run_patterns(module, *products, arange, reverse, rows_of_other_types, ELEMENTWISE, *decompose_collectives.PATTERNS)

@@ -18,6 +18,8 @@ from tt_xla.ir.ttir.structure import PermuteOp, ReshapeOp
 
 _LONGEST = 8
 """Number of ops up to which a chain is followed."""
+_SHORT_STICK = 16
+"""Elements of a row below which moving it takes as long as moving 16: an aligned row of bfloat16 in DRAM."""
 
 
 class _Plan(NamedTuple):
@@ -25,6 +27,11 @@ class _Plan(NamedTuple):
 
     split: shapes.Shape
     order: tuple[int, ...]
+
+    @property
+    def stick(self) -> int:
+        """Elements of a row that the permute writes."""
+        return shapes.permute(self.split, self.order)[-1] if self.order else 1
 
     def length(self, source: shapes.Shape, result: shapes.Shape) -> int:
         """Returns the number of ops that the plan needs."""
@@ -36,7 +43,10 @@ class _Plan(NamedTuple):
 
 @pattern(ReshapeOp, PermuteOp)
 def shorten_moves(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
-    """Replaces a chain of reshapes and permutes by fewer ops; ops with other users do not count as removed."""
+    """Replaces a chain of reshapes and permutes by fewer ops; ops with other users do not count as removed.
+
+    A chain stays where the single permute would write shorter rows than any op of the chain, and very short ones.
+    """
     chain = _chain(op)
     if len(chain) < 3:
         return
@@ -46,7 +56,10 @@ def shorten_moves(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
     for length in range(removed, 2, -1):
         source: SSAValue = chain[length - 1].operands[0]
         plan = _plan(source, list(reversed(chain[:length])))
-        if plan is not None and plan.length(shape(source), shape(op.result)) < length:
+        if plan is None or plan.length(shape(source), shape(op.result)) >= length:
+            continue
+        rows = [shape(move.results[0])[-1] for move in chain[:length] if shape(move.results[0])]
+        if plan.stick >= min(_SHORT_STICK, *rows):
             rewriter.replace(op, [], [_moved(rewriter, op, source, plan)])
             return
 

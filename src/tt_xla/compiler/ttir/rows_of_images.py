@@ -11,17 +11,18 @@ has every program config of products, and its weights need no preparation.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.analysis.constness import is_constant
-from tt_xla.compiler.rewriting import pattern, replace_with, run_patterns
+from tt_xla.compiler.rewriting import insert_before, pattern, replace_with, run_patterns
 from tt_xla.compiler.ttir.match import is_float, product_with_bias, reshaped, transposed
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import shape
+from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.layout import TILE
 from tt_xla.ir.ttir.reduction import MeanOp, SumOp
 from tt_xla.ir.ttir.structure import ReshapeOp
@@ -29,13 +30,15 @@ from tt_xla.ir.ttir.window import AvgPool2dOp, Conv2dOp, ConvTranspose2dOp, MaxP
 
 _WINDOWS = Conv2dOp | ConvTranspose2dOp | MaxPool2dOp | AvgPool2dOp
 """Ops that TT-NN computes on rows."""
+_LARGEST_WINDOW = 64
+"""Number of positions that TT-NN's pooling reduces in two passes."""
 _FARTHEST = 6
 """Number of elementwise ops up to which the op that computed a value's rows is searched."""
 
 
 @pattern(MeanOp, SumOp, approximate=True)
 def reduction_of_images(op: MeanOp | SumOp, rewriter: PatternRewriter) -> None:
-    """Rewrites a mean or sum over height and width of [N, H, W, C] to one over rows."""
+    """Rewrites a mean or sum over height and width of [N, H, W, C] to one over rows, or a mean of few to a pooling."""
     sizes = shape(op.input)
     dims = shapes.normalise_dims(op.dim_arg, len(sizes))
     if sorted(dims) != [1, 2] or not _has_images(op.input):
@@ -44,6 +47,11 @@ def reduction_of_images(op: MeanOp | SumOp, rewriter: PatternRewriter) -> None:
     if images == 1 or positions % TILE == 0:
         rows = reshaped(rewriter, op, op.input, (images, 1, positions, channels))
         replace_with(rewriter, op, type(op), [rows], dim_arg=op.dim_arg, keep_dim=op.keep_dim)
+    elif isinstance(op, MeanOp) and positions <= _LARGEST_WINDOW:
+        type_ = tensor((images, 1, 1, channels), tensor_type(op.result).element_type)
+        values: dict[str, Any] = {"kernel": sizes[1:3], "stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)}
+        pooled = insert_before(rewriter, op, AvgPool2dOp, [op.input], type_, ceil_mode=False, **values)
+        rewriter.replace(op, [], [reshaped(rewriter, op, pooled, shape(op.result))])
 
 
 @pattern(Conv2dOp)
@@ -79,9 +87,10 @@ def _is_of_rows(value: SSAValue, limit: int) -> bool:
 
 
 def _regroups_rows(op: ReshapeOp) -> bool:
-    """Returns whether a reshape makes [N, H, W, C] from rows [N * H * W, C]."""
+    """Returns whether a reshape makes [N, H, W, C] from rows [..., N * H * W, C]."""
     images, high, wide, channels = shape(op.result)
-    return shape(op.input) == (images * high * wide, channels)
+    rows = (images * high * wide, channels)
+    return shape(op.input)[-2:] == rows and math.prod(shape(op.input)) == math.prod(rows)
 
 
 def run(module: ModuleOp) -> None:
