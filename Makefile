@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned differential check-programs check-generated run-generated check-ttnn-api check format
+.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,10 @@ bench-shardings: $(STAMP) ## compare auto_sharding with splits by hand, by predi
 bench-hand-tuned: $(STAMP) ## compare predicted throughput with hand-tuned models on silicon, in docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python hand_tuned.py --document ../docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python decoders.py --document ../docs/benchmarks.md
+	@cd benchmarks && ../$(BIN)/python torch_decoders.py --document ../docs/benchmarks.md
+
+bench-accuracy: $(STAMP) ## measure what the formats of hand-tuned models cost in accuracy, in docs/benchmarks.md; slow
+	@cd benchmarks && ../$(BIN)/python accuracy.py --document ../docs/benchmarks.md
 
 check-programs: $(STAMP) ## compare results of the benchmark programs with JAX's at each level, in docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python check_programs.py --document ../docs/benchmarks.md

@@ -7,8 +7,11 @@ Shapes alone are compiled. One layer and two are compiled; each further layer ta
 layer is printed too.
 """
 
+# pyright: basic, reportArgumentType=false, reportGeneralTypeIssues=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,14 +131,15 @@ def row(name: str, decoder: Decoder, programs: tuple[Program, Program]) -> tuple
 @click.argument("names", nargs=-1)
 @click.option("--level", type=click.IntRange(0, 2), default=2, show_default=True)
 @click.option("--ops", is_flag=True, help="Print the time of each kind of op in a layer.")
+@click.option("--length", type=click.IntRange(32), default=1024, show_default=True, help="Positions of the cache.")
 @click.option("--document", type=click.Path(path_type=Path, exists=True), help="Write the table into this document.")
-def main(names: tuple[str, ...], level: int, ops: bool, document: Path | None) -> None:
+def main(names: tuple[str, ...], level: int, ops: bool, length: int, document: Path | None) -> None:
     unknown = set(names) - set(DECODERS)
     if unknown:
         raise click.ClickException(f"No decoder is named {sorted(unknown)}; known are {', '.join(DECODERS)}.")
     lines = [*HEAD]
     for name in names or DECODERS:
-        decoder = DECODERS[name]
+        decoder = dataclasses.replace(DECODERS[name], length=length)
         line, layer = row(name, decoder, (decoder.compiled(1, level), decoder.compiled(2, level)))
         lines.append(line)
         click.echo(line, err=True)

@@ -135,7 +135,7 @@ CASES = {
 
 
 @contextlib.contextmanager
-def _compilations(card: str) -> Generator[list[Compilation]]:
+def recorded(card: str) -> Generator[list[Compilation]]:
     """Records what is compiled for a card."""
     from tt_xla.environment import set_variable
 
@@ -152,7 +152,7 @@ def compiled(case: Case, level: int) -> Compilation:
     """
     options = {"optimization_level": level, "enable_trace": True, "dry_run": True} | case.formats.options()
     model = case.build()
-    with _compilations(case.card) as compilations, torch.no_grad():
+    with recorded(case.card) as compilations, torch.no_grad():
         torch.compile(model, backend="tt", options=options)(**case.inputs(case.batch))
     programs = [item for item in compilations if item.program is not None]
     if not programs:
