@@ -5,8 +5,6 @@ correlation (PCC) of their logits with those of float32 on the CPU. SmolLM2 and 
 is how often the next token of a text, or the nearest of some sentences, is the same. ``--document`` writes the table.
 """
 
-# pyright: basic, reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import os
@@ -103,7 +101,7 @@ def random_model(name: str) -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
 
 def smollm2() -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
     """Returns SmolLM2 and the tokens of a text."""
-    from smollm2 import load  # pyright: ignore[reportMissingImports]
+    from smollm2 import load
 
     model, tokenizer = load()
     return Logits(model), {"input_ids": tokenizer(TEXT, return_tensors="pt")["input_ids"]}
@@ -111,7 +109,7 @@ def smollm2() -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
 
 def minilm() -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
     """Returns MiniLM as similarities of sentences, and the sentences' tokens."""
-    from minilm import SentenceEncoder, folder  # pyright: ignore[reportMissingImports]
+    from minilm import SentenceEncoder, folder
     from transformers import AutoTokenizer
 
     encoder = SentenceEncoder(folder()).eval()

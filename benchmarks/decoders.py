@@ -7,8 +7,6 @@ Shapes alone are compiled. One layer and two are compiled; each further layer ta
 layer is printed too.
 """
 
-# pyright: basic, reportArgumentType=false, reportGeneralTypeIssues=false, reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import dataclasses

@@ -6,8 +6,6 @@ TT_METAL_SIMULATOR names, or on a card; TTXLA_SYSTEM names the chip, and TTXLA_N
 ``--mock`` reports what TT-NN's mock mode accepts, and compares nothing. The table goes into docs/numerics.md.
 """
 
-# pyright: reportUnknownLambdaType=false
-
 from __future__ import annotations
 
 import functools

@@ -68,7 +68,7 @@ def jax(name: str) -> Call:
 
     module, shapes = stablehlo(name)
     program = host.load(module)
-    device = host._client().local_devices()[0]  # pyright: ignore[reportPrivateUsage]
+    device = host._client().local_devices()[0]
     sharding = xla_client.SingleDeviceSharding(device)
     buffers = []
     from jax.core import ShapedArray

@@ -73,7 +73,7 @@ class Outcome:
 
 def run_source(folder: Path) -> tuple[list[np.ndarray], float]:
     """Runs ``forward`` of the ``main.py`` in a folder, and returns its results and its predicted device time."""
-    import ttnn  # pyright: ignore[reportMissingImports]
+    import ttnn
 
     sys.path.insert(0, str(folder))
     try:

@@ -4,8 +4,6 @@ One new token for each of 32 users, with a ``StaticCache`` of 1,024 positions, i
 in bfloat8_b. Nothing runs. One layer and two are compiled; each further layer takes as long as the second.
 """
 
-# pyright: basic, reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from pathlib import Path

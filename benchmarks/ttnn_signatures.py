@@ -57,7 +57,7 @@ def table(names: Sequence[str], ours: Sequence[str]) -> str:
 
 def has(name: str) -> bool:
     """Returns whether our ``ttnn`` has a function."""
-    import ttnn  # pyright: ignore[reportMissingImports]
+    import ttnn
 
     value = ttnn
     for part in name.split(".")[1:]:

@@ -119,9 +119,9 @@ def _replaced(package: types.ModuleType) -> Iterator[None]:
         "ttnn._ttnn.operations",
         *re.findall(r"from (ttnn\._ttnn[\w.]*) import", "\n".join(sources)),
     }:
-        sys.modules[name] = _Name(name)  # pyright: ignore[reportArgumentType]
+        sys.modules[name] = _Name(name)
     loguru = types.ModuleType("loguru")
-    loguru.logger = logging.getLogger("loguru")  # pyright: ignore[reportAttributeAccessIssue]
+    loguru.logger = logging.getLogger("loguru")
     sys.modules.setdefault("loguru", loguru)
     try:
         yield

@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     DeviceConnectorFactory.create_connector(Framework.JAX)
     _pass_host_arrays(JaxDeviceRunner)
-    pytest.xfail = pytest.skip = _excuse  # pyright: ignore[reportAttributeAccessIssue]
+    pytest.xfail = pytest.skip = _excuse
 
 
 def _make_automatic_meshes() -> None:

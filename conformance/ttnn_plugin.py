@@ -16,7 +16,7 @@ from typing import Any
 
 import goldens
 import pytest
-import ttnn  # pyright: ignore[reportMissingImports]  # before the checkout, which has a folder of this name
+import ttnn  # before the checkout, which has a folder of this name
 
 pytest_plugins = ["tt_xla.testing.ttnn_fixtures"]
 
@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     helpers.__path__ = [str(config.rootpath / "ttnn" / "tt_lib")]  # without its __init__.py, which needs native code
     sys.modules.setdefault("tt_lib", helpers)
     loguru = types.ModuleType("loguru")
-    loguru.logger = logging.getLogger("loguru")  # pyright: ignore[reportAttributeAccessIssue]
+    loguru.logger = logging.getLogger("loguru")
     sys.modules.setdefault("loguru", loguru)
     _take_arguments_of_earlier_releases()
     native: Any = _Native("ttnn._ttnn")
@@ -74,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
         ".operations.experimental",
     ):
         sys.modules[f"ttnn._ttnn{name}"] = native
-    sys.modules.setdefault("ttnn.device", ttnn)  # pyright: ignore[reportArgumentType]
+    sys.modules.setdefault("ttnn.device", ttnn)
     if folder := os.environ.get("TTNN_GOLDENS"):
         for name, function in goldens.load(Path(folder)).items():
             ttnn.attach_golden_function(_operation(name), function)

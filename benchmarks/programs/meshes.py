@@ -63,7 +63,7 @@ class MeshProgram:
 
 @contextlib.contextmanager
 def _partitioner(shardy: bool) -> Iterator[None]:
-    before = jax.config.jax_use_shardy_partitioner  # pyright: ignore[reportAttributeAccessIssue]
+    before = jax.config.jax_use_shardy_partitioner
     jax.config.update("jax_use_shardy_partitioner", shardy)
     try:
         yield

@@ -1,7 +1,5 @@
 """Generated C++ compiles, calls functions that TT-NN exports, and comes with the files it needs."""
 
-# pyright: basic, reportMissingImports=false, reportCallIssue=false, reportArgumentType=false
-
 from __future__ import annotations
 
 import os

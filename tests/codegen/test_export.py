@@ -1,7 +1,5 @@
 """Generated source on disk: commands and options that write it, its files, and that it is complete or absent."""
 
-# pyright: basic, reportArgumentType=false
-
 from __future__ import annotations
 
 import json

@@ -1,7 +1,5 @@
 """Generated source that is edited and loaded back: found by its graph, run in place of the model, and judged."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 import json

@@ -1,7 +1,5 @@
 """The text of generated Python: its structure, its names, and that ruff accepts it."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 import ast

@@ -1,7 +1,5 @@
 """The layout optimiser: its choices follow the rules, fit into L1, and save time."""
 
-# pyright: basic, reportArgumentType=false, reportCallIssue=false
-
 from __future__ import annotations
 
 import functools

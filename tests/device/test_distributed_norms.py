@@ -1,5 +1,3 @@
-# pyright: basic
-
 """Norms of a dimension that is split over chips: the kernels of their ops, and a module that becomes them."""
 
 from __future__ import annotations

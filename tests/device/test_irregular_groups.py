@@ -1,5 +1,3 @@
-# pyright: basic
-
 """Collectives in groups of chips that are no axes of the mesh."""
 
 from __future__ import annotations

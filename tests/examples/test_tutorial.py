@@ -1,7 +1,5 @@
 """The commands of docs/codegen_tutorial.md run one after the other, and so do the examples that it names."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 import os

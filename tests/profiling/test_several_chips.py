@@ -1,7 +1,5 @@
 """Profiles and benchmarks of a program for several chips: the time of one chip, of computing, exchanges and links."""
 
-# pyright: basic, reportArgumentType=false, reportPossiblyUnboundVariable=false
-
 from __future__ import annotations
 
 import csv

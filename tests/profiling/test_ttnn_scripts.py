@@ -1,7 +1,5 @@
 """Scripts that call ``ttnn`` by hand are profiled, reported and benchmarked by source line."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 import csv

@@ -1,5 +1,4 @@
 """Prints the type and topology of each result on a mesh, or that a call failed, of the real ``ttnn`` and of ours."""
-# pyright: basic, reportMissingImports=false
 
 import numpy
 import ttnn

@@ -1,7 +1,5 @@
 """Gradients of ``ttnn`` beside torch's."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 from collections.abc import Callable

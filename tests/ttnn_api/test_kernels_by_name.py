@@ -1,7 +1,5 @@
 """Functions of ``ttnn`` whose kernels have TT-NN's own parameters, beside torch."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 from typing import Any

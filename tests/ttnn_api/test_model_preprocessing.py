@@ -1,5 +1,4 @@
 """``ttnn.model_preprocessing``: parameters of torch models."""
-# pyright: basic
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Elementwise functions of ``ttnn`` beside torch."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 from collections.abc import Callable

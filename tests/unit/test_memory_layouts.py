@@ -1,5 +1,4 @@
 """Tests of sharding, of TT-NN's allocator and of circular buffers."""
-# pyright: basic
 
 from __future__ import annotations
 

@@ -122,9 +122,9 @@ def test_targets_are_values() -> None:
     assert isinstance(n150, Target)
     assert load_target("n150") is n150
     with pytest.raises(dataclasses.FrozenInstanceError):
-        n150.name = "other"  # pyright: ignore[reportAttributeAccessIssue]
+        n150.name = "other"
     with pytest.raises(TypeError):
-        n150.macs_per_cycle["lofi"] = 0  # pyright: ignore[reportIndexIssue]
+        n150.macs_per_cycle["lofi"] = 0
 
 
 def test_loading_imports_no_framework() -> None:

@@ -1,7 +1,5 @@
 """Recordings contain JAX programs, including programs that were loaded before the recording."""
 
-# pyright: basic, reportArgumentType=false, reportPossiblyUnboundVariable=false
-
 from __future__ import annotations
 
 import jax

@@ -1,5 +1,3 @@
-# pyright: basic, reportMissingImports=false, reportOptionalMemberAccess=false, reportArgumentType=false
-
 """``xs.mark_sharding`` inside functions that ``torch.compile`` compiles."""
 
 from __future__ import annotations
