@@ -180,13 +180,27 @@ def test_wrong_usage_exits_with_2(arguments: tuple[str, ...], message: str, caps
     assert "--help" in shown
 
 
+@pytest.mark.parametrize("command", ["compile", "run", "show", "estimate", "opt"])
+def test_a_folder_or_a_script_in_the_place_of_a_module_names_the_command_that_takes_it(
+    command: str, add: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(command, add.parent) == 1
+    assert f"Name a file, such as '{add}'" in capsys.readouterr().err
+    generated = tmp_path / "generated"
+    generated.mkdir()
+    for name in ("main.py", "run"):
+        (generated / name).touch()
+    assert run(command, generated) == 1
+    assert f"It has generated source. Run it with: cd {generated} && ./run" in capsys.readouterr().err
+    assert run(command, generated / "main.py") == 1
+    assert "main.py' is a Python script" in capsys.readouterr().err
+
+
 def test_unreadable_inputs_and_outputs_say_what_to_do(
     add: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("compile", tmp_path / "none.mlir") == 1
     assert "none.mlir': No such file or directory. Check the path" in capsys.readouterr().err
-    assert run("compile", tmp_path) == 1
-    assert "Is a directory. Give one or more files" in capsys.readouterr().err
     assert run("compile", add, "--out", add) == 1
     message = capsys.readouterr().err
     assert "cannot be written: a file stands where a folder is to be written" in message

@@ -400,12 +400,14 @@ def compare_command(
     """
     from tt_xla.testing.divergence import subjects
     from tt_xla.tools import compare
+    from tt_xla.tools.inputs import check_input
 
     if by == "instruction" and (bisect or span or reproduce):
         raise click.UsageError("--bisect, --range and --reproduce take parts of StableHLO; use --by op, line or layer.")
     options = _options(level, option_texts)
     parts = compare.span_of(span) if span else None
     if Path(model).is_file():
+        check_input(Path(model))
         programs = [subjects.of_file(Path(model), inputs)]
     else:
         programs = subjects.of_model(_models_root(models_root), model, options.optimization_level)

@@ -22,6 +22,7 @@ from tt_xla.publish import publish
 from tt_xla.target import Target, load_target
 from tt_xla.tools.estimate import by_op
 from tt_xla.tools.explain import show, show_json
+from tt_xla.tools.inputs import read_input
 from tt_xla.tools.programs import program_name
 
 # An op starts its line, after its results. Names such as ttnn.layout in attribute dictionaries do not start a line.
@@ -108,7 +109,7 @@ def _folders(paths: Sequence[Path], out: Path | None) -> list[Path | None]:
 
 
 def _compile(path: Path, options: CompileOptions, target: Target) -> Compiled:
-    data = path.read_bytes()
+    data = read_input(path)
     name = program_name(path)
     module = read_module(data, str(path))
     start = time.perf_counter()

@@ -31,6 +31,7 @@ from tt_xla.ir.program import (
 )
 from tt_xla.target import MeshAxis, Target, arrange, load_target, system_names
 from tt_xla.target.mesh_axis import describe_axis
+from tt_xla.tools.inputs import read_input
 
 _EVERY_CALL = (FunctionKind.FORWARD, FunctionKind.TRACE)
 """Functions that every call runs after the first ones: const-eval results are cached by then, and traces replayed."""
@@ -228,7 +229,7 @@ def estimate(path: Path, arch: str | None = None) -> Estimate:
         MalformedModuleError: the text does not parse, or has no TTNN function.
         MeshError: the system cannot form the program's mesh.
     """
-    data = path.read_bytes()
+    data = read_input(path)
     if data.startswith(MAGIC):
         program = Program.from_bytes(data)
         target = load_target(arch or program.target)

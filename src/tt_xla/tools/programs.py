@@ -8,6 +8,7 @@ from pathlib import Path
 from tt_xla.ir.program import MAGIC, Program
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
+from tt_xla.tools.inputs import read_input
 
 
 def program_name(path: Path) -> str:
@@ -28,7 +29,7 @@ def load_program(path: Path, arch: str, options: CompileOptions, dumps: dict[str
         TTXLAError: the file is damaged, or the module cannot be compiled.
         OSError: the file cannot be read.
     """
-    data = path.read_bytes()
+    data = read_input(path)
     if data.startswith(MAGIC):
         return Program.from_bytes(data)
     from tt_xla.compiler import compile_module, read_module

@@ -12,6 +12,7 @@ import msgspec
 
 from tt_xla.ir.container import constant_name, read_constants, sections
 from tt_xla.ir.program import FORMAT_VERSION, Function, Instruction, Program, TensorSpec
+from tt_xla.tools.inputs import read_input
 
 
 def show_file(path: Path, as_json: bool) -> None:
@@ -24,7 +25,7 @@ def show_file(path: Path, as_json: bool) -> None:
     Raises:
         ProgramFormatError: the file is damaged, or has another format or version.
     """
-    data = path.read_bytes()
+    data = read_input(path)
     Program.from_bytes(data)  # makes all checks; the stored form, read below, has names of constants instead of bytes
     document, tensors = sections(data)
     stored = msgspec.msgpack.decode(document, type=Program)
