@@ -121,6 +121,10 @@ class CoreRange:
         return CoreCoord(self.end.x - self.start.x + 1, self.end.y - self.start.y + 1)
 
     def __repr__(self) -> str:
+        return f"[{self.start} - {self.end}]"
+
+    def json(self) -> str:
+        """Returns the form in which specs of shards print a range."""
         places = (f'"{name}":{{"x":{at.x},"y":{at.y}}}' for name, at in (("start", self.start), ("end", self.end)))
         return f"{{{','.join(places)}}}"
 
@@ -151,7 +155,7 @@ class CoreRangeSet:
         return CoreRange(start, CoreCoord(max(each.x for each in ends), max(each.y for each in ends)))
 
     def __repr__(self) -> str:
-        return f"[{', '.join(map(repr, self._ranges))}]"
+        return f"{{{', '.join(map(repr, self._ranges))}}}"
 
 
 @dataclass(frozen=True, init=False)
@@ -172,7 +176,8 @@ class ShardSpec:
 
     def __repr__(self) -> str:
         orientation = f"ShardOrientation::{self.orientation.name}"
-        return f"ShardSpec{{grid={self.grid}, shape={list(self.shape)}, orientation={orientation}}}"
+        grid = ", ".join(each.json() for each in self.grid.ranges())
+        return f"ShardSpec{{grid=[{grid}], shape={list(self.shape)}, orientation={orientation}}}"
 
 
 @dataclass(frozen=True)
