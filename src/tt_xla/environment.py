@@ -18,7 +18,7 @@ RAY_TOKEN_HINT = (
     "If the cluster asks for a token, as Ray's newer versions do, set RAY_AUTH_MODE=token here, too, and have the "
     "head's token in ~/.ray/auth_token or RAY_AUTH_TOKEN."
 )
-"""What to set for a Ray cluster that asks for a token; part of the hints of errors that find no cluster."""
+"""Hint about the settings of a Ray cluster that asks for a token; errors that find no cluster end with it."""
 
 
 @dataclass(frozen=True)

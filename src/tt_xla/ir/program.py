@@ -231,7 +231,7 @@ class MemoryPlan(msgspec.Struct, frozen=True):
 
 
 class GraphKey(msgspec.Struct, frozen=True):
-    """What identifies the StableHLO module of a program whose source is generated or loaded."""
+    """Identity of the StableHLO module of a program whose source is generated or loaded."""
 
     hash: str
     """The first eight bytes of a SHA-256, in hexadecimal."""

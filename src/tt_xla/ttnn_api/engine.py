@@ -43,7 +43,7 @@ class Plan:
         self.returns = step.returns
         into = [step.into] if isinstance(step.into, Operand) else list(step.into or ())
         self.into = [None if each is None else each.index for each in into] if any(into) else None
-        """By result, the argument that receives it; None if all are new."""
+        """Index of the argument that receives each result; None if all results are new."""
         self.writes = None if step.writes is None else step.writes.index
         self.topology = step.topology
         instruction, values, sources = _instruction(step)
@@ -61,7 +61,7 @@ class Plan:
         self.instruction, self.values = instruction, values
         """The op and the specs of its values."""
         self.bytes: list[int | None] = [None] * len(self.types)
-        """By result, its bytes in each bank; None on the host."""
+        """Bytes of each result in a bank; None for results on the host."""
         if device is not None:
             self._price(instruction, values, device)
             self.bytes = [

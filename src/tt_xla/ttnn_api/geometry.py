@@ -182,7 +182,7 @@ class ShardSpec:
 
 @dataclass(frozen=True)
 class MemoryConfig:
-    """Where a tensor lies on the device."""
+    """The memory of a tensor on the device, and its distribution over banks or cores."""
 
     memory_layout: TensorMemoryLayout = TensorMemoryLayout.INTERLEAVED
     buffer_type: BufferType = BufferType.DRAM

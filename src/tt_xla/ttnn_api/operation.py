@@ -233,7 +233,7 @@ GOLDENS: dict[str, Callable[..., Any]] = {}
 """Golden functions by the full name of their operation."""
 
 OF_COMPLEX: Registry[str, Callable[..., Any]] = Registry("operation of complex tensors")
-"""What operations of real tensors do with complex ones."""
+"""Implementations of operations for complex tensors, by the name of the operation."""
 
 
 def operation(*names: str, composite: bool = False) -> Callable[[Rule], Rule]:

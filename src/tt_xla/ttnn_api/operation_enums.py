@@ -22,7 +22,7 @@ class BcastOpDim(Named):
 
 
 class LossReductionMode(Named):
-    """What a loss does with the losses of all elements."""
+    """The reduction of a loss over all elements."""
 
     NONE = 0
     MEAN = 1

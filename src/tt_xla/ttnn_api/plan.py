@@ -1,4 +1,4 @@
-"""What the rule of an operation returns: one op of the TTNN dialect with its operands, attributes and results."""
+"""The results of rules: one op of the TTNN dialect with its operands, attributes and results."""
 
 from __future__ import annotations
 

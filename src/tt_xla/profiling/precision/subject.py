@@ -1,4 +1,4 @@
-"""What a search for precisions works on: a program's module, its arguments and its results in float32."""
+"""The subject of a search for precisions: a program's module, its arguments and its results in float32."""
 
 from __future__ import annotations
 

@@ -523,7 +523,7 @@ class Search:
 
 
 class Evaluation(NamedTuple):
-    """What an op takes in a form."""
+    """Time of an op in one form, and the L1 that it needs."""
 
     time_us: float
     """Predicted time in us."""

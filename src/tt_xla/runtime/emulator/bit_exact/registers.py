@@ -1,4 +1,4 @@
-"""What moves between memory and the registers: the unpacker fills SrcA and SrcB, the packer writes results.
+"""Conversions between memory and registers: the unpacker fills SrcA and SrcB, the packer writes results.
 
 A register's number is held in a float32. The accumulator (Dst) has 32 bits, or 16 with ``fp32_dest_acc_en=false``.
 """
