@@ -99,6 +99,10 @@ def _merge_all_reduces(module: ModuleOp, options: CompileOptions, target: Target
     merge_all_reduces.run(module, target)
 
 
+def _distribute_norms(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    distribute_norms.run(module, target)
+
+
 def _scatter_all_reduces(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     scatter_all_reduces.run(module, target)
 
@@ -228,7 +232,7 @@ TTIR_STAGES = (
     ),
     Stage(
         "ttir-distribute-norms",
-        _alone(distribute_norms.run),
+        _distribute_norms,
         "Matches the sums of norms before ttir-merge-all-reduces joins them with others.",
         lambda options: not is_exact(options),
     ),

@@ -1,4 +1,4 @@
-// RUN: pass=ttir-distribute-norms
+// RUN: pass=ttir-distribute-norms arch=n300-llmbox
 
 builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 2x4>]>} {
   // The mean is of 4 x 64 elements. The result is not cast, as the norm itself is a float32 one.
@@ -59,5 +59,32 @@ builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 2x4>]>} {
     %5 = "ttir.rsqrt"(%4) : (tensor<32x1xf32>) -> tensor<32x1xf32>
     %6 = "ttir.multiply"(%x, %5) : (tensor<32x16xf32>, tensor<32x1xf32>) -> tensor<32x16xf32>
     func.return %6 : tensor<32x16xf32>
+  }
+
+  // Exchanging a tile for each 32 of many short rows takes longer than the ops that the norm saves.
+  // CHECK-LABEL: func.func @many_short_rows(
+  // CHECK-NOT: distributed_rms_norm
+  func.func @many_short_rows(%x: tensor<16384x64xf32>) -> tensor<16384x64xf32> {
+    %0 = "ttir.multiply"(%x, %x) : (tensor<16384x64xf32>, tensor<16384x64xf32>) -> tensor<16384x64xf32>
+    %1 = "ttir.sum"(%0) <{dim_arg = [1 : i32], keep_dim = true}> : (tensor<16384x64xf32>) -> tensor<16384x1xf32>
+    %2 = "ttir.all_reduce"(%1) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<16384x1xf32>) -> tensor<16384x1xf32>
+    %3 = "ttir.constant"() <{value = dense<256.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+    %4 = "ttir.div"(%2, %3) : (tensor<16384x1xf32>, tensor<1xf32>) -> tensor<16384x1xf32>
+    %5 = "ttir.rsqrt"(%4) : (tensor<16384x1xf32>) -> tensor<16384x1xf32>
+    %6 = "ttir.multiply"(%x, %5) : (tensor<16384x64xf32>, tensor<16384x1xf32>) -> tensor<16384x64xf32>
+    func.return %6 : tensor<16384x64xf32>
+  }
+
+  // CHECK-LABEL: func.func @many_long_rows(
+  // CHECK: "ttir.distributed_rms_norm"
+  func.func @many_long_rows(%x: tensor<16384x512xf32>) -> tensor<16384x512xf32> {
+    %0 = "ttir.multiply"(%x, %x) : (tensor<16384x512xf32>, tensor<16384x512xf32>) -> tensor<16384x512xf32>
+    %1 = "ttir.sum"(%0) <{dim_arg = [1 : i32], keep_dim = true}> : (tensor<16384x512xf32>) -> tensor<16384x1xf32>
+    %2 = "ttir.all_reduce"(%1) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<16384x1xf32>) -> tensor<16384x1xf32>
+    %3 = "ttir.constant"() <{value = dense<2048.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+    %4 = "ttir.div"(%2, %3) : (tensor<16384x1xf32>, tensor<1xf32>) -> tensor<16384x1xf32>
+    %5 = "ttir.rsqrt"(%4) : (tensor<16384x1xf32>) -> tensor<16384x1xf32>
+    %6 = "ttir.multiply"(%x, %5) : (tensor<16384x512xf32>, tensor<16384x1xf32>) -> tensor<16384x512xf32>
+    func.return %6 : tensor<16384x512xf32>
   }
 }

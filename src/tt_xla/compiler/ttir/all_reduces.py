@@ -96,8 +96,17 @@ class Prices:
 
     def cost(self, op: str, operands: Sequence[Shape], result: Shape, dtype: DataType, **attributes: object) -> float:
         """Returns the time of one op, with the gap before the next one."""
-        specs = [TensorSpec(sizes, TensorLayout.of(sizes, dtype)) for sizes in (*operands, result)]
+        return self.of(op, [interleaved(sizes, dtype) for sizes in operands], interleaved(result, dtype), **attributes)
+
+    def of(self, op: str, operands: Sequence[TensorSpec], result: TensorSpec, **attributes: object) -> float:
+        """Returns the time of one op on tensors of any layout, with the gap before the next one."""
         numbers = tuple(range(len(operands)))
-        inputs: dict[str, Operand] = {"inputs": numbers} if op == "concat" else {"input": 0}
+        inputs: dict[str, Operand] = {"input": 0} if len(operands) == 1 and op != "concat" else {"inputs": numbers}
         instruction = Instruction(f"ttnn.{op}", inputs, (len(operands),), dict(attributes))
-        return instruction_cost(instruction, specs, self.target, self.mesh).total_us + self.target.gap_us_traced
+        cost = instruction_cost(instruction, [*operands, result], self.target, self.mesh)
+        return cost.total_us + self.target.gap_us_traced
+
+
+def interleaved(sizes: Shape, dtype: DataType, *, tiled: bool = True) -> TensorSpec:
+    """Returns a tensor in interleaved DRAM, in tiles or row by row."""
+    return TensorSpec(sizes, TensorLayout.of(sizes, dtype, tiled=tiled))
