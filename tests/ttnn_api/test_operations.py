@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.rates import rates_of
@@ -167,3 +168,42 @@ def test_bad_calls_say_what_tt_nn_says(ttnn: Any, device: Any) -> None:
     ttnn.close_device(device)
     with pytest.raises(RuntimeError, match="Device is not open"):
         ttnn.relu(x)
+
+
+def test_lower_limit_below_zero(ttnn: Any, device: Any) -> None:
+    x = torch.arange(-8, 24, dtype=torch.int32).expand(32, 32).contiguous()
+    limited = ttnn.relu_min(on(ttnn, device, x, dtype=ttnn.int32), -5)
+    assert torch.equal(ttnn.to_torch(limited), x.clamp(min=-5))
+
+
+def test_bounds_of_a_slice_may_be_tensors(ttnn: Any, device: Any) -> None:
+    """Calls with bounds of one type and other numbers are different calls."""
+    x = torch.randn(1, 2, 32, 64).bfloat16()
+    t = on(ttnn, device, x)
+    for start, end in (([0, 0, 0, 0], [1, 1, 16, 64]), ([0, 1, 8, 32], [1, 2, 32, 64])):
+        part = ttnn.slice(t, ttnn.from_torch(torch.tensor(start)), ends=ttnn.from_torch(torch.tensor(end)))
+        assert torch.equal(ttnn.to_torch(part), x[tuple(map(slice, start, end))])
+
+
+def test_a_kernel_that_is_mirrored_already(ttnn: Any, device: Any) -> None:
+    x, weight = torch.randn(1, 5, 6, 4).bfloat16(), torch.randn(4, 8, 3, 3).bfloat16()
+    options = {
+        "input_tensor": ttnn.from_torch(x, device=device),
+        "device": device,
+        "in_channels": 4,
+        "out_channels": 8,
+        "batch_size": 1,
+        "input_height": 5,
+        "input_width": 6,
+        "kernel_size": (3, 3),
+        "stride": (2, 2),
+        "padding": (1, 1),
+    }
+    plain = ttnn.conv_transpose2d(weight_tensor=ttnn.from_torch(weight), **options)
+    turned = ttnn.from_torch(weight.flip(2, 3))
+    mirrored = ttnn.conv_transpose2d(weight_tensor=turned, mirror_kernel=False, **options)
+    assert torch.equal(ttnn.to_torch(plain), ttnn.to_torch(mirrored))
+    expected = F.conv_transpose2d(x.permute(0, 3, 1, 2).float(), weight.float(), stride=2, padding=1)
+    torch.testing.assert_close(
+        ttnn.to_torch(plain).float().reshape(-1), expected.permute(0, 2, 3, 1).reshape(-1), atol=0.1, rtol=0.05
+    )

@@ -66,6 +66,8 @@ class Operation:
             named if callable(named) else tuple(named) or code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         )
         self._binders: list[signatures.Binder] = []
+        self.numbers: Sequence[int | str] = ()
+        """Places and names of parameters that may be tensors of numbers: a call is planned with the numbers."""
 
     @property
     def named(self) -> Sequence[str]:
@@ -98,6 +100,9 @@ class Operation:
         return output
 
     def _called(self, *arguments: Any, **keywords: Any) -> Any:
+        if self.numbers:
+            arguments = tuple(self._read(place, each) for place, each in enumerate(arguments))
+            keywords = {name: self._read(name, each) for name, each in keywords.items()}
         if self.composite:
             if self.__name__ in OF_COMPLEX and _has_complex(arguments, keywords):
                 return OF_COMPLEX[self.__name__](*arguments, **keywords)
@@ -124,6 +129,14 @@ class Operation:
                 return OF_COMPLEX[self.__name__](*arguments, **keywords)
             plan = plans[key_] = self._planned(arguments, keywords, device)
         return plan.run(tensors)
+
+    def _read(self, place: int | str, argument: Any) -> Any:
+        """Returns the numbers of a tensor that stands in the place of numbers."""
+        if place not in self.numbers or not isinstance(argument, Tensor):
+            return argument
+        from tt_xla.ttnn_api.conversion import to_torch
+
+        return to_torch(argument).flatten().tolist()
 
     def _planned(self, arguments: Sequence[Any], keywords: Mapping[str, Any], device: MeshDevice | None) -> Any:
         """Returns the plan of a call."""

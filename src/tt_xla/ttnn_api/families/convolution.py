@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -118,6 +119,7 @@ def conv_transpose2d(
     conv_config: Config | None,
     compute_config: Config | None,
     memory_config: MemoryConfig | None,
+    mirror_kernel: bool,
     return_output_dim: bool,
     return_weights_and_bias: bool,
 ) -> Step:
@@ -128,7 +130,7 @@ def conv_transpose2d(
     tensors = (input_tensor, weight_tensor, bias_tensor)
     wanted = (return_output_dim, return_weights_and_bias)
     extra = list(output_padding)
-    return _convolution(
+    step = _convolution(
         "ttnn.conv_transpose2d",
         tensors,
         geometry,
@@ -140,6 +142,7 @@ def conv_transpose2d(
         device,
         wanted,
     )
+    return step if mirror_kernel else dataclasses.replace(step, attributes={**step.attributes, "mirror_kernel": False})
 
 
 def _convolution(

@@ -8,7 +8,7 @@ from typing import Any
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
 from tt_xla.ttnn_api.layouts import volume
-from tt_xla.ttnn_api.operation import operation
+from tt_xla.ttnn_api.operation import OPERATIONS, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
 
@@ -126,8 +126,6 @@ def slice_(
     """Takes the elements from ``starts`` up to ``ends``, which are exclusive."""
     begins: Any = starts if starts is not None else slice_start
     stops: Any = ends if starts is not None else slice_end
-    if isinstance(begins, Operand):
-        raise TTFatal("ttnn.slice: the emulated card takes no tensors as bounds", hint="Pass lists of numbers.")
     by = list(steps or slice_step or [1] * input_tensor.rank)
     sizes = input_tensor.shape
     begins = [begin + size if begin < 0 else begin for begin, size in zip(begins, sizes, strict=True)]
@@ -143,6 +141,9 @@ def slice_(
         result = output_tensor.type
     bounds = {"begins": begins, "ends": stops, "step": by}
     return Step("ttnn.slice_static", {"input": input_tensor}, [result], bounds, into=output_tensor)
+
+
+OPERATIONS["ttnn.slice"].numbers = (1, 2, "starts", "ends")
 
 
 @operation("ttnn.pad")

@@ -184,11 +184,17 @@ def conv_transpose2d(
     conv2d_config: Config = None,
     compute_config: Config = None,
     conv2d_slice_config: Config = None,
+    mirror_kernel: bool = True,
 ) -> Tensor:
-    """The weight is IOHW or prepared; the accumulator has 32 bits whatever the compute config says."""
+    """The weight is IOHW or prepared; the accumulator has 32 bits whatever the compute config says.
+
+    Without ``mirror_kernel``, an IOHW weight is turned around already; a prepared one has its order in it.
+    """
     x = image(input, batch_size, input_height, input_width, in_channels)
     if tuple(weight.shape) != (in_channels, out_channels // groups, *two(kernel_size)):
         weight = _turned(unprepare(weight, in_channels, two(kernel_size), groups), groups)
+    elif not mirror_kernel:
+        weight = weight.flip(2, 3)
     top, bottom, left, right = four_sides(padding)
     more = two(output_padding)
 

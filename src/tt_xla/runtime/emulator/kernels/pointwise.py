@@ -52,7 +52,7 @@ def _relu_max(x: Tensor, limit: float) -> Tensor:
 
 
 def _relu_min(x: Tensor, limit: float) -> Tensor:
-    return x.clamp(min=max(limit, 0))
+    return x.clamp(min=limit)
 
 
 def _hardmish(x: Tensor) -> Tensor:
