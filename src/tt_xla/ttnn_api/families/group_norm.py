@@ -10,7 +10,7 @@ from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.core_grids import create_sharded_memory_config
 from tt_xla.ttnn_api.families.pointwise import required
 from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreGrid, MemoryConfig
-from tt_xla.ttnn_api.operation import operation
+from tt_xla.ttnn_api.operation import OPERATIONS, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
@@ -108,6 +108,94 @@ def create_group_norm_weight_bias_rm(input_tensor: Any, num_channels: int, num_c
     return F.pad(input_tensor.reshape(-1, size), (0, -size % TILE_SIZE)).reshape(1, 1, -1, TILE_SIZE)
 
 
+def _virtual_columns(columns: int, num_groups: int, num_channels: int) -> int:
+    """Returns the most columns of cores that can share whole groups in whole tiles; 0 if none can."""
+    return next(
+        (
+            count
+            for count in range(min(columns, num_groups), 0, -1)
+            if num_channels // count % TILE_SIZE == 0 and num_groups % count == 0
+        ),
+        0,
+    )
+
+
+@operation("ttnn.determine_expected_group_norm_dram_grid_size", composite=True)
+def group_norm_dram_grid(device: Any, num_channels: int, num_groups: int, input_nhw: int, num_batches: int) -> CoreGrid:
+    """Returns the cores for a group norm of a tensor in DRAM: grids without idle columns come first, then wide ones."""
+    _check_channels(num_channels, num_groups)
+    cores = device.compute_with_storage_grid_size()
+    tiles = -(-input_nhw // TILE_SIZE)
+    fitting: list[tuple[bool, int, int]] = []
+    for x in range(1, cores.x + 1):
+        columns = _virtual_columns(x, num_groups, num_channels)
+        for y in range(1, cores.y + 1) if columns else ():
+            rows = x // columns * y
+            if tiles % rows == 0 and (rows < num_batches or rows % num_batches == 0):
+                fitting.append((x % columns == 0, x, y))
+    if not fitting:
+        raise TTFatal(
+            f"Cannot find a valid DRAM group-norm grid for num_channels={num_channels}, num_groups={num_groups}, "
+            f"input_nhw={input_nhw}, num_batches={num_batches}",
+            hint="Pad the channels to a multiple of 32.",
+        )
+    _, x, y = max(fitting)
+    return CoreGrid(x=x, y=y)
+
+
+def _check_channels(num_channels: int, num_groups: int) -> None:
+    if num_channels % num_groups or num_channels % TILE_SIZE:
+        raise TTFatal(
+            f"num_channels must be divisible by num_groups and {TILE_SIZE}, got {num_channels} and {num_groups}",
+            hint="Pad the channels.",
+        )
+
+
+@operation("ttnn.dram_group_norm_params_from_torch", composite=True)
+def dram_group_norm_params_from_torch(
+    torch_params: Any,
+    channels_per_device: int,
+    groups_per_device: int,
+    device: Any,
+    mesh_axis: int | None,
+    core_grid: CoreGrid | None,
+    return_mask: bool,
+    dtype: DataType,
+) -> Any:
+    """Returns the weights of torch as group norm reads them in DRAM, and the mask of the groups."""
+    import torch
+
+    from tt_xla.ttnn_api.conversion import tensor_of
+
+    _check_channels(channels_per_device, groups_per_device)
+    if mesh_axis is not None:
+        raise TTFatal(
+            f"ttnn.dram_group_norm_params_from_torch: the emulated card takes no mesh_axis, got {mesh_axis}",
+            hint="Leave mesh_axis out.",
+        )
+    grid = core_grid or device.core_grid
+    columns = _virtual_columns(grid.x, groups_per_device, channels_per_device)
+    params: list[Any] = [torch_params] if isinstance(torch_params, torch.Tensor) else list(torch_params)
+    for param in params:
+        if param.numel() != channels_per_device:
+            raise TTFatal(
+                f"Computed number of channels per device: {param.numel()} not equal to provided number of channels "
+                f"per device: {channels_per_device}",
+                hint="Pass the number of elements of the weights.",
+            )
+    rows = [create_group_norm_weight_bias_rm(param, channels_per_device, columns) for param in params]
+    made = [_placed(tensor_of(row, None, dtype, None), device) for row in rows]
+    result = made[0] if isinstance(torch_params, torch.Tensor) else made
+    if not return_mask:
+        return result
+    mask = create_group_norm_input_mask(channels_per_device, groups_per_device, columns, dtype, TILE_SIZE, TILE_SIZE)
+    return result, _placed(mask, device)
+
+
+def _placed(tensor: Tensor, device: Any) -> Tensor:
+    return tensor if device is None else OPERATIONS["ttnn.to_device"](tensor, device)
+
+
 @operation("ttnn.get_group_norm_cores_across_channel", composite=True)
 def get_group_norm_cores_across_channel(
     memory_layout: TensorMemoryLayout, core_grid: CoreGrid, shard_orientation: ShardOrientation | None
@@ -123,11 +211,7 @@ def group_norm_config(
     device: Any, num_channels: int, num_groups: int, input_nhw: int, is_height_sharded: bool, is_row_major: bool
 ) -> tuple[MemoryConfig, CoreGrid]:
     """Returns the memory config and the cores for a sharded group norm."""
-    if num_channels % num_groups or num_channels % TILE_SIZE:
-        raise TTFatal(
-            f"num_channels must be divisible by num_groups and {TILE_SIZE}, got {num_channels} and {num_groups}",
-            hint="Pad the channels.",
-        )
+    _check_channels(num_channels, num_groups)
     cores = device.compute_with_storage_grid_size()
     along, across = (cores.y, cores.x) if is_row_major else (cores.x, cores.y)
     tiles = -(-input_nhw // TILE_SIZE)

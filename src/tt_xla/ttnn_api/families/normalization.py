@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from tt_xla.ttnn_api.configs import Config, compute_config
+from tt_xla.ttnn_api.enums import DataType
+from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import required
-from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.operation import Rule, define, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
@@ -47,6 +49,58 @@ def _normalization(name: str) -> Rule:
 
 for _name in ("layer_norm", "rms_norm"):
     define(f"ttnn.{_name}", _normalization(_name))
+
+
+def _statistics(name: str, count: int, residual: str) -> Rule:
+    def rule(
+        input_tensor: Operand,
+        dtype: DataType,
+        residual_input_tensor: Operand | None,
+        compute_kernel_config: Config | None,
+        memory_config: MemoryConfig | None,
+        recip_tensor: Operand | None,
+    ) -> Step:
+        operands = {"input": input_tensor, residual: residual_input_tensor}
+        if recip_tensor is not None:
+            operands["recip"] = recip_tensor
+        shape = (*input_tensor.shape[:-1], count * TILE_SIZE)
+        result = input_tensor.type.with_(shape=shape, dtype=dtype, memory=memory_config)
+        attributes = {"compute_config": compute_config(compute_kernel_config)}
+        return Step(f"ttnn.{name}_pre_all_gather", operands, [result], attributes)
+
+    rule.__doc__ = f"Computes the statistics of rows for {name}, each in the first column of a tile."
+    return rule
+
+
+def _by_statistics(name: str, count: int) -> Rule:
+    def rule(
+        input_tensor: Operand,
+        stats: Operand,
+        epsilon: float,
+        weight: Operand | None,
+        bias: Operand | None,
+        memory_config: MemoryConfig | None,
+        compute_kernel_config: Config | None,
+        dtype: DataType | None,
+    ) -> Step:
+        if stats.shape[-1] % (count * TILE_SIZE):
+            raise TTFatal(
+                f"ttnn.{name}_post_all_gather: stats have {stats.shape[-1]} columns, expected a multiple of "
+                f"{count * TILE_SIZE}",
+                hint=f"Make stats with ttnn.{name}_pre_all_gather, and gather those of all chips.",
+            )
+        operands = {"input": input_tensor, "stats": stats, "weight": weight, "bias": bias}
+        attributes = {"epsilon": epsilon, "compute_config": compute_config(compute_kernel_config)}
+        result = input_tensor.type.with_(dtype=dtype, memory=memory_config)
+        return Step(f"ttnn.{name}_post_all_gather", operands, [result], attributes)
+
+    rule.__doc__ = f"Normalizes by the statistics of all chips ({name})."
+    return rule
+
+
+for _name, _count, _residual in (("rms_norm", 1, "residual"), ("layer_norm", 2, "residual_input")):
+    define(f"ttnn.{_name}_pre_all_gather", _statistics(_name, _count, _residual))
+    define(f"ttnn.{_name}_post_all_gather", _by_statistics(_name, _count))
 
 
 @operation("ttnn.batch_norm")

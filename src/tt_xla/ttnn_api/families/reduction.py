@@ -117,3 +117,19 @@ def cumprod(
     """Multiplies up elements along a dimension."""
     result = input_tensor.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
     return Step("ttnn.cumprod", {"input": input_tensor}, [result], _running(input_tensor, dim, reverse_order), into=out)
+
+
+@operation("ttnn.ema")
+def ema(input_tensor: Operand, alpha: float, out: Operand | None, memory_config: MemoryConfig | None) -> Step:
+    """Computes the exponential moving average of [1, B, C, T] along the last dimension."""
+    if input_tensor.rank != 4:
+        raise TTFatal(
+            f"EMA input must be 4D [1, B, C, T], got rank {input_tensor.rank}", hint="Reshape it with ttnn.reshape."
+        )
+    if input_tensor.shape[0] != 1:
+        raise TTFatal(
+            f"EMA expects leading dimension to be 1, got {input_tensor.shape[0]}",
+            hint="Move it into the next dimension with ttnn.reshape.",
+        )
+    result = input_tensor.type.with_(memory=memory_config) if out is None else out.type
+    return Step("ttnn.ema", {"input_tensor": input_tensor}, [result], {"alpha": alpha}, into=out)

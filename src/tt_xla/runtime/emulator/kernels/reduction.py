@@ -100,6 +100,15 @@ def cumsum(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -
     return _running(torch.cumsum, input, dim, backwards=reverse_order)
 
 
+@kernel("ttnn.ema")
+def ema(ctx: Context, input_tensor: Tensor, alpha: float) -> Tensor:
+    """Returns the exponential moving average along the last dimension, which starts with the first element."""
+    steps = [input_tensor[..., 0].to(torch.float32)]
+    for index in range(1, input_tensor.shape[-1]):
+        steps.append(alpha * steps[-1] + (1 - alpha) * input_tensor[..., index])
+    return torch.stack(steps, -1)
+
+
 @kernel("ttnn.cumprod")
 def cumprod(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -> Tensor:
     return _running(torch.cumprod, input, dim, backwards=reverse_order)

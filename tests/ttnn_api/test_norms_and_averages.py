@@ -1,0 +1,108 @@
+"""Functions of TT-NN beside their definitions: norms by statistics, weights of group norm and averages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+
+def placed(ttnn: Any, device: Any, tensor: torch.Tensor, **options: Any) -> Any:
+    options = {"dtype": ttnn.bfloat16, "layout": ttnn.TILE_LAYOUT} | options
+    return ttnn.from_torch(tensor, device=device, **options)
+
+
+def test_norms_by_statistics(ttnn: Any, device: Any) -> None:
+    """The halves of a row have statistics of their own; a norm by both is that of the whole row."""
+    x, weight = torch.randn(1, 1, 32, 128) + 1, torch.randn(128)
+    halves = [placed(ttnn, device, half, dtype=ttnn.float32) for half in x.split(64, -1)]
+    for name, expected in (
+        ("layer_norm", F.layer_norm(x, (128,), weight, eps=1e-5)),
+        ("rms_norm", F.rms_norm(x, (128,), weight, eps=1e-5)),
+    ):
+        before, after = getattr(ttnn, f"{name}_pre_all_gather"), getattr(ttnn, f"{name}_post_all_gather")
+        stats = ttnn.concat([before(half, dtype=ttnn.float32) for half in halves], -1)
+        assert stats.shape[-1] == 2 * 32 * (2 if name == "layer_norm" else 1)
+        parts = [
+            after(half, stats, epsilon=1e-5, weight=placed(ttnn, device, part.reshape(1, -1), dtype=ttnn.float32))
+            for half, part in zip(halves, weight.split(64), strict=True)
+        ]
+        whole = torch.cat([ttnn.to_torch(part) for part in parts], -1)
+        torch.testing.assert_close(whole, expected, atol=1e-4, rtol=1e-4)
+    with pytest.raises(RuntimeError, match="stats have 32 columns, expected a multiple of 64"):
+        ttnn.layer_norm_post_all_gather(halves[0], ttnn.rms_norm_pre_all_gather(halves[0]))
+
+
+def test_statistics_of_a_sum(ttnn: Any, device: Any) -> None:
+    x, y = torch.randn(2, 1, 1, 32, 64)
+    stats = ttnn.rms_norm_pre_all_gather(
+        placed(ttnn, device, x, dtype=ttnn.float32),
+        dtype=ttnn.float32,
+        residual_input_tensor=placed(ttnn, device, y, dtype=ttnn.float32),
+    )
+    torch.testing.assert_close(ttnn.to_torch(stats)[..., 0], (x + y).square().sum(-1))
+
+
+def test_exponential_moving_average(ttnn: Any, device: Any) -> None:
+    x = torch.randn(1, 2, 32, 40).bfloat16()
+    average = ttnn.to_torch(ttnn.ema(placed(ttnn, device, x), 0.75)).float()
+    assert torch.equal(average[..., 0], x[..., 0].float())
+    wide = x.float()
+    expected = torch.stack(
+        [
+            0.75**t * wide[..., 0] + sum(0.25 * 0.75 ** (t - i) * wide[..., i] for i in range(1, t + 1))
+            for t in range(40)
+        ],
+        -1,
+    )
+    torch.testing.assert_close(average, expected, atol=0.02, rtol=0.01)
+    with pytest.raises(RuntimeError, match=r"must be 4D \[1, B, C, T\], got rank 2"):
+        ttnn.ema(placed(ttnn, device, torch.zeros(32, 32)), 0.5)
+
+
+def test_group_norm_of_weights_from_torch(ttnn: Any, device: Any) -> None:
+    x, weight, bias = torch.randn(1, 1, 64, 96), torch.randn(96), torch.randn(96)
+    (scale, shift), mask = ttnn.dram_group_norm_params_from_torch([weight, bias], 96, 3, device)
+    assert (mask.shape, scale.shape) == ([1, 3, 32, 32], [1, 1, 3, 32])
+    normalized = ttnn.group_norm(
+        placed(ttnn, device, x, dtype=ttnn.float32), num_groups=3, input_mask=mask, weight=scale, bias=shift
+    )
+    expected = F.group_norm(x.transpose(1, 3), 3, weight.bfloat16().float(), bias.bfloat16().float(), 1e-12)
+    torch.testing.assert_close(ttnn.to_torch(normalized), expected.transpose(1, 3), atol=1e-4, rtol=1e-4)
+    alone = ttnn.dram_group_norm_params_from_torch(
+        weight, 96, 3, None, core_grid=ttnn.CoreGrid(x=8, y=8), return_mask=False
+    )
+    assert torch.equal(ttnn.to_torch(alone).flatten(), weight.bfloat16())
+
+
+@pytest.mark.parametrize(
+    ("grid", "channels", "groups", "positions", "batches", "expected"),
+    [
+        ((13, 10), 960, 2, 96, 3, (6, 1)),
+        ((8, 8), 1280, 4, 96, 3, (4, 3)),
+        ((13, 10), 128, 2, 4096, 2, (8, 8)),
+        ((13, 10), 128, 32, 96, 3, (12, 1)),
+        ((11, 10), 256, 2, 32, 1, (2, 1)),
+    ],
+)
+def test_cores_of_a_group_norm_in_dram(
+    ttnn: Any,
+    grid: tuple[int, int],
+    channels: int,
+    groups: int,
+    positions: int,
+    batches: int,
+    expected: tuple[int, int],
+) -> None:
+    """The cores are those of TT-NN 0.81."""
+
+    class Chip:
+        def compute_with_storage_grid_size(self) -> Any:
+            return ttnn.CoreCoord(*grid)
+
+    chosen = ttnn.determine_expected_group_norm_dram_grid_size(
+        device=Chip(), num_channels=channels, num_groups=groups, input_nhw=positions, num_batches=batches
+    )
+    assert (chosen.x, chosen.y) == expected
