@@ -159,6 +159,10 @@ def test_bad_calls_say_what_tt_nn_says(ttnn: Any, device: Any) -> None:
         ttnn.add(x, y)
     with pytest.raises(RuntimeError, match=r"must be equal to the height of .* width=64 height=32"):
         ttnn.matmul(x, y)
+    heads = on(device, ttnn, torch.ones(1, 1, 32, 64))
+    mask = on(device, ttnn, torch.zeros(1, 1, 32, 32), memory_config=ttnn.L1_MEMORY_CONFIG)
+    with pytest.raises(RuntimeError, match=r"When mask is provided to SDPA, it must be in DRAM"):
+        ttnn.transformer.scaled_dot_product_attention(heads, heads, heads, attn_mask=mask, is_causal=False)
     with pytest.raises(TypeError, match=r"ttnn.relu\(\): incompatible function arguments"):
         ttnn.relu(x, x)
     with pytest.raises(RuntimeError, match=r"need to be on the device! Move the tensor with ttnn.to_device"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tt_xla.ttnn_api.enums import BufferType
+from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import required
 from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.operation import operation
@@ -22,7 +24,16 @@ def attention(
     memory_config: MemoryConfig | None,
     attention_sink: Operand | None,
 ) -> Step:
-    """Computes attention of [batch, heads, sequence, width]."""
+    """Computes attention of [batch, heads, sequence, width].
+
+    Raises:
+        TTFatal: the mask is not in DRAM.
+    """
+    if attn_mask is not None and attn_mask.memory.buffer_type != BufferType.DRAM:
+        raise TTFatal(
+            "When mask is provided to SDPA, it must be in DRAM",
+            hint="Move it there with ttnn.to_memory_config(attn_mask, ttnn.DRAM_MEMORY_CONFIG).",
+        )
     query = required(input_tensor_q, "ttnn.transformer.scaled_dot_product_attention")
     operands = {"query": query, "key": input_tensor_k, "value": input_tensor_v}
     operands |= {"attention_mask": attn_mask, "attention_sink": attention_sink}
