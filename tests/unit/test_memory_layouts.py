@@ -247,3 +247,30 @@ def test_a_reduction_reads_only_shards_of_full_tiles(rows, reads_shards):
     op_forms = forms(Site(instruction, (spec,), result, target, fixed=False))
     sharded = shardings(spec.shape, DataType.BF16, target)[0]
     assert any(form.accepts[0](sharded) for form in op_forms) is reads_shards
+
+
+def test_attention_reads_its_mask_only_from_dram():
+    """TT-NN refuses a mask in L1, so its move to DRAM has a price."""
+    target = load_target("p150")
+    shapes = ((1, 4, 64, 64), (1, 1, 64, 64))
+    heads, mask = (TensorSpec(shape, TensorLayout.of(shape, DataType.BF16)) for shape in shapes)
+    operands: dict[str, Operand] = {"query": 0, "key": 1, "value": 2, "attention_mask": 3}
+    instruction = Instruction("ttnn.scaled_dot_product_attention", operands, (4,), {"is_causal": False})
+    near = interleaved_in_l1(mask.layout, mask.shape, target)
+    for form in forms(Site(instruction, (heads, heads, heads, mask), heads, target, fixed=False)):
+        assert not form.accepts[3](near)
+        assert form.accepts[3](mask.layout)
+        assert form.moves[3] == mask.layout
+        assert form.accepts[0](interleaved_in_l1(heads.layout, heads.shape, target))
+
+
+def test_a_tensor_is_sent_from_the_memory_of_the_result():
+    target = load_target("p150")
+    spec = TensorSpec((64, 64), TensorLayout.of((64, 64), DataType.BF16))
+    operands: dict[str, Operand] = {"input": 0, "optional_output_tensor": 1}
+    instruction = Instruction("ttnn.point_to_point", operands, (2,), {"sender_coord": (0, 0), "receiver_coord": (0, 1)})
+    places = (spec.layout, interleaved_in_l1(spec.layout, spec.shape, target))
+    op_forms = forms(Site(instruction, (spec, spec), spec, target, fixed=False))
+    assert [form.result for form in op_forms] == [*places]
+    for form in op_forms:
+        assert all(accepts(place) is (place == form.result) for accepts in form.accepts for place in places)

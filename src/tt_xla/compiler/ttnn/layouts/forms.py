@@ -262,12 +262,36 @@ def _exactly_or_pages(place: TensorLayout) -> Accepts:
     return lambda layout: not layout.is_sharded or layout == place
 
 
+def _attention(site: Site) -> Iterator[Form]:
+    """Yields forms of attention of whole sequences, whose mask TT-NN reads only from DRAM."""
+    accepts: list[Accepts] = [interleaved] * len(site.inputs)
+    moves: list[TensorLayout | None] = [None] * len(site.inputs)
+    if "attention_mask" in site.instruction.operands:
+        position = list(site.instruction.operands).index("attention_mask")
+        mask = site.inputs[position]
+        accepts[position], moves[position] = in_dram_or_on_host, in_dram(mask.layout, mask.shape)
+    for place in _places(site):
+        yield Form(place, tuple(accepts), tuple(moves))
+
+
 def _decode_attention(site: Site) -> Iterator[Form]:
     """Yields forms of attention of one position for each sequence, which reads DRAM and writes pages."""
     count = len(site.inputs)
     moves = tuple(in_dram(spec.layout, spec.shape) for spec in site.inputs)
     for place in _places(site):
         yield Form(place, (in_dram_or_on_host,) * count, moves)
+
+
+def _sent(site: Site) -> Iterator[Form]:
+    """Yields forms of sending a tensor to another chip, whose operands lie in the memory of the result."""
+    for place in _places(site):
+        accepts: Accepts = partial(_in_memory_of, place)
+        yield Form(place, (accepts,) * len(site.inputs), (place,) * len(site.inputs))
+
+
+def _in_memory_of(place: TensorLayout, layout: TensorLayout) -> bool:
+    """Accepts tensors in pages of the same memory."""
+    return not layout.is_sharded and layout.buffer is place.buffer
 
 
 def _normalised(site: Site) -> Iterator[Form]:
@@ -404,7 +428,9 @@ def _table() -> dict[str, Family]:
     table: dict[str, Family] = dict.fromkeys((*sfpu_cycles("wormhole_b0"), *families.BINARY), _elementwise)
     table |= dict.fromkeys(("matmul", "linear"), _product)
     table["to_layout"] = _tilized
+    table["scaled_dot_product_attention"] = _attention
     table["scaled_dot_product_attention_decode"] = _decode_attention
+    table["point_to_point"] = _sent
     table |= dict.fromkeys(("layer_norm", "rms_norm"), _normalised)
     table |= dict.fromkeys(("sum", "mean", "max", "min"), _reduced)
     table |= dict.fromkeys(("permute", "transpose", "slice_static"), _copied)
