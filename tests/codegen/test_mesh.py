@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from tests.codegen.mesh_programs import HOST_PROGRAMS, MESHES, PROGRAMS, loop_of_each_chip
-from tests.codegen.test_cpp import check, headers  # noqa: F401  a fixture
+from tests.codegen.test_cpp import check, headers, run  # noqa: F401  a fixture
 from tt_xla.codegen import UTILS, clusters
 from tt_xla.codegen.calls import call_of
 from tt_xla.codegen.export import contents, write
@@ -345,11 +345,19 @@ def test_chosen_chips_are_opened_by_number() -> None:
     assert "physical_device_ids=[2, 0])" in linked
 
 
-def test_tensors_that_do_not_divide_are_padded_in_python_and_refused_in_cpp() -> None:
+def test_tensors_that_do_not_divide_are_padded(tmp_path: Path, headers: Path) -> None:  # noqa: F811
     program = by_hand(mesh_of(8), shape=(2, 4), sharding=Sharding(((0,), ())), global_shape=(11, 4))
     assert "SPLIT_0, [16, 4])" in generate(program).main
-    with pytest.raises(UnsupportedOpError, match=r"arg0 of shape \(11, 4\) does not divide evenly"):
-        generate(program, language="cpp")
+    cpp = generate(program, language="cpp").main
+    assert "SPLIT_0, ttnn::Shape({16, 4}))" in " ".join(cpp.split())
+    assert "0, ttnn::Shape({11, 4}))" in " ".join(cpp.split())
+    check(tmp_path, headers, cpp)
+
+
+def test_cpp_fills_up_and_cuts_each_dimension(tmp_path: Path, headers: Path) -> None:  # noqa: F811
+    statements = """for (double x : utils::resized({1, 2, 3, 4, 5, 6}, {2, 3}, {3, 4})) std::cout << x << ' ';
+    for (double x : utils::resized({1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2}, {2, 1, 2})) std::cout << x << ' ';"""
+    assert run(tmp_path, headers, statements) == ["1 2 3 0 4 5 6 0 0 0 0 0 1 2 5 6 "]
 
 
 def test_the_host_computes_once_for_chips_that_hold_the_same_shards() -> None:

@@ -11,7 +11,6 @@ from tt_xla.codegen.formatting import Node
 from tt_xla.codegen.languages import Language
 from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.codegen.meshes import DeviceMesh
-from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.mesh import Sharding, replicated
 from tt_xla.ir.program import Argument, Program, Result
 from tt_xla.target import Target
@@ -47,7 +46,7 @@ class Boundary:
             return self._node(
                 array if (parts := self._parts(argument)) is None else Call("utils.split", (array, *parts))
             )
-        split = self._split(name, argument) if stored else ()
+        split = self._split(argument) if stored else ()
         memory = memory_config(spec.layout, self.target.grid)
         placed: tuple[Expression, ...] = () if memory is None else (Device(), self.constants.named(memory))
         form = (dtype(element_type), layout(spec.layout.tiled))
@@ -75,12 +74,11 @@ class Boundary:
             joined: tuple[Expression, ...] = ()
             if composer is not None:
                 shape = result.shape if result.global_shape is None else result.global_shape
-                self._padded(f"result {index}", sharding, result.shape, shape)
                 joined = (Device(), self.constants.named(composer), mesh.replicated_axes(sharding), tuple(shape))
             nodes.append(self._node(Call("utils.composed", (Name(f"results[{index}]"), *joined))))
         return nodes
 
-    def _split(self, name: str, argument: Argument) -> tuple[Expression, ...]:
+    def _split(self, argument: Argument) -> tuple[Expression, ...]:
         """Returns the mapper that splits an argument over the chips, and the padded shape if there is padding.
 
         There is no mapper for an argument that every chip holds.
@@ -89,7 +87,7 @@ class Boundary:
         if mapper is None or argument.sharding is None:
             return ()
         shape = argument.shape if argument.global_shape is None else argument.global_shape
-        padded = self._padded(name, argument.sharding, argument.shape, shape)
+        padded = self._padded(argument.sharding, argument.shape, shape)
         return (self.constants.named(mapper), *(() if padded is None else (padded,)))
 
     def _parts(self, tensor: Argument | Result) -> tuple[Expression, ...] | None:
@@ -109,26 +107,12 @@ class Boundary:
             return None
         return tuple(counts), tuple(tuple(sharding.shard_index(mesh, chip)) for chip in range(mesh.size))
 
-    def _padded(
-        self, name: str, sharding: Sharding, shard: Sequence[int], shape: Sequence[int]
-    ) -> tuple[int, ...] | None:
-        """Returns the shape of a tensor with the padding of its shards; None if there is no padding.
-
-        Raises:
-            UnsupportedOpError: there is padding, which the language does not support.
-        """
+    def _padded(self, sharding: Sharding, shard: Sequence[int], shape: Sequence[int]) -> tuple[int, ...] | None:
+        """Returns the shape of a tensor with the padding of its shards; None if there is no padding."""
         assert self.mesh is not None
         counts = sharding.counts(self.mesh.mesh)
         padded = tuple(size * count for size, count in zip(shard, counts, strict=True))
-        if padded == tuple(shape):
-            return None
-        if not self.language.pads:
-            raise UnsupportedOpError(
-                f"{self.language.label} source does not pad shards, but {name} of shape {tuple(shape)} does not divide "
-                f"evenly over the chips: {counts} shards of {tuple(shard)}.",
-                hint="Generate Python with codegen_py, or choose sizes that the mesh divides.",
-            )
-        return padded
+        return None if padded == tuple(shape) else padded
 
     def _node(self, expression: Expression) -> Node:
         return self.language.node(expression, str, self.constants.data)

@@ -37,26 +37,6 @@ inline bool is_integer(ttnn::DataType dtype) {
            dtype == ttnn::DataType::UINT8;
 }
 
-// Returns a stored tensor, on the host if no memory config is passed. With a mapper, each chip gets its shard.
-inline ttnn::Tensor load(
-    const std::string& name,
-    ttnn::DataType dtype,
-    ttnn::Layout layout,
-    ttnn::MeshDevice* device = nullptr,
-    const std::optional<ttnn::MemoryConfig>& memory_config = std::nullopt,
-    const std::optional<ttnn::distributed::MeshMapperConfig>& mapper = std::nullopt) {
-    if (!std::filesystem::exists(file_of(name))) {
-        throw std::runtime_error(file_of(name).string() + " is missing: generate the program again with export_tensors.");
-    }
-    auto tensor = ttnn::load_tensor_flatbuffer(file_of(name).string(), nullptr);
-    tensor = ttnn::to_layout(tensor, layout);
-    tensor = tensor.dtype() == dtype ? tensor : ttnn::to_dtype(tensor, dtype);
-    if (mapper) {
-        tensor = ttnn::distributed::distribute_tensor(tensor, *ttnn::distributed::create_mesh_mapper(*device, *mapper));
-    }
-    return memory_config ? ttnn::to_device(tensor, device, memory_config) : tensor;
-}
-
 // Returns a host tensor of these elements, stored as T.
 template <typename T>
 ttnn::Tensor host_tensor(const std::vector<double>& elements, const ttnn::Shape& shape, ttnn::DataType dtype, ttnn::Layout layout) {
@@ -108,6 +88,66 @@ inline std::vector<double> elements_of(const ttnn::Tensor& tensor) {
     }
 }
 
+inline std::vector<uint32_t> sizes_of(const ttnn::Shape& shape) {
+    std::vector<uint32_t> sizes;
+    for (uint32_t size : shape) {
+        sizes.push_back(size);
+    }
+    return sizes;
+}
+
+// Returns row-major elements in another shape of the same rank: each dimension is cut at its end, or gets zeros there.
+inline std::vector<double> resized(
+    const std::vector<double>& elements, const std::vector<uint32_t>& before, const std::vector<uint32_t>& after) {
+    std::size_t volume = 1;
+    for (uint32_t size : after) {
+        volume *= size;
+    }
+    std::vector<double> results(volume);
+    for (std::size_t place = 0; place < volume; ++place) {
+        std::size_t rest = place, stride = 1, source = 0;
+        bool inside = true;
+        for (std::size_t dim = after.size(); dim-- > 0;) {
+            const std::size_t index = rest % after[dim];
+            rest /= after[dim];
+            inside = inside && index < before[dim];
+            source += index * stride;
+            stride *= before[dim];
+        }
+        if (inside) {
+            results[place] = elements[source];
+        }
+    }
+    return results;
+}
+
+// Returns a stored tensor, on the host if no memory config is passed. With a mapper, each chip gets its shard.
+// A padded shape is what the tensor is filled up to with zeros, so that it divides evenly over the chips.
+inline ttnn::Tensor load(
+    const std::string& name,
+    ttnn::DataType dtype,
+    ttnn::Layout layout,
+    ttnn::MeshDevice* device = nullptr,
+    const std::optional<ttnn::MemoryConfig>& memory_config = std::nullopt,
+    const std::optional<ttnn::distributed::MeshMapperConfig>& mapper = std::nullopt,
+    const std::optional<ttnn::Shape>& padded = std::nullopt) {
+    if (!std::filesystem::exists(file_of(name))) {
+        throw std::runtime_error(file_of(name).string() + " is missing: generate the program again with export_tensors.");
+    }
+    auto tensor = ttnn::load_tensor_flatbuffer(file_of(name).string(), nullptr);
+    if (padded) {
+        const auto elements = resized(elements_of(tensor), sizes_of(tensor.logical_shape()), sizes_of(*padded));
+        tensor = host_tensor_of(elements, *padded, dtype, layout);
+    } else {
+        tensor = ttnn::to_layout(tensor, layout);
+        tensor = tensor.dtype() == dtype ? tensor : ttnn::to_dtype(tensor, dtype);
+    }
+    if (mapper) {
+        tensor = ttnn::distributed::distribute_tensor(tensor, *ttnn::distributed::create_mesh_mapper(*device, *mapper));
+    }
+    return memory_config ? ttnn::to_device(tensor, device, memory_config) : tensor;
+}
+
 // Returns the tensor that chips hold in shards, on the host. The composer joins the shards and stacks replicas along new
 // first dimensions; without one, every chip holds all of the tensor.
 inline ttnn::Tensor composed(
@@ -126,8 +166,9 @@ inline ttnn::Tensor composed(
     }
     host = ttnn::reshape(host, ttnn::Shape(sizes));
     host = ttnn::distributed::aggregate_tensor(host, *ttnn::distributed::create_mesh_composer(*device, *composer));
-    auto elements = elements_of(host);
-    elements.resize(shape->volume());  // the first of the replicas
+    auto joined_sizes = sizes_of(host.logical_shape());
+    joined_sizes.erase(joined_sizes.begin(), joined_sizes.begin() + replicas);  // the first of the replicas
+    const auto elements = resized(elements_of(host), joined_sizes, sizes_of(*shape));  // without the padding of shards
     return host_tensor_of(
         elements, *shape, is_integer(host.dtype()) ? host.dtype() : ttnn::DataType::FLOAT32, ttnn::Layout::ROW_MAJOR);
 }

@@ -35,8 +35,6 @@ class Language(Protocol):
     """Whether the language supports traces."""
     host: bool
     """Whether the language supports ops that the host runs."""
-    pads: bool
-    """Whether tensors that do not divide evenly over the chips of a mesh are padded."""
     spreads: bool
     """Whether functions that loops and cases run take one parameter for each tensor rather than one list."""
 

@@ -82,7 +82,6 @@ class Cpp:
     main = "main.cpp"
     traces = False
     host = False
-    pads = False
     spreads = False
 
     def node(self, expression: Expression, value: Value, data: DataOf) -> Node:

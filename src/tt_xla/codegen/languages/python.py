@@ -28,7 +28,6 @@ class Python:
     main = "main.py"
     traces = True
     host = True
-    pads = True
     spreads = True
 
     def node(self, expression: Expression, value: Value, data: DataOf) -> Node:

@@ -386,7 +386,8 @@ FUNCTIONS: dict[str, Function] = {
         returns="tuple",
     ),
     "utils.load": _function(
-        "utils::load", "name:string dtype:dtype layout:layout device:device memory_config:memory? mapper:mapper?"
+        "utils::load",
+        "name:string dtype:dtype layout:layout device:device memory_config:memory? mapper:mapper? padded:shape?",
     ),
     "utils.ones": _function(
         "utils::ones", "name:string shape:shape dtype:dtype layout:layout device:device memory_config:memory?"
