@@ -169,3 +169,21 @@ def test_rows_that_a_stride_skips_are_folded_into_few_channels(
     assert step.attributes["in_channels"] == (3 * stride if folds else 3)
     (result,) = on_card(module, (x,), optimization_level=2)
     np.testing.assert_allclose(result, np.asarray(convolve(x)), atol=0.2, rtol=2e-2)
+
+
+@pytest.mark.parametrize(("size", "read"), [(16, "tiles"), (15, "rows")])
+def test_a_pooling_reads_the_full_tiles_of_a_convolution(size: int, read: str) -> None:
+    """At level 2 the halo exchange of a pooling untilizes, where no tile has padding; the values are the same."""
+    x, w = (each.astype(jnp.bfloat16) for each in (normal(2, 32, size, size), normal(32, 32, 3, 3) / 17))
+
+    def pooled(x: Any, w: Any) -> Any:
+        y = lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW"))
+        return lax.reduce_window(y, -jnp.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+
+    module = lowered(pooled, x, w)
+    untilized = [forward_ops(module, level)["ttnn.to_layout"] for level in (1, 2)]
+    assert untilized[0] - untilized[1] == (read == "tiles")
+    results = [on_card(module, (x, w), optimization_level=level)[0] for level in (1, 2)]
+    np.testing.assert_array_equal(*results)
+    expected = np.asarray(pooled(x, w), np.float32)
+    np.testing.assert_allclose(np.asarray(results[1], np.float32), expected, atol=0.05, rtol=2e-2)

@@ -41,6 +41,7 @@ from tt_xla.compiler.ttnn import (
     hoist_loop_invariants,
     hoist_trace,
     keep_const_eval_inputs_on_host,
+    pool_tiles,
     propagate_row_major,
     reshape_row_major,
     set_compute_config,
@@ -186,6 +187,10 @@ def _propagate_row_major(module: ModuleOp, options: CompileOptions, target: Targ
 
 def _reshape_row_major(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     reshape_row_major.run(module, target)
+
+
+def _pool_tiles(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    pool_tiles.run(module, target)
 
 
 def _split_wide_products(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -400,6 +405,13 @@ TTNN_STAGES = (
         _reshape_row_major,
         "Runs after the stages that match reshapes of tiles, and before ttnn-choose-layouts places the conversions.",
         lambda options: options.optimization_level >= 1,
+    ),
+    Stage(
+        "ttnn-pool-tiles",
+        _pool_tiles,
+        "Runs after workarounds and const-eval, so that the conversions to rows are final, and before "
+        "ttnn-choose-layouts, which then places the tiles.",
+        lambda options: options.optimization_level == 2,
     ),
     Stage(
         "ttnn-choose-layouts",

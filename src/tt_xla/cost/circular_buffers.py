@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tt_xla.cost import families
-from tt_xla.cost.convolution_buffers import halo_tensor, is_of_shards, sharded_convolution_buffers
+from tt_xla.cost.convolution_buffers import halo_buffers, halo_tensor, is_of_shards, sharded_convolution_buffers
 from tt_xla.cost.sharding import same_shards
 from tt_xla.ir.layout import TILE, BufferType, DataType, round_up
 from tt_xla.ir.program import Instruction, TensorSpec
@@ -229,7 +229,8 @@ def _pooling(instruction: Instruction, inputs: list[TensorSpec], result: TensorS
     cores = min(target.cores, max(-(-positions // TILE), 1))
     rows_in = -(-positions_in // cores)
     halo = rows_in + int(kernel[0]) * (width + 2)
-    return 2 * channels * (rows_in + halo + -(-positions // cores)) + 96 * KIB
+    buffers = max(96 * KIB, halo_buffers(channels // TILE) if source.layout.tiled else 0)
+    return 2 * channels * (rows_in + halo + -(-positions // cores)) + buffers
 
 
 def _attention(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:

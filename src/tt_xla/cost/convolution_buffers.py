@@ -116,5 +116,9 @@ def sharded_convolution_buffers(
         weights *= window_high
     sums = block_rows * columns * partial.tile_bytes if partial is not output or turns > 1 else 0
     total = tilized + read + weights + sums + (columns * weight.tile_bytes if bias else 0)
-    halo = _HALO_TILES * source.layout.shard[1] * DataType.BF16.tile_bytes
-    return round_up(max(total, halo) + _REST, 64)
+    return round_up(max(total, halo_buffers(source.layout.shard[1])) + _REST, 64)
+
+
+def halo_buffers(columns: int) -> int:
+    """Returns the bytes of the circular buffers of a halo exchange of tiles, ``columns`` of them in a row of a core."""
+    return _HALO_TILES * columns * DataType.BF16.tile_bytes
