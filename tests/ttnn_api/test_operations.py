@@ -176,14 +176,14 @@ def test_bad_calls_say_what_tt_nn_says(ttnn: Any, device: Any) -> None:
 
 def test_lower_limit_below_zero(ttnn: Any, device: Any) -> None:
     x = torch.arange(-8, 24, dtype=torch.int32).expand(32, 32).contiguous()
-    limited = ttnn.relu_min(on(ttnn, device, x, dtype=ttnn.int32), -5)
+    limited = ttnn.relu_min(on(device, ttnn, x, dtype=ttnn.int32), -5)
     assert torch.equal(ttnn.to_torch(limited), x.clamp(min=-5))
 
 
 def test_bounds_of_a_slice_may_be_tensors(ttnn: Any, device: Any) -> None:
     """Calls with bounds of one type and other numbers are different calls."""
     x = torch.randn(1, 2, 32, 64).bfloat16()
-    t = on(ttnn, device, x)
+    t = on(device, ttnn, x)
     for start, end in (([0, 0, 0, 0], [1, 1, 16, 64]), ([0, 1, 8, 32], [1, 2, 32, 64])):
         part = ttnn.slice(t, ttnn.from_torch(torch.tensor(start)), ends=ttnn.from_torch(torch.tensor(end)))
         assert torch.equal(ttnn.to_torch(part), x[tuple(map(slice, start, end))])
