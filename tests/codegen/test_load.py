@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,9 +36,12 @@ class Net(torch.nn.Module):
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TTXLA_SYSTEM", "p150")
     torch._dynamo.reset()
+    yield
+    monkeypatch.undo()
+    settings.renew()  # the options of the process no longer have a test's environment
 
 
 @pytest.fixture
@@ -148,6 +151,7 @@ def test_the_environment_writes_a_folder_for_each_graph_and_loads_them(
 ) -> None:
     root = tmp_path / "emitted"
     monkeypatch.setenv("TTXLA_CODEGEN_EXPORT_DIR", str(root))
+    settings.renew()
     with torch.no_grad():
         expected = [torch.compile(net, backend="tt")(inputs(rows)) for rows in (4, 8)]
     lines = [json.loads(line) for line in (root / "manifest.json").read_text().splitlines()]

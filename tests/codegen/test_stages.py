@@ -125,7 +125,7 @@ def test_a_second_graph_gives_each_a_folder(tmp_path: Path) -> None:
     with torch.no_grad():
         for rows in (4, 8, 4):
             net(torch.randn(rows, 32))
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"graph_0", "graph_1"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"graph_0", "graph_1", "manifest.json"}
     for folder in ("graph_0", "graph_1"):
         assert (tmp_path / "out" / folder / "program_2/main.py").exists()
 

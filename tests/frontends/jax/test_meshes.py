@@ -645,7 +645,7 @@ for spec in (P("a", "b"), P(None, "b"), P(("b", "a"), None)):
 """)
 
 
-def test_groups_that_no_axes_make_are_refused(on_chips):
+def test_groups_that_no_axes_make(on_chips):
     on_chips("""
 def grouped(groups):
     f = jax.shard_map(
@@ -655,6 +655,6 @@ def grouped(groups):
     return jax.jit(f)(put(np.arange(8, dtype=np.float32), P("x"), row))
 
 assert np.asarray(grouped([[0, 2], [1, 3], [4, 6], [5, 7]])).tolist() == [2, 4, 2, 4, 10, 12, 10, 12]
-refused(lambda: grouped([[0, 3], [1, 2], [4, 7], [5, 6]]), "are not made of axes of the mesh 1x8")
+assert np.asarray(grouped([[0, 3], [1, 2], [4, 7], [5, 6]])).tolist() == [3, 3, 3, 3, 11, 11, 11, 11]
 refused(lambda: grouped([[0, 1, 2], [3, 4, 5], [6, 7]]), "expected groups of one size")
 """)

@@ -110,5 +110,6 @@ def test_gradients_stay_on_the_device(compiled):
     for function, tensors in ((_warped, expected), (call, inputs)):
         sum(result.pow(2).sum() for result in function(*tensors)).backward()
     for one, other in zip(inputs, expected, strict=True):
-        torch.testing.assert_close(one.grad.cpu(), other.grad, rtol=5e-3, atol=5e-3)
+        # Products read 10 significant bits of weights (docs/numerics.md).
+        torch.testing.assert_close(one.grad.cpu(), other.grad, rtol=5e-3, atol=2e-2)
     assert host_ops.counts() == before

@@ -163,10 +163,10 @@ def _sqrt(x: Tensor) -> Tensor:
 
 
 _gelu = in_whole_vectors(F.gelu)
-_GELU_ENDS = torch.tensor((0.5, 1.0, 1.5, 2.0, 3.0))
+_GELU_ENDS = torch.tensor((0.5, 1.0, 1.5, 2.0, 3.0), device="cpu")
 """Values of |x| at which the lines of ``gelu_approx`` meet."""
-_GELU_SLOPES = torch.tensor((0.1928, 0.4939, 0.6188, 0.6099, 0.5402, 0.5)).half().float()
-_GELU_OFFSETS = torch.tensor((-0.00010443, -0.1604, -0.2796, -0.2635, -0.1194, 0.0)).half().float()
+_GELU_SLOPES = torch.tensor((0.1928, 0.4939, 0.6188, 0.6099, 0.5402, 0.5), device="cpu").half().float()
+_GELU_OFFSETS = torch.tensor((-0.00010443, -0.1604, -0.2796, -0.2635, -0.1194, 0.0), device="cpu").half().float()
 
 
 def _gelu_approx(x: Tensor) -> Tensor:
@@ -177,7 +177,7 @@ def _gelu_approx(x: Tensor) -> Tensor:
     """
     value = _float(x)
     magnitude = value.abs()
-    line = torch.bucketize(magnitude, _GELU_ENDS.to(x.device), right=True)
+    line = torch.bucketize(magnitude.contiguous(), _GELU_ENDS.to(x.device), right=True)
     slopes, offsets = _GELU_SLOPES.to(x.device), _GELU_OFFSETS.to(x.device)
     result = value * 0.5 + (slopes[line] * magnitude + offsets[line])
     return (result.view(torch.int32) & -65536).view(torch.float32) if x.dtype is torch.bfloat16 else result

@@ -155,9 +155,9 @@ def product(a: Tensor, b: Tensor, start: Tensor | None = None, *, phases: int, w
     inner, side = -a.shape[1] % matrix_unit.TILE, -columns % _COLUMNS
     a = torch.nn.functional.pad(a, (0, inner)).contiguous()
     b = torch.nn.functional.pad(b, (0, side, 0, inner)).contiguous()
-    result = torch.zeros(rows, columns + side)
+    result = torch.zeros(rows, columns + side, device="cpu")
     if start is not None:
         result[:, :columns] = start
-    sizes = torch.tensor([rows, a.shape[1], columns + side, phases, wide], dtype=torch.int64)
+    sizes = torch.tensor([rows, a.shape[1], columns + side, phases, wide], dtype=torch.int64, device="cpu")
     compiled(*(tensor.data_ptr() for tensor in (a, b, result, sizes)))
     return result[:, :columns]

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
@@ -72,7 +73,8 @@ def rotate(
     _count, height, width, _channels = input_tensor.shape
     middle = ((width - 1) / 2, (height - 1) / 2) if center is None else tuple(center)
     turn = math.radians(angle)
-    rows, columns = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
+    positions = [torch.arange(size, device=place.device()) for size in (height, width)]
+    rows, columns = torch.meshgrid(*positions, indexing="ij")
     right, down = columns - middle[0], rows - middle[1]
     x = math.cos(turn) * right - math.sin(turn) * down + middle[0]
     y = math.sin(turn) * right + math.cos(turn) * down + middle[1]

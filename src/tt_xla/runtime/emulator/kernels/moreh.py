@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
@@ -64,12 +65,12 @@ def moreh_abs_pow(ctx: Any, input: Tensor, p: float) -> Tensor:
 
 @kernel("ttnn.moreh_arange")
 def moreh_arange(ctx: Any, end: float, start: float = 0, step: float = 1) -> Tensor:
-    return torch.arange(start, end, step, dtype=torch.float32)
+    return torch.arange(start, end, step, dtype=torch.float32, device=place.device())
 
 
 @kernel("ttnn.moreh_full")
 def moreh_full(ctx: Any, shape: Sequence[int], fill_value: float) -> Tensor:
-    return torch.full(tuple(shape), fill_value)
+    return torch.full(tuple(shape), fill_value, device=place.device())
 
 
 @kernel("ttnn.moreh_full_like")

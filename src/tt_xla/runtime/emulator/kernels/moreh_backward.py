@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.kernels.moreh import Dims, axes, wide
 from tt_xla.runtime.emulator.registry import kernel
 
@@ -178,7 +179,7 @@ def moreh_nll_loss_backward(
     valid = (target != ignore_index) & (target >= 0) & (target < shape[1])
     grad = wide(output_grad_tensor).reshape(-1).expand(target.numel()).reshape(target.shape)
     index = target.clamp(0, shape[1] - 1)
-    weight = torch.ones(shape[1]) if weight_tensor is None else wide(weight_tensor).reshape(-1)
+    weight = torch.ones(shape[1], device=place.device()) if weight_tensor is None else wide(weight_tensor).reshape(-1)
     share = torch.where(valid, -grad * weight[index], 0.0)
     flat = result.reshape(shape[0], shape[1], -1).scatter_(1, index, share)
     if reduction_mean:

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
@@ -170,7 +171,7 @@ def latent_attention_decode(
 ) -> Tensor:
     """Computes attention for decoding whose values are the first ``head_dim_v`` columns of the keys."""
     value = input_tensor_k[..., :head_dim_v] if input_tensor_v is None else input_tensor_v
-    positions = torch.tensor(cur_pos) if cur_pos else cur_pos_tensor
+    positions = torch.tensor(cur_pos, device=place.device()) if cur_pos else cur_pos_tensor
     positions = positions if is_causal else None
     query, key = input_tensor_q, input_tensor_k
     return _decode(query, key, value, positions, scale, attn_mask, sliding_window_size, attention_sink)

@@ -7,35 +7,38 @@ from typing import Any
 
 import torch
 
+from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 
 
 def generator(seed: int | None) -> torch.Generator | None:
-    """Returns a generator of a seed; of 0 or None, torch's own, which goes on."""
-    return torch.Generator().manual_seed(seed) if seed else None
+    """Returns a generator of a seed; for 0 or None, torch's own, which goes on."""
+    return torch.Generator(device=place.device()).manual_seed(seed) if seed else None
 
 
 @kernel("ttnn.rand")
 def rand(ctx: Any, shape: Sequence[int], low: float = 0.0, high: float = 1.0, seed: int = 0) -> Tensor:
-    return torch.rand(tuple(shape), generator=generator(seed)) * (high - low) + low
+    return torch.rand(tuple(shape), generator=generator(seed), device=place.device()) * (high - low) + low
 
 
 @kernel("ttnn.randn")
 def randn(ctx: Any, shape: Sequence[int], seed: int | None = None) -> Tensor:
-    return torch.randn(tuple(shape), generator=generator(seed))
+    return torch.randn(tuple(shape), generator=generator(seed), device=place.device())
 
 
 @kernel("ttnn.uniform")
 def uniform(ctx: Any, input: Tensor, low: float = 0.0, high: float = 1.0, seed: int = 0) -> Tensor:
-    return torch.empty(input.shape, dtype=input.dtype).uniform_(low, high, generator=generator(seed))
+    return torch.empty(input.shape, dtype=input.dtype, device=place.device()).uniform_(
+        low, high, generator=generator(seed)
+    )
 
 
 @kernel("ttnn.bernoulli")
 def bernoulli(ctx: Any, input: Tensor, seed: int = 0) -> Tensor:
     """Returns 1 with the probability that each element is, else 0."""
-    drawn = torch.rand(input.shape, generator=generator(seed))
+    drawn = torch.rand(input.shape, generator=generator(seed), device=place.device())
     return drawn if input.is_meta else (drawn <= input.float()).float()
 
 
@@ -44,7 +47,7 @@ def dropout(ctx: Any, input_tensor: Tensor, probability: float, scale: float, se
     """Clears elements with a probability, and multiplies the others by ``scale``."""
     if input_tensor.is_meta:
         return input_tensor
-    kept = torch.rand(input_tensor.shape, generator=generator(seed)) >= probability
+    kept = torch.rand(input_tensor.shape, generator=generator(seed), device=place.device()) >= probability
     return torch.where(kept, input_tensor.float() * scale, 0.0)
 
 
@@ -70,6 +73,6 @@ def sampling(
         share = torch.softmax(values[: int(count)] * float(factor), -1)
         kept = share.cumsum(-1) - share < float(most)
         kept[0] = True
-        place = torch.multinomial(share * kept, 1, generator=drawing)
-        chosen.append(name[order[place]])
+        chosen_place = torch.multinomial(share * kept, 1, generator=drawing)
+        chosen.append(name[order[chosen_place]])
     return torch.cat(chosen).reshape(shape)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
@@ -86,7 +87,7 @@ def tosa_scatter(ctx: Any, input: Tensor, index: Tensor, src: Tensor) -> Tensor:
 def nonzero(ctx: Any, input_tensor: Tensor) -> tuple[Tensor, Tensor]:
     """Returns the count of elements that are not 0, as the first of eight, and their positions, then zeros."""
     shape, size = input_tensor.shape, math.prod(input_tensor.shape)
-    count, places = torch.zeros(1, 1, 1, 8, dtype=torch.int64), torch.zeros(size, dtype=torch.int64)
+    count, places = (torch.zeros(each, dtype=torch.int64, device=place.device()) for each in ((1, 1, 1, 8), (size,)))
     if input_tensor.is_meta:
         return count, places.reshape(shape)
     found = input_tensor.reshape(-1).nonzero().reshape(-1)
@@ -114,7 +115,7 @@ def fill_rm(
     val_lo: float = 0.0,
 ) -> Tensor:
     """Returns [N, C, H, W] of ``val_hi`` in the first rows and columns, and of ``val_lo`` elsewhere."""
-    result = torch.full((N, C, H, W), val_lo)
+    result = torch.full((N, C, H, W), val_lo, device=place.device())
     result[:, :, :hOnes, :wOnes] = val_hi
     return result
 
