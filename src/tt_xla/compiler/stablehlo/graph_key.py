@@ -7,6 +7,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
+from tt_xla.compiler.sharding.walk import attribute_names
 from tt_xla.compiler.stablehlo.parse import print_vhlo
 from tt_xla.compiler.stablehlo.signature import entry_function
 from tt_xla.ir.program import GraphKey
@@ -41,7 +42,7 @@ def graph_key(module: Any) -> GraphKey:
                 block.erase_argument(position)
         entry.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, results))
         entry.attributes["sym_name"] = ir.StringAttr.get("main")
-        for name in [*copy.operation.attributes]:
+        for name in attribute_names(copy.operation):
             del copy.operation.attributes[name]
         text = print_vhlo(copy)  # JAX passes modules in this form, in which constants come first
     return GraphKey(hashlib.sha256(text.encode()).hexdigest()[:16], used)
