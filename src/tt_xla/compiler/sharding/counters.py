@@ -13,7 +13,8 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding.walk import attribute_names, walk
+from tt_xla.compiler.sharding.walk import walk
+from tt_xla.compiler.stablehlo.signature import attribute_names
 
 _LIMIT = 2**32
 

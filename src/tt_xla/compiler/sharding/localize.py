@@ -19,9 +19,9 @@ from tt_xla.compiler.sharding.propagate import Propagated, propagate, reason
 from tt_xla.compiler.sharding.requests import requests
 from tt_xla.compiler.sharding.round_trip import FRONTEND_ATTRIBUTES
 from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, as_sharding, manual_digits, tensor_shardings
-from tt_xla.compiler.sharding.walk import attribute_names, walk
+from tt_xla.compiler.sharding.walk import walk
 from tt_xla.compiler.stablehlo.expand import register_passes
-from tt_xla.compiler.stablehlo.signature import entry_function, functions
+from tt_xla.compiler.stablehlo.signature import attribute_names, entry_function, functions
 from tt_xla.errors import CompileError, InternalCompilerError
 from tt_xla.ir.mesh import Mesh, Shape, Sharding, replicated
 

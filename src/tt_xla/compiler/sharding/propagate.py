@@ -20,8 +20,8 @@ from tt_xla.compiler.sharding import gspmd, round_trip
 from tt_xla.compiler.sharding.counters import narrow_counters
 from tt_xla.compiler.sharding.rules.elementwise import BROADCASTING, ELEMENTWISE
 from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, op_shardings, rewrite_for_one_mesh, tensor_shardings
-from tt_xla.compiler.sharding.walk import attribute_names, copy_body, inline_calls, walk
-from tt_xla.compiler.stablehlo.signature import functions
+from tt_xla.compiler.sharding.walk import copy_body, inline_calls, walk
+from tt_xla.compiler.stablehlo.signature import attribute_names, functions
 from tt_xla.errors import CompileError, MalformedModuleError
 
 COMPOSITE = "tt.composite"

@@ -23,11 +23,6 @@ def walk(op: Any) -> Iterator[Any]:
                     yield from walk(inner)
 
 
-def attribute_names(op: Any) -> list[str]:
-    """Returns the names of the attributes of an operation."""
-    return [item if isinstance(item, str) else item.name for item in op.attributes]  # jaxlib 0.7 has named attributes
-
-
 def remap_captures(op: Any, values: Mapping[Any, Any]) -> None:
     """Replaces operands inside the regions of an operation by what ``values`` has for them."""
     for inner in walk(op):

@@ -7,9 +7,8 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding.walk import attribute_names
 from tt_xla.compiler.stablehlo.parse import print_vhlo
-from tt_xla.compiler.stablehlo.signature import entry_function
+from tt_xla.compiler.stablehlo.signature import attribute_names, entry_function
 from tt_xla.ir.program import GraphKey
 
 _SHARDINGS = ("mhlo.sharding", "sdy.sharding")

@@ -180,3 +180,8 @@ def _ttir_attributes(argument: Argument, donated: bool, weight_dtype: str) -> di
     if weight_dtype:
         attributes[WEIGHT_DTYPE] = StringAttr(weight_dtype)
     return attributes
+
+
+def attribute_names(op: Any) -> list[str]:
+    """Returns the names of the attributes of an operation."""
+    return [item if isinstance(item, str) else item.name for item in op.attributes]  # jaxlib 0.7 has named attributes

@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.propagate import COMPOSITE
-from tt_xla.compiler.sharding.walk import attribute_names
+from tt_xla.compiler.stablehlo.signature import attribute_names
 from tt_xla.ir.mesh import Sharding, replicated
 
 
