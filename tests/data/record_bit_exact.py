@@ -68,6 +68,15 @@ def product(name: str, shape: tuple[int, int, int], a: str, b: str, result: str,
     return Case(name, "ttnn.linear", operands, result, {"compute_config": config, **more})
 
 
+def attention(name: str, rows: int, keys: int, heads: tuple[int, int] = (2, 2), mask: Any = None, **more: Any) -> Case:
+    """Returns a case of attention with heads of 32 elements; ``mask`` is a shape."""
+    sizes = {"query": (1, heads[0], rows, 32), "key": (1, heads[1], keys, 32), "value": (1, heads[1], keys, 32)}
+    operands = {operand: (size, "bf16") for operand, size in sizes.items()}
+    if mask:
+        operands["attention_mask"] = (mask, "bf16")
+    return Case(name, "ttnn.scaled_dot_product_attention", operands, "bf16", {"is_causal": False, **more})
+
+
 CASES = (
     product("bf16 lofi", (34, 40, 33), "bf16", "bf16", "bf16", "lofi"),
     product("bf16 hifi2", (64, 128, 64), "bf16", "bf16", "f32", "hifi2"),
@@ -84,7 +93,19 @@ CASES = (
     product("bias", (64, 96, 64), "bf16", "bf16", "bf16", "hifi4", bias="bf16"),
     product("bias of f32", (40, 64, 64), "f32", "f32", "f32", "hifi4", bias="f32", transpose_b=True),
     product("batched", (40, 64, 64), "bf16", "bf16", "bf16", "hifi4", batch=(2,), batched=1, bias="bf16"),
+    product("two blocks to bfp8", (40, 64, 64), "bfp_bf8", "bf16", "bfp_bf8", "lofi", wide=False),
+    product("bias to bfp8", (36, 21, 23), "bf16", "bf16", "bfp_bf8", "hifi4", wide=False, bias="f32"),
+    product("batched bias", (32, 4, 42), "bfp_bf8", "bf16", "bf16", "hifi3", batch=(2,), batched=1, bias="f32"),
+    attention("attention", 64, 96),
+    attention("attention of parts of tiles", 40, 70, (4, 2), scale=0.7),
+    attention("causal attention", 70, 70, is_causal=True),
+    attention("attention with a mask", 32, 64, mask=(1, 1, 32, 64), scale=0.3),
 )
+
+NAMES = {"ttnn.scaled_dot_product_attention": "ttnn.transformer.scaled_dot_product_attention"}
+"""Functions of TT-NN whose names differ from those of our ops."""
+RENAMED = {"attention_mask": "attn_mask"}
+"""Names of TT-NN's keywords by ours."""
 
 
 def computed(case: Case, device: Any) -> numpy.ndarray:
@@ -107,10 +128,11 @@ def computed(case: Case, device: Any) -> numpy.ndarray:
             **{**config, "math_fidelity": getattr(ttnn.MathFidelity, fidelities[config["math_fidelity"]])},
         )
     function: Any = ttnn
-    for part in case.op.split(".")[1:]:
+    for part in NAMES.get(case.op, case.op).split(".")[1:]:
         function = getattr(function, part)
     positional = [tensors.pop(name) for name in ("a", "b", "input", "query", "key", "value") if name in tensors]
-    result = function(*positional, **tensors, **keywords, **_typed(case, ttnn))
+    named = {RENAMED.get(name, name): tensor for name, tensor in tensors.items()}
+    result = function(*positional, **named, **keywords, **_typed(case, ttnn))
     host = ttnn.from_device(result)
     if host.dtype is not ttnn.float32:
         host = ttnn.to_dtype(host, ttnn.float32)

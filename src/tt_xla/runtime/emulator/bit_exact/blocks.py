@@ -56,7 +56,7 @@ def blocks_of(
     width = int((program_config or {}).get("in0_block_w") or _width(rows, inner, columns, grid))
     count = -(-inner // width)
     # TT-NN's own choice without a config, and the one that generated programs ask for, is to add in L1.
-    adds = (config or {}).get("packer_l1_acc") is not False and count > (1 if biased else 2)
+    adds = (config or {}).get("packer_l1_acc") is not False and count > 1
     between = DataType.F32 if wide else DataType.BF16 if adds else result
     return Blocks(width * TILE, adds, adds and not biased, between)
 

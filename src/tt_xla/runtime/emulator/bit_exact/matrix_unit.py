@@ -159,3 +159,27 @@ def add(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
     smaller = torch.where(distance < 12, _shifted(smaller, distance), 0)
     total = ((significand ^ negative) - negative) + ((smaller ^ small_negative) - small_negative)
     return _encoded(total << _SUM_SHIFT, exponent, wide=wide).view(torch.float32)
+
+
+def multiply(a: Tensor, b: Tensor, *, phases: int, wide: bool) -> Tensor:
+    """Returns ``a * b`` as ELWMUL computes it in its fidelity phases, each added to the accumulator.
+
+    Args:
+        a: SrcA, 5 bits of which take part in a phase.
+        b: SrcB, 7 bits of which take part in a phase, of a shape that broadcasts with ``a``.
+        phases: how many fidelity phases are computed.
+        wide: whether the accumulator has 32 bits.
+    """
+    left, right = torch.broadcast_tensors(a, b)
+    (exponents, significands, signs), (places, others, other_signs) = _parts(left), _parts(right)
+    negative = signs ^ other_signs
+    total = torch.zeros_like(exponents)
+    zero = (torch.zeros_like(exponents), torch.zeros_like(exponents))
+    for phase in range(phases):
+        low_a, low_b = bool(phase & 1), bool(phase & 2)
+        one = significands >> 1 & 0x1F if low_a else significands >> 6
+        two = (others & 0xF) << 3 if low_b else others >> 4
+        place = exponents + places - 127 - 5 * low_a - 7 * low_b
+        value = torch.where(place > 0, one * two, 0)
+        total = _accumulated(total, (place.clamp(min=0), (value ^ negative) - negative), zero, wide=wide)
+    return total.view(torch.float32)

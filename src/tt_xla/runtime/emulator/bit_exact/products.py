@@ -12,7 +12,7 @@ from tt_xla.runtime.emulator import matrix_unit as fidelities
 from tt_xla.runtime.emulator.bit_exact import matrix_unit
 from tt_xla.runtime.emulator.bit_exact.blocks import Blocks, blocks_of
 from tt_xla.runtime.emulator.bit_exact.native import product
-from tt_xla.runtime.emulator.bit_exact.registers import packed, source
+from tt_xla.runtime.emulator.bit_exact.registers import added_in_l1, packed, source
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.functions import activate
 from tt_xla.runtime.emulator.kernels.matrix import linear as other_linear
@@ -60,7 +60,9 @@ def linear(
         total = activate(total, fused["op_type"])
     result = packed(total, ctx.dtype)
     if bias is not None and in_kernel is None:
-        result = packed(matrix_unit.add(source(result, wide=True), source(bias, wide=True), wide=True), ctx.dtype)
+        float32 = DataType.F32 in (ctx.dtype, ctx.spec("bias").layout.dtype)
+        operands = (source(tensor, wide=float32) for tensor in (result, bias))
+        result = packed(matrix_unit.add(*operands, wide=float32), ctx.dtype)
     if activation:
         result = packed(activate(result, activation), ctx.dtype)
     return result.to(ctx.container)
@@ -107,14 +109,8 @@ def in_blocks(a: Tensor, b: Tensor, blocks: Blocks, phases: int, *, wide: bool, 
         if ends and not keeps_blocks:
             return sums
         if total is not None and blocks.adds_in_l1:
-            total = _added_in_l1(total, packed(sums, blocks.between), blocks.between)
+            total = added_in_l1(total, packed(sums, blocks.between), blocks.between)
         else:
             total = packed(sums, blocks.between)
     assert total is not None
     return total
-
-
-def _added_in_l1(total: Tensor, sums: Tensor, dtype: DataType) -> Tensor:
-    """Returns a sum of the packer, which rounds to nearest even."""
-    added = total + sums
-    return added.to(torch.bfloat16).to(torch.float32) if dtype is DataType.BF16 else added

@@ -49,6 +49,12 @@ def packed(tensor: Tensor, dtype: DataType) -> Tensor:
     return torch.where(rounded & _INFINITY == 0, 0, rounded).view(torch.float32)
 
 
+def added_in_l1(total: Tensor, sums: Tensor, dtype: DataType) -> Tensor:
+    """Returns a sum of the packer, which rounds to nearest even."""
+    added = total + sums
+    return added.to(torch.bfloat16).to(torch.float32) if dtype is DataType.BF16 else added
+
+
 def _without_nan(bits: Tensor) -> Tensor:
     return torch.where(bits & ~_SIGN > _INFINITY, (bits & _SIGN) | _INFINITY, bits)
 
