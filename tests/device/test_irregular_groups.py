@@ -17,14 +17,17 @@ GROUPS = [[6, 0, 3, 5], [1, 4, 7, 2]]
 TEXT = f"dense<{GROUPS}> : tensor<2x4xi64>"
 
 
-def shards(module: str, rows: int, mesh: Mesh = MESH) -> tuple[np.ndarray, np.ndarray]:
-    """Runs a module on 8 chips that have 4 rows each; returns the tensors of the chips and their results."""
+def shards(module: str, rows: int, mesh: Mesh = MESH, system: str = SYSTEM) -> tuple[np.ndarray, np.ndarray]:
+    """Runs a module on chips that have 4 rows each; returns the tensors of the chips and their results."""
     everywhere = Sharding((tuple(range(len(mesh.shape))), ()))
-    localized = Localized(parse_module(module), mesh, ((everywhere, (32, 8)),), ((everywhere, (8 * rows, 8)),))
-    program = compile_module(localized, CompileOptions(), load_target(SYSTEM))
-    x = drawn(32, 8, seed=0)
-    (out,) = run(Device(load_target(SYSTEM)).load(program), x)
-    return x.reshape(8, 4, 8), out.reshape(8, -1, out.shape[1])
+    chips = mesh.size
+    localized = Localized(
+        parse_module(module), mesh, ((everywhere, (4 * chips, 8)),), ((everywhere, (chips * rows, 8)),)
+    )
+    program = compile_module(localized, CompileOptions(), load_target(system))
+    x = drawn(4 * chips, 8, seed=0)
+    (out,) = run(Device(load_target(system)).load(program), x)
+    return x.reshape(chips, 4, 8), out.reshape(chips, -1, out.shape[1])
 
 
 def module(op: str, rows: int) -> str:
@@ -44,6 +47,14 @@ def test_a_sum_reaches_the_chips_of_each_group(mesh):
     x, out = shards(reduction("all_reduce", "", 4), 4, mesh)
     for group in GROUPS:
         assert np.array_equal(out[group], np.broadcast_to(x[group].sum(0), (4, 4, 8)))
+
+
+def test_groups_of_six_on_3x4():
+    groups = [[0, 1, 2, 3, 4, 6], [5, 7, 8, 9, 10, 11]]
+    op = summed("%x", f"dense<{groups}> : tensor<2x6xi64>", "4x8")
+    x, out = shards(module(op, 4), 4, Mesh((3, 4), ("x", "y")), "galaxy-wh-6u")
+    for group in groups:
+        np.testing.assert_allclose(out[group], np.broadcast_to(x[group].sum(0), (6, 4, 8)), rtol=1e-5, atol=1e-5)
 
 
 def test_parts_of_a_sum_are_in_the_order_of_the_group():

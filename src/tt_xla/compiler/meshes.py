@@ -102,16 +102,22 @@ def split(mesh: Mesh, groups: Groups) -> Mesh | None:
     ordered = sorted(cuts, reverse=True)
     if any(outer % inner for outer, inner in itertools.pairwise(ordered)):
         return None
-    shape: list[int] = []
-    names: list[str] = []
-    for name, size, stride in zip(mesh.axes, mesh.shape, strides(mesh.shape), strict=True):
+    shape: list[tuple[int, ...]] = []
+    for size, stride in zip(mesh.shape, strides(mesh.shape), strict=True):
         inside = [cut for cut in ordered if stride <= cut <= stride * size]
-        parts = [outer // inner for outer, inner in itertools.pairwise(inside)] or [1]
-        shape += parts
-        names += [name] if len(parts) == 1 else [f"{name}_{index}" for index in range(len(parts))]
-    refined = Mesh(tuple(shape), tuple(names))
+        shape.append(tuple(outer // inner for outer, inner in itertools.pairwise(inside)) or (1,))
+    refined = with_parts(mesh, shape)
     members = [sorted(group) for group in groups]
     return refined if axes_of(refined, members) is not None else None
+
+
+def with_parts(mesh: Mesh, shape: Sequence[Sequence[int]]) -> Mesh:
+    """Returns a mesh whose axes are split into parts of these sizes, major first."""
+    names = [
+        [name] if len(parts) == 1 else [f"{name}_{index}" for index in range(len(parts))]
+        for name, parts in zip(mesh.axes, shape, strict=True)
+    ]
+    return Mesh(tuple(itertools.chain.from_iterable(shape)), tuple(itertools.chain.from_iterable(names)))
 
 
 def _cuts(offsets: list[int]) -> set[int] | None:

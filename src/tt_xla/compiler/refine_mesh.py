@@ -7,6 +7,7 @@ TT-NN's meshes have rows and columns, so a mesh of one axis gets a first axis of
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,11 +50,20 @@ def run(localized: Localized) -> Localized:
 
 
 def _with_size(mesh: Mesh, size: int) -> Mesh:
-    """Returns a mesh some axes of which have ``size`` chips together, if there is one."""
+    """Returns a mesh some axes of which have ``size`` chips together; ``size`` divides the number of chips.
+
+    Each axis in turn, the last one first, gives the largest part that divides what is missing. The product of these
+    parts is ``size``, since each prime factor of it is one of some axis.
+    """
     consecutive = [[*range(start, start + size)] for start in range(0, mesh.size, size)]
     if meshes.axes_elsewhere(mesh, consecutive) is not None:
         return mesh
-    return meshes.split(mesh, consecutive) or mesh
+    shape: list[tuple[int, ...]] = []
+    for length in reversed(mesh.shape):
+        part = math.gcd(length, size)
+        size //= part
+        shape.insert(0, (length // part, part) if 1 < part < length else (length,))
+    return meshes.with_parts(mesh, shape)
 
 
 def _groups(localized: Localized) -> Iterator[Groups]:
