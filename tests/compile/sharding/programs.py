@@ -427,6 +427,7 @@ PROGRAMS: dict[str, Program] = {
             (X42, [(None, "x"), ("y", None)], None),
             (X42, [("x", "y"), (None, None)], [("y", None, "x")]),
             (X8, [("x", None), (None, None)], None),
+            (X8, [("x", None), (None, "x")], [(None, "x", None)]),
         ],
     ),
     "embedding_filled": Program(

@@ -169,6 +169,27 @@ CASES = {
         (),
         [("all_reduce", (6, 4))],
     ),
+    "rows of a large table that is split as the indices are": (
+        X8,
+        lambda t, i: t[i[:, 0].astype(jnp.int32)],
+        [((1024, 4), '{"x"}, {}'), ((16, 1), '{"x"}, {}')],
+        ('{"x"}, {}',),
+        [("all_gather", (16,)), ("reduce_scatter", (2, 4))],
+    ),
+    "rows of a small table that is split as the indices are": (
+        X8,
+        lambda t, i: t[i[:, 0].astype(jnp.int32)],
+        [((16, 4), '{"x"}, {}'), ((1024, 1), '{"x"}, {}')],
+        ('{"x"}, {}',),
+        [("all_gather", (16, 4))],
+    ),
+    "gradient of a large table that is split as the indices are": (
+        X8,
+        lambda t, i, g: t.at[i[:, 0].astype(jnp.int32)].add(g),
+        [((1024, 4), '{"x"}, {}'), ((16, 1), '{"x"}, {}'), ((16, 4), '{"x"}, {}')],
+        ('{"x"}, {}',),
+        [("all_gather", (16,)), ("all_gather", (16, 4))],
+    ),
     "dynamic slice": (
         X8,
         lambda a, i: lax.dynamic_slice(a, (i[0].astype(jnp.int32), 0), (1, 4)),

@@ -15,8 +15,10 @@ from tt_xla.compiler.sharding.linear import operand_sums, prepared
 from tt_xla.compiler.sharding.partial_sums import marked, reshard, unmarked
 from tt_xla.compiler.sharding.shardings import SHARDING, per_value
 from tt_xla.compiler.sharding.walk import Functions, remap_captures, walk
+from tt_xla.compiler.stablehlo.signature import arguments
 from tt_xla.errors import CompileError, UnsupportedOpError
 from tt_xla.ir.mesh import Mesh, Shape, Sharding, replicated
+from tt_xla.ir.program import Role
 from tt_xla.registry import Registry
 
 Hints = Sequence["Sharding | None"]
@@ -84,6 +86,8 @@ class Localizer(Emitter):
     """Names of functions that rules have added."""
     inspected: dict[bytes, Sharding] = field(default_factory=lambda: {})
     """Shardings of the values whose shardings the program asks for, by the key of the asking op."""
+    _local_types: dict[tuple[Any, tuple[tuple[int, ...], ...]], Any] = field(default_factory=lambda: {})
+    """Types of one chip by the global type and the axes of each dimension; layers repeat them."""
     _hints: dict[Any, Hints] = field(default_factory=lambda: {})
     """Shardings of results by the attribute that has them; ops share attributes."""
 
@@ -175,7 +179,7 @@ class Localizer(Emitter):
         """
         captured = {
             operand: self.whole(self.values[operand])
-            for inner in walk(op)
+            for inner in (walk(op) if len(op.regions) > 0 else ())
             for operand in inner.operands
             if operand in self.values
         }
@@ -207,8 +211,12 @@ class Localizer(Emitter):
         """Returns the type that one chip has for a tensor of a type."""
         if sharding.is_replicated:
             return type_
-        ranked = ir.RankedTensorType(type_)
-        return tensor(sharding.local_shape(self.mesh, list(ranked.shape)), ranked.element_type)
+        local = self._local_types.get((type_, sharding.dims))
+        if local is None:
+            ranked = ir.RankedTensorType(type_)
+            local = tensor(sharding.local_shape(self.mesh, list(ranked.shape)), ranked.element_type)
+            self._local_types[type_, sharding.dims] = local
+        return local
 
     def shards(self, op: Any, values: Sequence[Any], shardings: Sequence[Sharding]) -> list[Shard]:
         """Returns the results of an op as shards."""
@@ -269,6 +277,21 @@ def shape_of(value: Any) -> Shape:
             hint="Give the program arguments of static shapes.",
         )
     return tuple(ranked.shape)
+
+
+def is_parameter(value: Any) -> bool:
+    """Whether a value of the module with global shapes is a parameter of the program, or a mark or cast of one.
+
+    What depends on parameters alone is computed once, exchanges between chips included.
+    """
+    while not isinstance(value.owner, ir.Block):
+        if len(value.owner.operands) != 1:
+            return False
+        value = value.owner.operands[0]
+    function = value.owner.owner
+    if function.operation.name != "func.func":
+        return False
+    return arguments(function)[ir.BlockArgument(value).arg_number].role is not Role.INPUT
 
 
 def _is_empty(op: Any) -> bool:

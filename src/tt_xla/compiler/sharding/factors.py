@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 from tt_xla.compiler.sharding.builder import element_type
 from tt_xla.compiler.sharding.context import Hints, Localizer
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.compiler.sharding.reshard import moved_elements
+from tt_xla.compiler.sharding.reshard import axes_before, moved_elements
 from tt_xla.ir.mesh import Axes, Mesh, Shape, Sharding
 
 Dims = tuple["int | None", ...]
@@ -122,7 +122,7 @@ def _choose(proposals: Sequence[Proposal], in_results: set[int | None], first: P
     chosen: dict[int, Axes] = {}
     used: set[int] = set()
     for factor, axes in sorted(votes, key=lambda key: (-votes[key], key[0] not in in_results, key)):
-        free = _unused_prefix(axes, used)
+        free = axes_before(axes, used)
         if factor not in chosen and free:
             chosen[factor] = free
             used.update(free)
@@ -154,13 +154,6 @@ def _cost(
             moved += 2 * math.prod(chosen(dims).local_shape(mesh, shape))
     split = math.prod(mesh.shape[axis] for axes in choice.values() for axis in axes)
     return moved + math.prod(sizes.values()) / split / _LOOPS_PER_MOVED
-
-
-def _unused_prefix(axes: Axes, used: set[int]) -> Axes:
-    for index, axis in enumerate(axes):
-        if axis in used:
-            return axes[:index]
-    return axes
 
 
 def elementwise(rank: int, operands: Sequence[Shard], results: int) -> Factors:

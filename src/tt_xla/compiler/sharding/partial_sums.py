@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from tt_xla.compiler.sharding.builder import element_type, local_shape
 from tt_xla.compiler.sharding.emitter import Emitter, Shard
-from tt_xla.compiler.sharding.reshard import constant_value, reshard_dims
+from tt_xla.compiler.sharding.reshard import axes_before, constant_value, reshard_dims
 from tt_xla.ir.mesh import Axes, Sharding
 
 
@@ -84,7 +84,7 @@ def _started(context: Emitter, shard: Shard, axes: Axes) -> Shard:
     left = list(axes)
     if not _is_zero(shard):
         for dim, splitting in enumerate(shard.sharding.dims):
-            outer = _before(splitting, axes)
+            outer = axes_before(splitting, axes)
             inner = splitting[len(outer) :]
             if {*inner} <= {*axes} and (not outer or _divides(context, shard, dim)):
                 shard = _widened(context, shard, dim, outer, inner)
@@ -99,11 +99,6 @@ def _started(context: Emitter, shard: Shard, axes: Axes) -> Shard:
         zeros = build.broadcast(build.zero(element_type(shard.value)), shape)
         shard = Shard(build.select(build.broadcast(first, shape), shard.value, zeros), shard.shape, shard.sharding)
     return marked(shard, (*shard.sharding.unreduced, *axes))
-
-
-def _before(splitting: Axes, axes: Axes) -> Axes:
-    """Returns the axes before the first that is one of ``axes``."""
-    return splitting[: next((index for index, axis in enumerate(splitting) if axis in axes), len(splitting))]
 
 
 def _divides(context: Emitter, shard: Shard, dim: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from tt_xla.compiler.sharding.builder import element_type, local_shape
 from tt_xla.compiler.sharding.emitter import Emitter, Shard
 from tt_xla.errors import InternalCompilerError
-from tt_xla.ir.mesh import Mesh, Shape, Sharding
+from tt_xla.ir.mesh import Axes, Mesh, Shape, Sharding
 
 Dims = list[tuple[int, ...]]
 
@@ -54,6 +54,11 @@ def _common_start(now: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, .
     """Returns the axes that two sequences have in common at their start."""
     pairs = enumerate(zip(now, target, strict=False))
     return now[: next((index for index, (a, b) in pairs if a != b), min(len(now), len(target)))]
+
+
+def axes_before(axes: Axes, others: Collection[int]) -> Axes:
+    """Returns the axes before the first that is one of ``others``."""
+    return axes[: next((index for index, axis in enumerate(axes) if axis in others), len(axes))]
 
 
 def _splat(context: Emitter, shard: Shard, sharding: Sharding) -> Shard | None:

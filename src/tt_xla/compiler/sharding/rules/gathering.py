@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +11,13 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from tt_xla.compiler.sharding.builder import element_type, i64s, local_shape, single_op
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes
+from tt_xla.compiler.sharding.context import Hints, Localizer, is_parameter, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Dims, Factors, Splits, identity_value
 from tt_xla.compiler.sharding.partial_sums import combine
+from tt_xla.compiler.sharding.reshard import axes_before, moved_elements
 from tt_xla.compiler.sharding.rules.structure import integers
-from tt_xla.ir.mesh import Axes, Sharding
+from tt_xla.ir.mesh import Axes, Mesh, Shape, Sharding
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ def gather(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints)
     """Gathers from the chip's part of the table.
 
     Where the indexed rows are split, each chip gathers those that it has and zeros for the others, and the chips'
-    results are added.
+    results are added. If the indices are split along the same axes, that is done with all of them where it moves less
+    than the whole table.
     """
     table, indices = operands
     numbers = stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
@@ -93,9 +96,11 @@ def gather(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints)
         numbers.index_vector_dim,
     )
     splits = Factors([dims.table, dims.indices], [dims.rows]).splits(context, operands, hints)
-    table_sharding = splits.sharding(dims.table)
-    rows_split = _split_rows(table, table_sharding, splits, dims)
-    table_sharding = Sharding(tuple(rows_split.get(dim, axes) for dim, axes in enumerate(table_sharding.dims)))
+    with_own_rows = _with_split_rows(table, splits, dims)
+    if with_own_rows is not None and not is_parameter(op.operands[0]):
+        costs = [_moved_by_gather(op, one, operands, dims, hints[0]) for one in (splits, with_own_rows)]
+        splits = with_own_rows if costs[1] < costs[0] else splits
+    table_sharding, rows_split = _table_sharding(table, splits, dims)
     part, places = context.reshard(table, table_sharding), context.reshard(indices, splits.sharding(dims.indices))
     shape = local_shape(part.value)
     local = [
@@ -124,15 +129,51 @@ def _window(dims: _Dims, sizes: Sequence[int], table: Shard) -> list[int]:
     return [dim for dim, size in enumerate(sizes) if dims.table[dim] in dims.rows and size == table.shape[dim]]
 
 
-def _split_rows(table: Shard, sharding: Sharding, splits: Splits, dims: _Dims) -> dict[int, Axes]:
-    """Returns the axes of indexed dimensions of the table that stay split, as no other dimension uses them."""
-    used = sharding.axes | {axis for axes in splits.axes.values() for axis in axes}
-    rows: dict[int, Axes] = {}
-    for dim in dims.indexed:
-        axes = table.sharding.dims[dim]
-        if axes and not used & {*axes}:
-            rows[dim] = axes
-    return rows
+def _table_sharding(table: Shard, splits: Splits, dims: _Dims) -> tuple[Sharding, dict[int, Axes]]:
+    """Returns the sharding in which a table is used, and the axes of its indexed dimensions that are split there.
+
+    These dimensions stay split where no other dimension uses their axes.
+    """
+    used = {axis for axes in splits.axes.values() for axis in axes}
+    rows = {dim: axes for dim in dims.indexed if (axes := table.sharding.dims[dim]) and not used & {*axes}}
+    plain = splits.sharding(dims.table)
+    return Sharding(tuple(rows.get(dim, axes) for dim, axes in enumerate(plain.dims))), rows
+
+
+def _with_split_rows(table: Shard, splits: Splits, dims: _Dims) -> Splits | None:
+    """Returns splits that leave the axes of the table's indexed dimensions to these; None if they do so already."""
+    rows = {axis for dim in dims.indexed for axis in table.sharding.dims[dim]}
+    kept = {factor: axes_before(axes, rows) for factor, axes in splits.axes.items()}
+    return None if kept == splits.axes else Splits(splits.context, splits.factors, kept)
+
+
+def _moved_by_gather(op: Any, splits: Splits, operands: Sequence[Shard], dims: _Dims, hint: Sharding | None) -> int:
+    """Returns an estimate of the elements that a chip receives for a gather."""
+    table, indices = operands
+    mesh, shape = splits.context.mesh, shape_of(op.results[0])
+    table_sharding, rows_split = _table_sharding(table, splits, dims)
+    moved = moved_elements(mesh, table.shape, table.sharding, table_sharding)
+    moved += moved_elements(mesh, indices.shape, indices.sharding, splits.sharding(dims.indices))
+    return moved + _moved_by_result(mesh, shape, splits.sharding(dims.rows), rows_split.values(), hint)
+
+
+def _moved_by_result(mesh: Mesh, shape: Shape, now: Sharding, combined: Iterable[Axes], hint: Sharding | None) -> int:
+    """Returns an estimate of the elements that a chip receives until a result has the sharding that is wanted.
+
+    Args:
+        mesh: the mesh.
+        shape: global shape of the result.
+        now: sharding of the chips' results.
+        combined: axes over which these are combined.
+        hint: the wanted sharding; None if any will do.
+    """
+    moved, axes = 0, {axis for part in combined for axis in part}
+    if axes:
+        scatters = hint is not None and axes <= hint.splitting_axes
+        moved = math.prod(now.local_shape(mesh, shape)) * (1 if scatters else 2)
+        if scatters:
+            return moved
+    return moved + (0 if hint is None else moved_elements(mesh, shape, now, hint))
 
 
 def _own_rows(
@@ -196,14 +237,16 @@ def scatter(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints
     dims = _scatter_dims(op, tables[0], indices, updates[0])
     factors = Factors([dims.table] * count + [dims.indices] + [dims.rows] * count, [dims.table] * count)
     splits = factors.splits(context, operands, hints)
+    with_own_rows = _with_split_rows(tables[0], splits, dims)
+    if with_own_rows is not None:
+        costs = [_moved_by_scatter(one, operands, dims, hints[0]) for one in (splits, with_own_rows)]
+        splits = with_own_rows if costs[1] < costs[0] else splits
     kind = single_op(op.regions[0])
     identity = identity_value(context, kind, element_type(tables[0].value)) if kind and count == 1 else None
     if splits.reduced() and (identity is None or kind not in ("add", "maximum", "minimum", "multiply", "and", "or")):
         in_table = {factor for factor in dims.table if factor is not None}
         splits = Splits(context, factors, {factor: axes for factor, axes in splits.axes.items() if factor in in_table})
-    table_sharding = splits.sharding(dims.table)
-    rows_split = _split_rows(tables[0], table_sharding, splits, dims)
-    table_sharding = Sharding(tuple(rows_split.get(dim, axes) for dim, axes in enumerate(table_sharding.dims)))
+    table_sharding, rows_split = _table_sharding(tables[0], splits, dims)
     parts = [context.reshard(table, table_sharding) for table in tables]
     places = _scatter_places(context, splits, parts[0], indices, dims, rows_split)
     changed = [context.reshard(update, splits.sharding(dims.rows)).value for update in updates]
@@ -222,6 +265,20 @@ def scatter(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints
     table = context.reshard(parts[0], total.sharding)
     value = context.builder.binary(kind, table.value, total.value)
     return [Shard(value, total.shape, total.sharding)]
+
+
+def _moved_by_scatter(splits: Splits, operands: Sequence[Shard], dims: _Dims, hint: Sharding | None) -> int:
+    """Returns an estimate of the elements that a chip receives for a scatter."""
+    count = (len(operands) - 1) // 2
+    mesh, table = splits.context.mesh, operands[0]
+    table_sharding, _ = _table_sharding(table, splits, dims)
+    moved = moved_elements(mesh, table.shape, table.sharding, table_sharding)
+    moved += sum(
+        moved_elements(mesh, update.shape, update.sharding, splits.sharding(dims.rows))
+        for update in operands[count + 1 :]
+    )
+    moved += moved_elements(mesh, operands[count].shape, operands[count].sharding, splits.sharding(dims.indices))
+    return moved + _moved_by_result(mesh, table.shape, table_sharding, [splits.reduced()], hint)
 
 
 def _scatter_dims(op: Any, table: Shard, indices: Shard, update: Shard) -> _Dims:
