@@ -295,7 +295,8 @@ def _program(
         record("vhlo", lambda: stablehlo.print_vhlo(_source(module)))
         record("shlo", lambda: str(_source(module)))
     imported = importing.run(module, options, target, devices)
-    verify_module(imported.module, "import")
+    if isinstance(module, ModuleOp) or logger().isEnabledFor(VERBOSE):  # a user's text, or somebody looks for a fault
+        verify_module(imported.module, "import")
     if imported.in_ttnn:
         ttnn_module, ttnn_stages = imported.module, stages_after_layouts(imported.module)
     else:

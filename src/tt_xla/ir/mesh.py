@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -101,7 +102,7 @@ class Sharding(msgspec.Struct, frozen=True):
 
     def counts(self, mesh: Mesh) -> Shape:
         """Returns the number of shards along each dimension."""
-        return tuple(math.prod(mesh.shape[axis] for axis in axes) for axes in self.dims)
+        return _counts(mesh.shape, self.dims)
 
     def local_shape(self, mesh: Mesh, shape: Sequence[int]) -> Shape:
         """Returns the shape of every chip's shard. A dimension that does not divide evenly is padded at its end."""
@@ -138,6 +139,12 @@ class Sharding(msgspec.Struct, frozen=True):
             slice(min(place * length, size), min((place + 1) * length, size))
             for place, length, size in zip(index, local, shape, strict=True)
         )
+
+
+@lru_cache(maxsize=4096)
+def _counts(mesh: Shape, dims: tuple[tuple[int, ...], ...]) -> Shape:
+    """Returns the number of shards along each dimension, for a mesh of this shape."""
+    return tuple(math.prod(mesh[axis] for axis in axes) for axes in dims)
 
 
 def replicated(rank: int) -> Sharding:

@@ -124,8 +124,8 @@ _INTEGER_VALUES: dict[type[Operation], Callable[..., int]] = {
 @pattern(*_FLOAT_VALUES)
 def known_result(op: Operation, rewriter: PatternRewriter) -> None:
     """Computes arithmetic on splat constants; integers wrap at the width of the result's type."""
-    numbers = [number for operand in op.operands if (number := splat(operand)) is not None]
-    if len(numbers) < len(op.operands):
+    numbers = _numbers(op)
+    if numbers is None:
         return
     if is_float(op.operands[0]):
         _replace_by_float(op, rewriter, _FLOAT_VALUES[type(op)], numbers)
@@ -140,9 +140,20 @@ def known_result(op: Operation, rewriter: PatternRewriter) -> None:
 @pattern(*_FLOAT_FUNCTIONS, approximate=True)
 def known_function(op: Operation, rewriter: PatternRewriter) -> None:
     """Computes a function of float splat constants."""
-    numbers = [number for operand in op.operands if (number := splat(operand)) is not None]
-    if len(numbers) == len(op.operands) and is_float(op.operands[0]):
+    numbers = _numbers(op)
+    if numbers is not None and is_float(op.operands[0]):
         _replace_by_float(op, rewriter, _FLOAT_FUNCTIONS[type(op)], numbers)
+
+
+def _numbers(op: Operation) -> list[float] | None:
+    """Returns the number that each operand of an op has everywhere; None if an operand is no such constant."""
+    numbers: list[float] = []
+    for operand in op.operands:
+        number = splat(operand)
+        if number is None:
+            return None
+        numbers.append(number)
+    return numbers
 
 
 def _replace_by_float(
@@ -189,9 +200,10 @@ def _drop(op: Operation, rewriter: PatternRewriter, is_neutral: Callable[[Operat
     """Replaces an op by one operand, broadcast if it is smaller, when its other operand is neutral."""
     pairs = [(op.operands[0], op.operands[1])] if isinstance(op, _ONE_WAY) else both_ways(op)
     for value, other in pairs:
-        type_, number = tensor_type(op.results[0]), splat(other)
+        number = splat(other)
         if number is None or not is_neutral(op, value, number):
             continue
+        type_ = tensor_type(op.results[0])
         if value.type == type_:
             rewriter.replace(op, [], [value])
             return

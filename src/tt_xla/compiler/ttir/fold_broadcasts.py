@@ -73,9 +73,13 @@ def sink_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
     after = shape(op.result)
     if after[:1] != (1,) or isinstance(op, _NOT_BY_ELEMENT):
         return
-    lower = [_fewer_dimensions(op, value) for value in op.operands]
-    sources = [value for value in lower if value is not None]
-    if len(sources) != len(lower) or sources == list(op.operands):
+    sources: list[SSAValue] = []
+    for value in op.operands:
+        source = _fewer_dimensions(op, value)
+        if source is None:
+            return
+        sources.append(source)
+    if sources == list(op.operands):
         return
     before = shapes.broadcast(*(shape(value) if splat(value) is None else (1,) for value in sources))
     if len(before) >= len(after) or after != (1,) * (len(after) - len(before)) + before:

@@ -87,8 +87,9 @@ def is_close(number: float, expected: float, like: SSAValue) -> bool:
     return math.isclose(number, expected, rel_tol=2**-7 if is_bf16 else 2**-20)
 
 
-_PRODUCTS = (Multiply, Div, UNARY["neg"], TypecastOp, ConstantOp, ReshapeOp, BroadcastOp)
-"""Ops that produce a product, or a constant; most other values are told from products by their op alone."""
+_ARITHMETIC = frozenset((Multiply, Div, UNARY["neg"]))
+_AROUND_CONSTANTS = frozenset((TypecastOp, ConstantOp, ReshapeOp, BroadcastOp))
+"""Ops that a constant, or a cast of a product, comes from."""
 
 
 def factors(value: SSAValue, depth: int = 5) -> tuple[list[SSAValue], float]:
@@ -97,25 +98,23 @@ def factors(value: SSAValue, depth: int = 5) -> tuple[list[SSAValue], float]:
     Quotients by constants and negations count as products. The search is limited to ``depth`` ops, because nested
     products double the work with each level.
     """
-    if not isinstance(value.owner, _PRODUCTS):
-        return [value], 1.0
-    value = uncast(value)
-    constant = splat(unspread(value))
-    if constant is not None:
-        return [], float(constant)
+    if type(value.owner) in _AROUND_CONSTANTS:
+        value = uncast(value)
+        constant = splat(unspread(value))
+        if constant is not None:
+            return [], float(constant)
     op = value.op if type(value) is OpResult and depth else None
-    if isinstance(op, Multiply):
-        left, right = (factors(operand, depth - 1) for operand in op.operands)
+    if op is None or type(op) not in _ARITHMETIC:
+        return [value], 1.0
+    operands, kind = op.operands, type(op)
+    if kind is Multiply:
+        left, right = factors(operands[0], depth - 1), factors(operands[1], depth - 1)
         return left[0] + right[0], left[1] * right[1]
-    if isinstance(op, Div):
-        divisor = splat(unspread(op.operands[1]))
-        if divisor:
-            variables, scale = factors(op.operands[0], depth - 1)
-            return variables, scale / float(divisor)
-    if isinstance(op, UNARY["neg"]):
-        variables, scale = factors(op.operands[0], depth - 1)
-        return variables, -scale
-    return [value], 1.0
+    sign, divisor = (1.0, splat(unspread(operands[1]))) if kind is Div else (-1.0, 1.0)
+    if not divisor:
+        return [value], 1.0
+    variables, scale = factors(operands[0], depth - 1)
+    return variables, sign * scale / float(divisor)
 
 
 def scaled(value: SSAValue) -> tuple[SSAValue, float] | None:

@@ -67,6 +67,8 @@ def function_before(op: TTOp, rewriter: PatternRewriter) -> None:
 @pattern(*_FUNCTIONS, *_BINARY, approximate=True)
 def function_after(op: Operation, rewriter: PatternRewriter) -> None:
     """Fuses f(op(x, y)), where the result of op has no other user."""
+    if not any(type(operand) is OpResult and isinstance(operand.op, _BINARY) for operand in op.operands):
+        return
     applied = _function(op.results[0])
     if applied is None:
         return
@@ -113,10 +115,9 @@ def _function(value: SSAValue) -> tuple[SSAValue, tuple[Step, ...]] | None:
 def _of_constant(op: TTOp) -> tuple[SSAValue, tuple[Step, ...]] | None:
     """Returns an op of a value and a constant of one element, or of a value and itself, as functions of the value."""
     lhs, rhs = op.operands
-    after = _steps(op, "activations")
     if lhs is rhs:
         plain = isinstance(op, _MULTIPLY) and not any(op.value(name) for name in _BEFORE)
-        return (lhs, (UnaryAttr.of("square").data, *after)) if plain else None
+        return (lhs, (UnaryAttr.of("square").data, *_steps(op, "activations"))) if plain else None
     names = _WITH_CONSTANT[type(op)]
     for value, other, name, (own, others) in (
         (lhs, rhs, names[0], _BEFORE),
@@ -124,7 +125,7 @@ def _of_constant(op: TTOp) -> tuple[SSAValue, tuple[Step, ...]] | None:
     ):
         constant = _number(other)
         if constant is not None and name is not None and not op.value(others):
-            return value, (*_steps(op, own), UnaryAttr.of(name, constant).data, *after)
+            return value, (*_steps(op, own), UnaryAttr.of(name, constant).data, *_steps(op, "activations"))
     return None
 
 

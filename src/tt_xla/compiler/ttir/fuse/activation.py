@@ -66,15 +66,25 @@ def relu6_as_clamp(op: ClampScalarOp, rewriter: PatternRewriter) -> None:
 
 
 @pattern(Multiply, Div, approximate=True)
-def hardsigmoid(op: Operation, rewriter: PatternRewriter) -> None:
-    """Fuses relu6(x + 3) / 6."""
-    scaled_relu6 = scaled(op.results[0]) if is_float(op.results[0]) else None
-    relu6_ = unary(scaled_relu6[0], "relu6") if scaled_relu6 else None
-    if scaled_relu6 is None or relu6_ is None or not is_close(scaled_relu6[1], 1 / 6, op.results[0]):
+def scaled_function(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fuses relu6(x + 3) / 6 to hardsigmoid, and x / 2 * f(x) to gelu, in any bracketing.
+
+    The function f is 1 + erf(x / sqrt(2)), erfc(-x / sqrt(2)) or 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)). The
+    tanh form differs from gelu by at most 5e-4.
+    """
+    if not is_float(op.results[0]):
         return
-    shifted = plus_constant(uncast(relu6_.operands[0]))
-    if shifted is not None and shifted[1] == 3:
-        _replace(rewriter, op, "hardsigmoid", shifted[0])
+    variables, scale = factors(op.results[0])
+    if len(variables) == 1 and is_close(scale, 1 / 6, op.results[0]):
+        relu6_ = unary(variables[0], "relu6")
+        shifted = plus_constant(uncast(relu6_.operands[0])) if relu6_ is not None else None
+        if shifted is not None and shifted[1] == 3:
+            _replace(rewriter, op, "hardsigmoid", shifted[0])
+    elif len(variables) == 2 and is_close(scale, 0.5, op.results[0]):
+        for value, factor in (variables, reversed(variables)):
+            inner = _normal_cdf_argument(factor) or _tanh_argument(factor)
+            if inner is not None and same(inner, value) and _replace(rewriter, op, "gelu", inner):
+                return
 
 
 @pattern(Div, approximate=True)
@@ -182,34 +192,6 @@ _GATED = {"sigmoid": "silu", "tanh": "mish"}
 """The fused op by the name of f."""
 
 
-@pattern(Multiply, Div, approximate=True)
-def gelu(op: Operation, rewriter: PatternRewriter) -> None:
-    """Fuses x / 2 * (1 + erf(x / sqrt(2))) in any bracketing, and x / 2 * erfc(-x / sqrt(2))."""
-    _gelu(op, rewriter, _normal_cdf_argument)
-
-
-@pattern(Multiply, Div, approximate=True)
-def gelu_by_tanh(op: Operation, rewriter: PatternRewriter) -> None:
-    """Fuses x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))).
-
-    The tanh form differs from gelu by at most 5e-4.
-    """
-    _gelu(op, rewriter, _tanh_argument)
-
-
-def _gelu(op: Operation, rewriter: PatternRewriter, argument: Callable[[SSAValue], SSAValue | None]) -> None:
-    """Fuses x / 2 * f, where ``argument`` returns x from f."""
-    if not is_float(op.results[0]):
-        return
-    variables, scale = factors(op.results[0])
-    if len(variables) != 2 or not is_close(scale, 0.5, op.results[0]):
-        return
-    for value, factor in (variables, reversed(variables)):
-        inner = argument(factor)
-        if inner is not None and same(inner, value) and _replace(rewriter, op, "gelu", inner):
-            return
-
-
 def _normal_cdf_argument(value: SSAValue) -> SSAValue | None:
     """Returns x when a value is 1 + erf(x / sqrt(2)) or erfc(-x / sqrt(2)), else None."""
     grown = plus_constant(value)
@@ -301,13 +283,11 @@ PATTERNS = (
     relu,
     relu6,
     relu6_as_clamp,
-    hardsigmoid,
+    scaled_function,
     sigmoid,
     sigmoid_as_reciprocal,
     times_itself,
-    gelu,
     reciprocal,
     rsqrt,
     divided_by_root,
-    gelu_by_tanh,
 )
