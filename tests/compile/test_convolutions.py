@@ -14,6 +14,7 @@ from jax import lax
 from test_against_stablehlo import on_card
 
 from tt_xla.compiler import compile_module
+from tt_xla.ir.layout import MemoryLayout
 from tt_xla.ir.program import FunctionKind
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
@@ -112,6 +113,28 @@ def test_images_do_not_mix_at_level_2(size: int) -> None:
     results = on_card(lowered(means, x, w, mask), (x, w, mask), optimization_level=2)
     for result, expected in zip(results, means(x, w, mask), strict=True):
         np.testing.assert_allclose(result[1], np.asarray(expected)[1], rtol=0.02, atol=0.02)
+
+
+def first_layers(x: Any) -> Any:
+    """Returns a pooling of a convolution of images with 3 channels, whose weights are constant."""
+    w = jnp.asarray(normal(32, 3, 7, 7) / 12, jnp.bfloat16)
+    y = lax.conv_general_dilated(x, w, (2, 2), ((3, 3), (3, 3)), dimension_numbers=("NCHW", "OIHW", "NCHW"))
+    return lax.reduce_window(y, -jnp.inf, lax.max, (1, 1, 3, 3), (1, 1, 2, 2), ((0, 0), (0, 0), (1, 1), (1, 1)))
+
+
+def test_images_become_shards_of_rows_at_level_2() -> None:
+    """Images become rows of channels in L1, where convolution and pooling keep them in shards."""
+    x = np.asarray(jnp.asarray(normal(4, 3, 128, 128), jnp.bfloat16))
+    module = lowered(first_layers, x)
+    program = compile_module(module, CompileOptions.parse({"optimization_level": 2}), load_target("n150"))
+    (forward,) = (function for function in program.functions if function.kind is FunctionKind.FORWARD)
+    placed = {step.op: forward.values[step.results[0]].layout for step in forward.body if step.results}
+    for op in ("ttnn.convert_to_hwc", "ttnn.conv2d", "ttnn.max_pool2d"):
+        assert placed[op].memory is MemoryLayout.HEIGHT_SHARDED, op
+    assert forward_ops(module, 1)["ttnn.convert_to_hwc"] == 0
+    (result,) = on_card(module, (x,), optimization_level=2)
+    expected = np.asarray(first_layers(jnp.asarray(x)), np.float32)
+    np.testing.assert_allclose(np.asarray(result, np.float32), expected, rtol=0.02, atol=0.02)
 
 
 def test_weights_are_prepared_for_the_shards_of_their_convolution() -> None:

@@ -35,6 +35,7 @@ from tt_xla.compiler.ttnn import (
     choose_argument_layouts,
     convert_activation_dtype,
     convert_cache_dtype,
+    convert_to_hwc,
     convert_weight_dtype,
     deallocate,
     hoist_const_eval,
@@ -187,6 +188,10 @@ def _propagate_row_major(module: ModuleOp, options: CompileOptions, target: Targ
 
 def _reshape_row_major(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     reshape_row_major.run(module, target)
+
+
+def _convert_to_hwc(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    convert_to_hwc.run(module, target)
 
 
 def _pool_tiles(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -374,6 +379,13 @@ TTNN_STAGES = (
         _approximate_functions,
         "Runs after the fusions, which match functions by their names, and while layers still have theirs.",
         lambda options: (options.fast_and_approximate_mode or bool(options.precision)) and not is_exact(options),
+    ),
+    Stage(
+        "ttnn-convert-to-hwc",
+        _convert_to_hwc,
+        "Runs when the inputs of convolutions have their final types and layouts, and before const-eval, which then "
+        "pads the weights once.",
+        lambda options: options.optimization_level == 2 and options.enable_const_eval,
     ),
     Stage(
         "ttnn-split-wide-products",

@@ -43,10 +43,9 @@ def circular_buffer_bytes(instruction: Instruction, values: Sequence[TensorSpec]
 
 def internal_tensor(instruction: Instruction, values: Sequence[TensorSpec]) -> TensorSpec | None:
     """Returns the tensor that an op allocates in L1 before its result and frees at its end, if there is one."""
-    if instruction.op != "ttnn.conv2d":
+    source = instruction.operands.get("input")
+    if not isinstance(source, int) or not instruction.results:
         return None
-    source = instruction.operands["input"]
-    assert isinstance(source, int)
     return halo_tensor(instruction, values[source], values[instruction.results[0]])
 
 
@@ -221,7 +220,9 @@ def _convolution(instruction: Instruction, inputs: list[TensorSpec], result: Ten
 
 
 def _pooling(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """Returns the sharded input, the input with its halo, and the result."""
+    """Returns the bytes for a pooling of shards; else those of the sharded input, with its halo, and of the result."""
+    if is_of_shards(instruction, inputs[0], result):
+        return max(96 * KIB, halo_buffers(inputs[0].layout))
     source, kernel = inputs[0], instruction.attributes.get("kernel_size") or (1, 1)
     positions_in, positions = math.prod(source.shape[:-1]), math.prod(result.shape[:-1])
     channels = round_up(source.shape[-1], TILE)
@@ -229,7 +230,7 @@ def _pooling(instruction: Instruction, inputs: list[TensorSpec], result: TensorS
     cores = min(target.cores, max(-(-positions // TILE), 1))
     rows_in = -(-positions_in // cores)
     halo = rows_in + int(kernel[0]) * (width + 2)
-    buffers = max(96 * KIB, halo_buffers(channels // TILE) if source.layout.tiled else 0)
+    buffers = max(96 * KIB, halo_buffers(source.layout))
     return 2 * channels * (rows_in + halo + -(-positions // cores)) + buffers
 
 

@@ -15,6 +15,8 @@ from typing import Any
 from tt_xla.ir.layout import TILE, BufferType, DataType, MemoryLayout, TensorLayout, round_up
 from tt_xla.ir.program import Instruction, TensorSpec
 
+_WINDOWS = ("ttnn.conv2d", "ttnn.max_pool2d", "ttnn.avg_pool2d")
+"""Ops that run a halo exchange first."""
 _HALO_TILES = 4
 """Blocks of a row of tiles that the halo exchange untilizes at a time, in bfloat16."""
 _REST = 1024
@@ -22,24 +24,30 @@ _REST = 1024
 
 
 def is_of_shards(instruction: Instruction, source: TensorSpec, result: TensorSpec) -> bool:
-    """Returns whether a convolution reads and writes shards of the same rows."""
+    """Returns whether a convolution or pooling reads and writes shards of the same rows."""
     before, after = source.layout, result.layout
-    is_convolution = instruction.op in ("ttnn.conv2d",) and bool(instruction.attributes.get("input_width"))
+    has_windows = instruction.op in _WINDOWS and bool(instruction.attributes.get("input_width"))
     is_sharded = before.is_sharded and after.is_sharded and before.buffer is after.buffer is BufferType.L1
-    return is_convolution and is_sharded and before.memory is after.memory and before.grid[0] == after.grid[0]
+    return has_windows and is_sharded and before.memory is after.memory and before.grid[0] == after.grid[0]
 
 
 def halo_tensor(instruction: Instruction, source: TensorSpec, result: TensorSpec) -> TensorSpec | None:
-    """Returns the result of the halo exchange before a convolution of shards, as rows of equal shards; else None."""
+    """Returns the result of the halo exchange before an op over windows of shards, as equal shards of rows, or None."""
     if not is_of_shards(instruction, source, result):
         return None
     parts, wide = source.layout.grid
-    sticks = _halo_sticks(instruction.attributes, result.layout.shard[0] * TILE, math.prod(result.shape[:-1]))
-    channels = source.layout.shard[1] * (TILE if source.layout.tiled else 1)
+    sticks = _halo_sticks(instruction.attributes, _elements(result.layout)[0], math.prod(result.shape[:-1]))
+    channels = _elements(source.layout)[1]
     dtype = _gathered(source)
     sizes = (parts * wide * sticks, channels)
     place: dict[str, Any] = {"buffer": BufferType.L1, "memory": MemoryLayout.HEIGHT_SHARDED, "grid": (parts * wide, 1)}
     return TensorSpec(sizes, TensorLayout.of(sizes, dtype, tiled=False, **place))
+
+
+def _elements(layout: TensorLayout) -> tuple[int, int]:
+    """Returns the sizes of a shard in elements."""
+    unit = TILE if layout.tiled else 1
+    return layout.shard[0] * unit, layout.shard[1] * unit
 
 
 def _gathered(source: TensorSpec) -> DataType:
@@ -51,7 +59,7 @@ def _halo_sticks(attributes: Mapping[str, Any], each: int, positions: int) -> in
     """Returns the most positions of the padded input from the first to the last window of a core.
 
     Args:
-        attributes: those of the convolution.
+        attributes: those of the op.
         each: positions of the result on each core.
         positions: positions of the result.
     """
@@ -76,7 +84,7 @@ def _halo_sticks(attributes: Mapping[str, Any], each: int, positions: int) -> in
 
 def block_columns(instruction: Instruction, source: TensorSpec) -> int:
     """Returns the tiles in a row of a block of windows: a row of the window on each core."""
-    channels = source.layout.shard[1] * TILE
+    channels = _elements(source.layout)[1]
     return -(-channels * int(instruction.attributes["kernel_size"][-1]) // TILE)
 
 
@@ -116,9 +124,9 @@ def sharded_convolution_buffers(
         weights *= window_high
     sums = block_rows * columns * partial.tile_bytes if partial is not output or turns > 1 else 0
     total = tilized + read + weights + sums + (columns * weight.tile_bytes if bias else 0)
-    return round_up(max(total, halo_buffers(source.layout.shard[1])) + _REST, 64)
+    return round_up(max(total, halo_buffers(source.layout)) + _REST, 64)
 
 
-def halo_buffers(columns: int) -> int:
-    """Returns the bytes of the circular buffers of a halo exchange of tiles, ``columns`` of them in a row of a core."""
-    return _HALO_TILES * columns * DataType.BF16.tile_bytes
+def halo_buffers(source: TensorLayout) -> int:
+    """Returns the bytes of the circular buffers in which a halo exchange untilizes rows of tiles; rows need none."""
+    return _HALO_TILES * source.shard[1] * DataType.BF16.tile_bytes if source.tiled else 0

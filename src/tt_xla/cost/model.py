@@ -271,6 +271,7 @@ def _table() -> dict[str, tuple[Model, Any]]:
         "slice_write": (programs.waiting_copy, None),
         "halo": (programs.halo, None),
         "padded_slice": (programs.padded_slice, None),
+        "convert_to_hwc": (programs.rows_of_channels, None),
         "grid_sample": (programs.grid_sample, None),
         "group_norm": (programs.group_norm, families.ROW_OPS["group_norm"]),
         "cumprod": (programs.running, None),

@@ -98,6 +98,23 @@ def padded_slice(instruction: Instruction, values: Sequence[TensorSpec], rates: 
     return cost_of(rates, 0.0, 0.0, max(cycles * rates.cycle_us, waited), cores)
 
 
+def rows_of_channels(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Returns the cost of turning rows of positions into rows of channels, block by block on each core.
+
+    Two cores read a block from the shards. The compute core tilizes, transposes and untilizes its tiles, and the two
+    copy the channels of each position out of them. No public measurement has this op: a row costs what it costs in a
+    slice of tiles, and each tile a wait.
+    """
+    source, out = Work(inputs_of(instruction, values)[0].layout), Work(values[instruction.results[0]].layout)
+    cores = max(out.cores or _cores(instruction, rates), 1)
+    rows = out.pages / cores
+    tiles = rows / TILE * -(-out.page // (TILE * ELEMENT_BYTES["bf16"]))
+    compute = 3 * tiles * families.TILIZE_CYCLES * rates.cycle_us
+    cycles = rows * families.SLICED_STICK_CYCLES + out.bytes / cores / families.SLICED_BYTES_PER_CYCLE
+    noc = source.bytes / cores * rates.stream + (cycles * rates.cycle_us + tiles * rates.wait) / 2
+    return cost_of(rates, compute, 0.0, noc, cores)
+
+
 def grid_sample(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
     """Returns the cost of grid_sample, which fetches four rows of channels together for each point."""
     inputs = inputs_of(instruction, values)

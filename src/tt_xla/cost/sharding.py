@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 from tt_xla.ir.layout import BufferType, CoreRange, DataType, MemoryLayout, TensorLayout
 from tt_xla.target import Target
@@ -87,6 +88,21 @@ def _cuts(count: int, cores: int) -> int:
     cut = least_cut(count, cores)
     even = next((cores for cores in range(cut, 1, -1) if count % cores == 0), 1)
     return even if even >= _EVEN_SHARE * cut else cut
+
+
+def even_cuts(count: int, cores: int) -> list[int]:
+    """Returns the numbers of cores, most first, over which ``count`` tiles are cut evenly, if not too few take part."""
+    return [cut for cut in range(min(count, cores), 1, -1) if count % cut == 0 and cut >= _EVEN_SHARE * cores]
+
+
+def rows_in_shards(
+    shape: Sequence[int], dtype: DataType, memory: MemoryLayout, cores: int, target: Target
+) -> TensorLayout:
+    """Returns the layout of a row-major tensor in L1 whose rows, or columns if ``memory`` is WIDTH, cores share."""
+    grid = (1, cores) if memory is WIDTH else (cores, 1)
+    ranges = core_ranges(memory, grid, target)
+    place: dict[str, Any] = {"buffer": BufferType.L1, "memory": memory, "grid": grid, "core_ranges": ranges}
+    return TensorLayout.of(shape, dtype, tiled=False, **place)
 
 
 def least_cut(count: int, cores: int) -> int:

@@ -20,6 +20,11 @@ def permute(op: Op) -> Call:
     return Call("ttnn.permute", (op["input"], op.get("permutation")), without_none(memory_config=op.memory))
 
 
+@calls("ttnn.convert_to_hwc")
+def convert_to_hwc(op: Op) -> Call:
+    return Call("ttnn.experimental.convert_to_hwc", (op["input"],), without_none(memory_config=op.memory))
+
+
 @calls("ttnn.repeat")
 def repeat(op: Op) -> Call:
     return Call("ttnn.repeat", (op["input"], op.get("repeat_dims")), without_none(memory_config=op.memory))

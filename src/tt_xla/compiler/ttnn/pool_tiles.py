@@ -15,6 +15,7 @@ from xdsl.rewriter import Rewriter
 
 from tt_xla.compiler.instructions import plain_instruction
 from tt_xla.compiler.rewriting import body, functions, is_forward
+from tt_xla.compiler.ttnn.layouts.forms import GATHERED
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.rates import rates_of
 from tt_xla.ir.base import shape
@@ -24,9 +25,6 @@ from tt_xla.ir.ttnn.attributes import layout_of
 from tt_xla.ir.ttnn.memory import ToLayoutOp
 from tt_xla.ir.ttnn.window import AvgPool2dOp, MaxPool2dOp
 from tt_xla.target import Target
-
-_READ = (DataType.BF16, DataType.BFP_BF8)
-"""Element types of the tiles that a halo exchange untilizes to rows of bfloat16."""
 
 
 def run(module: ModuleOp, target: Target) -> None:
@@ -48,7 +46,7 @@ def _is_readable(conversion: ToLayoutOp) -> bool:
     sizes = shape(conversion.input)
     full = math.prod(sizes[:-1]) % TILE == sizes[-1] % TILE == 0
     untilizes = before.on_device and before.tiled and after.on_device and not after.tiled
-    gathered = before.dtype in _READ and after.dtype is DataType.BF16
+    gathered = before.dtype in GATHERED and after.dtype is DataType.BF16
     return full and untilizes and gathered and conversion.results[0].has_one_use()
 
 

@@ -30,6 +30,25 @@ class PermuteOp(TTNNOp, shared.Permute):
 
 
 @irdl_op_definition
+class ConvertToHwcOp(TTNNOp, shared.TensorOp):
+    """Turns images [1, N, C, H * W] into rows of channels [1, 1, N * H * W, C].
+
+    TT-NN's ``experimental.convert_to_hwc`` reads row-major shards that cut the positions, and writes row-major shards
+    of rows. It fills channels up to a multiple of 8 with what lies in L1, so ``C`` is one here.
+    """
+
+    name = "ttnn.convert_to_hwc"
+    input = operand_def(TensorType)
+
+    def result_shape(self) -> shapes.Shape:
+        sizes = shape(self.input)
+        if len(sizes) != 4 or sizes[0] != 1 or sizes[2] % 8:
+            raise ValueError(f"images have shape {sizes}, expected [1, N, C, H * W] with C a multiple of 8")
+        _, images, channels, positions = sizes
+        return (1, 1, images * positions, channels)
+
+
+@irdl_op_definition
 class RepeatOp(TTNNOp, shared.TensorOp):
     """Repeats the tensor along each dimension as often as ``repeat_dims`` says."""
 
@@ -152,6 +171,7 @@ class GeluBwOp(TTNNOp, shared.GeluBackward):
 
 
 OPS = (
+    ConvertToHwcOp,
     ReshapeOp,
     PermuteOp,
     RepeatOp,

@@ -157,3 +157,13 @@ func.func @multiply(%0: tensor<2x3xbf16, #ttnn_layout2>, %1: tensor<3xbf16, #ttn
   %2 = "ttnn.multiply"(%0, %1) <{activations = [#ttnn.unary_with_param<op_type = leaky_relu, params = [1.000000e-02 : f32]>], input_tensor_a_activations = [#ttnn.unary_with_param<op_type = exp>], input_tensor_b_activations = []}> : (tensor<2x3xbf16, #ttnn_layout2>, tensor<3xbf16, #ttnn_layout8>) -> tensor<2x3xbf16, #ttnn_layout2>
   func.return %2 : tensor<2x3xbf16, #ttnn_layout2>
 }
+
+#images = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 16 + d1 * 8 + d2, d3), <1x1>, memref<16x1024xbf16, #dram>, <interleaved>>
+#sticks = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 2048 + d1 * 2048 + d2, d3), <1x1>, memref<2048x8xbf16, #dram>, <interleaved>>
+
+// CHECK-LABEL: func.func @convert_to_hwc(
+// CHECK: "ttnn.convert_to_hwc"({{.*}}) :
+func.func @convert_to_hwc(%0: tensor<1x2x8x1024xbf16, #images>) -> tensor<1x1x2048x8xbf16, #sticks> {
+  %1 = "ttnn.convert_to_hwc"(%0) : (tensor<1x2x8x1024xbf16, #images>) -> tensor<1x1x2048x8xbf16, #sticks>
+  func.return %1 : tensor<1x1x2048x8xbf16, #sticks>
+}

@@ -194,3 +194,25 @@ func.func @load_tensor(%0: !ttnn.device) -> tensor<2x3xbf16, #ttnn_layout> {
   %1 = "ttnn.load_tensor"(%0) : (!ttnn.device) -> tensor<2x3xbf16, #ttnn_layout>
   func.return %1 : tensor<2x3xbf16, #ttnn_layout>
 }
+
+// -----
+
+// expected-error: images have shape (1, 2, 6, 1024), expected [1, N, C, H * W] with C a multiple of 8
+#dram = #ttnn.buffer_type<dram>
+#images = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 12 + d1 * 6 + d2, d3), <1x1>, memref<12x1024xbf16, #dram>, <interleaved>>
+#sticks = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 2048 + d1 * 2048 + d2, d3), <1x1>, memref<2048x6xbf16, #dram>, <interleaved>>
+func.func @convert_to_hwc(%0: tensor<1x2x6x1024xbf16, #images>) -> tensor<1x1x2048x6xbf16, #sticks> {
+  %1 = "ttnn.convert_to_hwc"(%0) : (tensor<1x2x6x1024xbf16, #images>) -> tensor<1x1x2048x6xbf16, #sticks>
+  func.return %1 : tensor<1x1x2048x6xbf16, #sticks>
+}
+
+// -----
+
+// expected-error: result has shape (1, 1, 1024, 8), expected (1, 1, 2048, 8)
+#dram = #ttnn.buffer_type<dram>
+#images = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 16 + d1 * 8 + d2, d3), <1x1>, memref<16x1024xbf16, #dram>, <interleaved>>
+#sticks = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 1024 + d1 * 1024 + d2, d3), <1x1>, memref<1024x8xbf16, #dram>, <interleaved>>
+func.func @convert_to_hwc(%0: tensor<1x2x8x1024xbf16, #images>) -> tensor<1x1x1024x8xbf16, #sticks> {
+  %1 = "ttnn.convert_to_hwc"(%0) : (tensor<1x2x8x1024xbf16, #images>) -> tensor<1x1x1024x8xbf16, #sticks>
+  func.return %1 : tensor<1x1x1024x8xbf16, #sticks>
+}

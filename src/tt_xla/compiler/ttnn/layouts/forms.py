@@ -21,14 +21,16 @@ from tt_xla.cost.sharding import (
     BLOCK,
     HEIGHT,
     WIDTH,
+    even_cuts,
     in_dram,
     interleaved_in_l1,
     least_cut,
+    rows_in_shards,
     same_shards,
     sharded,
     shardings,
 )
-from tt_xla.ir.layout import TILE, BufferType, TensorLayout, round_up
+from tt_xla.ir.layout import TILE, BufferType, DataType, TensorLayout, round_up
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.target import Target
@@ -104,6 +106,10 @@ _KEEP_LAYOUTS = ("while_loop", "case", "paged_update_cache", "fill_cache")
 """Ops that take their operands where level 1 has them: TT-NN wants caches, and positions in them, in DRAM."""
 
 
+_SHARDED_ONLY = ("convert_to_hwc",)
+"""Ops that TT-NN runs on shards alone."""
+
+
 def forms(site: Site) -> tuple[Form, ...]:
     """Returns the forms that TT-NN runs, starting with that of level 1."""
     plain = Form(
@@ -114,7 +120,8 @@ def forms(site: Site) -> tuple[Form, ...]:
     if site.result is None:
         return (plain,)
     all_forms = list(_FAMILIES.get(site.name, _moved)(site))
-    level_1_forms = [form for form in all_forms if form.result == site.result.layout] or [plain]
+    level_1_forms = [form for form in all_forms if form.result == site.result.layout]
+    level_1_forms = level_1_forms or ([] if site.name in _SHARDED_ONLY else [plain])
     if site.fixed or not site.result.layout.on_device:
         return tuple(level_1_forms)
     if any(form.result is None for form in all_forms):
@@ -209,7 +216,8 @@ def _like(place: TensorLayout) -> Accepts:
 def _tilized(site: Site) -> Iterator[Form]:
     """Yields forms of conversions between tiles and row-major.
 
-    Pages become pages. Row-major pages also become shards of tiles, and shards of tiles become row-major pages.
+    Pages become pages. Row-major pages also become shards of tiles, and shards of tiles become row-major pages. Shards
+    of rows that fill tiles become the same shards of tiles.
     """
     assert site.result is not None
     tilize = site.result.layout.tiled and not site.inputs[0].layout.tiled and site.inputs[0].layout.on_device
@@ -217,7 +225,16 @@ def _tilized(site: Site) -> Iterator[Form]:
         yield Form(place, (anywhere if not site.result.layout.tiled else interleaved,), (None,))
     if tilize and site.inputs[0].layout.dtype == site.result.layout.dtype:
         for place in _shards(site):
-            yield Form(place, (interleaved,), (None,))
+            yield Form(place, (_in_pages_or_rows_of(place, site),), (None,))
+
+
+def _in_pages_or_rows_of(place: TensorLayout, site: Site) -> Accepts:
+    """Accepts interleaved tensors, and if the rows of a shard fill its tiles, the same rows."""
+    sizes = site.inputs[0].shape
+    rows = rows_in_shards(sizes, place.dtype, HEIGHT, place.grid[0], site.target)
+    if place.memory is HEIGHT and rows.shard[0] == place.shard[0] * TILE:
+        return _exactly_or_pages(rows)
+    return interleaved
 
 
 def _product(site: Site) -> Iterator[Form]:
@@ -344,7 +361,13 @@ def _convolution(site: Site) -> Iterator[Form]:
     for place in _places(site):
         first = _exactly_or_l1_pages(None) if place.buffer is BufferType.L1 else interleaved
         yield Form(place, (first, *others), (None,) * count)
-    if not site.inputs[0].layout.tiled or not site.prepared:
+    if not site.prepared:
+        return
+    if not site.inputs[0].layout.tiled:
+        for source, place in _shards_of_rows(site):
+            config = _sharded_config(site, source, place)
+            if config is not None:
+                yield Form(place, (_exactly(source), *others), (source, *(None,) * (count - 1)), config)
         return
     found = False
     for place in _shards(site):
@@ -359,6 +382,69 @@ def _convolution(site: Site) -> Iterator[Form]:
         place = sharded(site.result.shape, site.result.layout.dtype, HEIGHT, (cores, 1), site.target)
         accepts = _exactly_or_l1_pages(None)
         yield Form(place, (accepts, *others), (None,) * count, {"shard_layout": str(HEIGHT)})
+
+
+def _shards_of_rows(site: Site) -> Iterator[tuple[TensorLayout, TensorLayout]]:
+    """Yields shards of rows of the input, and those of the result's tiles on the same cores."""
+    assert site.result is not None
+    source, result = site.inputs[0], site.result
+    rows, positions = math.prod(source.shape[:-1]), math.prod(result.shape[:-1])
+    for cores in even_cuts(positions // TILE, site.target.cores) if positions % TILE == 0 else ():
+        if rows % cores == 0:
+            shards = rows_in_shards(source.shape, source.layout.dtype, HEIGHT, cores, site.target)
+            yield shards, sharded(result.shape, result.layout.dtype, HEIGHT, (cores, 1), site.target)
+
+
+GATHERED = (DataType.BF16, DataType.BFP_BF8)
+"""Element types of the tiles that a halo exchange untilizes to rows of bfloat16."""
+
+
+def _pooling(site: Site) -> Iterator[Form]:
+    """Yields forms of pooling: interleaved tensors, or shards of rows that have the windows of the result's shards."""
+    assert site.result is not None
+    yield from _moved(site)
+    source, result = site.inputs[0], site.result
+    layout, rows, positions = source.layout, math.prod(source.shape[:-1]), math.prod(result.shape[:-1])
+    if result.layout.tiled or positions % TILE or (layout.tiled and layout.dtype not in GATHERED):
+        return
+    unit = TILE if layout.tiled else 1
+    for cores in even_cuts(positions // TILE, site.target.cores):
+        if rows % (cores * unit) == 0:
+            if layout.tiled:
+                shards = sharded(source.shape, layout.dtype, HEIGHT, (cores, 1), site.target)
+            else:
+                shards = rows_in_shards(source.shape, layout.dtype, HEIGHT, cores, site.target)
+            place = rows_in_shards(result.shape, result.layout.dtype, HEIGHT, cores, site.target)
+            yield Form(place, (_exactly(shards),), (shards,))
+
+
+class ShardsOfImages(NamedTuple):
+    """Layouts of ``convert_to_hwc``."""
+
+    images: TensorLayout
+    """Shards that cut the positions of the images [1, N, C, H * W]."""
+    results: tuple[TensorLayout, ...]
+    """Shards that cut the rows of channels."""
+
+
+def shards_of_images(sizes: tuple[int, ...], dtype: DataType, target: Target) -> ShardsOfImages | None:
+    """Returns the layouts in which images [1, N, C, H * W] become rows of channels, or None if cores divide none."""
+    _, images, channels, positions = sizes
+    cuts = even_cuts(positions // TILE, target.cores) if positions % TILE == 0 else []
+    if not cuts:
+        return None
+    rows = (1, 1, images * positions, channels)
+    results = (rows_in_shards(rows, dtype, HEIGHT, cores, target) for cores in even_cuts(rows[2] // TILE, target.cores))
+    return ShardsOfImages(rows_in_shards(sizes, dtype, WIDTH, cuts[0], target), tuple(results))
+
+
+def _to_hwc(site: Site) -> Iterator[Form]:
+    """Yields forms of ``convert_to_hwc``."""
+    source = site.inputs[0]
+    shards = shards_of_images(source.shape, source.layout.dtype, site.target)
+    for place in shards.results if shards else ():
+        assert shards is not None
+        yield Form(place, (_exactly(shards.images),), (shards.images,))
 
 
 _BLOCK_SHARE = 0.4
@@ -436,6 +522,7 @@ def _table() -> dict[str, Family]:
     table |= dict.fromkeys(("permute", "transpose", "slice_static"), _copied)
     prepared = [f"prepare_{name}_{part}" for name in ("conv2d", "conv_transpose2d") for part in ("weights", "bias")]
     table |= dict.fromkeys((*prepared, "conv_transpose2d"), _in_dram)
+    table |= dict.fromkeys(("max_pool2d", "avg_pool2d"), _pooling) | {"convert_to_hwc": _to_hwc}
     return table | {"typecast": _cast, "softmax": _softmax, "reshape": _reshape, "conv2d": _convolution}
 
 

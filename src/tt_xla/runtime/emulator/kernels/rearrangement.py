@@ -140,7 +140,7 @@ def isin(ctx: Any, elements: Tensor, test_elements: Tensor, invert: bool = False
     return torch.where(torch.isin(elements, test_elements, invert=invert), 2**32 - 1, 0)
 
 
-@kernel("ttnn.experimental.convert_to_hwc")
+@kernel("ttnn.convert_to_hwc", "ttnn.experimental.convert_to_hwc")
 def convert_to_hwc(ctx: Any, input: Tensor) -> Tensor:
     """Turns [1, B, C, H * W] into [1, 1, B * H * W, C]."""
     return input.transpose(2, 3).reshape(1, 1, -1, input.shape[2])
