@@ -34,6 +34,7 @@ from tt_xla.runtime import get_device
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.ttnn.executable import TTNNExecutable
 from tt_xla.target import load_target
+from tt_xla.testing.divergence.distances import Deviation, deviation
 
 Function = Callable[..., Any]
 Shapes = Sequence[tuple[int, ...]]
@@ -67,17 +68,6 @@ class Case:
             ]
         width = self.high - self.low
         return [(torch.rand(s, generator=generator) * width + self.low).to(dtype) for s in self.shapes]
-
-
-@dataclass(frozen=True)
-class Deviation:
-    """Distances between two results, counted in values of their element type."""
-
-    largest: int
-    mean: float
-    beyond_one: float
-    """Fraction of elements with a distance of more than one."""
-    pcc: float
 
 
 def norm(x: Any) -> Any:
@@ -197,30 +187,6 @@ def run(case: Case, level: int = 0) -> tuple[list[torch.Tensor], list[torch.Tens
     versions = [None] * len(arguments)
     emulated = Executable(device, program).run(arguments, versions)
     return emulated, TTNNExecutable(device, program).run(arguments, versions)
-
-
-def deviation(emulated: torch.Tensor, reference: torch.Tensor) -> Deviation:
-    """Measures the deviation of two tensors of one element type and shape."""
-    distance = (_ordered(emulated) - _ordered(reference)).abs()
-    one, other = emulated.double().flatten(), reference.double().flatten()
-    if torch.equal(one, other):
-        pcc = 1.0
-    elif one.numel() < 2 or not one.std() or not other.std():
-        pcc = 0.0
-    else:
-        pcc = float(torch.corrcoef(torch.stack([one, other]))[0, 1])
-    if not distance.numel():
-        return Deviation(0, 0.0, 0.0, pcc)
-    return Deviation(int(distance.max()), float(distance.double().mean()), float((distance > 1).double().mean()), pcc)
-
-
-def _ordered(tensor: torch.Tensor) -> torch.Tensor:
-    """Maps values to integers in the same order, neighbours to neighbours, and both zeros to 0."""
-    if not tensor.is_floating_point():
-        return tensor.to(torch.int64)
-    bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.element_size()]
-    pattern = tensor.contiguous().view(bits).to(torch.int64)
-    return torch.where(pattern < 0, torch.iinfo(bits).min - pattern, pattern)
 
 
 def row(case: Case, *, compare: bool) -> str:

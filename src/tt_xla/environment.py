@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import os
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -230,6 +231,20 @@ def installed_system(cards: Path = Path("/sys/class/tenstorrent")) -> str | None
 
 
 RUNTIMES = ("emulated", "ttnn", "ttnn-mock")
+
+
+@contextlib.contextmanager
+def runtime_for_now(runtime: str) -> Iterator[None]:
+    """Selects a runtime as ``TTXLA_RUNTIME`` does, until the end of the block."""
+    previous = os.environ.get("TTXLA_RUNTIME")
+    os.environ["TTXLA_RUNTIME"] = runtime
+    try:
+        yield
+    finally:
+        if previous is None:
+            del os.environ["TTXLA_RUNTIME"]
+        else:
+            os.environ["TTXLA_RUNTIME"] = previous
 
 
 def selected_runtime() -> str:

@@ -14,6 +14,7 @@ from tt_xla.environment import selected_system, variable
 from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.target import system_names
 from tt_xla.tools.bench_command import bench_command
+from tt_xla.tools.machine_commands import doctor_command, info, smi
 from tt_xla.tools.profile_command import profile_command
 from tt_xla.tools.report_command import report_command
 from tt_xla.tools.tune_command import tune_command
@@ -315,18 +316,12 @@ def run_programs(
 
 
 cli.add_command(bench_command)
+cli.add_command(doctor_command)
+cli.add_command(info)
 cli.add_command(profile_command)
 cli.add_command(report_command)
+cli.add_command(smi)
 cli.add_command(tune_command)
-
-
-@cli.command()
-def info() -> None:
-    """Show versions, systems, folders and the environment variables in force."""
-    from tt_xla.tools.info import lines
-
-    for line in lines():
-        click.echo(line)
 
 
 @cli.command("compare")
@@ -372,6 +367,13 @@ def info() -> None:
     metavar="DIR",
     help="Write a part as a module with a test to this folder.",
 )
+@click.option(
+    "--against",
+    type=click.Choice(["float32", "ttnn"]),
+    default="float32",
+    show_default=True,
+    help="What to compare with: float32 on the CPU, or TT-NN on a card or a simulator, instruction by instruction.",
+)
 @click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
 @click.option(
     "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
@@ -388,20 +390,26 @@ def compare_command(
     bisect: str | None,
     span: str | None,
     reproduce: Path | None,
+    against: str,
     level: int | None,
     option_texts: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Show where a program on the emulated card differs from float32 on the CPU, and by how much.
+    """Show where a program on the emulated card differs from float32 on the CPU, or from TT-NN, and by how much.
 
     MODEL is a StableHLO file, or the id of a model's test, or its beginning; the model is below --models-root (default
-    third_party/tt_forge_models, or models). Each part runs alone on exact inputs, and in the whole program. The exit
+    third_party/tt_forge_models, or models). Each part runs alone on exact inputs, and in the whole program. With
+    --against ttnn, each TTNN instruction runs alone on the operands that TT-NN had, and in the whole program. The exit
     status is 1 if results are below --pcc.
     """
     from tt_xla.testing.divergence import subjects
     from tt_xla.tools import compare
     from tt_xla.tools.inputs import check_input
 
+    if against == "ttnn" and (by not in ("op", "instruction") or bisect or span or reproduce):
+        raise click.UsageError(
+            "--against ttnn compares TTNN instructions; it takes no --by, --bisect, --range, --reproduce."
+        )
     if by == "instruction" and (bisect or span or reproduce):
         raise click.UsageError("--bisect, --range and --reproduce take parts of StableHLO; use --by op, line or layer.")
     options = _options(level, option_texts)
@@ -413,6 +421,11 @@ def compare_command(
         programs = subjects.of_model(_models_root(models_root), model, options.optimization_level)
     passed = True
     for subject in compare.selected(programs, index):
+        if against == "ttnn":
+            from tt_xla.tools import compare_ttnn
+
+            passed = compare_ttnn.compare(subject, options, required=required, shown=shown, as_json=as_json) and passed
+            continue
         if bisect is not None:
             compare.show_bisection(subject, options, bisect, parts, by, required, shown)
             continue
@@ -521,20 +534,6 @@ def models_command(
     limits = Limits(timeout, memory_in_bytes(memory) or run_models.default_memory(jobs))
     if not run_models.run(root.resolve(), tasks, out, limits, jobs=jobs, before=before, ray=ray, lenient=lenient):
         raise SystemExit(1)
-
-
-@cli.command()
-@click.option("--once", is_flag=True, help="Show the cards once and exit.")
-@click.option("--json", "as_json", is_flag=True, help="Show the cards once, as JSON.")
-@click.option("-r", "--reset", is_flag=True, help="Reset the cards, for example when their memory is full.")
-def smi(once: bool, as_json: bool, reset: bool) -> None:
-    """Show the emulated cards in use, live: memory, programs, clock and predicted utilisation by process."""
-    from tt_xla.tools import smi as cards
-
-    if reset:
-        cards.reset()
-    else:
-        cards.show(once=once, as_json=as_json)
 
 
 def report_error(error: BaseException) -> None:

@@ -130,6 +130,11 @@ def tanh(x):
     return numpy.tanh(x)
 
 
+def _half(x):
+    """Returns ``x`` with half of the values in every other column."""
+    return x * (1 - 0.5 * (numpy.arange(x.shape[-1]) % 2))
+
+
 @_op
 def tan(x):
     path = pathlib.Path(os.environ.get("STAND_IN_TAN", "/nowhere"))
@@ -140,12 +145,15 @@ def tan(x):
         time.sleep(600)
     if does == "refuse":
         raise RuntimeError("TT_FATAL @ tan.cpp:1: angle < pi\ninfo:\nThe angle is too wide\nbacktrace:\n --- a.so")
+    if does == "half":
+        return _half(numpy.tan(x))
     return numpy.tan(x)
 
 
 @_op
 def matmul(a, b, transpose_a=False, transpose_b=False, dtype=None):
-    return numpy.matmul(a.T if transpose_a else a, b.T if transpose_b else b)
+    product = numpy.matmul(a.T if transpose_a else a, b.T if transpose_b else b)
+    return _half(product) if os.environ.get("STAND_IN_MATMUL") == "half" else product
 
 
 @_op

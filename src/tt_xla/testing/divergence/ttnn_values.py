@@ -1,0 +1,175 @@
+"""Compares each TTNN instruction of a program on the emulated card with what TT-NN computes for it.
+
+The program runs on both with its intermediate values among its results. Each instruction also runs on the emulated card
+on the operands that TT-NN had, so that its own deviation is told from that of the instructions before it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import torch
+
+from tt_xla.compiler import compile_module
+from tt_xla.cost.residency import Residency, walk
+from tt_xla.environment import selected_system
+from tt_xla.errors import OptionError
+from tt_xla.ir.element_types import DataType, ElementType
+from tt_xla.ir.program import DEALLOCATE, MemoryPlan, Program, Result
+from tt_xla.options import CompileOptions
+from tt_xla.runtime import get_device
+from tt_xla.runtime.emulator.bind import bind
+from tt_xla.runtime.emulator.context import Weighted
+from tt_xla.runtime.executable import Executable
+from tt_xla.runtime.steps import CONTROL, context_of
+from tt_xla.runtime.ttnn.executable import TTNNExecutable
+from tt_xla.target import load_target
+from tt_xla.testing.divergence.distances import Deviation, deviation
+from tt_xla.testing.divergence.modules import Source
+from tt_xla.testing.divergence.runs import Array, tensors_of
+
+_WATCHED = 32
+"""Values that one run returns besides the results, at most; each stays on the device until the end of the run."""
+
+Values = Mapping[int, torch.Tensor]
+"""Tensors by the number of their value in the entry function."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction of the entry function, and how far the emulated card's result lies from TT-NN's."""
+
+    index: int
+    op: str
+    result: str
+    """Shape and type."""
+    location: str
+    alone: Deviation | None
+    """On the operands that TT-NN had; None for calls of const-eval functions."""
+    running: Deviation
+    """With the deviations of the instructions before."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The instructions of a program, in their order, and the deviation of its results."""
+
+    steps: list[Step]
+    results: Deviation
+
+    @property
+    def first(self) -> Step | None:
+        """The first instruction whose values are others than TT-NN's; None if there is none."""
+        return next((step for step in self.steps if step.running.largest), None)
+
+    @property
+    def worst(self) -> Step | None:
+        """The instruction that deviates most by itself; None if none deviates."""
+        found = [step for step in self.steps if step.alone is not None and step.alone.largest]
+        return max(found, key=lambda step: 1 - _deviation(step).pcc, default=None)
+
+
+def _deviation(step: Step) -> Deviation:
+    return step.alone or step.running
+
+
+def compare_with_ttnn(source: Source, inputs: Sequence[Array], options: CompileOptions) -> Verdict:
+    """Runs a program on the emulated card and on TT-NN.
+
+    Args:
+        source: the program.
+        inputs: arguments of its ``@main``.
+        options: compile options; a trace is left out.
+
+    Raises:
+        OptionError: the program is for several chips.
+        TTXLAError: TT-NN is not available, or refuses the program.
+    """
+    module, _ = source.module_returning(source.returned)
+    untraced = dataclasses.replace(options, enable_trace=False)
+    program = compile_module(module, untraced, load_target(selected_system()))
+    if program.mesh is not None:
+        raise OptionError("compare --against ttnn takes programs for one chip; this one is for several.")
+    tensors = tensors_of(inputs, program)
+    on_ttnn, emulated = (_values(program, tensors, runs) for runs in (_on_ttnn, _emulated))
+    return Verdict([*_steps(program, emulated, on_ttnn)], _of_results(program, emulated, on_ttnn))
+
+
+def _on_ttnn(program: Program, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    return TTNNExecutable(get_device(program.target), program).run(tensors, [None] * len(tensors))
+
+
+def _emulated(program: Program, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    return Executable(get_device(program.target), program).run(tensors, [None] * len(tensors))
+
+
+def _values(program: Program, tensors: Sequence[torch.Tensor], run: Any) -> Values:
+    """Returns the values of the entry function, from as many runs as they need."""
+    entry = program.functions[0]
+    computed = [value for instruction in entry.body for value in instruction.results]
+    values: dict[int, torch.Tensor] = dict(zip(entry.arguments, tensors, strict=True))
+    for start in range(0, len(computed), _WATCHED):
+        watched = computed[start : start + _WATCHED]
+        numbers = tuple(dict.fromkeys((*entry.results, *watched)))
+        results = run(_watching(program, numbers), [tensor.clone() for tensor in tensors])
+        values |= zip(numbers, results, strict=True)
+    return values
+
+
+def _watching(program: Program, values: Sequence[int]) -> Program:
+    """Returns the program with other results: values of its entry function, which stay until its end."""
+    entry = program.functions[0]
+    kept = set(values)
+    body = tuple(
+        instruction
+        for instruction in entry.body
+        if instruction.op != DEALLOCATE or kept.isdisjoint(instruction.operand_values())
+    )
+    specs = [entry.values[value] for value in values]
+    results = tuple(Result(spec.shape, _declared(spec.layout.dtype)) for spec in specs)
+    entry = msgspec.structs.replace(entry, results=tuple(values), body=body)
+    watching = msgspec.structs.replace(program, results=results, functions=(entry, *program.functions[1:]))
+    use = Residency(load_target(program.target), program.mesh)
+    walk(watching, use)
+    plan = MemoryPlan(use.dram_peak_bytes, use.l1.peak, program.memory.trace_bytes)
+    return msgspec.structs.replace(watching, memory=plan)
+
+
+def _declared(dtype: DataType) -> str:
+    """Returns the element type that a result of a data type declares; bfloat16, which holds them, for block floats."""
+    return next(element.value for element in ElementType if element.numpy == dtype.numpy)
+
+
+def _steps(program: Program, emulated: Values, on_ttnn: Values) -> list[Step]:
+    entry = program.functions[0]
+    steps: list[Step] = []
+    for instruction in entry.body:
+        if not instruction.results:
+            continue
+        (value, *_) = instruction.results
+        spec = entry.values[value]
+        alone = None
+        if not instruction.op.startswith("ttcore.") and instruction.op not in CONTROL:
+            call = bind(context_of(program, entry, instruction), instruction.attributes, instruction.location)
+            call = call.call if isinstance(call, Weighted) else call
+            returned = call(*(on_ttnn[operand].clone() for operand in instruction.operand_values()))
+            results = returned if isinstance(returned, tuple) else (returned,)
+            alone = _largest([(one, on_ttnn[each]) for one, each in zip(results, instruction.results, strict=True)])
+        running = _largest([(emulated[each], on_ttnn[each]) for each in instruction.results])
+        shape = "x".join(map(str, (*spec.shape, spec.layout.dtype.value)))
+        steps.append(Step(len(steps), instruction.op, shape, instruction.location, alone, running))
+    return steps
+
+
+def _of_results(program: Program, emulated: Values, on_ttnn: Values) -> Deviation:
+    return _largest([(emulated[value], on_ttnn[value]) for value in program.functions[0].results])
+
+
+def _largest(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> Deviation:
+    """Returns the deviation of the pair that correlates least."""
+    found = [deviation(one.reshape(other.shape).to(other.dtype), other) for one, other in pairs]
+    return min(found, key=lambda each: each.pcc)

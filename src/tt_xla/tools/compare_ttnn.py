@@ -1,0 +1,107 @@
+"""Implements ``tt-xla compare --against ttnn``: shows the first op whose values are others than TT-NN's."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tt_xla.environment import RUNTIMES, runtime_for_now, selected_runtime
+from tt_xla.options import CompileOptions
+from tt_xla.testing.divergence.distances import Deviation
+from tt_xla.testing.divergence.subjects import Subject
+from tt_xla.testing.divergence.ttnn_values import Step, Verdict, compare_with_ttnn
+
+
+def compare(subject: Subject, options: CompileOptions, *, required: float, shown: int, as_json: bool) -> bool:
+    """Compares instructions with TT-NN's, and prints the first that differs and those with the largest deviations.
+
+    TT-NN runs on a card or a simulator even where TTXLA_RUNTIME does not ask for it.
+
+    Args:
+        subject: the program.
+        options: compile options.
+        required: the least correlation of results that counts as agreement.
+        shown: number of instructions to print.
+        as_json: whether to print JSON.
+
+    Returns:
+        Whether the results correlate.
+    """
+    runtime = selected_runtime()
+    with runtime_for_now("ttnn" if runtime == RUNTIMES[0] else runtime):
+        verdict = compare_with_ttnn(subject.source, subject.inputs, options)
+    passed = verdict.results.pcc >= required
+    if as_json:
+        print(json.dumps(_record(subject, verdict, passed=passed)))
+    else:
+        _show(subject, verdict, shown)
+    return passed
+
+
+def _show(subject: Subject, verdict: Verdict, shown: int) -> None:
+    console = Console()
+    console = console if console.is_terminal else Console(width=180)
+    table = Table(title=f"{subject.name}: {len(verdict.steps)} instructions beside TT-NN's", box=None)
+    for name in (
+        "#",
+        "instruction",
+        "result",
+        "alone: ULP",
+        "beyond 1",
+        "PCC",
+        "so far: ULP",
+        "beyond 1",
+        "PCC",
+        "source",
+    ):
+        left = name in ("instruction", "result", "source")
+        table.add_column(name, justify="left" if left else "right", no_wrap=not left, overflow="fold")
+    for step in _chosen(verdict, shown):
+        source = escape("/".join(step.location.split("/")[-2:]))
+        numbers = (*_numbers(step.alone), *_numbers(step.running))
+        table.add_row(str(step.index), escape(step.op), step.result, *numbers, source)
+    console.print(table)
+    results = verdict.results
+    console.print(
+        f"Results of the program: largest distance {results.largest} ULP, {results.beyond_one:.2%} beyond 1, "
+        f"PCC {results.pcc:.6f}."
+    )
+    if verdict.first is None:
+        console.print("Every instruction has TT-NN's bits.")
+        return
+    console.print(f"First with other values: {_title(verdict.first)}", soft_wrap=True)
+    if verdict.worst is not None:
+        console.print(f"Largest deviation by itself: {_title(verdict.worst)}", soft_wrap=True)
+
+
+def _chosen(verdict: Verdict, shown: int) -> list[Step]:
+    """Returns the first instruction that differs and those that deviate most by themselves, in their order."""
+    ranked = sorted(verdict.steps, key=lambda step: (step.alone or step.running).pcc)[:shown]
+    chosen = {step.index: step for step in (*ranked, *filter(None, (verdict.first, verdict.worst)))}
+    return [chosen[index] for index in sorted(chosen)]
+
+
+def _numbers(found: Deviation | None) -> tuple[str, str, str]:
+    return ("", "", "") if found is None else (str(found.largest), f"{found.beyond_one:.2%}", f"{found.pcc:.6f}")
+
+
+def _title(step: Step) -> str:
+    where = f" at {escape(step.location)}" if step.location else ""
+    return f"#{step.index} {escape(step.op)} to {step.result}{where}"
+
+
+def _record(subject: Subject, verdict: Verdict, *, passed: bool) -> dict[str, Any]:
+    first, worst = verdict.first, verdict.worst
+    return {
+        "program": subject.name,
+        "passed": passed,
+        "results": asdict(verdict.results),
+        "first": first and asdict(first),
+        "worst": worst and asdict(worst),
+        "instructions": [asdict(step) for step in verdict.steps],
+    }

@@ -1,0 +1,52 @@
+"""The commands ``tt-xla info``, ``tt-xla doctor`` and ``tt-xla smi``, which look at this machine."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+def info() -> None:
+    """Show versions, systems, folders and the environment variables in force."""
+    from tt_xla.tools.info import lines
+
+    for line in lines():
+        click.echo(line)
+
+
+@click.command("doctor")
+@click.option("--no-run", is_flag=True, help="Only look around; run no program.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per check, one per line.")
+def doctor_command(no_run: bool, as_json: bool) -> None:
+    """Look for what a card needs, and run a product and a trace on it.
+
+    Checks the card, its driver, firmware, access, huge pages, the interpreter with ttnn and its version. Runs the
+    programs on the card, else on the simulator in TT_METAL_SIMULATOR, else in TT-NN's mock mode, else on the emulated
+    card; compares bits and, on a card, times. Says what to do about each thing that is missing. The exit status is 1 if
+    something is in error.
+    """
+    import json
+
+    from tt_xla.tools import doctor
+    from tt_xla.tools.findings import Finding
+
+    def report(found: Finding) -> None:
+        for line in [json.dumps(doctor.record(found))] if as_json else doctor.lines(found):
+            click.echo(line)
+
+    if not doctor.run(report, runs=not no_run):
+        raise SystemExit(1)
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Show the cards once and exit.")
+@click.option("--json", "as_json", is_flag=True, help="Show the cards once, as JSON.")
+@click.option("-r", "--reset", is_flag=True, help="Reset the cards, for example when their memory is full.")
+def smi(once: bool, as_json: bool, reset: bool) -> None:
+    """Show the emulated cards in use, live: memory, programs, clock and predicted utilisation by process."""
+    from tt_xla.tools import smi as cards
+
+    if reset:
+        cards.reset()
+    else:
+        cards.show(once=once, as_json=as_json)
