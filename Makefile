@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check format
+.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,6 +97,10 @@ run-generated: $(STAMP) ## run generated Python of the benchmark programs on the
 check-ttnn-api: $(STAMP) ## compare our ttnn with the functions and signatures of TT-NN (TTXLA_TTNN_PYTHON), in docs/ttnn_api.md
 	@cd benchmarks && ../$(BIN)/python ttnn_signatures.py --document ../docs/ttnn_api.md
 
+check-ttnn-calls: $(STAMP) ## make drawn calls of ttnn with ours and with the real one (TTXLA_TTNN_PYTHON), in docs/ttnn_api.md; LIST=1
+	@cd benchmarks && ../$(BIN)/python dump_ttnn_refusals.py
+	@cd benchmarks && ../$(BIN)/python ttnn_acceptance.py --document ../docs/ttnn_api.md $(if $(LIST),--list)
+
 conformance-jax: $(STAMP) ## run a sample of JAX's tests on platform tt; JAX_TESTS=DIR names a checkout, SAMPLE=0 runs all, FILES="pjit_test" some
 	@$(BIN)/python conformance/run_jax.py $(if $(JAX_TESTS),--tests $(JAX_TESTS)) --sample $(or $(SAMPLE),25) \
 	  $(if $(FILES),--files $(FILES) --no-table)
@@ -107,6 +111,10 @@ conformance-multi-chip: $(STAMP) ## run upstream's tests of JAX on several chips
 conformance-ttnn: $(STAMP) ## run tt-metal's unit tests of operations: TT_METAL=path/to/tenstorrent/tt-metal TTNN=site-packages SAMPLE=150
 	@$(BIN)/python conformance/run_ttnn.py $(TT_METAL) $(if $(TTNN),--goldens $(TTNN)) --sample $(or $(SAMPLE),150) \
 	  $(if $(FAMILIES),--families "$(FAMILIES)",--document docs/ttnn_api.md)
+
+conformance-ttnn-goldens: $(STAMP) ## compare results of our ttnn with TT-NN's golden functions over drawn calls: TTNN=site-packages
+	@cd conformance && TTXLA_SYSTEM=p150 PYTHONPATH=../benchmarks ../$(BIN)/python run_ttnn_goldens.py $(TTNN) \
+	  --document ../docs/ttnn_api.md
 
 conformance-torch: $(STAMP) ## run PyTorch's op samples through torch.compile; SAMPLE=0 runs all, OPS="sort fft.*" some
 	@$(BIN)/python conformance/run_torch.py --sample $(or $(SAMPLE),3) $(if $(OPS),--ops $(OPS))

@@ -7,8 +7,9 @@ tests need not be one that TT-NN's native code supports.
 from __future__ import annotations
 
 import importlib
+import importlib.abc
+import importlib.machinery
 import logging
-import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -51,6 +52,11 @@ MODULES = (
 """Modules of ``ttnn.operations`` that are read; one that cannot be read without native code is left out."""
 
 
+def _ours() -> Any:
+    package = sys.modules["ttnn"]
+    return getattr(package, "ours", package) if isinstance(package, _Package) else package
+
+
 class _Name:
     """Stands in for an attribute that our ``ttnn`` lacks."""
 
@@ -60,7 +66,7 @@ class _Name:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name != "__name__":
             raise AttributeError(name)
-        ours = getattr(sys.modules["ttnn"], name, None) if name[:1].isupper() else None
+        ours = getattr(_ours(), name, None) if name[:1].isupper() else None
         return _Name(f"{self.__name__}.{name}") if ours is None else ours
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
@@ -102,7 +108,29 @@ class _Package(types.ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         value = getattr(self.ours, name, None)
-        return _Name(f"ttnn.{name}") if value is None else value
+        return _Name(f"ttnn.{name}") if value is None or isinstance(value, types.ModuleType) else value
+
+
+class _NativeFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Serves the modules of TT-NN's native code as stand-ins."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        native = fullname.startswith("ttnn._ttnn")
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True) if native else None
+
+    def create_module(self, spec: Any) -> Any:
+        return _Native(spec.name)
+
+    def exec_module(self, module: Any) -> None: ...
+
+
+class _Native(types.ModuleType):
+    """A module of TT-NN's native code, whose names are stand-ins."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(_Name(self.__name__), name)
 
 
 @contextmanager
@@ -113,19 +141,15 @@ def _replaced(package: types.ModuleType) -> Iterator[None]:
     operations = types.ModuleType("ttnn.operations")
     operations.__path__ = [str(Path(package.__path__[0], "operations"))]
     sys.modules |= {"ttnn": package, "ttnn.operations": operations}
-    sources = [path.read_text() for path in Path(operations.__path__[0]).glob("*.py")]
-    for name in {
-        "ttnn._ttnn",
-        "ttnn._ttnn.operations",
-        *re.findall(r"from (ttnn\._ttnn[\w.]*) import", "\n".join(sources)),
-    }:
-        sys.modules[name] = _Name(name)
+    finder = _NativeFinder()
+    sys.meta_path.insert(0, finder)
     loguru = types.ModuleType("loguru")
     loguru.logger = logging.getLogger("loguru")
     sys.modules.setdefault("loguru", loguru)
     try:
         yield
     finally:
+        sys.meta_path.remove(finder)
         for name in [name for name in sys.modules if name.partition(".")[0] == "ttnn"]:
             del sys.modules[name]
         sys.modules.update(before)

@@ -18,6 +18,7 @@ from typing import Any
 from tt_xla.errors import OptionError
 from tt_xla.profiling.observing import recorded
 from tt_xla.profiling.recording import Recording, StopScript, Zone
+from tt_xla.testing.scripts import as_main
 
 
 def run_recorded(
@@ -51,7 +52,7 @@ def run_recorded(
         )
     with (
         recorded(enough, keep_results=keep_results, keep_arguments=keep_arguments) as recording,
-        _as_main(script, arguments, as_module),
+        as_main(script, arguments, as_module=as_module),
         _terminable(),
     ):
         zones = _functions(recording, Path(script).resolve().parent) if functions else contextlib.nullcontext()
@@ -68,18 +69,6 @@ def run_recorded(
                 recording.error = "".join(traceback.format_exception_only(error)).strip()
                 traceback.print_exception(error)
     return recording
-
-
-@contextlib.contextmanager
-def _as_main(script: str, arguments: Sequence[str], as_module: bool) -> Generator[None]:
-    """Sets ``sys.argv`` and ``sys.path`` as ``python script.py`` does, and restores them."""
-    argv, path, main = sys.argv, list(sys.path), sys.modules["__main__"]
-    sys.argv = [script, *arguments]
-    sys.path.insert(0, os.getcwd() if as_module else str(Path(script).resolve().parent))
-    try:
-        yield
-    finally:
-        sys.argv, sys.path[:], sys.modules["__main__"] = argv, path, main
 
 
 @contextlib.contextmanager

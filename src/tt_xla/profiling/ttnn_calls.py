@@ -7,7 +7,6 @@ tensor's elements, so that an inference loop has a run for each round.
 
 from __future__ import annotations
 
-import inspect
 import sys
 import time
 from pathlib import Path
@@ -15,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-import tt_xla
 from tt_xla.ir.program import Function, FunctionKind, MemoryPlan, Program
 from tt_xla.profiling.recording import LoadedProgram, Op, Recording, Run
+from tt_xla.testing.scripts import script_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from tt_xla.runtime.observation import PlannedCall
+    import torch
 
-_OWN = str(Path(tt_xla.__file__).parent)
+    from tt_xla.runtime.observation import ObservedCall, PlannedCall
 
 
 class CallRecorder:
@@ -49,7 +48,8 @@ class CallRecorder:
         """Time at which the run in progress began; None between runs."""
         self._first, self._state = 0, "warm"
 
-    def called(self, plan: PlannedCall, start: int, *, replayed: bool) -> None:
+    def called(self, call: ObservedCall) -> None:
+        plan, start, replayed = call.plan, call.start, call.replayed
         if plan.device is None:
             return
         end = time.perf_counter_ns()
@@ -59,13 +59,13 @@ class CallRecorder:
             self._state = "captured"
         elif id(plan) not in self._plans:
             self._state = "cold"
-        location = self._captured.get(id(plan), "") if replayed else _location()
+        location = self._captured.get(id(plan), "") if replayed else script_line()
         if not replayed and plan.device.recording is not None:
             self._captured[id(plan)] = location
         op = self._op(plan, location, replayed)
         self._recording.events.append((op.number, start, end))
 
-    def read_back(self) -> None:
+    def read_back(self, shards: Sequence[torch.Tensor]) -> None:
         if self._start is not None:
             self.end_run()
             self._stop_if_enough()
@@ -125,11 +125,3 @@ class CallRecorder:
             self._program = LoadedProgram(len(self._recording.programs), program, target)
             self._recording.programs.append(self._program)
         return self._program
-
-
-def _location() -> str:
-    """Returns the line of the script, or of the module that it imports, that called ``ttnn``."""
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
-        frame = frame.f_back
-    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

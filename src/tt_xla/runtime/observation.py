@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
 
@@ -74,15 +74,31 @@ class PlannedCall(Protocol):
         ...
 
 
+class ObservedCall(NamedTuple):
+    """A call of ``ttnn``."""
+
+    plan: PlannedCall
+    start: int
+    """Time at which it began."""
+    operands: Sequence[int | torch.Tensor]
+    """Operands of the instruction in order: the position of a tensor in ``tensors``, or the tensor of a number."""
+    tensors: Sequence[Sequence[torch.Tensor]]
+    """The tensors of each chip that it took, as they were before it."""
+    results: Sequence[Sequence[torch.Tensor]]
+    """The tensors of each chip that it returned."""
+    replayed: bool
+    """Whether it is part of a trace that is replayed."""
+
+
 class CallObserver(Protocol):
     """Observes the calls of scripts that use ``ttnn`` on the emulated card."""
 
-    def called(self, plan: PlannedCall, start: int, *, replayed: bool) -> None:
-        """Records a call that began at ``start`` and ended now, or its replay as part of a trace."""
+    def called(self, call: ObservedCall) -> None:
+        """Records a call that ended just now."""
         ...
 
-    def read_back(self) -> None:
-        """Records that the script reads a tensor's elements."""
+    def read_back(self, shards: Sequence[torch.Tensor]) -> None:
+        """Records that the script reads a tensor's elements, those of each chip."""
         ...
 
 

@@ -326,6 +326,7 @@ cli.add_command(tune_command)
 
 @cli.command("compare")
 @click.argument("model")
+@click.argument("arguments", nargs=-1)
 @click.option(
     "--models-root", type=click.Path(path_type=Path, exists=True, file_okay=False), help="Folder with model loaders."
 )
@@ -381,6 +382,7 @@ cli.add_command(tune_command)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per program, one per line.")
 def compare_command(
     model: str,
+    arguments: tuple[str, ...],
     models_root: Path | None,
     inputs: Path | None,
     index: int | None,
@@ -401,6 +403,9 @@ def compare_command(
     third_party/tt_forge_models, or models). Each part runs alone on exact inputs, and in the whole program. With
     --against ttnn, each TTNN instruction runs alone on the operands that TT-NN had, and in the whole program. The exit
     status is 1 if results are below --pcc.
+
+    MODEL may also be a Python script that calls ttnn, with its ARGUMENTS after --. Each call runs in float32 too, on
+    the operands that the card computed and on those of float32.
     """
     from tt_xla.testing.divergence import subjects
     from tt_xla.tools import compare
@@ -412,6 +417,11 @@ def compare_command(
         )
     if by == "instruction" and (bisect or span or reproduce):
         raise click.UsageError("--bisect, --range and --reproduce take parts of StableHLO; use --by op, line or layer.")
+    if model.endswith(".py"):
+        if bisect or span or reproduce or option_texts or level is not None:
+            raise click.UsageError("A script that calls ttnn has no compile options, and no parts to write or bisect.")
+        result = compare.compare_script(Path(model), arguments, required=required, shown=shown, as_json=as_json)
+        raise SystemExit(not result.passed)
     options = _options(level, option_texts)
     parts = compare.span_of(span) if span else None
     if Path(model).is_file():

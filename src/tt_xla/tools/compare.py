@@ -19,6 +19,7 @@ from tt_xla.testing.divergence import bisect, reproducer
 from tt_xla.testing.divergence.instructions import compare_instructions
 from tt_xla.testing.divergence.modules import Part
 from tt_xla.testing.divergence.parts import Comparison, Error, Golden, Row, compare_parts
+from tt_xla.testing.divergence.scripts import compare_calls
 from tt_xla.testing.divergence.subjects import Subject
 
 
@@ -38,7 +39,7 @@ def compare(
     console = Console(stderr=True)
     if by == "instruction":
         comparison = compare_instructions(subject.source, subject.inputs, options, required=required)
-        _print(subject, comparison, shown, as_json)
+        _print(subject.name, comparison, shown, as_json)
         return comparison
     parts = subject.source.parts(by)
     with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as progress:
@@ -48,15 +49,30 @@ def compare(
             progress.advance(task)
 
         comparison = compare_parts(subject.source, subject.inputs, options, parts, required=required, progress=advance)
-    _print(subject, comparison, shown, as_json)
+    _print(subject.name, comparison, shown, as_json)
     return comparison
 
 
-def _print(subject: Subject, comparison: Comparison, shown: int, as_json: bool) -> None:
+def compare_script(script: Path, arguments: Sequence[str], *, required: float, shown: int, as_json: bool) -> Comparison:
+    """Runs a script that calls ``ttnn``, and prints the calls with the first and the largest errors.
+
+    Args:
+        script: path of the script.
+        arguments: its command-line arguments.
+        required: the least correlation that counts as agreement.
+        shown: number of calls to print.
+        as_json: whether to print JSON.
+    """
+    comparison = compare_calls(script, arguments, required=required)
+    _print(script.name, comparison, shown, as_json)
+    return comparison
+
+
+def _print(name: str, comparison: Comparison, shown: int, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(_record(subject, comparison)))
+        print(json.dumps(_record(name, comparison)))
     else:
-        _show(subject, comparison, shown)
+        _show(name, comparison, shown)
 
 
 def _console() -> Console:
@@ -65,15 +81,15 @@ def _console() -> Console:
     return console if console.is_terminal else Console(width=180)
 
 
-def _show(subject: Subject, comparison: Comparison, shown: int) -> None:
+def _show(name: str, comparison: Comparison, shown: int) -> None:
     console = _console()
     ranked = sorted(comparison.rows, key=lambda row: -(row.alone.weight if row.alone else float("inf")))[:shown]
     first, worst = comparison.first, comparison.worst
     rows = sorted({row.part.index: row for row in (*ranked, *filter(None, (first, worst)))}.items())
-    table = Table(title=f"{subject.name}: the parts of {len(comparison.rows)} with the largest errors", box=None)
-    for name in ("#", "part", "result", "alone: PCC", "error", "so far: PCC", "error", "source"):
-        left = name in ("part", "result", "source")
-        table.add_column(name, justify="left" if left else "right", no_wrap=not left, overflow="fold")
+    table = Table(title=f"{name}: the parts of {len(comparison.rows)} with the largest errors", box=None)
+    for column in ("#", "part", "result", "alone: PCC", "error", "so far: PCC", "error", "source"):
+        left = column in ("part", "result", "source")
+        table.add_column(column, justify="left" if left else "right", no_wrap=not left, overflow="fold")
     for _, row in rows:
         table.add_row(*_cells(row))
     console.print(table)
@@ -117,7 +133,7 @@ def _title(row: Row) -> str:
     return f"#{row.part.index} {escape(row.part.name)} to {row.part.result_types}{where}{failure}"
 
 
-def _record(subject: Subject, comparison: Comparison) -> dict[str, Any]:
+def _record(name: str, comparison: Comparison) -> dict[str, Any]:
     """Returns a comparison as plain data."""
 
     def plain(row: Row | None) -> dict[str, Any] | None:
@@ -133,7 +149,7 @@ def _record(subject: Subject, comparison: Comparison) -> dict[str, Any]:
         return part | {"alone": alone, "running": running, "failure": row.failure}
 
     return {
-        "program": subject.name,
+        "program": name,
         "passed": comparison.passed,
         "results": comparison.results and asdict(comparison.results),
         "in_float32": comparison.in_float32 and asdict(comparison.in_float32),

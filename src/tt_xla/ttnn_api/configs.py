@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 from tt_xla.ttnn_api import signatures
 from tt_xla.ttnn_api.enums import MathFidelity, Named, UnaryOpType
@@ -59,9 +60,25 @@ def _hashable(value: Any) -> Any:
     return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
 
 
+_CLASSES: dict[str, type[Config]] = {}
+
+
+class SliceTypeEnum(Named):
+    """How a convolution or pooling whose tensors do not fit into L1 is cut."""
+
+    L1Full = 0
+    DRAMSliceHeight = 1
+    DRAMSliceWidth = 2
+
+
 def config_class(name: str) -> type[Config]:
     """Returns the config class of a full name, ``ttnn.Conv2dConfig``."""
-    return type(name.rpartition(".")[2], (Config,), {"_name": name, "__module__": "ttnn"})
+    known = _CLASSES.get(name)
+    if known is None:
+        fields = {"SliceTypeEnum": SliceTypeEnum} if name.endswith("DSliceConfig") else {}
+        known = type(name.rpartition(".")[2], (Config,), {"_name": name, "__module__": "ttnn", **fields})
+        _CLASSES[name] = known
+    return known
 
 
 WormholeComputeKernelConfig = config_class("ttnn.WormholeComputeKernelConfig")
@@ -92,17 +109,20 @@ def gelu_op(variant: float) -> str:
     return "gelu_approx" if int(variant) == 1 else "gelu"
 
 
-def function_of(value: UnaryWithParam | Named | str) -> list[tuple[str, Any]]:
+def function_of(value: UnaryWithParam | Named | str | Sequence[Any]) -> list[tuple[str, Any]]:
     """Returns a function as the fields of a ``#ttnn.unary_with_param``.
 
     The parameter of gelu chooses its variant.
     """
+    if isinstance(value, (list, tuple)):
+        kind, *params = value
+        value = UnaryWithParam(kind, *params)
     if isinstance(value, str):
         if value == "gelu_approx":
             return [("op_type", value)]
         value = UnaryWithParam(UnaryOpType[value.upper()])  # pyright: ignore[reportIndexIssue, reportUnknownArgumentType]
     elif not isinstance(value, UnaryWithParam):
-        value = UnaryWithParam(value)
+        value = UnaryWithParam(cast(Named, value))
     name = value.op_type.name.lower()
     params = [float(param) for param in value.params]
     if name == "gelu":

@@ -13,6 +13,7 @@ from tt_xla.errors import MeshError
 from tt_xla.ttnn_api.enums import Arch, FabricConfig
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import CoreCoord, CoreGrid, MeshCoordinate, MeshShape
+from tt_xla.ttnn_api.sub_devices import SubDevice, SubDeviceId, SubDeviceManagerId, SubDevices
 from tt_xla.ttnn_api.topology import MeshCoordinateRange, TensorTopology, mesh_places, replicated
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class MeshDevice:
         """Predicted device time of all calls so far, with the gaps between them."""
         self.recording: list[Any] | None = None
         """Calls of the trace that is being captured; None outside a capture."""
+        self._sub_devices = SubDevices()
         self.traces: dict[int, list[Any]] = {}
         """Captured traces by number."""
 
@@ -169,6 +171,25 @@ class MeshDevice:
         self.shape, self.chips = shape, tuple(chips)
         self.plans.clear()
         _open[self.chips] = self
+
+    def create_sub_device_manager(self, sub_devices: Sequence[SubDevice], local_l1_size: int) -> SubDeviceManagerId:
+        """Divides the device into sub-devices, once the division is loaded."""
+        return self._sub_devices.create(sub_devices, local_l1_size)
+
+    def load_sub_device_manager(self, sub_device_manager_id: SubDeviceManagerId) -> None:
+        self._sub_devices.load(sub_device_manager_id)
+
+    def clear_loaded_sub_device_manager(self) -> None:
+        self._sub_devices.clear()
+
+    def remove_sub_device_manager(self, sub_device_manager_id: SubDeviceManagerId) -> None:
+        self._sub_devices.remove(sub_device_manager_id)
+
+    def set_sub_device_stall_group(self, sub_device_ids: Sequence[SubDeviceId]) -> None:
+        """Does nothing: a call's results are there when it returns."""
+
+    def reset_sub_device_stall_group(self) -> None:
+        """Does nothing: a call's results are there when it returns."""
 
     def quiesce_devices(self) -> None:
         """Returns at once: a call's results are there when it returns."""
@@ -339,6 +360,11 @@ def _opened(shape: MeshShape, chips: Sequence[int], reserved: Reserved) -> MeshD
         )
     device = _open[tuple(chips)] = MeshDevice(target, shape, chips, reserved)
     return device
+
+
+def scratch_device() -> MeshDevice:
+    """Returns a device of one chip with a memory of its own, which is none of the open ones."""
+    return MeshDevice(_target(), MeshShape(1, 1), [0], Reserved(0, 0))
 
 
 def close_device(device: MeshDevice) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.context import Context, Weighted
 from tt_xla.runtime.gradients import without_gradients
-from tt_xla.runtime.observation import CALLS
+from tt_xla.runtime.observation import CALLS, ObservedCall
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.layouts import Type
@@ -118,15 +119,6 @@ class Plan:
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """Executes the call on its tensor arguments and returns what it returns."""
-        if not CALLS:
-            return self._run(tensors)
-        start = time.perf_counter_ns()
-        returned = self._run(tensors)
-        for observer in CALLS:
-            observer.called(self, start, replayed=False)
-        return returned
-
-    def _run(self, tensors: Sequence[Tensor]) -> Any:
         operands = [tensor.contents for tensor in tensors]
         device = self.device
         into: Sequence[int | None] = self.into or [None] * len(self.types)
@@ -135,7 +127,7 @@ class Plan:
             for type_, size, place in zip(self.types, self.bytes, into, strict=True)
         ]
         with without_gradients():
-            results = self.compute(operands)
+            results = self._observed(operands, replayed=False) if CALLS else self.compute(operands)
         made: list[Contents] = []
         for shards, buffer, place in zip(results, buffers, into, strict=True):
             if place is not None:
@@ -185,11 +177,18 @@ class Plan:
 
     def replay(self, operands: Sequence[Contents], results: Sequence[Contents]) -> None:
         """Executes the call as part of a trace: on the contents of the tensors that it was captured with."""
-        start = time.perf_counter_ns()
-        for contents, shards in zip(results, self.compute(operands), strict=True):
+        computed = self._observed(operands, replayed=True) if CALLS else self.compute(operands)
+        for contents, shards in zip(results, computed, strict=True):
             contents.shards = shards
+
+    def _observed(self, operands: Sequence[Contents], *, replayed: bool) -> list[list[torch.Tensor]]:
+        """Returns the shards of each result, and tells observers of the call."""
+        start, before = time.perf_counter_ns(), [each.shards for each in operands]
+        results = self.compute(operands)
+        call = ObservedCall(self, start, self.sources, before, results, replayed)
         for observer in CALLS:
-            observer.called(self, start, replayed=True)
+            observer.called(call)
+        return results
 
 
 def _instruction(step: Step) -> tuple[Instruction, list[TensorSpec], list[int | torch.Tensor]]:
@@ -236,11 +235,26 @@ def _shard(shards: Sequence[torch.Tensor], chip: int) -> torch.Tensor:
     return shards[chip]
 
 
+_exact = False
+"""Whether calls that are planned now compute as IEEE 754 says."""
+
+
+@contextlib.contextmanager
+def exact_numerics() -> Generator[None]:
+    """Plans the calls in the context to compute as IEEE 754 says."""
+    global _exact
+    before, _exact = _exact, True
+    try:
+        yield
+    finally:
+        _exact = before
+
+
 def context_of(instruction: Instruction, values: Sequence[TensorSpec]) -> Context:
     """Returns what the kernel of an instruction knows besides its tensors."""
     return Context(
         instruction.op,
-        environment.variable("TTXLA_NUMERICS"),
+        "exact" if _exact else environment.variable("TTXLA_NUMERICS"),
         {
             name: values[operand] if isinstance(operand, int) else tuple(values[number] for number in operand)
             for name, operand in instruction.operands.items()

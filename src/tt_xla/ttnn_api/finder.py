@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 
 from tt_xla.environment import variable
 
 MODULES = {"ttnn": "root.py", "ttnn.model_preprocessing": "model_preprocessing.py"}
-"""File of each module that is imported by its name. Others below ``ttnn`` are attributes."""
+"""File of each module that is imported by its name."""
+
+NAMESPACES = ("transformer", "experimental", "kv_cache", "operations", "distributed", "graph")
+"""Packages of operations below ``ttnn``."""
+
+ALIASES = ("core", "decorators", "device", "types", "distributed.distributed")
+"""Modules of the real package below ``ttnn`` whose names ``ttnn`` has as well."""
+
+
+class _AttributeLoader(Loader):
+    """Loads a module below ``ttnn`` whose names are attributes that ``ttnn`` finds."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return sys.modules["ttnn"].namespace(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None: ...
 
 
 def find(name: str) -> ModuleSpec | None:
@@ -23,6 +41,9 @@ def find(name: str) -> ModuleSpec | None:
     """
     if variable("TTXLA_TTNN") == "off":
         return None
+    short = name.removeprefix("ttnn.")
+    if short in (*NAMESPACES, *ALIASES) or short.startswith("operations."):
+        return ModuleSpec(name, _AttributeLoader(), is_package=True)
     if name not in MODULES:
         raise ModuleNotFoundError(
             f"{name} is not available: this ttnn is the part of its API that tt-xla runs on the emulated card. "

@@ -120,6 +120,21 @@ class CoreRange:
     def grid_size(self) -> CoreCoord:
         return CoreCoord(self.end.x - self.start.x + 1, self.end.y - self.start.y + 1)
 
+    def contains(self, other: CoreCoord | CoreRange) -> bool:
+        """Returns whether a core, or all cores of a range, belong to the range."""
+        corners = (other, other) if isinstance(other, CoreCoord) else (other.start, other.end)
+        return all(self.start.x <= each.x <= self.end.x and self.start.y <= each.y <= self.end.y for each in corners)
+
+    def intersects(self, other: CoreRange) -> bool:
+        """Returns whether a core belongs to both ranges."""
+        rows = max(self.start.y, other.start.y) <= min(self.end.y, other.end.y)
+        return rows and max(self.start.x, other.start.x) <= min(self.end.x, other.end.x)
+
+    def cores(self) -> list[CoreCoord]:
+        """Returns the cores row by row."""
+        columns = range(self.start.x, self.end.x + 1)
+        return [CoreCoord(x, y) for y in range(self.start.y, self.end.y + 1) for x in columns]
+
     def __repr__(self) -> str:
         return f"[{self.start} - {self.end}]"
 
@@ -145,6 +160,30 @@ class CoreRangeSet:
     def ranges(self) -> list[CoreRange]:
         return list(self._ranges)
 
+    def size(self) -> int:
+        """Returns the number of ranges."""
+        return len(self._ranges)
+
+    def empty(self) -> bool:
+        return not self._ranges
+
+    def contains(self, other: CoreCoord | CoreRange | CoreRangeSet) -> bool:
+        """Returns whether all cores of another value belong to the set."""
+        own = {each for part in self._ranges for each in part.cores()}
+        parts = other.ranges() if isinstance(other, CoreRangeSet) else [other]
+        return all(each in own for part in parts for each in ([part] if isinstance(part, CoreCoord) else part.cores()))
+
+    def merge(self, other: CoreRangeSet) -> CoreRangeSet:
+        """Returns the cores of both sets."""
+        own = {each for part in self._ranges for each in part.cores()}
+        added = {each for part in other.ranges() for each in part.cores()}
+        return _rectangles(own | added)
+
+    def subtract(self, other: CoreRangeSet) -> CoreRangeSet:
+        """Returns the cores of this set that are not in the other."""
+        own = {each for part in self._ranges for each in part.cores()}
+        return _rectangles(own - {each for part in other.ranges() for each in part.cores()})
+
     def num_cores(self) -> int:
         return sum(each.grid_size().x * each.grid_size().y for each in self._ranges)
 
@@ -156,6 +195,21 @@ class CoreRangeSet:
 
     def __repr__(self) -> str:
         return f"{{{', '.join(map(repr, self._ranges))}}}"
+
+
+def _rectangles(cores: set[CoreCoord]) -> CoreRangeSet:
+    """Returns cores as rectangles, the widest and then the highest ones first, from the first row on."""
+    left, ranges = set(cores), []
+    while left:
+        start = min(left, key=lambda each: (each.y, each.x))
+        x, y = start.x, start.y
+        while CoreCoord(x + 1, y) in left:
+            x += 1
+        while all(CoreCoord(column, y + 1) in left for column in range(start.x, x + 1)):
+            y += 1
+        ranges.append(CoreRange(start, CoreCoord(x, y)))
+        left -= set(ranges[-1].cores())
+    return CoreRangeSet(ranges)
 
 
 @dataclass(frozen=True, init=False)

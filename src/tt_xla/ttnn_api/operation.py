@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
 from tt_xla.errors import ExecutionError
 from tt_xla.registry import Registry
 from tt_xla.spmd.collectives import BETWEEN_CHIPS
-from tt_xla.ttnn_api import signatures
+from tt_xla.ttnn_api import refusals, signatures
 from tt_xla.ttnn_api.complex_tensors import ComplexTensor
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.errors import TTFatal
@@ -41,6 +42,9 @@ Names = Sequence[str] | Callable[[], Sequence[str]]
 
 _calls: list[Any] = []
 """Operations that are being executed while somebody watches, the user's call first."""
+
+_nested = False
+"""Whether an operation calls others: TT-NN's conditions are those of the user's call."""
 
 _HOST_PLANS: dict[Any, Any] = {}
 """Plans of calls on the host."""
@@ -106,9 +110,9 @@ class Operation:
         if self.composite:
             if self.__name__ in OF_COMPLEX and _has_complex(arguments, keywords):
                 return OF_COMPLEX[self.__name__](*arguments, **keywords)
-            return self.rule(**self.bound(arguments, keywords))
+            return self._composed(self.bound(arguments, keywords))
         tensors: list[Tensor] = []
-        key: list[Any] = [self]
+        key: list[Any] = [self, _nested]
         for argument in arguments:
             if type(argument) is Tensor:
                 tensors.append(argument)
@@ -129,6 +133,13 @@ class Operation:
                 return OF_COMPLEX[self.__name__](*arguments, **keywords)
             plan = plans[key_] = self._planned(arguments, keywords, device)
         return plan.run(tensors)
+
+    def _composed(self, values: Mapping[str, Any]) -> Any:
+        """Executes an operation that calls others."""
+        if _nested:
+            return self.rule(**values)
+        with unrefused():
+            return self.rule(**values)
 
     def _read(self, place: int | str, argument: Any) -> Any:
         """Returns the numbers of a tensor that stands in the place of numbers."""
@@ -175,6 +186,8 @@ class Operation:
                 values = binder(*arguments, **keywords)
             except TypeError:
                 continue
+            if not _nested:
+                refusals.check(self.__name__, values)
             self._check_emulated(binder, values)
             return {name: values.get(name) for name in self.named}
         raise signatures.refused(self.__name__, arguments, keywords)
@@ -199,6 +212,17 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<ttnn operation {self.__name__}>"
+
+
+@contextlib.contextmanager
+def unrefused() -> Generator[None]:
+    """Makes calls without TT-NN's conditions on data types, layouts and memories."""
+    global _nested
+    before, _nested = _nested, True
+    try:
+        yield
+    finally:
+        _nested = before
 
 
 def _has_complex(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:

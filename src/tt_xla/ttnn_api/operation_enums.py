@@ -116,3 +116,123 @@ class DispatchCoreAxis(Named):
 
     ROW = 0
     COL = 1
+
+
+class BinaryOpType(Named):
+    """The function of an elementwise op of two tensors."""
+
+    ADD = 0
+    SUB = 1
+    MUL = 2
+    GT = 3
+    LT = 4
+    LE = 5
+    GE = 6
+    EQ = 7
+    NE = 8
+    SQUARED_DIFFERENCE = 9
+    BIAS_GELU = 10
+    LOGADDEXP = 11
+    LOGICAL_AND = 12
+    LOGICAL_OR = 13
+    LOGICAL_XOR = 14
+    LDEXP = 15
+    LOGADDEXP2 = 16
+    DIV = 17
+    DIV_FLOOR = 18
+    DIV_TRUNC = 19
+    REMAINDER = 20
+    FMOD = 21
+    RSUB = 22
+    POWER = 23
+    BITWISE_XOR = 24
+    BITWISE_AND = 25
+    BITWISE_OR = 26
+    LEFT_SHIFT = 27
+    RIGHT_SHIFT = 28
+    LOGICAL_RIGHT_SHIFT = 29
+    QUANT = 30
+    REQUANT = 31
+    DEQUANT = 32
+    MAXIMUM = 33
+    MINIMUM = 34
+    GCD = 35
+    LCM = 36
+    ADDALPHA = 37
+    SUBALPHA = 38
+    XLOGY = 39
+    HYPOT = 40
+    ATAN2 = 41
+    NEXTAFTER = 42
+    WHERE_TST = 43
+    WHERE_TTS = 44
+    ISCLOSE = 45
+    SITU_GLU = 46
+
+
+class ShardShapeAlignment(Named):
+    """Whether the rows and columns of a shard fill tiles."""
+
+    NONE = 0
+    REQUIRED = 1
+    RECOMMENDED = 2
+
+
+class DispatchAlgorithm(Named):
+    """How tokens are sent to the chips of their experts."""
+
+    BROADCAST = 0
+    SPARSE_UNICAST = 1
+    SPARSE_MCAST_LINEAR = 2
+    SPARSE_MCAST_SHORTEST_PATH = 3
+    SPARSE_MCAST_SPLIT_BW = 4
+
+
+class WorkerMode(Named):
+    """The cores that send tokens to the chips of their experts."""
+
+    DIRECT = 0
+    MUX_TOKEN_SPLIT = 1
+    MUX_PAYLOAD_SPLIT = 2
+
+
+class CoreType(Named):
+    """The kind of a core."""
+
+    ARC = 0
+    DRAM = 1
+    ACTIVE_ETH = 2
+    IDLE_ETH = 3
+    PCIE = 4
+    TENSIX = 5
+    ROUTER_ONLY = 6
+    SECURITY = 7
+    L2CPU = 8
+    DISPATCH = 9
+    HARVESTED = 10
+    ETH = 11
+    WORKER = 12
+    COUNT = 13
+    UNSPECIFIED = 14
+
+
+class NOC(Named):
+    """The network on the chip that a core's processor uses."""
+
+    RISCV_0_default = 0
+    RISCV_1_default = 1
+
+
+class LayerNormType(Named):
+    """The member of the family of layer norms."""
+
+    LAYERNORM = 0
+    RMSNORM = 1
+
+
+class DistributedLayerNormStage(Named):
+    """The part of a norm over several chips."""
+
+    NOT_DISTRIBUTED = 0
+    PRE_ALL_GATHER = 1
+    POST_ALL_GATHER = 2

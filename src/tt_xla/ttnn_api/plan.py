@@ -47,9 +47,9 @@ class Operand:
 
 
 class Scalar(NamedTuple):
-    """A number in the place of a tensor operand."""
+    """A number, or several, in the place of a tensor operand."""
 
-    value: float
+    value: float | Sequence[int]
     type: Type
 
 

@@ -21,6 +21,7 @@ from tt_xla.ttnn_api import operation_enums as _operation_enums
 from tt_xla.ttnn_api import settings as _settings
 from tt_xla.ttnn_api import signatures as _signatures
 from tt_xla.ttnn_api import specs as _specs
+from tt_xla.ttnn_api import sub_devices as _sub_devices
 from tt_xla.ttnn_api import tensor as _tensor
 from tt_xla.ttnn_api import topology as _topology
 
@@ -35,15 +36,16 @@ for _module in (_enums, _operation_enums, _geometry, _devices, _tensor, _complex
             if not name.startswith("_") and getattr(value, "__module__", _module.__name__) == _module.__name__
         }
     )
-for _module in (_topology, _distribution, _settings, _specs):
+for _module in (_topology, _distribution, _settings, _specs, _sub_devices):
     globals().update({name: getattr(_module, name) for name in _module.__all__})
 
 for _dtype in DataType:  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
     globals()[_dtype.name.lower()] = _dtype
 TILE_LAYOUT, ROW_MAJOR_LAYOUT = _enums.Layout.TILE, _enums.Layout.ROW_MAJOR
 TILE_SIZE = _geometry.TILE_SIZE
+for _member in _configs.SliceTypeEnum:
+    globals()[f"Op2D{_member.name}"] = globals()[f"Conv2d{_member.name}"] = _member
 DEVICE_STORAGE_TYPE = _enums.StorageType.DEVICE
-_NAMESPACES = ("transformer", "experimental", "kv_cache", "operations", "distributed", "graph")
 types = sys.modules[__name__]
 """Module of TT-NN's enumerations and values, which ``ttnn`` itself has."""
 _OPERATIONS = "ttnn.operations."
@@ -68,6 +70,8 @@ def _attribute(package: str, name: str) -> Any:
         return globals().get(name) or _attribute("ttnn", name)
     if package == "ttnn.graph" and name in (values := _families.graph_values()):
         return values[name]
+    if name in ("Op2DL1FullSliceConfig", "Conv2dL1FullSliceConfig"):
+        return _configs.config_class("ttnn.Op2DSliceConfig")(slice_type=_configs.SliceTypeEnum.L1Full, num_slices=0)
     if full in _signatures.lines() and name.endswith("Config"):
         return _configs.config_class(full)
     known = "TT-NN has no such name"
@@ -99,8 +103,25 @@ class _Namespace(_Module):
         return value
 
 
-for _name in _NAMESPACES:
-    globals()[_name] = sys.modules[f"ttnn.{_name}"] = _Namespace(f"ttnn.{_name}")
+class _Alias(_Module):
+    """A module of the real package whose names ``ttnn`` itself has."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(sys.modules["ttnn"], name)
+
+
+def namespace(name: str) -> _Module:
+    """Returns the module of a full name below ``ttnn``, whose names are found when they are asked for."""
+    return (_Alias if name.removeprefix("ttnn.") in _finder.ALIASES else _Namespace)(name)
+
+
+for _name in _finder.NAMESPACES:
+    globals()[_name] = sys.modules[f"ttnn.{_name}"] = namespace(f"ttnn.{_name}")
+    globals()[_name].__path__ = []
+for _name in ("device", "core", "decorators"):
+    globals()[_name] = sys.modules[f"ttnn.{_name}"] = namespace(f"ttnn.{_name}")
 
 
 def __getattr__(name: str) -> Any:

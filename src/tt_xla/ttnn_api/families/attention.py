@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.enums import BufferType
+from tt_xla.ttnn_api.enums import BufferType, DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import required
 from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
+from tt_xla.ttnn_api.layouts import type_of
 from tt_xla.ttnn_api.operation import operation
-from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.plan import Operand, Scalar, Step, Value
 
 
 @operation("ttnn.transformer.scaled_dot_product_attention")
@@ -50,6 +52,7 @@ def attention_decode(
     input_tensor_v: Operand,
     is_causal: bool,
     attn_mask: Operand | None,
+    cur_pos: Sequence[int],
     cur_pos_tensor: Operand | None,
     attention_sink: Operand | None,
     scale: float | None,
@@ -58,8 +61,11 @@ def attention_decode(
 ) -> Step:
     """Computes attention of one position of each sequence: query [1, batch, heads, width]."""
     query = required(input_tensor_q, "ttnn.transformer.scaled_dot_product_attention_decode")
-    operands = {"query": query, "key": input_tensor_k, "value": input_tensor_v}
-    operands |= {"attention_mask": attn_mask, "cur_pos_tensor": cur_pos_tensor, "attention_sink": attention_sink}
+    operands: dict[str, Value] = {"query": query, "key": input_tensor_k, "value": input_tensor_v}
+    positions: Value = cur_pos_tensor
+    if cur_pos and cur_pos_tensor is None:
+        positions = Scalar(list(cur_pos), type_of((len(cur_pos),), DataType.INT32, Layout.ROW_MAJOR))
+    operands |= {"attention_mask": attn_mask, "cur_pos_tensor": positions, "attention_sink": attention_sink}
     attributes = {"is_causal": is_causal, "scale": scale, "sliding_window_size": sliding_window_size}
     result = query.type.with_(memory=memory_config)
     return Step("ttnn.scaled_dot_product_attention_decode", operands, [result], attributes)
@@ -68,7 +74,12 @@ def attention_decode(
 @operation("ttnn.transformer.concatenate_heads")
 def concatenate_heads(input_tensor: Operand, memory_config: MemoryConfig | None) -> Step:
     """Turns [batch, heads, sequence, width] into [batch, sequence, heads * width]."""
-    batch, heads, rows, width = input_tensor.shape
+    batch, heads, rows, width = required(input_tensor, "ttnn.transformer.concatenate_heads").shape
+    if width % TILE_SIZE:
+        raise TTFatal(
+            f"Head size must be a multiple of {TILE_SIZE} but was found to be {width}",
+            hint="Pad the weights of the product before, or use ttnn.permute and ttnn.reshape.",
+        )
     result = input_tensor.type.with_(shape=(batch, rows, heads * width), memory=memory_config)
     return Step("ttnn.concatenate_heads", {"input": input_tensor}, [result])
 
@@ -83,9 +94,14 @@ def split_heads(
     memory_config: MemoryConfig | None,
 ) -> Step:
     """Splits [batch, sequence, (heads + 2 * kv_heads) * width] into query, key and value."""
-    batch, rows, columns = input_tensor.shape
+    batch, rows, columns = required(input_tensor, "ttnn.transformer.split_query_key_value_and_split_heads").shape
     kv_heads = num_kv_heads or num_heads
     width = columns // (num_heads + 2 * kv_heads if kv_input_tensor is None else num_heads)
+    if width % TILE_SIZE:
+        raise TTFatal(
+            f"Invalid head size: {width}. The head size must be a multiple of the tile width ({TILE_SIZE})",
+            hint="Pad the weights of the product before, or use ttnn.reshape and ttnn.permute.",
+        )
     kv_rows = rows if kv_input_tensor is None else kv_input_tensor.shape[1]
     key = (batch, kv_heads, width, kv_rows) if transpose_key else (batch, kv_heads, kv_rows, width)
     shapes = ((batch, num_heads, rows, width), key, (batch, kv_heads, kv_rows, width))

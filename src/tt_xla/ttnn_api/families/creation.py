@@ -22,9 +22,9 @@ def filled(
     memory: MemoryConfig | None,
 ) -> Step:
     """Returns the step that creates a tensor of equal elements."""
-    result = type_of(
-        shape, dtype or DataType.BFLOAT16, layout or Layout.ROW_MAJOR, memory, on_device=device is not None
-    )
+    dtype = dtype or DataType.BFLOAT16
+    layout = layout or (Layout.TILE if dtype.element.is_block_float else Layout.ROW_MAJOR)
+    result = type_of(shape, dtype, layout, memory, on_device=device is not None)
     fill = float(value) if result.dtype.element.is_float else int(value)
     return Step("ttnn.full", {}, [result], {"fill_value": fill, "shape": list(shape)}, device=device)
 

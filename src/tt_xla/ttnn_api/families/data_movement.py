@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api.enums import Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
 from tt_xla.ttnn_api.layouts import volume
@@ -166,6 +167,11 @@ def pad(
         )
     pairs = [(0, 0)] * (len(shape) - len(padding)) + [tuple(each) for each in padding]
     sizes = [low + size + high for size, (low, high) in zip(shape, pairs, strict=True)]
+    if input_tensor.layout is Layout.TILE and input_tensor.type.on_device and any(low for low, _ in pairs):
+        raise TTFatal(
+            "ttnn.pad: on device tile padding does not support front padding",
+            hint="Convert the tensor with ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT).",
+        )
     attributes = {"padding": [size for each in pairs for size in each], "value": float(value)}
     result = input_tensor.type.with_(shape=sizes, memory=memory_config)
     return Step("ttnn.pad", {"input": input_tensor}, [result], attributes)

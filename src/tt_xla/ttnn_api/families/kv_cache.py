@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.pointwise import required
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
@@ -31,7 +32,17 @@ def paged_update_cache(
 
 @operation("ttnn.fill_cache")
 def fill_cache(cache_tensor: Operand, input_tensor: Operand, batch_idx: int) -> Step:
-    """Writes the first positions of a sequence into a cache."""
+    """Writes the first positions of a sequence into a cache.
+
+    Raises:
+        TTFatal: the cache has no such sequence.
+    """
+    required(input_tensor, "ttnn.fill_cache")
+    if batch_idx >= cache_tensor.shape[0]:
+        raise TTFatal(
+            f"Batch index ({batch_idx}) must be less than cache tensor batch size ({cache_tensor.shape[0]})",
+            hint="Make the cache with a row for each sequence.",
+        )
     operands = {"cache": cache_tensor, "input": input_tensor}
     return Step("ttnn.fill_cache", operands, [], {"batch_offset": batch_idx}, writes=cache_tensor)
 

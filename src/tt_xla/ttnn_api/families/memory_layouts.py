@@ -6,18 +6,39 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.enums import DataType, Layout, ShardOrientation
-from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, CoreRangeSet, MemoryConfig, ShardSpec
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, CoreRangeSet, MemoryConfig, ShardSpec
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
 
-@operation("ttnn.tilize", "ttnn.tilize_with_zero_padding")
-def tilize(
-    input_tensor: Operand, memory_config: MemoryConfig | None, dtype: DataType | None, output_dtype: DataType | None
+@operation("ttnn.tilize")
+def tilize(input_tensor: Operand, memory_config: MemoryConfig | None, dtype: DataType | None) -> Step:
+    """Turns rows into tiles.
+
+    Raises:
+        TTFatal: the rows do not fill tiles.
+    """
+    for name, size in zip(("width", "height"), reversed((1, *input_tensor.shape)[-2:]), strict=False):
+        if size % TILE_SIZE:
+            raise TTFatal(
+                f"Input tensor {name} ({size}) must be divisible by tile {name} ({TILE_SIZE})",
+                hint="Pad it with ttnn.tilize_with_zero_padding, or use ttnn.to_layout.",
+            )
+    return _tiles(input_tensor, memory_config, dtype)
+
+
+@operation("ttnn.tilize_with_zero_padding")
+def tilize_with_zero_padding(
+    input_tensor: Operand, memory_config: MemoryConfig | None, output_dtype: DataType | None
 ) -> Step:
-    """Turns rows into tiles."""
-    result = input_tensor.type.with_(layout=Layout.TILE, dtype=dtype or output_dtype, memory=memory_config)
+    """Turns rows into tiles; zeros fill them up."""
+    return _tiles(input_tensor, memory_config, output_dtype)
+
+
+def _tiles(input_tensor: Operand, memory_config: MemoryConfig | None, dtype: DataType | None) -> Step:
+    result = input_tensor.type.with_(layout=Layout.TILE, dtype=dtype, memory=memory_config)
     return Step("ttnn.to_layout", {"input": input_tensor}, [result])
 
 
@@ -59,8 +80,24 @@ def sharded_to_interleaved(
 
 @operation("ttnn.view")
 def view(input_tensor: Operand, shape: Sequence[int]) -> Step:
-    """Gives a tensor another shape with the same number of elements."""
-    return OPERATIONS["ttnn.reshape"].rule(input_tensor, shape, None, None)
+    """Gives a tensor another shape without moving elements.
+
+    Raises:
+        TTFatal: rows, or tiles, would have another size.
+    """
+    step: Step = OPERATIONS["ttnn.reshape"].rule(input_tensor, shape, None, None)
+    before, after = ((1, 1, *each)[-2:] for each in (input_tensor.shape, step.results[0].shape))
+    if before[1] != after[1]:
+        raise TTFatal(
+            f"The last dimension can not change in view, attempting to change last dimension from {before[1]} to "
+            f"{after[1]}",
+            hint="Use ttnn.reshape.",
+        )
+    if input_tensor.layout is Layout.TILE and before[0] != after[0] and (before[0] % TILE_SIZE or after[0] % TILE_SIZE):
+        raise TTFatal(
+            f"Invalid second last dims for TILED reshape, from {before[0]} to {after[0]}", hint="Use ttnn.reshape."
+        )
+    return step
 
 
 @operation("ttnn.narrow", composite=True)
@@ -79,6 +116,8 @@ def split(
     total = input_tensor.shape[dim]
     sizes = [split_size] * -(-total // split_size) if isinstance(split_size, int) else list(split_size)
     begins, ends = [0] * len(input_tensor.shape), list(input_tensor.shape)
+    if memory_config is None and input_tensor.is_sharded():
+        memory_config = DRAM_MEMORY_CONFIG
     parts: list[Tensor] = []
     start = 0
     for size in sizes:
@@ -99,7 +138,8 @@ def chunk(input_tensor: Tensor, chunks: int, dim: int) -> list[Tensor]:
 def stack(input_tensors: Sequence[Tensor], dim: int) -> Tensor:
     """Joins tensors along a new dimension."""
     place = dim + len(input_tensors[0].shape) + 1 if dim < 0 else dim
-    return OPERATIONS["ttnn.concat"]([OPERATIONS["ttnn.unsqueeze"](each, place) for each in input_tensors], place)
+    expanded = [OPERATIONS["ttnn.unsqueeze"](each, place) for each in input_tensors]
+    return OPERATIONS["ttnn.concat"](expanded, place, memory_config=DRAM_MEMORY_CONFIG)
 
 
 @operation("ttnn.empty_like")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op
 from tt_xla.ttnn_api.enums import DataType, GeluVariant, Layout, Named
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
+from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig, Shape, ShardSpec, padded
 from tt_xla.ttnn_api.layouts import Type, type_of
 from tt_xla.ttnn_api.operation import Rule, define, operation
 from tt_xla.ttnn_api.plan import Operand, Scalar, Step
@@ -144,24 +145,49 @@ def _binary(op: str) -> Rule:
     ) -> Step:
         right = next((each for each in (input_tensor_b, input_b, value, scalar) if each is not None), None)
         left = input_tensor_a
-        if op == "divide" and dtype is None and rounding_mode is None:
-            tensor: Any = left if isinstance(left, Operand) else right
-            dtype = None if tensor.dtype.element.is_float else DataType.FLOAT32
-        if op == "divide" and rounding_mode not in (None, "trunc"):
+        if op in ("divide", "multiply") and dtype is None and rounding_mode is None:
+            dtype = _promoted(left, right, always=op == "divide")
+        if rounding_mode not in (None, "trunc", "floor"):
             raise TTFatal(
-                f"ttnn.divide: the emulated card takes no rounding_mode {rounding_mode!r}",
-                hint="Pass None or 'trunc'.",
+                "Incorrect rounding mode (expected None, 'trunc', or 'floor')", hint=f"Got {rounding_mode!r}."
             )
-        functions = {
-            "activations": activations,
-            "input_tensor_a_activations": input_tensor_a_activations,
-            "input_tensor_b_activations": input_tensor_b_activations,
-        }
-        attributes = {name: [function_of(each) for each in given] for name, given in functions.items() if given}
+        attributes = steps_around(
+            {
+                "activations": [*([rounding_mode] if rounding_mode else []), *(activations or ())],
+                "input_tensor_a_activations": input_tensor_a_activations,
+                "input_tensor_b_activations": input_tensor_b_activations,
+            }
+        )
         return pair(f"ttnn.{op}", left, right, dtype, memory_config, output_tensor, attributes)
 
     rule.__doc__ = f"Computes {op} of two tensors, or of a tensor and a number."
     return rule
+
+
+ACTIVATIONS = ("activations", "input_tensor_a_activations", "input_tensor_b_activations")
+"""Parameters with functions that are applied to the result and to the operands."""
+
+
+def steps_around(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the attributes of the functions that a call applies to its result and its operands."""
+    return {name: [function_of(each) for each in arguments[name]] for name in ACTIVATIONS if arguments.get(name)}
+
+
+def _promoted(left: Any, right: Any, *, always: bool) -> DataType | None:
+    """Returns the float type of a product or quotient of integers with floats; None for that of the first tensor.
+
+    Args:
+        left: a tensor or a number.
+        right: a tensor or a number.
+        always: whether integers alone give floats too.
+    """
+    tensors = [each for each in (left, right) if isinstance(each, Operand)]
+    if tensors[0].dtype.element.is_float:
+        return None
+    if len(tensors) > 1 and tensors[1].dtype.element.is_float:
+        return DataType.BFLOAT16 if tensors[1].dtype.element.is_block_float else tensors[1].dtype
+    fraction = any(isinstance(each, float) for each in (left, right))
+    return DataType.FLOAT32 if always or fraction else None
 
 
 def in_place(rule: Rule) -> Rule:
@@ -178,11 +204,11 @@ def in_place(rule: Rule) -> Rule:
 
 BINARY_PARAMETERS = (
     *("input_tensor_a", "input_tensor_b", "input_b", "value", "scalar", "dtype", "memory_config", "output_tensor"),
-    *("rounding_mode", "activations", "input_tensor_a_activations", "input_tensor_b_activations"),
+    *("rounding_mode", *ACTIVATIONS),
 )
 _IN_PLACE = (
     *("input_tensor_a", "input_a", "input_tensor_b", "input_b"),
-    *("activations", "input_tensor_a_activations", "input_tensor_b_activations"),
+    *ACTIVATIONS,
 )
 _CHANGING = (
     *("add", "subtract", "sub", "multiply", "mul", "divide", "div", "eq", "ne", "lt", "le", "gt", "ge"),
@@ -201,12 +227,42 @@ def pair(
     attributes: dict[str, Any],
 ) -> Step:
     """Returns the step of an op of two tensors, one of which may be a number."""
-    tensor = left if isinstance(left, Operand) else right
-    required(tensor, op)
-    lhs, rhs = (each if isinstance(each, Operand) else number(each, tensor.type) for each in (left, right))
+    tensors = [required(each, op) for each in (left, right) if isinstance(each, Operand)]
+    first = tensors[0]
+    lhs, rhs = (each if isinstance(each, Operand) else number(each, first.type) for each in (left, right))
     shape = broadcast(lhs.type.shape, rhs.type.shape, op)
-    result = tensor.type.with_(shape=shape, dtype=dtype, memory=memory) if output is None else output.type
+    if output is not None and list(output.shape) != list(shape):
+        raise TTFatal(
+            f"Shape of Output tensor {output.shape} provided does not match the broadcasted output shape {shape}",
+            hint="Make the tensor that receives the result with this shape.",
+        )
+    if output is not None and any(each.layout is Layout.ROW_MAJOR for each in tensors):
+        raise TTFatal(
+            "Optional output tensor with Row Major input is not supported right now for Elementwise operations",
+            hint="Convert the tensors with ttnn.to_layout(tensor, ttnn.TILE_LAYOUT).",
+        )
+    result = first.type if output is None else output.type
+    if output is None:
+        layout = next((each.layout for each in tensors if each.layout is Layout.TILE), None)
+        memory = memory or common_memory(tensors, shape)
+        result = first.type.with_(shape=shape, dtype=dtype, layout=layout, memory=memory)
     return Step(op, {"lhs": lhs, "rhs": rhs}, [result], attributes, into=output)
+
+
+def common_memory(tensors: Sequence[Operand], shape: Shape) -> MemoryConfig:
+    """Returns the memory of a result of several tensors: that of the first sharded one, its shards resized for the
+    result's shape, else that of the first tensor."""
+    sharded = next((each for each in tensors if each.memory.is_sharded()), None)
+    if sharded is None or sharded.memory.shard_spec is None:
+        return tensors[0].memory
+    if list(sharded.shape) == list(shape):
+        return sharded.memory
+    spec = sharded.memory.shard_spec
+    before, after = (padded(each, sharded.layout) for each in (sharded.shape, shape))
+    rows = max(spec.shape[0] * math.prod(after[:-1]) // math.prod(before[:-1]), TILE_SIZE)
+    columns = max(spec.shape[1] * after[-1] // before[-1], TILE_SIZE)
+    resized = ShardSpec(spec.grid, (rows, columns), spec.orientation)
+    return MemoryConfig(sharded.memory.memory_layout, sharded.memory.buffer_type, resized)
 
 
 def number(value: float, like: Type) -> Scalar:
@@ -256,7 +312,9 @@ def where(
     shape = predicate.shape
     for each in chosen:
         shape = broadcast(shape, each.type.shape, "ttnn.where")
-    result = tensor.type.with_(shape=shape, memory=memory_config) if output_tensor is None else output_tensor.type
+    tensors = [each for each in (predicate, true_value, false_value) if isinstance(each, Operand)]
+    memory = memory_config or common_memory(tensors, shape)
+    result = tensor.type.with_(shape=shape, memory=memory) if output_tensor is None else output_tensor.type
     operands = {"first": predicate, "second": chosen[0], "third": chosen[1]}
     return Step("ttnn.where", operands, [result], into=output_tensor)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.families.pointwise import broadcast, number, pair, required
+from tt_xla.ttnn_api.families.pointwise import ACTIVATIONS, broadcast, number, pair, required, steps_around
 from tt_xla.ttnn_api.families.reduction import dims_of, reduced
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation
@@ -57,7 +57,7 @@ _BINARY = {
 }
 """Kernel of each function of two tensors."""
 
-_OF_TWO = ("dtype", "memory_config", "output_tensor")
+_OF_TWO = ("dtype", "memory_config", "output_tensor", *ACTIVATIONS)
 
 
 def _unary(op: str, names: Sequence[str]) -> Rule:
@@ -99,7 +99,8 @@ def round_(
 def _binary(op: str) -> Rule:
     def rule(input_tensor_a: Any, memory_config: MemoryConfig | None, **others: Any) -> Step:
         right = next(others[name] for name in ("input_tensor_b", "value", "weight") if others.get(name) is not None)
-        return pair(op, input_tensor_a, right, others.get("dtype"), memory_config, others.get("output_tensor"), {})
+        dtype, output = others.get("dtype"), others.get("output_tensor")
+        return pair(op, input_tensor_a, right, dtype, memory_config, output, steps_around(others))
 
     rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of two tensors, or of a tensor and a number."
     return rule

@@ -8,7 +8,7 @@ from typing import Any
 from tt_xla.ir import shapes
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.families.convolution import borders
-from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.geometry import L1_MEMORY_CONFIG, MemoryConfig
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
@@ -81,5 +81,6 @@ def _shape(attributes: dict[str, Any]) -> tuple[int, int, int, int]:
 def global_avg_pool2d(input_tensor: Operand, memory_config: MemoryConfig | None, dtype: DataType | None) -> Step:
     """Computes the mean of each channel of [N, H, W, C]."""
     batch, _height, _width, channels = input_tensor.shape
-    result = input_tensor.type.with_(shape=(batch, 1, 1, channels), dtype=dtype, memory=memory_config)
+    memory = memory_config or (L1_MEMORY_CONFIG if input_tensor.memory.is_sharded() else None)
+    result = input_tensor.type.with_(shape=(batch, 1, 1, channels), dtype=dtype, layout=Layout.TILE, memory=memory)
     return Step("ttnn.global_avg_pool2d", {"input": input_tensor}, [result])

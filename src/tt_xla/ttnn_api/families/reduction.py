@@ -8,8 +8,8 @@ from typing import Any
 from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.families.pointwise import required
-from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.families.pointwise import common_memory, required
+from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
 from tt_xla.ttnn_api.operation import Rule, define, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
@@ -49,7 +49,8 @@ def _reduction(name: str) -> Rule:
     ) -> Step:
         source = required(input_tensor, f"ttnn.{name}")
         dims = dims_of(source, dim, f"ttnn.{name}")
-        result = source.type.with_(shape=reduced(source, dims, keep=keepdim), memory=memory_config)
+        memory = memory_config or common_memory([source], Shape(reduced(source, dims, keep=True)))
+        result = source.type.with_(shape=reduced(source, dims, keep=keepdim), memory=memory)
         attributes = {"keep_dim": keepdim, "dim_arg": dims, "compute_config": compute_config(compute_kernel_config)}
         return Step(f"ttnn.{name}", {"input": source}, [result], attributes)
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from tt_xla.runtime.emulator.containers import hold
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS, Function, in_whole_vectors, power
-from tt_xla.runtime.emulator.registry import kernel
+from tt_xla.runtime.emulator.registry import find, kernel
 from tt_xla.runtime.emulator.truth import compare, select
 
 Tensor = torch.Tensor
@@ -134,7 +134,7 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Calla
         input_tensor_a_activations: Functions = (),
         input_tensor_b_activations: Functions = (),
     ) -> Callable[..., Tensor]:
-        commute = all(FUNCTIONS[dict(item)["op_type"]].commutes_with_rounding for item in activations)
+        commute = _commutes(activations)
         in_float = bool(input_tensor_a_activations or input_tensor_b_activations) or not commute
         relu_alone = [dict(item)["op_type"] for item in activations] == ["relu"]
 
@@ -151,21 +151,31 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Calla
         def fused(lhs: Tensor, rhs: Tensor) -> Tensor:
             if in_float:
                 lhs, rhs = _float(lhs), _float(rhs)
-            result = function(_applied(lhs, input_tensor_a_activations), _applied(rhs, input_tensor_b_activations))
-            return result.relu_() if relu_alone else _applied(result, activations)
+            result = function(applied(lhs, input_tensor_a_activations), applied(rhs, input_tensor_b_activations))
+            return result.relu_() if relu_alone else applied(result, activations)
 
         return in_pieces if activations or input_tensor_a_activations or input_tensor_b_activations else plain
 
     return prepare
 
 
-def _applied(value: Tensor, functions: Functions) -> Tensor:
+def applied(value: Tensor, functions: Functions) -> Tensor:
     """Applies functions in float32, as the chip's kernel holds the value between its steps."""
     for item in functions:
         fields = dict(item)
-        function = FUNCTIONS[fields["op_type"]]
-        value = function.compute(value if function.commutes_with_rounding else _float(value), *fields.get("params", ()))
+        name, params = fields["op_type"], fields.get("params", ())
+        function = FUNCTIONS.get(name)
+        if function is None:
+            value = find(f"ttnn.{name}").function(None, _float(value), params)
+        else:
+            value = function.compute(value if function.commutes_with_rounding else _float(value), *params)
     return value
+
+
+def _commutes(functions: Functions) -> bool:
+    """Returns whether functions may follow the rounding of a result."""
+    known = [FUNCTIONS.get(dict(item)["op_type"]) for item in functions]
+    return all(function is not None and function.commutes_with_rounding for function in known)
 
 
 for _name, _operation in _BINARY.items():

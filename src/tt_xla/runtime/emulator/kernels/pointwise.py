@@ -14,6 +14,7 @@ import torch.nn.functional as F
 
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.functions import in_whole_vectors
+from tt_xla.runtime.emulator.kernels.elementwise import Functions, applied
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
@@ -172,10 +173,18 @@ def _unary(function: Callable[..., Tensor], *, integers: bool) -> Callable[..., 
 
 
 def _binary(function: Callable[[Tensor, Tensor], Tensor], *, integers: bool) -> Callable[..., Tensor]:
-    def run(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
+    def run(
+        ctx: Context,
+        lhs: Tensor,
+        rhs: Tensor,
+        activations: Functions = (),
+        input_tensor_a_activations: Functions = (),
+        input_tensor_b_activations: Functions = (),
+    ) -> Tensor:
+        lhs, rhs = applied(lhs, input_tensor_a_activations), applied(rhs, input_tensor_b_activations)
         if integers and not lhs.is_floating_point() and not rhs.is_floating_point():
-            return function(lhs, rhs)
-        return in_whole_vectors(function)(lhs.to(torch.float32), rhs.to(torch.float32))
+            return applied(function(lhs, rhs), activations)
+        return applied(in_whole_vectors(function)(lhs.to(torch.float32), rhs.to(torch.float32)), activations)
 
     return run
 

@@ -85,15 +85,16 @@ def tosa_scatter(ctx: Any, input: Tensor, index: Tensor, src: Tensor) -> Tensor:
 
 @kernel("ttnn.nonzero")
 def nonzero(ctx: Any, input_tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns the count of elements that are not 0, as the first of eight, and their positions, then zeros."""
-    shape, size = input_tensor.shape, math.prod(input_tensor.shape)
+    """Returns the count of elements that are not 0, as the first of eight, and their four coordinates, then zeros."""
+    if input_tensor.ndim != 4:
+        raise ValueError(f"input must be rank-4, got rank {input_tensor.ndim}")
+    size = 4 * math.prod(input_tensor.shape)
     count, places = (torch.zeros(each, dtype=torch.int64, device=place.device()) for each in ((1, 1, 1, 8), (size,)))
-    if input_tensor.is_meta:
-        return count, places.reshape(shape)
-    found = input_tensor.reshape(-1).nonzero().reshape(-1)
-    count[..., 0] = len(found)
-    places[: len(found)] = found
-    return count, places.reshape(shape)
+    if not input_tensor.is_meta:
+        found = input_tensor.nonzero()
+        count[..., 0] = len(found)
+        places[: found.numel()] = found.reshape(-1)
+    return count, places.reshape(1, 1, 1, size)
 
 
 @kernel("ttnn.plus_one")

@@ -1,0 +1,113 @@
+"""Compares each call of ``ttnn`` that a script makes with the same call in float32."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tt_xla.errors import OptionError
+from tt_xla.runtime.observation import CALLS, ObservedCall
+from tt_xla.testing.divergence.float32 import Float32Copies, float32_call_of, type_text, worse
+from tt_xla.testing.divergence.parts import Comparison, Error, Line, Row
+from tt_xla.testing.divergence.runs import to_array
+from tt_xla.testing.scripts import as_main, script_line
+
+if TYPE_CHECKING:
+    import torch
+
+    from tt_xla.runtime.emulator.context import Call
+
+
+def compare_calls(script: Path, arguments: Sequence[str] = (), *, required: float = 0.99) -> Comparison:
+    """Runs a script as ``python script.py`` does, and each of its calls of ``ttnn`` in float32 as well.
+
+    A row's ``alone`` is the error of a call on the operands that the card computed. A row's ``running`` also has the
+    errors of the calls before. Calls of one line with operands of the same types count once, with the worst of them.
+    The results are the tensors whose elements the script reads. Exchanges between chips have no float32 counterpart.
+
+    Args:
+        script: path of the script.
+        arguments: its command-line arguments.
+        required: the least correlation that counts as agreement.
+
+    Raises:
+        OptionError: the script calls no op of ``ttnn`` on the emulated card.
+    """
+    observer = _CallComparer()
+    with CALLS.added(observer), as_main(str(script), arguments):
+        try:
+            runpy.run_path(str(script), None, "__main__")
+        except SystemExit as error:
+            if error.code not in (None, 0):
+                raise OptionError(f"'{script}' exits with {error.code}.") from error
+    if not observer.errors:
+        raise OptionError(
+            f"'{script}' calls no op of ttnn on the emulated card.",
+            hint="Programs of torch and JAX are compared by the id of a model, or by a StableHLO file.",
+        )
+    rows = [Row(Line(index, *key), *errors) for index, (key, errors) in enumerate(observer.errors.items())]
+    return Comparison(rows, observer.results, required)
+
+
+class _CallComparer:
+    """Runs a float32 copy of each call, and keeps the errors of both kinds."""
+
+    def __init__(self) -> None:
+        self.errors: dict[tuple[str, str, str], tuple[Error | None, Error | None]] = {}
+        """Errors `alone` and `running`, by the op, the types of its results, and the line."""
+        self.results: Error | None = None
+        """Error of the tensors that the script read."""
+        self._copies = Float32Copies()
+        self._calls: dict[int, tuple[Any, Call | None]] = {}
+        """Plans and their float32 kernels by ``id``; the plan is kept so that no other object gets its ``id``."""
+
+    def called(self, call: ObservedCall) -> None:
+        instruction, values = call.plan.instruction, call.plan.values
+        errors: tuple[Error | None, Error | None] = (None, None)
+        seen: set[tuple[int, ...]] = set()
+        for chip in range(max(len(shards) for shards in call.results)):
+            results = [shards[chip if len(shards) > 1 else 0] for shards in call.results]
+            key = tuple(map(id, results))
+            if key in seen:
+                continue
+            seen.add(key)
+            operands = [_operand(each, call.tensors, chip) for each in call.operands]
+            alone, running = self._copies.called(self._float32_call(call.plan), operands)
+            actual = [to_array(tensor) for tensor in results]
+            self._copies.keep(results, running)
+            errors = worse(errors[0], actual, alone), worse(errors[1], actual, running)
+        made = ", ".join(type_text(values[index]) for index in instruction.results)
+        name = instruction.op, made, script_line()
+        known = self.errors.get(name, (None, None))
+        self.errors[name] = _larger(known[0], errors[0]), _larger(known[1], errors[1])
+
+    def read_back(self, shards: Sequence[torch.Tensor]) -> None:
+        for shard in shards:
+            self.results = worse(self.results, [to_array(shard)], self._copies.of(shard))
+
+    def _float32_call(self, plan: Any) -> Call | None:
+        """Returns the float32 kernel of a call; None for an exchange between chips."""
+        from tt_xla.ttnn_api.engine import Plan, context_of
+
+        known = self._calls.get(id(plan))
+        if known is None:
+            alone = type(plan) is Plan
+            call = float32_call_of(context_of(plan.instruction, plan.values), plan.instruction) if alone else None
+            known = self._calls[id(plan)] = plan, call
+        return known[1]
+
+
+def _operand(source: int | torch.Tensor, tensors: Sequence[Sequence[torch.Tensor]], chip: int) -> torch.Tensor:
+    """Returns an operand of a call on a chip."""
+    if not isinstance(source, int):
+        return source
+    shards = tensors[source]
+    return shards[chip if len(shards) > 1 else 0]
+
+
+def _larger(one: Error | None, other: Error | None) -> Error | None:
+    if one is None or other is None:
+        return one or other
+    return one if one.weight >= other.weight else other

@@ -1,0 +1,141 @@
+"""Refuses calls as TT-NN does: the table ``refusals.txt`` has the kinds of tensors that each function refuses.
+
+A line of the table has TT-NN's words, the kinds, and the functions with their parameters (``softmax:input_tensor``).
+``benchmarks/dump_ttnn_refusals.py`` makes it from the real package. A kind is a data type, a layout, a memory
+(``l1``, ``height``, ``width``, ``block``), ``small_shards`` for shards of rows that do not fill tiles, or data types of
+several parameters joined by ``*``. A kind with ``!`` is refused where not all tensors of the call have it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tt_xla.ttnn_api.enums import BufferType, DataType, Layout
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
+
+if TYPE_CHECKING:
+    from tt_xla.ttnn_api.layouts import Type
+
+FILE = Path(__file__).with_name("refusals.txt")
+
+_CONFIGURED = ("program_config", "conv_config")
+"""Parameters with which a function may take memories that it refuses without."""
+
+_MEMORIES = ("l1", "height", "width", "block", "small_shards")
+
+
+@dataclass
+class Refusals:
+    """What one function refuses: words by kind, for each parameter or combination of parameters."""
+
+    single: dict[str, dict[str, str]]
+    combined: dict[tuple[str, ...], dict[str, str]]
+
+
+@functools.cache
+def table() -> Mapping[str, Refusals]:
+    """Returns the refusals by the full name of the function."""
+    functions: dict[str, Refusals] = {}
+    for line in FILE.read_text().splitlines():
+        words, kinds, names = line.split(" | ")
+        for name in names.split():
+            function, _, parameters = name.partition(":")
+            refusals = functions.setdefault(f"ttnn.{function}", Refusals({}, {}))
+            places = tuple(parameters.split("*"))
+            by_kind = refusals.single.setdefault(parameters, {}) if len(places) == 1 else None
+            by_kind = refusals.combined.setdefault(places, {}) if by_kind is None else by_kind
+            by_kind.update(dict.fromkeys(kinds.split(), words))
+    return functions
+
+
+def check(name: str, values: Mapping[str, Any]) -> None:
+    """Refuses a call if TT-NN does.
+
+    Args:
+        name: full name of the function.
+        values: its arguments by parameter; tensors are objects with a ``type``.
+
+    Raises:
+        TTFatal: TT-NN refuses a data type, a layout or a memory.
+    """
+    refusals = table().get(name)
+    if refusals is None:
+        return
+    configured = any(values.get(each) is not None for each in _CONFIGURED)
+    for parameter, by_kind in refusals.single.items():
+        for type_ in _types(values.get(parameter)):
+            for kind in _kinds(type_):
+                words = by_kind.get(kind)
+                if words is None and f"{kind}!" in by_kind and not _shared(kind, values):
+                    words = by_kind[f"{kind}!"]
+                if words is not None and not (configured and kind in _MEMORIES):
+                    raise _refused(name, words, [type_], kind, parameter)
+    for parameters, by_kind in refusals.combined.items():
+        given = [values.get(each) for each in parameters]
+        kind = "*".join(filter(None, map(_data_type, given)))
+        if kind in by_kind:
+            types = [type_ for each in given for type_ in _types(each)]
+            raise _refused(name, by_kind[kind], types, kind, " and ".join(parameters))
+
+
+def _types(value: Any) -> Sequence[Type]:
+    """Returns the types of the tensors of an argument."""
+    type_ = getattr(value, "type", None)
+    if type_ is not None and hasattr(type_, "dtype"):
+        return [type_]
+    return [each.type for each in value if hasattr(each, "type")] if isinstance(value, (list, tuple)) else []
+
+
+def _kinds(type_: Type) -> Iterator[str]:
+    """Yields what the table calls a type."""
+    yield type_.dtype.name.lower()
+    yield type_.layout.name.lower().replace("row_major", "row_major")
+    if not type_.on_device:
+        return
+    yield from _memory_kinds(type_.memory, type_.layout)
+
+
+def _memory_kinds(memory: MemoryConfig, layout: Layout) -> Iterator[str]:
+    if not memory.is_sharded():
+        if memory.buffer_type is BufferType.L1:
+            yield "l1"
+        return
+    yield memory.memory_layout.name.partition("_")[0].lower()
+    shards = memory.shard_spec
+    if layout is Layout.ROW_MAJOR and shards is not None and any(size % TILE_SIZE for size in shards.shape):
+        yield "small_shards"
+
+
+def _data_type(value: Any) -> str:
+    """Returns the data type of a tensor, or the kind of a number."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return "integer" if float(value).is_integer() else "number"
+    types = _types(value)
+    return types[0].dtype.name.lower() if types else ""
+
+
+def _shared(kind: str, values: Mapping[str, Any]) -> bool:
+    """Returns whether all tensors of a call have a kind."""
+    return all(kind in _kinds(type_) for value in values.values() for type_ in _types(value))
+
+
+def _refused(name: str, words: str, types: Sequence[Type], kind: str, parameter: str) -> TTFatal:
+    text = words.replace("{OP}", name.rpartition(".")[2].strip("_").upper())
+    for mark, type_ in zip("ABC", types, strict=False):
+        text = text.replace(f"{{{mark}}}", f"DataType::{type_.dtype.name}")
+    shards = types[0].memory.shard_spec
+    if shards is not None:
+        text = text.replace("{SHARD}", str(tuple(shards.shape)))
+    if any(kind == each.name.lower() for each in DataType) or "*" in kind:
+        hint = f"Convert {parameter} with ttnn.typecast."
+    elif kind in ("tile", "row_major"):
+        wanted = "ttnn.ROW_MAJOR_LAYOUT" if kind == "tile" else "ttnn.TILE_LAYOUT"
+        hint = f"Convert {parameter} with ttnn.to_layout(tensor, {wanted})."
+    else:
+        hint = f"Move {parameter} with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG)."
+    return TTFatal(text, hint=hint)
