@@ -32,6 +32,8 @@ NUMBERS = {"integer": "2", "number": "2.5"}
 """Numbers in the place of a tensor, by the name that the table has for them."""
 TRIES = 40
 MEMORIES = ("l1", "height", "width", "block")
+_CONFIGURED = ("ttnn.matmul(", "ttnn.linear(", "ttnn.conv")
+"""Functions that take memories by the configuration that they choose, which follows from shapes."""
 TOGETHER = "together"
 """In the place of a position: all tensors of the call have the kind."""
 TENSOR = re.compile(r'ttnn_tensor\((\([^)]*\)), "(\w+)", "(\w+)", "(\w+)"')
@@ -78,15 +80,19 @@ def variations(call: str, *, pointwise: bool) -> Iterator[tuple[str, str, str]]:
     """Returns what is refused, the positions, and the call, for each variation of a call."""
     tensors = TENSOR.findall(call)
     for position, (_, dtype, layout, memory) in enumerate(tensors):
+        if memory == "host":
+            continue  # weights, which a call also takes prepared on the device
         for other in DTYPES:
             if other == dtype or (other.endswith("_b") and layout != "tile"):
                 continue
             yield other, str(position), varied(call, position, dtype=other)
         other = "row_major" if layout == "tile" else "tile"
         yield other, str(position), varied(call, position, layout=other)
-        for other in MEMORIES if memory != "host" else ():
+        if call.startswith(_CONFIGURED):
+            continue
+        for other in MEMORIES:
             yield other, str(position), varied(call, position, memory=other)
-        if memory != "host" and not dtype.endswith("_b"):
+        if not dtype.endswith("_b"):
             yield "small_shards", str(position), varied(call, position, layout="row_major", memory="height")
     if len(tensors) > 1:
         for field, values in (("dtype", DTYPES), ("layout", ("tile", "row_major")), ("memory", MEMORIES)):
