@@ -404,8 +404,7 @@ def compare_command(
     --against ttnn, each TTNN instruction runs alone on the operands that TT-NN had, and in the whole program. The exit
     status is 1 if results are below --pcc.
 
-    MODEL may also be a Python script that calls ttnn, with its ARGUMENTS after --. Each call runs in float32 too, on
-    the operands that the card computed and on those of float32.
+    MODEL may also be a Python script that calls ttnn, with its ARGUMENTS after --. Each call runs in float32 too.
     """
     from tt_xla.testing.divergence import subjects
     from tt_xla.tools import compare
@@ -420,8 +419,8 @@ def compare_command(
     if model.endswith(".py"):
         if bisect or span or reproduce or option_texts or level is not None:
             raise click.UsageError("A script that calls ttnn has no compile options, and no parts to write or bisect.")
-        result = compare.compare_script(Path(model), arguments, required=required, shown=shown, as_json=as_json)
-        raise SystemExit(not result.passed)
+        script = compare.compare_script(Path(model), arguments, required=required, shown=shown, as_json=as_json)
+        raise SystemExit(not script.passed)
     options = _options(level, option_texts)
     parts = compare.span_of(span) if span else None
     if Path(model).is_file():
@@ -442,16 +441,10 @@ def compare_command(
         result = compare.compare(subject, options, by=by, required=required, shown=shown, as_json=as_json)
         passed = passed and result.passed
         if reproduce is not None:
-            path = compare.reproduce(subject, result, reproduce, parts, by, _option_values(level, option_texts))
+            path = compare.reproduce(subject, result, reproduce, parts, by, compare.option_values(level, option_texts))
             click.echo(f"{path} runs the part.", err=as_json)
     if not passed:
         raise SystemExit(1)
-
-
-def _option_values(level: int | None, option_texts: tuple[str, ...]) -> dict[str, str | int]:
-    """Returns the values of --level and --option by the name of the compile option."""
-    values: dict[str, str | int] = {} if level is None else {"optimization_level": level}
-    return values | {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in option_texts)}
 
 
 def _models_root(path_option: Path | None) -> Path:
