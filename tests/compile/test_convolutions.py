@@ -115,6 +115,22 @@ def test_images_do_not_mix_at_level_2(size: int) -> None:
         np.testing.assert_allclose(result[1], np.asarray(expected)[1], rtol=0.02, atol=0.02)
 
 
+def test_excitation_does_not_mix_images_at_level_2() -> None:
+    """Each image is multiplied by its own numbers, also where another image has none that are finite."""
+    x, w, scale = (jnp.asarray(normal(*sizes), jnp.bfloat16) for sizes in ((3, 8, 9, 9), (32, 8, 1, 1), (3, 32, 1, 1)))
+    scale = scale.at[0].set(jnp.nan)
+
+    def excite(x: Any, w: Any, scale: Any) -> Any:
+        return convolution(convolution(x, w) * scale, w.transpose(1, 0, 2, 3))
+
+    module = lowered(excite, x, w, scale)
+    assert forward_ops(module, 2)["ttnn.embedding"] == 1
+    (result,) = on_card(module, tuple(np.asarray(each) for each in (x, w, scale)), optimization_level=2)
+    expected = np.asarray(excite(x, w, scale), np.float32)
+    assert np.isnan(np.asarray(result, np.float32)[0]).all()
+    np.testing.assert_allclose(np.asarray(result, np.float32)[1:], expected[1:], rtol=0.05, atol=0.2)
+
+
 def first_layers(x: Any) -> Any:
     """Returns a pooling of a convolution of images with 3 channels, whose weights are constant."""
     w = jnp.asarray(normal(32, 3, 7, 7) / 12, jnp.bfloat16)
