@@ -25,7 +25,10 @@ from tt_xla.profiling.hand_tuned import kernel_rate
 
 MOVES = frozenset(
     f"ttnn.{name}"
-    for name in ("permute", "transpose", "reshape", "to_layout", "to_memory_config", "pad", "typecast", "slice_static")
+    for name in (
+        *("permute", "transpose", "reshape", "to_layout", "to_memory_config", "pad", "typecast", "slice_static"),
+        *("convert_to_hwc", "embedding", "repeat"),
+    )
 )
 """Ops that only move or convert values."""
 
