@@ -77,6 +77,25 @@ def attention(name: str, rows: int, keys: int, heads: tuple[int, int] = (2, 2), 
     return Case(name, "ttnn.scaled_dot_product_attention", operands, "bf16", {"is_causal": False, **more})
 
 
+FUNCTIONS = (
+    "cos", "erf", "erfc", "exp", "gelu", "hardsigmoid", "log", "mish", "reciprocal", "rsqrt", "sigmoid", "silu", "sin",
+    "sqrt", "tanh",
+)  # fmt: skip
+POSITIVE = ("log", "reciprocal", "rsqrt", "sqrt")
+
+
+def function(name: str, dtype: str) -> Case:
+    """Returns a case of a function of one number."""
+    bounds = (0.01, 20.0) if name in POSITIVE else (-9.0, 9.0)
+    return Case(f"{name} of {dtype}", f"ttnn.{name}", {"input": ((32, 32), dtype)}, dtype, {}, *bounds)
+
+
+def pair(name: str, dtype: str) -> Case:
+    """Returns a case of an op of two tensors."""
+    operands = {"lhs": ((32, 64), dtype), "rhs": ((32, 64), dtype)}
+    return Case(f"{name} of {dtype}", f"ttnn.{name}", operands, dtype, {}, -8.0, 8.0)
+
+
 CASES = (
     product("bf16 lofi", (34, 40, 33), "bf16", "bf16", "bf16", "lofi"),
     product("bf16 hifi2", (64, 128, 64), "bf16", "bf16", "f32", "hifi2"),
@@ -100,6 +119,9 @@ CASES = (
     attention("attention of parts of tiles", 40, 70, (4, 2), scale=0.7),
     attention("causal attention", 70, 70, is_causal=True),
     attention("attention with a mask", 32, 64, mask=(1, 1, 32, 64), scale=0.3),
+    *(function(name, dtype) for name in FUNCTIONS for dtype in ("bf16", "f32")),
+    *(pair(name, "bf16") for name in ("add", "subtract", "multiply")),
+    pair("add", "bfp_bf8"),
 )
 
 NAMES = {"ttnn.scaled_dot_product_attention": "ttnn.transformer.scaled_dot_product_attention"}
@@ -130,7 +152,9 @@ def computed(case: Case, device: Any) -> numpy.ndarray:
     function: Any = ttnn
     for part in NAMES.get(case.op, case.op).split(".")[1:]:
         function = getattr(function, part)
-    positional = [tensors.pop(name) for name in ("a", "b", "input", "query", "key", "value") if name in tensors]
+    positional = [
+        tensors.pop(name) for name in ("a", "b", "input", "lhs", "rhs", "query", "key", "value") if name in tensors
+    ]
     named = {RENAMED.get(name, name): tensor for name, tensor in tensors.items()}
     result = function(*positional, **named, **keywords, **_typed(case, ttnn))
     host = ttnn.from_device(result)

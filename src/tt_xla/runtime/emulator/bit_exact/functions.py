@@ -6,6 +6,8 @@ Source: the files ``ckernel_sfpu_*.h`` that TT-NN's wheel contains for Blackhole
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
@@ -40,12 +42,12 @@ def exponential_of_bfloat16(x: Tensor) -> Tensor:
     return sfpu.to_bfloat16(exponential_21(x))
 
 
-def exponential_21(x: Tensor) -> Tensor:
-    """Returns ``exp(x)`` with 21 bits, before it is rounded."""
+def exponential_21(x: Tensor, constant: float = 1.0017248) -> Tensor:
+    """Returns ``exp(x)`` with 21 bits, before it is rounded; ``constant`` is the polynomial's first coefficient."""
     exponent = sfpu.maximum(sfpu.minimum(sfpu.mad(x, LOG2_E, 127.0), 255.0), 0.0)
     joined = sfpu.number(sfpu.shifted(sfpu.mantissa(exponent, hidden=True), sfpu.exponent(exponent)))
     fraction = sfpu.from_integer(sfpu.mantissa(joined))
-    refined = sfpu.polynomial(fraction, 1.0017248, 7.839635491371155e-08, 4.791750143340323e-15)
+    refined = sfpu.polynomial(fraction, constant, 7.839635491371155e-08, 4.791750143340323e-15)
     return sfpu.with_exponent(refined, sfpu.exponent(joined, biased=True))
 
 
@@ -77,3 +79,269 @@ def reciprocal(x: Tensor, *, wide: bool, approximate: bool = False) -> Tensor:
     guess = sfpu.number(sfpu.bits(guess) | 0x8000)
     error = sfpu.mad(x, guess, -1.0)
     return sfpu.number(sfpu.bits(guess) + sfpu.shifted(sfpu.bits(error), -16))
+
+
+def _newton_reciprocal(x: Tensor, steps: int) -> Tensor:
+    """Returns ``1 / x`` by Newton's method; infinities and zeros stay as guessed (``sfpu_reciprocal_iter``)."""
+    y = sfpu.approximate_reciprocal(x)
+    valid: Tensor | None = None
+    for _ in range(steps):
+        error = sfpu.mad(x, y, -2.0)
+        if valid is None:
+            valid = error < 0
+        y = torch.where(valid, sfpu.mad(y, _negative(error), -0.0), y)
+    return y
+
+
+def _negative(x: Tensor) -> Tensor:
+    return sfpu.number(sfpu.bits(x) ^ -(1 << 31))
+
+
+def _rounded(x: Tensor, *, wide: bool) -> Tensor:
+    return x if wide else sfpu.to_bfloat16(x)
+
+
+def _sigmoid(x: Tensor, *, wide: bool) -> Tensor:
+    power = exponential_of_float32(_negative(x)) if wide else exponential_21(_negative(x))
+    return _newton_reciprocal(sfpu.add(power, 1.0), 2 if wide else 1)
+
+
+def sigmoid(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the logistic function (``calculate_sigmoid``)."""
+    return _rounded(_sigmoid(x, wide=wide), wide=wide)
+
+
+def silu(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns ``x * sigmoid(x)`` (``calculate_silu``)."""
+    return _rounded(sfpu.multiply(x, _sigmoid(x, wide=wide)), wide=wide)
+
+
+_ERF = (
+    (1.1283791065, 2.1477432549e-1, 6.2133435160e-2, 5.6230435148e-3, 6.1307044234e-4, 1.7678321456e-5, 2.7384647439e-8,
+     -2.8632063387e-10),
+    (1.0, 5.2367275953e-1, 1.2961706519e-1, 1.9642570987e-2, 1.9545555115e-3, 1.3179056987e-4, 1.3156344494e-6,
+     -3.5153888689e-9, -6.7350725691e-12),
+)  # fmt: skip
+_SHORT_ERF = (
+    (1.1280932447, 2.7609212279e-1, 4.5400281738e-2, 7.4481184425e-4),
+    (1.0, 5.7439188334e-1, 1.3675764810e-1, 8.2844606784e-3, 2.4813862145e-5),
+)
+"""Coefficients of a numerator, odd in x, and of a denominator, even in x (``ERF_LUT``, ``GELU_ERF_NUM``)."""
+
+
+def _erf(x: Tensor, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Tensor:
+    square = sfpu.multiply(x, x)
+    numerator, denominator = (sfpu.polynomial(square, *each) for each in coefficients)
+    quotient = sfpu.multiply(sfpu.multiply(numerator, x), _newton_reciprocal(denominator, 2))
+    return sfpu.maximum(sfpu.minimum(quotient, 1.0), -1.0)
+
+
+def erf(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the error function: a quotient of polynomials; an accumulator of 16 bits cuts it (``calculate_erf``)."""
+    clamped = sfpu.maximum(sfpu.minimum(x, 10.0), -10.0)
+    return _erf(clamped, _ERF if wide else _SHORT_ERF)
+
+
+def gelu(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns ``x * Phi(x)``, by the error function or by three pieces (``calculate_gelu``)."""
+    if not wide:
+        return sfpu.to_bfloat16(_gelu_in_pieces(x))
+    error = _erf(sfpu.minimum(sfpu.multiply(x, 0.7071067811865475), 10.0), _ERF)
+    result = sfpu.multiply(x, sfpu.mad(error, 0.5, 0.5))
+    result = torch.where(error == -1.0, sfpu.multiply(x, 2.0**-25), result)
+    return torch.where(sfpu.greater(x, -5.54259443), result, sfpu.add(x, _negative(x)))
+
+
+def _gelu_in_pieces(x: Tensor) -> Tensor:
+    square = sfpu.multiply(x, x)
+    place = sfpu.mad(square, -0.72134752044, 127.0)
+    joined = sfpu.number(sfpu.shifted(sfpu.mantissa(place, hidden=True), sfpu.exponent(place)))
+    refined = sfpu.polynomial(
+        sfpu.from_integer(sfpu.mantissa(joined)), 1.0017248, 7.839635491371155e-08, 4.791750143340323e-15
+    )
+    bell = sfpu.with_exponent(refined, sfpu.exponent(joined, biased=True))
+    tail = sfpu.multiply(bell, sfpu.polynomial(x, 3.0369991064e-1, 9.5413386822e-2, 1.3809983619e-2, 7.5950479368e-4))
+    # Added and subtracted again, the constant rounds the tail to a grid.
+    result = sfpu.multiply(x, sfpu.add(sfpu.add(tail, 0.375), -0.375))
+    odd = sfpu.polynomial(
+        square, 3.9894227818e-1, -6.6361041488e-2, 9.7720050615e-3, -1.0717806322e-3, 8.1812159812e-5, -3.8082057209e-6,
+        7.9821413868e-8,
+    )  # fmt: skip
+    middle = sfpu.multiply(x, sfpu.mad(x, odd, 0.5))
+    result = torch.where(x >= -3.125, middle, result)
+    result = torch.where(x >= 2.78125, x, result)
+    return torch.where(sfpu.greater(x, -5.54259443), result, 0.0)
+
+
+def tanh(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the hyperbolic tangent: a polynomial of degree 6, or ``expm1(2 x) / (expm1(2 x) + 2)``
+    (``calculate_tanh``)."""
+    size = sfpu.number(sfpu.bits(x) & 0x7FFFFFFF)
+    if not wide:
+        curve = sfpu.polynomial(
+            size, 0.0, 0.999004364013671875, 3.0897438526153564453125e-2, -0.4890659749507904052734375,
+            0.281917631626129150390625, -6.6649019718170166015625e-2, 5.876733921468257904052734375e-3,
+        )  # fmt: skip
+        return sfpu.to_bfloat16(sfpu.with_sign(sfpu.minimum(curve, 1.0), x))
+    doubled = sfpu.number(sfpu.bits(sfpu.add(x, x)) & 0x7FFFFFFF)
+    whole = sfpu.to_integer(sfpu.multiply(x, 2 * 1.442695), 0xFF, signed=False)
+    rest = sfpu.mad(sfpu.from_integer(whole), -0.6931471805599453, doubled)
+    series = sfpu.polynomial(rest, 0.5, 1.666667163e-1, 4.166680202e-2, 8.331298828e-3, 1.393318176e-3, 1.974105835e-4)
+    series = sfpu.mad(series, sfpu.multiply(rest, rest), rest)
+    scale = sfpu.with_exponent(torch.zeros_like(x), whole + 126)
+    above = sfpu.mad(series, scale, sfpu.add(scale, -0.5))
+    below = sfpu.add(above, 1.0)
+    guess = sfpu.approximate_reciprocal(below)
+    guess = sfpu.mad(guess, sfpu.mad(_negative(below), guess, 1.0), guess)
+    quotient = sfpu.multiply(above, guess)
+    quotient = sfpu.mad(sfpu.mad(_negative(below), quotient, above), guess, quotient)
+    finite = torch.where(sfpu.exponent(x, biased=True) >= 115, quotient, x)
+    past = sfpu.mad(sfpu.number(sfpu.bits(doubled) - 1), 0.0, 1.0)
+    return sfpu.with_sign(torch.where(whole < 61, finite, past), x)
+
+
+def _root(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns guesses of ``1 / sqrt(x)`` and ``sqrt(x)``, and what is left of 1 (``_calculate_sqrt_body_``)."""
+    y = sfpu.number(0x5F1110A0 - ((sfpu.bits(x) >> 1) & 0x7FFFFFFF))
+    c = sfpu.multiply(_negative(y), sfpu.multiply(x, y))
+    y = sfpu.multiply(y, sfpu.mad(c, sfpu.add(c, 2.2533049), 2.2825186))
+    root = sfpu.multiply(x, y)
+    return y, root, sfpu.mad(_negative(y), root, 1.0)
+
+
+def sqrt(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the square root, NaN of negative numbers (``calculate_sqrt``)."""
+    _, root, rest = _root(x)
+    result = torch.where(sfpu.bits(x) < 0x7F800000, sfpu.mad(rest, sfpu.multiply(root, 0.5), root), root)
+    result = torch.where(x < 0, torch.nan, result)
+    return _rounded(torch.where(sfpu.bits(x) & 0x7FFFFFFF == 0, x, result), wide=wide)
+
+
+def rsqrt(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns ``1 / sqrt(x)``, NaN of negative numbers (``calculate_rsqrt``)."""
+    y, _, rest = _root(x)
+    result = sfpu.mad(rest, sfpu.multiply(y, 0.5), y)
+    result = torch.where(x < 0, torch.nan, result)
+    edge = 0x7F800000 - sfpu.bits(x)
+    special = (edge == 0) | (sfpu.bits(x) & 0x7FFFFFFF == 0)
+    return _rounded(torch.where(special, sfpu.number(edge), result), wide=wide)
+
+
+def log(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the natural logarithm, NaN of negative numbers (``calculate_log``)."""
+    x = sfpu.mad(x, 1.0, 0.0)
+    place = (sfpu.bits(x) - 0x3F400000) & -(1 << 23)
+    m = sfpu.add(sfpu.number(sfpu.bits(x) - place), -1.0)
+    size = torch.where(place < 0, -place, place)
+    power = sfpu.with_sign(sfpu.from_integer(size), sfpu.number(place))
+    series = _LOG if wide else _SHORT_LOG
+    result = sfpu.mad(sfpu.polynomial(m, *series), sfpu.multiply(m, m), m)
+    result = sfpu.mad(power, 0.693147182 * 1.19209290e-7, result)
+    infinite = sfpu.bits(x) & 0x7F800000 == 0x7F800000
+    result = torch.where(infinite, sfpu.multiply(result, x), result)
+    return _rounded(torch.where(x >= 0, result, torch.nan), wide=wide)
+
+
+_LOG = tuple(
+    float.fromhex(digits)
+    for digits in (
+        "-0x1p-1", "0x1.555572p-2", "-0x1.00001ap-2", "0x1.998p-3", "-0x1.55p-3", "0x1.274p-3", "-0x1.0c4p-3",
+        "0x1.b84p-4", "-0x1.92cp-5",
+    )
+)  # fmt: skip
+_SHORT_LOG = tuple(map(float.fromhex, ("-0x1.008p-1", "0x1.744p-2", "-0x1p-2")))
+
+
+def mish(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns ``x * tanh(log(1 + exp(x)))`` as a quotient of squares (``calculate_mish``)."""
+    power = exponential(x, wide=wide)
+    above = sfpu.add(power, 1.0)
+    inverse = _newton_reciprocal(sfpu.mad(above, above, 1.0), 2 if wide else 1)
+    positive = sfpu.multiply(x, sfpu.mad(inverse, -2.0, 1.0))
+    negative = sfpu.multiply(x, sfpu.multiply(sfpu.multiply(power, sfpu.add(power, 2.0)), inverse))
+    return _rounded(torch.where(x < 8.0, torch.where(x >= 0, positive, negative), x), wide=wide)
+
+
+_SINE = tuple(map(float.fromhex, ("-0x1.55554cp-3", "0x1.110edap-7", "-0x1.9f70fp-13", "0x1.5dc908p-19")))
+_SHORT_SINE = tuple(map(float.fromhex, ("-0x1.5554a4p-3", "0x1.10c2a2p-7", "-0x1.8b10a4p-13")))
+_MINUS_PI = tuple(map(float.fromhex, ("-0x1.92p+1", "-0x1.fbp-11", "-0x1.51p-21", "-0x1.0b4612p-33")))
+"""Parts of -pi, which are subtracted one after another."""
+_ROUNDING = 12582912.0
+"""1.5 * 2**23: added, it leaves the nearest integer in the low bits."""
+
+
+def sine(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the sine, after multiples of pi are subtracted (``calculate_sine``)."""
+    counted = sfpu.mad(x, 0.31830987334251404, _ROUNDING)
+    return _sine(x, sfpu.add(counted, -_ROUNDING), counted, 1.0, wide=wide)
+
+
+def cosine(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the cosine, after odd multiples of pi / 2 are subtracted (``calculate_cosine``)."""
+    counted = sfpu.add(sfpu.mad(x, 0.31830987334251404, 0.5), _ROUNDING)
+    return _sine(x, sfpu.mad(sfpu.add(counted, -_ROUNDING), 2.0, -1.0), counted, 0.5, wide=wide)
+
+
+def _sine(x: Tensor, multiple: Tensor, counted: Tensor, unit: float, *, wide: bool) -> Tensor:
+    rest = x
+    for part in _MINUS_PI:
+        rest = sfpu.mad(multiple, part * unit, rest)
+    square = sfpu.multiply(rest, rest)
+    rest = sfpu.number(sfpu.bits(rest) ^ sfpu.shifted(sfpu.bits(counted), 31))
+    series = sfpu.polynomial(square, *(_SINE if wide else _SHORT_SINE))
+    return _rounded(sfpu.mad(series, sfpu.multiply(rest, square), rest), wide=wide)
+
+
+_ERFC = (
+    ((1.0000233650, -1.3375675678, 6.8185544014e-1, -1.5691982210e-1, 1.3746744953e-2),
+     (1.0, -2.0801517367e-1, 4.3667086959e-1, -3.4568668343e-3, 2.5104774162e-2, 2.8375532478e-2)),
+    ((-2.5655237550e-5, 2.1275576728e-5, -6.6162156145e-6, 9.1439767402e-7, -4.7387182178e-8),
+     (1.0, -1.6457208991e-1, -2.0572184026e-1, -1.3888636231e-1, 1.2677097321e-1, -2.1375391632e-2)),
+)  # fmt: skip
+"""Numerator and denominator below 2.5 and above (``ERFC_LUT``)."""
+
+
+def erfc(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the complementary error function: quotients of polynomials in two pieces, by the guess of a reciprocal
+    (``calculate_erfc``)."""
+    size = sfpu.minimum(sfpu.number(sfpu.bits(x) & 0x7FFFFFFF), 5.0)
+    near, far = ([sfpu.polynomial(size, *each) for each in piece] for piece in _ERFC)
+    numerator, denominator = (torch.where(size >= 2.5, *pair) for pair in zip(far, near, strict=True))
+    result = sfpu.multiply(numerator, sfpu.approximate_reciprocal(denominator))
+    return torch.where(x < 0, sfpu.add(_negative(result), 2.0), result)
+
+
+def hardsigmoid(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns ``x / 6 + 0.5`` between 0 and 1."""
+    return sfpu.maximum(sfpu.minimum(sfpu.mad(x, 0.1666666716337204, 0.5), 1.0), 0.0)
+
+
+def _exponential(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns ``exp(x)`` as the op computes it, which for 16 bits holds the constant in fp16
+    (``_sfpu_exp_21f_bf16_tti_``)."""
+    return exponential_of_float32(x) if wide else sfpu.to_bfloat16(exponential_21(x, 1.001953125))
+
+
+def _reciprocal(x: Tensor, *, wide: bool) -> Tensor:
+    return reciprocal(x, wide=wide)
+
+
+FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+    "cos": cosine,
+    "erf": erf,
+    "erfc": erfc,
+    "exp": _exponential,
+    "gelu": gelu,
+    "hardsigmoid": hardsigmoid,
+    "log": log,
+    "mish": mish,
+    "recip": _reciprocal,
+    "reciprocal": _reciprocal,
+    "rsqrt": rsqrt,
+    "sigmoid": sigmoid,
+    "silu": silu,
+    "sin": sine,
+    "sqrt": sqrt,
+    "tanh": tanh,
+}
+"""Functions of one number by the name of their op; each takes a register and whether the accumulator has 32 bits."""

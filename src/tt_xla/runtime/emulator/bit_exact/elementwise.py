@@ -1,0 +1,141 @@
+"""Elementwise ops as TT-NN's kernels compute them.
+
+A float32 operand makes the accumulator 32 bits wide, without one it has 16. Functions that :mod:`.functions` does not
+know are computed by the emulated card's table and rounded as the vector unit rounds; denormals are zero, and the packer
+makes an infinity of a NaN unless the result is float32.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from tt_xla.ir.element_types import DataType
+from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator.bit_exact import functions as chip
+from tt_xla.runtime.emulator.bit_exact import matrix_unit
+from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
+from tt_xla.runtime.emulator.bit_exact.registers import packed, source
+from tt_xla.runtime.emulator.context import Call, Context
+from tt_xla.runtime.emulator.functions import FUNCTIONS
+from tt_xla.runtime.emulator.registry import kernel, kernels
+
+Tensor = torch.Tensor
+Functions = Sequence[Any]
+"""Elementwise functions, each as the named fields of its ``#ttnn.unary_with_param``."""
+
+
+def applied(name: str, x: Tensor, parameters: Sequence[float] = (), *, wide: bool) -> Tensor:
+    """Returns what the accumulator holds after a function of its contents.
+
+    Args:
+        name: the function's name in TT-NN.
+        x: the accumulator, float32.
+        parameters: parameters of the function.
+        wide: whether the accumulator has 32 bits.
+    """
+    known = chip.FUNCTIONS.get(name)
+    if known is not None and not parameters:
+        return sfpu.stored(known(x, wide=wide), wide=wide)
+    result = FUNCTIONS[name].compute(x, *parameters)
+    if not result.is_floating_point():
+        return result.to(torch.float32)
+    result = result.to(torch.float32)
+    result = torch.where(result.isnan(), torch.nan, result)
+    return sfpu.stored(result if wide else sfpu.to_bfloat16(result), wide=wide)
+
+
+def _unary(name: str) -> Callable[..., Tensor]:
+    def run(ctx: Context, input: Tensor) -> Tensor:
+        if not input.is_floating_point():
+            return _otherwise(ctx, {})(input)
+        wide = ctx.spec("input").layout.dtype is DataType.F32
+        return _result(ctx, applied(name, _loaded(input), wide=wide))
+
+    return run
+
+
+def _loaded(tensor: Tensor) -> Tensor:
+    """Returns an operand as the accumulator holds it: denormals are zero."""
+    return sfpu.stored(tensor.to(torch.float32), wide=True)
+
+
+def _result(ctx: Context, accumulator: Tensor) -> Tensor:
+    if not ctx.dtype.is_float:
+        return accumulator.to(ctx.container)
+    return packed(accumulator, ctx.dtype).to(ctx.container)
+
+
+def _otherwise(ctx: Context, attributes: dict[str, Any]) -> Call:
+    """Returns the kernel of the other numerics."""
+    definition = kernels()[ctx.op]
+    if definition.prepared:
+        return definition.function(ctx, **attributes)
+    return functools.partial(definition.function, ctx, **attributes)
+
+
+for _name, _function in FUNCTIONS.items():
+    if _function.is_op and not _function.keeps_integers:
+        kernel(f"ttnn.{_name}", bit_exact=True)(_unary(_name))
+
+
+def _add(a: Tensor, b: Tensor) -> Tensor:
+    return matrix_unit.add(a, b, wide=False)
+
+
+def _subtract(a: Tensor, b: Tensor) -> Tensor:
+    return matrix_unit.add(a, -b, wide=False)
+
+
+def _multiply(a: Tensor, b: Tensor) -> Tensor:
+    """Returns a product of the vector unit, rounded to nearest even."""
+    return (a * b).to(torch.bfloat16).to(torch.float32)
+
+
+_ON_16_BITS = {"add": _add, "subtract": _subtract, "multiply": _multiply}
+_ON_32_BITS = {"add": torch.add, "subtract": torch.sub, "multiply": torch.mul}
+
+
+@kernel("ttnn.add", "ttnn.subtract", "ttnn.multiply", bit_exact=True)
+def binary(
+    ctx: Context,
+    lhs: Tensor,
+    rhs: Tensor,
+    activations: Functions = (),
+    input_tensor_a_activations: Functions = (),
+    input_tensor_b_activations: Functions = (),
+) -> Tensor:
+    """The matrix unit adds bfloat16 and block floats; the vector unit multiplies them, and computes with float32."""
+    attributes = {
+        "activations": activations,
+        "input_tensor_a_activations": input_tensor_a_activations,
+        "input_tensor_b_activations": input_tensor_b_activations,
+    }
+    if not lhs.is_floating_point() or not rhs.is_floating_point():
+        return _otherwise(ctx, attributes)(lhs, rhs)
+    dtypes = {spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec)}
+    wide = DataType.F32 in dtypes
+    a = _with_functions(lhs, input_tensor_a_activations, wide=wide)
+    b = _with_functions(rhs, input_tensor_b_activations, wide=wide)
+    compute = (_ON_32_BITS if wide else _ON_16_BITS)[ctx.op.removeprefix("ttnn.")]
+    if not wide:
+        a, b = source(a, wide=True), source(b, wide=True)
+    result = sfpu.stored(compute(a, b), wide=True)
+    for item in activations:
+        result = _applied(dict(item), result, wide=wide)
+    return _result(ctx, result)
+
+
+def _with_functions(tensor: Tensor, items: Functions, *, wide: bool) -> Tensor:
+    """Returns an operand after its functions, as the buffer between holds it."""
+    result = _loaded(tensor)
+    for item in items:
+        result = _applied(dict(item), result, wide=wide)
+    return packed(result, DataType.F32 if wide else DataType.BF16) if items else result
+
+
+def _applied(item: dict[str, Any], x: Tensor, *, wide: bool) -> Tensor:
+    return applied(item["op_type"], x, tuple(item.get("params") or ()), wide=wide)
