@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 import torch
 from click.testing import CliRunner
@@ -111,6 +113,23 @@ def test_a_search_that_was_stopped_continues(module: str, tmp_path: Path, monkey
     monkeypatch.undo()
     monkeypatch.setenv("TTXLA_SYSTEM", "n150")
     assert tuned(module, tmp_path / "other", "--accuracy", "0.98")["after"] == resumed["after"]
+
+
+def test_a_coarse_gelu_is_chosen_where_it_costs_little(tmp_path: Path) -> None:
+    """TT-NN's gelu of six lines is tried, here at level 0 where it is an op of its own, outside of the layers."""
+
+    def block(x: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+        return jax.nn.gelu(x @ a, approximate=False) @ b
+
+    shapes = [jax.ShapeDtypeStruct(sizes, jnp.bfloat16) for sizes in ((256, 512), (512, 512), (512, 512))]
+    text = jax.jit(block).lower(*shapes).as_text()
+    for argument, name in (("%arg1", "a"), ("%arg2", "b")):
+        roles = f'{{ttcore.argument_type = "parameter", ttir.name = "{name}"}}'
+        text = text.replace(f"{argument}: tensor<512x512xbf16>", f"{argument}: tensor<512x512xbf16> {roles}")
+    path = tmp_path / "gelu.mlir"
+    path.write_text(text)
+    loose = tuned(str(path), tmp_path / "out", "--accuracy", "0.9")
+    assert read_precision(loose["file"]).options["fast_and_approximate_mode"] is True
 
 
 def test_a_changed_program_starts_again(module: str, tmp_path: Path) -> None:

@@ -136,9 +136,17 @@ class PrecisionSearch:
         members = {key: sorted(unit) for (key, _), (unit, _) in zip(order, sizes, strict=True)}
         self.groups = [[name for key in group for name in members[key]] for group in groups_of(order, self.limit)]
         narrow = all(parameters[name].dtype == "bf16" for unit in units for name in unit)
-        every = settings(FORMATS if narrow else ("",))
+        every = settings(FORMATS if narrow else ("",), coarse=self._has_coarse_forms())
         rest = replace(every[0], weights="")
         return (*[every[0]] * len(self.groups), rest), every
+
+    def _has_coarse_forms(self) -> bool:
+        """Returns whether coarse forms of functions make the program faster."""
+        own = self._options(())
+        exact, coarse = (
+            self.subject.compiled(replace(own, precision="", fast_and_approximate_mode=mode)) for mode in (False, True)
+        )
+        return coarse.predicted_device_us < exact.predicted_device_us
 
     def _candidates(self, start: Assignment, every: Sequence[Setting]) -> list[list[Candidate]]:
         """Returns the settings of each group with their times, and the errors that runs with one change show."""
@@ -220,6 +228,7 @@ class PrecisionSearch:
             precision=precision.text(),
             math_fidelity=rest.math_fidelity,
             fp32_dest_acc_en=rest.fp32_dest_acc_en,
+            fast_and_approximate_mode=rest.fast_and_approximate_mode,
         )
 
     def trial(self, assignment: Assignment) -> Trial:

@@ -18,11 +18,14 @@ class Setting:
     """Format of the weights; empty where it cannot change."""
     math_fidelity: str
     fp32_dest_acc_en: bool
+    fast_and_approximate_mode: bool = False
+    """Whether functions that have a coarse, fast form are computed by it."""
 
     @property
     def label(self) -> str:
         """Description for people."""
-        return "-".join(filter(None, (self.weights, self.math_fidelity, "32" if self.fp32_dest_acc_en else "16")))
+        parts = (self.weights, self.math_fidelity, "32" if self.fp32_dest_acc_en else "16")
+        return "-".join(filter(None, (*parts, "coarse" if self.fast_and_approximate_mode else "")))
 
 
 FORMATS = ("bf16", "bfp_bf8", "bfp_bf4")
@@ -33,9 +36,15 @@ Assignment = tuple[Setting, ...]
 """Setting of each group of layers, and at the end of all other ops."""
 
 
-def settings(formats: Sequence[str]) -> list[Setting]:
-    """Returns every setting with one of some formats, the most precise one first."""
-    return [Setting(*values) for values in product(formats, FIDELITIES, ACCUMULATION)]
+def settings(formats: Sequence[str], *, coarse: bool) -> list[Setting]:
+    """Returns every setting with one of some formats, the most precise one first.
+
+    Args:
+        formats: Formats of weights.
+        coarse: Whether coarse forms of functions may be chosen.
+    """
+    modes = (False, True) if coarse else (False,)
+    return [Setting(*values) for values in product(formats, FIDELITIES, ACCUMULATION, modes)]
 
 
 def precision_of(
@@ -50,12 +59,15 @@ def precision_of(
     """
     layers: dict[str, LayerPrecision] = {}
     for setting, names in zip(assignment, groups, strict=False):
-        fields = {"math_fidelity": setting.math_fidelity, "fp32_dest_acc_en": setting.fp32_dest_acc_en}
-        fields |= {"weights": setting.weights} if setting.weights else {}
+        fields = _fields(setting) | ({"weights": setting.weights} if setting.weights else {})
         layers |= dict.fromkeys(names, LayerPrecision.model_validate(fields))
-    rest = assignment[-1]
-    options = {"math_fidelity": rest.math_fidelity, "fp32_dest_acc_en": rest.fp32_dest_acc_en}
-    return Precision(made_from=made_from or {}, options=options, layers=layers)
+    return Precision(made_from=made_from or {}, options=_fields(assignment[-1]), layers=layers)
+
+
+def _fields(setting: Setting) -> dict[str, Any]:
+    """Returns the fields of a setting in a precision file, except the weights; functions that stay exact need none."""
+    fields: dict[str, Any] = {"math_fidelity": setting.math_fidelity, "fp32_dest_acc_en": setting.fp32_dest_acc_en}
+    return fields | ({"fast_and_approximate_mode": True} if setting.fast_and_approximate_mode else {})
 
 
 @dataclass(frozen=True)
