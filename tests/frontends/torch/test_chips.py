@@ -82,6 +82,8 @@ def test_in_spmd_mode_all_chips_act_as_one_device():
     assert len(torch_xla.real_devices()) == xr.global_runtime_device_count() == torch_xla.device_count() == 8
     with pytest.raises(RuntimeError, match="In SPMD mode all chips act as the one torch device tt:0"):
         torch.ones(2, device="tt:1")
+    with pytest.raises(RuntimeError, match=r"tt:8: invalid device ordinal.*has 8 chips; its one torch device is tt:0"):
+        torch.ones(2, device="tt:8")
 
 
 def test_a_tensor_of_one_chip_cannot_be_split_over_a_mesh():

@@ -233,6 +233,10 @@ def test_wrong_uses():
         xs.mark_sharding(x, mesh_of(8), ("batch", None))
     with pytest.raises(ValueError, match="The system has 8"):
         xm.all_reduce(xm.REDUCE_SUM, x.to("tt"), groups=[[0, 8]])
+    with pytest.raises(IndexError, match=r"Dimension 7 of a tensor of shape \[8, 16\]: expected -2 to 1"):
+        xm.all_gather(x.to("tt"), dim=7)
+    with pytest.raises(TypeError, match="takes a tensor and a Mesh, got Tensor and NoneType"):
+        xs.mark_sharding(x.to("tt"), None, ("batch", None))
     for spec, message in ((("rows", None), "names 'rows'"), (("batch", "batch"), "uses axis 'batch' twice")):
         with pytest.raises(ValueError, match=message):
             tt_torch.sharding_constraint_tensor(x, mesh_of(8), spec)

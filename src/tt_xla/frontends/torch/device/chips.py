@@ -109,8 +109,9 @@ def _check_ordinal(index: int) -> None:
     if STATE.acts_as_one and index < chip_count():
         reason = f"In SPMD mode all chips act as the one torch device {device()}; leave out xr.use_spmd() to use each."
     else:
-        count = device_count()
-        known = f"its one torch device is {device()}" if count == 1 else f"its torch devices are tt:0 to tt:{count - 1}"
+        count = chip_count()
+        devices = device_count()
+        known = "its one torch device is tt:0" if devices == 1 else f"its torch devices are tt:0 to tt:{devices - 1}"
         reason = (
             f"The system {selected_system()} has {count} chip{'s' if count > 1 else ''}; {known}. "
             "TTXLA_SYSTEM selects another system."

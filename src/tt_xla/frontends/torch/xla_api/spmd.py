@@ -161,9 +161,12 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
         The tensor.
 
     Raises:
+        TypeError: ``t`` is no tensor, or ``mesh`` no mesh.
         ValueError: the spec does not have one entry per dimension, uses an axis twice, or names an unknown axis; or the
             mesh has several devices and the tensor is on the CPU or on a chip other than the first.
     """
+    if not (isinstance(t, torch.Tensor) and isinstance(mesh, Mesh)):
+        raise TypeError(f"mark_sharding takes a tensor and a Mesh, got {type(t).__name__} and {type(mesh).__name__}.")
     dims = _spec_axes(tuple(t.shape), mesh, partition_spec)
     if mesh.size() == 1:
         if not torch.compiler.is_compiling():

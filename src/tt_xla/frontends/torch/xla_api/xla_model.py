@@ -93,9 +93,10 @@ def all_gather(
     """Joins the tensors of the chips of a group along ``dim``; every chip has the whole tensor.
 
     Raises:
+        IndexError: the tensor has no dimension ``dim``.
         ValueError: groups name a chip that is not there.
     """
-    dim %= value.dim()
+    dim = _dimension(value, dim)
     shape = _with_size(value.shape, dim, value.shape[dim] * _group_size(groups))
     gathered = _collective("all_gather", value, groups, shape, integers={"all_gather_dim": dim})
     return gathered if output is None else output.copy_(gathered)
@@ -114,6 +115,7 @@ def reduce_scatter(
     """Reduces over the chips of a group, splits the result along ``scatter_dim``, and returns the first chip's part.
 
     Raises:
+        IndexError: the tensor has no dimension ``scatter_dim``.
         ValueError: the reduction is unknown, ``shard_count`` is not the size of a group or does not divide the
             dimension, or groups name a chip that is not there.
     """
@@ -121,7 +123,7 @@ def reduce_scatter(
         raise ValueError(f"reduce_scatter({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
     if shard_count != _group_size(groups):
         raise ValueError(f"reduce_scatter(shard_count={shard_count}): the group size is {_group_size(groups)}.")
-    scatter_dim %= input.dim()
+    scatter_dim = _dimension(input, scatter_dim)
     if input.shape[scatter_dim] % shard_count:
         raise ValueError(
             f"reduce_scatter cannot split dimension {scatter_dim} of {list(input.shape)} into {shard_count} parts."
@@ -147,10 +149,11 @@ def all_to_all(
         The first chip's result.
 
     Raises:
+        IndexError: the tensor lacks one of the dimensions.
         ValueError: ``split_count`` is not the size of a group or does not divide the dimension, or groups name a chip
             that is not there.
     """
-    split_dimension, concat_dimension = split_dimension % value.dim(), concat_dimension % value.dim()
+    split_dimension, concat_dimension = _dimension(value, split_dimension), _dimension(value, concat_dimension)
     if split_count != _group_size(groups) or value.shape[split_dimension] % split_count:
         raise ValueError(
             f"all_to_all(split_count={split_count}) of a tensor of shape {list(value.shape)}: a group has "
@@ -196,6 +199,18 @@ def _group_size(groups: list[list[int]] | None) -> int:
     if len({len(group) for group in groups}) > 1:
         raise ValueError(f"Groups {groups} differ in size.")
     return len(groups[0])
+
+
+def _dimension(value: torch.Tensor, dim: int) -> int:
+    """Returns a dimension of a tensor, which may count from the last one, as a number from 0 on.
+
+    Raises:
+        IndexError: the tensor has no such dimension.
+    """
+    rank = value.dim()
+    if not -rank <= dim < rank:
+        raise IndexError(f"Dimension {dim} of a tensor of shape {list(value.shape)}: expected {-rank} to {rank - 1}.")
+    return dim % rank
 
 
 def _collective(
