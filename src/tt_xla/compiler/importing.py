@@ -47,23 +47,17 @@ def run(
             of its first devices in order, which is the default, where its links allow that.
 
     Raises:
-        CompileError: the module cannot become TTIR, or is for more chips than the target has. TTIR and TTNN are for
-            one chip.
+        CompileError: the module cannot become TTIR, or is for more chips than the target has. TTNN is for one chip.
         MeshError: the chosen devices do not fill the mesh, or there are no links between them.
     """
     if isinstance(module, ModuleOp):
         program = program_of(module)
-        return Imported(program.module, program.arguments, program.results, None, program.in_ttnn)
+        mesh = None if program.mesh is None else _placed(program.mesh, devices, target)
+        return Imported(program.module, program.arguments, program.results, mesh, program.in_ttnn)
     localized = module if isinstance(module, Localized) else localize(module, target.chips)
     if localized is not None:
         localized = refine_mesh.run(localized)
-        if localized.mesh.size > target.chips:
-            raise CompileError(
-                f"The module is for a mesh {localized.mesh.shape} of {localized.mesh.size} chips; {target.name} has "
-                f"{target.chips}.",
-                hint="Use a smaller mesh, or a system with more chips (TTXLA_SYSTEM).",
-            )
-        localized = _on_devices(localized, devices, target)
+        localized = dataclasses.replace(localized, mesh=_placed(localized.mesh, devices, target))
         module = localized.module
     assert not isinstance(module, Localized)
     mesh = None if localized is None else localized.mesh
@@ -80,14 +74,19 @@ def run(
     return Imported(ttir_module, arguments, results, mesh)
 
 
-def _on_devices(localized: Localized, devices: Sequence[int], target: Target) -> Localized:
-    """Returns a module with its mesh on the devices that it is bound to, if any.
+def _placed(mesh: Mesh, devices: Sequence[int], target: Target) -> Mesh:
+    """Returns a mesh on the devices that it is bound to, if any.
 
     Raises:
+        CompileError: the mesh has more chips than the target.
         MeshError: the devices do not fill the mesh, or there are no links between them.
     """
-    bound = bound_devices(target, localized.mesh.shape, devices)
-    return dataclasses.replace(localized, mesh=msgspec.structs.replace(localized.mesh, devices=bound))
+    if mesh.size > target.chips:
+        raise CompileError(
+            f"The module is for a mesh {mesh.shape} of {mesh.size} chips; {target.name} has {target.chips}.",
+            hint="Use a smaller mesh, or a system with more chips (TTXLA_SYSTEM).",
+        )
+    return msgspec.structs.replace(mesh, devices=bound_devices(target, mesh.shape, devices))
 
 
 Declared = TypeVar("Declared", Argument, Result)

@@ -9,9 +9,12 @@ from jaxlib.mlir import ir
 from xdsl.dialects.builtin import ModuleOp
 
 from tt_xla.compiler import stablehlo
+from tt_xla.compiler.meshes import mesh_attributes, mesh_shape
 from tt_xla.compiler.stablehlo.untrusted import checked
-from tt_xla.errors import MalformedModuleError
+from tt_xla.errors import MalformedModuleError, OptionError
 from tt_xla.ir import text
+from tt_xla.ir.mesh import Shape
+from tt_xla.ir.ttcore import device_module
 
 Module: TypeAlias = ir.Module | ModuleOp
 """A module of StableHLO, or of TTIR or TTNN."""
@@ -52,6 +55,28 @@ def read_module(data: bytes | str, name: str = "<module>", *, trusted: bool = Fa
     if is_stablehlo(raw):
         return stablehlo.parse_module(raw if trusted else checked(raw, name), name)
     return text.parse_module(decoded(raw, name), name)
+
+
+def on_mesh(module: Module, shape: Shape) -> None:
+    """Makes a module of TTIR text that names no mesh one for the chips of a mesh.
+
+    Raises:
+        OptionError: the module is StableHLO, or names another mesh.
+    """
+    sizes = "x".join(map(str, shape))
+    if not isinstance(module, ModuleOp):
+        raise OptionError(
+            f"The mesh {sizes} was given for a module of StableHLO, which says itself how tensors are split.",
+            hint=f"Leave --mesh out, or choose shardings for the mesh with --option auto_sharding={sizes}.",
+        )
+    inner = device_module(module)
+    known = mesh_shape(inner)
+    if known not in (None, shape):
+        raise OptionError(
+            f"The mesh {sizes} was given for a module that is for a mesh {'x'.join(map(str, known or ()))}.",
+            hint="Leave --mesh out.",
+        )
+    inner.attributes.update(mesh_attributes(shape))
 
 
 def decoded(data: bytes, name: str) -> str:

@@ -51,6 +51,7 @@ def cli() -> None:
 @click.option(
     "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
 )
+@click.option("--mesh", metavar="SHAPE", help="Mesh of TTIR text that names none, such as 2x4.")
 def compile_command(
     modules: tuple[Path, ...],
     arch: str | None,
@@ -59,19 +60,19 @@ def compile_command(
     as_json: bool,
     explain: str | None,
     option_texts: tuple[str, ...],
+    mesh: str | None,
 ) -> None:
     """Compile modules and show their ops and predicted costs.
 
     MODULE is StableHLO, text or bytecode, or TTIR or TTNN text of this compiler or of upstream's. Its ops tell which.
 
-    With --out, the irs/ folder and the .ttnn file of a single module go to DIR. Several modules get one folder each in
-    DIR.
+    With --out, the irs/ folder and the .ttnn file go to DIR; those of several modules to one folder each in DIR.
     """
     from tt_xla.tools.compile_files import compile_files
 
     options = _options(level, option_texts)
-    failed = compile_files(modules, arch or selected_system(), options, out, as_json, report_error, explain or "")
-    if failed:
+    arguments = (modules, arch or selected_system(), options, out, as_json, report_error, explain or "", mesh or "")
+    if compile_files(*arguments):
         raise SystemExit(1)
 
 

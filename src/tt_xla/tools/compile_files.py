@@ -14,8 +14,10 @@ from typing import Any
 import click
 
 from tt_xla.compiler import compile_module, read_module
+from tt_xla.compiler.reading import on_mesh
 from tt_xla.compiler.ttnn.layouts.explain import Choice, unsearched
 from tt_xla.errors import OutputError, TTXLAError
+from tt_xla.ir.mesh import Shape
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.publish import publish
@@ -58,6 +60,7 @@ def compile_files(
     as_json: bool,
     report_error: Callable[[BaseException], None],
     explain: str = "",
+    mesh: str = "",
 ) -> bool:
     """Compiles each file and prints a report. A file that fails does not affect the others.
 
@@ -69,15 +72,16 @@ def compile_files(
         as_json: whether to print JSON.
         report_error: called with the error of a file.
         explain: ``table`` or ``json`` to show what bounds each op, and why it has its form.
+        mesh: the mesh of TTIR text that names none, such as ``2x4``.
 
     Returns:
         Whether a file failed.
     """
-    target = load_target(arch)
+    target, shape = load_target(arch), _shape(mesh)
     failed = False
     for path, folder in zip(paths, _folders(paths, out), strict=True):
         try:
-            compiled = _compile(path, options, target)
+            compiled = _compile(path, options, target, shape)
             irs = _write(compiled, folder) if folder is not None else None
         except (TTXLAError, OSError) as error:
             report_error(error)
@@ -94,6 +98,18 @@ def compile_files(
     return failed
 
 
+def _shape(mesh: str) -> Shape:
+    """Returns the shape of a mesh such as ``2x4``; nothing for an empty text.
+
+    Raises:
+        UsageError: the text is no shape.
+    """
+    sizes = mesh.split("x") if mesh else []
+    if not all(size.isdecimal() and int(size) for size in sizes):
+        raise click.UsageError(f"--mesh got {mesh!r}; expected the number of chips along each axis, as in 2x4.")
+    return tuple(map(int, sizes))
+
+
 def _folders(paths: Sequence[Path], out: Path | None) -> list[Path | None]:
     """Returns the folder of each module: ``out`` for a single module, otherwise a folder in it named after the
     module."""
@@ -108,10 +124,12 @@ def _folders(paths: Sequence[Path], out: Path | None) -> list[Path | None]:
     return folders
 
 
-def _compile(path: Path, options: CompileOptions, target: Target) -> Compiled:
+def _compile(path: Path, options: CompileOptions, target: Target, mesh: Shape) -> Compiled:
     data = read_input(path)
     name = program_name(path)
     module = read_module(data, str(path))
+    if mesh:
+        on_mesh(module, mesh)
     start = time.perf_counter()
     program = compile_module(module, options, target, name=name)
     seconds = time.perf_counter() - start

@@ -104,7 +104,8 @@ def _convert_constant(op: ConstantOp) -> None:
     values = np.array(numbers, np.float64 if kind is not None and kind.numpy.startswith("float") else None)
     if kind is ElementType.I1:
         values = (values != 0).astype(np.float32)
-    full = np.broadcast_to(values, result.get_shape()) if attribute.is_splat() else values.reshape(result.get_shape())
+    sizes = result.get_shape()
+    full = np.broadcast_to(values.reshape(()), sizes) if attribute.is_splat() else values.reshape(sizes)
     try:
         op.properties["value"] = elements(full, result)
     except UnsupportedOpError as error:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
 from tt_xla.compiler.locations import describe
-from tt_xla.compiler.meshes import mesh_shape
-from tt_xla.compiler.tt_modules import calls, element_types, signature
+from tt_xla.compiler.meshes import mesh_of
+from tt_xla.compiler.tt_modules import calls, element_types, shards, signature
 from tt_xla.compiler.tt_modules.entry import isolate
 from tt_xla.errors import CompileError, MalformedModuleError
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Argument, Result
 from tt_xla.ir.ttcore import device_module
 from tt_xla.ir.ttnn.attributes import TTNNLayoutAttr
@@ -26,12 +26,14 @@ class TTProgram:
         arguments: arguments of its entry function.
         results: results of its entry function.
         in_ttnn: whether the module is TTNN, whose ops have their layouts already.
+        mesh: the chips that the program is for; None for one chip.
     """
 
     module: ModuleOp
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
     in_ttnn: bool
+    mesh: Mesh | None
 
 
 def program_of(module: ModuleOp) -> TTProgram:
@@ -42,14 +44,18 @@ def program_of(module: ModuleOp) -> TTProgram:
     Raises:
         MalformedModuleError: the module has no entry function, or several, or mixes TTIR and TTNN.
         UnsupportedOpError: an element type is none that chip or host hold, or a function runs on upstream's host.
-        CompileError: the module is for several chips.
+        CompileError: the module is TTNN for several chips.
     """
     copy = module.clone()
     inner = device_module(copy)
     if inner is not copy:
         inner.detach()
-    _check_one_chip(inner)
-    in_ttnn = _is_ttnn(inner)
+    in_ttnn, mesh = _is_ttnn(inner), mesh_of(inner)
+    if in_ttnn and mesh is not None:
+        raise CompileError(
+            f"The module is for a mesh {mesh.shape} of {mesh.size} chips; TTNN text is for one chip.",
+            hint="Compile the TTIR or StableHLO that it was made from, or predict its time with tt-xla estimate.",
+        )
     entry = isolate(inner, keep_calls=in_ttnn)
     if in_ttnn:
         signature.request_devices(entry)
@@ -59,17 +65,11 @@ def program_of(module: ModuleOp) -> TTProgram:
         calls.inline(inner, entry)
         arguments, results = signature.of_ttir(entry)
         element_types.convert(inner)
+        if mesh is not None:
+            shards.replace_mesh_shards(inner, mesh)
+            arguments, results = shards.sharded(entry, arguments, results, mesh)
     signature.declare(entry, arguments)
-    return TTProgram(inner, arguments, results, in_ttnn)
-
-
-def _check_one_chip(module: ModuleOp) -> None:
-    shape = mesh_shape(module) or ()
-    if math.prod(shape) > 1:
-        raise CompileError(
-            f"The module is for a mesh {shape} of {math.prod(shape)} chips; TTIR and TTNN text is for one chip.",
-            hint="Compile the StableHLO module that it was made from, or predict its time with tt-xla estimate.",
-        )
+    return TTProgram(inner, arguments, results, in_ttnn, mesh)
 
 
 def _is_ttnn(module: ModuleOp) -> bool:

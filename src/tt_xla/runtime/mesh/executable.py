@@ -8,12 +8,12 @@ import torch
 
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.mesh import Mesh, Sharding, replicated
-from tt_xla.ir.program import Argument, Program
+from tt_xla.ir.program import Argument, Program, Result
 from tt_xla.runtime import observation
 from tt_xla.runtime.emulator.containers import DECLARED
 from tt_xla.runtime.executable import Counters, Executable
 from tt_xla.runtime.mesh.expansion import Expansion
-from tt_xla.runtime.mesh.shards import join
+from tt_xla.runtime.mesh.shards import join, split
 from tt_xla.runtime.transfer import Version, describe
 
 Shards = Sequence[torch.Tensor]
@@ -87,6 +87,24 @@ class MeshExecutable:
         results = self.executable.run(tensors, tokens, writable)
         return [[results[index] for index in indices] for indices in self._expansion.returns]
 
+    def run_whole(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """Splits whole tensors over the chips, runs the Program once, and returns whole results.
+
+        Raises:
+            ExecutionError: wrong number, shape or dtype of tensors, or an op that fails.
+        """
+        declared = self.program.arguments
+        for position, (tensor, argument) in enumerate(zip(tensors, declared, strict=False)):
+            if tuple(tensor.shape) != tuple(_global_shape(argument)):
+                raise ExecutionError(
+                    f"Argument '{argument.name}' of program '{self.program.name}' has shape {list(tensor.shape)} at "
+                    f"position {position}, expected {list(_global_shape(argument))} for all chips together."
+                )
+        pairs = zip(tensors, declared, strict=False)
+        shards = [split(tensor, _sharding(argument), self._mesh) for tensor, argument in pairs]
+        results = zip(self.run(shards, [None] * len(shards)), self.program.results, strict=True)
+        return [join(group, _sharding(result), self._mesh, _global_shape(result)) for group, result in results]
+
     def spare_parameters(self) -> dict[int, object]:
         """Returns the parameters whose bytes may be released. Shards are never released."""
         return {}
@@ -145,9 +163,9 @@ class MeshExecutable:
                 before = tensor
 
 
-def _sharding(argument: Argument) -> Sharding:
-    return argument.sharding or replicated(len(argument.shape))
+def _sharding(declared: Argument | Result) -> Sharding:
+    return declared.sharding or replicated(len(declared.shape))
 
 
-def _global_shape(argument: Argument) -> tuple[int, ...]:
-    return argument.shape if argument.global_shape is None else argument.global_shape
+def _global_shape(declared: Argument | Result) -> tuple[int, ...]:
+    return declared.shape if declared.global_shape is None else declared.global_shape
