@@ -96,6 +96,40 @@ def pair(name: str, dtype: str) -> Case:
     return Case(f"{name} of {dtype}", f"ttnn.{name}", operands, dtype, {}, -8.0, 8.0)
 
 
+EXACT = {"compute_config": {"math_fidelity": "hifi4", "fp32_dest_acc_en": True}}
+"""Compute config of our programs."""
+
+
+def along_rows(name: str, op: str, dtype: str, *parameters: str, **attributes: Any) -> Case:
+    """Returns a case of an op along the rows of 40 x 70; its parameters have the length of a row."""
+    operands = {"input": ((40, 70), dtype), **dict.fromkeys(parameters, ((1, 70), dtype))}
+    return Case(f"{name}, {dtype}", f"ttnn.{op}", operands, dtype, attributes, -4.0, 4.0)
+
+
+def norms_and_sums(dtype: str) -> tuple[Case, ...]:
+    """Returns cases of softmax and normalizations of a type, and of sums, which float32 adds in another way."""
+    softmax = {"dimension": -1, "numericStable": True}
+    cases = (
+        along_rows("softmax", "softmax", dtype, **softmax),
+        along_rows("softmax with a config", "softmax", dtype, **softmax, **EXACT),
+        along_rows("layer_norm", "layer_norm", dtype, "weight", "bias", epsilon=1e-5),
+        along_rows("layer_norm with a config", "layer_norm", dtype, "weight", epsilon=1e-5, **EXACT),
+        along_rows("rms_norm", "rms_norm", dtype, "weight", epsilon=1e-5),
+        along_rows("rms_norm with a config", "rms_norm", dtype, "weight", epsilon=1e-5, **EXACT),
+    )
+    if dtype == "f32":
+        return cases
+    return (
+        *cases,
+        *(
+            along_rows(f"{op} of {dim}", op, dtype, dim_arg=[dim], keep_dim=True)
+            for op in ("sum", "mean")
+            for dim in (-1, -2)
+        ),
+        along_rows("mean with a config", "mean", dtype, dim_arg=[-1], keep_dim=True, **EXACT),
+    )
+
+
 CASES = (
     product("bf16 lofi", (34, 40, 33), "bf16", "bf16", "bf16", "lofi"),
     product("bf16 hifi2", (64, 128, 64), "bf16", "bf16", "f32", "hifi2"),
@@ -122,11 +156,19 @@ CASES = (
     *(function(name, dtype) for name in FUNCTIONS for dtype in ("bf16", "f32")),
     *(pair(name, "bf16") for name in ("add", "subtract", "multiply")),
     pair("add", "bfp_bf8"),
+    *norms_and_sums("bf16"),
+    *norms_and_sums("f32"),
 )
 
 NAMES = {"ttnn.scaled_dot_product_attention": "ttnn.transformer.scaled_dot_product_attention"}
 """Functions of TT-NN whose names differ from those of our ops."""
-RENAMED = {"attention_mask": "attn_mask"}
+RENAMED = {
+    "attention_mask": "attn_mask",
+    "dim_arg": "dim",
+    "dimension": "dim",
+    "keep_dim": "keepdim",
+    "numericStable": "numeric_stable",
+}
 """Names of TT-NN's keywords by ours."""
 
 
@@ -156,6 +198,7 @@ def computed(case: Case, device: Any) -> numpy.ndarray:
         tensors.pop(name) for name in ("a", "b", "input", "lhs", "rhs", "query", "key", "value") if name in tensors
     ]
     named = {RENAMED.get(name, name): tensor for name, tensor in tensors.items()}
+    keywords = {RENAMED.get(name, name): value for name, value in keywords.items()}
     result = function(*positional, **named, **keywords, **_typed(case, ttnn))
     host = ttnn.from_device(result)
     if host.dtype is not ttnn.float32:

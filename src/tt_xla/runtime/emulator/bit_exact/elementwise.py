@@ -51,7 +51,7 @@ def applied(name: str, x: Tensor, parameters: Sequence[float] = (), *, wide: boo
 def _unary(name: str) -> Callable[..., Tensor]:
     def run(ctx: Context, input: Tensor) -> Tensor:
         if not input.is_floating_point():
-            return _otherwise(ctx, {})(input)
+            return otherwise(ctx, {})(input)
         wide = ctx.spec("input").layout.dtype is DataType.F32
         return _result(ctx, applied(name, _loaded(input), wide=wide))
 
@@ -69,7 +69,7 @@ def _result(ctx: Context, accumulator: Tensor) -> Tensor:
     return packed(accumulator, ctx.dtype).to(ctx.container)
 
 
-def _otherwise(ctx: Context, attributes: dict[str, Any]) -> Call:
+def otherwise(ctx: Context, attributes: dict[str, Any]) -> Call:
     """Returns the kernel of the other numerics."""
     definition = kernels()[ctx.op]
     if definition.prepared:
@@ -115,7 +115,7 @@ def binary(
         "input_tensor_b_activations": input_tensor_b_activations,
     }
     if not lhs.is_floating_point() or not rhs.is_floating_point():
-        return _otherwise(ctx, attributes)(lhs, rhs)
+        return otherwise(ctx, attributes)(lhs, rhs)
     dtypes = {spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec)}
     wide = DataType.F32 in dtypes
     a = _with_functions(lhs, input_tensor_a_activations, wide=wide)

@@ -217,10 +217,14 @@ def sqrt(x: Tensor, *, wide: bool) -> Tensor:
     return _rounded(torch.where(sfpu.bits(x) & 0x7FFFFFFF == 0, x, result), wide=wide)
 
 
-def rsqrt(x: Tensor, *, wide: bool) -> Tensor:
+def rsqrt(x: Tensor, *, wide: bool, approximate: bool = False) -> Tensor:
     """Returns ``1 / sqrt(x)``, NaN of negative numbers (``calculate_rsqrt``)."""
-    y, _, rest = _root(x)
-    result = sfpu.mad(rest, sfpu.multiply(y, 0.5), y)
+    if approximate:
+        guess = sfpu.number(0x5F0B3892 - ((sfpu.bits(x) >> 1) & 0x7FFFFFFF))
+        result = sfpu.multiply(guess, sfpu.mad(_negative(guess), sfpu.multiply(x, guess), 1.89099014875))
+    else:
+        y, _, rest = _root(x)
+        result = sfpu.mad(rest, sfpu.multiply(y, 0.5), y)
     result = torch.where(x < 0, torch.nan, result)
     edge = 0x7F800000 - sfpu.bits(x)
     special = (edge == 0) | (sfpu.bits(x) & 0x7FFFFFFF == 0)

@@ -1,0 +1,190 @@
+"""Sums, softmax and normalizations along rows as TT-NN's kernels compute them.
+
+The matrix unit adds the terms as a product with ones: of rows as activations, of columns as weights, tile after tile.
+Sources: TT-NN 0.81's ``reduce`` helpers, ``llk_math_reduce.h``, ``softmax.cpp`` and ``layernorm.cpp``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tt_xla.ir.element_types import DataType
+from tt_xla.runtime.emulator.bit_exact import functions, matrix_unit
+from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
+from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
+from tt_xla.runtime.emulator.bit_exact.native import product
+from tt_xla.runtime.emulator.bit_exact.registers import packed, source
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
+
+Tensor = torch.Tensor
+Config = Mapping[str, Any] | None
+
+_HIFI4 = 4
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What a compute config says, or TT-NN's default for an op."""
+
+    phases: int
+    wide: bool
+    approximate: bool
+
+    @classmethod
+    def of(cls, config: Config, *, wide: bool, approximate: bool) -> _Settings:
+        given = {name: value for name, value in (config or {}).items() if value is not None}
+        if not given:
+            return cls(_HIFI4, wide, approximate)
+        return cls(
+            matrix_unit.PHASES[str(given.get("math_fidelity", "hifi4")).lower()],
+            bool(given.get("fp32_dest_acc_en", True)),
+            bool(given.get("math_approx_mode", False)),
+        )
+
+    @property
+    def between(self) -> DataType:
+        """Type of the buffers between the steps."""
+        return DataType.F32 if self.wide else DataType.BF16
+
+    def read(self, x: Tensor) -> Tensor:
+        """Returns what the source registers hold of a buffer."""
+        return source(x, wide=self.wide)
+
+    def sum_of_rows(self, x: Tensor) -> Tensor:
+        """Returns the sums along the last dimension as the accumulator holds them, ``[rows, 1]``."""
+        ones = torch.ones(x.shape[-1], 1, device=x.device)
+        return product(self.read(x), ones, phases=self.phases, wide=self.wide)
+
+    def multiply(self, a: Tensor, b: Tensor) -> Tensor:
+        """Returns a product of the matrix unit, as the accumulator holds it."""
+        return matrix_unit.multiply(self.read(a), self.read(b), phases=self.phases, wide=self.wide)
+
+    def add(self, a: Tensor, b: Tensor) -> Tensor:
+        """Returns a sum of the matrix unit, as the accumulator holds it."""
+        return matrix_unit.add(self.read(a), self.read(b), wide=self.wide)
+
+    def subtract(self, a: Tensor, b: Tensor) -> Tensor:
+        """Returns a difference of the matrix unit, as the accumulator holds it."""
+        return matrix_unit.add(self.read(a), -self.read(b), wide=self.wide)
+
+
+@kernel("ttnn.sum", "ttnn.mean", bit_exact=True)
+def reduced(
+    ctx: Context,
+    input: Tensor,
+    dim_arg: int | Sequence[int] | None = None,
+    keep_dim: bool = False,
+    compute_config: Config = None,
+) -> Tensor:
+    """A sum of 16-bit numbers along one of the last two dimensions; the scaler of a mean is cut to bfloat16."""
+    attributes = {"dim_arg": dim_arg, "keep_dim": keep_dim, "compute_config": compute_config}
+    dims = [dim_arg] if isinstance(dim_arg, int) else list(dim_arg or ())
+    single = len(dims) == 1 and input.ndim > 1 and dims[0] % input.ndim >= input.ndim - 2
+    if not single or not input.is_floating_point() or ctx.spec("input").layout.dtype is DataType.F32:
+        return otherwise(ctx, attributes)(input)
+    settings = _Settings.of(compute_config, wide=True, approximate=False)
+    dim = dims[0] % input.ndim
+    count = input.shape[dim]
+    scaler = 1.0
+    if ctx.op == "ttnn.mean":
+        scaler = float(sfpu.stored(torch.tensor(1 / count, device="cpu"), wide=False))
+    terms = settings.read(input)
+    if dim == input.ndim - 1:
+        weights = torch.full((count, 1), scaler, device=input.device)
+        total = product(terms.reshape(-1, count), weights, phases=settings.phases, wide=settings.wide)
+    else:
+        weights = torch.full((1, count), scaler, device=input.device)
+        columns = terms.movedim(-2, 0).reshape(count, -1)
+        total = product(weights, columns, phases=settings.phases, wide=settings.wide)
+    shape = [size for place, size in enumerate(input.shape) if place != dim]
+    result = packed(total.reshape(shape).contiguous(), ctx.dtype)
+    return (result.unsqueeze(dim) if keep_dim else result).to(ctx.container)
+
+
+@kernel("ttnn.softmax", bit_exact=True)
+def softmax(
+    ctx: Context, input: Tensor, dimension: int, numericStable: bool = False, compute_config: Config = None
+) -> Tensor:
+    """A softmax along the last dimension, whose exponentials are approximate in bfloat16 without a compute config."""
+    attributes = {"dimension": dimension, "numericStable": numericStable, "compute_config": compute_config}
+    if dimension % input.ndim != input.ndim - 1:
+        return otherwise(ctx, attributes)(input)
+    bfloat16 = ctx.spec("input").layout.dtype is not DataType.F32
+    settings = _Settings.of(compute_config, wide=True, approximate=bfloat16)
+    x = input.reshape(-1, input.shape[-1]).to(torch.float32)
+    terms = settings.read(x)
+    if numericStable:
+        largest = terms.amax(1, keepdim=True)
+        terms = settings.subtract(x, largest)
+    wide = settings.wide
+    powers = functions.fast_exponential(terms) if settings.approximate else functions.exponential(terms, wide=wide)
+    powers = packed(
+        sfpu.stored(powers, wide=wide), DataType.BF16 if settings.approximate and bfloat16 else settings.between
+    )
+    inverse = functions.reciprocal(settings.sum_of_rows(powers), wide=wide)
+    inverse = packed(sfpu.stored(inverse, wide=wide), settings.between)
+    result = packed(settings.multiply(powers, inverse), ctx.dtype)
+    return result.reshape(input.shape).to(ctx.container)
+
+
+@kernel("ttnn.layer_norm", bit_exact=True)
+def layer_norm(
+    ctx: Context,
+    input: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-12,
+    compute_config: Config = None,
+) -> Tensor:
+    """Normalizes over the last dimension; the buffers between the steps hold float32."""
+    settings = _Settings.of(compute_config, wide=True, approximate=False)
+    x = input.reshape(-1, input.shape[-1]).to(torch.float32)
+    centred = packed(settings.subtract(x, _mean(x, settings)), settings.between)
+    return _normalized(ctx, input, centred, weight, bias, epsilon, settings)
+
+
+@kernel("ttnn.rms_norm", bit_exact=True)
+def rms_norm(
+    ctx: Context,
+    input: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-12,
+    compute_config: Config = None,
+) -> Tensor:
+    """Normalizes over the last dimension, with a 16-bit accumulator and an approximate root where TT-NN chooses."""
+    settings = _Settings.of(compute_config, wide=False, approximate=True)
+    x = input.reshape(-1, input.shape[-1]).to(torch.float32)
+    return _normalized(ctx, input, x, weight, bias, epsilon, settings)
+
+
+def _mean(x: Tensor, settings: _Settings) -> Tensor:
+    """Returns means of rows: a sum, which the vector unit multiplies."""
+    scaled = sfpu.multiply(settings.sum_of_rows(x), 1 / x.shape[-1])
+    return packed(sfpu.stored(scaled, wide=settings.wide), settings.between)
+
+
+def _normalized(
+    ctx: Context,
+    input: Tensor,
+    centred: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    epsilon: float,
+    settings: _Settings,
+) -> Tensor:
+    between, wide = settings.between, settings.wide
+    variance = _mean(packed(settings.multiply(centred, centred), between), settings)
+    constant = torch.full((1, 1), epsilon, device=input.device).to(torch.bfloat16)
+    root = functions.rsqrt(settings.add(variance, constant), wide=wide, approximate=settings.approximate)
+    result = settings.multiply(centred, packed(sfpu.stored(root, wide=wide), between))
+    if weight is not None:
+        result = settings.multiply(packed(result, between), weight.reshape(1, -1))
+    if bias is not None:
+        result = settings.add(packed(result, between), bias.reshape(1, -1))
+    return packed(result, ctx.dtype).reshape(input.shape).to(ctx.container)
