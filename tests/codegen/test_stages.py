@@ -29,6 +29,18 @@ runpy.run_path(sys.argv[1] + "/main.py", run_name="__main__")
 """
 
 
+ON_A_MESH = """
+import sys, torch, tt_torch, torch_xla.runtime as xr, torch_xla.distributed.spmd as xs
+from tests.codegen.test_stages import Net
+xr.use_spmd()
+net, x, mesh = Net().eval().to("tt"), torch.randn(6, 32).to("tt"), xs.Mesh(range(4), (2, 2), ("x", "y"))
+for tensor, spec in ((x, ("x", None)), (net.up.weight, ("y", None)), (net.down.weight, (None, "y"))):
+    xs.mark_sharding(tensor, mesh, spec)
+tt_torch.codegen_py(net, x, export_path=sys.argv[1])
+"""
+"""Generates a model for several chips, whose mesh is a state of the process."""
+
+
 class Net(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -128,6 +140,17 @@ def test_a_second_graph_gives_each_a_folder(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"graph_0", "graph_1", "manifest.json"}
     for folder in ("graph_0", "graph_1"):
         assert (tmp_path / "out" / folder / "program_2/main.py").exists()
+
+
+def test_programs_for_several_chips_exchange_whole_tensors_with_the_host(tmp_path: Path) -> None:
+    """The source runs on the emulated card, whose ``ttnn`` takes the place of TT-NN, with the bits of the model."""
+    out = tmp_path / "out"
+    environment = os.environ | {"TTXLA_SYSTEM": "p150x4", "PYTHONPATH": str(ROOT)}
+    for run in ([sys.executable, "-c", ON_A_MESH, out], [sys.executable, out / "main.py"]):
+        done = subprocess.run(run, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert "ttnn.open_mesh_device(ttnn.MeshShape(2, 2)" in (out / "main.py").read_text()
+    assert [f"result {index} has all bits of tensors/expected{index}" in done.stdout for index in (0, 1)] == [True] * 2
 
 
 def test_cpp_refuses_what_the_host_runs(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def exporting(
     ``run`` takes and returns the shards of all chips for a program with a mesh; the files hold whole tensors.
 
     Raises:
-        UnsupportedOpError: an op cannot be generated, or a program with a mesh is part of a graph of several programs.
+        UnsupportedOpError: an op cannot be generated.
         OutputError: the folder is not writable.
     """
     backend = str(program.options.get("backend", ""))
@@ -193,11 +193,6 @@ def exporting(
     own_folder = bool(program.options.get("target_module", False))
     if part is not None:
         refuse_host(language, part.graph.host)
-        if program.mesh is not None:
-            raise UnsupportedOpError(
-                f"Program '{program.name}' is for several chips, and the host runs ops between it and other programs.",
-                hint="Generate source for a model whose ops all run on the chips, or for one chip.",
-            )
     check_arguments(program, part.passed_positions if part else ())
     source = generate(program, export_tensors, language, parameters=part.passed_positions if part else None)
     dry = bool(program.options.get("dry_run", False))
@@ -223,9 +218,8 @@ def exporting(
         results = run(*arguments)
         if not part.graph.is_written(root):
             part.graph.programs[part.folder] = program
-            part.graph.files |= {
-                f"{part.folder}/{name}": content for name, content in files(arguments[0], results).items()
-            }
+            collected = (files if program.mesh is None else joined_files)(arguments[0], results)
+            part.graph.files |= {f"{part.folder}/{name}": content for name, content in collected.items()}
         return results
 
     def run_and_export(

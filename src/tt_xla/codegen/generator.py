@@ -15,7 +15,7 @@ from typing import Any
 from tt_xla.codegen.blocks import Block, find_blocks
 from tt_xla.codegen.body import FORM, HOST_CALL, HOST_CALLBACK, MOST_RESULTS, Body, Constants, main_op
 from tt_xla.codegen.boundary import Boundary
-from tt_xla.codegen.formatting import INDENT, Node, lay_out
+from tt_xla.codegen.formatting import INDENT, Group, Node, lay_out
 from tt_xla.codegen.languages import LANGUAGES, Language, ResultForm
 from tt_xla.codegen.languages.numbered import WeightEntry
 from tt_xla.codegen.meshes import DeviceMesh, device_mesh
@@ -139,6 +139,10 @@ def generate(
     boundary = Boundary(program, target, mesh if places_shards else None, module.language, module.constants)
     loaders = _loaders(boundary, weights, inputs, stored)
     results = None if boundary.mesh is None else boundary.results(boundary.mesh)
+    if results is not None and parameters is not None:
+        doc = "Returns the results as arrays, each joined from the shards of all chips."
+        lines = lay_out("return ", Group("[", tuple(results), "]"), indent=1)
+        module.define("whole", ["results"], "list", doc, lines)
     configs = [line for name, value in module.constants.configs() for line in module.language.config(name, value)]
     parts = [
         *_callbacks(module.constants),

@@ -40,6 +40,8 @@ class Program:
         """Runs the program. Arguments have their names in the program's folder ``tensors/``."""
         self.arguments = {name: _array(tensor) for name, tensor in arguments.items()}
         results = self.main.forward(self.device, self.weights, *self.main.load_inputs(self.device))
+        if hasattr(self.main, "whole"):
+            results = self.main.whole(self.device, results)
         return [_tensor(result, dtype) for result, dtype in zip(results, self.dtypes, strict=True)]
 
 

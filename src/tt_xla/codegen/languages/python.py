@@ -178,13 +178,13 @@ class Python:
             "",
             "",
             "def main():",
-            *_opening(mesh, sizes),
+            *opening(mesh, sizes),
             "    try:",
             "        w = load_weights(device)",
             *(["        const_eval(device, w)"] if prepares else []),
             *shown,
             "    finally:",
-            *_closing(mesh),
+            *closing(mesh),
             "",
             "",
             'if __name__ == "__main__":',
@@ -192,7 +192,7 @@ class Python:
         ]
 
 
-def _opening(mesh: DeviceMesh | None, sizes: str) -> list[str]:
+def opening(mesh: DeviceMesh | None, sizes: str) -> list[str]:
     """Returns the statements that open the device."""
     if mesh is None:
         return [f"    device = ttnn.open_device(device_id=0, {sizes})"]
@@ -204,7 +204,7 @@ def _opening(mesh: DeviceMesh | None, sizes: str) -> list[str]:
     ]
 
 
-def _closing(mesh: DeviceMesh | None) -> list[str]:
+def closing(mesh: DeviceMesh | None) -> list[str]:
     """Returns the statements that close the device."""
     if mesh is None:
         return ["        ttnn.close_device(device)"]

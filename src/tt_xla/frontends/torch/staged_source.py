@@ -20,6 +20,8 @@ from tt_xla.codegen.body import cited
 from tt_xla.codegen.export import MARK, GraphProgram, StagedGraph
 from tt_xla.codegen.formatting import INDENT, WIDTH, Group, flat, lay_out, quoted
 from tt_xla.codegen.judge import L1_SMALL_BYTES
+from tt_xla.codegen.languages.python import closing, opening
+from tt_xla.codegen.meshes import DeviceMesh, device_mesh
 from tt_xla.codegen.naming import RESERVED, identifier, unique
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch import settings
@@ -218,14 +220,31 @@ class _Writer:
     def _main(self) -> list[str]:
         trace = sum(program.memory.trace_bytes for program in self._programs.values())
         region = f", trace_region_size={trace}" if trace else ""
+        mesh = self._mesh()
         return [
             "def main():",
-            f"    device = ttnn.open_device(device_id=0, l1_small_size={L1_SMALL_BYTES}{region})",
+            *opening(mesh, f"l1_small_size={L1_SMALL_BYTES}{region}"),
             "    try:",
             "        programs.show(forward(*load_programs(device), *load_inputs()))",
             "    finally:",
-            "        ttnn.close_device(device)",
+            *closing(mesh),
         ]
+
+    def _mesh(self) -> DeviceMesh | None:
+        """Returns the mesh device that all programs run on; None if all are for one chip.
+
+        Raises:
+            UnsupportedOpError: they are for different mesh devices.
+        """
+        found = [mesh for program in self._programs.values() if (mesh := device_mesh(program))]
+        meshes = list({(mesh.shape, mesh.physical_chips): mesh for mesh in found}.values())
+        if len(meshes) > 1:
+            shapes = " and ".join("x".join(map(str, mesh.shape)) for mesh in meshes)
+            raise UnsupportedOpError(
+                f"The programs of the graph run on different mesh devices, of shapes {shapes}.",
+                hint="Mark all tensors of the model on one mesh.",
+            )
+        return meshes[0] if meshes else None
 
     # Programs
 
