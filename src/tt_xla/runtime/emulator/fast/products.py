@@ -48,7 +48,7 @@ class _Linear:
         dtypes = {CONTAINERS[spec.layout.dtype] for spec in (a, b, context.result)}
         approximates = context.silicon
         ends_in_onednn = onednn.takes(torch.bfloat16, self.activation, approximates=approximates)
-        ends_exactly = ends_in_onednn or self.activation in (None, "relu")
+        ends_exactly = ends_in_onednn or (self.activation in (None, "relu") and onednn.is_fast(torch.bfloat16))
         self.dtype = torch.bfloat16 if dtypes == {torch.bfloat16} and ends_exactly else torch.float32
         empty = not (math.prod(a.shape) and math.prod(b.shape))
         self.by_onednn = not empty and onednn.takes(self.dtype, self.activation, approximates=approximates)

@@ -9,6 +9,7 @@ import torch
 
 from tt_xla.runtime.emulator import matrix_unit
 from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.fast import onednn
 from tt_xla.runtime.emulator.functions import activate
 from tt_xla.runtime.emulator.registry import kernel
 
@@ -45,7 +46,9 @@ def linear(
         elif ctx.silicon and not matrix_unit.keeps_float32(compute_config):
             product = matrix_unit.matmul_in_bfloat16_steps(a, b, compute_config)
         else:
-            rounded_once = bias is None and activation in (None, "relu") and ctx.container is a.dtype
+            rounded_once = (
+                bias is None and activation in (None, "relu") and ctx.container is a.dtype and onednn.is_fast(a.dtype)
+            )
             if not rounded_once:
                 a, b = a.to(torch.float32), b.to(torch.float32)
             product = matrix_unit.multiply(torch.matmul, a, b, compute_config, silicon=ctx.silicon)
