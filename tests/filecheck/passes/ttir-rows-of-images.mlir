@@ -45,6 +45,17 @@ func.func @squeeze_and_excitation(%y: tensor<2x7x7x64xbf16>, %w: tensor<64x64x1x
   // CHECK: "ttir.multiply"(%[[R]], %[[F]])
   %a = "ttir.conv2d"(%y, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x7x64xbf16>, tensor<64x64x1x1xbf16>) -> tensor<2x7x7x64xbf16>
   %b = "ttir.multiply"(%a, %s) : (tensor<2x7x7x64xbf16>, tensor<2x1x1x64xbf16>) -> tensor<2x7x7x64xbf16>
+  %c = "ttir.conv2d"(%b, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x7x64xbf16>, tensor<64x64x1x1xbf16>) -> tensor<2x7x7x64xbf16>
+  func.return %c : tensor<2x7x7x64xbf16>
+}
+
+// A result of the program is no rows, so that a look-up would save nothing.
+// CHECK-LABEL: func.func @no_rows_after(
+func.func @no_rows_after(%y: tensor<2x7x7x64xbf16>, %w: tensor<64x64x1x1xbf16>, %s: tensor<2x1x1x64xbf16>) -> tensor<2x7x7x64xbf16> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.conv2d"(%y, %w)
+  // CHECK-NEXT: "ttir.multiply"(%[[A]], %s)
+  %a = "ttir.conv2d"(%y, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x7x64xbf16>, tensor<64x64x1x1xbf16>) -> tensor<2x7x7x64xbf16>
+  %b = "ttir.multiply"(%a, %s) : (tensor<2x7x7x64xbf16>, tensor<2x1x1x64xbf16>) -> tensor<2x7x7x64xbf16>
   func.return %b : tensor<2x7x7x64xbf16>
 }
 

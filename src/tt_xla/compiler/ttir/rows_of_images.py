@@ -27,7 +27,7 @@ from tt_xla.compiler.rewriting import both_ways, insert_before, pattern, replace
 from tt_xla.compiler.ttir.match import Add, Multiply, is_float, product_with_bias, reshaped, transposed
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import TTOp, shape, tensor, tensor_type
+from tt_xla.ir.base import TTOp, shape, tensor, tensor_type, users
 from tt_xla.ir.layout import TILE
 from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.creation import ConstantOp
@@ -43,7 +43,7 @@ values of bfloat16 have the same error, below the spacing of bfloat16."""
 _LARGEST_WINDOW_OF_FLOAT32 = 64
 """The same where pooling in bfloat16 costs accuracy: positions that TT-NN reduces in two passes."""
 _FARTHEST = 6
-"""Number of elementwise ops up to which the op that computed a value's rows is searched."""
+"""Number of elementwise ops up to which the op that computed a value's rows, or reads them, is searched."""
 
 
 @pattern(MeanOp, SumOp, approximate=True)
@@ -85,7 +85,8 @@ def product_by_channel(op: TTOp, rewriter: PatternRewriter) -> None:
     for images, channels in both_ways(op):
         sizes = shape(op.results[0])
         if len(sizes) == 4 and shape(images) == sizes and shape(channels) == (sizes[0], 1, 1, sizes[3]):
-            if sizes[0] > 1 and _has_images(images) and _is_bf16(images) and _is_bf16(channels):
+            of_rows = _has_images(images) and _goes_to_rows(op.results[0], _FARTHEST)
+            if sizes[0] > 1 and of_rows and _is_bf16(images) and _is_bf16(channels):
                 _by_channel(op, images, channels, rewriter)
             return
 
@@ -128,6 +129,20 @@ def _is_of_rows(value: SSAValue, limit: int) -> bool:
     if not limit or not isinstance(op, shared.ElementwiseUnary | shared.ElementwiseBinary):
         return False
     return any(shape(operand) == shape(value) and _is_of_rows(operand, limit - 1) for operand in op.operands)
+
+
+def _goes_to_rows(value: SSAValue, limit: int) -> bool:
+    """Returns whether an op on rows reads a value [N, H, W, C], itself or behind elementwise ops."""
+    sizes = shape(value)
+    for op in users(value):
+        if isinstance(op, _WINDOWS):
+            return True
+        if isinstance(op, ReshapeOp) and shape(op.result)[-2:] == (math.prod(sizes[:3]), sizes[3]):
+            return True
+        elementwise = isinstance(op, shared.ElementwiseUnary | shared.ElementwiseBinary)
+        if limit and elementwise and shape(op.results[0]) == sizes and _goes_to_rows(op.results[0], limit - 1):
+            return True
+    return False
 
 
 def _regroups_rows(op: ReshapeOp) -> bool:
