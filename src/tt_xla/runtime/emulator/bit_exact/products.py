@@ -11,10 +11,10 @@ from tt_xla.ir.element_types import DataType
 from tt_xla.runtime.emulator import matrix_unit as fidelities
 from tt_xla.runtime.emulator.bit_exact import matrix_unit
 from tt_xla.runtime.emulator.bit_exact.blocks import Blocks, blocks_of
+from tt_xla.runtime.emulator.bit_exact.elementwise import applied
 from tt_xla.runtime.emulator.bit_exact.native import product
 from tt_xla.runtime.emulator.bit_exact.registers import added_in_l1, packed, source
 from tt_xla.runtime.emulator.context import Context
-from tt_xla.runtime.emulator.functions import activate
 from tt_xla.runtime.emulator.kernels.matrix import linear as other_linear
 from tt_xla.runtime.emulator.registry import kernel
 
@@ -57,15 +57,23 @@ def linear(
         total = matrix_unit.add(source(total, wide=wide), in_kernel, wide=wide)
     fused = (matmul_program_config or {}).get("fused_activation")
     if fused:
-        total = activate(total, fused["op_type"])
+        total = applied(fused["op_type"], total, wide=wide)
     result = packed(total, ctx.dtype)
     if bias is not None and in_kernel is None:
-        float32 = DataType.F32 in (ctx.dtype, ctx.spec("bias").layout.dtype)
-        operands = (source(tensor, wide=float32) for tensor in (result, bias))
-        result = packed(matrix_unit.add(*operands, wide=float32), ctx.dtype)
+        result = _with_bias(result, bias, {ctx.dtype, ctx.spec("bias").layout.dtype}, ctx.dtype)
     if activation:
-        result = packed(activate(result, activation), ctx.dtype)
+        wide_result = ctx.dtype is DataType.F32
+        result = packed(applied(activation, result, wide=wide_result), ctx.dtype)
     return result.to(ctx.container)
+
+
+def _with_bias(result: Tensor, bias: Tensor, dtypes: set[DataType], dtype: DataType) -> Tensor:
+    """Returns the sum of a packed result and a bias of its own op: the vector unit adds two float32 tensors, the matrix
+    unit all others."""
+    if dtypes == {DataType.F32}:
+        return result + bias
+    wide = DataType.F32 in dtypes
+    return packed(matrix_unit.add(source(result, wide=wide), source(bias, wide=wide), wide=wide), dtype)
 
 
 def _is_batched(right: Tensor) -> bool:
