@@ -130,6 +130,18 @@ def test_a_script_is_compared_with_float32(tmp_path: Path) -> None:
     assert 0 < running.relative < 0.02
 
 
+def test_operations_are_listed(ttnn: Any, tmp_path: Path) -> None:
+    names = [each.__name__ for each in ttnn.query_registered_operations()]
+    assert "ttnn.add" in names
+    assert not any(name.startswith("ttnn.experimental.") for name in names)
+    ttnn.dump_operations(tmp_path / "ops.csv", include_experimental=True)
+    assert "ttnn.experimental.nlp_concat_heads,True,False,True" in (tmp_path / "ops.csv").read_text().splitlines()
+    with ttnn.command_queue(1):
+        assert ttnn.get_current_command_queue_id_for_thread() == 1
+    assert ttnn.get_current_command_queue_id_for_thread() is None
+    assert ttnn.get_conv_output_dim(14, 3, stride=2, pad=1) == 7
+
+
 def test_sub_devices_and_sets_of_cores(ttnn: Any, device: Any) -> None:
     whole = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(3, 1))])
     left = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(1, 1))])

@@ -41,6 +41,7 @@ FAMILIES = (
     "reduction",
     "tensor_queries",
     "traces",
+    "utilities",
 )
 
 
