@@ -70,6 +70,18 @@ def test_functions_of_one_tensor(name: str, values: torch.Tensor, ttnn: Any, dev
     torch.testing.assert_close(result, function(values, **options), equal_nan=True)
 
 
+def test_functions_without_a_measurement_have_the_time_of_a_similar_one(ttnn: Any, device: Any) -> None:
+    x = ttnn.from_torch(torch.rand(256, 256), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+
+    def predicted(function: Any) -> float:
+        before = device.predicted_us
+        function(x)
+        return device.predicted_us - before
+
+    assert predicted(ttnn.cosh) == predicted(ttnn.exp)
+    assert predicted(lambda tensor: ttnn.softcap(tensor, 2.0)) == predicted(ttnn.tanh)
+
+
 @pytest.mark.parametrize("name", BINARY)
 def test_functions_of_two_tensors(name: str, values: torch.Tensor, ttnn: Any, device: Any) -> None:
     row = torch.rand(1, 33, generator=torch.Generator().manual_seed(2)) + 0.5

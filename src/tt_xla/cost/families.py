@@ -227,6 +227,23 @@ BINARY: dict[str, str] = {
     "requantize": "round",
 }
 
+SIMILAR: dict[str, str] = {
+    **dict.fromkeys(("deg2rad", "fill", "heaviside", "rad2deg", "relu_max", "relu_min", "square", "threshold"), "relu"),
+    **dict.fromkeys(("hardshrink", "softshrink", "hardtanh", "hardmish"), "relu6"),
+    **dict.fromkeys(("gtz", "lez", "ltz", "nez"), "eqz"),
+    **dict.fromkeys(("isinf", "isnan", "isneginf", "isposinf"), "isfinite"),
+    **dict.fromkeys(("celu", "selu"), "elu"),
+    **dict.fromkeys(("cosh", "sinh", "rpow"), "exp"),
+    **dict.fromkeys(("digamma", "lgamma", "logit", "polygamma"), "log"),
+    **dict.fromkeys(("gcd", "lcm", "nextafter", "bitwise_right_shift"), "bitwise_and"),
+    **dict.fromkeys(("addcmul", "lerp", "mac", "prelu", "squared_difference", "isclose"), "where"),
+    **dict.fromkeys(("addcdiv", "div_no_nan", "floor_div", "rdiv"), "div"),
+    **dict.fromkeys(("ldexp", "logaddexp", "logaddexp2"), "exp"),
+    **{"hypot": "sqrt", "i1": "i0", "log_sigmoid": "sigmoid", "modulo": "remainder", "round_decimals": "round"},
+    **{"softcap": "tanh", "xielu": "expm1", "xlogy": "log"},
+}
+"""Elementwise functions that were not measured, by the row of the vector unit's table whose cycles stand in."""
+
 # Vector functions that a binary op applies before and after, where the function's name is not a row of the vector
 # unit's table: the row whose cycles stand in.
 STEPS: dict[str, str] = {

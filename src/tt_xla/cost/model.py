@@ -240,6 +240,7 @@ def _table() -> dict[str, tuple[Model, Any]]:
     from tt_xla.target.sfpu import sfpu_cycles
 
     table: dict[str, tuple[Model, Any]] = {op: (_elementwise, op) for op in sfpu_cycles("wormhole_b0")}
+    table |= {op: (_elementwise, similar) for op, similar in families.SIMILAR.items()}
     table |= {op: (_binary, extra) for op, extra in families.BINARY.items()}
     table |= {op: (_reduction, cycles) for op, cycles in families.REDUCTIONS.items()}
     table |= {op: (_row_op, cycles) for op, cycles in families.ROW_OPS.items()}
