@@ -35,6 +35,9 @@ from tt_xla.testing.divergence.runs import Array, tensors_of
 _WATCHED = 32
 """Values that one run returns besides the results, at most; each stays on the device until the end of the run."""
 
+_PREPARES = "ttnn.prepare_"
+"""Beginning of ops whose results TT-NN lays out as it likes; they are not compared."""
+
 Values = Mapping[int, torch.Tensor]
 """Tensors by the number of their value in the entry function."""
 
@@ -49,7 +52,8 @@ class Step:
     """Shape and type."""
     location: str
     alone: Deviation | None
-    """On the operands that TT-NN had; None for calls of const-eval functions."""
+    """On the operands that TT-NN had; None for calls of const-eval functions and for
+    operands that TT-NN prepared."""
     running: Deviation
     """With the deviations of the instructions before."""
 
@@ -110,7 +114,9 @@ def _emulated(program: Program, tensors: Sequence[torch.Tensor]) -> list[torch.T
 def _values(program: Program, tensors: Sequence[torch.Tensor], run: Any) -> Values:
     """Returns the values of the entry function, from as many runs as they need."""
     entry = program.functions[0]
-    computed = [value for instruction in entry.body for value in instruction.results]
+    computed = [
+        value for instruction in entry.body if not instruction.op.startswith(_PREPARES) for value in instruction.results
+    ]
     values: dict[int, torch.Tensor] = dict(zip(entry.arguments, tensors, strict=True))
     for start in range(0, len(computed), _WATCHED):
         watched = computed[start : start + _WATCHED]
@@ -148,12 +154,13 @@ def _steps(program: Program, emulated: Values, on_ttnn: Values) -> list[Step]:
     entry = program.functions[0]
     steps: list[Step] = []
     for instruction in entry.body:
-        if not instruction.results:
+        if not all(value in on_ttnn for value in instruction.results) or not instruction.results:
             continue
         (value, *_) = instruction.results
         spec = entry.values[value]
         alone = None
-        if not instruction.op.startswith("ttcore.") and instruction.op not in CONTROL:
+        known = all(value in on_ttnn for value in instruction.operand_values())
+        if known and not instruction.op.startswith("ttcore.") and instruction.op not in CONTROL:
             call = bind(context_of(program, entry, instruction), instruction.attributes, instruction.location)
             call = call.call if isinstance(call, Weighted) else call
             returned = call(*(on_ttnn[operand].clone() for operand in instruction.operand_values()))
