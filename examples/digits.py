@@ -6,6 +6,7 @@ per second are wall-clock figures of the emulation; device time is predicted.
 
 import argparse
 import copy
+import os
 import time
 
 import torch
@@ -73,7 +74,10 @@ def classify(model: torch.nn.Module, images: torch.Tensor, device: torch.device)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=12, help="passes over the training images (default 12)")
+    parser.add_argument("--runtime", choices=["emulated", "ttnn", "ttnn-mock"], help="default: $TTXLA_RUNTIME")
     arguments = parser.parse_args()
+    if arguments.runtime:
+        os.environ["TTXLA_RUNTIME"] = arguments.runtime
 
     torch.manual_seed(0)
     xr.set_device_type("TT")

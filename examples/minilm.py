@@ -11,6 +11,7 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 import argparse
 import importlib.util
+import os
 from pathlib import Path
 
 import torch
@@ -61,7 +62,10 @@ class SentenceEncoder(torch.nn.Module):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--level", type=int, default=1, help="optimization level (default 1)")
+    parser.add_argument("--runtime", choices=["emulated", "ttnn", "ttnn-mock"], help="default: $TTXLA_RUNTIME")
     arguments = parser.parse_args()
+    if arguments.runtime:
+        os.environ["TTXLA_RUNTIME"] = arguments.runtime
 
     tokens = AutoTokenizer.from_pretrained(folder())(list(SENTENCES), padding=True, return_tensors="pt")
     inputs = {name: tokens[name] for name in ("input_ids", "attention_mask")}

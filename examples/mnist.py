@@ -8,6 +8,7 @@ import os
 os.environ.setdefault("TT_RUNTIME_TRACE_REGION_SIZE", "10000000")
 
 import argparse
+import os
 import statistics
 import time
 
@@ -35,7 +36,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batch", type=int, default=64, help="images in a batch (default 64)")
     parser.add_argument("--runs", type=int, default=128, help="timed runs (default 128)")
+    parser.add_argument("--runtime", choices=["emulated", "ttnn", "ttnn-mock"], help="default: $TTXLA_RUNTIME")
     arguments = parser.parse_args()
+    if arguments.runtime:
+        os.environ["TTXLA_RUNTIME"] = arguments.runtime
 
     xr.set_device_type("TT")
     torch_xla.set_custom_compile_options(
