@@ -147,6 +147,8 @@ def test_images_become_shards_of_rows_at_level_2() -> None:
     placed = {step.op: forward.values[step.results[0]].layout for step in forward.body if step.results}
     for op in ("ttnn.convert_to_hwc", "ttnn.conv2d", "ttnn.max_pool2d"):
         assert placed[op].memory is MemoryLayout.HEIGHT_SHARDED, op
+    (prepared,) = (step for each in program.functions for step in each.body if "conv2d_weights" in step.op)
+    assert prepared.attributes["input_tensor_layout"] == "row_major"  # TT-NN pads channels otherwise for tiles
     assert forward_ops(module, 1)["ttnn.convert_to_hwc"] == 0
     (result,) = on_card(module, (x,), optimization_level=2)
     expected = np.asarray(first_layers(jnp.asarray(x)), np.float32)

@@ -13,13 +13,14 @@ import math
 from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.analysis.constness import constant_values
 from tt_xla.compiler.instructions import plain_instruction
 from tt_xla.compiler.rewriting import body, functions, is_entry
 from tt_xla.compiler.ttnn.layouts.forms import shards_of_images
+from tt_xla.compiler.ttnn.preparations import preparation_of, prepare_for_rows
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.rates import rates_of
 from tt_xla.ir.base import TTOp, only_user, shape
@@ -65,20 +66,12 @@ def _entry(op: PermuteOp) -> _Entry | None:
     convolution = only_user(flatten.results[0]) if isinstance(flatten, ReshapeOp) else None
     if not isinstance(flatten, ReshapeOp) or not isinstance(convolution, Conv2dOp) or convolution.groups != 1:
         return None
-    weights = _preparation(convolution.weight)
-    bias = _preparation(convolution.bias) if convolution.bias is not None else None
+    weights = preparation_of(convolution.weight)
+    bias = preparation_of(convolution.bias) if convolution.bias is not None else None
     if not isinstance(weights, PrepareConv2dWeightsOp) or (convolution.bias is None) != (bias is None):
         return None
     assert bias is None or isinstance(bias, PrepareConv2dBiasOp)
     return _Entry(op, flatten, convolution, weights, bias)
-
-
-def _preparation(value: SSAValue) -> Operation | None:
-    """Returns the op that prepares weights or a bias for this use alone, before a cast, or None."""
-    owner = value.owner if value.has_one_use() else None
-    if isinstance(owner, TypecastOp):
-        return _preparation(owner.input)
-    return owner if isinstance(owner, PrepareConv2dWeightsOp | PrepareConv2dBiasOp) else None
 
 
 def _saves(entry: _Entry, target: Target) -> bool:
@@ -153,6 +146,7 @@ def _convert(entry: _Entry) -> None:
         rows = insert(PadOp, rows, sizes, padding=borders, value=0.0, use_multicore=True)
         _pad_weights(entry, padded)
     rows = insert(ConvertToHwcOp, rows, (1, 1, images * high * wide, padded))
+    prepare_for_rows(entry.convolution)
     entry.flatten.result.replace_all_uses_with(rows)
     unused: SSAValue = entry.flatten.result
     while isinstance(op := unused.owner, ReshapeOp | PermuteOp | ToLayoutOp) and not op.results[0].uses:

@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint
 
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns, set_operand
 from tt_xla.compiler.ttnn import fuse_rotary, fuse_unary
+from tt_xla.compiler.ttnn.preparations import prepare_for_rows
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import ttnn
 from tt_xla.ir.base import TTOp, only_user, shape, users
@@ -340,7 +341,8 @@ def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
     if tilize is None or only_user(op.input) is not op:
         return
     source, input_layout = layout_of(tilize.input), layout_of(op.input)
-    if input_layout.tiled and not source.tiled and source.dtype == input_layout.dtype:
+    same = input_layout.tiled and not source.tiled and source.dtype == input_layout.dtype
+    if same and prepare_for_rows(op):
         set_operand(rewriter, op, 0, tilize.input)
 
 

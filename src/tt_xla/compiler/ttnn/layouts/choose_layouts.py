@@ -22,6 +22,7 @@ from tt_xla.compiler.ttnn.layouts.explain import Choice, explained
 from tt_xla.compiler.ttnn.layouts.forms import Site
 from tt_xla.compiler.ttnn.layouts.search import Node, Search, Step
 from tt_xla.compiler.ttnn.liveness import last_uses
+from tt_xla.compiler.ttnn.preparations import Preparation, preparation_of
 from tt_xla.cost.rates import rates_of
 from tt_xla.ir.abstract.cache import CacheOp
 from tt_xla.ir.base import TTOp, shape
@@ -35,13 +36,14 @@ from tt_xla.ir.ttnn.configs import (
     Conv2dConfigAttr,
     CoreCoordAttr,
     CoreRangeSetAttr,
+    Layout,
     MemoryConfigAttr,
     Orientation,
     ShardSpecAttr,
     UnaryAttr,
 )
-from tt_xla.ir.ttnn.memory import GetDeviceOp, ToDeviceOp, ToMemoryConfigOp, TypecastOp
-from tt_xla.ir.ttnn.window import Conv2dOp, PrepareConv2dBiasOp, PrepareConv2dWeightsOp
+from tt_xla.ir.ttnn.memory import GetDeviceOp, ToDeviceOp, ToMemoryConfigOp
+from tt_xla.ir.ttnn.window import Conv2dOp, PrepareConv2dWeightsOp
 from tt_xla.target import Target
 
 USAGE_CAP = 0.95
@@ -190,11 +192,11 @@ class _Line:
             _return_as(self.by_name[value.op.callee], value.index, type_)
         return Rewriter.replace_value_with_new_type(value, type_)
 
-    def _preparations(self, op: Operation) -> list[PrepareConv2dWeightsOp | PrepareConv2dBiasOp]:
+    def _preparations(self, op: Operation) -> list[Preparation]:
         """Returns the ops that prepare weights and bias for a convolution alone, here or in const-eval functions."""
         if not isinstance(op, Conv2dOp):
             return []
-        prepared = [_preparation(value, self.by_name) for value in (op.weight, op.bias) if value is not None]
+        prepared = [preparation_of(value, self.by_name) for value in (op.weight, op.bias) if value is not None]
         return [each for each in prepared if each is not None]
 
     def apply(self, steps: list[Step]) -> None:
@@ -225,31 +227,13 @@ class _Line:
         self.function.update_function_type()
 
 
-def _preparation(value: SSAValue, by_name: Mapping[str, FuncOp]) -> PrepareConv2dWeightsOp | PrepareConv2dBiasOp | None:
-    """Returns the op that prepares a convolution's weights or bias for this use alone, or None."""
-    while value.has_one_use():
-        owner = value.owner
-        if isinstance(owner, PrepareConv2dWeightsOp | PrepareConv2dBiasOp):
-            return owner
-        if isinstance(owner, LoadCachedOp):
-            assert isinstance(value, OpResult)
-            returned = body(by_name[owner.callee]).last_op
-            assert isinstance(returned, ReturnOp)
-            value = returned.operands[value.index]
-        elif isinstance(owner, TypecastOp):
-            value = owner.input
-        else:
-            return None
-    return None
-
-
-def _prepare_for(
-    op: PrepareConv2dWeightsOp | PrepareConv2dBiasOp, source: TensorLayout, config: Mapping[str, Any]
-) -> None:
+def _prepare_for(op: Preparation, source: TensorLayout, config: Mapping[str, Any]) -> None:
     """Prepares weights or a bias for a convolution of shards, whose weights have the channels of each core together."""
-    sizes = (source.shard[0] * TILE, source.shard[1] * TILE)
+    unit = TILE if source.tiled else 1
+    sizes = (source.shard[0] * unit, source.shard[1] * unit)
     spec = ShardSpecAttr((source.core_ranges, sizes, Orientation.ROW_MAJOR)) if source.is_sharded else None
     op.properties["input_memory_config"] = MemoryConfigAttr((source.buffer, source.memory, spec))
+    op.input_tensor_layout = Layout.TILE if source.tiled else Layout.ROW_MAJOR
     op.properties["conv2d_config"] = _convolution_config(op.conv2d_config, config)
 
 
