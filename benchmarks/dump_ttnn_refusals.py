@@ -36,7 +36,7 @@ _CONFIGURED = ("ttnn.matmul(", "ttnn.linear(", "ttnn.conv")
 """Functions that take memories by the configuration that they choose, which follows from shapes."""
 _CONDITIONAL = (
     r"circular buffer|EMA output shard|Can only write unbatched|shard width \(|page size|ROW_MAJOR Q|\[vm:|"
-    r"group_norm: interleaved|shard height \d"
+    r"group_norm: interleaved|shard height \d|fp32 tiled tensors yet"
 )
 """Words of refusals that depend on the shape of a shard, or on two kinds at once."""
 TOGETHER = "together"
