@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
+.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress stress-cache conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ test-oldest-jax: $(OLDEST)/.installed ## run the JAX plugin's tests with the old
 
 stress: $(STAMP) ## run the JAX plugin under signals, forks, threads, random exits and mutated programs
 	@$(BIN)/python -m pytest -m stress --timeout 0 tests
+
+stress-cache: $(STAMP) ## kill 1,000 writers of the cache on disk at random moments and check every entry
+	@$(BIN)/python -m pytest -m stress --timeout 0 tests/unit/test_disk_cache.py
 
 bench: $(STAMP) ## measure compile times and run times
 	@$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=min,median,rounds

@@ -93,7 +93,7 @@ def jax(name: str) -> Call:
 
 def stablehlo(name: str) -> tuple[str, list[tuple[tuple[int, ...], str]]]:
     """Returns the model as StableHLO text, and the shape and element type of each argument."""
-    from tt_xla.compiler.pipeline import recorded_compilations
+    from tt_xla.compiler.recording import recorded_compilations
 
     with recorded_compilations(texts=True) as compilations:
         tt(name)()

@@ -19,7 +19,7 @@ import click
 import torch
 from documents import write_between_marks
 
-from tt_xla.compiler.pipeline import Compilation, recorded_compilations
+from tt_xla.compiler.recording import Compilation, recorded_compilations
 from tt_xla.ir.program import FunctionKind, Program
 from tt_xla.profiling.hand_tuned import kernel_rate
 

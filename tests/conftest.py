@@ -1,4 +1,4 @@
-"""What all tests share: garbage collection, options of the process, and that the runner is collected when asked for.
+"""What all tests share: garbage collection, options of the process, a cache on disk, and the runner's own rule.
 
 ``pytest tests/runner/...`` asks for it.
 """
@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import gc
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tt_xla import disk_cache
 
 
 def pytest_collection_finish() -> None:
@@ -27,6 +30,23 @@ def options_of_torch_stay() -> Iterator[None]:
     settings = sys.modules.get("tt_xla.frontends.torch.settings")
     if settings is not None:
         settings._current = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[None]:
+    """Entries of the cache on disk live as long as the tests, but for libraries of fused kernels."""
+    folder = tmp_path_factory.mktemp("cache")
+    (folder / "fused").symlink_to(pytestconfig.cache.mkdir("fused").absolute())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TTXLA_CACHE", str(folder))
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(folder / "torch"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def no_entries_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test finds the entries of this process that it has made itself."""
+    monkeypatch.setattr(disk_cache, "salt", uuid.uuid4().hex)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -113,6 +113,9 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
             "TT_RUNTIME_TRACE_REGION_SIZE", "", "bytes of DRAM reserved for traces; as many as needed when 0 or unset"
         ),
         EnvironmentVariable("TT_RUNTIME_ENABLE_PROGRAM_CACHE", "1", "0 turns the program cache off"),
+        EnvironmentVariable(
+            "TTXLA_CACHE", "", "folder of the cache on disk, or off; the user's cache folder by default"
+        ),
         EnvironmentVariable("TT_METAL_HOME", "", "checkout of TT-Metal; its Python environment may have ttnn"),
         EnvironmentVariable("TT_METAL_SIMULATOR", "", "simulator that TT-NN runs programs on in place of a card"),
         EnvironmentVariable("PJRT_DEVICE", "", "TT selects the device as xr.set_device_type('TT') does"),
@@ -386,6 +389,14 @@ def forced_options() -> dict[str, Any]:
             hint='An example: {"optimization_level": 2, "enable_trace": true}.',
         )
     return cast("dict[str, Any]", options)
+
+
+def disk_cache_directory() -> Path | None:
+    """Returns the folder of the cache on disk (``TTXLA_CACHE``), by default the user's cache folder; None if off."""
+    text = variable("TTXLA_CACHE")
+    if text.lower() in ("off", "0"):
+        return None
+    return Path(text).expanduser().absolute() if text else cache_directory()
 
 
 def cache_directory() -> Path:

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tt_xla.compiler.pipeline import compile_module, recorded_compilations
+from tt_xla.compiler.pipeline import compile_module
+from tt_xla.compiler.recording import recorded_compilations
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.errors import OptionError, ResourceExhaustedError
 from tt_xla.ir import text

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from tests.device.threaded_workers import ThreadedWorkers, same_bits
-from tt_xla import environment
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import (
@@ -191,7 +190,7 @@ def run_op() -> Callable[..., Any]:
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(environment, "cache_directory", lambda: tmp_path)
+    monkeypatch.setenv("TTXLA_CACHE", str(tmp_path))
     return tmp_path
 
 

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 import torch
 
-from tt_xla import environment, log
+from tt_xla import log
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Instruction
 from tt_xla.runtime.emulator import report
@@ -430,7 +430,7 @@ def test_compiled_once_for_all_processes(load, monkeypatch, cache):
     first = load(residual)
     for seed in range(3):
         run(first, samples(first, seed))
-    assert [path.suffix for path in (cache / "fused").iterdir()] == [".so"]
+    assert len([*(cache / "fused").iterdir()]) == 1
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("compiled again"))
     second = load(residual)
     for seed in range(3):
@@ -441,7 +441,7 @@ def test_compiled_once_for_all_processes(load, monkeypatch, cache):
 @needs_compiler
 def test_a_disk_that_keeps_nothing_costs_the_cache(load, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(environment, "cache_directory", lambda: tmp_path / "file")
+    monkeypatch.setenv("TTXLA_CACHE", str(tmp_path / "file"))
     executable = load(residual)
     for seed in range(3):
         run(executable, samples(executable, seed))
@@ -455,7 +455,7 @@ def test_a_broken_library_is_made_again(load, cache):
         for seed in range(3):
             run(executable, samples(executable, seed))
         assert executable.fused.count == 1
-        (library,) = (cache / "fused").glob("*.so")
+        (library,) = (cache / "fused").iterdir()
         library.unlink()  # not overwritten, because it is in use
         library.write_bytes(b"half")
 

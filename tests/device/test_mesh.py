@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from tests.device.meshes import MESHES, REPLICATED, by_rows, drawn, every_mesh, exchange, run
-from tt_xla import environment
 from tt_xla.errors import ExecutionError, ResourceExhaustedError
 from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.ir.program import MemoryPlan, Role
@@ -200,7 +199,7 @@ def test_observers_of_runs_see_the_tensors_before_they_are_split(function_builde
 def test_chips_share_the_text_of_a_fused_kernel(stacks, function_builder, on_mesh, monkeypatch, tmp_path):
     """Eight chips compute the same ops on their shards, so one C++ function serves all of them."""
     monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", "now")
-    monkeypatch.setattr(environment, "cache_directory", lambda: tmp_path)
+    monkeypatch.setenv("TTXLA_CACHE", str(tmp_path))
     mesh = MESHES[8,]
     f = function_builder("main")
     x, y = f.argument((4, 64), "bf16"), f.argument((4, 64), "bf16")

@@ -178,7 +178,7 @@ def test_names_of_files():
 
 
 def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
-    from tt_xla.compiler.pipeline import Compilation
+    from tt_xla.compiler.recording import Compilation
     from tt_xla.ir.program import Program
 
     class Kept:

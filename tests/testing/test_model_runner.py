@@ -149,7 +149,7 @@ def test_each_root_has_loaders_of_its_own(tmp_path):
 
 def test_bring_up_status(models):
     """The bring-up status follows from the place of the failure."""
-    from tt_xla.compiler.pipeline import Compilation
+    from tt_xla.compiler.recording import Compilation
     from tt_xla.errors import ExecutionError, ResourceExhaustedError, UnsupportedOpError
     from tt_xla.testing.models.execution import bringup_of
 

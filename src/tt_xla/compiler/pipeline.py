@@ -7,15 +7,13 @@ Modules of TTIR and TTNN enter it where they are.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import difflib
 import functools
 import logging
 import math
 import time
-from collections.abc import Container, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Sequence
 
 import msgspec
 from jaxlib.mlir import ir
@@ -33,6 +31,7 @@ from tt_xla.compiler import (
 )
 from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.dumps import dumper
+from tt_xla.compiler.recording import RECORDERS, Compilation
 from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.compiler.sharding import Localized
 from tt_xla.compiler.stablehlo.graph_key import graph_key
@@ -43,7 +42,6 @@ from tt_xla.ir.program import Program
 from tt_xla.ir.text import print_module
 from tt_xla.ir.ttnn.memory import DeallocateOp
 from tt_xla.log import VERBOSE, logger
-from tt_xla.observers import Observers
 from tt_xla.options import CompileOptions
 from tt_xla.target import Target
 
@@ -172,59 +170,9 @@ def compile_module(
         ResourceExhaustedError: the Program does not fit in the target's memory.
     """
     with collector_paused():
-        if not _RECORDERS:
+        if not RECORDERS:
             return _compile(module, options, target, name, dumps, choices, without, changes, devices)
         return _compile_recorded(module, options, target, name, dumps, choices, without, changes, devices)
-
-
-@dataclass
-class Compilation:
-    """A recorded call of :func:`compile_module`.
-
-    Attributes:
-        name: name of the Program.
-        modules: text of the module at each stage, by stage name; empty unless texts are recorded.
-        program: the Program; None if compiling failed.
-        error: the exception that ended the call; None if compiling succeeded.
-        started: time at which the call began, of :func:`time.perf_counter_ns`.
-        ended: time at which the call ended, of the same clock.
-        source: text of the module with its locations; empty unless texts are recorded.
-    """
-
-    name: str
-    modules: dict[str, str]
-    program: Program | None = None
-    error: BaseException | None = None
-    started: int = field(default_factory=time.perf_counter_ns)
-    ended: int = 0
-    source: str = ""
-
-    @property
-    def seconds(self) -> float:
-        """Duration of the call."""
-        return (self.ended - self.started) / 1e9
-
-
-@dataclass(eq=False)
-class _Recorder:
-    """Records compilations, and with ``texts`` also the text of the module at each stage."""
-
-    texts: bool
-    compilations: list[Compilation] = field(default_factory=lambda: [])
-
-
-_RECORDERS: Observers[_Recorder] = Observers()
-
-
-@contextlib.contextmanager
-def recorded_compilations(*, texts: bool) -> Generator[list[Compilation]]:
-    """Records every compilation of the process, whichever frontend asked for it.
-
-    Args:
-        texts: whether the text of the module at each stage is recorded too.
-    """
-    with _RECORDERS.added(_Recorder(texts)) as recorder:
-        yield recorder.compilations
 
 
 def _compile_recorded(
@@ -238,13 +186,13 @@ def _compile_recorded(
     changes: Changes | None,
     devices: Sequence[int],
 ) -> Program:
-    needs_texts = any(recorder.texts for recorder in _RECORDERS)
+    needs_texts = any(recorder.texts for recorder in RECORDERS)
     if dumps is None and needs_texts:
         dumps = {}
     compilation = Compilation(name, {} if dumps is None else dumps)
     if needs_texts:
         compilation.source = _source_text(module)
-    for recorder in _RECORDERS:
+    for recorder in RECORDERS:
         recorder.compilations.append(compilation)
     try:
         compilation.program = _compile(module, options, target, name, dumps, choices, without, changes, devices)

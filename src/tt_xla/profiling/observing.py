@@ -25,7 +25,7 @@ def recorded(
         keep_arguments: Whether to keep the arguments of each program's first run, and the StableHLO of each
             compilation.
     """
-    from tt_xla.compiler.pipeline import recorded_compilations
+    from tt_xla.compiler.recording import recorded_compilations
     from tt_xla.runtime.observation import CALLS, observed_kernels
 
     recorder = Recorder(enough, keep_results=keep_results, keep_arguments=keep_arguments)

@@ -19,7 +19,7 @@ from tt_xla.observers import Observers
 from tt_xla.spmd.collectives import EXCHANGES
 
 if TYPE_CHECKING:
-    from tt_xla.compiler.pipeline import Compilation
+    from tt_xla.compiler.recording import Compilation
     from tt_xla.runtime.binding import Step
     from tt_xla.runtime.executable import Executable
     from tt_xla.target import Target

@@ -17,7 +17,7 @@ from tt_xla.errors import OutputError
 from tt_xla.publish import Content, publish
 
 if TYPE_CHECKING:
-    from tt_xla.compiler.pipeline import Compilation
+    from tt_xla.compiler.recording import Compilation
 
 ROOT = Path("output_artifact")
 STAGES = "ttir", "ttnn"
@@ -51,7 +51,7 @@ def recording(request: Any) -> Generator[list[Compilation]]:
     Yields:
         The list of compilations; each has the text of its modules if the test writes its IR.
     """
-    from tt_xla.compiler.pipeline import recorded_compilations
+    from tt_xla.compiler.recording import recorded_compilations
     from tt_xla.frontends.torch.backend import clear_programs
 
     texts = wants_artifacts(request)

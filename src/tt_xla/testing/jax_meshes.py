@@ -124,7 +124,7 @@ def serialize_jax_multichip_op(
     Raises:
         OutputError: the files cannot be written.
     """
-    from tt_xla.compiler.pipeline import recorded_compilations
+    from tt_xla.compiler.recording import recorded_compilations
 
     options = (compiler_config or CompilerConfig()).to_options()
     mesh = tt_mesh(mesh_shape, axis_names)

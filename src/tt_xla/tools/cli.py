@@ -14,6 +14,7 @@ from tt_xla.environment import selected_system, variable
 from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.target import system_names
 from tt_xla.tools.bench_command import bench_command
+from tt_xla.tools.cache_command import cache_command
 from tt_xla.tools.machine_commands import doctor_command, info, smi
 from tt_xla.tools.profile_command import profile_command
 from tt_xla.tools.report_command import report_command
@@ -316,13 +317,9 @@ def run_programs(
         raise SystemExit(1)
 
 
-cli.add_command(bench_command)
-cli.add_command(doctor_command)
-cli.add_command(info)
-cli.add_command(profile_command)
-cli.add_command(report_command)
-cli.add_command(smi)
-cli.add_command(tune_command)
+_OTHERS = (bench_command, cache_command, doctor_command, info, profile_command, report_command, smi, tune_command)
+for other in _OTHERS:
+    cli.add_command(other)
 
 
 @cli.command("compare")

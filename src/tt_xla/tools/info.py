@@ -10,7 +10,7 @@ from pathlib import Path
 from tt_xla import __version__
 from tt_xla.environment import (
     ENVIRONMENT,
-    cache_directory,
+    disk_cache_directory,
     log_directory,
     selected_system,
     variable,
@@ -48,7 +48,7 @@ def lines() -> Iterator[str]:
     yield f"Cards in this machine: {', '.join(cards) if cards else 'none'}"
 
     yield "Folders"
-    yield f"  {'caches':<10} {cache_directory()}"
+    yield f"  {'cache':<10} {disk_cache_directory() or 'off'}"
     yield f"  {'logs':<10} {variable('TTXLA_LOGGER_FILE') or log_directory()}"
 
     yield "Environment variables in force"

@@ -14,7 +14,8 @@ import click
 
 from tt_xla.compiler import parse_module
 from tt_xla.compiler.auto_sharding import Outcome, Trial, jax_code, partition_spec, torch_code
-from tt_xla.compiler.pipeline import recorded_compilations, search_shardings
+from tt_xla.compiler.pipeline import search_shardings
+from tt_xla.compiler.recording import recorded_compilations
 from tt_xla.compiler.stablehlo.untrusted import checked
 from tt_xla.environment import set_variable
 from tt_xla.errors import OptionError

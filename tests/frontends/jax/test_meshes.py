@@ -296,7 +296,7 @@ def test_programs_are_serialized_and_cached(on_chips, tmp_path):
 from jax.experimental import serialize_executable
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
-from tt_xla.compiler.pipeline import recorded_compilations
+from tt_xla.compiler.recording import recorded_compilations
 x = put(np.arange(32.0, dtype=np.float32).reshape(4, 8), P("a", "b"))
 with recorded_compilations(texts=False) as compilations:
     compiled = jax.jit(lambda x: (x - 1, x.sum())).lower(x).compile()
@@ -554,7 +554,7 @@ def test_programs_of_one_device_ignore_the_environments_auto_sharding(on_system)
 
 def test_chosen_devices_are_priced_by_the_links_between_them(on_chips):
     on_chips("""
-from tt_xla.compiler.pipeline import recorded_compilations
+from tt_xla.compiler.recording import recorded_compilations
 
 def summed(*ids):
     on = Mesh(np.array([devices[number] for number in ids]), "x")
@@ -577,7 +577,7 @@ assert figures[0] == figures[1] < figures[2], figures
 def test_devices_in_order_whose_links_are_a_star(on_chips):
     on_chips(
         """
-from tt_xla.compiler.pipeline import recorded_compilations
+from tt_xla.compiler.recording import recorded_compilations
 
 for order in ([0, 1, 2, 3], [1, 0, 2, 3]):
     on = Mesh(np.array([devices[number] for number in order]).reshape(2, 2), ("a", "b"))

@@ -22,9 +22,11 @@ from tt_xla.frontends.torch.errors import Surfacing
 from tt_xla.frontends.torch.executor import Executor
 from tt_xla.frontends.torch.graph import run_passes
 from tt_xla.frontends.torch.graph.shardings import marking, take_argument_marks
+from tt_xla.frontends.torch.graph_cache import caching, take_loaded
 from tt_xla.frontends.torch.graph_chips import chips_of
 from tt_xla.frontends.torch.graph_inputs import aot_roles, describe_attributes, describe_inputs
 from tt_xla.frontends.torch.lowering import Argument, RefusedError, lower_to_stablehlo, source_line
+from tt_xla.frontends.torch.private.aot_cache import OutputCode, SerializableAOTDispatchCompiler
 from tt_xla.frontends.torch.private.dynamo import never_trace_code, never_trace_module
 from tt_xla.frontends.torch.private.functorch import aot_module_simplified
 from tt_xla.frontends.torch.private.patches import compiling
@@ -93,6 +95,8 @@ def tt(
             call = forward(graph, inputs)
             if needs_no_wrapper(graph, len(example_inputs)):
                 direct.append(unwrapped(call))
+                if isinstance(call, Executor):
+                    call.is_direct = True
             return call
 
         def training(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> BoxedCall:
@@ -106,16 +110,21 @@ def tt(
             return _compile_graph(graph, inputs, arguments=None, own=own)
 
         # PyTorch's own functions that contain an attention would select a fused kernel for CPU tensors.
-        with sdpa_kernel(SDPBackend.MATH):
+        with (
+            sdpa_kernel(SDPBackend.MATH),
+            caching(graph_module, arguments, own, options or {}, is_marked=bool(marks)) as cached,
+        ):
             compiled = aot_module_simplified(
                 graph_module,
                 example_inputs,
-                fw_compiler=training,
+                fw_compiler=SerializableAOTDispatchCompiler(OutputCode, training) if cached else training,
                 bw_compiler=backward,
                 inference_compiler=inference,
                 decompositions=decompositions(),
                 keep_inference_input_mutations=False,
             )
+            if cached and (loaded := take_loaded()) and loaded[0].is_direct:
+                direct.append(unwrapped(loaded[0]))
         fix_marked_sizes()
         call = direct[0] if direct else compiled
         return marking(call, marks) if marks else call

@@ -18,6 +18,7 @@ from tt_xla.frontends.torch import program_cache, settings
 from tt_xla.frontends.torch.custom_ops import COLLECTIVE, MARK
 from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.frontends.torch.device.placements import Placement, default_mesh, mesh_of
+from tt_xla.frontends.torch.saved_module import SavedModule, saved
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
@@ -65,7 +66,7 @@ def compile_and_load(
     """Compiles a StableHLO module, or finds its program in a cache, and loads it on a chip or on those of a mesh.
 
     Args:
-        module: StableHLO module of ``jaxlib.mlir``.
+        module: StableHLO module of ``jaxlib.mlir``, or a :class:`SavedModule` without marks or collectives.
         options: compile options.
         part: place of the program in the source of a model that is exported in several programs.
         placements: placement of each argument on a mesh; an empty sequence or Nones where there is none.
@@ -76,11 +77,10 @@ def compile_and_load(
         ResourceExhaustedError: the program does not fit on the device.
     """
     from tt_xla.codegen.export import exporting
-    from tt_xla.compiler import compile_module
     from tt_xla.runtime import get_device
     from tt_xla.target import load_target
 
-    text = str(module)
+    text = module.digest if isinstance(module, SavedModule) else str(module)
     system = selected_system()
     mesh = mesh_of(placements, _marked_meshes(module) if MARK in text else ())
     if mesh is None and COLLECTIVE in text:
@@ -95,15 +95,15 @@ def compile_and_load(
         module = partitioned(module, placements, mesh[0], open_arguments=bool(options.auto_sharding))
         text = str(module)
     devices = mesh[1] if mesh is not None else ()
-    key = (hashlib.sha256(f"{devices}{text}".encode()).hexdigest(), options, system)
+    digest = text if isinstance(module, SavedModule) else hashlib.sha256(text.encode()).hexdigest()
+    key = (f"{devices}{digest}", options, system)
     modules: dict[str, str] = {}
     cache = None if options.export_path else program_cache.current()  # an export needs the modules of a compilation
     program = None if options.generates_source else _PROGRAMS.pop(key, None)
     if program is None and cache is not None:
         program = cache.load(key)
     if program is None:
-        dumps = modules if options.generates_source or cache is not None else None
-        program = compile_module(module, options, load_target(system), dumps=dumps, devices=devices)
+        program = _found_or_compiled(module, options, devices, modules, cache is not None)
         if cache is not None:
             cache.store(key, program, modules)
     _PROGRAMS[key] = program
@@ -120,6 +120,36 @@ def compile_and_load(
         return Loaded(run, frozenset(), None, run.placements, chosen)
     executable = device.load(program)
     return Loaded(exporting(program, modules, executable.run, part), written, executable)
+
+
+def _found_or_compiled(
+    module: Any, options: CompileOptions, devices: Sequence[int], modules: dict[str, str], needs_texts: bool
+) -> Program:
+    """Returns the program of a module, from the cache on disk if it has it.
+
+    Args:
+        module: StableHLO module.
+        options: compile options.
+        devices: number of the device at each position of the module's mesh.
+        modules: receives the text of the module at each stage if somebody needs it.
+        needs_texts: whether somebody does who is not named by the options.
+    """
+    from tt_xla.compiler import compile_module
+    from tt_xla.frontends import stored_programs
+    from tt_xla.frontends.torch.private.artifacts import record_program
+    from tt_xla.target import load_target
+
+    target = load_target(selected_system())
+    stores = stored_programs.is_used(options)
+    key = stored_programs.program_key(saved(module).located_digest, options, target, devices) if stores else ""
+    if stores and not needs_texts and (program := stored_programs.stored(key, record_program)) is not None:
+        return program
+    dumps = modules if options.generates_source or needs_texts else None
+    parsed = module.parsed() if isinstance(module, SavedModule) else module
+    program = compile_module(parsed, options, target, dumps=dumps, devices=devices)
+    if stores:
+        stored_programs.store(key, program, record_program)
+    return program
 
 
 def _marked_meshes(module: Any) -> Sequence[tuple[Mesh, tuple[int, ...]]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -23,30 +25,62 @@ from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
 from tt_xla.frontends.torch.device.values import new_version
 from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.lowering import Lowered
+from tt_xla.frontends.torch.private.aot_cache import OutputCode
 from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
+from tt_xla.frontends.torch.saved_module import saved
 
 if TYPE_CHECKING:
     from tt_xla.codegen.export import GraphProgram
     from tt_xla.runtime.executable import Executable
     from tt_xla.runtime.weights import Spare
 
+
+class _Loaded(threading.local):
+    """Graphs that AOTAutogradCache has read on this thread since the list was last emptied."""
+
+    def __init__(self) -> None:
+        self.graphs: list[Executor] = []
+
+
+LOADED = _Loaded()
+
 Wrap = Callable[[torch.Tensor], torch.Tensor]
 """Converts a contiguous result of the program to the graph's result."""
 
 
-class Executor:
+class TensorSpec(NamedTuple):
+    """What a result of a graph is like."""
+
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    device: torch.device
+
+
+class Executor(OutputCode):
     """A compiled graph as AOTAutograd calls it: takes a list of arguments and returns the outputs.
+
+    AOTAutogradCache pickles it with the StableHLO module in place of the program, which has a cache of its own.
 
     Args:
         lowered: the StableHLO module and how to call it.
         options: compile options of this model, on top of the process's.
         part: place of the program in the source of a model that is exported in several programs.
+
+    Attributes:
+        is_direct: whether dynamo may call the graph without AOTAutograd's wrappers.
     """
 
-    _boxed_call = True  # tells AOTAutograd that the list of arguments may be emptied
-
     def __init__(self, lowered: Lowered, options: Mapping[str, Any], part: GraphProgram | None = None) -> None:
-        self._options, self._part = options, part
+        self._part = part
+        self._fx_graph_cache_key = None if part is not None else "tt"  # a part of a graph is not in the cache
+        self._be_boxed()
+        self.is_direct = False
+        specs = [TensorSpec(fake.dtype, tuple(map(int, fake.shape)), fake.device) for fake in lowered.results]
+        self._set_up(lowered, specs, options)
+
+    def _set_up(self, lowered: Lowered, specs: Sequence[TensorSpec], options: Mapping[str, Any]) -> None:
+        self._options = options
+        self._lowered, self._specs = replace(lowered, results=[]), specs
         self._module = lowered.module
         self._chip = lowered.chip
         self._tensors = lowered.tensors
@@ -59,11 +93,11 @@ class Executor:
             for make, constant in zip(lowered.extras, lowered.constant, strict=True)
         ]
         self._outputs = lowered.outputs
-        self._wraps = [_wrapper(*pair) for pair in zip(lowered.results, lowered.orders, strict=True)]
+        self._wraps = [_wrapper(*pair) for pair in zip(specs, lowered.orders, strict=True)]
         self._needs_no_wrap = not any(self._wraps)
         self._orders = lowered.orders
         self._in_order = [order is None for order in lowered.orders]
-        self._outputs_are_results = lowered.outputs == [("result", i) for i in range(len(lowered.results))]
+        self._outputs_are_results = lowered.outputs == [("result", i) for i in range(len(specs))]
         self._settings: settings.Settings | None = None
         self._placements: list[Placement | None] = []
         """Placements of the arguments for which the program was compiled; empty where none has one."""
@@ -76,8 +110,33 @@ class Executor:
         self._cached: list[CachedArgument | None] = [None] * len(self._tensors)
         self._offloaded: set[int] = set()
         """Positions of arguments whose host bytes were offloaded at least once."""
-        if lowered.results and not placements.in_use():  # else the first call knows how its arguments are split
+        if specs and not placements.in_use():  # else the first call knows how its arguments are split
             self._prepare()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what another process needs; the program is in a cache of its own."""
+        if "_state" in self.__dict__:  # a copy, which no process has set up
+            return self._state
+        lowered = replace(self._lowered, module=saved(self._lowered.module))
+        return {"lowered": lowered, "specs": self._specs, "options": self._options, "is_direct": self.is_direct}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._state, self.is_direct, self._part = state, state["is_direct"], None
+        self._be_boxed()
+
+    def _be_boxed(self) -> None:
+        """Sets what AOTAutograd reads from a compiled graph, or from a wrapper that has its attributes."""
+        self._boxed_call = True  # the list of arguments may be emptied
+        self._time_taken_ns = 0
+
+    def prepare_for_serialization(self) -> None:
+        """Does nothing: :meth:`__getstate__` leaves out what belongs to this process."""
+
+    def post_compile(self, example_inputs: Sequence[Any], constants: Any, graph_kwargs: Any) -> None:
+        """Compiles or loads the program of a graph that AOTAutogradCache has read."""
+        state = self.__dict__.pop("_state")
+        self._set_up(state["lowered"], state["specs"], state["options"])
+        LOADED.graphs.append(self)
 
     def _prepare(self) -> None:
         """Compiles and loads the program under the current settings."""
@@ -258,20 +317,20 @@ def _inverse(order: Sequence[int] | None) -> list[int] | None:
     return None if order is None else [order.index(axis) for axis in range(len(order))]
 
 
-def _wrapper(fake: torch.Tensor, order: Sequence[int] | None) -> Wrap | None:
+def _wrapper(fake: TensorSpec, order: Sequence[int] | None) -> Wrap | None:
     """Returns the function that converts the program's result to the graph's; None if the two are the same.
 
     Args:
-        fake: the graph's result.
+        fake: what the graph's result is like.
         order: permutation that the program applied to its dimensions, or None.
     """
     inverse = _inverse(order)
     if fake.device.type != DEVICE_TYPE:
         return None if inverse is None else lambda result: result.permute(inverse)
-    size = [int(fake.shape[axis]) for axis in order] if order is not None else [int(n) for n in fake.shape]
+    size = [fake.shape[axis] for axis in order] if order is not None else [*fake.shape]
     stride = contiguous_strides(size)
     strides = stride if inverse is None else [stride[axis] for axis in inverse]
     return TensorFactory(fake.dtype, fake.shape, strides, fake.device.index or 0).lift
 
 
-__all__ = ["Executor"]
+__all__ = ["LOADED", "Executor"]

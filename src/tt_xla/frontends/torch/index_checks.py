@@ -7,6 +7,7 @@ Indices that the program computes from floats, by argmax, top-k or a cumulative 
 
 from __future__ import annotations
 
+import pickle
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -109,6 +110,9 @@ class IndexCheck:
     where: str
     line: str
     _seen: list[tuple[weakref.ref[torch.Tensor] | None, int]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_seen": None}
 
     def __call__(self, tensors: Sequence[torch.Tensor], versions: Sequence[int | None]) -> None:
         """Checks the indices, unless the arguments are the same as in the last check.
@@ -238,7 +242,32 @@ def _maker(indices: Node, inputs: list[Node], steps: list[Node]) -> Callable[...
         if "device" in step.kwargs:
             copies[step].kwargs = {**copies[step].kwargs, "device": torch.device("cpu")}
     graph.output(copies[indices])
-    return GraphModule(constants, graph).forward
+    return HostGraph(GraphModule(constants, graph))
+
+
+class HostGraph:
+    """A small graph that the host runs. Its pickled form is read at the first call, which no fake mode sees.
+
+    Args:
+        graph_module: the graph.
+    """
+
+    def __init__(self, graph_module: GraphModule) -> None:
+        self._call: Callable[..., torch.Tensor] | None = graph_module.forward
+        self._pickled = b""
+        self._graph_module: GraphModule | None = graph_module
+
+    def __call__(self, *inputs: torch.Tensor) -> torch.Tensor:
+        if self._call is None:
+            self._graph_module = pickle.loads(self._pickled)
+            self._call = self._graph_module.forward
+        return self._call(*inputs)
+
+    def __getstate__(self) -> bytes:
+        return self._pickled if self._graph_module is None else pickle.dumps(self._graph_module)
+
+    def __setstate__(self, state: bytes) -> None:
+        self._call, self._graph_module, self._pickled = None, None, state
 
 
 def _itself(indices: torch.Tensor) -> torch.Tensor:

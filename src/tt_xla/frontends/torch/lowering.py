@@ -18,11 +18,12 @@ from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.aten import Context
 from tt_xla.frontends.torch.aten.registry import DTYPES, InvalidUseError, apply, describe, rule_of, shape_of
 from tt_xla.frontends.torch.drawn import RANDOM
+from tt_xla.frontends.torch.extras import Constant, sampler
 from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
 from tt_xla.frontends.torch.graph_chips import chips_of
 from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, graphs_of
 from tt_xla.frontends.torch.index_checks import IndexCheck, find_index_checks
-from tt_xla.frontends.torch.numbers import open_numbers, reader
+from tt_xla.frontends.torch.numbers import number, open_numbers, reader
 from tt_xla.frontends.torch.outputs import memory_permutation, views_of_bases
 from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
@@ -280,11 +281,11 @@ class _Lowering:
                 if value.numel() > EMBEDDED_ELEMENTS:
                     with unset_fake_temporarily():
                         host = value.detach().to("cpu")
-                    self._add_extra(node, lambda host=host: host, constant=True)
+                    self._add_extra(node, Constant(host), constant=True)
                 else:
                     self.constants[node] = _to_numpy(value)
             elif node.op == "call_function" and node.target in RANDOM:
-                self._add_extra(node, _sampler(node), constant=False)
+                self._add_extra(node, sampler(node), constant=False)
 
     def _add_extra(self, node: torch.fx.Node, make: Callable[[], torch.Tensor], *, constant: bool) -> None:
         if constant and "val" not in node.meta:
@@ -530,15 +531,6 @@ def _composite_attribute(value: Any) -> Any:
     return np.asarray(value, np.int64) if isinstance(value, list | tuple) else value
 
 
-def number(value: Any) -> Any:
-    """Returns the value of a symbolic number, and guards the compiled graph on it. Other values stay as they are."""
-    if isinstance(value, torch.SymInt):
-        return int(value)
-    if isinstance(value, torch.SymFloat):
-        return float(value)
-    return bool(value) if isinstance(value, torch.SymBool) else value
-
-
 def _concrete(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(_concrete(item) for item in value)
@@ -559,22 +551,3 @@ def _to_numpy(value: torch.Tensor) -> np.ndarray:
         if value.dtype is torch.bfloat16:
             return value.view(torch.int16).numpy().view(DTYPES[value.dtype])
         return value.numpy()
-
-
-def _sampler(node: torch.fx.Node) -> Callable[[], torch.Tensor]:
-    """Returns a function that draws the numbers of a random op on the CPU."""
-    fake = node.meta["val"]
-    shape, dtype = shape_of(fake), fake.dtype
-    kind = node.target._schema.name.removeprefix("aten::").removesuffix("_like")  # type: ignore[union-attr]
-    if kind == "bernoulli":
-        probability = node.args[1]
-        return lambda: torch.empty(shape, dtype=dtype, device="cpu").bernoulli_(probability)
-    if kind == "rand":
-        return lambda: torch.rand(shape, dtype=dtype, device="cpu")
-    if kind == "randn":
-        return lambda: torch.randn(shape, dtype=dtype, device="cpu")
-    if kind == "randperm":
-        return lambda: torch.randperm(shape[0], dtype=dtype, device="cpu")
-    arguments = [arg for arg in _concrete(node.args) if isinstance(arg, int)]
-    low, high = (0, arguments[0]) if len(arguments) == 1 else arguments[:2]
-    return lambda: torch.randint(low, high, shape, dtype=dtype, device="cpu")

@@ -7,6 +7,7 @@ so a number that decides a size is fixed, and another value compiles another pro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -47,14 +48,52 @@ def open_numbers(nodes: Iterable[Node]) -> set[Node]:
     return {node for node in numbers if not free_symbols(node.meta["val"]) & fixed and free_symbols(node.meta["val"])}
 
 
+def number(value: Any) -> Any:
+    """Returns the value of a symbolic number, and guards the compiled graph on it. Other values stay as they are."""
+    if isinstance(value, torch.SymInt):
+        return int(value)
+    if isinstance(value, torch.SymFloat):
+        return float(value)
+    return bool(value) if isinstance(value, torch.SymBool) else value
+
+
 def reader(node: Node, placeholders: Sequence[Node]) -> Callable[[Sequence[Any]], int]:
     """Returns a function that computes an open number from the inputs of the graph."""
     if node.op == "placeholder":
-        index = placeholders.index(node)
-        return lambda args: args[index]
+        return InputNumber(placeholders.index(node))
     target: Any = node.target
     operands = [reader(arg, placeholders) if isinstance(arg, Node) else arg for arg in node.args]
-    return lambda args: target(*(operand(args) if callable(operand) else operand for operand in operands))
+    return ComputedNumber(target, operands)
+
+
+@dataclass(frozen=True)
+class InputNumber:
+    """Reads a number from the inputs of a graph.
+
+    Attributes:
+        index: position of the number among the inputs.
+    """
+
+    index: int
+
+    def __call__(self, args: Sequence[Any]) -> int:
+        return args[self.index]
+
+
+@dataclass(frozen=True)
+class ComputedNumber:
+    """Computes a number from the inputs of a graph.
+
+    Attributes:
+        function: Python function of integers.
+        operands: its arguments: integers, and functions of the inputs.
+    """
+
+    function: Callable[..., int]
+    operands: Sequence[Any]
+
+    def __call__(self, args: Sequence[Any]) -> int:
+        return self.function(*(operand(args) if callable(operand) else operand for operand in self.operands))
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
@@ -88,4 +127,4 @@ def _nodes_of(arg: Any) -> list[Node]:
     return [arg] if isinstance(arg, Node) else []
 
 
-__all__ = ["open_numbers", "reader"]
+__all__ = ["ComputedNumber", "InputNumber", "number", "open_numbers", "reader"]

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
-import hashlib
-import os
-import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tt_xla import __version__
+from tt_xla.disk_cache import key_of, remove_stale, write_atomically
 from tt_xla.errors import OutputError, ProgramFormatError
 from tt_xla.frontends.executables import pack_executable, parse_executable
 from tt_xla.ir.program import Program
 from tt_xla.log import logger
-
-_STALE_S = 86_400
-"""Age in seconds from which a temporary file belongs to a process that no longer runs."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +44,7 @@ class ProgramCache:
         data = pack_executable(modules["ttir"], modules["ttnn"], program.to_bytes())
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.folder.parent, prefix=f".{self.folder.name}-")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(data)
-                os.replace(name, path)
-            except BaseException:
-                os.unlink(name)
-                raise
+            write_atomically(path, data, self.folder.parent, f".{self.folder.name}-")
         except OSError as error:
             logger().warning(
                 "The cached program %s is not written, so the next process compiles it again: %s", path, error
@@ -67,13 +52,10 @@ class ProgramCache:
 
     def clean(self) -> None:
         """Removes temporary files that are at least a day old: their processes were killed while they wrote."""
-        with contextlib.suppress(OSError):
-            for left in self.folder.parent.glob(f".{glob.escape(self.folder.name)}-*"):
-                if left.stat().st_mtime < time.time() - _STALE_S:
-                    left.unlink()
+        remove_stale(self.folder.parent, f".{glob.escape(self.folder.name)}-*")
 
     def _path(self, key: object) -> Path:
-        return self.folder / hashlib.sha256(repr((__version__, key)).encode()).hexdigest()
+        return self.folder / key_of([key])
 
 
 _cache: ProgramCache | None = None

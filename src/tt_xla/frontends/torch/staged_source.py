@@ -25,7 +25,8 @@ from tt_xla.codegen.meshes import DeviceMesh, device_mesh
 from tt_xla.codegen.naming import RESERVED, identifier, unique
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch import settings
-from tt_xla.frontends.torch.lowering import Argument, Lowered, module_path, number, source_line
+from tt_xla.frontends.torch.lowering import Argument, Lowered, module_path, source_line
+from tt_xla.frontends.torch.numbers import number
 from tt_xla.frontends.torch.outputs import OutputView
 from tt_xla.frontends.torch.private.ops import OpOverload
 from tt_xla.frontends.torch.stages import DeviceStage, Stage, StagedExecutor, on_host

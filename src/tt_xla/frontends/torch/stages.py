@@ -15,7 +15,8 @@ from tt_xla.frontends.torch.aten.registry import DTYPES, describe
 from tt_xla.frontends.torch.device import DEVICE_TYPE, buffer_of, lift
 from tt_xla.frontends.torch.graph.regions import MARK
 from tt_xla.frontends.torch.graph_chips import chip_of, chips_of, is_transfer
-from tt_xla.frontends.torch.lowering import is_lowered, number, source_line
+from tt_xla.frontends.torch.lowering import is_lowered, source_line
+from tt_xla.frontends.torch.numbers import number
 from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 from tt_xla.frontends.torch.private.ops import OpOverload
 

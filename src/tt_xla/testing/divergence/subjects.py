@@ -60,7 +60,7 @@ def of_model(root: Path, name: str, level: int) -> list[Subject]:
         OptionError: no test has that name.
         ExecutionError: the model fails before a program is compiled.
     """
-    from tt_xla.compiler.pipeline import recorded_compilations
+    from tt_xla.compiler.recording import recorded_compilations
     from tt_xla.runtime import recorded_runs
     from tt_xla.testing.models import loading
     from tt_xla.testing.models.config import Expectation

@@ -23,7 +23,7 @@ from tt_xla.testing.models.parallel import NotParallelError, Parallelism
 from tt_xla.testing.models.records import Record
 
 if TYPE_CHECKING:
-    from tt_xla.compiler.pipeline import Compilation
+    from tt_xla.compiler.recording import Compilation
 
 Stage = Callable[[str], None]
 
@@ -37,7 +37,7 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
         expectation: the expected outcome.
         stage: called with the name of each stage before it starts, so that the stage is known if the process ends.
     """
-    from tt_xla.compiler.pipeline import recorded_compilations
+    from tt_xla.compiler.recording import recorded_compilations
 
     record = Record(case.id, level=expectation.optimization_level)
     started = time.perf_counter()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import hashlib
@@ -15,8 +14,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from tt_xla import environment
-from tt_xla.log import logger
+from tt_xla import disk_cache, environment
 from tt_xla.runtime.emulator.report import cpu_flags
 
 _FLAGS = (
@@ -29,6 +27,9 @@ _FLAGS = (
     "-fno-trapping-math",
 )
 """Flags that change no bit: products and sums are not contracted, and sums keep their order."""
+
+_KIND = "fused"
+"""Kind of the entries of the cache on disk."""
 
 _LONGEST_S = 120
 """Seconds that one call of the compiler may take."""
@@ -69,10 +70,11 @@ class Build:
         self.done = False
         text = _machine() + self._level.encode() + source.encode()
         key = hashlib.blake2b(text, digest_size=16).hexdigest()
-        self._path = environment.cache_directory() / "fused" / f"{key}.so"
+        self._key = key
         self._thread = threading.Thread(target=self._run, name="tt-xla fused kernels", daemon=True)
-        if self._path.exists():
-            self._run()
+        self.library = _load(self._key)
+        if self.library is not None:
+            self.done = True
             return
         self._thread.start()
         if wait:
@@ -106,23 +108,24 @@ class Build:
 
     def _run(self) -> None:
         try:
-            self.library = _load(self._path) or _compiled(self.source, self._path, self._level)
+            self.library = _compiled(self.source, self._key, self._level)
         except Exception as error:  # handed on by loaded(): nothing may end this thread
             self.error = error
         self.done = True
 
 
-def _load(path: Path) -> ctypes.CDLL | None:
-    """Loads a library from disk; returns None where there is none, or a broken one, which is removed."""
+def _load(key: str) -> ctypes.CDLL | None:
+    """Loads a library from the cache on disk; returns None where there is none, or one for another machine."""
+    cache = disk_cache.current()
+    path = None if cache is None else cache.file(_KIND, key)
     try:
-        return ctypes.CDLL(str(path)) if path.exists() else None
-    except OSError:  # written to a full disk, or for another machine
-        path.unlink(missing_ok=True)
+        return None if path is None else ctypes.CDLL(str(path))
+    except OSError:
         return None
 
 
-def _compiled(source: str, path: Path, level: str) -> ctypes.CDLL:
-    """Compiles in a folder of its own, then moves the library to ``path``; if that fails, loads it from the folder.
+def _compiled(source: str, key: str, level: str) -> ctypes.CDLL:
+    """Compiles and loads a library, and stores it in the cache on disk.
 
     The library uses the OpenMP threads of the one that torch has loaded; none is linked.
     """
@@ -137,13 +140,7 @@ def _compiled(source: str, path: Path, level: str) -> ctypes.CDLL:
             ["-shared", str(code), "-o", str(library)],
         ):
             subprocess.run([command, *arguments], check=True, capture_output=True, timeout=_LONGEST_S)
-        beside = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(library, beside)
-            beside.replace(path)
-        except OSError as error:
-            logger().info("The library of fused kernels cannot be kept on disk: %s.", error)
-            with contextlib.suppress(OSError):
-                beside.unlink()
+        cache = disk_cache.current()
+        if cache is not None:
+            cache.put(_KIND, key, library.read_bytes())
         return ctypes.CDLL(str(library))

@@ -1,0 +1,97 @@
+"""Graphs that AOTAutograd traced, in the cache on disk: the next process neither traces nor lowers them.
+
+PyTorch's AOTAutogradCache makes the key from dynamo's graph, its inputs and the settings of PyTorch; :func:`caching`
+adds what the frontend and the compiler depend on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from tt_xla import disk_cache
+from tt_xla.environment import selected_system
+from tt_xla.frontends import stored_programs
+from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch.device import placements
+from tt_xla.frontends.torch.device.chips import STATE
+from tt_xla.frontends.torch.executor import LOADED, Executor
+from tt_xla.frontends.torch.lowering import Argument, module_path, source_line
+from tt_xla.frontends.torch.private import aot_cache
+
+KIND = "graphs"
+"""Kind of the entries."""
+
+
+class _Graphs:
+    """The entries of the cache on disk, for :mod:`.private.aot_cache`."""
+
+    def __init__(self, cache: disk_cache.DiskCache) -> None:
+        self._cache = cache
+
+    def candidates(self, key: str) -> Iterator[bytes]:
+        return self._cache.candidates(KIND, key)
+
+    def add(self, key: str, contents: bytes) -> None:
+        self._cache.add(KIND, key, contents)
+
+
+def _graphs() -> _Graphs | None:
+    cache = disk_cache.current()
+    return None if cache is None else _Graphs(cache)
+
+
+@contextlib.contextmanager
+def caching(
+    graph_module: torch.fx.GraphModule,
+    arguments: Sequence[Argument],
+    own: Mapping[str, Any],
+    options: Mapping[str, Any],
+    *,
+    is_marked: bool,
+) -> Iterator[bool]:
+    """Lets AOTAutograd find a graph in the cache on disk, and store it there, within a block.
+
+    Args:
+        graph_module: dynamo's graph.
+        arguments: descriptions of its inputs.
+        own: compile options of this model.
+        options: options of ``torch.compile``.
+        is_marked: whether the graph has marks of shardings, whose meshes belong to the process.
+
+    Yields:
+        Whether the cache is in use. It is not for several chips, or if somebody asks for the stages of a compilation.
+    """
+    store = _graphs()
+    several = is_marked or placements.in_use() or STATE.acts_as_one
+    parsed = settings.current().with_own(own)
+    if store is None or several or not aot_cache.IS_SUPPORTED or not stored_programs.is_used(parsed):
+        yield False
+        return
+    aot_cache.install(Executor, _graphs)
+    lines = [(source_line(node), module_path(node)) for node in graph_module.graph.nodes]
+    parts = [sorted(own.items()), sorted(options.items()), settings.current().options, selected_system()]
+    LOADED.graphs.clear()
+    tag = disk_cache.key_of([*parts, arguments, lines])
+    with aot_cache.active(store, tag, _own_functions(graph_module)):
+        yield True
+
+
+def _own_functions(graph_module: torch.fx.GraphModule) -> set[str]:
+    """Returns the qualified names of this package's functions that a graph calls; the tag covers their sources."""
+    modules = [module for module in graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
+    targets = {node.target for module in modules for node in module.graph.nodes if node.op == "call_function"}
+    own = [target for target in targets if (getattr(target, "__module__", None) or "").startswith("tt_xla.")]
+    return {f"{target.__module__}.{target.__name__}" for target in own}  # type: ignore[union-attr]
+
+
+def take_loaded() -> list[Executor]:
+    """Returns the graphs that the cache held for the compilation of this thread: the forward graph first."""
+    graphs, LOADED.graphs = LOADED.graphs, []
+    return graphs
+
+
+__all__ = ["caching", "take_loaded"]

@@ -1,0 +1,264 @@
+"""The next process finds traced graphs and compiled programs in the cache on disk, and computes the same bits."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch._dynamo.utils import counters
+
+from tt_xla import disk_cache
+from tt_xla.frontends.torch import backend, settings
+from tt_xla.frontends.torch.executor import Executor
+from tt_xla.frontends.torch.extras import Constant
+from tt_xla.frontends.torch.private import aot_cache
+
+pytestmark = pytest.mark.skipif(not aot_cache.IS_SUPPORTED, reason="this PyTorch has no cache that we can extend")
+
+
+class Work:
+    """Counts what the cache spares: lowered graphs and compiled programs."""
+
+    def __init__(self, monkeypatch):
+        self.lowered = self.compiled = 0
+        lower, compile_module = backend.lower_to_stablehlo, "tt_xla.compiler.pipeline.compile_module"
+        import tt_xla.compiler.pipeline as pipeline
+
+        compile_program = pipeline.compile_module
+
+        def lower_counted(*args, **kwargs):
+            self.lowered += 1
+            return lower(*args, **kwargs)
+
+        def compile_counted(*args, **kwargs):
+            self.compiled += 1
+            return compile_program(*args, **kwargs)
+
+        monkeypatch.setattr(backend, "lower_to_stablehlo", lower_counted)
+        monkeypatch.setattr(compile_module, compile_counted)
+
+
+@pytest.fixture
+def work(monkeypatch, tmp_path):
+    monkeypatch.setenv("TTXLA_CACHE", str(tmp_path / "cache"))
+    _new_process()
+    yield Work(monkeypatch)
+    torch.compiler.reset()
+
+
+def _new_process():
+    """Forgets what a process keeps in memory."""
+    torch.compiler.reset()
+    backend.clear_programs()
+    torch.compiler._cache.CacheArtifactManager.clear()
+    counters.clear()
+
+
+def _entries(kind):
+    return {kept.kind: kept.entries for kept in disk_cache.current().kept()}.get(kind, 0)
+
+
+def _twice(work, run):
+    """Returns the results of a function in two processes, the second of which must find everything in the cache."""
+    torch.manual_seed(0)
+    first = run()
+    assert work.lowered
+    assert _entries("graphs")
+    before = work.lowered, work.compiled
+    _new_process()
+    torch.manual_seed(0)
+    second = run()
+    assert (work.lowered, work.compiled) == before
+    assert counters["aot_autograd"]["autograd_cache_hit"]
+    return first, second
+
+
+def _model(device="tt"):
+    torch.manual_seed(1)
+    layers = torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 4)
+    return torch.nn.Sequential(*layers).to(device)
+
+
+@pytest.mark.parametrize("device", ["tt", "cpu"])
+def test_inference(work, device):
+    x = torch.randn(3, 8, generator=torch.Generator().manual_seed(2)).to(device)
+
+    @torch.no_grad()
+    def run():
+        return torch.compile(_model(device), backend="tt")(x).cpu()
+
+    first, second = _twice(work, run)
+    assert torch.equal(first, second)
+
+
+def test_training(work):
+    def run():
+        model = _model()
+        compiled = torch.compile(model, backend="tt")
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        for seed in range(3):
+            x = torch.randn(3, 8, generator=torch.Generator().manual_seed(seed)).to("tt")
+            compiled(x).square().sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return [parameter.detach().cpu() for parameter in model.parameters()]
+
+    first, second = _twice(work, run)
+    assert all(map(torch.equal, first, second))
+
+
+def test_random_numbers_constants_checks_views_and_numbers(work):
+    table = torch.arange(64.0).reshape(32, 2)
+    constant = torch.arange(50)
+
+    def function(x, indices, n):
+        drawn = torch.rand_like(x) + torch.randint(0, 9, (2,)) + torch.bernoulli(torch.full((2,), 0.5))
+        return torch.nn.functional.embedding(indices + 1, table), drawn, x.t(), x + constant[:2] + n, n * 2
+
+    def run():
+        compiled = torch.compile(function, backend="tt")
+        results = [compiled(torch.ones(2, 2), torch.tensor([1, 2]), n) for n in (3, 4, 5)]
+        with pytest.raises(IndexError, match="out of bounds"):
+            compiled(torch.ones(2, 2), torch.tensor([1, 40]), 5)
+        return results
+
+    firsts, seconds = _twice(work, run)
+    for first, second in zip(firsts, seconds, strict=True):
+        assert first[-1] == second[-1]
+        assert all(map(torch.equal, first[:-1], second[:-1]))
+
+
+def test_sizes_that_are_marked_dynamic(work):
+    def run():
+        compiled = torch.compile(lambda x: torch.tanh(x).sum(0), backend="tt", dynamic=True)
+        return [compiled(torch.ones(n, 3)) for n in (2, 5, 7)]
+
+    firsts, seconds = _twice(work, run)
+    assert all(map(torch.equal, firsts, seconds))
+
+
+def test_a_buffer_that_the_model_writes(work):
+    def run():
+        model = torch.nn.BatchNorm1d(4).to("tt")
+        compiled = torch.compile(model, backend="tt")
+        with torch.no_grad():
+            for n in range(3):
+                compiled(torch.arange(8.0).reshape(2, 4).to("tt") + n)
+        return model.running_mean.cpu()
+
+    first, second = _twice(work, run)
+    assert torch.equal(first, second)
+    assert first.sum() > 0
+
+
+def test_other_options_are_other_entries(work):
+    def run(**options):
+        _new_process()
+        return torch.compile(lambda x: torch.tanh(x) @ x, backend="tt", options=options)(torch.ones(32, 32))
+
+    run()
+    run(optimization_level=2)
+    assert (_entries("graphs"), _entries("programs")) == (2, 2)
+    assert work.compiled == 2
+    settings.set_compile_options({"optimization_level": 1})
+    run()
+    assert (work.lowered, work.compiled) == (3, 3)
+
+
+def test_the_program_is_compiled_from_the_entry_of_the_graph_if_it_is_gone(work, tmp_path):
+    def run():
+        return torch.compile(lambda x: torch.tanh(x) + 1, backend="tt")(torch.ones(2))
+
+    first = run()
+    for path in (tmp_path / "cache" / "programs").iterdir():
+        path.unlink()
+    _new_process()
+    assert torch.equal(run(), first)
+    assert (work.lowered, work.compiled) == (1, 2)
+
+
+@pytest.mark.parametrize("kind", ["graphs", "programs"])
+def test_damaged_entries_are_made_again(work, tmp_path, kind):
+    def run():
+        return torch.compile(lambda x: torch.tanh(x) + 1, backend="tt")(torch.ones(2))
+
+    first = run()
+    (path,) = (tmp_path / "cache" / kind).iterdir()
+    path.write_bytes(path.read_bytes()[:-50])
+    _new_process()
+    assert torch.equal(run(), first)
+    assert _entries(kind) == 1
+
+
+def test_an_entry_of_other_code_is_not_used(work, tmp_path, monkeypatch):
+    def run():
+        return torch.compile(lambda x: torch.tanh(x) + 1, backend="tt")(torch.ones(2))
+
+    first = run()
+
+    def failed(_, state):
+        raise KeyError("another form")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Executor, "__setstate__", failed)
+        _new_process()
+        assert torch.equal(run(), first)
+    assert work.lowered == 2
+
+
+def test_nothing_is_stored_when_the_cache_is_off(work, tmp_path, monkeypatch):
+    monkeypatch.setenv("TTXLA_CACHE", "off")
+    torch.compile(lambda x: torch.tanh(x) + 1, backend="tt")(torch.ones(2))
+    assert not (tmp_path / "cache").exists()
+
+
+def test_artifacts_take_the_entries_to_another_machine(work, tmp_path, monkeypatch):
+    def run():
+        return torch.compile(lambda x: torch.tanh(x) + 1, backend="tt")(torch.ones(2))
+
+    first = run()
+    artifacts, info = torch.compiler.save_cache_artifacts()
+    assert info.tt_program_artifacts
+    assert info.aot_autograd_artifacts
+    monkeypatch.setenv("TTXLA_CACHE", str(tmp_path / "other"))
+    _new_process()
+    torch.compiler.load_cache_artifacts(artifacts)
+    assert (_entries("graphs"), _entries("programs")) == (1, 1)
+    assert torch.equal(run(), first)
+    assert (work.lowered, work.compiled) == (1, 1)
+
+
+def test_constants_survive_pickling():
+    for tensor in (torch.arange(6.0).reshape(2, 3).bfloat16().t(), torch.tensor(True), torch.zeros(0, 3)):
+        copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(Constant(tensor)))))
+        assert torch.equal(copy(), tensor)
+        assert copy().dtype is tensor.dtype
+
+
+SCRIPT = """
+import torch
+from torch._dynamo.utils import counters
+
+def function(x):
+    return torch.softmax(x @ x, -1)
+
+x = torch.arange(16.0).reshape(4, 4).to("tt") / 10
+print(torch.compile(function, backend="tt")(x).tolist(), dict(counters["aot_autograd"]))
+"""
+
+
+def test_two_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_CACHE", str(tmp_path / "cache"))
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    first, second = (
+        subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
+    assert "autograd_cache_miss" in first
+    assert "autograd_cache_hit" in second
+    assert first.partition("{")[0] == second.partition("{")[0]
