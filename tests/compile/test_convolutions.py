@@ -155,6 +155,25 @@ def test_images_become_shards_of_rows_at_level_2() -> None:
     np.testing.assert_allclose(np.asarray(result, np.float32), expected, rtol=0.02, atol=0.02)
 
 
+@pytest.mark.parametrize("level", [1, 2])
+def test_weights_are_prepared_for_the_input_and_the_config_of_their_convolution(level: int) -> None:
+    """TT-NN's blocks of weights depend on whether rows or tiles come in, and on the compute config."""
+
+    def convolve(x: Any, w: Any) -> Any:
+        return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "OIHW", "NHWC"))
+
+    arguments = (normal(*sizes).astype(jnp.bfloat16) for sizes in ((2, 16, 16, 24), (32, 24, 3, 3)))
+    module = lowered(convolve, *arguments)
+    program = compile_module(module, CompileOptions.parse({"optimization_level": level}), load_target("n150"))
+    steps = {step.op: (step, function) for function in program.functions for step in function.body}
+    (prepared, _), (convolution, function) = steps["ttnn.prepare_conv2d_weights"], steps["ttnn.conv2d"]
+    source = convolution.operands["input"]
+    assert isinstance(source, int)
+    assert not function.values[source].layout.tiled
+    assert prepared.attributes["input_tensor_layout"] == "row_major"
+    assert prepared.attributes["compute_config"] == convolution.attributes["compute_config"]
+
+
 def test_weights_are_prepared_for_the_shards_of_their_convolution() -> None:
     """The rows of weights have another order for block shards: the channels of each core together."""
     layers = [jnp.asarray(normal(256, 256, 3, 3), jnp.bfloat16) for _ in range(4)]
@@ -177,7 +196,7 @@ def test_weights_are_prepared_for_the_shards_of_their_convolution() -> None:
                 layout = function.values[source].layout
                 assert step.attributes["conv2d_config"]["shard_layout"] == layout.memory
                 shards[str(layout.memory), *(32 * size for size in layout.shard)] += 1
-            elif step.op == "ttnn.prepare_conv2d_weights" and step.attributes.get("input_memory_config"):
+            elif step.op == "ttnn.prepare_conv2d_weights" and step.attributes["input_memory_config"][2]:
                 _, memory, (_, sizes, _) = step.attributes["input_memory_config"]
                 assert step.attributes["conv2d_config"]["shard_layout"] == memory
                 prepared[memory, *sizes] += 1

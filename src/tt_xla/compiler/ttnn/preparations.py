@@ -1,7 +1,8 @@
 """The ops that prepare the weights and the bias of a convolution, and what they know of its input.
 
-TT-NN pads the channels of an input in tiles to 32 and those of rows to 8, and lays weights out for one of them. Weights
-that are prepared for the other give wrong values without an error, as Tenstorrent's functional simulator shows.
+TT-NN pads the channels of an input in tiles to 32 and those of rows to 8, and lays weights out for one of them, in
+blocks that depend on the compute config too. Weights that are prepared for another input or config give wrong values
+without an error, as Tenstorrent's functional simulator shows.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from tt_xla.compiler.rewriting import body
 from tt_xla.ir.ttcore import LoadCachedOp
 from tt_xla.ir.ttnn.configs import Layout
 from tt_xla.ir.ttnn.memory import TypecastOp
-from tt_xla.ir.ttnn.window import Conv2dOp, PrepareConv2dBiasOp, PrepareConv2dWeightsOp
+from tt_xla.ir.ttnn.window import (
+    Conv2dOp,
+    PrepareConv2dBiasOp,
+    PrepareConv2dWeightsOp,
+    PrepareConvTranspose2dBiasOp,
+    PrepareConvTranspose2dWeightsOp,
+)
 
 Preparation = PrepareConv2dWeightsOp | PrepareConv2dBiasOp
 
@@ -43,11 +50,14 @@ def preparation_of(value: SSAValue, by_name: Mapping[str, FuncOp] | None = None)
     return None
 
 
-def is_prepared(value: SSAValue) -> bool:
-    """Returns whether weights come out of a preparation, which other convolutions may share."""
+_ANY = Preparation | PrepareConvTranspose2dWeightsOp | PrepareConvTranspose2dBiasOp
+
+
+def shared_preparation(value: SSAValue) -> _ANY | None:
+    """Returns the op that prepares weights or a bias, which other convolutions may share, or None."""
     while isinstance(value.owner, TypecastOp):
         value = value.owner.input
-    return isinstance(value.owner, Preparation)
+    return value.owner if isinstance(value.owner, _ANY) else None
 
 
 def prepare_for_rows(op: Conv2dOp) -> bool:
@@ -55,7 +65,7 @@ def prepare_for_rows(op: Conv2dOp) -> bool:
 
     Weights that no op prepares follow the input by themselves. Weights that other convolutions share stay as they are.
     """
-    values = [value for value in (op.weight, op.bias) if value is not None and is_prepared(value)]
+    values = [value for value in (op.weight, op.bias) if value is not None and shared_preparation(value)]
     preparations = [each for each in map(preparation_of, values) if each is not None]
     if len(preparations) < len(values):
         return False

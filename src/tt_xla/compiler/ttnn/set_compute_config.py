@@ -17,12 +17,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tt_xla.compiler.analysis.layers import layers_of
 from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.ttnn.preparations import shared_preparation
 from tt_xla.ir.ttnn.attributes import ComputeConfigAttr, MathFidelity, layout_of
 from tt_xla.ir.ttnn.base import ComputeOp
 from tt_xla.ir.ttnn.collective import ReduceScatterOp
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
 from tt_xla.ir.ttnn.normalization import ByStatistics, Statistics
-from tt_xla.ir.ttnn.window import Conv2dOp
+from tt_xla.ir.ttnn.window import Conv2dOp, ConvTranspose2dOp
 from tt_xla.options import CompileOptions
 
 if TYPE_CHECKING:
@@ -40,13 +41,26 @@ def run(module: ModuleOp, options: CompileOptions, layers: Mapping[str, LayerPre
     for function in functions(module):
         names = layers_of(function) if layers else {}
         for op in body(function).ops:
-            if not isinstance(op, ComputeOp) or op.compute_config is not None:
-                continue
-            if isinstance(op, ReduceScatterOp | Statistics | ByStatistics):
-                op.properties["compute_config"] = _config(MathFidelity.HIFI4, True)
-                continue
-            own = [(layers or {})[name] for name in sorted(names.get(op, ())) if name in (layers or {})]
-            op.properties["compute_config"] = _config(_fidelity(op, options, own), _accumulates_wide(options, own))
+            if isinstance(op, ComputeOp) and op.compute_config is None:
+                own = [(layers or {})[name] for name in sorted(names.get(op, ())) if name in (layers or {})]
+                op.properties["compute_config"] = _chosen(op, options, own)
+            if isinstance(op, Conv2dOp | ConvTranspose2dOp):
+                _prepare_for(op)
+
+
+def _chosen(op: ComputeOp, options: CompileOptions, own: Sequence[LayerPrecision]) -> ComputeConfigAttr:
+    """Returns the compute config of an op with the precision of its layers."""
+    if isinstance(op, ReduceScatterOp | Statistics | ByStatistics):
+        return _config(MathFidelity.HIFI4, True)
+    return _config(_fidelity(op, options, own), _accumulates_wide(options, own))
+
+
+def _prepare_for(op: Conv2dOp | ConvTranspose2dOp) -> None:
+    """Gives the ops that prepare weights and bias the config of their convolution, on which TT-NN's blocks depend."""
+    for value in (op.weight, op.bias):
+        preparation = shared_preparation(value) if value is not None else None
+        if preparation is not None and op.compute_config is not None:
+            preparation.properties["compute_config"] = op.properties["compute_config"]
 
 
 @cache

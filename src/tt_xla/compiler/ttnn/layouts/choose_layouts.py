@@ -222,13 +222,16 @@ class _Line:
                 self.current[node.result] = value
             if step.form.config is not None:
                 _configure(op, dict(step.form.config))
-                for prepared in self._preparations(op):
-                    _prepare_for(prepared, layout_of(op.operands[0]), step.form.config)
+            for prepared in self._preparations(op):
+                _prepare_for(prepared, layout_of(op.operands[0]), step.form.config or {})
         self.function.update_function_type()
 
 
 def _prepare_for(op: Preparation, source: TensorLayout, config: Mapping[str, Any]) -> None:
-    """Prepares weights or a bias for a convolution of shards, whose weights have the channels of each core together."""
+    """Prepares weights or a bias for the input as it lies.
+
+    Block shards need the channels of each core together, and TT-NN may choose them itself for pages in L1.
+    """
     unit = TILE if source.tiled else 1
     sizes = (source.shard[0] * unit, source.shard[1] * unit)
     spec = ShardSpecAttr((source.core_ranges, sizes, Orientation.ROW_MAJOR)) if source.is_sharded else None
@@ -256,7 +259,9 @@ def _return_as(function: FuncOp, index: int, type_: Attribute) -> None:
 
 def _convolution_config(known: Iterable[tuple[str, Any]] | None, config: Mapping[str, Any]) -> Conv2dConfigAttr:
     """Returns the config of a convolution with the fields that a form adds."""
-    fields: dict[str, Any] = {**dict(known or ()), **config, "shard_layout": MemoryLayout(config["shard_layout"])}
+    fields: dict[str, Any] = {**dict(known or ()), **config}
+    if "shard_layout" in config:
+        fields["shard_layout"] = MemoryLayout(config["shard_layout"])
     return Conv2dConfigAttr.of(**fields)
 
 
