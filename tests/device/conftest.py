@@ -191,6 +191,7 @@ def run_op() -> Callable[..., Any]:
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TTXLA_CACHE", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # reports of faults
     return tmp_path
 
 

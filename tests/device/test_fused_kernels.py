@@ -557,7 +557,7 @@ def test_a_fault_is_reported_once_and_the_kernels_go_on(load, monkeypatch, caplo
         same_bits(run(executable, inputs), run(plain, inputs))
     (warning,) = [record for record in caplog.records if "Fused kernels failed" in record.message]
     assert "an injected fault" in warning.message
-    (path,) = (cache / "reports").iterdir()
+    (path,) = (cache / "tt-xla" / "reports").iterdir()
     assert str(path) in warning.message
     text = path.read_text()
     for part in ("Traceback", "raise_a_fault", torch.__version__, "ttnn.layer_norm"):
@@ -577,7 +577,7 @@ def test_what_the_compiler_says_is_in_the_report(load, monkeypatch, cache):
             same_bits(run(executable, inputs), run(plain, inputs))
     finally:
         build._machine.cache_clear()
-    (path,) = (cache / "reports").iterdir()
+    (path,) = (cache / "tt-xla" / "reports").iterdir()
     assert "no-such-flag" in path.read_text().split("Output of the compiler")[1].split("Instructions")[0]
 
 

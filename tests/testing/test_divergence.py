@@ -15,7 +15,7 @@ from tt_xla.compiler.ttir.match import UNARY
 from tt_xla.errors import MalformedModuleError, OptionError
 from tt_xla.options import CompileOptions
 from tt_xla.testing import ComparisonConfig, PccConfig
-from tt_xla.testing.divergence import bisect, check_module, instructions
+from tt_xla.testing.divergence import bisect, check_module, float32
 from tt_xla.testing.divergence.instructions import compare_instructions
 from tt_xla.testing.divergence.modules import Source, widened
 from tt_xla.testing.divergence.parts import Error, Golden, compare_parts
@@ -431,6 +431,6 @@ def test_a_kernel_that_refuses_float32_has_no_error_and_a_lack_of_memory_is_rais
         return call
 
     for refusal in (RuntimeError(), TypeError(), ValueError(), NotImplementedError()):
-        assert instructions._try_call(raising(refusal), []) is None
+        assert float32._try_call(raising(refusal), []) is None
     with pytest.raises(MemoryError):
-        instructions._try_call(raising(MemoryError()), [])
+        float32._try_call(raising(MemoryError()), [])

@@ -13,6 +13,8 @@ from torch._dynamo.utils import counters
 
 from tt_xla import disk_cache
 from tt_xla.frontends.torch import backend, settings
+from tt_xla.frontends.torch.device import placements
+from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.executor import Executor
 from tt_xla.frontends.torch.extras import Constant
 from tt_xla.frontends.torch.private import aot_cache
@@ -45,6 +47,8 @@ class Work:
 @pytest.fixture
 def work(monkeypatch, tmp_path):
     monkeypatch.setenv("TTXLA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(placements, "_is_used", False)  # meshes of earlier tests in this process
+    monkeypatch.setattr(STATE, "acts_as_one", False)
     _new_process()
     yield Work(monkeypatch)
     torch.compiler.reset()

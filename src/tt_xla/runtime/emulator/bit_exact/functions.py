@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
@@ -25,7 +26,7 @@ def fast_exponential(x: Tensor, scale: float = 1.0) -> Tensor:
     Negative results, of x far below zero, are left to the packer, which makes them zeros (``calculate_exponential``
     with ``APPROXIMATION_MODE`` and without clamping).
     """
-    slope = float(torch.tensor(_STEPS * LOG2_E) * torch.tensor(scale))
+    slope = float(np.float32(_STEPS * LOG2_E) * np.float32(scale))
     integer = sfpu.to_integer(sfpu.mad(slope, x, 32500.818359375), 0x7FFF, signed=True)
     return sfpu.with_sign(sfpu.number(sfpu.shifted(integer, 15)), sfpu.number(integer))
 
