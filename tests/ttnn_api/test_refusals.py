@@ -43,6 +43,14 @@ def test_data_types_layouts_and_memories_are_refused_in_tt_nns_words(ttnn: Any, 
         ttnn.scatter(sharded, 0, index, sharded)
 
 
+def test_shards_of_whole_tiles_are_sliced(ttnn: Any, put: Any) -> None:
+    """The table's words about the size of shards are for shards that do not consist of whole tiles."""
+    cores = ttnn.create_sharded_memory_config((1, 1, 64, 128), ttnn.CoreGrid(y=1, x=2), ttnn.ShardStrategy.HEIGHT)
+    x = put((1, 1, 64, 128), memory_config=cores)
+    taken = ttnn.slice(x, [0, 0, 0, 0], [1, 1, 64, 64], memory_config=ttnn.DRAM_MEMORY_CONFIG)
+    assert torch.equal(ttnn.to_torch(taken), ttnn.to_torch(x)[..., :64])
+
+
 def test_the_table_is_that_of_known_functions(ttnn: Any) -> None:
     known = operations()
     assert set(refusals.table()) <= set(known)

@@ -26,7 +26,10 @@ FILE = Path(__file__).with_name("refusals.txt")
 _CONFIGURED = ("program_config", "conv_config")
 """Parameters with which a function may take memories that it refuses without."""
 
-_MEMORIES = ("l1", "height", "width", "block", "small_shards")
+_SMALL = "small_shards"
+"""Row-major shards that do not consist of whole tiles."""
+
+_MEMORIES = ("l1", "height", "width", "block", _SMALL)
 
 
 @dataclass
@@ -73,6 +76,8 @@ def check(name: str, values: Mapping[str, Any]) -> None:
                 words = by_kind.get(kind)
                 if words is None and f"{kind}!" in by_kind and not _shared(kind, values):
                     words = by_kind[f"{kind}!"]
+                if words is not None and "{SHARD}" in words and _SMALL not in _kinds(type_):
+                    words = None  # the drawn shards were refused for their size alone
                 if words is not None and not (configured and kind in _MEMORIES):
                     raise _refused(name, words, [type_], kind, parameter)
     for parameters, by_kind in refusals.combined.items():
@@ -108,7 +113,7 @@ def _memory_kinds(memory: MemoryConfig, layout: Layout) -> Iterator[str]:
     yield memory.memory_layout.name.partition("_")[0].lower()
     shards = memory.shard_spec
     if layout is Layout.ROW_MAJOR and shards is not None and any(size % TILE_SIZE for size in shards.shape):
-        yield "small_shards"
+        yield _SMALL
 
 
 def _data_type(value: Any) -> str:
