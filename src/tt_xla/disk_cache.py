@@ -74,7 +74,7 @@ def remove_stale(folder: Path, pattern: str) -> None:
 
 @dataclass(frozen=True)
 class Kept:
-    """What the cache holds of one kind.
+    """The number and the size of the entries of one kind.
 
     Attributes:
         kind: name of the kind.

@@ -48,7 +48,7 @@ class Recorder:
 
 
 RECORDERS: Observers[Recorder] = Observers()
-"""Those that record at the moment."""
+"""The recorders that are active at the moment."""
 
 
 def is_recording() -> bool:

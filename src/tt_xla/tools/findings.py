@@ -1,4 +1,4 @@
-"""What a check of ``tt-xla doctor`` finds."""
+"""The findings of the checks of ``tt-xla doctor``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class State(enum.StrEnum):
-    """What a check says."""
+    """The outcome of a check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -24,4 +24,4 @@ class Finding:
     state: State
     text: str
     advice: str = ""
-    """What to do about it; empty where nothing is to be done."""
+    """The next step for the user; empty where nothing is to be done."""

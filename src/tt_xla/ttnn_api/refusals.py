@@ -34,7 +34,7 @@ _MEMORIES = ("l1", "height", "width", "block", _SMALL)
 
 @dataclass
 class Refusals:
-    """What one function refuses: words by kind, for each parameter or combination of parameters."""
+    """The refusals of one function: words by kind, for each parameter or combination of parameters."""
 
     single: dict[str, dict[str, str]]
     combined: dict[tuple[str, ...], dict[str, str]]

@@ -14,7 +14,7 @@ __all__ = ["DispatchCoreConfig", "SubDevice", "SubDeviceId", "SubDeviceManagerId
 
 
 class DispatchCoreConfig:
-    """Which cores dispatch work. The emulated card has none, so that it changes nothing.
+    """The cores that dispatch work. The emulated card has none, so that it changes nothing.
 
     Args:
         type: kind of the cores.

@@ -49,7 +49,7 @@ Wrap = Callable[[torch.Tensor], torch.Tensor]
 
 
 class TensorSpec(NamedTuple):
-    """What a result of a graph is like."""
+    """The properties of a result of a graph."""
 
     dtype: torch.dtype
     shape: tuple[int, ...]

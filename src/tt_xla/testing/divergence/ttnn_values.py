@@ -55,7 +55,7 @@ class Step:
     """On the operands that TT-NN had; None for calls of const-eval functions and for
     operands that TT-NN prepared."""
     running: Deviation
-    """With the deviations of the instructions before."""
+    """The result that includes the deviations of the instructions before."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ REPLACED = _NEEDED if IS_SUPPORTED else ()
 
 
 class Store(Protocol):
-    """Where entries of ``tt`` are kept."""
+    """A store of the entries of ``tt``."""
 
     def candidates(self, key: str) -> Iterator[bytes]:
         """Yields the entries of a key."""

@@ -125,7 +125,7 @@ def _head(
 
 @dataclass(frozen=True)
 class _State:
-    """What the kernel keeps of the chunks so far: maxima ``[rows, 1]``, sums by column of a chunk, weighted values."""
+    """The state after the chunks so far: maxima ``[rows, 1]``, sums by column of a chunk, weighted values."""
 
     largest: Tensor
     sums: Tensor

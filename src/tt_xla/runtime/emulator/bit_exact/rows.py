@@ -29,7 +29,7 @@ _HIFI4 = 4
 
 @dataclass(frozen=True)
 class _Settings:
-    """What a compute config says, or TT-NN's default for an op."""
+    """The fields of a compute config, or TT-NN's default for an op."""
 
     phases: int
     wide: bool
