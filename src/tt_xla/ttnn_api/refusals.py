@@ -46,6 +46,8 @@ def table() -> Mapping[str, Refusals]:
     functions: dict[str, Refusals] = {}
     for line in FILE.read_text().splitlines():
         words, kinds, names = line.split(" | ")
+        if "{SHARD}" in words:  # the drawn shards of these memories were refused for their size alone
+            kinds = _SMALL
         for name in names.split():
             function, _, parameters = name.partition(":")
             refusals = functions.setdefault(f"ttnn.{function}", Refusals({}, {}))
@@ -76,8 +78,6 @@ def check(name: str, values: Mapping[str, Any]) -> None:
                 words = by_kind.get(kind)
                 if words is None and f"{kind}!" in by_kind and not _shared(kind, values):
                     words = by_kind[f"{kind}!"]
-                if words is not None and "{SHARD}" in words and _SMALL not in _kinds(type_):
-                    words = None  # the drawn shards were refused for their size alone
                 if words is not None and not (configured and kind in _MEMORIES):
                     raise _refused(name, words, [type_], kind, parameter)
     for parameters, by_kind in refusals.combined.items():
@@ -99,7 +99,7 @@ def _types(value: Any) -> Sequence[Type]:
 def _kinds(type_: Type) -> Iterator[str]:
     """Yields what the table calls a type."""
     yield type_.dtype.name.lower()
-    yield type_.layout.name.lower().replace("row_major", "row_major")
+    yield type_.layout.name.lower()
     if not type_.on_device:
         return
     yield from _memory_kinds(type_.memory, type_.layout)
