@@ -8,14 +8,17 @@ Every interpreter of the environment imports this module when it starts, so the 
 import sys
 
 PACKAGES = ("torch_xla", "ttnn")
+_PROBING = ("importlib.util", "accelerate.utils.imports")
+"""Modules that import or look for ``torch_xla`` only to find out whether it is there."""
 
 
 class PackageFinder:
     """The last finder on ``sys.meta_path``, so an installed ``torch_xla`` or ``ttnn`` goes first.
 
-    The finder answers imports and ignores probes: libraries such as transformers call
-    ``importlib.util.find_spec("torch_xla")`` and then take code paths for XLA devices, which a script that never
-    imports torch_xla does not want. ``tt_xla.codegen`` looks for the real ``ttnn`` by a probe.
+    The finder answers imports and ignores probes: libraries such as transformers and accelerate call
+    ``importlib.util.find_spec("torch_xla")``, or import it and catch the error, and then take code paths for XLA
+    devices, which a script that never imports torch_xla does not want. ``tt_xla.codegen`` looks for the real ``ttnn``
+    by a probe.
     """
 
     @staticmethod
@@ -23,13 +26,21 @@ class PackageFinder:
         package = name.partition(".")[0]
         if package not in PACKAGES:
             return None
-        if name == package and sys._getframe(2).f_globals.get("__name__") == "importlib.util":
+        if name == package and _importer() in _PROBING:
             return None
         if package == "torch_xla":
             from tt_xla.frontends.torch.xla_api import finder
         else:
             from tt_xla.ttnn_api import finder
         return finder.find(name)
+
+
+def _importer():
+    """Returns the name of the module that imports or looks for the module of the running ``find_spec``."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__") == "importlib._bootstrap":
+        frame = frame.f_back
+    return frame.f_globals.get("__name__") if frame is not None else None
 
 
 if not any(getattr(entry, "__name__", "") == "PackageFinder" for entry in sys.meta_path):

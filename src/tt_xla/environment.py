@@ -118,6 +118,9 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         ),
         EnvironmentVariable("TT_METAL_HOME", "", "checkout of TT-Metal; its Python environment may have ttnn"),
         EnvironmentVariable("TT_METAL_SIMULATOR", "", "simulator that TT-NN runs programs on in place of a card"),
+        EnvironmentVariable(
+            "ACCELERATE_TORCH_DEVICE", "", "tt makes accelerate and the Trainer of transformers train on the device"
+        ),
         EnvironmentVariable("PJRT_DEVICE", "", "TT selects the device as xr.set_device_type('TT') does"),
     )
 }

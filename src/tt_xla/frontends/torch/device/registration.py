@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from tt_xla.frontends.torch import libraries
 from tt_xla.frontends.torch.device import autocast, cells, chips, dispatch, generators, kernels, placements
 from tt_xla.frontends.torch.device.buffers import storage_of_host
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
@@ -67,6 +68,7 @@ def register() -> None:
     accelerator.apply(DEVICE_TYPE, module)
     patches.apply(DEVICE_TYPE, storage_of_host, placements.copy_of, chips.chip_of)
     generators.register()
+    libraries.register()
 
 
 def _recorded() -> list[str]:

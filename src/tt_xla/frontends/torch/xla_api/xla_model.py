@@ -287,8 +287,58 @@ def is_master_ordinal(local: bool = True) -> bool:
     return True
 
 
+def get_local_ordinal() -> int:
+    return 0
+
+
 def xrt_world_size() -> int:
     return 1
+
+
+def set_replication(device: torch.device | str, devices: Sequence[torch.device | str]) -> None:
+    """Does nothing: one process drives all chips, so no device has replicas in other processes."""
+
+
+def collective_broadcast(
+    tensors: list[torch.Tensor],
+    root_ordinal: int = 0,
+    groups: list[list[int]] | None = None,
+    pin_layout: bool = True,
+) -> None:
+    """Does nothing: the tensors of the one process are those of its root."""
+
+
+def send_cpu_data_to_device(datas: Any, device: torch.device | str, input_sharding: Any = None) -> Any:
+    """Moves all tensors in nested lists, tuples and dicts to a device: in place in lists and dicts.
+
+    Returns:
+        The moved data. As in the real package, callers may ignore it where ``datas`` is a list or a dict.
+    """
+    moved = _tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), datas)
+    return _replace_leaves(datas, moved)
+
+
+def _replace_leaves(target: Any, source: Any) -> Any:
+    """Writes the leaves of ``source`` into the lists and dicts of ``target``, which has the same structure."""
+    if isinstance(target, dict):
+        for key, value in source.items():
+            target[key] = _replace_leaves(target[key], value)
+        return target
+    if isinstance(target, list):
+        target[:] = [_replace_leaves(old, new) for old, new in zip(target, source, strict=True)]
+        return target
+    return source
+
+
+def _fetch_gradients(optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
+    """Returns the gradients of the optimizer's parameters. accelerate reduces them over processes."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
+
+
+def _maybe_convert_to_cpu(data: Any, convert: bool = True) -> Any:
+    """Returns data with all its tensors on the CPU. accelerate calls it before saving."""
+    return _tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), data) if convert else data
 
 
 def set_rng_state(seed: int, device: str | None = None) -> None:
@@ -300,7 +350,7 @@ def save(
     data: Any, file_or_path: str | os.PathLike[str], master_only: bool = True, global_master: bool = False
 ) -> None:
     """Saves data with all its tensors on the CPU."""
-    torch.save(_tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), data), file_or_path)
+    torch.save(_maybe_convert_to_cpu(data), file_or_path)
 
 
 def master_print(*args: Any, **options: Any) -> None:

@@ -1,0 +1,88 @@
+"""``generate`` of transformers compiles the decoder for the devices that it lists by name.
+
+On those it compiles each step with a static cache. Here it does so on ``tt`` too, and takes a static cache by default:
+a growing one would need a program for each length.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from typing import Any
+
+from tt_xla.environment import variable
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+
+
+def compile_for_device(module: Any) -> None:
+    """Makes ``tt`` the backend that ``generate`` compiles with for a model on the device.
+
+    Args:
+        module: ``transformers.modeling_utils``.
+    """
+    from transformers.generation.configuration_utils import CompileConfig
+
+    default = module.PreTrainedModel._default_compile_config
+
+    @functools.wraps(default)
+    def default_compile_config(self: Any) -> Any:
+        if self.device.type != DEVICE_TYPE:
+            return default(self)
+        return CompileConfig(backend=DEVICE_TYPE, mode=None)
+
+    module.PreTrainedModel._default_compile_config = default_compile_config
+
+
+def generate_on_device(module: Any) -> None:
+    """Makes ``generate`` compile steps with a static cache on the device, and take a static cache by default.
+
+    Args:
+        module: ``transformers.generation.utils``.
+    """
+    mixin = module.GenerationMixin
+    criteria, prepare = mixin._valid_auto_compile_criteria, mixin._prepare_cache_for_generation
+    assisted = module.GenerationMode.ASSISTED_GENERATION
+
+    @functools.wraps(criteria)
+    def valid_auto_compile_criteria(self: Any, model_kwargs: dict[str, Any], generation_config: Any) -> bool:
+        cache = model_kwargs.get("past_key_values", model_kwargs.get("cache_params"))
+        compiles = cache is not None and cache.is_compileable and type(cache) is not module.DynamicCache
+        if self.device.type == DEVICE_TYPE and compiles:
+            generation_config = copy.copy(generation_config)
+            generation_config.compile_config = copy.copy(
+                generation_config.compile_config or self._default_compile_config()
+            )
+            generation_config.compile_config._compile_all_devices = True
+        return criteria(self, model_kwargs, generation_config)
+
+    @functools.wraps(prepare)
+    def prepare_cache(
+        self: Any, generation_config: Any, model_kwargs: Any, generation_mode: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        is_open = generation_config.cache_implementation is None and not (
+            model_kwargs.get("past_key_values") or model_kwargs.get("cache_params")
+        )
+        if self.device.type == DEVICE_TYPE and is_open and self._can_compile_fullgraph and generation_mode != assisted:
+            generation_config.cache_implementation = "static"  # `generate` has its own copy of the configuration
+        return prepare(self, generation_config, model_kwargs, generation_mode, *args, **kwargs)
+
+    mixin._valid_auto_compile_criteria = valid_auto_compile_criteria
+    mixin._prepare_cache_for_generation = prepare_cache
+
+
+def train_in_bfloat16(module: Any) -> None:
+    """Makes ``TrainingArguments(bf16=True)`` accept the device, which ``ACCELERATE_TORCH_DEVICE`` selects.
+
+    Args:
+        module: ``transformers.training_args``.
+    """
+    is_available = module.is_torch_bf16_gpu_available
+
+    @functools.wraps(is_available)
+    def is_bfloat16_available() -> bool:
+        return variable("ACCELERATE_TORCH_DEVICE").partition(":")[0] == DEVICE_TYPE or is_available()
+
+    module.is_torch_bf16_gpu_available = is_bfloat16_available
+
+
+__all__ = ["compile_for_device", "generate_on_device", "train_in_bfloat16"]

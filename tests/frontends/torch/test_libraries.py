@@ -1,0 +1,109 @@
+"""Trainer of transformers, accelerate and ``generate`` use the device as people call them."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from tt_xla.frontends.torch.backend import compiled_programs
+
+transformers = pytest.importorskip("transformers")
+
+STEPS = 7
+
+
+def tiny_llama() -> torch.nn.Module:
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=64,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        pad_token_id=0,
+        eos_token_id=None,
+    )
+    return transformers.LlamaForCausalLM(config)
+
+
+class Steps(transformers.TrainerCallback):
+    """Records the loss of each step, and the number of programs after it."""
+
+    def __init__(self) -> None:
+        self.losses: list[float] = []
+        self.programs: list[int] = []
+
+    def on_step_end(self, *args: object, **kwargs: object) -> None:
+        self.programs.append(len(compiled_programs()))
+
+    def on_log(self, *args: object, logs: dict[str, str], **kwargs: object) -> None:
+        if "loss" in logs:
+            self.losses.append(float(logs["loss"]))
+
+
+def trained(folder: object, model: torch.nn.Module, **options: object) -> Steps:
+    generator = torch.Generator().manual_seed(1)
+    data = [{"input_ids": ids, "labels": ids} for ids in torch.randint(1, 64, (40, 16), generator=generator)]
+    arguments = transformers.TrainingArguments(
+        output_dir=str(folder),
+        per_device_train_batch_size=2,
+        max_steps=STEPS,
+        logging_steps=1,
+        learning_rate=1e-2,
+        report_to=[],
+        save_strategy="no",
+        disable_tqdm=True,
+        **options,
+    )
+    steps = Steps()
+    transformers.Trainer(model, arguments, train_dataset=data, callbacks=[steps]).train()
+    return steps
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"torch_compile": True, "torch_compile_backend": "tt"},
+        {"torch_compile": True, "torch_compile_backend": "tt", "bf16": True, "activation_checkpointing": True},
+        {"gradient_accumulation_steps": 2},
+    ],
+    ids=["compiled", "compiled-bf16-checkpointing", "recorded-accumulation"],
+)
+def test_trainer_has_the_losses_of_the_cpu_and_settles_on_its_programs(tmp_path, monkeypatch, options):
+    pytest.importorskip("accelerate")
+    common = {name: value for name, value in options.items() if not name.startswith("torch_compile")}
+    expected = trained(tmp_path, tiny_llama(), use_cpu=True, **common)
+
+    torch.compiler.reset()
+    monkeypatch.setenv("ACCELERATE_TORCH_DEVICE", "tt")
+    steps = trained(tmp_path, tiny_llama(), **options)
+
+    assert steps.losses == pytest.approx(expected.losses, abs=5e-3)
+    assert len(set(steps.losses)) == STEPS
+    assert steps.programs[-1] == steps.programs[4]
+
+
+@pytest.mark.parametrize(("imports", "xla"), [("accelerate", False), ("torch_xla, accelerate", True)])
+def test_accelerate_uses_xla_only_in_scripts_that_import_it(imports, xla):
+    pytest.importorskip("accelerate")
+    code = f"import tt_xla._import_hook, {imports}; print(accelerate.PartialState().distributed_type.value)"
+    result = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split()[-1] == ("XLA" if xla else "NO")
+
+
+def test_generate_compiles_steps_with_a_static_cache_for_a_model_on_the_device():
+    model = tiny_llama().eval()
+    prompt = torch.randint(1, 64, (2, 5), generator=torch.Generator().manual_seed(2))
+    mask = torch.ones_like(prompt)
+    mask[0, :2] = 0
+    expected = model.generate(prompt, attention_mask=mask, max_new_tokens=6, do_sample=False)
+
+    torch.compiler.reset()
+    model.to("tt")
+    tokens = model.generate(prompt.to("tt"), attention_mask=mask.to("tt"), max_new_tokens=6, do_sample=False)
+
+    assert tokens.cpu().tolist() == expected.tolist()
+    assert model.generation_config.cache_implementation is None
+    assert model._last_compile_config.backend == "tt"
