@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress stress-cache conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
+.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-explorer test-oldest-jax stress stress-cache conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,11 @@ demo: $(STAMP) ## train and run small models on the emulated card
 
 test: $(STAMP) ## run all tests except those of `make stress`, in JOBS processes (default 2)
 	@$(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile
+
+test-explorer: $(STAMP) ## run the explorer's tests in a headless Chromium, and make the pictures of docs/explorer.md
+	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints.txt -e '.[explorer-tests]'
+	@command -v chromium >/dev/null || echo "SKIPPED: chromium is not on PATH, so no page is opened. On Debian and Ubuntu: sudo apt install chromium" >&2
+	@EXPLORER_PICTURES=docs/images $(BIN)/python -m pytest -m browser -n 0 tests/explorer
 
 test-oldest-jax: $(OLDEST)/.installed ## run the JAX plugin's tests with the oldest jax and jaxlib that pyproject.toml allows
 	@$(OLDEST)/bin/python -m pytest tests/frontends/jax tests/compile/test_parse.py

@@ -5,23 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from tt_xla import __version__
 from tt_xla.environment import selected_system, variable
-from tt_xla.errors import OptionError, TTXLAError
+from tt_xla.errors import TTXLAError
 from tt_xla.target import system_names
 from tt_xla.tools.bench_command import bench_command
 from tt_xla.tools.cache_command import cache_command
+from tt_xla.tools.explorer.command import explore_command
 from tt_xla.tools.machine_commands import doctor_command, info, smi
+from tt_xla.tools.options import option_values, parsed_options
 from tt_xla.tools.profile_command import profile_command
 from tt_xla.tools.report_command import report_command
 from tt_xla.tools.tune_command import tune_command
-
-if TYPE_CHECKING:
-    from tt_xla.options import CompileOptions
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -71,36 +69,10 @@ def compile_command(
     """
     from tt_xla.tools.compile_files import compile_files
 
-    options = _options(level, option_texts)
+    options = parsed_options(level, option_texts)
     arguments = (modules, arch or selected_system(), options, out, as_json, report_error, explain or "", mesh or "")
     if compile_files(*arguments):
         raise SystemExit(1)
-
-
-def _options(level: int | None, option_texts: tuple[str, ...]) -> CompileOptions:
-    """Returns the compile options of --level and --option.
-
-    Raises:
-        UsageError: an option is unknown, has a bad value, or contradicts another one.
-    """
-    from tt_xla.options import CompileOptions
-
-    values: dict[str, object] = {}
-    for text in option_texts:
-        name, separator, value = text.partition("=")
-        if not separator:
-            raise click.UsageError(f"--option got {text!r}; expected NAME=VALUE, as in enable_trace=true.")
-        values[name.strip()] = value.strip()
-    if level is not None:
-        if str(values.get("optimization_level", level)) != str(level):
-            raise click.UsageError(
-                f"--level {level} and --option optimization_level={values['optimization_level']} contradict each other."
-            )
-        values["optimization_level"] = level
-    try:
-        return CompileOptions.parse(values)
-    except OptionError as error:
-        raise click.UsageError(str(error)) from error
 
 
 @cli.command()
@@ -134,7 +106,7 @@ def check(
     """
     from tt_xla.tools.check import check_files
 
-    options = _options(level, option_texts)
+    options = parsed_options(level, option_texts)
     if check_files(programs, "p150", options, ttnn_python, report_error, kernels=kernels, as_json=as_json):
         raise SystemExit(1)
 
@@ -179,7 +151,7 @@ def opt_command(
     if listing:
         click.echo("\n".join(listed()))
         return
-    options = _options(level, option_texts)
+    options = parsed_options(level, option_texts)
     names = [name.strip() for text in passes for name in text.split(",") if name.strip()]
     system = arch or selected_system()
     parsed = read_module(module, options, system, unknown_ops=unknown_ops)
@@ -270,7 +242,7 @@ def codegen(
     """
     from tt_xla.tools.codegen_files import codegen_files
 
-    options = _options(level, option_texts)
+    options = parsed_options(level, option_texts)
     if codegen_files(programs, arch or selected_system(), options, out, language, report_error):
         raise SystemExit(1)
 
@@ -312,12 +284,15 @@ def run_programs(
 
     if out is not None and len(programs) > 1:
         raise click.UsageError("--out takes the results of a single program.")
-    options = _options(level, option_texts)
+    options = parsed_options(level, option_texts)
     if run_files(programs, arch or selected_system(), options, inputs, out, seed, as_json, report_error):
         raise SystemExit(1)
 
 
-_OTHERS = (bench_command, cache_command, doctor_command, info, profile_command, report_command, smi, tune_command)
+_OTHERS = (
+    *(bench_command, cache_command, doctor_command, explore_command, info, profile_command, report_command, smi),
+    tune_command,
+)
 for other in _OTHERS:
     cli.add_command(other)
 
@@ -419,7 +394,7 @@ def compare_command(
             raise click.UsageError("A script that calls ttnn has no compile options, and no parts to write or bisect.")
         script = compare.compare_script(Path(model), arguments, required=required, shown=shown, as_json=as_json)
         raise SystemExit(not script.passed)
-    options = _options(level, option_texts)
+    options = parsed_options(level, option_texts)
     parts = compare.span_of(span) if span else None
     if Path(model).is_file():
         check_input(Path(model))
@@ -439,7 +414,7 @@ def compare_command(
         result = compare.compare(subject, options, by=by, required=required, shown=shown, as_json=as_json)
         passed = passed and result.passed
         if reproduce is not None:
-            path = compare.reproduce(subject, result, reproduce, parts, by, compare.option_values(level, option_texts))
+            path = compare.reproduce(subject, result, reproduce, parts, by, option_values(level, option_texts))
             click.echo(f"{path} runs the part.", err=as_json)
     if not passed:
         raise SystemExit(1)
@@ -575,6 +550,11 @@ def _next_step(error: OSError) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs ``tt-xla`` and exits with status 0, with 1 after an error, or with 2 after wrong usage."""
     run_command(cli, "tt-xla", arguments)
+
+
+def tt_explorer() -> None:
+    """Runs ``tt-explorer``, which is ``tt-xla explore`` under upstream's name."""
+    run_command(explore_command, "tt-explorer")
 
 
 def run_command(command: click.Command, name: str, arguments: Sequence[str] | None = None) -> None:

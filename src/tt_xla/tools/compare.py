@@ -257,12 +257,6 @@ def reproduce(
     return reproducer.write(folder, f"{names} of {subject.name}{where}.", module, inputs, options, comparison.required)
 
 
-def option_values(level: int | None, option_texts: tuple[str, ...]) -> dict[str, str | int]:
-    """Returns the values of --level and --option by the name of the compile option."""
-    values: dict[str, str | int] = {} if level is None else {"optimization_level": level}
-    return values | {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in option_texts)}
-
-
 def span_of(text: str) -> tuple[int, int]:
     """Returns first and last part of a range such as ``12`` or ``12:20``; the last one is included.
 

@@ -239,14 +239,14 @@ def estimate(path: Path, arch: str | None = None) -> Estimate:
             functions = [_recosted(function, target, mesh) for function in functions]
     else:
         text = data.decode("utf-8", errors="replace")
-        target = load_target(arch or _arch_of(text))
-        functions, mesh = _functions(text, str(path), target)
+        target = load_target(arch or arch_of(text))
+        functions, mesh = ttnn_functions(text, str(path), target)
     total = predicted_device_us(functions[0], target, functions, mesh)
     axes = by_axis(functions, mesh, target)
     return Estimate(path, target.name, total, by_op(functions), tuple(open_loops(functions)), axes)
 
 
-def _arch_of(text: str) -> str:
+def arch_of(text: str) -> str:
     """Returns the smallest system with the architecture and the number of chips that the text of a module names."""
     match, mesh = _ARCH.search(text), _MESH.search(text)
     one_chip = load_target(_ARCHITECTURES.get(match[1], "n150") if match else "n150")
@@ -256,7 +256,7 @@ def _arch_of(text: str) -> str:
     return min(alike, key=lambda system: system.chips, default=one_chip).name
 
 
-def _functions(text: str, name: str, target: Target) -> tuple[list[Function], Mesh | None]:
+def ttnn_functions(text: str, name: str, target: Target) -> tuple[list[Function], Mesh | None]:
     """Returns the functions of a TTNN module, and its mesh."""
     from tt_xla.compiler.emit_program import emit_functions
     from tt_xla.compiler.meshes import mesh_of

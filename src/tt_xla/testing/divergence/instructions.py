@@ -7,7 +7,7 @@ the right instructions is another question, which the comparison with the Stable
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -53,7 +53,7 @@ def compare_instructions(
     try:
         untraced = dataclasses.replace(options, enable_trace=False)
         program = compile_module(module, untraced, load_target(selected_system()))
-        observer = _Float32Observer(program)
+        observer = Float32Observer(program)
         with observed_kernels(observer):
             executable = get_device(selected_system()).load(program)
         tensors = tensors_of(golden.of(values), program)
@@ -69,8 +69,12 @@ def compare_instructions(
     return Comparison(observer.rows(), Error.of(results, expected), required, in_float32=in_float32)
 
 
-class _Float32Observer:
-    """Runs a float32 copy of each instruction, and keeps the errors of both kinds."""
+class Float32Observer:
+    """Runs a float32 copy of each instruction, and keeps the errors of both kinds.
+
+    Args:
+        program: the program whose executable is loaded while the observer is added.
+    """
 
     def __init__(self, program: Program) -> None:
         self._weight_names = _weight_names(program)
@@ -107,6 +111,11 @@ class _Float32Observer:
         known = self._errors.get(id(step), (step, function, None, None))
         errors = (worse(old, actual, new) for old, new in zip(known[2:], (alone, running), strict=True))
         self._errors[id(step)] = (step, function, *errors)  # type: ignore[assignment]
+
+    def errors(self) -> Iterator[tuple[Function, Instruction, Error | None, Error | None]]:
+        """Yields each instruction that ran, its function, and its errors alone and running."""
+        for step, function, alone, running in self._errors.values():
+            yield function, step.instruction, alone, running
 
     def rows(self) -> list[Row]:
         """Returns one row per instruction that ran, in the order of their first runs."""

@@ -1,0 +1,159 @@
+"""Implements ``tt-xla explore`` and ``tt-explorer``."""
+
+from __future__ import annotations
+
+import time
+import webbrowser
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tt_xla.environment import selected_system
+from tt_xla.errors import RuntimeUnavailableError
+from tt_xla.target import system_names
+from tt_xla.tools.explorer.session import Session
+
+if TYPE_CHECKING:
+    from tt_xla.tools.explorer.server import Server
+
+
+@click.command("explore")
+@click.argument("model", required=False, type=click.Path(path_type=Path, exists=True), metavar="[MODEL]")
+@click.argument("arguments", nargs=-1)
+@click.option(
+    "-p", "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 for any free one."
+)
+@click.option("-u", "--url", default="localhost", show_default=True, help="Host to listen on; only this machine.")
+@click.option("-q", "--no-browser", is_flag=True, help="Do not open the page in a browser.")
+@click.option("-x", "--no-model-execution", "no_runs", is_flag=True, help="Do not run models from the page.")
+@click.option(
+    "-c", "--cors_host", "origin", metavar="ORIGIN", help="Also answer pages of this origin, which need the token."
+)
+@click.option("--run", "execute", is_flag=True, help="Run each program on the emulated card, beside float32, at once.")
+@click.option("--arch", type=click.Choice(system_names()), help="System (default: TTXLA_SYSTEM, or n150).")
+@click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
+@click.option(
+    "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
+)
+def explore_command(
+    model: Path | None,
+    arguments: Sequence[str],
+    port: int,
+    url: str,
+    no_browser: bool,
+    no_runs: bool,
+    origin: str | None,
+    execute: bool,
+    arch: str | None,
+    level: int | None,
+    option_texts: Sequence[str],
+) -> None:
+    """Show the graphs of a model in the browser, change choices, compile and run again.
+
+    MODEL is a module of StableHLO, TTIR or TTNN, a .ttnn file, a folder with dumps (option export_path) of this
+    compiler or of upstream's, or a Python script, which is run, with its ARGUMENTS after --.
+    """
+    if url not in ("127.0.0.1", "localhost"):
+        raise click.UsageError(
+            f"--url got {url!r}; the explorer listens on localhost alone. From another machine, use ssh -L "
+            f"{port}:localhost:{port}."
+        )
+    server = started(
+        model,
+        arguments,
+        port,
+        named_options(level, option_texts),
+        arch or selected_system(),
+        execute=execute,
+        runs=not no_runs,
+        origin=origin or "",
+    )
+    click.echo(f"tt-explorer: {server.url}")
+    click.echo("Ctrl+C ends it.")
+    if not no_browser:
+        webbrowser.open_new_tab(server.url)
+    try:
+        while True:
+            time.sleep(1)
+    except KeyboardInterrupt:
+        click.echo("")
+    finally:
+        server.close()
+
+
+def named_options(level: int | None, option_texts: Sequence[str]) -> dict[str, object]:
+    """Returns the compile options of --level and --option by name.
+
+    Raises:
+        UsageError: an option is unknown, has a bad value, or contradicts another one.
+    """
+    from tt_xla.tools.options import option_values, parsed_options
+
+    parsed_options(level, option_texts)
+    return option_values(level, option_texts)
+
+
+def started(
+    model: Path | None,
+    arguments: Sequence[str],
+    port: int,
+    options: Mapping[str, object],
+    arch: str,
+    *,
+    execute: bool = False,
+    runs: bool = True,
+    origin: str = "",
+) -> Server:
+    """Returns a server that was started, and that opens a model.
+
+    Args:
+        model: file, folder or script; None to show an empty page.
+        arguments: command-line arguments of a script.
+        port: port to listen on; 0 for any free one.
+        options: compile options by name.
+        arch: system to compile for.
+        execute: whether to run the model's programs at once.
+        runs: whether the page may run programs.
+        origin: origin of other pages that may ask the server; empty for none.
+
+    Raises:
+        RuntimeUnavailableError: Model Explorer is not installed.
+        OptionError: the port is taken.
+    """
+    server_class = _server_class()
+    session = Session([], arch, options)
+    server = server_class(session, port, runs=runs, origin=origin)
+    session.worker.start()
+    server.start()
+    if model is not None:
+        session.start(f"opening {model.name}", _open, session, str(model.resolve()), arguments, execute)
+    return server
+
+
+def _open(session: Session, path: str, arguments: Sequence[str], execute: bool) -> None:
+    session.open(path, arguments)
+    for version in list(session.versions) if execute else ():
+        if version.compiled.program is not None:
+            session.execute(version.number)
+
+
+def _server_class() -> type[Server]:
+    """Returns the class of servers.
+
+    Raises:
+        RuntimeUnavailableError: Model Explorer is not installed.
+    """
+    try:
+        from tt_xla.tools.explorer.server import Server
+    except ModuleNotFoundError as error:
+        if error.name not in ("model_explorer", "flask", "werkzeug"):
+            raise
+        raise RuntimeUnavailableError(
+            "The explorer needs Model Explorer, which is not installed.", hint="pip install 'tt-xla[explorer]'"
+        ) from error
+    return Server
+
+
+__all__ = ["explore_command", "started"]

@@ -1,0 +1,255 @@
+"use strict";
+
+// The page beside Model Explorer's web app, which runs in the frame. It chooses what the frame shows by its address, and
+// learns by messages which node is selected there.
+
+const element = (id) => document.getElementById(id);
+const frame = element("graph");
+
+let state = { subjects: [], versions: [], job: {} };
+let shown = { subject: 0, version: -1, stage: "ttnn", graph: "", overlay: "predicted time (us)", beside: "" };
+let info = null; // of the stage that is shown
+let other = null; // of the stage or version beside it
+let selected = "";
+let waiting = ""; // node to select once the frame has its graph
+
+async function ask(path, body) {
+  const request = body === undefined ? {} : {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+  };
+  const response = await fetch(`/explore/api/${path}`, request);
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error || `The server answered ${response.status}.`);
+  return answer;
+}
+
+function fail(error) {
+  element("failure").hidden = !error;
+  element("failure").textContent = error ? error.message || String(error) : "";
+}
+
+const guarded = (work) => async (...values) => { try { fail(""); await work(...values); } catch (error) { fail(error); } };
+
+// State of the session
+
+async function refresh() {
+  const before = state;
+  state = await ask("state");
+  const { job } = state;
+  element("arch").textContent = state.arch;
+  element("job").hidden = !job.running;
+  element("job-text").textContent = job.line ? `${job.what}: ${job.line}` : job.what;
+  if (before.job.running && !job.running && job.error) fail(job.error);
+  fillVersions();
+  const newest = state.versions.at(-1);
+  const more = state.versions.length > before.versions.length;
+  if (more && newest) {
+    shown.version = newest.number;
+    shown.subject = newest.subject;
+    await show();
+  } else if (before.job.running && !job.running && shown.version >= 0) {
+    await show(); // a run adds overlays
+  }
+  document.body.dataset.busy = job.running ? "1" : "";
+  setTimeout(guardedRefresh, job.running ? 200 : 1000);
+}
+
+let lost = false;
+async function guardedRefresh() {
+  try { await refresh(); lost = false; }
+  catch (error) {
+    if (!lost) fail(error);
+    lost = true;
+    setTimeout(guardedRefresh, 2000);
+  }
+}
+
+const number = (value, digits) => value === undefined || value === null ? "" : Number(value).toFixed(digits);
+
+function fillVersions() {
+  const own = state.versions.filter((version) => version.subject === shown.subject);
+  const base = own.find((version) => version.predicted_us !== undefined);
+  const rows = own.map((version) => {
+    const row = document.createElement("tr");
+    row.className = version.number === shown.version ? "shown" : "";
+    row.dataset.version = version.number;
+    row.title = Object.entries(version.options).map(([name, value]) => `${name}=${value}`).join("\n");
+    const time = number(version.predicted_us, 1);
+    const change = base && version !== base && version.predicted_us !== undefined
+      ? Math.round(100 * (version.predicted_us / base.predicted_us - 1)) : 0;
+    const cells = [
+      version.error || version.run_error ? `${version.label}: failed` : version.label,
+      time + (change ? ` (${change > 0 ? "+" : ""}${change}%)` : ""),
+      number(version.l1_peak_bytes_per_core / 1024, 0), number(version.dram_peak_bytes / 1048576, 2), number(version.pcc, 5),
+    ];
+    if (version.predicted_us === undefined) cells[2] = cells[3] = "";
+    for (const text of cells) row.append(Object.assign(document.createElement("td"), { textContent: text }));
+    if (change) row.cells[1].className = change < 0 ? "better" : "worse";
+    row.onclick = guarded(async () => { shown.version = version.number; await show(); });
+    return row;
+  });
+  element("versions").tBodies[0].replaceChildren(...rows);
+}
+
+function fill(select, entries, value) {
+  const options = entries.map(([key, text]) => Object.assign(document.createElement("option"), { value: key, textContent: text }));
+  select.replaceChildren(...options);
+  select.value = value;
+}
+
+// The graph
+
+function current() { return state.versions[shown.version]; }
+
+async function show() {
+  const version = current();
+  if (!version) return;
+  if (!version.stages.includes(shown.stage)) shown.stage = version.stages.at(-1);
+  fill(element("subject"), state.subjects.map((subject, index) => [index, subject.name]), shown.subject);
+  const own = state.versions.filter((each) => each.subject === shown.subject);
+  fill(element("version"), own.map((each) => [each.number, `${each.number}: ${each.label}`]), shown.version);
+  fill(element("stage"), version.stages.map((stage) => [stage, stage]), shown.stage);
+  const besides = [["", "nothing"]];
+  for (const stage of version.stages) if (stage !== shown.stage) besides.push([`${shown.version}/${stage}`, `stage ${stage}`]);
+  for (const each of own) {
+    if (each !== version && each.stages.includes(shown.stage)) besides.push([`${each.number}/${shown.stage}`, `${each.number}: ${each.label}`]);
+  }
+  if (!besides.some(([key]) => key === shown.beside)) shown.beside = "";
+  fill(element("beside"), besides, shown.beside);
+  fail(version.error || version.run_error);
+  info = await ask(`stage?version=${shown.version}&stage=${shown.stage}`);
+  other = null;
+  if (shown.beside) {
+    const [number, stage] = shown.beside.split("/");
+    other = await ask(`stage?version=${number}&stage=${stage}`);
+  }
+  const overlays = info.overlays.length ? info.overlays : other ? other.overlays : [];
+  fill(element("overlay"), [["", "none"], ...overlays.map((overlay) => [overlay.name, overlay.name])], shown.overlay);
+  element("level").value = version.options.optimization_level ?? 0;
+  element("execute").disabled = version.predicted_us === undefined;
+  element("compile").disabled = !state.subjects[shown.subject].can_compile;
+  if (!info.functions.includes(shown.graph)) shown.graph = info.functions[0];
+  const failed = Object.keys(info.errors)[0];
+  if (failed && !waiting) waiting = failed;
+  load(waiting);
+  fillVersions();
+}
+
+const address = (stage) => element("constants").checked ? stage.with_constants : stage.graphs;
+
+function load(node) {
+  const pane = (stage, graph, chosen, width) => ({
+    deepestExpandedGroupNodeIds: [], selectedNodeId: chosen, selectedGraphId: graph,
+    selectedCollectionLabel: stage.label, widthFraction: width,
+  });
+  const models = [{ url: address(info) }];
+  const panes = [pane(info, node ? functionOf(node) : shown.graph, node || "", other ? 0.5 : 1)];
+  const data = [], targets = [];
+  const overlay = (stage) => {
+    const found = stage.overlays.find((each) => each.name === element("overlay").value);
+    if (found) { data.push(found.url); targets.push(stage.label); }
+  };
+  overlay(info);
+  if (other) {
+    models.push({ url: address(other) });
+    panes.push(pane(other, other.functions[0], "", 0.5));
+    overlay(other);
+  }
+  const query = { models, nodeData: data, nodeDataTargets: targets, uiState: { paneStates: panes } };
+  const sync = other ? { mode: "match_node_id" } : undefined;
+  if (sync && shown.beside.split("/")[1] === shown.stage) query.sync = sync;
+  const url = `/?data=${encodeURIComponent(JSON.stringify(query))}&renderer=webgl&show_open_in_new_tab=0`;
+  waiting = "";
+  document.body.dataset.graph = "";
+  frame.contentWindow.location.replace(url);
+}
+
+const functionOf = (node) => node.slice(0, node.lastIndexOf(":"));
+
+// The selected node
+
+window.addEventListener("message", guarded(async (event) => {
+  if (event.source !== frame.contentWindow || !event.data) return;
+  if (event.data.cmd === "model-explorer-ready") document.body.dataset.graph = info ? info.label : "";
+  if (event.data.cmd !== "model-explorer-node-selected") return;
+  await select(event.data.nodeId);
+}));
+
+async function select(node) {
+  if (!info || !node) return;
+  selected = node;
+  let facts;
+  try { facts = await ask(`node?version=${shown.version}&stage=${shown.stage}&node=${encodeURIComponent(node)}`); }
+  catch { return; } // a node of the pane beside
+  element("node-section").hidden = false;
+  element("node-section").dataset.node = node;
+  element("node-title").textContent = `${facts.op}  ${facts.results.map((result) => result.tensor_shape || "").join(", ")}`;
+  element("node-source").textContent = facts.source;
+  element("node-source-text").textContent = facts.source_text;
+  element("node-source-text").hidden = !facts.source_text;
+  const words = [];
+  if (facts.cost && facts.cost.us) words.push(`${facts.cost.us.toFixed(2)} us predicted, bound by ${facts.cost.bound}, ${facts.cost.cores} cores`);
+  if (facts.results[0] && facts.results[0].memory) words.push(facts.results[0].memory);
+  if (facts.pcc_alone !== undefined && facts.pcc_alone !== null) words.push(`PCC ${facts.pcc_alone.toFixed(6)} alone`);
+  if (facts.pcc_so_far !== undefined && facts.pcc_so_far !== null) words.push(`${facts.pcc_so_far.toFixed(6)} so far`);
+  element("node-facts").textContent = words.join("; ");
+  element("node-links").replaceChildren(...Object.entries(facts.linked).flatMap(([stage, nodes]) => links(stage, nodes)));
+  element("node-code").hidden = !facts.python;
+  element("node-python").textContent = facts.python || "";
+  element("node-cpp").textContent = facts.cpp || "";
+  document.dispatchEvent(new CustomEvent("node-shown", { detail: facts }));
+}
+
+function links(stage, nodes) {
+  if (!nodes.length) return [];
+  const line = document.createElement("p");
+  line.append(`in ${stage}: `);
+  for (const node of nodes) {
+    const button = Object.assign(document.createElement("button"), { className: "link", textContent: node.label, title: node.id });
+    button.dataset.stage = stage;
+    button.dataset.node = node.id;
+    button.onclick = guarded(async () => { shown.stage = stage; waiting = node.id; await show(); await select(node.id); });
+    line.append(button);
+  }
+  return [line];
+}
+
+// What people do
+
+function changed(id, key, convert = (value) => value) {
+  element(id).onchange = guarded(async () => { shown[key] = convert(element(id).value); await show(); });
+}
+element("subject").onchange = guarded(async () => {
+  shown.subject = Number(element("subject").value);
+  const own = state.versions.filter((version) => version.subject === shown.subject);
+  if (own.length) { shown.version = own.at(-1).number; await show(); }
+});
+changed("version", "version", Number);
+changed("stage", "stage");
+changed("beside", "beside");
+changed("overlay", "overlay");
+element("constants").onchange = guarded(show);
+
+function chosenOptions() {
+  const options = { ...state.session_options, optimization_level: Number(element("level").value) };
+  for (const word of element("options").value.split(/\s+/).filter(Boolean)) {
+    const cut = word.indexOf("=");
+    if (cut < 1) throw new Error(`'${word}' is no option; expected NAME=VALUE.`);
+    options[word.slice(0, cut)] = word.slice(cut + 1);
+  }
+  return options;
+}
+
+element("compile").onclick = guarded(() => ask("compile", { subject: shown.subject, options: chosenOptions() }));
+element("execute").onclick = guarded(() => ask("execute", { version: shown.version }));
+element("cancel").onclick = guarded(() => ask("cancel", {}));
+element("open").onclick = guarded(async () => {
+  const path = element("path").value;
+  const run = path.endsWith(".py") && window.confirm(`Run the script ${path}?`);
+  await ask("open", { path, run });
+});
+
+// The address may name what to show first: ?node=main:12, or ?source=model.py:12 from a report.
+const wanted = new URLSearchParams(window.location.search);
+waiting = wanted.get("node") || "";
+guardedRefresh();

@@ -1,0 +1,48 @@
+"""What the explorer's worker process hands back: plain data, which the server reads without the compiler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tt_xla.ir.program import Program
+from tt_xla.tools.explorer.nodes import FunctionNodes
+
+
+@dataclass
+class Compiled:
+    """The outcome of a compilation, or of reading dumps.
+
+    Attributes:
+        stages: text or bytecode of the module at each known stage, by stage.
+        program: the program; None if compiling failed.
+        functions: nodes of the stage ``ttnn``; empty if compiling failed.
+        seconds: duration of the compilation.
+        error: message of the error that ended it; empty if it succeeded.
+        error_location: the user's source line of the error, as far as it is known.
+    """
+
+    stages: dict[str, str | bytes]
+    program: Program | None = None
+    functions: list[FunctionNodes] = field(default_factory=list)
+    seconds: float = 0.0
+    error: str = ""
+    error_location: str = ""
+
+
+@dataclass
+class Accuracy:
+    """The outcome of a run on the emulated card.
+
+    Attributes:
+        pcc: correlation of the results with those of the reference.
+        relative: ratio of the L2 norm of the difference to that of the reference.
+        reference: what the results were compared with.
+        seconds: wall-clock time of the run, with the float32 copies of its instructions.
+        nodes: for each node, its correlation by itself on the card's operands, and with all ops before it in float32.
+    """
+
+    pcc: float
+    relative: float
+    reference: str
+    seconds: float
+    nodes: dict[str, tuple[float | None, float | None]]

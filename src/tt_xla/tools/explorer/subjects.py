@@ -1,0 +1,152 @@
+"""The programs that a file, a folder of dumps or a script holds, as the explorer takes them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tt_xla.errors import EmptyRecordingError, MalformedModuleError
+from tt_xla.ir.program import MAGIC, Program
+from tt_xla.tools.inputs import read_input
+from tt_xla.tools.programs import program_name
+
+STAGES = ("stablehlo", "ttir", "ttnn")
+"""The stages of a compilation that have graphs, in order."""
+
+_DUMP = re.compile(r"(vhlo|shlo|shlo_[a-z_]*?|ttir|ttnn|ttnn_runtime)(?:_(.*))?_(\d{10,})\.mlir")
+"""Name of a dump, of this compiler or of upstream's: stage, model, and milliseconds."""
+
+_STAGE_OF = {"shlo": "stablehlo", "ttir": "ttir", "ttnn": "ttnn"}
+
+
+@dataclass
+class Subject:
+    """A program to explore, and what is known of it.
+
+    Attributes:
+        name: name of the program.
+        source: the module to compile, text or bytecode; None if only the compiled program is known.
+        stages: text of the module at stages that are known already.
+        program: the compiled program, if it is known already.
+        inputs: arguments of a run; None for random ones.
+        options: compile options by name that the program was compiled with, where a script set them.
+        error: message of the error that ended its compilation in a script.
+        error_location: the user's source line of that error.
+    """
+
+    name: str
+    source: bytes | str | None = None
+    stages: dict[str, str] = field(default_factory=dict)
+    program: Program | None = None
+    inputs: list[Any] | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    error_location: str = ""
+
+
+def subjects_of(path: Path, arguments: Sequence[str] = ()) -> list[Subject]:
+    """Returns the programs of a module, a ``.ttnn`` file, a folder of dumps or a Python script, which is run.
+
+    Raises:
+        TTXLAError: the path holds no program.
+        OSError: the file cannot be read.
+    """
+    if path.is_dir():
+        return _of_folder(path)
+    if path.suffix == ".py":
+        return _of_script(path, arguments)
+    return [_of_file(path)]
+
+
+def _of_file(path: Path) -> Subject:
+    data = read_input(path)
+    if data.startswith(MAGIC):
+        program = Program.from_bytes(data)
+        return Subject(program.name, program=program)
+    return Subject(program_name(path), source=data)
+
+
+def _of_folder(folder: Path) -> list[Subject]:
+    """Returns the programs of a folder: its dumps by model and time, and its other modules and programs."""
+    dumps: defaultdict[str, dict[str, list[tuple[int, Path]]]] = defaultdict(lambda: defaultdict(list))
+    subjects: list[Subject] = []
+    compiled: dict[str, Program] = {}
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in (".mlir", ".ttnn") and path.is_file()):
+        match = _DUMP.fullmatch(path.name)
+        if path.suffix == ".ttnn":
+            compiled[path.stem] = Program.from_bytes(read_input(path))
+        elif match is None:
+            subjects.append(_of_file(path))
+        elif match[1] in _STAGE_OF:
+            dumps[match[2] or ""][_STAGE_OF[match[1]]].append((int(match[3]), path))
+    for model, stages in dumps.items():
+        subjects += _of_dumps(model or folder.name, stages, compiled)
+    subjects += [Subject(program.name, program=program) for program in compiled.values()]
+    if not subjects:
+        raise MalformedModuleError(
+            f"'{folder}' has no modules or programs (.mlir, .ttnn).",
+            hint="Set compile option export_path to a folder, run the model, and explore that folder.",
+        )
+    return subjects
+
+
+def _of_dumps(model: str, stages: dict[str, list[tuple[int, Path]]], compiled: dict[str, Program]) -> list[Subject]:
+    """Returns the programs of one model, whose n-th dumps of all stages belong together."""
+    count = max(map(len, stages.values()))
+    subjects: list[Subject] = []
+    for index in range(count):
+        texts = {
+            stage: sorted(stages[stage])[index][1].read_text(encoding="utf-8")
+            for stage in STAGES
+            if len(stages.get(stage, ())) > index
+        }
+        name = model if count == 1 else f"{model}_{index}"
+        source = next(texts[stage] for stage in STAGES if stage in texts)
+        subjects.append(Subject(name, source, texts, compiled.pop(name, None)))
+    return subjects
+
+
+def _of_script(path: Path, arguments: Sequence[str]) -> list[Subject]:
+    """Runs a script and returns the programs that it compiles, with the arguments of their first runs."""
+    from tt_xla.profiling.scripts import run_recorded
+
+    subjects = captured(lambda: run_recorded(str(path), arguments))
+    if not subjects:
+        raise EmptyRecordingError(
+            f"The script '{path}' compiled no program.",
+            hint="It needs a call of a model compiled with torch.compile(backend='tt'), or a jitted function on tt.",
+        )
+    return subjects
+
+
+def captured(run: Callable[[], object]) -> list[Subject]:
+    """Returns the programs that are compiled while a function runs, with the arguments of their first runs."""
+    from tt_xla.compiler.recording import recorded_compilations
+    from tt_xla.errors import TTXLAError
+    from tt_xla.options import COMPILE_OPTIONS
+    from tt_xla.runtime import recorded_runs
+
+    with recorded_compilations(texts=True) as compilations, recorded_runs() as runs:
+        try:
+            run()
+        except TTXLAError:
+            if not compilations:
+                raise
+    subjects: list[Subject] = []
+    for number, compilation in enumerate(compilations):
+        name = f"{compilation.name}_{number}" if len(compilations) > 1 else compilation.name
+        stages = {stage: text for key, text in compilation.modules.items() if (stage := _STAGE_OF.get(key))}
+        subject = Subject(name, compilation.source, stages | {"stablehlo": compilation.source}, compilation.program)
+        if compilation.error is not None:
+            subject.error = " ".join(str(compilation.error).split())
+            subject.error_location = getattr(compilation.error, "location", "")
+        if compilation.program is not None:
+            subject.inputs = next((list(inputs) for program, inputs in runs if program == compilation.program), None)
+            set_options = compilation.program.options.items()
+            subject.options = {key: value for key, value in set_options if value != COMPILE_OPTIONS[key].default}
+        subjects.append(subject)
+    return subjects

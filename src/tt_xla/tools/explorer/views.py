@@ -1,0 +1,218 @@
+"""What the pages show of a session, as JSON data."""
+
+from __future__ import annotations
+
+import json
+import linecache
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tt_xla.codegen.calls import call_of
+from tt_xla.codegen.expressions import Names, python
+from tt_xla.codegen.formatting import flat
+from tt_xla.codegen.languages.cpp import Cpp
+from tt_xla.errors import TTXLAError
+from tt_xla.options import COMPILE_OPTIONS
+from tt_xla.tools.explorer.graphs import graph_of
+from tt_xla.tools.explorer.nodes import Node
+from tt_xla.tools.explorer.overlays import Overlay, overlays
+from tt_xla.tools.explorer.session import Session, Version
+from tt_xla.tools.explorer.subjects import STAGES
+
+_INDICES = len(STAGES)
+"""Indices of graphs that a version has: one for each stage, and as many for graphs with constants."""
+
+
+def state(session: Session) -> dict[str, Any]:
+    """Returns the programs, their versions, the options, and the work that is going on."""
+    return {
+        "arch": session.arch,
+        "subjects": [{"name": subject.name, "can_compile": subject.source is not None} for subject in session.subjects],
+        "versions": [_version(version) for version in list(session.versions)],
+        "job": asdict(session.job),
+        "options": [
+            {"name": option.name, "default": option.default, "meaning": option.meaning, "choices": option.choices}
+            for option in COMPILE_OPTIONS.values()
+            if option.effective
+        ],
+        "session_options": session.options,
+    }
+
+
+def _version(version: Version) -> dict[str, Any]:
+    compiled, accuracy = version.compiled, version.accuracy
+    program = compiled.program
+    facts: dict[str, Any] = {
+        "number": version.number,
+        "subject": version.subject,
+        "label": version.label,
+        "options": version.options,
+        "stages": version.stages,
+        "error": compiled.error,
+        "compile_seconds": compiled.seconds,
+        "run_error": version.run_error,
+    }
+    if program is not None:
+        facts["predicted_us"] = program.predicted_device_us
+        facts["dram_peak_bytes"] = program.memory.dram_peak_bytes
+        facts["l1_peak_bytes_per_core"] = program.memory.l1_peak_bytes_per_core
+        facts["mesh"] = list(program.mesh.shape) if program.mesh is not None else []
+        facts["host_ops"] = list(program.host_ops)
+    if accuracy is not None:
+        facts["pcc"], facts["relative_error"] = accuracy.pcc, accuracy.relative
+        facts["reference"], facts["run_seconds"] = accuracy.reference, accuracy.seconds
+    return facts
+
+
+def graph_index(version: int, stage: str, constants: bool = False) -> int:
+    """Returns the number by which Model Explorer asks for the graphs of a stage."""
+    return (version * _INDICES + STAGES.index(stage)) * 2 + constants
+
+
+def _of_index(index: int) -> tuple[int, str, bool]:
+    rest, constants = divmod(index, 2)
+    version, stage = divmod(rest, _INDICES)
+    return version, STAGES[stage], bool(constants)
+
+
+def graphs(session: Session, index: int) -> str:
+    """Returns the graphs of a stage of a version, by :func:`graph_index`, as Model Explorer reads them."""
+    number, stage, constants = _of_index(index)
+    functions = session.main_functions(number, stage)
+    names = {function.name: function.name for function in functions}
+    errors = session.errors(number, stage)
+    extra = _costs(functions)
+    made = [
+        graph_of(function, function.name, names, constants=constants, extra=extra, errors=errors)
+        for function in functions
+    ]
+    return json.dumps({"graphs": [asdict(graph) for graph in made]})
+
+
+def _costs(functions: Any) -> dict[str, dict[str, str]]:
+    """Returns the predicted costs of ops in words."""
+    words: dict[str, dict[str, str]] = {}
+    for function in functions:
+        for node in function.nodes:
+            cost = node.instruction.cost if node.instruction is not None else None
+            if cost is not None and cost.total_us:
+                words[node.id] = {
+                    "predicted us": f"{cost.total_us:.2f}",
+                    "bound by": cost.bound,
+                    "cores": str(cost.cores),
+                }
+    return words
+
+
+def all_overlays(session: Session, number: int) -> list[Overlay]:
+    """Returns the overlays of the stage ``ttnn`` of a version."""
+    version = session.versions[number]
+    program = version.compiled.program
+    if program is None:
+        return []
+    shown = overlays(session.functions(number, "ttnn"), program, session.target(version))
+    if version.accuracy is not None:
+        for index, name in enumerate(("PCC of the op alone", "PCC so far")):
+            pairs = ((node, found[index]) for node, found in version.accuracy.nodes.items())
+            values: dict[str, float | str] = {node: round(pcc, 6) for node, pcc in pairs if pcc is not None}
+            shown.append(Overlay(name, values, worst_low=True, sums=False))
+    return shown
+
+
+_MOST_OVERLAYS = 32
+
+
+def node_data(session: Session, index: int) -> str:
+    """Returns an overlay in Model Explorer's form, for all functions of a version."""
+    number, position = divmod(index, _MOST_OVERLAYS)
+    overlay = all_overlays(session, number)[position]
+    data = overlay.node_data()
+    functions = [function.name for function in session.main_functions(number, "ttnn")]
+    by_graph = {}
+    for name in functions:
+        own = {node: result for node, result in data.results.items() if node.rpartition(":")[0] == name}
+        by_graph[name] = _without_none(asdict(data) | {"results": {node: asdict(own[node]) for node in own}})
+    return json.dumps(by_graph)
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(each) for key, each in value.items() if each is not None}
+    return [_without_none(each) for each in value] if isinstance(value, list) else value
+
+
+def stage(session: Session, number: int, name: str) -> dict[str, Any]:
+    """Returns what our page needs to show a stage: addresses of its graphs and overlays for Model Explorer."""
+    version = session.versions[number]
+    functions = session.main_functions(number, name)
+    subject = session.subjects[version.subject].name.replace("/", "_")
+    label = f"{subject} {number} {name}"
+    shown = all_overlays(session, number) if name == "ttnn" else []
+    return {
+        "label": label,
+        "graphs": f"graphs://{label}/{graph_index(number, name)}",
+        "with_constants": f"graphs://{label}/{graph_index(number, name, constants=True)}",
+        "functions": [function.name for function in functions],
+        "nodes": sum(len(function.nodes) for function in functions),
+        "overlays": [
+            {"name": overlay.name, "url": f"node_data://{overlay.name}/{number * _MOST_OVERLAYS + position}"}
+            for position, overlay in enumerate(shown)
+        ],
+        "errors": session.errors(number, name),
+    }
+
+
+def node(session: Session, number: int, name: str, node_id: str) -> dict[str, Any]:
+    """Returns a node: its source line, what it became and came from, and its calls in Python and C++."""
+    version = session.versions[number]
+    found = session.node(number, name, node_id)
+    others = {
+        other: [
+            {"id": each, "label": session.node(number, other, each).op}
+            for each in session.linked(number, name, other).get(node_id, ())
+        ]
+        for other in version.stages
+        if other != name
+    }
+    facts: dict[str, Any] = {
+        "id": found.id,
+        "op": found.op,
+        "results": found.results,
+        "source": found.location,
+        "source_text": _source_text(found.location),
+        "linked": others,
+    }
+    if found.instruction is not None:
+        cost = found.instruction.cost
+        facts["cost"] = {"us": cost.total_us, "bound": cost.bound if cost.total_us else "", "cores": cost.cores}
+        facts |= _calls(session, version, found)
+    if version.accuracy is not None and node_id in version.accuracy.nodes:
+        facts["pcc_alone"], facts["pcc_so_far"] = version.accuracy.nodes[node_id]
+    return facts
+
+
+def _source_text(location: str) -> str:
+    path, _, rest = location.partition(":")
+    line = rest.partition(":")[0]
+    return linecache.getline(path, int(line)).strip() if line.isdigit() and Path(path).suffix == ".py" else ""
+
+
+def _calls(session: Session, version: Version, found: Node) -> dict[str, str]:
+    """Returns the call of TT-NN that an instruction becomes, in Python and C++; nothing for those that make none."""
+    program = version.compiled.program
+    assert program is not None
+    assert found.instruction is not None
+    values = program.function(found.id.rpartition(":")[0]).values
+    try:
+        call = call_of(found.instruction, values, session.target(version))
+    except (TTXLAError, KeyError, NotImplementedError, StopIteration):
+        return {}
+    results = ", ".join(f"v{number}" for number in found.instruction.results)
+    prefix = f"{results} = " if results else ""
+    words = {"python": prefix + python(call, Names(value=lambda number: f"v{number}"))}
+    try:
+        body = flat(Cpp().node(call, lambda number: f"v{number}", lambda data: None))
+    except (TTXLAError, KeyError, ValueError):
+        return words
+    return words | {"cpp": (f"auto {results} = " if results else "") + f"{body};"}
