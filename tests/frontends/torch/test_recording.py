@@ -604,3 +604,28 @@ def test_distributions_given_by_tensors_are_drawn_as_on_the_cpu(name, compiled):
     torch.manual_seed(7)
     torch.testing.assert_close(there, function(chances, deviations), check_device=False, atol=2e-2, rtol=2e-2)
     assert torch.tt.host_ops() == before
+
+
+def test_a_growing_sequence_of_tokens_compiles_no_program_per_length():
+    """Ops on few integers run on the host once their sizes change; what has the same sizes keeps its program."""
+    logits = torch.randn(2, 6, 16, generator=torch.Generator().manual_seed(0))
+
+    def grow(device):
+        weight = torch.eye(16, device=device) * 2
+        tokens = torch.zeros(2, 1, dtype=torch.int64, device=device)
+        mask = torch.ones_like(tokens)
+        sums = []
+        for step in range(6):
+            chosen = (torch.relu(logits[:, step].to(device) @ weight) + 1).argmax(-1)
+            tokens = torch.cat([tokens, chosen[:, None]], 1)
+            mask = torch.cat([mask, mask.new_ones(2, 1)], 1)
+            positions = (mask.cumsum(1) - 1)[:, -1:]
+            sums.append((tokens[:, -1] * positions[:, 0]).float().mean().item())
+        return tokens.tolist(), sums
+
+    expected = grow("cpu")
+    assert grow("tt") == expected
+    assert compiled() <= 5
+    before = compiled()
+    assert grow("tt") == expected
+    assert compiled() == before

@@ -16,7 +16,7 @@ import torch
 from tt_xla.collector import collector_paused
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
-from tt_xla.frontends.torch.device import metrics
+from tt_xla.frontends.torch.device import growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
 from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, scalar_dtype
 from tt_xla.frontends.torch.device.placements import (
@@ -221,6 +221,9 @@ def _by_mesh(outputs: list[Value]) -> list[list[Value]]:
 def _run(outputs: list[Value], chip: int) -> None:
     """Compiles, or finds, the program that computes some values, and runs it on a chip."""
     trace = collect(outputs, chip)
+    if (trace.key, trace.placements, trace.chip) not in _STRUCTURES and _grows(trace):
+        _run_in_parts(trace)
+        return
     structure, program = _program(trace)
     tensors = [leaf.data for leaf in trace.leaves]
     versions: list[int | None] = [leaf.version for leaf in trace.leaves]
@@ -256,16 +259,45 @@ def _run(outputs: list[Value], chip: int) -> None:
         storages.add(storage)
 
 
-def collect(outputs: list[Value], chip: int = 0) -> Trace:
-    """Returns the nodes on which some values depend, and the key of their structure."""
-    nodes: dict[Node, int] = {}
+def _grows(trace: Trace) -> bool:
+    """Returns whether a trace without a program has run before with other sizes, and has ops to run on the host."""
+    return not in_use() and growing.has_other_sizes(trace.nodes) and any(map(growing.runs_on_host, trace.nodes))
+
+
+def _run_in_parts(trace: Trace) -> None:
+    """Runs ops on few integers on the host, and all other ops as programs."""
+    results: dict[Node, dict[Value, None]] = {node: {} for node in trace.nodes}
+    for value in (*trace.outputs, *(value for node in trace.nodes for value in node.inputs)):
+        if value.data is None and value.node is not None:
+            results[value.node][value] = None
+    nodes = trace.nodes
+    while nodes:
+        with outside_dynamo(), torch.no_grad():
+            for node in nodes:
+                if growing.runs_on_host(node) and all(value.data is not None for value in node.inputs):
+                    growing.compute(node, results[node])
+        nodes = _nodes_of(trace.outputs)
+        if values := growing.next_program(nodes, trace.outputs):
+            _run(sorted(values, key=_recorded_at), trace.chip)
+            nodes = _nodes_of(trace.outputs)
+
+
+def _nodes_of(outputs: Sequence[Value]) -> list[Node]:
+    """Returns the nodes that compute the values without bytes among ``outputs``, in the order of recording."""
+    nodes: dict[Node, None] = {}
     stack = [value.node for value in outputs if value.node is not None]
     while stack:
         node = stack.pop()
         if node not in nodes:
-            nodes[node] = 0
+            nodes[node] = None
             stack += [value.node for value in node.inputs if value.data is None and value.node is not None]
-    order = sorted(nodes, key=_SERIAL)
+    return sorted(nodes, key=_SERIAL)
+
+
+def collect(outputs: list[Value], chip: int = 0) -> Trace:
+    """Returns the nodes on which some values depend, and the key of their structure."""
+    order = _nodes_of(outputs)
+    nodes: dict[Node, int] = {}
     leaves: dict[Value, int] = {}
     key: list[int] = []
     scalars: list[float] = []
