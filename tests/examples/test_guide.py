@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).with_name("guide_program.py")
+PROGRAM = Path(__file__).parents[2] / "examples/pytorch/mnist_performant.py"
 
 
 def upstream_listing(guide):
