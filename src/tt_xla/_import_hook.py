@@ -1,19 +1,20 @@
-"""Serves the import names of ``torch_xla`` and ``ttnn`` where the real packages are absent.
+"""Serves the import names of ``torch_xla``, ``ttnn`` and ``infra`` where the real packages are absent.
 
-``tt_xla.frontends.torch.xla_api`` and ``tt_xla.ttnn_api`` serve them.
+``tt_xla.frontends.torch.xla_api``, ``tt_xla.ttnn_api`` and ``tt_xla.testing.infra`` serve them. ``infra`` is upstream's
+folder of test helpers, which its tests import as ``tests.infra`` too.
 
 Every interpreter of the environment imports this module when it starts, so the module imports nothing else.
 """
 
 import sys
 
-PACKAGES = ("torch_xla", "ttnn")
+PACKAGES = ("torch_xla", "ttnn", "infra")
 _PROBING = ("importlib.util", "accelerate.utils.imports")
 """Modules that import or look for ``torch_xla`` only to find out whether it is there."""
 
 
 class PackageFinder:
-    """The last finder on ``sys.meta_path``, so an installed ``torch_xla`` or ``ttnn`` goes first.
+    """The last finder on ``sys.meta_path``, so an installed ``torch_xla`` or ``ttnn`` and a folder ``infra`` go first.
 
     The finder answers imports and ignores probes: libraries such as transformers and accelerate call
     ``importlib.util.find_spec("torch_xla")``, or import it and catch the error, and then take code paths for XLA
@@ -23,15 +24,17 @@ class PackageFinder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        package = name.partition(".")[0]
-        if package not in PACKAGES:
+        package = name.removeprefix("tests.").partition(".")[0]
+        if package not in PACKAGES or (name.startswith("tests.") and package != "infra"):
             return None
         if name == package and _importer() in _PROBING:
             return None
         if package == "torch_xla":
             from tt_xla.frontends.torch.xla_api import finder
-        else:
+        elif package == "ttnn":
             from tt_xla.ttnn_api import finder
+        else:
+            from tt_xla.testing import infra as finder
         return finder.find(name)
 
 
