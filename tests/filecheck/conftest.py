@@ -1,4 +1,4 @@
-"""Collects ``*.mlir`` as tests.
+"""Collects ``*.mlir`` below the folders here as tests; the files beside this one are patterns (filecheck.md).
 
 The first line selects the test, ``// RUN: <verb> [name=value ...]``:
 
@@ -34,7 +34,7 @@ class Failure(Exception):
 
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
-    if file_path.suffix == ".mlir":
+    if file_path.suffix == ".mlir" and file_path.parent != Path(__file__).parent:
         return MlirFile.from_parent(parent, path=file_path)
     return None
 

@@ -1,4 +1,4 @@
-"""Fusion providers and composite ops, used as upstream's documentation shows."""
+"""Composite ops, used as upstream's documentation shows."""
 
 from __future__ import annotations
 
@@ -8,174 +8,11 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tt_torch.backend.passes import handle_composite_ops, rewrite_adaptive_avgpool_to_mean, run_fusion_passes
+from tests.torch.ops.conftest import composites, run
+from tt_torch.backend.passes import handle_composite_ops
 from tt_torch.composite_ops import StableHLOCompositeBuilder, module_parameter, replacements
-from tt_torch.fusion_providers import FusionProvider, RMSNormFusionProvider
-from tt_xla.frontends.torch import backend
 from tt_xla.frontends.torch.graph import regions
-
-
-@pytest.fixture
-def modules(monkeypatch):
-    """Collects the StableHLO text of each graph that is compiled."""
-    texts = []
-    original = backend.lower_to_stablehlo
-
-    def recording(*arguments):
-        lowered = original(*arguments)
-        texts.append(str(lowered.module))
-        return lowered
-
-    monkeypatch.setattr(backend, "lower_to_stablehlo", recording)
-    return texts
-
-
-def composites(text):
-    """Returns the names of a module's composites in order."""
-    return [line.split('"')[1] for line in text.splitlines() if "stablehlo.composite" in line]
-
-
-def run(model, *inputs, **options):
-    with torch.no_grad():
-        return torch.compile(model, backend="tt", options=options)(*inputs)
-
-
-def captured(model, *inputs):
-    """Returns the graph that dynamo captures."""
-    graphs = []
-
-    def keep(graph_module, _):
-        graphs.append(graph_module)
-        return graph_module
-
-    torch._dynamo.reset()
-    torch.compile(model, backend=keep)(*inputs)
-    return graphs[0]
-
-
-class LlamaNorm(nn.Module):
-    def __init__(self, width=32):
-        super().__init__()
-        self.weight = nn.Parameter(torch.rand(width) + 0.5)
-
-    def forward(self, x):
-        wide = x.to(torch.float32)
-        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
-        return self.weight * wide.to(x.dtype)
-
-
-class OssNorm(LlamaNorm):
-    def forward(self, x):
-        wide = x.float()
-        wide = wide * torch.rsqrt(torch.mean(torch.square(wide), -1, keepdim=True) + 1e-6)
-        return (self.weight * wide).to(x.dtype)
-
-
-class GemmaNorm(LlamaNorm):
-    def forward(self, x):
-        wide = x.float()
-        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
-        return (wide * (1.0 + self.weight.float())).type_as(x)
-
-
-class PowerNorm(LlamaNorm):
-    def forward(self, x):
-        wide = x.float()
-        return (wide * torch.pow(wide.pow(2).mean(-1, keepdim=True) + 1e-6, -0.5) * self.weight.float()).type_as(x)
-
-
-class BareNorm(LlamaNorm):
-    def forward(self, x):
-        wide = x.float()
-        return (wide * torch.pow(wide.pow(2).mean(-1, keepdim=True) + 1e-6, -0.5)).type_as(x)
-
-
-class ThirdPowerNorm(LlamaNorm):
-    def forward(self, x):
-        wide = x.to(torch.float32)
-        return self.weight * (wide * torch.rsqrt(wide.pow(3).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
-
-
-class TestRMSNormFusion:
-    @pytest.mark.parametrize("kind", [LlamaNorm, OssNorm, GemmaNorm, PowerNorm, BareNorm])
-    @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-    def test_every_form_becomes_one_composite(self, modules, kind, dtype):
-        model, x = kind().to(dtype), torch.randn(4, 32, dtype=dtype)
-        torch.testing.assert_close(run(model, x), model(x), rtol=2e-2, atol=2e-2)
-        assert composites(modules[-1]) == ["tenstorrent.rms_norm"]
-
-    def test_fusion_off_leaves_the_ops(self, modules):
-        model, x = LlamaNorm(), torch.randn(4, 32)
-        torch.testing.assert_close(run(model, x, tt_enable_torch_fx_fusion_pass=False), model(x), rtol=2e-2, atol=2e-2)
-        assert composites(modules[-1]) == []
-
-    def test_another_power_is_no_norm(self, modules):
-        run(ThirdPowerNorm(), torch.rand(4, 32))
-        assert composites(modules[-1]) == []
-
-    def test_a_wide_weight_is_left_alone(self, modules):
-        run(LlamaNorm(4000), torch.randn(2, 4000))
-        assert composites(modules[-1]) == []
-
-    def test_without_a_bound_it_is_fused(self, modules, monkeypatch):
-        monkeypatch.setattr(RMSNormFusionProvider, "UPPER_BOUND", None)
-        run(LlamaNorm(4000), torch.randn(2, 4000))
-        assert composites(modules[-1]) == ["tenstorrent.rms_norm"]
-
-    def test_a_weight_of_unknown_width_is_an_error(self):
-        graph_module = captured(LlamaNorm(), torch.randn(4, 32))
-        for node in graph_module.graph.nodes:
-            node.meta.pop("example_value", None)
-        with pytest.raises(ValueError, match="missing required metadata 'example_value'"):
-            run_fusion_passes(graph_module)
-
-    def test_new_nodes_keep_the_users_line(self):
-        graph_module = captured(LlamaNorm(), torch.randn(4, 32))
-        run_fusion_passes(graph_module)
-        (norm,) = [node for node in graph_module.graph.nodes if node.target is F.rms_norm]
-        assert "test_graph.py" in norm.meta["stack_trace"]
-
-
-class TestOwnFusion:
-    """Follows upstream's page 'How to Add a New Fusion Pattern'."""
-
-    def test_a_subclass_takes_part(self, modules):
-        class SquareOfSumFusionProvider(FusionProvider):
-            @property
-            def name(self):
-                return "square_of_sum"
-
-            @staticmethod
-            def pattern(x, y):
-                return x.mul(x).add(x.mul(y).mul(2)).add(y.mul(y))
-
-            @staticmethod
-            def replacement(x, y):
-                return torch.square(x.add(y))
-
-        class Model(nn.Module):
-            def forward(self, x, y):
-                return x * x + x * y * 2 + y * y
-
-        try:
-            assert SquareOfSumFusionProvider in FusionProvider.get_registered_providers()
-            x, y = torch.randn(3, 4), torch.randn(3, 4)
-            torch.testing.assert_close(run(Model(), x, y), (x + y) ** 2, rtol=1e-2, atol=1e-2)
-            assert modules[-1].count("stablehlo.add") == 1
-        finally:
-            FusionProvider._registered_providers.remove(SquareOfSumFusionProvider)
-
-    def test_what_is_abstract_must_be_there(self):
-        class Nameless(FusionProvider):
-            @staticmethod
-            def pattern(x):
-                return x
-
-        try:
-            with pytest.raises(TypeError, match="abstract"):
-                Nameless()
-        finally:
-            FusionProvider._registered_providers.remove(Nameless)
+from tt_xla.testing import ComparisonConfig, Framework, run_graph_test
 
 
 class TestComposites:
@@ -357,15 +194,6 @@ def _marker(x):
     return x
 
 
-@pytest.fixture(autouse=True)
-def _restore():
-    torch._dynamo.reset()
-    before = dict(replacements)
-    yield
-    replacements.clear()
-    replacements.update(before)
-
-
 class TestOwnComposite:
     """Follows upstream's page 'How to Add a New Composite Op'."""
 
@@ -397,21 +225,23 @@ class TestOwnComposite:
         assert composite_prelu in [node.target for node in graph_module.graph.nodes]
 
 
-def test_adaptive_pooling_to_one_element_is_a_mean():
-    x = torch.randn(2, 3, 4, 4)
-    graph_module = captured(nn.AdaptiveAvgPool2d((1, 1)), x)
-    expected = graph_module(x)
-    rewrite_adaptive_avgpool_to_mean(graph_module)
-    assert [node.target for node in graph_module.graph.nodes if node.op == "call_function"] == [torch.mean]
-    torch.testing.assert_close(graph_module(x), expected)
-    other = captured(nn.AdaptiveAvgPool2d(2), x)
-    rewrite_adaptive_avgpool_to_mean(other)
-    assert torch.mean not in [node.target for node in other.graph.nodes]
-
-
 def test_a_mark_is_the_tensor_itself():
     x = torch.randn(3, requires_grad=True)
     builder = StableHLOCompositeBuilder("a")
     builder.mark_outputs(builder.mark_inputs(x) * 2).sum().backward()
     assert torch.equal(x.grad, torch.full((3,), 2.0))
     assert regions.find_regions([], [], []) == []
+
+
+@pytest.mark.single_device
+@pytest.mark.filecheck(["gelu.ttir.mlir"])
+def test_the_documented_form(request):
+    """The test of upstream's page, with a pattern file that checks the lowered op."""
+    run_graph_test(
+        nn.GELU(),
+        [torch.randn(32, 32)],
+        comparison_config=ComparisonConfig(),
+        framework=Framework.TORCH,
+        torch_options={"tt_enable_composite_ops": True},
+        request=request,
+    )

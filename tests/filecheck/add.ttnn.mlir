@@ -1,0 +1,1 @@
+// CHECK: "ttnn.add"

@@ -1,0 +1,2 @@
+// CHECK: ttir.gelu
+// CHECK-NOT: ttir.erf

@@ -1,0 +1,2 @@
+// CHECK: "ttnn.linear"
+// CHECK-NOT: "ttnn.add"
