@@ -44,7 +44,7 @@ LEVELS |= dict.fromkeys(LEVEL_2, (2,))
 
 @pytest.fixture(scope="module")
 def expectations():
-    return config.read(config.config_files([ROOT / "test_config"]))
+    return config.read(config.config_files([ROOT.parent / "tests/runner/test_config"]))
 
 
 @pytest.fixture(autouse=True)

@@ -340,12 +340,15 @@ CONFIG = """
 test_config:
   good/pytorch-single_device-inference:
     status: EXPECTED_PASSING
+    bringup_status: INCORRECT_RESULT
+    reason: issue 2
     supported_archs: [n300-llmbox]
     markers: [push]
     arch_overrides:
       n150: {status: KNOWN_FAILURE_XFAIL}
   bad/pytorch-single_device-inference:
     status: KNOWN_FAILURE_XFAIL
+    bringup_status: FAILED_RUNTIME
     reason: issue 1
   bad/pytorch-single_device-training:
     status: EXCLUDE_MODEL
@@ -395,11 +398,22 @@ def test_one_test_by_its_name(run):
 
 def test_outcomes_and_reports(run, pytester):
     run("--model-records", "records.jsonl", "--junitxml", "report.xml").assert_outcomes(passed=3, xfailed=1, skipped=8)
-    assert len(records.load(pytester.path / "records.jsonl")) == 12
+    written = records.load(pytester.path / "records.jsonl")
+    assert len(written) == 12
+    static = {
+        name: (record.bringup_status, record.reason)
+        for name, record in written.items()
+        if record.reason[:6] == "issue "
+    }
+    assert static == {
+        "good/pytorch-single_device-inference": ("INCORRECT_RESULT", "issue 2"),
+        "bad/pytorch-single_device-inference": ("FAILED_RUNTIME", "issue 1"),
+    }
     report = (pytester.path / "report.xml").read_text()
     assert 'name="tags"' in report
     assert "NOT_STARTED" in report
     assert 'name="owner" value="tt-xla"' in report
+    assert 'name="error_message" value="issue 2"' in report
 
 
 def test_strict_and_lenient_in_pytest(run):

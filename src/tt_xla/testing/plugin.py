@@ -12,9 +12,30 @@ import pytest
 
 MARKERS = {
     "filecheck(patterns)": "check the IR of the test with these pattern files of tests/filecheck",
+    # Schedules of continuous integration.
+    "push": "runs for each change",
+    "nightly": "runs each night",
+    "weekly": "runs each week",
+    "large": "needs much memory or time",
+    # Tests of the model runner.
     "model_test": "a test of the model runner",
     "placeholder": "a model that does not exist yet, listed in reports",
+    "inference": "runs the forward pass",
+    "training": "runs the backward pass too",
+    "single_device": "runs on one chip",
+    "data_parallel": "runs on all chips, each with a part of the batch",
+    "tensor_parallel": "runs on all chips, each with a part of the weights",
+    # Expected outcomes of the model runner's tests.
+    "expected_passing": "passes",
+    "known_failure_xfail": "fails for a known reason",
+    "not_supported_skip": "is skipped",
+    "unspecified": "has no expected outcome yet",
+    # Systems. The model runner also marks tests with the names in --arch, such as n300-llmbox and n300_llmbox.
+    "dual_chip": "needs two chips",
+    "llmbox": "needs the eight chips of an LLMBox",
+    "galaxy": "needs the chips of a Galaxy",
 }
+"""Meaning of each marker, which every project with tt-xla can use; the names are those of upstream's pytest.ini."""
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -22,7 +43,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--models-root": {"help": "folder with model loaders (default third_party/tt_forge_models, or models)"},
     "--test-config": {
         "action": "append",
-        "help": "folder with test_config_*.yaml files (default test_config beside the tests)",
+        "help": "folder with test_config_*.yaml files (default test_config beside the tests, in the models' root or in "
+        "tests/runner)",
     },
     "--arch": {"help": "apply the arch_overrides of this architecture"},
     "--optimization-level": {

@@ -449,7 +449,7 @@ def _models_root(path_option: Path | None) -> Path:
     "folders",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Folder with test_config_*.yaml files; may be repeated (default ROOT/test_config).",
+    help="Folder with test_config_*.yaml files; may be repeated (default test_config of ROOT or tests/runner).",
 )
 @click.option("--arch", help="Apply the arch_overrides of this architecture.")
 @click.option(

@@ -16,6 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from tt_xla.testing.models import campaign, config, records, summary
+from tt_xla.testing.models.collection import RUNNER
 from tt_xla.testing.models.config import ModelTestStatus
 from tt_xla.testing.models.discovery import discover
 from tt_xla.testing.models.processes import Limits
@@ -33,13 +34,13 @@ def select(
 
     Args:
         root: folder with loaders.
-        folders: folders with ``test_config_*.yaml``; by default ``test_config`` of the root.
+        folders: folders with ``test_config_*.yaml``; by default ``test_config`` of the root, or of ``tests/runner``.
         filters: parts of test ids, which must all match; ``*`` stands for any text.
         arch: architecture whose overrides apply.
         report: called with each problem of a loader or a file of expectations.
     """
     discovery = discover(root)
-    expectations = config.read(config.config_files(folders or [root / "test_config"]))
+    expectations = config.read(config.config_files(folders or config.default_folders(root, Path.cwd() / RUNNER)))
     for problem in (*discovery.problems, *expectations.problems):
         report(problem)
     patterns = [re.compile(re.escape(text).replace(r"\*", ".*")) for text in filters]

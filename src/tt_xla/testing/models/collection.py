@@ -13,12 +13,16 @@ from tt_xla.testing.models import config as expectations_of
 from tt_xla.testing.models.config import ARCHS, Expectation, Expectations, ModelTestStatus
 from tt_xla.testing.models.discovery import Case, Discovery, discover
 from tt_xla.testing.models.processes import Limits, memory_in_bytes
+from tt_xla.testing.plugin import MARKERS
 
 _SCHEDULES = "push", "nightly", "weekly"
 """Markers of schedules. A test whose entry has none is nightly if its model's group is red or priority, else weekly."""
 
 ROOTS = "third_party/tt_forge_models", "models"
 """Folders of the project that may hold the loaders, in order."""
+
+RUNNER = "tests/runner"
+"""Folder of the project with the runner's test module and its files of expectations."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,8 @@ def read_suite(root: str | None, folders: Sequence[str], project: Path, beside: 
 
     Args:
         root: folder with loaders; None for the first folder of :data:`ROOTS` in the project.
-        folders: folders with ``test_config_*.yaml``. Without any, folder ``test_config`` of ``beside``, or of the root,
-            is read.
+        folders: folders with ``test_config_*.yaml``. Without any, folder ``test_config`` of ``beside``, of the root, or
+            of the project's :data:`RUNNER` is read.
         project: root of the project.
         beside: folder of the test module.
         arch: architecture whose overrides apply.
@@ -98,8 +102,9 @@ def read_suite(root: str | None, folders: Sequence[str], project: Path, beside: 
         )
     if missing := [folder for folder in folders if not Path(folder).is_dir()]:
         raise pytest.UsageError(f"--test-config names folders that do not exist: {', '.join(missing)}")
-    default = next((path / "test_config" for path in (beside, models) if (path / "test_config").is_dir()), None)
-    config_folders = [Path(folder) for folder in folders] or ([] if default is None else [default])
+    config_folders = [Path(folder) for folder in folders] or expectations_of.default_folders(
+        beside, models, project / RUNNER
+    )
     return Suite(discover(models), expectations_of.read(expectations_of.config_files(config_folders)), arch)
 
 
@@ -119,7 +124,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         )
         for test in tests
     ]
-    for name in known_marks:
+    for name in known_marks.keys() - MARKERS.keys():
         metafunc.config.addinivalue_line("markers", f"{name}: a marker of model tests")
     metafunc.parametrize("model_test", parameters)
 

@@ -216,6 +216,11 @@ def config_files(folders: Iterable[Path]) -> list[Path]:
     return sorted({path for folder in folders for path in folder.rglob("test_config_*.yaml")})
 
 
+def default_folders(*parents: Path) -> list[Path]:
+    """Returns folder ``test_config`` of the first of these parents that has one; an empty list if none has."""
+    return [parent / "test_config" for parent in parents if (parent / "test_config").is_dir()][:1]
+
+
 def read(files: Sequence[Path]) -> Expectations:
     """Reads files. Their problems are listed in the result's ``problems``."""
     expectations = Expectations(files=list(files))

@@ -92,7 +92,7 @@ def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -
     weights = "bfp_bf8" if expectation.enable_weight_bfp8_conversion else ""
     compiler = CompilerConfig(expectation.optimization_level, experimental_weight_dtype=weights)
     mode = RunMode(case.run_mode)
-    batch = expectation.batch_size or (2 if mode is RunMode.TRAINING else None)
+    batch = expectation.batch_size or (loading.TRAINING_BATCH if mode is RunMode.TRAINING else None)
     parallelism = Parallelism(case.parallelism, loader)
     if case.framework == "jax" and parallelism.is_written_for_shards:
         from tt_xla.testing.models.shard_models import ShardModelTester
@@ -100,8 +100,17 @@ def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -
         return ShardModelTester(parallelism, stage, expectation.comparison(), mode, compiler)
     if case.framework == "jax":
         return _jax_tester(loader, batch, stage, parallelism)(expectation.comparison(), mode, compiler)
-    return _torch_tester(loader, batch, stage, parallelism, golden_f32=expectation.golden_f32)(
-        expectation.comparison(), mode, compiler
+    from tt_xla.testing.models.dynamic import DynamicTorchModelTester
+
+    return DynamicTorchModelTester(
+        mode,
+        loader=loader,
+        comparison_config=expectation.comparison(),
+        compiler_config=compiler,
+        parallelism=parallelism,
+        batch_size=expectation.batch_size,
+        golden_f32=expectation.golden_f32,
+        stage=stage,
     )
 
 
@@ -149,52 +158,6 @@ def _check_source(record: Record, tester: EmittingTester, *, exact: bool) -> Non
         if not result.equal:
             record.outcome = "failed"
             record.error = f"EmitPy result differs: atol={result.atol}, pcc={result.pcc}, allclose={result.allclose}."
-
-
-def _torch_tester(
-    loader: Any, batch: int | None, stage: Stage, parallelism: Parallelism, *, golden_f32: bool
-) -> type[ModelTester]:
-    import torch
-
-    from tt_xla.testing.torch_meshes import batch_shard_specs
-    from tt_xla.testing.torch_model import TorchModelTester
-
-    class Tester(TorchModelTester):
-        golden_dtype = torch.float32 if golden_f32 else None
-
-        def _get_model(self) -> Any:
-            return loading.call(loader.load_model, dtype_override=torch.bfloat16)
-
-        def _get_input_activations(self) -> Any:
-            inputs = loading.call(loader.load_inputs, dtype_override=torch.bfloat16, batch_size=batch)
-            return parallelism.repeated(inputs)
-
-        def _get_mesh(self) -> Any:
-            return parallelism.torch_mesh()
-
-        def _get_shard_specs_function(self) -> Callable[..., Any] | None:
-            return batch_shard_specs if parallelism.splits_batch else parallelism.shard_specs
-
-        def _get_activation_shard_spec_function(self) -> Callable[..., Any] | None:
-            return getattr(loader, "load_activation_shard_spec", None) if parallelism.splits_weights else None
-
-        def _unpack_forward_output(self, output: Any) -> Any:
-            unpack = getattr(loader, "unpack_forward_output", None)
-            unpacked = output if unpack is None else unpack(output)
-            return unpacked if isinstance(unpacked, torch.Tensor) else super()._unpack_forward_output(unpacked)
-
-        def _run_inference(self) -> tuple[Any, Any]:
-            expected, self._before = super()._run_inference()
-            return expected, self._before
-
-        def emitted(self, folder: Path) -> tuple[Any, Any]:
-            options = {**self._options, "backend": "codegen_py", "export_path": str(folder), "export_tensors": False}
-            return self._run_on_device(self._model, options), self._before
-
-        def _stage(self, name: str) -> None:
-            stage(name)
-
-    return Tester
 
 
 def _jax_tester(loader: Any, batch: int | None, stage: Stage, parallelism: Parallelism) -> type[ModelTester]:

@@ -15,6 +15,9 @@ from tt_xla.log import logger
 PACKAGE = "third_party.tt_forge_models"
 """Name under which loaders import the package that they are part of."""
 
+TRAINING_BATCH = 2
+"""Batch size of a training test whose entry has none."""
+
 
 def import_loader(root: Path, folder: str) -> Any:
     """Imports a loader as a module of :data:`PACKAGE`, so that its relative imports work up to the root.

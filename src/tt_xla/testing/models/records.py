@@ -118,6 +118,8 @@ class Record:
 def settled(record: Record, expectation: Expectation, *, lenient: bool = False) -> Record:
     """Returns the record with the outcome in view of the expectation: a failure may be expected.
 
+    If the outcome is the expected one, the entry's own bring-up status and reason replace those of the run.
+
     Args:
         record: the record of what happened.
         expectation: the expected outcome.
@@ -130,6 +132,10 @@ def settled(record: Record, expectation: Expectation, *, lenient: bool = False) 
             record.outcome = "xpassed"
             record.error = "The test passed, but its entry says KNOWN_FAILURE_XFAIL; remove that status from the entry."
         record.reason = expectation.reason or record.reason
+    if record.outcome in ("passed", "xfailed"):
+        record.reason = expectation.reason or record.reason
+        if expectation.bringup_status is not None:
+            record.bringup_status = expectation.bringup_status.value
     return record
 
 

@@ -36,6 +36,37 @@ class RequirementsError(TTXLAError):
     """A model's packages cannot be installed."""
 
 
+class RequirementsManager:
+    """Upstream's name for the packages of one loader, in the running interpreter.
+
+    ``with RequirementsManager.for_loader(path):`` makes the packages importable; afterwards they are not. The runner
+    itself gives each model a process instead (:func:`interpreter_for`), because modules that were imported stay.
+
+    Args:
+        loader_folder: folder of the loader.
+    """
+
+    def __init__(self, loader_folder: Path) -> None:
+        self._folder = loader_folder
+        self._opened = contextlib.ExitStack()
+
+    @classmethod
+    def for_loader(cls, loader_path: str | Path) -> RequirementsManager:
+        """Returns the manager of a ``loader.py``."""
+        return cls(Path(loader_path).parent)
+
+    def __enter__(self) -> RequirementsManager:
+        before = list(sys.path)
+        python = self._opened.enter_context(interpreter_for(self._folder))
+        if python != Path(sys.executable):
+            sys.path.insert(0, str(_packages_of(python.parents[1])))
+        self._opened.callback(lambda: sys.path.__setitem__(slice(None), before))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._opened.close()
+
+
 @contextlib.contextmanager
 def interpreter_for(loader_folder: Path) -> Generator[Path]:
     """Provides an interpreter with the packages that a model requires.
@@ -71,7 +102,7 @@ def _install(layer: Path, files: list[tuple[Path, tuple[str, ...]]]) -> Path:
     try:
         venv.create(layer / "env", with_pip=False, symlinks=True)
         python = layer / "env/bin/python"
-        packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(layer / "env")}))
+        packages = _packages_of(layer / "env")
         folders = dict.fromkeys([*site.getsitepackages(), sysconfig.get_path("purelib")])
         lines = "\n".join(f"import site; site.addsitedir({folder!r})" for folder in folders)
         (packages / "below.pth").write_text(lines + "\n")
@@ -94,6 +125,11 @@ def _install(layer: Path, files: list[tuple[Path, tuple[str, ...]]]) -> Path:
                 hint="The runner's environment is unchanged. TT_XLA_REQS_DEBUG=1 shows pip's output.",
             )
     return python
+
+
+def _packages_of(environment: Path) -> Path:
+    """Returns the folder of the packages of a virtual environment."""
+    return Path(sysconfig.get_path("purelib", "venv", {"base": str(environment)}))
 
 
 def _pip(command: list[str], path: Path) -> subprocess.CompletedProcess[str]:

@@ -55,7 +55,7 @@ def _report(record: records.Record, case: Case, expectation: Expectation, node: 
     """Adds the test's properties, which JUnit XML contains, and appends its record if ``--model-records`` is set."""
     tags = record.tags(case, expectation, node.config.getoption("--arch"))
     node.user_properties += [("tags", tags), ("owner", "tt-xla"), ("group", record.info.get("group", ""))]
-    if record.error:
-        node.user_properties.append(("error_message", record.error))
+    if message := record.reason or record.error:
+        node.user_properties.append(("error_message", message))
     if records_file := node.config.getoption("--model-records"):
         records.append(Path(records_file), record)
