@@ -13,7 +13,6 @@ from tt_xla.testing.models import config as expectations_of
 from tt_xla.testing.models.config import ARCHS, Expectation, Expectations, ModelTestStatus
 from tt_xla.testing.models.discovery import Case, Discovery, discover
 from tt_xla.testing.models.processes import Limits, memory_in_bytes
-from tt_xla.testing.plugin import MARKERS
 
 _SCHEDULES = "push", "nightly", "weekly"
 """Markers of schedules. A test whose entry has none is nightly if its model's group is red or priority, else weekly."""
@@ -124,7 +123,8 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         )
         for test in tests
     ]
-    for name in known_marks.keys() - MARKERS.keys():
+    registered = {line.partition(":")[0].partition("(")[0] for line in metafunc.config.getini("markers")}
+    for name in known_marks.keys() - registered:
         metafunc.config.addinivalue_line("markers", f"{name}: a marker of model tests")
     metafunc.parametrize("model_test", parameters)
 
