@@ -133,9 +133,9 @@ def test_a_module_is_compiled_run_and_compiled_otherwise(server: Server, tmp_pat
     product = next(node for node in graphs["graphs"][0]["nodes"] if node["label"] == "matmul")
     node = json.loads(ask(server, f"/explore/api/node?version={number}&stage=ttnn&node={product['id']}")[1])
     assert node["linked"]["stablehlo"] == [{"id": "main:0", "label": "stablehlo.dot_general"}]
-    assert node["python"].startswith("v")
-    assert "ttnn.matmul(" in node["python"]
-    assert "ttnn::matmul(" in node["cpp"]
+    assert "= ttnn.matmul(" in node["python"]
+    assert "= ttnn::matmul(" in node["cpp"]
+    assert "MathFidelity.HiFi4" in node["python"]
 
 
 def test_a_failed_compilation_shows_its_error_at_the_node(server: Server, tmp_path: Path):

@@ -8,10 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tt_xla.codegen.body import Constants
 from tt_xla.codegen.calls import call_of
-from tt_xla.codegen.expressions import Names, python
 from tt_xla.codegen.formatting import flat
+from tt_xla.codegen.languages.base import Language
 from tt_xla.codegen.languages.cpp import Cpp
+from tt_xla.codegen.languages.python import Python
 from tt_xla.errors import TTXLAError
 from tt_xla.options import COMPILE_OPTIONS
 from tt_xla.tools.explorer.graphs import graph_of
@@ -199,20 +201,25 @@ def _source_text(location: str) -> str:
 
 
 def _calls(session: Session, version: Version, found: Node) -> dict[str, str]:
-    """Returns the call of TT-NN that an instruction becomes, in Python and C++; nothing for those that make none."""
+    """Returns the call of TT-NN that an instruction becomes, with its configs, in Python and C++.
+
+    Instructions that the table of calls lacks have none: those that run functions, and ops of dumps.
+    """
     program = version.compiled.program
     assert program is not None
     assert found.instruction is not None
     values = program.function(found.id.rpartition(":")[0]).values
-    try:
-        call = call_of(found.instruction, values, session.target(version))
-    except (TTXLAError, KeyError, NotImplementedError, StopIteration):
-        return {}
-    results = ", ".join(f"v{number}" for number in found.instruction.results)
-    prefix = f"{results} = " if results else ""
-    words = {"python": prefix + python(call, Names(value=lambda number: f"v{number}"))}
-    try:
-        body = flat(Cpp().node(call, lambda number: f"v{number}", lambda data: None))
-    except (TTXLAError, KeyError, ValueError):
-        return words
-    return words | {"cpp": (f"auto {results} = " if results else "") + f"{body};"}
+    languages: dict[str, Language] = {"python": Python(), "cpp": Cpp()}
+    sources: dict[str, str] = {}
+    for name, language in languages.items():
+        constants = Constants()
+        try:
+            call = constants.named(call_of(found.instruction, values, session.target(version)))
+            source = flat(language.node(call, lambda number: f"v{number}", constants.data))
+        except (TTXLAError, KeyError):
+            continue
+        configs = [line for config, value in constants.configs() for line in language.config(config, value)]
+        results = ", ".join(f"v{number}" for number in found.instruction.results)
+        bound = f"auto {results} = {source};" if name == "cpp" else f"{results} = {source}"
+        sources[name] = "\n".join([*configs, bound if results else source])
+    return sources
