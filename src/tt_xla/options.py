@@ -162,6 +162,11 @@ class CompileOptions:
     precision: str = _option(
         "", "file with the number formats, fidelity and accumulation of each layer, as tt-xla tune --accuracy writes it"
     )
+    overrides: str = _option(
+        "",
+        "file with the layout, format, fidelity and config of single ops, and with compile options, as tt-xla explore "
+        "writes it",
+    )
     numerics: str = _option(
         "silicon",
         "'silicon' computes with the chip's precision, 'bit_exact' as its instructions do and slowly, 'exact' as"
@@ -226,7 +231,7 @@ class CompileOptions:
         """
         values: dict[str, Any] = {"numerics": COMPILE_OPTIONS["numerics"].parse(variable("TTXLA_NUMERICS"))}
         given = dict(user_options or {}) | forced_options()
-        for name, value in (_precision_options(given) | given).items():
+        for name, value in (_precision_options(given) | _overrides_options(given) | given).items():
             option = COMPILE_OPTIONS.get(str(name).replace("-", "_"))
             if option is None:
                 raise unknown_name("compile option", str(name), COMPILE_OPTIONS)
@@ -315,6 +320,29 @@ def _precision_options(given: dict[str, object]) -> dict[str, object]:
             raise unknown_name("option of a precision file", name, allowed)
     given["precision"] = precision.text() if precision.layers else ""
     return dict(precision.options)
+
+
+_NOT_IN_OVERRIDES = ("overrides", "precision", "backend", "export_path", "export_model_name")
+"""Options that an override file may not set: other files, and where source is written."""
+
+
+def _overrides_options(given: dict[str, object]) -> dict[str, object]:
+    """Returns the options of the override file that options name, and replaces its path by its choices for ops.
+
+    Raises:
+        OptionError: The file cannot be read, is not valid, or sets an option that it may not set.
+    """
+    if given.get("overrides", "") == "":
+        return {}
+    from tt_xla.overrides import read_overrides
+
+    overrides = read_overrides(given["overrides"])
+    allowed = {name: option for name, option in COMPILE_OPTIONS.items() if name not in _NOT_IN_OVERRIDES}
+    for name in overrides.options:
+        if name not in allowed:
+            raise unknown_name("option of an override file", name, allowed)
+    given["overrides"] = overrides.text() if overrides.ops else ""
+    return dict(overrides.options)
 
 
 def weight_overrides(text: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ import logging
 import math
 import time
 from collections.abc import Container, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 from jaxlib.mlir import ir
@@ -35,7 +36,7 @@ from tt_xla.compiler.recording import RECORDERS, Compilation
 from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.compiler.sharding import Localized
 from tt_xla.compiler.stablehlo.graph_key import graph_key
-from tt_xla.compiler.stages import TTIR_STAGES, TTNN_STAGES, Stage, choose_op_layouts, is_exact
+from tt_xla.compiler.stages import TTIR_STAGES, TTNN_STAGES, Stage, always, choose_op_layouts, is_exact
 from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.errors import OptionError, TTXLAError, VerificationError
 from tt_xla.ir.program import Program
@@ -45,11 +46,18 @@ from tt_xla.log import VERBOSE, logger
 from tt_xla.options import CompileOptions
 from tt_xla.target import Target
 
+Menus: TypeAlias = dict[str, list[dict[str, Any]]]
+"""By name of an op, the layouts and configs that an override may choose for it, as plain data."""
 
-def _explaining(stages: Iterable[Stage], choices: list[Choice] | None) -> list[Stage]:
-    """Returns the stages, with ttnn-choose-layouts changed to append its choices and their reasons to ``choices``."""
-    run = functools.partial(choose_op_layouts, choices=choices)
-    return [dataclasses.replace(stage, run=run) if stage.run is choose_op_layouts else stage for stage in stages]
+
+def _explaining(stages: Iterable[Stage], choices: list[Choice] | None, menus: Menus | None) -> list[Stage]:
+    """Returns the stages, with ttnn-choose-layouts changed to tell its choices with their reasons, and the menus.
+
+    For the menus it runs at every level; below level 2 it changes no layout.
+    """
+    run = functools.partial(choose_op_layouts, choices=choices, menus=menus)
+    changes: dict[str, Any] = {"run": run} if menus is None else {"run": run, "when": always}
+    return [dataclasses.replace(stage, **changes) if stage.run is choose_op_layouts else stage for stage in stages]
 
 
 LOWERING = "ttir-to-ttnn"
@@ -148,6 +156,7 @@ def compile_module(
     name: str = "main",
     dumps: dict[str, str] | None = None,
     choices: list[Choice] | None = None,
+    menus: Menus | None = None,
     without: Container[str] = (),
     changes: Changes | None = None,
     devices: Sequence[int] = (),
@@ -161,6 +170,7 @@ def compile_module(
         name: name of the Program.
         dumps: receives the text of the module at each of the stages vhlo, shlo, ttir and ttnn, from its own dialect on.
         choices: receives the layout of each op at level 2, and the reason for it.
+        menus: receives, by name of an op, the layouts and configs that an override may choose for it.
         without: names of stages to leave out.
         changes: counts the changes by optional stages and limits them, to find the change that makes a program wrong.
         devices: number of the device at each position of the module's mesh; by default the first ones, in order.
@@ -171,8 +181,8 @@ def compile_module(
     """
     with collector_paused():
         if not RECORDERS:
-            return _compile(module, options, target, name, dumps, choices, without, changes, devices)
-        return _compile_recorded(module, options, target, name, dumps, choices, without, changes, devices)
+            return _compile(module, options, target, name, dumps, choices, menus, without, changes, devices)
+        return _compile_recorded(module, options, target, name, dumps, choices, menus, without, changes, devices)
 
 
 def _compile_recorded(
@@ -182,6 +192,7 @@ def _compile_recorded(
     name: str,
     dumps: dict[str, str] | None,
     choices: list[Choice] | None,
+    menus: Menus | None,
     without: Container[str],
     changes: Changes | None,
     devices: Sequence[int],
@@ -195,7 +206,7 @@ def _compile_recorded(
     for recorder in RECORDERS:
         recorder.compilations.append(compilation)
     try:
-        compilation.program = _compile(module, options, target, name, dumps, choices, without, changes, devices)
+        compilation.program = _compile(module, options, target, name, dumps, choices, menus, without, changes, devices)
     except BaseException as error:
         compilation.error = error
         raise
@@ -211,6 +222,7 @@ def _compile(
     name: str,
     dumps: dict[str, str] | None,
     choices: list[Choice] | None,
+    menus: Menus | None,
     without: Container[str],
     changes: Changes | None,
     devices: Sequence[int],
@@ -219,7 +231,7 @@ def _compile(
     started = time.perf_counter()
     if options.auto_sharding and not isinstance(module, Localized | ModuleOp):
         module = split_arguments(module, options, target, name, devices)
-    program = _program(module, options, target, name, dumps, choices, without, changes, devices)
+    program = _program(module, options, target, name, dumps, choices, menus, without, changes, devices)
     for host_op in program.host_ops:
         log.info("%s runs %s on the host", name, host_op)
     log.info("compiled %s for %s in %.1f ms", name, target.name, (time.perf_counter() - started) * 1e3)
@@ -233,6 +245,7 @@ def _program(
     name: str = "main",
     dumps: dict[str, str] | None = None,
     choices: list[Choice] | None = None,
+    menus: Menus | None = None,
     without: Container[str] = (),
     changes: Changes | None = None,
     devices: Sequence[int] = (),
@@ -248,7 +261,7 @@ def _program(
     if imported.in_ttnn:
         ttnn_module, ttnn_stages = imported.module, stages_after_layouts(imported.module)
     else:
-        ttir_module, ttnn_stages = imported.module, _explaining(TTNN_STAGES, choices)
+        ttir_module, ttnn_stages = imported.module, _explaining(TTNN_STAGES, choices, menus)
         record("ttir", lambda: print_module(wrapped(ttir_module, target), locations=True))
         ttir_stages = [stage for stage in TTIR_STAGES if stage.name not in without]
         run_stages(ttir_module, ttir_stages, options, target, changes=changes)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -13,6 +13,7 @@ from tt_xla.compiler import (
     workarounds,
 )
 from tt_xla.compiler.analysis.layers import layer_names
+from tt_xla.compiler.analysis.op_names import op_names
 from tt_xla.compiler.ttir import (
     add_bias_before_all_reduce,
     decode_attention,
@@ -42,6 +43,7 @@ from tt_xla.compiler.ttnn import (
     hoist_loop_invariants,
     hoist_trace,
     keep_const_eval_inputs_on_host,
+    override_ops,
     pool_tiles,
     propagate_row_major,
     reshape_row_major,
@@ -58,10 +60,12 @@ from tt_xla.options import CompileOptions, weight_overrides
 from tt_xla.target import Target
 
 if TYPE_CHECKING:
+    from tt_xla.overrides import OpOverride
     from tt_xla.precision import LayerPrecision
 
 
-def _always(options: CompileOptions) -> bool:
+def always(options: CompileOptions) -> bool:
+    """Returns true: the stage runs under all options."""
     return True
 
 
@@ -75,7 +79,7 @@ class Stage:
     """Function that changes the module in place."""
     reason: str
     """Reason for the stage and for its position in the pipeline."""
-    when: Callable[[CompileOptions], bool] = _always
+    when: Callable[[CompileOptions], bool] = always
     """Whether the stage runs under some options."""
 
 
@@ -206,11 +210,36 @@ def _write_in_place(module: ModuleOp, options: CompileOptions, target: Target) -
     write_in_place.run(module, target)
 
 
+def _override_ops(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    from tt_xla.overrides import parse_overrides
+
+    override_ops.run(module, parse_overrides(options.overrides))
+
+
 def choose_op_layouts(
-    module: ModuleOp, options: CompileOptions, target: Target, choices: list[Choice] | None = None
+    module: ModuleOp,
+    options: CompileOptions,
+    target: Target,
+    choices: list[Choice] | None = None,
+    menus: dict[str, list[dict[str, Any]]] | None = None,
 ) -> None:
-    """Chooses layouts at level 2, and adds the reasons to ``choices``."""
-    choose_layouts.run(module, target, traced=options.enable_trace, choices=choices)
+    """Chooses layouts at level 2, and those of ops with overrides at every level.
+
+    Args:
+        module: TTNN module that is changed in place.
+        options: compile options.
+        target: the chip.
+        choices: receives the choices and their reasons at level 2.
+        menus: receives, by name of an op, what an override may choose for it.
+    """
+    overrides: Mapping[str, OpOverride] = {}
+    if options.overrides:
+        from tt_xla.overrides import parse_overrides
+
+        overrides = parse_overrides(options.overrides).by_op(op_names(module).values())
+    searched = options.optimization_level == 2
+    request = choose_layouts.Request(overrides, searched, choices if searched else None, menus)
+    choose_layouts.run(module, target, traced=options.enable_trace, request=request)
 
 
 TTIR_STAGES = (
@@ -426,10 +455,17 @@ TTNN_STAGES = (
         lambda options: options.optimization_level == 2,
     ),
     Stage(
+        "ttnn-override-ops",
+        _override_ops,
+        "Runs when the ops have the names that override files use, and before ttnn-choose-layouts, which reads their "
+        "formats and compute configs.",
+        lambda options: bool(options.overrides),
+    ),
+    Stage(
         "ttnn-choose-layouts",
         choose_op_layouts,
         "Runs after const-eval, because cached results must stay in DRAM between runs.",
-        lambda options: options.optimization_level == 2,
+        lambda options: options.optimization_level == 2 or bool(options.overrides),
     ),
     Stage(
         "ttnn-write-in-place",

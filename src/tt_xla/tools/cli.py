@@ -51,6 +51,12 @@ def cli() -> None:
     "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
 )
 @click.option("--mesh", metavar="SHAPE", help="Mesh of TTIR text that names none, such as 2x4.")
+@click.option(
+    "--overrides",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Layouts, formats and configs of single ops, as tt-xla explore writes them.",
+)
 def compile_command(
     modules: tuple[Path, ...],
     arch: str | None,
@@ -60,6 +66,7 @@ def compile_command(
     explain: str | None,
     option_texts: tuple[str, ...],
     mesh: str | None,
+    overrides: Path | None,
 ) -> None:
     """Compile modules and show their ops and predicted costs.
 
@@ -69,6 +76,8 @@ def compile_command(
     """
     from tt_xla.tools.compile_files import compile_files
 
+    if overrides is not None:
+        option_texts = (*option_texts, f"overrides={overrides}")
     options = parsed_options(level, option_texts)
     arguments = (modules, arch or selected_system(), options, out, as_json, report_error, explain or "", mesh or "")
     if compile_files(*arguments):

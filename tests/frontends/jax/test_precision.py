@@ -1,4 +1,4 @@
-"""Precision files as a compiler option of ``jax.jit`` and in the environment."""
+"""Precision files and override files as compiler options of ``jax.jit``, and in the environment."""
 
 from __future__ import annotations
 
@@ -45,3 +45,23 @@ def test_a_file_of_another_model_is_refused(tt):
     options = {"precision": '{"layers": {"dense.v": {"weights": "bfp_bf8"}}}'}
     with pytest.raises(jax.errors.JaxRuntimeError, match=r"layer 'dense\.v', which the program lacks.*'dense\.w'"):
         jax.jit(product, compiler_options=options)(jax.device_put(X, tt), weights)
+
+
+def test_single_ops_have_the_choices_of_an_override_file(tt, tmp_path: Path):
+    path = tmp_path / "overrides.yaml"
+    path.write_text('ops: {"matmul@*#0": {layout: block_sharded, dtype: bfp_bf8}}')
+    x, w = jax.device_put(X, tt), jax.device_put(W, tt)
+
+    def function(x, w):
+        return jnp.exp(x @ w / 64)
+
+    plain = np.asarray(jax.jit(function)(x, w), np.float32)
+    rounded = np.asarray(jax.jit(function, compiler_options={"overrides": str(path)})(x, w), np.float32)
+    assert not np.array_equal(plain, rounded)
+    np.testing.assert_allclose(rounded, plain, rtol=0.05)
+
+
+def test_an_override_that_ttnn_refuses_is_an_error(tt):
+    options = {"overrides": '{"ops": {"matmul@*#0": {"layout": "block_sharded", "grid": [9, 9]}}}'}
+    with pytest.raises(jax.errors.JaxRuntimeError, match="does not fit in the 64 cores of the chip"):
+        jax.jit(lambda x: jnp.exp(x @ x), compiler_options=options)(jax.device_put(X, tt))

@@ -1,4 +1,4 @@
-"""Precision files for ``torch.compile`` and for the options of the process."""
+"""Precision files and override files for ``torch.compile`` and for the options of the process."""
 
 from __future__ import annotations
 
@@ -57,3 +57,11 @@ def test_a_file_of_another_model_is_refused(model: torch.nn.Module, tmp_path: Pa
     call = torch.compile(model, backend="tt", options={"precision": str(path)})
     with torch.no_grad(), pytest.raises(OptionError, match=r"layer 'encoder\.weight', which the program lacks"):
         call(torch.ones(16, 64).bfloat16())
+
+
+def test_single_ops_of_a_model_have_the_choices_of_an_override_file(model: torch.nn.Module, tmp_path: Path) -> None:
+    path = tmp_path / "overrides.yaml"
+    path.write_text('ops: {"linear@*#0": {math_fidelity: lofi}}')
+    with torch.no_grad():
+        torch.compile(model, backend="tt", options={"overrides": str(path)})(torch.ones(16, 64).bfloat16())
+    assert [fidelity for _, fidelity, _ in layers()] == ["lofi", "hifi4"]

@@ -42,7 +42,7 @@ from tt_xla.ir.ttnn.structure import (
 )
 from tt_xla.ir.ttnn.window import Conv2dOp, PrepareConv2dBiasOp, PrepareConv2dWeightsOp
 
-_CASTS = (MatmulOp, LinearOp, Conv2dOp, *(ELEMENTWISE_OPS[name] for name in ("add", "subtract", "multiply")))
+CASTS = (MatmulOp, LinearOp, Conv2dOp, *(ELEMENTWISE_OPS[name] for name in ("add", "subtract", "multiply")))
 """Ops that take the element type of their result as an argument, and read operands of several types."""
 
 _ACTIVATIONS = ("gelu", "hardsigmoid", "mish", "relu", "relu6", "sigmoid", "silu", "tanh")
@@ -83,7 +83,7 @@ def run(module: ModuleOp, dtype: DataType) -> None:
 
 def _candidates(op: Operation) -> Iterator[OpResult]:
     """Yields the results of an op that may be block floats."""
-    if isinstance(op, _CASTS) or _is_float_cast(op) or _passes_on(op):
+    if isinstance(op, CASTS) or _is_float_cast(op) or _passes_on(op):
         for result in op.results:
             layout = layout_of(result) if isinstance(result.type, TensorType) else None
             if layout is not None and layout.dtype is DataType.BF16 and layout.tiled:
@@ -127,7 +127,7 @@ def _reads(op: Operation, index: int, values: set[SSAValue]) -> bool:
         return layout_of(op.results[0]).on_device and not layout_of(op.results[0]).tiled
     if isinstance(op, Conv2dOp):
         return index == 0
-    if isinstance(op, _CASTS) or _is_float_cast(op):
+    if isinstance(op, CASTS) or _is_float_cast(op):
         return all(layout_of(result).dtype.is_float for result in op.results)
     if _passes_on(op) and op.operands[index] in _sources(op):
         return values.issuperset(op.results)

@@ -45,7 +45,7 @@ def run(module: ModuleOp, options: CompileOptions, layers: Mapping[str, LayerPre
                 own = [(layers or {})[name] for name in sorted(names.get(op, ())) if name in (layers or {})]
                 op.properties["compute_config"] = _chosen(op, options, own)
             if isinstance(op, Conv2dOp | ConvTranspose2dOp):
-                _prepare_for(op)
+                prepare_for(op)
 
 
 def _chosen(op: ComputeOp, options: CompileOptions, own: Sequence[LayerPrecision]) -> ComputeConfigAttr:
@@ -55,7 +55,7 @@ def _chosen(op: ComputeOp, options: CompileOptions, own: Sequence[LayerPrecision
     return _config(_fidelity(op, options, own), _accumulates_wide(options, own))
 
 
-def _prepare_for(op: Conv2dOp | ConvTranspose2dOp) -> None:
+def prepare_for(op: Conv2dOp | ConvTranspose2dOp) -> None:
     """Gives the ops that prepare weights and bias the config of their convolution, on which TT-NN's blocks depend."""
     for value in (op.weight, op.bias):
         preparation = shared_preparation(value) if value is not None else None

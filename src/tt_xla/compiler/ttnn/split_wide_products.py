@@ -19,7 +19,7 @@ from tt_xla.compiler.rewriting import body, functions, is_entry
 from tt_xla.compiler.ttnn.layouts.matmul_forms import dram_sharded_forms, product_forms
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.rates import rates_of
-from tt_xla.cost.sharding import interleaved_in_l1
+from tt_xla.cost.sharding import interleaved_in_l1, shardings
 from tt_xla.ir.base import shape
 from tt_xla.ir.layout import TILE, TensorLayout
 from tt_xla.ir.program import Instruction, TensorSpec
@@ -94,7 +94,8 @@ class _Product:
                 placed = [TensorSpec(spec.shape, at) for spec, at in zip(inputs, operands, strict=True)]
                 times.append(self._us([*placed, TensorSpec(result.shape, place)], config))
         else:
-            for place, operand, config in product_forms(self.instruction, inputs, result, self.target):
+            places = shardings(result.shape, result.layout.dtype, self.target)
+            for place, operand, config in product_forms(self.instruction, inputs, result, self.target, places):
                 source = self.operand if operand is None else TensorSpec(self.operand.shape, operand)
                 times.append(self._us([source, weight, TensorSpec(result.shape, place)], config))
         return min(times, default=None)

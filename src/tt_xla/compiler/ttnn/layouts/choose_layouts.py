@@ -7,7 +7,8 @@ level 1, which takes part in the search and is used when nothing is faster.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -15,11 +16,15 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.analysis.constness import constant_values
+from tt_xla.compiler.analysis.op_names import op_names
 from tt_xla.compiler.instructions import plain_instruction
+from tt_xla.compiler.locations import describe
 from tt_xla.compiler.meshes import mesh_of
 from tt_xla.compiler.rewriting import body, functions, is_forward
 from tt_xla.compiler.ttnn.layouts.explain import Choice, explained
 from tt_xla.compiler.ttnn.layouts.forms import Site
+from tt_xla.compiler.ttnn.layouts.overridden import chosen_forms, menu, wanted_layout
+from tt_xla.compiler.ttnn.layouts.refusals import refused
 from tt_xla.compiler.ttnn.layouts.search import Node, Search, Step
 from tt_xla.compiler.ttnn.liveness import last_uses
 from tt_xla.compiler.ttnn.preparations import Preparation, preparation_of
@@ -46,24 +51,49 @@ from tt_xla.ir.ttnn.memory import GetDeviceOp, ToDeviceOp, ToMemoryConfigOp
 from tt_xla.ir.ttnn.window import Conv2dOp, PrepareConv2dWeightsOp
 from tt_xla.target import Target
 
+if TYPE_CHECKING:
+    from tt_xla.overrides import OpOverride
+
 USAGE_CAP = 0.95
 """Share of the usable L1 that tensors and circular buffers may take; tt-mlir's tensor-l1-usage-cap."""
 
 
-def run(module: ModuleOp, target: Target, *, traced: bool = False, choices: list[Choice] | None = None) -> None:
+@dataclass(frozen=True)
+class Request:
+    """What others ask of the pass.
+
+    Attributes:
+        overrides: Choices for ops by name.
+        searched: Whether the ops without an override are laid out too; else they stay as level 1 has them.
+        choices: Receives the choice for each op and its alternatives.
+        menus: Receives, by name of an op, the layouts and configs that an override may choose.
+    """
+
+    overrides: Mapping[str, OpOverride] = field(default_factory=lambda: {})
+    searched: bool = True
+    choices: list[Choice] | None = None
+    menus: dict[str, list[dict[str, Any]]] | None = None
+
+
+def run(module: ModuleOp, target: Target, *, traced: bool = False, request: Request | None = None) -> None:
     """Lays out every function except those of const-eval.
 
     Args:
         module: TTNN module that is changed in place.
         target: Chip that the module is compiled for.
         traced: Whether ops will be replayed from a trace, with a shorter gap between them.
-        choices: Receives the choice for each op and its alternatives.
+        request: Overrides, and what else is to be told.
+
+    Raises:
+        OptionError: TT-NN runs an op in no such form as an override asks for.
     """
+    request = request or Request()
+    names = op_names(module) if request.overrides or request.menus is not None else {}
     by_name = {function.sym_name.data: function for function in functions(module)}
     mesh = mesh_of(module)
     for function in functions(module):
         if is_forward(function):
-            line = _Line(function, target, mesh, by_name)
+            line = _Line(function, target, mesh, by_name, request, names)
             if not line.ops:
                 continue
             search = line.search(traced)
@@ -71,8 +101,8 @@ def run(module: ModuleOp, target: Target, *, traced: bool = False, choices: list
             usual = search.baseline()
             if _total(usual, search.gap_us) < _total(steps, search.gap_us):
                 steps = usual
-            if choices is not None:
-                choices += explained(search, steps, [op.location for op in line.ops])
+            if request.choices is not None:
+                request.choices.extend(explained(search, steps, [op.location for op in line.ops]))
             line.apply(steps)
 
 
@@ -91,12 +121,26 @@ class _Kind(NamedTuple):
     fixed: bool
     weights: tuple[bool, ...]
     prepared: bool
+    override: str
+    """The override as text, so that ops with different ones have sites of their own; empty for none."""
 
 
 class _Line:
     """The ops of a function as the search sees them, and the way to apply its result."""
 
-    def __init__(self, function: FuncOp, target: Target, mesh: Mesh | None, by_name: Mapping[str, FuncOp]) -> None:
+    def __init__(
+        self,
+        function: FuncOp,
+        target: Target,
+        mesh: Mesh | None,
+        by_name: Mapping[str, FuncOp],
+        request: Request,
+        names: Mapping[Operation, str],
+    ) -> None:
+        self.request = request
+        self.names = names
+        self.overridden: dict[int, tuple[OpOverride, str, str]] = {}
+        """Override, name and source line of an op of each kind that has an override."""
         self.function = function
         self.target = target
         self.mesh = mesh
@@ -126,7 +170,15 @@ class _Line:
         base = self.target.l1_unreserved_base
         spare = int(self.target.l1_usable_bytes * (1 - USAGE_CAP))
         capacity = (base + spare, self.target.l1_end)
-        return Search(self.nodes, self.sites, self.specs, self.uses, self.target, gap, capacity)
+        search = Search(self.nodes, self.sites, self.specs, self.uses, self.target, gap, capacity)
+        for kind, site in enumerate(self.sites):
+            if kind in self.overridden:
+                override, what, location = self.overridden[kind]
+                search.forms[kind] = chosen_forms(site, override, what, location)
+                search.overridden[kind] = what, location
+            elif not self.request.searched:
+                search.forms[kind] = search.forms[kind][:1]
+        return search
 
     def _define(self, value: SSAValue) -> int:
         """Numbers a value and returns the number."""
@@ -145,6 +197,8 @@ class _Line:
         results = [self._define(value) for value in op.results if not isinstance(value.type, DeviceType)]
         placed = len(results) == 1 and op.name.startswith("ttnn.") and not isinstance(op, CacheOp)
         fixed = not placed or any(value in self.constants or value in returned for value in op.results)
+        what = self.names.get(op, "")
+        override = self.request.overrides.get(what)
         key = _Kind(
             type(op),
             tuple(op.properties.items()),
@@ -153,11 +207,19 @@ class _Line:
             fixed,
             tuple(self._can_be_laid_out(value) for value in tensors),
             any(isinstance(each, PrepareConv2dWeightsOp) for each in self._preparations(op)),
+            override.model_dump_json() if override is not None and override.places else "",
         )
         kind = self.kinds.get(key)
         if kind is None:
             kind = self.kinds[key] = len(self.sites)
             specs = [self.specs[number] for number in (*operands, *results)]
+            wanted = None
+            if override is not None and override.places:
+                location = describe(op.location)
+                if not placed:
+                    raise refused(what, location, "the search for layouts does not place its result")
+                wanted = wanted_layout(override, specs[-1].shape, specs[-1].layout, self.target, what, location)
+                self.overridden[kind] = override, what, location
             self.sites.append(
                 Site(
                     plain_instruction(op),
@@ -169,8 +231,11 @@ class _Line:
                     key.weights,
                     self.mesh,
                     key.prepared,
+                    wanted,
                 )
             )
+        if self.request.menus is not None and what:
+            self.request.menus[what] = menu(self.sites[kind]) if placed else []
         dying_numbers = tuple(self.numbers[value] for value in dying if value in self.numbers)
         self.ops.append(op)
         self.nodes.append(Node(kind, operands, results[0] if placed else -1, dying_numbers))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tt_xla.compiler.locations import describe
+from tt_xla.compiler.ttnn.layouts.evaluation import placed_op
 from tt_xla.compiler.ttnn.layouts.forms import Form
-from tt_xla.compiler.ttnn.layouts.search import Infeasible, Search, State, Step, placed_op
+from tt_xla.compiler.ttnn.layouts.search import Infeasible, Search, State, Step
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.roofline import Roofline, bound, roofline
 from tt_xla.ir.layout import MemoryLayout, TensorLayout

@@ -87,6 +87,9 @@ class Site:
     prepared: bool = False
     """Whether an op prepares the weights of a convolution for this op alone, so that it may prepare them for shards."""
 
+    wanted: TensorLayout | None = None
+    """A sharded layout of the result that an override asks for, beside those that the search tries by itself."""
+
     def is_weight(self, position: int) -> bool:
         """Returns whether an operand is a constant that this op alone uses."""
         return position < len(self.weights) and self.weights[position]
@@ -146,7 +149,8 @@ def _shards(site: Site) -> tuple[TensorLayout, ...]:
     """Returns the result's sharded layouts; row-major results have none."""
     assert site.result is not None
     layout = site.result.layout
-    return shardings(site.result.shape, layout.dtype, site.target) if layout.tiled else ()
+    menu = shardings(site.result.shape, layout.dtype, site.target) if layout.tiled else ()
+    return (*menu, site.wanted) if site.wanted is not None and site.wanted not in menu else menu
 
 
 def _moved(site: Site) -> Iterator[Form]:
@@ -253,7 +257,8 @@ def _product(site: Site) -> Iterator[Form]:
         return
     for place in _places(site):
         yield Form(place, (interleaved,) * count, (None,) * count)
-    for result, operand, config in product_forms(site.instruction, site.inputs, site.result, site.target):
+    places = _shards(site)
+    for result, operand, config in product_forms(site.instruction, site.inputs, site.result, site.target, places):
         accepts = interleaved
         if operand is not None:
             accepts = _exactly(operand) if not result.is_sharded else _exactly_or_pages(operand)

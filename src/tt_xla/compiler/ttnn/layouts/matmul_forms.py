@@ -39,11 +39,22 @@ ProductForm = tuple[TensorLayout, TensorLayout | None, Mapping[str, Any]]
 
 
 def product_forms(
-    instruction: Instruction, inputs: Sequence[TensorSpec], result: TensorSpec | None, target: Target
+    instruction: Instruction,
+    inputs: Sequence[TensorSpec],
+    result: TensorSpec | None,
+    target: Target,
+    places: Sequence[TensorLayout],
 ) -> Iterator[ProductForm]:
     """Yields products of a matrix by one weight whose result or left operand is sharded.
 
     With a sharded result the left operand may also be interleaved; with an interleaved result it has the given layout.
+
+    Args:
+        instruction: the product.
+        inputs: its operands.
+        result: its result.
+        target: the chip.
+        places: sharded layouts of the result.
     """
     assert result is not None
     a, b = inputs[0], inputs[1]
@@ -56,7 +67,7 @@ def product_forms(
         return
     left = {layout.memory: layout for layout in shardings(a.shape, a.layout.dtype, target)}
     inner = -(-a.shape[len(a.shape) - 1] // TILE)
-    for place in shardings(result.shape, result.layout.dtype, target):
+    for place in places:
         operand = left.get(place.memory)
         if operand is not None and not _fits(operand, place, inner):
             operand = None

@@ -21,8 +21,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tt_xla.compiler.ttnn.layouts.blocks import Blocks, freed, placed, renamed, shared
+from tt_xla.compiler.ttnn.layouts.evaluation import Evaluation, evaluate
 from tt_xla.compiler.ttnn.layouts.forms import Form, Site, forms
-from tt_xla.cost.circular_buffers import circular_buffer_bytes, internal_tensor
+from tt_xla.compiler.ttnn.layouts.refusals import refused
 from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.cost.model import instruction_cost
 from tt_xla.cost.sharding import in_dram, interleaved_in_l1, shardings
@@ -143,6 +144,8 @@ class Search:
         self.gap_us = gap_us
         self.capacity = self.base, self.end = capacity
         self.forms: list[tuple[Form, ...]] = [forms(site) for site in sites]
+        self.overridden: dict[int, tuple[str, str]] = {}
+        """Name and source line of an op of each kind whose forms an override chose."""
         self._costs: dict[tuple[Any, ...], Evaluation] = {}
         self._known_costs: dict[tuple[int, ...], Evaluation] = {}
         """The same costs by the identities of the layouts, which hash faster."""
@@ -362,8 +365,14 @@ class Search:
         return survivors
 
     def forced(self, state: State, index: int) -> State:
-        """Returns the state after everything in L1 moves to DRAM, for an op that fits in no other way."""
+        """Returns the state after everything in L1 moves to DRAM, for an op that fits in no other way.
+
+        Raises:
+            OptionError: an override asks for forms of the op that have no room.
+        """
         node = self.nodes[index]
+        if node.kind in self.overridden:
+            raise refused(*self.overridden[node.kind], "; ".join(self._obstacles(state, index)))
         moves: list[Move] = []
         cost = 0.0
         for _, _, owners in state.blocks:
@@ -383,6 +392,11 @@ class Search:
         step = Step(form, tuple(moves), result, time_us, cost)
         total = time_us + (self.gap_us if time_us else 0.0) + cost
         return State(emptied.cost + total, places, (), state, step, 0)
+
+    def _obstacles(self, state: State, index: int) -> list[str]:
+        """Returns the reasons why no form of an op can follow a state, each once."""
+        tried = [self.extend(state, index, form, 0) for form in self.forms[self.nodes[index].kind]]
+        return list(dict.fromkeys(after.reason for after in tried if isinstance(after, Infeasible)))
 
     # Room in L1
 
@@ -520,56 +534,6 @@ class Search:
         self._known_costs[identity] = cost
         self._kept += layouts
         return cost
-
-
-class Evaluation(NamedTuple):
-    """Time of an op in one form, and the L1 that it needs."""
-
-    time_us: float
-    """Predicted time in us."""
-    buffers: int
-    """Bytes of circular buffers on each core."""
-    traffic_us: float
-    """Time of data movement in us, hidden or not."""
-    internal: int
-    """Bytes on each core of the tensor that the op allocates before its result and frees at its end."""
-
-
-def evaluate(site: Site, form: Form, layouts: Sequence[TensorLayout], result: TensorLayout | None) -> Evaluation:
-    """Evaluates an op in a form with its operands in ``layouts``."""
-    instruction, specs = placed_op(site, form, layouts, result)
-    cost = instruction_cost(instruction, specs, site.target, site.mesh)
-    internal = internal_tensor(instruction, specs)
-    size = bytes_per_bank(internal.layout, site.target) if internal is not None else 0
-    return Evaluation(
-        cost.total_us,
-        circular_buffer_bytes(instruction, specs, site.target),
-        cost.dram_us + cost.noc_us,
-        round_up(size, site.target.noc_l1_align),
-    )
-
-
-def placed_op(
-    site: Site, form: Form, layouts: Sequence[TensorLayout], result: TensorLayout | None
-) -> tuple[Instruction, list[TensorSpec]]:
-    """Returns the instruction of an op in a form, and its operands and results where they lie."""
-    specs = [TensorSpec(spec.shape, layout) for spec, layout in zip(site.inputs, layouts, strict=True)]
-    if site.result is not None and result is not None:
-        specs.append(TensorSpec(site.result.shape, result))
-    return configured(site, form), specs + list(site.others)
-
-
-def configured(site: Site, form: Form) -> Instruction:
-    """Returns the instruction with the config of a form."""
-    plain = site.instruction
-    if form.config is None:
-        return plain
-    if plain.op == "ttnn.conv2d":
-        merged = {**(plain.attributes.get("conv2d_config") or {}), **form.config}
-        attributes = {**plain.attributes, "conv2d_config": merged}
-    else:
-        attributes = {**plain.attributes, "matmul_program_config": form.config}
-    return Instruction(plain.op, plain.operands, plain.results, attributes)
 
 
 def _as_operand(layout: TensorLayout, result: TensorSpec) -> TensorLayout:
