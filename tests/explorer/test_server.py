@@ -128,7 +128,7 @@ def test_a_module_is_compiled_run_and_compiled_otherwise(server: Server, tmp_pat
     for overlay in stage["overlays"]:
         index = overlay["url"].rpartition("/")[2]
         data = json.loads(json.loads(ask(server, f"/api/v1/load_node_data?node_data_index={index}")[1])["content"])
-        assert data["main"]["results"]
+        assert data[f"main (ttnn {number})"]["results"]
     graphs = json.loads(ask(server, f"/api/v1/load_graphs_json?graph_index={stage['graphs'].rpartition('/')[2]}")[1])
     product = next(node for node in graphs["graphs"][0]["nodes"] if node["label"] == "matmul")
     node = json.loads(ask(server, f"/explore/api/node?version={number}&stage=ttnn&node={product['id']}")[1])

@@ -86,10 +86,11 @@ def compiled(subject: Subject, options: Mapping[str, Any], arch: str, progress: 
     progress("reading the module")
     started = time.perf_counter()
     program, message, location = None, "", ""
+    menus: dict[str, list[dict[str, Any]]] = {}
     try:
         module = read_module(subject.source, subject.name)
         parsed, target = CompileOptions.parse(dict(options)), load_target(arch)
-        program = compile_module(module, parsed, target, name=subject.name, dumps=texts)
+        program = compile_module(module, parsed, target, name=subject.name, dumps=texts, menus=menus)
     except TTXLAError as error:
         message, location = " ".join(str(error).split()), error.location
     seconds = time.perf_counter() - started
@@ -99,7 +100,7 @@ def compiled(subject: Subject, options: Mapping[str, Any], arch: str, progress: 
     elif not stages:
         stages["ttir"] = subject.source
     functions = converting.of_program(program) if program is not None else []
-    return Compiled(stages, program, functions, seconds, message, location)
+    return Compiled(stages, program, functions, seconds, message, location, menus)
 
 
 def converted(stage: str, text: str | bytes, name: str) -> list[FunctionNodes]:

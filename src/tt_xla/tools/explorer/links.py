@@ -7,6 +7,7 @@ the others with each other. An op that is left over was fused: it belongs where 
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -20,13 +21,16 @@ Links = dict[str, list[str]]
 
 def links(sources: Sequence[FunctionNodes], goals: Sequence[FunctionNodes]) -> Links:
     """Returns for each node of a stage the nodes of another stage that it corresponds to; without any, no entry."""
-    by_group, by_line = _groups(goals)
+    by_group = _groups(goals)
+    by_line: defaultdict[str, list[str]] = defaultdict(list)
+    for space, line in by_group:
+        by_line[line].append(space)
     outgoing: Links = {}
-    own_groups, own_lines = _groups(sources)
-    for key, nodes in own_groups.items():
-        others = by_group.get(key)
-        if others is None:  # the module is known at one stage only
-            others, nodes = by_line.get(key[1], []), own_lines.get(key[1], nodes)
+    for (space, line), nodes in _groups(sources).items():
+        others = by_group.get((space, line))
+        if others is None:  # the module is known at one stage only, or modules were joined
+            near = max(by_line[line], key=lambda other: _shared(space, other), default=None)
+            others = by_group[near, line] if near is not None else []
         outgoing |= _matched(nodes, others)
     outgoing |= _ends(sources, goals)
     return _with_fused(sources, outgoing)
@@ -58,17 +62,21 @@ def reversed_links(outgoing: Mapping[str, Sequence[str]]) -> Links:
     return dict(incoming)
 
 
-def _groups(functions: Sequence[FunctionNodes]) -> tuple[dict[tuple[str, str], list[Node]], dict[str, list[Node]]]:
-    """Returns the ops by group and line, and by line alone."""
+def _shared(one: str, other: str) -> int:
+    """Returns how many groups two namespaces have in common, from the outermost on."""
+    pairs = zip(one.split("/"), other.split("/"), strict=False)
+    return len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+
+def _groups(functions: Sequence[FunctionNodes]) -> dict[tuple[str, str], list[Node]]:
+    """Returns the ops by group and line."""
     groups: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
-    lines: defaultdict[str, list[Node]] = defaultdict(list)
     for function in functions:
         spaces = namespaces(function.nodes)
         for node in function.nodes:
             if node.op not in (ARGUMENT, RETURN, DEALLOCATE) and node.location and not node.scope:
                 groups[spaces[node.id], node.location].append(node)
-                lines[node.location].append(node)
-    return dict(groups), dict(lines)
+    return dict(groups)
 
 
 def _matched(sources: Sequence[Node], goals: Sequence[Node]) -> Links:

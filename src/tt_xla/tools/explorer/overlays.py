@@ -13,6 +13,9 @@ from tt_xla.target import Target
 from tt_xla.tools.explorer.nodes import FunctionNodes, Node
 
 _HEAT = [("#fff9db", 0.0), ("#ffd43b", 0.25), ("#ff922b", 0.6), ("#e03131", 1.0)]
+_CORRELATIONS = [(0.9, "#e03131"), (0.99, "#ff922b"), (0.999, "#ffd43b"), (0.9999, "#d8f5a2"), (1.0, "#b2f2bb")]
+"""Colours of correlations up to each number."""
+
 _BLUES = [("#e7f5ff", 0.0), ("#1c7ed6", 1.0)]
 
 BOUNDS = {"compute": "#b2f2bb", "dram": "#ffc9c9", "noc": "#d0bfff", "launch": "#e9ecef", "link": "#99e9f2"}
@@ -27,14 +30,14 @@ class Overlay:
         name: name that people see, with the unit.
         values: numbers, or words, by node.
         colours: colour of each word; empty for numbers.
-        worst_low: whether low numbers are the bad ones, as with correlations.
+        correlations: whether the numbers are correlations, of which low ones are bad.
         sums: whether the sum over a group means something.
     """
 
     name: str
     values: Mapping[str, float | str]
     colours: Mapping[str, str] | None = None
-    worst_low: bool = False
+    correlations: bool = False
     sums: bool = True
 
     def node_data(self) -> builder.GraphNodeData:
@@ -48,10 +51,11 @@ class Overlay:
         if self.colours is not None:
             data.showExpandedSummaryOnGroupNode = True
             return data
-        stops = [(colour, 1.0 - stop) for colour, stop in reversed(_HEAT)] if self.worst_low else _HEAT
-        if not self.sums and not self.worst_low:
-            stops = _BLUES
-        data.gradient = [builder.GradientItem(stop, bgColor=colour) for colour, stop in stops]
+        if self.correlations:
+            data.thresholds = [builder.ThresholdItem(value, bgColor=colour) for value, colour in _CORRELATIONS]
+        else:
+            stops = _HEAT if self.sums else _BLUES
+            data.gradient = [builder.GradientItem(stop, bgColor=colour) for colour, stop in stops]
         if not self.sums:
             data.hideAggregatedStats = ["sum"]
         return data

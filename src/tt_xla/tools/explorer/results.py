@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from tt_xla.ir.program import Program
 from tt_xla.tools.explorer.nodes import FunctionNodes
@@ -19,6 +20,7 @@ class Compiled:
         seconds: duration of the compilation.
         error: message of the error that ended it; empty if it succeeded.
         error_location: the user's source line of the error, as far as it is known.
+        menus: by name of an op, the layouts and configs that an override may choose for it.
     """
 
     stages: dict[str, str | bytes]
@@ -27,6 +29,7 @@ class Compiled:
     seconds: float = 0.0
     error: str = ""
     error_location: str = ""
+    menus: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
 
 @dataclass

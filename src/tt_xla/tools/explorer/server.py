@@ -34,6 +34,9 @@ _PAGE = Path(__file__).with_name("page")
 _ELSEWHERE = re.compile(r"""@font-face{[^}]*url\(https:[^}]*}|<link rel="preconnect"[^>]*>""")
 """Fonts that the web app would load from another machine; it has copies of those that it needs."""
 
+_HASHED = re.compile(r"^/(static_files/|[a-z]+-[A-Z0-9]{8}\.)")
+"""Files of the web app that change only with its version."""
+
 _POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; "
@@ -131,7 +134,8 @@ def _without_token(request: flask.Request) -> str:
 
 
 def _with_headers(response: flask.Response, origin: str) -> flask.Response:
-    response.headers["Cache-Control"] = "no-store"
+    has_hash = _HASHED.search(flask.request.path) is not None
+    response.headers["Cache-Control"] = "private, max-age=86400" if has_hash else "no-store"
     response.headers["Content-Security-Policy"] = f"{_POLICY} {origin}".strip()
     if origin:
         response.headers["Access-Control-Allow-Origin"] = origin
@@ -226,6 +230,11 @@ def _add_page(app: flask.Flask, server: Server) -> None:
         body = flask.request.get_json()
         options, label = dict(body["options"]), str(body.get("label", ""))
         return started("compiling", session.compile, int(body["subject"]), options, label)
+
+    @app.post("/explore/api/overrides")
+    def overrides() -> flask.Response:
+        body = flask.request.get_json()
+        return _json({"text": views.override_file(session, int(body["version"]), body["ops"], body["options"])})
 
     @app.post("/explore/api/execute")
     def execute() -> flask.Response:

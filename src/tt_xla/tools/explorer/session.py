@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tt_xla.errors import OptionError, TTXLAError
+from tt_xla.ir.op_names import UNNAMED, OpNames
 from tt_xla.ir.program import FunctionKind
 from tt_xla.target import Target, load_target
 from tt_xla.tools.explorer.links import Links, links, reversed_links
@@ -41,6 +43,15 @@ class Version:
     run_error: str = ""
     converted: dict[str, list[FunctionNodes]] = field(default_factory=dict)
 
+    @functools.cached_property
+    def op_names(self) -> dict[str, str]:
+        """Names of the ops by node, by which override files choose them."""
+        names = OpNames()
+        once = FunctionKind.CONST_EVAL.value
+        nodes = [node for function in self.compiled.functions if function.kind != once for node in function.nodes]
+        named = [node for node in nodes if node.op.startswith("ttnn.") and node.op not in UNNAMED]
+        return {node.id: names.name(node.op, node.location) for node in named}
+
     @property
     def stages(self) -> list[str]:
         """The stages that have graphs, in order."""
@@ -57,12 +68,14 @@ class Job:
         line: the last line about its progress.
         running: whether it still goes on.
         error: why it failed; empty if it did not.
+        number: its position among the jobs of the session, from 1; 0 before the first one.
     """
 
     what: str = ""
     line: str = ""
     running: bool = False
     error: str = ""
+    number: int = 0
 
 
 class Session:
@@ -104,7 +117,7 @@ class Session:
         with self._lock:
             if self.job.running:
                 raise OptionError(f"The explorer is busy: {self.job.what}.", hint="Wait for it, or cancel it.")
-            self.job = Job(what, running=True)
+            self.job = Job(what, running=True, number=self.job.number + 1)
         threading.Thread(target=self._run, args=(self.job, work, arguments), daemon=True).start()
 
     def _run(self, job: Job, work: Any, arguments: tuple[Any, ...]) -> None:
@@ -159,7 +172,7 @@ class Session:
                 hint="Explore the module that it was compiled from.",
             )
         compiled: Compiled = self._ask("compile", subject, dict(options), self.arch)
-        self._add(index, label or f"level {options.get('optimization_level', 0)}", options, compiled)
+        self._add(index, label or _label(options), options, compiled)
 
     def _add(self, index: int, label: str, options: Mapping[str, Any], compiled: Compiled) -> None:
         version = Version(len(self.versions), index, label, dict(options), compiled)
@@ -239,3 +252,11 @@ class Session:
 
 def _line(location: str) -> tuple[str, ...]:
     return tuple(location.split(":")[:2])
+
+
+def _label(options: Mapping[str, Any]) -> str:
+    """Returns what tells a compilation from others: its level, and how many ops have overrides."""
+    level = f"level {options.get('optimization_level', 0)}"
+    overrides = options.get("overrides")
+    count = len(overrides.get("ops", ())) if isinstance(overrides, Mapping) else 0
+    return f"{level}, {count} override{'s' if count > 1 else ''}" if count else level

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import linecache
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,11 @@ def graph_index(version: int, stage: str, constants: bool = False) -> int:
     return (version * _INDICES + STAGES.index(stage)) * 2 + constants
 
 
+def graph_name(version: int, stage: str, function: str) -> str:
+    """Returns the name of a graph, which tells it from those of other stages and versions."""
+    return f"{function} ({stage} {version})"
+
+
 def _of_index(index: int) -> tuple[int, str, bool]:
     rest, constants = divmod(index, 2)
     version, stage = divmod(rest, _INDICES)
@@ -82,11 +88,11 @@ def graphs(session: Session, index: int) -> str:
     """Returns the graphs of a stage of a version, by :func:`graph_index`, as Model Explorer reads them."""
     number, stage, constants = _of_index(index)
     functions = session.main_functions(number, stage)
-    names = {function.name: function.name for function in functions}
+    names = {function.name: graph_name(number, stage, function.name) for function in functions}
     errors = session.errors(number, stage)
     extra = _costs(functions)
     made = [
-        graph_of(function, function.name, names, constants=constants, extra=extra, errors=errors)
+        graph_of(function, names[function.name], names, constants=constants, extra=extra, errors=errors)
         for function in functions
     ]
     return json.dumps({"graphs": [asdict(graph) for graph in made]})
@@ -118,7 +124,7 @@ def all_overlays(session: Session, number: int) -> list[Overlay]:
         for index, name in enumerate(("PCC of the op alone", "PCC so far")):
             pairs = ((node, found[index]) for node, found in version.accuracy.nodes.items())
             values: dict[str, float | str] = {node: round(pcc, 6) for node, pcc in pairs if pcc is not None}
-            shown.append(Overlay(name, values, worst_low=True, sums=False))
+            shown.append(Overlay(name, values, correlations=True, sums=False))
     return shown
 
 
@@ -134,7 +140,9 @@ def node_data(session: Session, index: int) -> str:
     by_graph = {}
     for name in functions:
         own = {node: result for node, result in data.results.items() if node.rpartition(":")[0] == name}
-        by_graph[name] = _without_none(asdict(data) | {"results": {node: asdict(own[node]) for node in own}})
+        by_graph[graph_name(number, "ttnn", name)] = _without_none(
+            asdict(data) | {"results": {node: asdict(own[node]) for node in own}}
+        )
     return json.dumps(by_graph)
 
 
@@ -155,7 +163,7 @@ def stage(session: Session, number: int, name: str) -> dict[str, Any]:
         "label": label,
         "graphs": f"graphs://{label}/{graph_index(number, name)}",
         "with_constants": f"graphs://{label}/{graph_index(number, name, constants=True)}",
-        "functions": [function.name for function in functions],
+        "functions": {function.name: graph_name(number, name, function.name) for function in functions},
         "nodes": sum(len(function.nodes) for function in functions),
         "overlays": [
             {"name": overlay.name, "url": f"node_data://{overlay.name}/{number * _MOST_OVERLAYS + position}"}
@@ -189,9 +197,53 @@ def node(session: Session, number: int, name: str, node_id: str) -> dict[str, An
         cost = found.instruction.cost
         facts["cost"] = {"us": cost.total_us, "bound": cost.bound if cost.total_us else "", "cores": cost.cores}
         facts |= _calls(session, version, found)
+        facts |= _choices(version, found)
     if version.accuracy is not None and node_id in version.accuracy.nodes:
         facts["pcc_alone"], facts["pcc_so_far"] = version.accuracy.nodes[node_id]
     return facts
+
+
+def _choices(version: Version, found: Node) -> dict[str, Any]:
+    """Returns what an override may choose for an op, and what the shown compilation has; nothing for ops without."""
+    name = version.op_names.get(found.id)
+    if name is None or found.instruction is None:
+        return {}
+    attributes = found.instruction.attributes
+    config = attributes.get("matmul_program_config") or attributes.get("conv2d_config") or {}
+    compute = attributes.get("compute_config")
+    return {
+        "name": name,
+        "menu": version.compiled.menus.get(name, []),
+        "config": {key: value for key, value in config.items() if isinstance(value, int)},
+        "compute_config": {key: compute[key] for key in ("math_fidelity", "fp32_dest_acc_en") if key in compute}
+        if compute
+        else None,
+    }
+
+
+def override_file(session: Session, number: int, ops: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """Returns the text of an override file.
+
+    Args:
+        session: the session.
+        number: version that the choices were made for.
+        ops: choices by name of an op.
+        options: compile options.
+
+    Raises:
+        OptionError: a choice has an unknown field or a wrong value.
+    """
+    import yaml
+
+    from tt_xla.overrides import read_overrides
+
+    version = session.versions[number]
+    facts = _version(version)
+    made_from = {"program": session.subjects[version.subject].name, "system": session.target(version).name}
+    made_from |= {key: facts[key] for key in ("predicted_us", "pcc") if facts.get(key) is not None}
+    own = {key: value for key, value in options.items() if key != "overrides"}
+    overrides = read_overrides({"made_from": made_from, "options": own, "ops": dict(ops)})
+    return yaml.safe_dump(overrides.model_dump(mode="json", exclude_none=True), sort_keys=False)
 
 
 def _source_text(location: str) -> str:

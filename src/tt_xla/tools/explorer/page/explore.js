@@ -11,6 +11,7 @@ let shown = { subject: 0, version: -1, stage: "ttnn", graph: "", overlay: "predi
 let info = null; // of the stage that is shown
 let other = null; // of the stage or version beside it
 let selected = "";
+let shownVersion = -1;
 let waiting = ""; // node to select once the frame has its graph
 
 async function ask(path, body) {
@@ -39,7 +40,8 @@ async function refresh() {
   element("arch").textContent = state.arch;
   element("job").hidden = !job.running;
   element("job-text").textContent = job.line ? `${job.what}: ${job.line}` : job.what;
-  if (before.job.running && !job.running && job.error) fail(job.error);
+  const ended = !job.running && job.number !== endedJob;
+  if (ended) endedJob = job.number;
   fillVersions();
   const newest = state.versions.at(-1);
   const more = state.versions.length > before.versions.length;
@@ -47,11 +49,25 @@ async function refresh() {
     shown.version = newest.number;
     shown.subject = newest.subject;
     await show();
-  } else if (before.job.running && !job.running && shown.version >= 0) {
+  } else if (ended && shown.version >= 0) {
     await show(); // a run adds overlays
   }
+  if (ended && job.error) fail(job.error);
   document.body.dataset.busy = job.running ? "1" : "";
-  setTimeout(guardedRefresh, job.running ? 200 : 1000);
+  timer = setTimeout(guardedRefresh, job.running ? 200 : 1000);
+}
+
+let timer = 0;
+let endedJob = 0;
+
+// Starts work of the server, and follows it.
+async function start(path, body) {
+  document.body.dataset.busy = "1";
+  try { await ask(path, body); }
+  finally {
+    clearTimeout(timer);
+    await refresh();
+  }
 }
 
 let lost = false;
@@ -60,7 +76,7 @@ async function guardedRefresh() {
   catch (error) {
     if (!lost) fail(error);
     lost = true;
-    setTimeout(guardedRefresh, 2000);
+    timer = setTimeout(guardedRefresh, 2000);
   }
 }
 
@@ -73,7 +89,7 @@ function fillVersions() {
     const row = document.createElement("tr");
     row.className = version.number === shown.version ? "shown" : "";
     row.dataset.version = version.number;
-    row.title = Object.entries(version.options).map(([name, value]) => `${name}=${value}`).join("\n");
+    row.title = Object.entries(version.options).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join("\n");
     const time = number(version.predicted_us, 1);
     const change = base && version !== base && version.predicted_us !== undefined
       ? Math.round(100 * (version.predicted_us / base.predicted_us - 1)) : 0;
@@ -104,6 +120,7 @@ function current() { return state.versions[shown.version]; }
 async function show() {
   const version = current();
   if (!version) return;
+  document.body.dataset.graph = "";
   if (!version.stages.includes(shown.stage)) shown.stage = version.stages.at(-1);
   fill(element("subject"), state.subjects.map((subject, index) => [index, subject.name]), shown.subject);
   const own = state.versions.filter((each) => each.subject === shown.subject);
@@ -125,10 +142,16 @@ async function show() {
   }
   const overlays = info.overlays.length ? info.overlays : other ? other.overlays : [];
   fill(element("overlay"), [["", "none"], ...overlays.map((overlay) => [overlay.name, overlay.name])], shown.overlay);
+  if (version.number !== shownVersion) {
+    shownVersion = version.number;
+    choices = (version.options.overrides || {}).ops || {};
+    steps = [];
+    showChoices();
+  }
   element("level").value = version.options.optimization_level ?? 0;
   element("execute").disabled = version.predicted_us === undefined;
   element("compile").disabled = !state.subjects[shown.subject].can_compile;
-  if (!info.functions.includes(shown.graph)) shown.graph = info.functions[0];
+  if (!(shown.graph in info.functions)) shown.graph = Object.keys(info.functions)[0];
   const failed = Object.keys(info.errors)[0];
   if (failed && !waiting) waiting = failed;
   load(waiting);
@@ -143,7 +166,7 @@ function load(node) {
     selectedCollectionLabel: stage.label, widthFraction: width,
   });
   const models = [{ url: address(info) }];
-  const panes = [pane(info, node ? functionOf(node) : shown.graph, node || "", other ? 0.5 : 1)];
+  const panes = [pane(info, info.functions[node ? functionOf(node) : shown.graph], node || "", other ? 0.5 : 1)];
   const data = [], targets = [];
   const overlay = (stage) => {
     const found = stage.overlays.find((each) => each.name === element("overlay").value);
@@ -152,7 +175,7 @@ function load(node) {
   overlay(info);
   if (other) {
     models.push({ url: address(other) });
-    panes.push(pane(other, other.functions[0], "", 0.5));
+    panes.push(pane(other, Object.values(other.functions)[0], "", 0.5));
     overlay(other);
   }
   const query = { models, nodeData: data, nodeDataTargets: targets, uiState: { paneStates: panes } };
@@ -160,7 +183,6 @@ function load(node) {
   if (sync && shown.beside.split("/")[1] === shown.stage) query.sync = sync;
   const url = `/?data=${encodeURIComponent(JSON.stringify(query))}&renderer=webgl&show_open_in_new_tab=0`;
   waiting = "";
-  document.body.dataset.graph = "";
   frame.contentWindow.location.replace(url);
 }
 
@@ -168,12 +190,12 @@ const functionOf = (node) => node.slice(0, node.lastIndexOf(":"));
 
 // The selected node
 
-window.addEventListener("message", guarded(async (event) => {
+window.addEventListener("message", (event) => {
   if (event.source !== frame.contentWindow || !event.data) return;
   if (event.data.cmd === "model-explorer-ready") document.body.dataset.graph = info ? info.label : "";
   if (event.data.cmd !== "model-explorer-node-selected") return;
-  await select(event.data.nodeId);
-}));
+  select(event.data.nodeId).catch(fail);
+});
 
 async function select(node) {
   if (!info || !node) return;
@@ -200,19 +222,108 @@ async function select(node) {
   document.dispatchEvent(new CustomEvent("node-shown", { detail: facts }));
 }
 
+const MOST_LINKS = 12;
+
 function links(stage, nodes) {
   if (!nodes.length) return [];
   const line = document.createElement("p");
   line.append(`in ${stage}: `);
-  for (const node of nodes) {
+  for (const node of nodes.slice(0, MOST_LINKS)) {
     const button = Object.assign(document.createElement("button"), { className: "link", textContent: node.label, title: node.id });
     button.dataset.stage = stage;
     button.dataset.node = node.id;
     button.onclick = guarded(async () => { shown.stage = stage; waiting = node.id; await show(); await select(node.id); });
     line.append(button);
   }
+  if (nodes.length > MOST_LINKS) line.append(` and ${nodes.length - MOST_LINKS} more`);
   return [line];
 }
+
+// Choices for single ops: an override file in the making. Each compilation shows its own; undo goes back step by step.
+
+let choices = {};
+let steps = [];
+
+function setChoices(next) {
+  steps.push(choices);
+  choices = next;
+  showChoices();
+}
+
+function showChoices() {
+  element("pending-section").hidden = !Object.keys(choices).length && !steps.length;
+  element("undo").disabled = !steps.length;
+  element("pending").replaceChildren(...Object.entries(choices).map(([name, choice]) => {
+    const line = document.createElement("p");
+    const words = Object.entries(choice).map(([key, value]) => `${key} ${typeof value === "object" ? JSON.stringify(value) : value}`);
+    line.append(Object.assign(document.createElement("code"), { textContent: name }), ` ${words.join(", ")} `);
+    const button = Object.assign(document.createElement("button"), { className: "link", textContent: "remove" });
+    button.onclick = () => { const { [name]: removed, ...rest } = choices; setChoices(rest); };
+    line.append(button);
+    return line;
+  }));
+}
+
+let shownNode = null;
+const unchanged = ["", "as it is"];
+
+function showChoice(facts) {
+  shownNode = facts;
+  element("choice-section").hidden = !facts.name;
+  if (!facts.name) return;
+  element("choice-name").textContent = facts.name;
+  fill(element("choice-place"), [unchanged, ...facts.menu.map((entry, index) => [index, entry.text])], "");
+  element("choice-place").disabled = !facts.menu.length;
+  fill(element("choice-dtype"), [unchanged, ...["f32", "bf16", "bfp_bf8", "bfp_bf4"].map((each) => [each, each])], "");
+  const fidelities = ["lofi", "hifi2", "hifi3", "hifi4"];
+  fill(element("choice-fidelity"), [unchanged, ...fidelities.map((each) => [each, each])], "");
+  fill(element("choice-fp32"), [unchanged, ["true", "yes"], ["false", "no"]], "");
+  for (const id of ["choice-fidelity", "choice-fp32"]) element(id).disabled = !facts.compute_config;
+  element("choice-grid").value = "";
+  element("choice-config").value = "";
+  element("choice-config").disabled = !Object.keys(facts.config).length && !facts.menu.some((entry) => Object.keys(entry.config).length);
+  element("choice-config-known").textContent = Object.entries(facts.config).map(([key, value]) => `${key}=${value}`).join(" ");
+}
+document.addEventListener("node-shown", (event) => showChoice(event.detail));
+
+const plainValue = (text) => text === "true" ? true : text === "false" ? false : /^-?\d+$/.test(text) ? Number(text) : text;
+
+function namedValues(text) {
+  const values = {};
+  for (const word of text.split(/\s+/).filter(Boolean)) {
+    const cut = word.indexOf("=");
+    if (cut < 1) throw new Error(`'${word}' was expected to be NAME=VALUE.`);
+    values[word.slice(0, cut)] = plainValue(word.slice(cut + 1));
+  }
+  return values;
+}
+
+function choiceOfForm() {
+  const place = element("choice-place").value;
+  const choice = place === "" ? {} : { ...shownNode.menu[Number(place)].override };
+  const grid = element("choice-grid").value.trim();
+  if (grid) {
+    const sizes = grid.split(/[x, ]+/).map(Number);
+    if (sizes.length !== 2 || sizes.some((size) => !Number.isInteger(size))) throw new Error(`'${grid}' is no grid; expected rows x columns, such as 4x8.`);
+    choice.grid = sizes;
+  }
+  if (element("choice-dtype").value) choice.dtype = element("choice-dtype").value;
+  if (element("choice-fidelity").value) choice.math_fidelity = element("choice-fidelity").value;
+  if (element("choice-fp32").value) choice.fp32_dest_acc_en = element("choice-fp32").value === "true";
+  const config = namedValues(element("choice-config").value);
+  if (Object.keys(config).length) choice.config = config;
+  if (!Object.keys(choice).length) throw new Error("Nothing is chosen: change a field first.");
+  return choice;
+}
+
+element("choose").onclick = guarded(() => setChoices({ ...choices, [shownNode.name]: choiceOfForm() }));
+element("choose-all").onclick = guarded(() => setChoices({ ...choices, [shownNode.name.replace(/#\d+$/, "#*")]: choiceOfForm() }));
+element("undo").onclick = () => { choices = steps.pop(); showChoices(); };
+element("write").onclick = guarded(async () => {
+  const { text } = await ask("overrides", { version: shown.version, ops: choices, options: chosenOptions() });
+  const link = Object.assign(document.createElement("a"), { download: "overrides.yaml", href: URL.createObjectURL(new Blob([text])) });
+  link.click();
+});
 
 // What people do
 
@@ -232,21 +343,20 @@ element("constants").onchange = guarded(show);
 
 function chosenOptions() {
   const options = { ...state.session_options, optimization_level: Number(element("level").value) };
-  for (const word of element("options").value.split(/\s+/).filter(Boolean)) {
-    const cut = word.indexOf("=");
-    if (cut < 1) throw new Error(`'${word}' is no option; expected NAME=VALUE.`);
-    options[word.slice(0, cut)] = word.slice(cut + 1);
-  }
-  return options;
+  return { ...options, ...namedValues(element("options").value) };
 }
 
-element("compile").onclick = guarded(() => ask("compile", { subject: shown.subject, options: chosenOptions() }));
-element("execute").onclick = guarded(() => ask("execute", { version: shown.version }));
+element("compile").onclick = guarded(async () => {
+  const options = chosenOptions();
+  if (Object.keys(choices).length) options.overrides = { ops: choices };
+  await start("compile", { subject: shown.subject, options });
+});
+element("execute").onclick = guarded(() => start("execute", { version: shown.version }));
 element("cancel").onclick = guarded(() => ask("cancel", {}));
 element("open").onclick = guarded(async () => {
   const path = element("path").value;
   const run = path.endsWith(".py") && window.confirm(`Run the script ${path}?`);
-  await ask("open", { path, run });
+  await start("open", { path, run });
 });
 
 // The address may name what to show first: ?node=main:12, or ?source=model.py:12 from a report.
