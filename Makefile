@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-explorer test-oldest-jax stress stress-cache conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
+.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-explorer test-oldest-jax stress stress-cache conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-generation bench-trainer bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,12 @@ bench-training: $(STAMP) ## compare the losses of 200 training steps with the CP
 
 bench-step: $(STAMP) ## compare a training step with eager torch, in docs/benchmarks.md
 	@cd benchmarks && PYTHONPATH=../examples ../$(BIN)/python training_step.py --document ../docs/benchmarks.md
+
+bench-generation: $(STAMP) ## compare generate of transformers and a JAX decoder with eager and inductor, in docs/benchmarks.md
+	@cd benchmarks && PYTHONPATH=.. ../$(BIN)/python generation.py --document ../docs/benchmarks.md
+
+bench-trainer: $(STAMP) ## compare steps of transformers' Trainer with eager and inductor, in docs/benchmarks.md
+	@cd benchmarks && ../$(BIN)/python trainer.py --document ../docs/benchmarks.md
 
 bench-profiling: $(STAMP) ## measure the overhead of recording, in docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python profiling.py --document ../docs/benchmarks.md

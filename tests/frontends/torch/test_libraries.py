@@ -1,11 +1,15 @@
 """Trainer of transformers, accelerate and ``generate`` use the device as people call them."""
 
+import contextlib
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
+from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.backend import compiled_programs
 
 transformers = pytest.importorskip("transformers")
@@ -107,3 +111,65 @@ def test_generate_compiles_steps_with_a_static_cache_for_a_model_on_the_device()
     assert tokens.cpu().tolist() == expected.tolist()
     assert model.generation_config.cache_implementation is None
     assert model._last_compile_config.backend == "tt"
+
+
+def test_the_page_about_language_models_runs(tmp_path):
+    """Runs the page's code as one script, and compares what it prints about tokens."""
+    pytest.importorskip("accelerate")
+    page = (Path(__file__).parents[3] / "docs" / "language_models.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(blocks))
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", str(script)], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    lines = result.stdout.splitlines()
+    assert len(blocks) == 4
+    assert lines[0] == "True"
+    assert lines[1] == " ".join(["torch.Size([2, 12])"] * 2)
+    assert lines[-1].startswith("tt ")
+
+
+def test_a_padded_batch_streams_and_samples_the_tokens_of_the_cpu():
+    model = tiny_llama().eval()
+    generator = torch.Generator().manual_seed(4)
+    batch = torch.randint(1, 64, (32, 6), generator=generator)
+    mask = (torch.arange(6) >= torch.arange(32)[:, None] % 4).long()
+    options = {"max_new_tokens": 5, "do_sample": True, "top_k": 8}
+    torch.manual_seed(5)
+    expected = model.generate(batch * mask, attention_mask=mask, **options)
+
+    torch.compiler.reset()
+    with exact_numerics():
+        model.to("tt")
+        torch.manual_seed(5)
+        tokens = model.generate((batch * mask).to("tt"), attention_mask=mask.to("tt"), **options)
+        streamer = Words()
+        streamed = model.generate(batch[:1].to("tt"), max_new_tokens=4, do_sample=False, streamer=streamer)
+
+    assert tokens.cpu().tolist() == expected.tolist()
+    assert streamer.tokens == streamed.flatten().tolist()
+
+
+class Words(transformers.generation.streamers.BaseStreamer):
+    """Collects the tokens that ``generate`` streams."""
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+
+    def put(self, value: torch.Tensor) -> None:
+        self.tokens += value.flatten().tolist()
+
+    def end(self) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def exact_numerics():
+    """Computes as IEEE 754 does, so that near ties fall as on the CPU."""
+    settings.set_compile_options({"numerics": "exact"})
+    try:
+        yield
+    finally:
+        settings.set_compile_options({})
