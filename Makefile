@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-explorer test-oldest-jax stress stress-cache conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-generation bench-trainer bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
+.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-explorer test-oldest-jax stress stress-cache conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-generation bench-trainer bench-step bench-profiling bench-calls bench-first-call bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ bench-profiling: $(STAMP) ## measure the overhead of recording, in docs/benchmar
 
 bench-calls: $(STAMP) ## compare calls of tiny compiled models with inductor's, in docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python calls.py --document ../docs/benchmarks.md
+
+bench-first-call: $(STAMP) ## compare first calls, cold and from the caches, with inductor's and eager's, in docs/benchmarks.md
+	@cd benchmarks && ../$(BIN)/python first_call.py --document ../docs/benchmarks.md
 
 bench-jax-calls: $(STAMP) ## compare small jitted functions with JAX's CPU backend, in docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python jax_calls.py --document ../docs/benchmarks.md

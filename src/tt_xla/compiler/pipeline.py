@@ -44,6 +44,8 @@ from tt_xla.ir.text import print_module
 from tt_xla.ir.ttnn.memory import DeallocateOp
 from tt_xla.log import VERBOSE, logger
 from tt_xla.options import CompileOptions
+from tt_xla.stage_times import COMPILING
+from tt_xla.stage_times import stage as timed_stage
 from tt_xla.target import Target
 
 Menus: TypeAlias = dict[str, list[dict[str, Any]]]
@@ -179,7 +181,7 @@ def compile_module(
         CompileError: the module cannot become a Program; with the user's source line where it is known.
         ResourceExhaustedError: the Program does not fit in the target's memory.
     """
-    with collector_paused():
+    with collector_paused(), timed_stage(COMPILING):
         if not RECORDERS:
             return _compile(module, options, target, name, dumps, choices, menus, without, changes, devices)
         return _compile_recorded(module, options, target, name, dumps, choices, menus, without, changes, devices)

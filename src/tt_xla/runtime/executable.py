@@ -36,6 +36,7 @@ from tt_xla.runtime.steps import CONTROL, code_of
 from tt_xla.runtime.traces import Phase, Traces, trace_calls
 from tt_xla.runtime.transfer import ArgumentReader, Version, declared
 from tt_xla.runtime.weights import ProgramWeights, Spare
+from tt_xla.stage_times import FIRST_RUN, stage
 from tt_xla.target import Target
 
 if TYPE_CHECKING:
@@ -356,6 +357,7 @@ class Executable:
     def _call_entry(self, arguments: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         return self._linked(self._entry)(*arguments)
 
+    @stage(FIRST_RUN)
     def _run_first(self, arguments: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """Runs the entry with the checks of the first run."""
         for chip in self.devices:

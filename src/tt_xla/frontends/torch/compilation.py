@@ -22,6 +22,7 @@ from tt_xla.frontends.torch.saved_module import SavedModule, saved
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
+from tt_xla.stage_times import LOADING, stage
 
 if TYPE_CHECKING:
     from tt_xla.codegen.export import GraphProgram
@@ -56,6 +57,7 @@ _PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
 """Compiled programs by hash of the module, options and system, the least recently requested first."""
 
 
+@stage(LOADING)
 def compile_and_load(
     module: Any,
     options: CompileOptions,

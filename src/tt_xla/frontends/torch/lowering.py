@@ -29,6 +29,7 @@ from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
 from tt_xla.frontends.torch.weight_dtypes import with_weight_dtypes
 from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, Role
+from tt_xla.stage_times import LOWERING, stage
 
 aten = torch.ops.aten
 
@@ -136,6 +137,7 @@ def is_lowered(node: torch.fx.Node) -> bool:
     return known or isinstance(node.meta.get("val"), bool | int | float | torch.SymInt | torch.SymFloat | torch.SymBool)
 
 
+@stage(LOWERING)
 def lower_to_stablehlo(graph_module: torch.fx.GraphModule, arguments: Sequence[Argument] | None = None) -> Lowered:
     """Lowers a functional aten graph whose nodes carry fake tensors in ``meta["val"]``.
 

@@ -1,0 +1,105 @@
+"""Where the time of a first call goes: its stages, from dynamo's tracing to the first run of the program.
+
+Stages nest. The time of a stage is what it takes itself, without the stages inside it. Each thread has stages of its
+own; the processor time is the process's, so that work which a stage gives to other threads counts as its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, field
+
+TRACING = "dynamo"
+"""Dynamo traces the user's function."""
+AUTOGRAD = "AOTAutograd"
+"""AOTAutograd makes dynamo's graph functional, or finds what it made in the cache on disk."""
+LOWERING = "lowering"
+"""The functional graph becomes StableHLO."""
+COMPILING = "compiling"
+"""StableHLO becomes a Program."""
+LOADING = "loading"
+"""A Program is found in the cache on disk and bound to kernels."""
+FIRST_RUN = "first run"
+"""The Program runs for the first time, with its checks."""
+
+STAGES = (TRACING, AUTOGRAD, LOWERING, COMPILING, LOADING, FIRST_RUN)
+"""The stages, in the order of the flow."""
+
+
+@dataclass
+class Spent:
+    """Time that a stage took.
+
+    Attributes:
+        wall_s: seconds of the wall clock.
+        processor_s: seconds of processor time of all threads of the process.
+        count: number of times that the stage was entered.
+    """
+
+    wall_s: float = 0.0
+    processor_s: float = 0.0
+    count: int = 0
+
+
+@dataclass
+class _Open:
+    """A stage that has not ended."""
+
+    name: str
+    wall: float
+    processor: float
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.open: list[_Open] = []
+
+
+@dataclass
+class _Process:
+    """Times of all threads of the process."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    spent: dict[str, Spent] = field(default_factory=lambda: {})
+
+
+_THREAD = _Thread()
+_PROCESS = _Process()
+
+
+@contextlib.contextmanager
+def stage(name: str) -> Generator[None]:
+    """Counts the time of a block as that of one of :data:`STAGES`."""
+    open_stages = _THREAD.open
+    wall, processor = time.perf_counter(), time.process_time()
+    if open_stages:
+        _account(open_stages[-1], wall, processor)
+    open_stages.append(_Open(name, wall, processor))
+    with _PROCESS.lock:
+        _PROCESS.spent.setdefault(name, Spent()).count += 1
+    try:
+        yield
+    finally:
+        wall, processor = time.perf_counter(), time.process_time()
+        _account(open_stages.pop(), wall, processor)
+        if open_stages:
+            open_stages[-1].wall, open_stages[-1].processor = wall, processor
+
+
+def _account(stage: _Open, wall: float, processor: float) -> None:
+    with _PROCESS.lock:
+        spent = _PROCESS.spent.setdefault(stage.name, Spent())
+        spent.wall_s += wall - stage.wall
+        spent.processor_s += processor - stage.processor
+
+
+def spent() -> dict[str, Spent]:
+    """Returns the time that each stage has taken in this process so far, in the order of :data:`STAGES`."""
+    with _PROCESS.lock:
+        return {name: Spent(**vars(_PROCESS.spent[name])) for name in STAGES if name in _PROCESS.spent}
+
+
+__all__ = ["AUTOGRAD", "COMPILING", "FIRST_RUN", "LOADING", "LOWERING", "STAGES", "TRACING", "Spent", "spent", "stage"]
