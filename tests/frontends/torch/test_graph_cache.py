@@ -17,6 +17,7 @@ from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.executor import Executor
 from tt_xla.frontends.torch.extras import Constant
+from tt_xla.frontends.torch.frame_cache import FrameCache
 from tt_xla.frontends.torch.private import aot_cache
 
 pytestmark = pytest.mark.skipif(not aot_cache.IS_SUPPORTED, reason="this PyTorch has no cache that we can extend")
@@ -49,6 +50,7 @@ def work(monkeypatch, tmp_path):
     monkeypatch.setenv("TTXLA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(placements, "_is_used", False)  # meshes of earlier tests in this process
     monkeypatch.setattr(STATE, "acts_as_one", False)
+    monkeypatch.setattr(FrameCache, "key", lambda *_: None)  # dynamo traces, so that AOTAutograd looks for its graph
     _new_process()
     yield Work(monkeypatch)
     torch.compiler.reset()

@@ -28,6 +28,7 @@ from tt_xla.frontends.torch.graph_inputs import aot_roles, describe_attributes, 
 from tt_xla.frontends.torch.lowering import Argument, RefusedError, lower_to_stablehlo, source_line
 from tt_xla.frontends.torch.private.aot_cache import OutputCode, SerializableAOTDispatchCompiler
 from tt_xla.frontends.torch.private.dynamo import never_trace_code, never_trace_module
+from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS
 from tt_xla.frontends.torch.private.functorch import aot_module_simplified
 from tt_xla.frontends.torch.private.patches import compiling
 from tt_xla.frontends.torch.rng_state import describe_random_ops
@@ -36,6 +37,7 @@ from tt_xla.frontends.torch.staged_source import Call, ExportedStages, graph_pro
 from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host_nodes
 from tt_xla.frontends.torch.torch_options import TORCH_OPTIONS, compile_options, mode_options
 from tt_xla.frontends.torch.unwrapped import needs_no_wrapper, unwrapped
+from tt_xla.stage_times import AUTOGRAD, stage
 
 BoxedCall = Callable[[list[Any]], Sequence[Any]]
 """A compiled graph: takes a list of arguments, which it may empty, and returns the outputs."""
@@ -80,7 +82,7 @@ def tt(
         CompileError: the graph, or a use of an op in it, cannot be compiled.
     """
     register()
-    with Surfacing(), compiling():
+    with Surfacing(), compiling(), stage(AUTOGRAD):
         own = mode_options(mode) if mode else compile_options(options or {})
         settings.current().with_own(own)  # raises if an option is bad
         frame_settings.apply(graph_module)
@@ -90,6 +92,7 @@ def tt(
         run_passes(graph_module, TORCH_OPTIONS | dict(options or {}))
         forward = functools.partial(_compile_graph, arguments=arguments, own=own)
         direct: list[Callable[..., Any]] = []
+        direct_graph: list[Executor] = []
 
         def inference(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> BoxedCall:
             call = forward(graph, inputs)
@@ -97,6 +100,7 @@ def tt(
                 direct.append(unwrapped(call))
                 if isinstance(call, Executor):
                     call.is_direct = True
+                    direct_graph.append(call)
             return call
 
         def training(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> BoxedCall:
@@ -125,7 +129,9 @@ def tt(
             )
             if cached and (loaded := take_loaded()) and loaded[0].is_direct:
                 direct.append(unwrapped(loaded[0]))
+                direct_graph.append(loaded[0])
         fix_marked_sizes()
+        FRAME_SETTINGS.graphs.append(direct_graph[0] if cached and direct_graph and not marks else None)
         call = direct[0] if direct else compiled
         return marking(call, marks) if marks else call
 

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from tt_xla.environment import keeps_dynamo_defaults
+from tt_xla.frontends.torch.frame_cache import FRAMES
 from tt_xla.frontends.torch.private.dynamo import graph_bytecode_inputs
 from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS
 from tt_xla.frontends.torch.private.dynamo_patches import install as install_frame_settings
@@ -34,8 +35,8 @@ runs in the graph's frame may still ask for it."""
 
 
 def install(backend: Callable[..., Any]) -> None:
-    """Makes dynamo use these settings for frames that it compiles with ``backend``."""
-    install_frame_settings(backend, _settings)
+    """Makes dynamo use these settings, and the cache of frames, for frames that it compiles with ``backend``."""
+    install_frame_settings(backend, _settings, FRAMES)
 
 
 def _settings() -> dict[str, object]:

@@ -1,4 +1,7 @@
-"""The function of dynamo that the frontend replaces: settings for frames that ``tt`` compiles, and for no others."""
+"""The functions of dynamo that the frontend replaces, for frames that ``tt`` compiles and for no others.
+
+They give those frames settings of their own, and look for them in a cache before dynamo traces them.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,16 @@ import functools
 import threading
 from collections.abc import Callable, Mapping
 from types import CodeType
-from typing import Any
+from typing import Any, Protocol
 
-from torch._dynamo import config
-from torch._dynamo.convert_frame import ConvertFrameAssert
+from torch._dynamo import config, convert_frame
+from torch._dynamo.convert_frame import ConvertFrameAssert, DynamoOutput
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
-REPLACED = ((ConvertFrameAssert, "__call__"),)
+from tt_xla.frontends.torch.private.frames import Installed
+from tt_xla.stage_times import TRACING, stage
+
+REPLACED = ((ConvertFrameAssert, "__call__"), (convert_frame, "_compile"), (DynamoOutput, "build_guards"))
 """Owner and name of each attribute that :func:`install` replaces."""
 
 Settings = Callable[[], Mapping[str, object]]
@@ -37,6 +43,16 @@ class FrameSettings(threading.local):
     settings: Settings | None = None
     code: CodeType | None = None
     """Code of the function whose frame is compiled."""
+    frames: Frames | None = None
+    """The cache of frames, in a frame that ``tt`` compiles."""
+    key: str | None = None
+    """The frame's key there; None if it is not stored."""
+
+    def __init__(self) -> None:
+        self.own: Mapping[str, Any] = {}
+        """Mode and options of ``torch.compile``."""
+        self.graphs: list[Any] = []
+        """The graphs of the frame as dynamo calls them; None for one that needs AOTAutograd's wrappers."""
 
     def apply(self) -> None:
         """Applies the settings to the current frame. A setting that no longer has PyTorch's default stays."""
@@ -52,33 +68,110 @@ class FrameSettings(threading.local):
 FRAME_SETTINGS = FrameSettings()
 
 
-def install(backend: Callable[..., Any], settings: Settings) -> None:
+class Frames(Protocol):
+    """A cache of frames that dynamo traced."""
+
+    def key(self, code: CodeType, own: Mapping[str, Any]) -> str | None:
+        """Returns the key of a function that is about to be traced; None if it is not stored."""
+        ...
+
+    def loaded(self, key: str, frame: Installed) -> Any:
+        """Returns what dynamo would return for a frame, or None."""
+        ...
+
+    def store(self, key: str, output: Any, bytecode: CodeType, executor: Any) -> None:
+        """Stores what dynamo made of a frame with one graph."""
+        ...
+
+
+def install(backend: Callable[..., Any], settings: Settings, frames: Frames) -> None:
     """Makes dynamo compile frames for one backend under settings of its own.
 
     Args:
         backend: the function that dynamo calls with a graph. Frames compiled for other backends keep the settings that
             they have, unless that backend calls :meth:`FrameSettings.apply`.
         settings: returns the settings.
+        frames: finds frames that were traced before.
     """
+    _look_in_cache()
     compile_frame = ConvertFrameAssert.__call__
 
     @functools.wraps(compile_frame)
     def compile_frame_under_settings(self: ConvertFrameAssert, *args: Any, skip: int = 0, **kwargs: Any) -> Any:
         frame = FRAME_SETTINGS
-        outer = frame.converter, frame.patches, frame.settings, frame.code
+        outer = {name: getattr(frame, name) for name in _FIELDS}
         with contextlib.ExitStack() as patches:
             frame.converter, frame.patches, frame.settings, frame.code = self, patches, settings, args[0].f_code
+            frame.frames, frame.key, frame.graphs = None, None, []
             try:
-                if hasattr(self, _MARK) or _innermost(self._torchdynamo_orig_backend) is backend:
+                ours = _innermost(self._torchdynamo_orig_backend) is backend
+                if ours and not self._export and self._package is None:
+                    frame.frames, frame.own = frames, _options(self._torchdynamo_orig_backend)
+                if hasattr(self, _MARK) or ours:
                     frame.apply()
+                    patches.enter_context(stage(TRACING))
                 elif (count := _program_count(args[0].f_code, backend)) and _has_default("recompile_limit"):
                     # Dynamo counts the compilations of all backends together.
                     patches.enter_context(config.patch(recompile_limit=config.recompile_limit + count))
                 return compile_frame(self, *args, skip=skip + 1, **kwargs)  # this function is one more stack frame
             finally:
-                frame.converter, frame.patches, frame.settings, frame.code = outer
+                for name, value in outer.items():
+                    setattr(frame, name, value)
 
     ConvertFrameAssert.__call__ = compile_frame_under_settings
+
+
+_FIELDS = ("converter", "patches", "settings", "code", "frames", "key", "own", "graphs")
+
+
+def _look_in_cache() -> None:
+    """Makes dynamo look for a frame in the cache before it traces it, and store it there afterwards."""
+    compile_code, build_guards = convert_frame._compile, DynamoOutput.build_guards
+
+    @functools.wraps(compile_code)
+    def find_or_compile(*args: Any, skip: int = 0, **kwargs: Any) -> Any:
+        code, global_, local = args[:3]
+        hooks, entries, cache = args[9], args[11], FRAME_SETTINGS.frames
+        if cache is None or code is not FRAME_SETTINGS.code or _is_watched(hooks, len(entries)):
+            FRAME_SETTINGS.key = None
+        elif (key := cache.key(code, FRAME_SETTINGS.own)) is not None:
+            FRAME_SETTINGS.key = key
+            found = cache.loaded(key, Installed(code, local, global_, kwargs["compile_id"], entries))
+            if found is not None:
+                return found
+        return compile_code(*args, skip=skip + 1, **kwargs)  # this function is one more stack frame
+
+    @functools.wraps(build_guards)
+    def build_guards_and_store(self: DynamoOutput, code: CodeType, *args: Any, **kwargs: Any) -> Any:
+        checks = build_guards(self, code, *args, **kwargs)
+        frame = FRAME_SETTINGS
+        if (
+            frame.frames is not None
+            and frame.key is not None
+            and len(frame.graphs) == 1
+            and frame.graphs[0] is not None
+        ):
+            frame.frames.store(frame.key, self.tracer_output.output_graph, self.bytecode, frame.graphs[0])
+        return checks
+
+    convert_frame._compile = find_or_compile
+    DynamoOutput.build_guards = build_guards_and_store  # type: ignore[method-assign]
+
+
+def _is_watched(hooks: Any, compilations: int) -> bool:
+    """Returns whether somebody wants to see or limit what dynamo does."""
+    watching = (hooks.guard_export_fn, hooks.guard_fail_fn, hooks.guard_filter_fn)
+    limited = config.error_on_recompile or compilations >= config.recompile_limit
+    return any(watching) or bool(convert_frame._bytecode_hooks) or (compilations > 0 and limited)
+
+
+def _options(backend: Any) -> Mapping[str, Any]:
+    """Returns mode and options that ``torch.compile`` received."""
+    while backend is not None:
+        if isinstance(kwargs := getattr(backend, "kwargs", None), Mapping):
+            return dict(kwargs)
+        backend = getattr(backend, "_torchdynamo_orig_backend", None) or getattr(backend, "compiler_fn", None)
+    return {}
 
 
 def _program_count(code: CodeType, backend: Callable[..., Any]) -> int:

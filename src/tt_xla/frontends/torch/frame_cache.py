@@ -1,0 +1,144 @@
+"""Frames that dynamo traced, in the cache on disk: the next process neither traces a function nor makes its graph.
+
+An entry is what :mod:`.private.frames` describes and the graph, compiled up to StableHLO. It is used only if every fact
+that a guard of dynamo relied on holds in this process (:mod:`.fingerprints`), and if PyTorch's functions, settings and
+the files that dynamo read are those that they were.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import pickle
+import sys
+from collections.abc import Mapping
+from types import CodeType
+from typing import Any
+
+import torch
+
+from tt_xla import disk_cache
+from tt_xla.environment import keeps_dynamo_defaults, selected_system
+from tt_xla.errors import OptionError
+from tt_xla.frontends import stored_programs
+from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch.device import placements
+from tt_xla.frontends.torch.device.chips import STATE
+from tt_xla.frontends.torch.executor import LOADED, Executor
+from tt_xla.frontends.torch.fingerprints import NoFingerprintError, code_digest, replaced_functions
+from tt_xla.frontends.torch.private import frames
+from tt_xla.frontends.torch.torch_options import compile_options, mode_options
+from tt_xla.frontends.torch.unwrapped import unwrapped
+from tt_xla.log import logger
+
+KIND = "frames"
+"""Kind of the entries."""
+
+_CANDIDATES = 64
+"""Number of entries of one function that are looked at."""
+
+
+class FrameCache:
+    """Finds and stores frames for :mod:`.private.dynamo_patches`."""
+
+    def key(self, code: CodeType, own: Mapping[str, Any]) -> str | None:
+        """Returns the key of a function that dynamo is about to trace; None if it is not stored.
+
+        Args:
+            code: the function's code.
+            own: mode and options of ``torch.compile``.
+        """
+        return None if _cache(own) is None else _key(code, own)
+
+    def loaded(self, key: str, frame: frames.Installed) -> Any:
+        """Returns what dynamo would make of a frame; None if no entry fits."""
+        cache = disk_cache.current()
+        entries = () if cache is None else cache.candidates(KIND, key)
+        for contents in itertools.islice(entries, _CANDIDATES):
+            try:
+                described, graph = pickle.loads(contents)
+                traced = pickle.loads(described)
+            except Exception as error:  # of classes that are gone, or whatever their code raises
+                logger().info("A traced frame of the cache is not used: %s", error)
+                continue
+            if reason := frames.difference(traced, frame):
+                logger().info("A trace of %s in the cache is for something else: %s", frame.code.co_qualname, reason)
+                continue
+            made = self._installed(traced, frame, graph)
+            if made is not None:
+                return made
+        return None
+
+    def _installed(self, traced: frames.TracedFrame, frame: frames.Installed, graph: bytes) -> Any:
+        """Loads the graph and installs a frame; returns None if either fails, and dynamo traces the function."""
+        try:
+            executor: Executor = pickle.loads(graph)
+            executor.post_compile((), None, {})
+        except Exception as error:  # as above, or of the compiler, which reports it with the user's line once traced
+            logger().info("A graph of the cache is not used: %s", error)
+            return None
+        made = frames.install(traced, frame, unwrapped(executor))
+        LOADED.graphs.clear()
+        return made
+
+    def store(self, key: str, output: Any, bytecode: CodeType, executor: Executor) -> None:
+        """Stores what dynamo made of a frame, if another process can tell whether it would make the same.
+
+        Args:
+            key: the frame's key.
+            output: dynamo's ``OutputGraph``.
+            bytecode: the frame's new bytecode.
+            executor: the graph, which dynamo calls without wrappers.
+        """
+        cache = disk_cache.current()
+        if cache is None:
+            return
+        try:
+            contents = pickle.dumps((pickle.dumps(frames.traced_frame(output, bytecode)), pickle.dumps(executor)))
+        except Exception as error:  # NoFingerprintError, or whatever the code of the user's objects raises
+            reason = error if isinstance(error, NoFingerprintError) else repr(error)
+            logger().info("%s is traced again in the next process: %s", bytecode.co_qualname, reason)
+            return
+        cache.add(KIND, key, contents)
+
+
+def _cache(own: Mapping[str, Any]) -> disk_cache.DiskCache | None:
+    """Returns the cache on disk; None if frames are not stored."""
+    if (
+        placements.in_use()
+        or STATE.acts_as_one
+        or (torch.distributed.is_available() and torch.distributed.is_initialized())
+    ):
+        return None
+    try:
+        options = mode_options(own["mode"]) if own.get("mode") else compile_options(own.get("options") or {})
+        parsed = settings.current().with_own(options)
+    except (OptionError, ValueError):  # the backend reports it
+        return None
+    return disk_cache.current() if stored_programs.is_used(parsed) else None
+
+
+def _key(code: CodeType, own: Mapping[str, Any]) -> str:
+    options = sorted((name, repr(value)) for name, value in own.items())
+    process = (settings.current().options, selected_system(), keeps_dynamo_defaults(), sys.flags.optimize)
+    where = (code.co_filename, code.co_qualname, code.co_firstlineno, code_digest(code))
+    return disk_cache.key_of([where, options, process, frames.settings_digest(), replaced_functions(_namespaces())])
+
+
+def _namespaces() -> dict[str, Mapping[str, Any]]:
+    """Returns what dynamo calls by name without a guard: functions of PyTorch, and methods of its modules."""
+    spaces: dict[str, Mapping[str, Any]] = {
+        "torch": vars(torch),
+        "Tensor": vars(torch.Tensor),
+        "functional": vars(torch.nn.functional),
+        "Module": vars(torch.nn.Module),
+    }
+    for name, value in vars(torch.nn).items():
+        if inspect.isclass(value):
+            spaces[name] = vars(value)
+    return spaces
+
+
+FRAMES = FrameCache()
+
+__all__ = ["FRAMES", "KIND", "FrameCache"]

@@ -1,0 +1,241 @@
+"""The next process neither traces a function nor makes its graph, unless what dynamo looked at has changed."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from torch._dynamo.utils import counters
+
+from tt_xla import disk_cache
+from tt_xla.frontends.torch import backend
+from tt_xla.frontends.torch.device import placements
+from tt_xla.frontends.torch.device.chips import STATE
+from tt_xla.frontends.torch.private import aot_cache
+
+pytestmark = pytest.mark.skipif(not aot_cache.IS_SUPPORTED, reason="this PyTorch has no cache that we can extend")
+
+SCALE = 2.0
+TABLE = {"a": 1.0, "b": 2.0}
+
+
+def helper(x):
+    return x * 3
+
+
+def other_helper(x):
+    return x * 5
+
+
+class Model(torch.nn.Module):
+    factor = 2.0
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.linear = torch.nn.Linear(4, 4)
+        self.second = torch.nn.Linear(4, 4)
+        self.bias = 1.5
+        self.names = ["a", "b"]
+
+    def scaled(self, x):
+        return x * self.factor
+
+    def forward(self, x, n=2, flag=False):
+        y = helper(self.scaled(self.second(torch.nn.functional.relu(self.linear(x))))) * SCALE + self.bias
+        for name in self.names:
+            y = y + TABLE[name]
+        return y - n if flag else y + n
+
+
+@pytest.fixture(autouse=True)
+def traces(monkeypatch, tmp_path):
+    """Returns the graphs that dynamo made: empty where a frame came from the cache."""
+    monkeypatch.setenv("TTXLA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(placements, "_is_used", False)  # meshes of earlier tests in this process
+    monkeypatch.setattr(STATE, "acts_as_one", False)
+    made = []
+    describe = backend.describe_inputs
+    monkeypatch.setattr(backend, "describe_inputs", lambda *args: made.append(args) or describe(*args))
+    _new_process()
+    yield made
+    torch.compiler.reset()
+
+
+def _new_process():
+    """Forgets what a process keeps in memory."""
+    torch.compiler.reset()
+    backend.clear_programs()
+    counters.clear()
+
+
+def _run(model, x, *args, **kwargs):
+    with torch.no_grad():
+        return torch.compile(model, backend="tt")(x, *args, **kwargs)
+
+
+def _again(traces, model, x, *args, **kwargs):
+    """Returns the result in a new process and whether dynamo traced there."""
+    traces.clear()
+    _new_process()
+    return _run(model, x, *args, **kwargs), bool(traces)
+
+
+X = torch.arange(8.0).reshape(2, 4)
+
+
+def test_nothing_is_traced(traces):
+    first = _run(Model(), X)
+    assert len(traces) == 1
+    second, traced = _again(traces, Model(), X)
+    assert not traced
+    assert torch.equal(first, second)
+    assert not counters["aot_autograd"]
+
+
+def test_guards_of_a_frame_from_the_cache_hold_in_its_process(traces):
+    model = Model()
+    _run(model, X)
+    _new_process()
+    traces.clear()
+    compiled = torch.compile(model, backend="tt")
+    with torch.no_grad():
+        compiled(X)
+        assert not traces
+        model.bias = 7.0
+        torch.testing.assert_close(compiled(X), model(X), rtol=0.02, atol=0.1)
+        compiled(torch.ones(3, 4))
+    assert len(traces) == 2
+
+
+def _hook(model, patch):
+    model.linear.register_forward_hook(lambda module, inputs, output: output + 100)
+
+
+CHANGES = {
+    "attribute": lambda model, patch: setattr(model, "bias", -4.0),
+    "attribute of the class": lambda model, patch: patch.setattr(Model, "factor", 9.0),
+    "method of the class": lambda model, patch: patch.setattr(Model, "scaled", lambda self, x: x - 1),
+    "method of the object": lambda model, patch: setattr(model, "scaled", lambda x: x - 1),
+    "global": lambda model, patch: patch.setattr(sys.modules[__name__], "SCALE", 4.0),
+    "entry of a global dict": lambda model, patch: patch.setitem(TABLE, "a", 8.0),
+    "function": lambda model, patch: patch.setattr(sys.modules[__name__], "helper", other_helper),
+    "function of torch": lambda model, patch: patch.setattr(torch.nn.functional, "relu", lambda x, **_: x + 11),
+    "function of torch by another": lambda model, patch: patch.setattr(torch.nn.functional, "relu", torch.neg),
+    "method of a module of torch": lambda model, patch: patch.setattr(torch.nn.Linear, "forward", lambda self, x: x),
+    "length of a list": lambda model, patch: model.names.append("a"),
+    "order of a list": lambda model, patch: setattr(model, "names", ["b", "b"]),
+    "hook": _hook,
+    "module": lambda model, patch: setattr(model, "linear", torch.nn.Identity()),
+    "dtype": lambda model, patch: model.double(),
+    "default argument": lambda model, patch: patch.setattr(Model.forward, "__defaults__", (5, True)),
+    "two parameters that are one": lambda model, patch: setattr(model.second, "weight", model.linear.weight),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_changed_is_not_stale(traces, monkeypatch, change):
+    before = _run(Model(), X)
+    model = Model()
+    with monkeypatch.context() as patch:
+        CHANGES[change](model, patch)
+        x = X.to(next(model.parameters()).dtype)
+        expected = model(x).detach()
+        result, _ = _again(traces, model, x)
+        torch.testing.assert_close(result, expected, rtol=0.05, atol=0.5)
+        if change != "two parameters that are one":
+            assert not torch.allclose(result.float(), before, rtol=1e-3) or change == "dtype"
+    result, _ = _again(traces, Model(), X)
+    assert torch.equal(result, before)
+
+
+def test_arguments_and_the_state_of_torch_are_part_of_an_entry(traces):
+    _run(Model(), X)
+    assert _again(traces, Model(), X, 3)[1]
+    assert _again(traces, Model(), X, flag=True)[1]
+    assert _again(traces, Model(), X.t()[:, :1].expand(4, 4))[1]
+    _new_process()
+    traces.clear()
+    assert torch.compile(Model(), backend="tt")(X).requires_grad
+    assert len(traces) == 1
+
+
+def test_options_are_part_of_an_entry(traces):
+    _run(Model(), X)
+    traces.clear()
+    _new_process()
+    with torch.no_grad():
+        torch.compile(Model(), backend="tt", options={"optimization_level": 2})(X)
+    assert len(traces) == 1
+
+
+def test_a_frame_with_values_that_another_process_cannot_know_is_traced(traces):
+    class Local(torch.nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    def model():
+        return torch.nn.Sequential(Local(), Local())
+
+    _run(model(), X)
+    assert _again(traces, model(), X)[1]
+    assert {kept.kind for kept in disk_cache.current().kept()} == {"graphs", "programs"}
+
+
+def test_an_entry_whose_graph_cannot_be_read_is_made_again(traces, tmp_path, monkeypatch):
+    first = _run(Model(), X)
+    with monkeypatch.context() as patch:
+        patch.setattr(backend.Executor, "__setstate__", lambda *_: math.sqrt(-1))
+        result, traced = _again(traces, Model(), X)
+    assert traced
+    assert torch.equal(result, first)
+
+
+HELPER = """
+def scaled(x):
+    return inner(x)
+
+def inner(x):
+    return x * {factor}
+"""
+
+SCRIPT = """
+import sys, torch, helper_of_the_script
+from torch._dynamo.utils import counters
+import tt_torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.softmax(helper_of_the_script.scaled(x @ x), -1)
+
+x = torch.arange(16.0).reshape(4, 4).to("tt") / 10
+with torch.no_grad():
+    compiled = torch.compile(Model(), backend="tt")
+    print([round(value, 3) for value in compiled(x).flatten().tolist()], counters["stats"]["unique_graphs"])
+"""
+
+
+def test_processes_with_the_same_files_and_with_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_CACHE", str(tmp_path / "cache"))
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    outputs = []
+    for factor in (1.0, 1.0, 3.0):
+        helper_file = tmp_path / "helper_of_the_script.py"
+        if not outputs or factor != 1.0:
+            helper_file.write_text(HELPER.format(factor=factor))
+            for path in (script, helper_file):  # before the process starts, by any clock
+                os.utime(path, (0, time.time() - 60 + factor))
+        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+        outputs.append(done.stdout.strip())
+    first, second, third = outputs
+    assert first.endswith("] 1")
+    assert second == first.removesuffix("1") + "0"
+    assert third.endswith("] 1")
+    assert third != first
