@@ -156,7 +156,18 @@ def test_bad_configurations(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="does not map names to values"):
         resolve(str(path), [])
     path.write_text("mesh_shape: null\n")
-    with pytest.raises(OptionError, match="has no field 'script'"):
+    with pytest.raises(OptionError, match="has no field 'script', and no Python file"):
+        resolve(str(path), [])
+    program = "if __name__ == '__main__':\n    parser.add_argument('--config')\n"
+    (tmp_path / "helpers.py").write_text("x = 1\n")
+    (tmp_path / "train_model.py").write_text(program)
+    assert resolve(str(path), []) == (str(tmp_path / "train_model.py"), ["--config", str(path)])
+    inner = tmp_path / "single_chip"
+    inner.mkdir()
+    (inner / "config.yaml").write_text("mesh_shape: null\n")
+    assert resolve(str(inner / "config.yaml"), [])[0] == str(tmp_path / "train_model.py")
+    (tmp_path / "other.py").write_text(program)
+    with pytest.raises(OptionError, match=r"several scripts .* take --config: other\.py, train_model\.py"):
         resolve(str(path), [])
     path.write_text("a: [\n")
     with pytest.raises(OptionError, match="is not valid YAML"):

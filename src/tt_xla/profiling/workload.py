@@ -132,7 +132,38 @@ def resolve(path: str, arguments: list[str]) -> tuple[str, list[str]]:
         return path, arguments
     file = Path(path)
     data = _mapping(file)
-    if "script" not in data:
-        raise OptionError(f"'{path}' has no field 'script'.", hint=_EXAMPLES)
+    script = file.parent / str(data["script"]) if "script" in data else _script_of(file)
     _check_mesh(path, data.get("mesh_shape"))
-    return str(file.parent / str(data["script"])), ["--config", path, *arguments]
+    return str(script), ["--config", path, *arguments]
+
+
+def _script_of(file: Path) -> Path:
+    """Returns the script of a YAML file without a field ``script``, as tt-blacksmith's are.
+
+    It is the only Python file that runs as a program and has an option ``--config``, in the folder of the YAML file or
+    in the nearest of the two folders above.
+
+    Raises:
+        OptionError: There is none, or more than one.
+    """
+    folders = [file.resolve().parent, *file.resolve().parents[1:3]]
+    for folder in folders:
+        scripts = [path for path in sorted(folder.glob("*.py")) if _takes_config(path)]
+        if len(scripts) == 1:
+            return scripts[0]
+        if scripts:
+            names = ", ".join(path.name for path in scripts)
+            raise OptionError(
+                f"'{file}' has no field 'script', and several scripts of {folder} take --config: {names}.",
+                hint="Add 'script: NAME' to the file, or name the script: tt-xla bench SCRIPT --config FILE.",
+            )
+    raise OptionError(
+        f"'{file}' has no field 'script', and no Python file in {', '.join(map(str, folders))} takes --config.",
+        hint=_EXAMPLES,
+    )
+
+
+def _takes_config(path: Path) -> bool:
+    """Returns whether a Python file is a program with an option ``--config``; tt-blacksmith's ask a helper for it."""
+    text = path.read_text(errors="replace")
+    return "__main__" in text and any(word in text for word in ("--config", "parse_cli_options", "TrainingWorkload"))
