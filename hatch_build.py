@@ -1,7 +1,11 @@
-"""Builds the C extension of the PJRT plugin into the wheel. Without a C compiler everything except JAX works."""
+"""Builds the C extension of the PJRT plugin into the wheel. Without a C compiler everything except JAX works.
+
+TTXLA_DEBUG_BUILD=1 builds it with symbols and without optimisation, for gdb (docs/debugging.md).
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import sysconfig
 import tempfile
@@ -35,7 +39,8 @@ def compile_extension(root: Path) -> Path:
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
 
-    arguments = [] if sys.platform == "win32" else ["-std=c11", "-O2"]
+    speed = ["-O0", "-g3"] if os.environ.get("TTXLA_DEBUG_BUILD") == "1" else ["-O2"]
+    arguments = [] if sys.platform == "win32" else ["-std=c11", *speed]
     extension = Extension(
         "_trampoline",
         [str(root / FOLDER / "trampoline.c")],

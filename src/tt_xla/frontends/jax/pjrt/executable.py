@@ -18,6 +18,7 @@ from tt_xla.frontends.jax.pjrt.answers import Answers
 from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, Order, new_version, place
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Device
 from tt_xla.frontends.jax.pjrt.compiled import Compiled, assign, compile_bytes, read_request
+from tt_xla.frontends.jax.pjrt.debuggers import trace_this_thread
 from tt_xla.frontends.jax.pjrt.descriptions import describe, describe_placement
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import bytes_at, has_field, struct
@@ -244,6 +245,7 @@ def _result_factory(device: Device, result: Result, memory: str, layout: Order) 
 def compile_program(args: Any) -> None:
     """Compiles a program and loads it on the devices that it is assigned to."""
     client: Client = trampoline().object_of(args.client)
+    trace_this_thread()
     with _compiling:
         modules: dict[str, str] = {}
         compiled, program = compile_bytes(client, *read_request(args), modules)
@@ -253,6 +255,7 @@ def compile_program(args: Any) -> None:
 @slot("PJRT_Compile")
 def compile_for_topology(args: Any) -> None:
     """Compiles a program for a system that may be absent. ``args.client`` is not used."""
+    trace_this_thread()
     with _compiling:
         compiled, program = compile_bytes(trampoline().object_of(args.topology), *read_request(args))
         args.executable = Unloaded(compiled, program).new_handle()
