@@ -1,6 +1,13 @@
-"""The command ``python -m tracy``; ``--help`` describes it."""
+"""The commands ``python -m tracy`` and ``tracy``; ``--help`` describes them."""
 
 from tt_xla.tools.cli import run_command
 from tt_xla.tools.profile_command import profile_command
 
-run_command(profile_command, "python -m tracy")
+
+def main() -> None:
+    """Runs the profiler with the arguments of the process."""
+    run_command(profile_command, "python -m tracy")
+
+
+if __name__ == "__main__":
+    main()

@@ -779,6 +779,26 @@ static PyObject *parked_threads(PyObject *module, PyObject *unused)
     return PyLong_FromLong(atomic_load(&parked));
 }
 
+/* GetPjrtApi(): the table, for a program in this process that loads the plugin by the path of this library.
+   NULL after an error, which is printed. */
+const void *GetPjrtApi(void)
+{
+    if (!Py_IsInitialized()) {
+        return NULL;
+    }
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *module = PyImport_ImportModule("tt_xla.frontends.jax.pjrt.api");
+    PyObject *found = module == NULL ? NULL : PyObject_CallMethod(module, "api_capsule", NULL);
+    const void *api = found == NULL ? NULL : PyCapsule_GetPointer(found, "pjrt_c_api");
+    if (api == NULL) {
+        PyErr_Print();
+    }
+    Py_XDECREF(found);
+    Py_XDECREF(module);
+    PyGILState_Release(state);
+    return api;
+}
+
 static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, NULL},
     {"new_cell", new_cell, METH_VARARGS, NULL},

@@ -31,6 +31,7 @@ _FILES = {
     "torch_xla.experimental": "experimental.py",
     "torch_xla.experimental.eager": "eager.py",
     "torch_xla.experimental.mark_pattern_utils": "mark_pattern_utils.py",
+    "torch_xla.experimental.plugins": "plugins.py",
     "torch_xla.experimental.spmd_fully_sharded_data_parallel": "spmd_fsdp.py",
     "torch_xla.experimental.xla_sharding": "xla_sharding.py",
     "torch_xla.runtime": "runtime.py",
