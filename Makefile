@@ -16,8 +16,33 @@ help: ## list the targets
 venv: $(STAMP) ## install the environment in .venv with the pinned versions of constraints.txt
 
 demo: $(STAMP) ## train and run small models on the emulated card
-	@$(BIN)/python examples/mnist.py
+	@echo "1. A network for digits at level 2 with a trace (examples/mnist.py): compiled for an n150, run 32 times in the emulation."
+	@$(BIN)/python examples/mnist.py --runs 32
+	@echo
+	@echo "2. The same network, trained on the CPU, classifies real digits in four settings (examples/digits.py); a minute or two."
 	@$(BIN)/python examples/digits.py
+	@echo "Next: . $(BIN)/activate, then"
+	@echo "  python examples/jax/gpt_demo.py                                  a language model in JAX completes a sentence"
+	@echo "  tt-xla bench experiments/digits_cnn/config.yaml -o build/bench   a training step: where its time goes, as a page"
+	@echo "  tt-xla                                                           all commands, by what you want to do"
+
+.PHONY: docs requirements wheel debug-extension try-installation bench-guide
+
+docs: $(VENV)/.docs ## build the site in build/site; broken links and examples that are not there are errors
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q
+	@echo "build/site/index.html is written."
+
+requirements: $(STAMP) ## check what upstream's documents name, in docs/requirements.md: DOCUMENTS=folder checks the lines too
+	@$(BIN)/python conformance/requirements.py $(if $(DOCUMENTS),--documents $(DOCUMENTS))
+
+wheel: $(STAMP) ## build the wheel in dist/
+	@$(BIN)/python -m pip wheel $(INSTALL_FLAGS) --no-deps --wheel-dir dist .
+
+debug-extension: $(STAMP) ## build the C part of the plugin with symbols and without optimisation
+	@TTXLA_DEBUG_BUILD=1 $(BIN)/python -m pip install $(INSTALL_FLAGS) --no-deps --force-reinstall -e .
+
+try-installation: $(STAMP) ## install the wheel under several Pythons and versions of JAX, in docs/install.md
+	@$(BIN)/python conformance/try_installation.py
 
 test: $(STAMP) ## run all tests except those of `make stress`, in JOBS processes (default 2)
 	@$(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile
@@ -85,6 +110,9 @@ cross-validate: $(STAMP) ## cross-validate the cost model by sweeps, in docs/cos
 bench-compile: $(STAMP) ## compare compile times and programs with upstream's compiler, in docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python compare_compilers.py --folder ../build/programs --dumps ../build/upstream --make-dumps --document ../docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python compare_mesh_compilers.py --folder ../build/programs --document ../docs/benchmarks.md
+
+bench-guide: $(STAMP) ## predict what each recommendation of docs/performance.md gains, and write it there
+	@cd benchmarks && ../$(BIN)/python guide.py --document ../docs/performance.md
 
 bench-growth: $(STAMP) ## measure compile times of 400 to 20,000 ops, in docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python growth.py --document ../docs/benchmarks.md
@@ -166,6 +194,10 @@ $(OLDEST)/.installed: $(STAMP)
 	  $$(sed -n 's/^ *"\(jax\|jaxlib\)>=\([0-9.]*\)",$$/\1==\2/p' pyproject.toml)
 	@$(BIN)/python -c 'import glob, sysconfig; rest = sysconfig.get_path("purelib"); \
 	  open(glob.glob("$(OLDEST)/lib/python3*/site-packages")[0] + "/rest.pth", "w").write(f"import site; site.addsitedir({rest!r})")'
+	@touch $@
+
+$(VENV)/.docs: $(STAMP)
+	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints.txt -e '.[docs]'
 	@touch $@
 
 $(STAMP): pyproject.toml constraints.txt weights.txt
