@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+
+from tt_xla.environment import plugin_folder, variable
 
 __all__ = [
     "get_library_path",
@@ -35,8 +36,7 @@ def setup_tt_pjrt_plugin_dir() -> None:
     Raises:
         FileNotFoundError: The variable is set, and there is no such folder.
     """
-    folder = os.environ.setdefault("TT_PJRT_PLUGIN_DIR", str(Path(__file__).resolve().parent))
-    _check_folder("TT_PJRT_PLUGIN_DIR", folder)
+    _check_folder("TT_PJRT_PLUGIN_DIR", plugin_folder(str(Path(__file__).resolve().parent)))
 
 
 def setup_tt_metal_home() -> None:
@@ -45,7 +45,7 @@ def setup_tt_metal_home() -> None:
     Raises:
         FileNotFoundError: The variable is set, and there is no such folder.
     """
-    if folder := os.environ.get("TT_METAL_RUNTIME_ROOT"):
+    if folder := variable("TT_METAL_RUNTIME_ROOT"):
         _check_folder("TT_METAL_RUNTIME_ROOT", folder)
 
 
@@ -57,6 +57,6 @@ def register_shutdown_hook() -> None:
     """Does nothing: the plugin registers its own work at exit when it is loaded."""
 
 
-def _check_folder(variable: str, folder: str) -> None:
+def _check_folder(name: str, folder: str) -> None:
     if not Path(folder).is_dir():
-        raise FileNotFoundError(f"{variable} is {folder!r}, which is no folder. Correct the variable, or unset it.")
+        raise FileNotFoundError(f"{name} is {folder!r}, which is no folder. Correct the variable, or unset it.")

@@ -121,6 +121,8 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable(
             "ACCELERATE_TORCH_DEVICE", "", "tt makes accelerate and the Trainer of transformers train on the device"
         ),
+        EnvironmentVariable("TT_PJRT_PLUGIN_DIR", "", "folder of package pjrt_plugin_tt, which sets it; must exist"),
+        EnvironmentVariable("TT_METAL_RUNTIME_ROOT", "", "folder of tt-metal's runtime; must exist if it is set"),
         EnvironmentVariable("PJRT_DEVICE", "", "TT selects the device as xr.set_device_type('TT') does"),
     )
 }
@@ -369,6 +371,11 @@ def keeps_freed_memory() -> bool:
     if variable("TTXLA_KEEP_FREED_MEMORY") == "0":
         return False
     return not any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ)
+
+
+def plugin_folder(default: str) -> str:
+    """Returns ``TT_PJRT_PLUGIN_DIR``, which is set to ``default`` first unless it is set."""
+    return os.environ.setdefault("TT_PJRT_PLUGIN_DIR", default)
 
 
 def forced_options() -> dict[str, Any]:

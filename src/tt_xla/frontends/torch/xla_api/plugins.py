@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 __all__ = ["DevicePlugin", "default", "register_plugin", "use_dynamic_plugins", "using_dynamic_plugins"]
 
 _plugins: dict[str, DevicePlugin] = {}
@@ -41,13 +39,12 @@ def register_plugin(name: str, device_plugin: DevicePlugin) -> None:
 
 
 def use_dynamic_plugins() -> None:
-    """Sets ``PJRT_DYNAMIC_PLUGINS``, which has no effect here."""
-    os.environ["PJRT_DYNAMIC_PLUGINS"] = "1"
+    """Does nothing: plugins are always registered dynamically here."""
 
 
 def using_dynamic_plugins() -> bool:
-    """Returns whether ``PJRT_DYNAMIC_PLUGINS`` is 1."""
-    return os.environ.get("PJRT_DYNAMIC_PLUGINS") == "1"
+    """Returns True."""
+    return True
 
 
 def default() -> DevicePlugin:
