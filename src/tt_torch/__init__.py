@@ -2,6 +2,7 @@
 
 from tt_torch import custom_ops  # defines torch.ops.tt
 from tt_torch.codegen import codegen_cpp, codegen_py, load_codegen_py
+from tt_torch.explore import explore
 from tt_torch.serialization import parse_compiled_artifacts_from_cache, parse_compiled_artifacts_from_cache_to_disk
 from tt_torch.sharding import sharding_constraint_hook, sharding_constraint_tensor
 from tt_torch.tools import mark_module_user_inputs
@@ -17,6 +18,7 @@ __all__ = [
     "codegen_py",
     "custom_ops",
     "dump_weight_names",
+    "explore",
     "load_codegen_py",
     "mark_module_user_inputs",
     "parse_compiled_artifacts_from_cache",

@@ -127,11 +127,11 @@ class Explorer:
 
     def __init__(self, context: Any) -> None:
         self._context = context
-        self._servers: list[Any] = []
+        self.servers: list[Any] = []
 
     def serve(self, model: Path, level: int = 2) -> Any:
         server = started(model, (), 0, {"optimization_level": level}, "n150")
-        self._servers.append(server)
+        self.servers.append(server)
         return server
 
     def page(self, server: Any, query: str = "") -> Any:
@@ -146,7 +146,7 @@ class Explorer:
 
     def close(self) -> None:
         self._context.close()
-        for server in self._servers:
+        for server in self.servers:
             server.close()
 
 
@@ -332,3 +332,22 @@ def test_a_closed_browser_leaves_the_server_and_its_compilations(explorer: Explo
     page.close()
     again = explorer.page(server)
     assert len(again.evaluate("state.versions")) == 2
+
+
+def test_an_export_opens_without_a_server_at_the_op_of_a_line(chromium: Any, explorer: Explorer, tmp_path: Path):
+    page = explorer.page(explorer.serve(saved(tmp_path, "mlp.mlir", MLP)))
+    with page.expect_download() as download:
+        page.click("#export")
+    path = tmp_path / "export.html"
+    download.value.save_as(path)
+    for server in explorer.servers:
+        server.close()
+    offline = chromium.new_page(viewport={"width": 1400, "height": 820})
+    requests: list[str] = []
+    offline.on("request", lambda request: requests.append(request.url))
+    offline.goto(f"{path.as_uri()}#source=model.py:4")
+    offline.wait_for_function("window.me_test && window.me_test.renderers[0]", timeout=60_000)
+    picture(offline, "export")
+    offline.locator("text=ttnn.tanh >> visible=true").first.wait_for(timeout=20_000)
+    assert {url.partition(":")[0] for url in requests} <= {"file", "data", "blob"}
+    assert len([url for url in requests if url.startswith("file:")]) == 1

@@ -121,6 +121,13 @@ def test_a_module_is_compiled_run_and_compiled_otherwise(server: Server, tmp_pat
     assert ask(server, "/explore/api/compile", body)[0] == 200
     faster = finished(server)["versions"][-1]
     assert faster["predicted_us"] < version["predicted_us"]
+    changes = json.loads(ask(server, f"/explore/api/changes?version={faster['number']}&other={number}")[1])
+    assert {change["name"].partition("@")[0] for change in changes} == {"matmul", "tanh"}
+    assert all(change["before"]["place"] != change["after"]["place"] for change in changes[:1])
+    tanh = json.loads(ask(server, f"/explore/api/node?version={number}&stage=stablehlo&node=main:1")[1])
+    line = tanh["source"].rpartition(":")[0]
+    found = json.loads(ask(server, f"/explore/api/find?version={number}&stage=stablehlo&source={line}")[1])
+    assert found == {"node": "main:1"}
     stage = json.loads(ask(server, f"/explore/api/stage?version={number}&stage=ttnn")[1])
     names = [overlay["name"] for overlay in stage["overlays"]]
     assert names[0] == "predicted time (us)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -81,6 +82,13 @@ def test_ops_link_to_the_users_lines(script: Script, tmp_path: Path) -> None:
     page = (tmp_path / "page.html").read_text()
     assert '<a href="#s0-4">script.py:4</a>' in page
     assert '<span id="s0-4" class=hot>' in page
+    for explorer, link in (
+        ("model.html", "model.html#"),
+        ("http://127.0.0.1:80/explore", "http://127.0.0.1:80/explore?"),
+    ):
+        write_report(tmp_path / "page.html", read_table(done.csv), explorer=explorer)
+        place = rf'<a href="{re.escape(link)}source=\S*script\.py%3A4">node</a>'
+        assert re.search(place, (tmp_path / "page.html").read_text())
 
 
 def test_optional_columns_may_be_missing_and_required_ones_may_not(table: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from tt_xla.cost.roofline import peak_operations
 from tt_xla.profiling import svg
@@ -29,6 +30,7 @@ def write_report(
     summary: Sequence[tuple[str, str]] = (),
     notes: Sequence[str] = (),
     sections: Sequence[str] = (),
+    explorer: str = "",
 ) -> None:
     """Writes the page.
 
@@ -38,6 +40,7 @@ def write_report(
         summary: Names and values at the top of the page; computed from the ops if empty.
         notes: Sentences below the summary.
         sections: Further sections as HTML, before the timeline.
+        explorer: Address of a page that `tt-xla explore` wrote or serves; each op then has a link to its node there.
     """
     data = ops.timeline.get("otherData", {})
     target = load_target(str(data.get("system") or system_of(ops.arch)))
@@ -52,7 +55,7 @@ def write_report(
         *_communication(ops.rows),
         section("Roofline", _roofline(ops.rows, target, sources), note=_ROOFLINE_NOTE),
         section("Memory over time", *_memory(ops, target)),
-        section("Ops", _table(ops.rows, sources), note="Longest first; click a title to sort."),
+        section("Ops", _table(ops.rows, sources, explorer), note="Longest first; click a title to sort."),
         sources.section(),
     ]
     warning = f"The script ended early, so this page is partial: {error}" if error else ""
@@ -231,7 +234,7 @@ def _memory(ops: Table, target: Target) -> list[str]:
     return parts
 
 
-def _table(rows: Sequence[Row], sources: _Sources) -> str:
+def _table(rows: Sequence[Row], sources: _Sources, explorer: str = "") -> str:
     groups: defaultdict[tuple[str, str, str, str], list[Row]] = defaultdict(list)
     for row in rows:
         groups[row.code, row.shapes, row.fidelity, row.source].append(row)
@@ -258,10 +261,20 @@ def _table(rows: Sequence[Row], sources: _Sources) -> str:
                 Cell(f"{least:.2f}" if least else "", least),
                 Cell(f"{100 * reached:.1f}" if least else "", reached),
                 Cell(short(row.source), None, sources.link(row.source)),
+                *([Cell("node", None, _node_link(explorer, row.source))] if explorer else []),
             ]
         )
     header = ("op", "kind", "inputs", "fidelity", "count", "us", "%", "gap us", "cores", "FLOPs %")
-    return table((*header, "bound", "roofline us", "reached %", "source"), lines)
+    return table((*header, "bound", "roofline us", "reached %", "source", *(["graph"] if explorer else [])), lines)
+
+
+def _node_link(explorer: str, location: str) -> str:
+    """Returns the address of the op at a source line in the explorer; empty for an unknown line."""
+    match = _LOCATION.search(location)
+    if match is None:
+        return ""
+    line = quote(f"{match[1]}:{match[2]}")
+    return f"{explorer}?source={line}" if explorer.startswith("http") else f"{explorer}#source={line}"
 
 
 def short(location: str) -> str:

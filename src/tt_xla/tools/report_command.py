@@ -44,6 +44,12 @@ def _show_models(context: click.Context, parameter: click.Parameter, wanted: boo
     callback=_show_models,
     help="List the models that --beside knows, with systems and batches.",
 )
+@click.option(
+    "--explorer",
+    default="",
+    metavar="PAGE",
+    help="Link each op to its node in this page: a file of `tt-xla explore --export`, or http://127.0.0.1:8080/explore.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
     "-o",
@@ -58,6 +64,7 @@ def report_command(
     end_signpost: str,
     model: str,
     batch: int | None,
+    explorer: str,
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -78,12 +85,12 @@ def report_command(
     page = out or path.with_name("report.html")
     ops = read_table(path, start_signpost, end_signpost)
     if not model:
-        write_report(page, ops)
+        write_report(page, ops, explorer=explorer)
         click.echo(json.dumps({"report": str(page)}) if as_json else f"report: {page}")
         return
     step = beside.step_of(ops, bool(start_signpost or end_signpost))
     comparisons = beside.compare(step, model, batch)
-    write_report(page, ops, sections=[beside.as_section(step, comparisons)])
+    write_report(page, ops, sections=[beside.as_section(step, comparisons)], explorer=explorer)
     if as_json:
         click.echo(json.dumps({"report": str(page)} | beside.record(step, comparisons)))
     else:

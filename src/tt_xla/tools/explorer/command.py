@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tt_xla.environment import selected_system
-from tt_xla.errors import RuntimeUnavailableError
+from tt_xla.errors import OutputError, RuntimeUnavailableError
 from tt_xla.target import system_names
 from tt_xla.tools.explorer.session import Session
 
@@ -32,6 +32,14 @@ if TYPE_CHECKING:
     "-c", "--cors_host", "origin", metavar="ORIGIN", help="Also answer pages of this origin, which need the token."
 )
 @click.option("--run", "execute", is_flag=True, help="Run each program on the emulated card, beside float32, at once.")
+@click.option(
+    "-o",
+    "--export",
+    "out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write one HTML file and serve nothing.",
+)
 @click.option("--arch", type=click.Choice(system_names()), help="System (default: TTXLA_SYSTEM, or n150).")
 @click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
 @click.option(
@@ -46,6 +54,7 @@ def explore_command(
     no_runs: bool,
     origin: str | None,
     execute: bool,
+    out: Path | None,
     arch: str | None,
     level: int | None,
     option_texts: Sequence[str],
@@ -60,6 +69,13 @@ def explore_command(
             f"--url got {url!r}; the explorer listens on localhost alone. From another machine, use ssh -L "
             f"{port}:localhost:{port}."
         )
+    if out is not None:
+        if model is None:
+            raise click.UsageError("--export needs a MODEL.")
+        options = named_options(level, option_texts)
+        for path in _exported(model, arguments, options, arch or selected_system(), execute, out):
+            click.echo(f"written: {path}")
+        return
     server = started(
         model,
         arguments,
@@ -122,14 +138,40 @@ def started(
         RuntimeUnavailableError: Model Explorer is not installed.
         OptionError: the port is taken.
     """
-    server_class = _server_class()
+    kind = server_class()
     session = Session([], arch, options)
-    server = server_class(session, port, runs=runs, origin=origin)
+    server = kind(session, port, runs=runs, origin=origin)
     session.worker.start()
     server.start()
     if model is not None:
         session.start(f"opening {model.name}", _open, session, str(model.resolve()), arguments, execute)
     return server
+
+
+def _exported(
+    model: Path, arguments: Sequence[str], options: Mapping[str, object], arch: str, execute: bool, out: Path
+) -> list[Path]:
+    """Writes an HTML file for each program of a model, and returns their paths.
+
+    Raises:
+        RuntimeUnavailableError: Model Explorer is not installed.
+        OutputError: the file cannot be written.
+    """
+    server_class()
+    from tt_xla.tools.explorer.export import export
+
+    session = Session([], arch, options)
+    try:
+        _open(session, str(model.resolve()), arguments, execute)
+        count = len(session.versions)
+        paths = [out if count == 1 else out.with_stem(f"{out.stem}-{number}") for number in range(count)]
+        for number, path in enumerate(paths):
+            path.write_text(export(session, number), encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"--export '{out}' cannot be written: {error.strerror or error}.") from error
+    finally:
+        session.close()
+    return paths
 
 
 def _open(session: Session, path: str, arguments: Sequence[str], execute: bool) -> None:
@@ -139,7 +181,7 @@ def _open(session: Session, path: str, arguments: Sequence[str], execute: bool) 
             session.execute(version.number)
 
 
-def _server_class() -> type[Server]:
+def server_class() -> type[Server]:
     """Returns the class of servers.
 
     Raises:
@@ -156,4 +198,4 @@ def _server_class() -> type[Server]:
     return Server
 
 
-__all__ = ["explore_command", "started"]
+__all__ = ["explore_command", "server_class", "started"]

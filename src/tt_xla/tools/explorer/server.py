@@ -24,15 +24,13 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.tools.explorer import views
+from tt_xla.tools.explorer.export import export as exported
 from tt_xla.tools.explorer.session import Session
 
 HOST = "127.0.0.1"
 
 _WEB_APP = Path(model_explorer.__file__).with_name("web_app")
 _PAGE = Path(__file__).with_name("page")
-
-_ELSEWHERE = re.compile(r"""@font-face{[^}]*url\(https:[^}]*}|<link rel="preconnect"[^>]*>""")
-"""Fonts that the web app would load from another machine; it has copies of those that it needs."""
 
 _HASHED = re.compile(r"^/(static_files/|[a-z]+-[A-Z0-9]{8}\.)")
 """Files of the web app that change only with its version."""
@@ -159,8 +157,7 @@ def _add_web_app(app: flask.Flask, session: Session) -> None:
 
     @app.get("/api/v1/get_extensions")
     def extensions() -> flask.Response:
-        names = {"id": "builtin_json", "name": "JSON adapter", "description": "", "fileExts": ["json"]}
-        return _json([{**names, "type": "adapter"}])
+        return _json(views.EXTENSIONS)
 
     @app.get("/api/v1/load_graphs_json")
     def graphs() -> flask.Response:
@@ -172,7 +169,7 @@ def _add_web_app(app: flask.Flask, session: Session) -> None:
 
     @app.get("/api/v1/check_new_version")
     def version() -> flask.Response:
-        return _json({"version": "", "runningVersion": "", "releaseUrl": "", "desktopAppUrl": ""})
+        return _json(views.NO_NEWER_VERSION)
 
     @app.get("/apistream/server_director")
     def director() -> Any:
@@ -180,7 +177,7 @@ def _add_web_app(app: flask.Flask, session: Session) -> None:
 
     @app.get("/")
     def index() -> flask.Response:
-        return flask.Response(_ELSEWHERE.sub("", (_WEB_APP / "index.html").read_text()), mimetype="text/html")
+        return flask.Response(views.ELSEWHERE.sub("", (_WEB_APP / "index.html").read_text()), mimetype="text/html")
 
     @app.get("/<path:name>")
     def file(name: str) -> flask.Response:
@@ -207,6 +204,25 @@ def _add_page(app: flask.Flask, server: Server) -> None:
     def stage() -> flask.Response:
         arguments = flask.request.args
         return _json(views.stage(session, int(arguments["version"]), arguments["stage"]))
+
+    @app.get("/explore/api/find")
+    def find() -> flask.Response:
+        arguments = flask.request.args
+        return _json(
+            {"node": views.node_at(session, int(arguments["version"]), arguments["stage"], arguments["source"])}
+        )
+
+    @app.get("/explore/api/changes")
+    def changes() -> flask.Response:
+        arguments = flask.request.args
+        return _json(views.changes(session, int(arguments["version"]), int(arguments["other"])))
+
+    @app.get("/explore/api/export")
+    def export() -> flask.Response:
+        number = int(flask.request.args["version"])
+        answer = flask.Response(exported(session, number), mimetype="text/html")
+        answer.headers["Content-Disposition"] = f'attachment; filename="explorer-{number}.html"'
+        return answer
 
     @app.get("/explore/api/node")
     def node() -> flask.Response:

@@ -156,6 +156,11 @@ class Session:
         if compiled is None:
             self.compile(index, self.options)
             return
+        self.add(index, compiled)
+
+    def add(self, index: int, compiled: Compiled) -> None:
+        """Adds a version of a program that was not compiled here."""
+        subject = self.subjects[index]
         label = f"level {subject.program.options['optimization_level']}" if subject.program is not None else "dumps"
         self._add(index, label, subject.options, compiled)
 

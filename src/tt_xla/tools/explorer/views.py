@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import linecache
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +23,17 @@ from tt_xla.tools.explorer.nodes import Node
 from tt_xla.tools.explorer.overlays import Overlay, overlays
 from tt_xla.tools.explorer.session import Session, Version
 from tt_xla.tools.explorer.subjects import STAGES
+
+ELSEWHERE = re.compile(r"""@font-face{[^}]*url\(https:[^}]*}|<link rel="preconnect"[^>]*>""")
+"""Fonts that the web app would load from another machine; it has copies of those that it needs."""
+
+NO_NEWER_VERSION = {"version": "", "runningVersion": "", "releaseUrl": "", "desktopAppUrl": ""}
+"""Answer to the web app's question for a newer version of itself; nothing asks another machine."""
+
+EXTENSIONS = [
+    {"id": "builtin_json", "name": "JSON adapter", "description": "", "fileExts": ["json"], "type": "adapter"}
+]
+"""What reads the graphs in the web app."""
 
 _INDICES = len(STAGES)
 """Indices of graphs that a version has: one for each stage, and as many for graphs with constants."""
@@ -244,6 +256,46 @@ def override_file(session: Session, number: int, ops: Mapping[str, Any], options
     own = {key: value for key, value in options.items() if key != "overrides"}
     overrides = read_overrides({"made_from": made_from, "options": own, "ops": dict(ops)})
     return yaml.safe_dump(overrides.model_dump(mode="json", exclude_none=True), sort_keys=False)
+
+
+def node_at(session: Session, number: int, name: str, source: str) -> str:
+    """Returns the first op at a source line, such as ``model.py:12`` or the whole path; empty without one."""
+    for function in session.main_functions(number, name):
+        for found in function.nodes:
+            if f"/{source}:" in f"/{found.location}:":
+                return found.id
+    return ""
+
+
+def changes(session: Session, number: int, other: int) -> list[dict[str, Any]]:
+    """Returns the ops whose place or predicted time differs between two versions, largest change first.
+
+    Ops are the same if they have the same name (:mod:`tt_xla.ir.op_names`).
+    """
+    before, after = (_places(session.versions[each]) for each in (other, number))
+    found = [
+        {"name": name, "before": before.get(name), "after": after.get(name)}
+        for name in dict.fromkeys([*after, *before])
+        if before.get(name) != after.get(name)
+    ]
+    return sorted(found, key=lambda change: -abs(_us(change["after"]) - _us(change["before"])))
+
+
+def _us(facts: Mapping[str, Any] | None) -> float:
+    return float(facts["us"]) if facts is not None else 0.0
+
+
+def _places(version: Version) -> dict[str, dict[str, Any]]:
+    """Returns place and predicted time of the result of each op by name."""
+    facts: dict[str, dict[str, Any]] = {}
+    for function in version.compiled.functions:
+        for found in function.nodes:
+            if found.id in version.op_names and found.instruction is not None:
+                result = found.results[0] if found.results else {}
+                words = " ".join(result.get(key, "") for key in ("dtype", "memory")).strip()
+                us = round(found.instruction.cost.total_us, 3)
+                facts[version.op_names[found.id]] = {"node": found.id, "place": words, "us": us}
+    return facts
 
 
 def _source_text(location: str) -> str:

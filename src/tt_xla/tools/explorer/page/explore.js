@@ -11,6 +11,7 @@ let shown = { subject: 0, version: -1, stage: "ttnn", graph: "", overlay: "predi
 let info = null; // of the stage that is shown
 let other = null; // of the stage or version beside it
 let selected = "";
+let wantedSource = ""; // line of the op to select first
 let shownVersion = -1;
 let waiting = ""; // node to select once the frame has its graph
 
@@ -140,6 +141,7 @@ async function show() {
     const [number, stage] = shown.beside.split("/");
     other = await ask(`stage?version=${number}&stage=${stage}`);
   }
+  await showChanges();
   const overlays = info.overlays.length ? info.overlays : other ? other.overlays : [];
   fill(element("overlay"), [["", "none"], ...overlays.map((overlay) => [overlay.name, overlay.name])], shown.overlay);
   if (version.number !== shownVersion) {
@@ -152,10 +154,31 @@ async function show() {
   element("execute").disabled = version.predicted_us === undefined;
   element("compile").disabled = !state.subjects[shown.subject].can_compile;
   if (!(shown.graph in info.functions)) shown.graph = Object.keys(info.functions)[0];
+  if (wantedSource) {
+    waiting = (await ask(`find?version=${shown.version}&stage=${shown.stage}&source=${encodeURIComponent(wantedSource)}`)).node;
+    wantedSource = "";
+  }
   const failed = Object.keys(info.errors)[0];
   if (failed && !waiting) waiting = failed;
   load(waiting);
   fillVersions();
+}
+
+// Lists the ops that differ between the compilation that is shown and the one beside it.
+async function showChanges() {
+  const [number] = shown.beside.split("/");
+  const between = shown.beside && Number(number) !== shown.version;
+  const found = between ? await ask(`changes?version=${shown.version}&other=${number}`) : [];
+  element("changes-section").hidden = !between;
+  const words = (facts) => facts ? `${facts.place} ${facts.us.toFixed(2)} us` : "-";
+  element("changes").tBodies[0].replaceChildren(...found.slice(0, 50).map((change) => {
+    const row = document.createElement("tr");
+    for (const text of [change.name, words(change.before), words(change.after)]) {
+      row.append(Object.assign(document.createElement("td"), { textContent: text }));
+    }
+    if (change.after) row.onclick = guarded(async () => { waiting = change.after.node; await show(); await select(change.after.node); });
+    return row;
+  }));
 }
 
 const address = (stage) => element("constants").checked ? stage.with_constants : stage.graphs;
@@ -352,6 +375,7 @@ element("compile").onclick = guarded(async () => {
   await start("compile", { subject: shown.subject, options });
 });
 element("execute").onclick = guarded(() => start("execute", { version: shown.version }));
+element("export").onclick = () => { window.location.assign(`/explore/api/export?version=${shown.version}`); };
 element("cancel").onclick = guarded(() => ask("cancel", {}));
 element("open").onclick = guarded(async () => {
   const path = element("path").value;
@@ -362,4 +386,5 @@ element("open").onclick = guarded(async () => {
 // The address may name what to show first: ?node=main:12, or ?source=model.py:12 from a report.
 const wanted = new URLSearchParams(window.location.search);
 waiting = wanted.get("node") || "";
+wantedSource = wanted.get("source") || "";
 guardedRefresh();
