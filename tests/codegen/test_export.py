@@ -90,7 +90,7 @@ def test_the_command_writes_the_documented_tree(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert command(module(tmp_path), "-o", out).startswith("0 ")
     documented = {"main.py", "utils.py", "run", "irs", "ttir.mlir", "ruff.toml"}
-    assert names(out) == documented | {"module_key", "manifest.json"}
+    assert names(out) == documented | {"module_key", "module.json", "manifest.json"}
     assert os.access(out / "run", os.X_OK)
     assert {path.name.partition("_")[0] for path in (out / "irs").iterdir()} == {"vhlo", "shlo", "ttir", "ttnn"}
     assert 'utils.ones("arg0", [32, 32]' in (out / "main.py").read_text()

@@ -140,7 +140,9 @@ def test_folders_without_the_graph_are_errors(net: Net, folder: Path, monkeypatc
     monkeypatch.setenv("TTXLA_SYSTEM", "p150")
     (folder / "main.py").rename(folder / "other.py")
     assert "main.py' is missing" in refused(folder)
-    (folder / "module_key").write_text(f"{known}\n1xa\n1\np150\n0\n")
+    (folder / "module.json").write_text('{"system": "p150", "arguments": ["first"]}')
+    assert "malformed module.json" in refused(folder)
+    (folder / "module_key").write_text(f"{known}\n1xa\n1\n")
     assert "malformed module_key" in refused(folder)
     (folder / "module_key").write_bytes(b"\xff\x00")
     assert "no saved graph with hash" in refused(folder)
@@ -157,7 +159,7 @@ def test_the_environment_writes_a_folder_for_each_graph_and_loads_them(
     lines = [json.loads(line) for line in (root / "manifest.json").read_text().splitlines()]
     assert [line["dir"] for line in lines] == ["graph_0", "graph_1"]
     for line in lines:
-        assert (root / line["dir"] / "module_key").read_text().split()[:3] == [line["hash"], "1x1", "1"]
+        assert (root / line["dir"] / "module_key").read_text().split() == [line["hash"], "1x1", "1"]
     edit(root / "graph_1", return_instead("[ttnn.neg(down)]"))
     torch._dynamo.reset()
     monkeypatch.setenv("TTXLA_CODEGEN_LOAD_DIR", str(root))  # goes before the other variable

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tt_xla.codegen import HOST_OPS, PROGRAMS, UTILS
 from tt_xla.codegen.generator import Source, generate, refuse_host
 from tt_xla.codegen.languages import LANGUAGES
-from tt_xla.codegen.saved_graphs import FOLDER, MANIFEST, MODULE_KEY, key_file, manifest
+from tt_xla.codegen.saved_graphs import FOLDER, MANIFEST, MODULE, MODULE_KEY, key_files, manifest
 from tt_xla.codegen.tensorbin import SUFFIX, save
 from tt_xla.errors import OutputError, UnsupportedOpError
 from tt_xla.ir.layout import DataType
@@ -96,7 +96,7 @@ _RUFF = b"line-length = 120\n"
 _TREE = (
     *("main.py", "utils.py", "host_ops.py", "programs.py", "ruff.toml", "host"),
     *("main.cpp", "utils.hpp", "ttnn.hpp", "CMakeLists.txt"),
-    *("run", "ttir.mlir", "irs", "tensors", MODULE_KEY, MANIFEST),
+    *("run", "ttir.mlir", "irs", "tensors", MODULE_KEY, MODULE, MANIFEST),
 )
 """Files and folders of a generated tree."""
 
@@ -277,7 +277,7 @@ def contents(program: Program, source: Source, modules: Mapping[str, str]) -> di
     now = time.time_ns() // 1_000_000
     files = _of_language(source)
     if source.language.name == "py":
-        files |= key_file(program)
+        files |= key_files(program)
     files |= {f"irs/{stage}_{now}.mlir": text.encode() for stage, text in modules.items()}
     if "ttir" in modules:
         files["ttir.mlir"] = modules["ttir"].encode()

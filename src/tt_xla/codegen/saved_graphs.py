@@ -1,7 +1,7 @@
-"""The keys of generated source on disk: ``module_key`` in the folder of a graph, ``manifest.json`` above all of them.
+"""The keys of generated source on disk: two files in the folder of a graph, and ``manifest.json`` above all of them.
 
-``module_key`` has upstream's three lines, the graph's hash, its mesh and its number of chips, then the name of the
-system and the positions of the arguments that the graph reads. ``manifest.json`` has one JSON object a line.
+``module_key`` has upstream's three lines: the graph's hash, its mesh and its number of chips. ``module.json`` has the
+name of the system and the positions of the arguments that the graph reads. ``manifest.json`` has a JSON object a line.
 """
 
 from __future__ import annotations
@@ -12,15 +12,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from tt_xla.errors import CompileError
 from tt_xla.ir.program import GraphKey, Program
 from tt_xla.publish import Content
 
 MODULE_KEY = "module_key"
+MODULE = "module.json"
 MANIFEST = "manifest.json"
 
 FOLDER = re.compile(r"(graph|program)_\d+")
 """Folder of one graph of several, or of one program of a graph with host ops between its programs."""
+
+
+class _Module(msgspec.Struct, frozen=True):
+    """What ``module.json`` says."""
+
+    system: str
+    arguments: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -39,19 +49,15 @@ class SavedGraph:
         return self.folder / "main.py"
 
 
-def key_file(program: Program) -> Mapping[str, Content]:
-    """Returns the file with a program's key, by its name; none for a program without a key."""
+def key_files(program: Program) -> Mapping[str, Content]:
+    """Returns the files with a program's key, by their names; none for a program without a key."""
     if program.graph is None:
         return {}
     shape = (1, 1) if program.mesh is None else program.mesh.shape
-    lines = [
-        program.graph.hash,
-        _text(shape),
-        str(1 if program.mesh is None else program.mesh.size),
-        program.target,
-        " ".join(map(str, program.graph.used)),
-    ]
-    return {MODULE_KEY: "\n".join([*lines, ""]).encode()}
+    chips = 1 if program.mesh is None else program.mesh.size
+    key = f"{program.graph.hash}\n{_text(shape)}\n{chips}\n"
+    module = _Module(program.target, program.graph.used)
+    return {MODULE_KEY: key.encode(), MODULE: msgspec.json.encode(module) + b"\n"}
 
 
 def manifest(root: Path) -> dict[str, Content]:
@@ -115,15 +121,18 @@ def _read(folder: Path) -> SavedGraph:
     Raises:
         CompileError: it is damaged.
     """
+    name = MODULE_KEY
     try:
-        key, mesh, _, system, used = _lines(folder)
-        numbers = tuple(map(int, used.split()))
-        return SavedGraph(folder, GraphKey(key, numbers), tuple(map(int, mesh.split("x"))), system)
-    except ValueError as error:
+        key, mesh, _ = _lines(folder)
+        shape = tuple(map(int, mesh.split("x")))
+        name = MODULE
+        module = msgspec.json.decode((folder / MODULE).read_bytes(), type=_Module)
+    except (OSError, ValueError) as error:
         raise CompileError(
-            f"Codegen load: malformed module_key in '{folder}': {error}.",
+            f"Codegen load: malformed {name} in '{folder}': {error}.",
             hint="Generate the source again with codegen_py or TTXLA_CODEGEN_EXPORT_DIR.",
         ) from error
+    return SavedGraph(folder, GraphKey(key, module.arguments), shape, module.system)
 
 
 def _checked(saved: SavedGraph, program: Program) -> SavedGraph:
