@@ -150,7 +150,7 @@ conformance-jax: $(STAMP) ## run a sample of JAX's tests on platform tt; JAX_TES
 	@$(BIN)/python conformance/run_jax.py $(if $(JAX_TESTS),--tests $(JAX_TESTS)) --sample $(or $(SAMPLE),25) \
 	  $(if $(FILES),--files $(FILES) --no-table)
 
-conformance-multi-chip: $(STAMP) ## run upstream's tests of JAX on several chips: TT_XLA=path/to/tenstorrent/tt-xla
+conformance-multi-chip: $(STAMP) ## run upstream's tests of several chips: TT_XLA=path/to/tenstorrent/tt-xla
 	@$(BIN)/python conformance/run_multi_chip.py $(TT_XLA) --document docs/testing.md
 
 conformance-ttnn: $(STAMP) ## run tt-metal's unit tests of operations: TT_METAL=path/to/tenstorrent/tt-metal TTNN=site-packages SAMPLE=150

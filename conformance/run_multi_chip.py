@@ -1,4 +1,4 @@
-"""Runs upstream's tests of JAX on several chips (``tests/jax/multi_chip``) and writes the counts into docs/testing.md.
+"""Runs upstream's tests and examples of several chips, of JAX and PyTorch, and writes the counts into docs/testing.md.
 
     python conformance/run_multi_chip.py CHECKOUT [--document FILE]
 
@@ -21,8 +21,12 @@ FOLDERS = {
     "tests/jax/multi_chip/n300": "n300",
     "tests/jax/multi_chip/llmbox/4_devices": "n300-llmbox",
     "tests/jax/multi_chip/llmbox/8_devices": "n300-llmbox",
+    "examples/pytorch/multichip/n300": "n300",
+    "tests/torch/graphs/test_reshape_sharding.py": "n300-llmbox",
+    "tests/torch/graphs/test_tensor_persistence.py": "n300-llmbox",
+    "tests/torch/codegen/test_codegen_emit_load_multichip.py": "n300-llmbox",
 }
-"""System of each folder of tests."""
+"""System of each folder or file of tests."""
 
 
 def outcomes_of(checkout: Path, folder: str, system: str) -> dict[str, dict[str, bool]]:
