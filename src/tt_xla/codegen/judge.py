@@ -51,6 +51,11 @@ _CALLING = (LOAD_CACHED, CALL)
 
 _CAPTURE = "ttnn.begin_trace_capture"
 
+_PREPARATIONS = (
+    *("ttnn.prepare_conv2d_weights", "ttnn.prepare_conv2d_bias"),
+    *("ttnn.prepare_conv_transpose2d_weights", "ttnn.prepare_conv_transpose2d_bias"),
+)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -105,7 +110,11 @@ class _Plan:
     steps: list[tuple[Instruction, str, tuple[int, ...], str, int | None]] = field(default_factory=lambda: [])
     """Instruction, function, results, source, and freed value of each step."""
     unsized: set[int] = field(default_factory=lambda: set())
-    """Values whose bytes are not compared: TT-NN pads the rows of prepared weights for each position of the kernel."""
+    """Values whose bytes are not compared.
+
+    TT-NN pads the rows of prepared weights for each position of the kernel, and the columns of weights and bias to whole
+    blocks of the cores.
+    """
 
     def new(self, spec: TensorSpec) -> int:
         """Adds a value and returns its number."""
@@ -162,7 +171,7 @@ class _Plan:
         call = call_of(instruction, function.values, self.target, self.mesh)
         names = Names(value=lambda number: f"v[{numbers[number]}]", data=self.data)
         results = tuple(numbers[number] for number in instruction.results)
-        if instruction.op in ("ttnn.prepare_conv2d_weights", "ttnn.prepare_conv_transpose2d_weights"):
+        if instruction.op in _PREPARATIONS:
             self.unsized.update(results)
         freed = numbers[frees] if isinstance(frees, int) else None
         self.steps.append((instruction, function.name, results, python(call, names), freed))
