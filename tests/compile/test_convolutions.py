@@ -247,3 +247,31 @@ def test_a_pooling_reads_the_full_tiles_of_a_convolution(size: int, read: str) -
     np.testing.assert_array_equal(*results)
     expected = np.asarray(pooled(x, w), np.float32)
     np.testing.assert_allclose(np.asarray(results[1], np.float32), expected, atol=0.05, rtol=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("channels", "level", "weights", "columns"),
+    [
+        (512, 1, "bfp_bf8", None),  # 16 tiles, which 8 columns of cores divide
+        (960, 1, "bf16", None),  # 30 tiles, which TT-NN pads to 32
+        (960, 2, "bfp_bf8", 6),
+    ],
+)
+def test_block_floats_are_for_weights_that_are_not_padded(
+    channels: int, level: int, weights: str, columns: int | None
+) -> None:
+    w = normal(channels, 1, 3, 3).astype("bfloat16")  # a constant, which const-eval prepares
+    function = jax.jit(lambda x: jax.nn.relu(convolution(jax.nn.relu(x), w, groups=channels)))
+    formats = {"experimental_weight_dtype": "bfp_bf8", "experimental_activation_dtype": "bfp_bf8"}
+    options = CompileOptions.parse({"optimization_level": level, "math_fidelity": "lofi"} | formats)
+    module = function.lower(jax.ShapeDtypeStruct((8, channels, 7, 7), "bfloat16")).compiler_ir("stablehlo")
+    program = compile_module(module, options, load_target("n150"))
+    step, values = next(
+        (step, function.values) for function in program.functions for step in function.body if step.op == "ttnn.conv2d"
+    )
+    config = step.attributes["conv2d_config"]
+    weight = step.operands["weight"]
+    assert isinstance(weight, int)
+    assert (config["weights_dtype"], str(values[weight].layout.dtype)) == (weights, weights)
+    grid = config.get("core_grid")
+    assert (grid[0][1][0] + 1 if grid else None) == columns

@@ -112,8 +112,8 @@ class _Plan:
     unsized: set[int] = field(default_factory=lambda: set())
     """Values whose bytes are not compared.
 
-    TT-NN pads the rows of prepared weights for each position of the kernel, and the columns of weights and bias to whole
-    blocks of the cores.
+    TT-NN pads the rows of prepared weights for each position of the kernel, and the columns of weights and bias to
+    whole blocks of the cores.
     """
 
     def new(self, spec: TensorSpec) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tt_xla.codegen.expressions import Call, Expression, Name
@@ -53,10 +53,15 @@ def memory_config_of(fields: Sequence[Any] | None) -> Expression:
         in_l1 = fields is not None and fields[0] == BufferType.L1
         return Name("ttnn.L1_MEMORY_CONFIG" if in_l1 else "ttnn.DRAM_MEMORY_CONFIG")
     buffer, memory, (ranges, sizes, orientation) = fields
-    cores = _ranges(*((tuple(start), tuple(end)) for start, end in ranges))
+    cores = core_range_set(ranges)
     spec = Call("ttnn.ShardSpec", (cores, tuple(sizes), Name(f"ttnn.ShardOrientation.{str(orientation).upper()}")))
     kind = Name(f"ttnn.TensorMemoryLayout.{str(memory).upper()}")
     return Call("ttnn.MemoryConfig", (kind, Name(_BUFFERS[BufferType(buffer)]), spec))
+
+
+def core_range_set(ranges: Iterable[Any]) -> Call:
+    """Returns a set of cores, given the (column, row) coordinates of the corners of its rectangles."""
+    return _ranges(*((tuple(start), tuple(end)) for start, end in ranges))
 
 
 def core_ranges(tensor_layout: TensorLayout, grid: tuple[int, int]) -> Call:

@@ -43,6 +43,7 @@ from tt_xla.compiler.ttnn import (
     hoist_loop_invariants,
     hoist_trace,
     keep_const_eval_inputs_on_host,
+    keep_padded_weights,
     override_ops,
     pool_tiles,
     propagate_row_major,
@@ -167,6 +168,10 @@ def _convert_weight_dtype(module: ModuleOp, options: CompileOptions, target: Tar
     formats = {name: layer.weights for name, layer in layers.items() if layer.weights is not None}
     overrides = formats | weight_overrides(options.experimental_weight_dtype_overrides)
     convert_weight_dtype.run(module, DataType(weight_dtype) if weight_dtype else None, overrides)
+
+
+def _keep_padded_weights(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    keep_padded_weights.run(module, target)
 
 
 def _convert_cache_dtype(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -466,6 +471,12 @@ TTNN_STAGES = (
         choose_op_layouts,
         "Runs after const-eval, because cached results must stay in DRAM between runs.",
         lambda options: options.optimization_level == 2 or bool(options.overrides),
+    ),
+    Stage(
+        "ttnn-keep-padded-weights",
+        _keep_padded_weights,
+        "Runs after ttnn-choose-layouts, which decides whether TT-NN chooses the cores of a convolution itself.",
+        lambda options: options.enable_workarounds,
     ),
     Stage(
         "ttnn-write-in-place",

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ir.layout import BufferType, CoreRange, DataType, MemoryLayout, TensorLayout
+from tt_xla.ir.layout import TILE, BufferType, CoreRange, DataType, MemoryLayout, TensorLayout
 from tt_xla.target import Target
 
 HEIGHT, WIDTH, BLOCK = MemoryLayout.HEIGHT_SHARDED, MemoryLayout.WIDTH_SHARDED, MemoryLayout.BLOCK_SHARDED
@@ -88,6 +88,35 @@ def _cuts(count: int, cores: int) -> int:
     cut = least_cut(count, cores)
     even = next((cores for cores in range(cut, 1, -1) if count % cores == 0), 1)
     return even if even >= _EVEN_SHARE * cut else cut
+
+
+def even_blocks(shape: tuple[int, ...], dtype: DataType, target: Target) -> TensorLayout | None:
+    """Returns the block-sharded layout of a tiled tensor whose columns are cut evenly over most cores, or None."""
+    rows, columns = TensorLayout.of(shape, dtype).shard
+    cut = next((cores for cores in range(min(columns, target.grid[1]), 1, -1) if columns % cores == 0), 1)
+    grid = (_cuts(rows, target.grid[0]), cut)
+    return sharded(shape, dtype, BLOCK, grid, target) if min(grid) > 1 else None
+
+
+def may_pad_channels(source: TensorLayout, channels: Sequence[int], target: Target) -> bool:
+    """Returns whether TT-NN may pad channels of a convolution whose cores it chooses itself, as for interleaved inputs.
+
+    It takes the most cores of a row, a column or the chip of which none has only padding
+    (``find_closest_largest_divisor_with_num_padding`` in tt-metal).
+
+    Args:
+        source: layout of the input.
+        channels: numbers of channels of the input and of the result.
+        target: the chip.
+    """
+    if source.is_sharded:
+        return False
+    for tiles in (-(-each // TILE) for each in channels):
+        for cores in (*target.grid, target.cores):
+            parts = next(parts for parts in range(cores, 0, -1) if -tiles % parts < -(-tiles // parts))
+            if tiles % parts:
+                return True
+    return False
 
 
 def even_cuts(count: int, cores: int) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 from tt_xla.codegen.calls.elementwise import activation
 from tt_xla.codegen.calls.registry import Op, calls, compute_config, without_none
 from tt_xla.codegen.expressions import Call, Device, Expression, Name
-from tt_xla.codegen.layouts import dtype, memory_config_of
+from tt_xla.codegen.layouts import core_range_set, dtype, memory_config_of
 
 _SIZES = ("in_channels", "out_channels", "batch_size", "input_height", "input_width")
 _WINDOW = ("kernel_size", "stride", "padding", "dilation", "groups")
@@ -24,6 +24,8 @@ def conv2d_config(fields: dict[str, Any] | None) -> Expression:
         named["activation"] = activation(fields["activation"]["op_type"])
     if "shard_layout" in fields:
         named["shard_layout"] = Name(f"ttnn.TensorMemoryLayout.{fields['shard_layout'].upper()}")
+    if "core_grid" in fields:
+        named["core_grid"] = core_range_set(fields["core_grid"])
     return Call("ttnn.Conv2dConfig", (), named)
 
 

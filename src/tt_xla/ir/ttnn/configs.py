@@ -316,6 +316,7 @@ class Conv2dConfigAttr(StructAttr):
         "act_block_w_div": int,
         "reshard_if_not_optimal": bool,
         "override_sharding_config": bool,
+        "override_output_sharding_config": bool,
         "shard_layout": MemoryLayout,
         "core_grid": CoreRangeSetAttr,
         "transpose_shards": bool,

@@ -327,6 +327,8 @@ def _convolution_config(known: Iterable[tuple[str, Any]] | None, config: Mapping
     fields: dict[str, Any] = {**dict(known or ()), **config}
     if "shard_layout" in config:
         fields["shard_layout"] = MemoryLayout(config["shard_layout"])
+    if "core_grid" in config:
+        fields["core_grid"] = CoreRangeSetAttr(config["core_grid"])
     return Conv2dConfigAttr.of(**fields)
 
 

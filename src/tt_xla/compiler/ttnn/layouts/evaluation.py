@@ -9,7 +9,8 @@ from tt_xla.compiler.ttnn.layouts.forms import Form, Site
 from tt_xla.cost.circular_buffers import circular_buffer_bytes, internal_tensor
 from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.cost.model import instruction_cost
-from tt_xla.ir.layout import TensorLayout, round_up
+from tt_xla.cost.sharding import may_pad_channels
+from tt_xla.ir.layout import DataType, TensorLayout, round_up
 from tt_xla.ir.program import Instruction, TensorSpec
 
 
@@ -43,8 +44,15 @@ def evaluate(site: Site, form: Form, layouts: Sequence[TensorLayout], result: Te
 def placed_op(
     site: Site, form: Form, layouts: Sequence[TensorLayout], result: TensorLayout | None
 ) -> tuple[Instruction, list[TensorSpec]]:
-    """Returns the instruction of an op in a form, and its operands and results where they lie."""
+    """Returns the instruction of an op in a form, and its operands and results where they lie.
+
+    Weights that :mod:`tt_xla.compiler.ttnn.keep_padded_weights` will keep in bfloat16 are so here.
+    """
     specs = [TensorSpec(spec.shape, layout) for spec, layout in zip(site.inputs, layouts, strict=True)]
+    if site.name == "conv2d" and site.result is not None and specs[1].layout.dtype.is_block_float:
+        channels = (specs[0].shape[-1], site.result.shape[-1])
+        if may_pad_channels(specs[0].layout, channels, site.target):
+            specs[1] = TensorSpec(specs[1].shape, specs[1].layout.retyped(DataType.BF16))
     if site.result is not None and result is not None:
         specs.append(TensorSpec(site.result.shape, result))
     return configured(site, form), specs + list(site.others)

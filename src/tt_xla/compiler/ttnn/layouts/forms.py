@@ -21,6 +21,7 @@ from tt_xla.cost.sharding import (
     BLOCK,
     HEIGHT,
     WIDTH,
+    even_blocks,
     even_cuts,
     in_dram,
     interleaved_in_l1,
@@ -375,8 +376,8 @@ def _convolution(site: Site) -> Iterator[Form]:
                 yield Form(place, (_exactly(source), *others), (source, *(None,) * (count - 1)), config)
         return
     found = False
-    for place in _shards(site):
-        for source in shardings(site.inputs[0].shape, site.inputs[0].layout.dtype, site.target):
+    for place in _shards_of_convolution(site, site.result):
+        for source in _shards_of_convolution(site, site.inputs[0]):
             config = _sharded_config(site, source, place)
             if config is not None:
                 found |= place.memory is HEIGHT
@@ -387,6 +388,17 @@ def _convolution(site: Site) -> Iterator[Form]:
         place = sharded(site.result.shape, site.result.layout.dtype, HEIGHT, (cores, 1), site.target)
         accepts = _exactly_or_l1_pages(None)
         yield Form(place, (accepts, *others), (None,) * count, {"shard_layout": str(HEIGHT)})
+
+
+def _shards_of_convolution(site: Site, spec: TensorSpec) -> Iterator[TensorLayout]:
+    """Yields shards of a convolution's input or result, also blocks that need fewer columns of cores to be even."""
+    if not spec.layout.tiled:
+        return
+    layouts = shardings(spec.shape, spec.layout.dtype, site.target)
+    yield from layouts
+    even = even_blocks(spec.shape, spec.layout.dtype, site.target)
+    if even is not None and even not in layouts:
+        yield even
 
 
 def _shards_of_rows(site: Site) -> Iterator[tuple[TensorLayout, TensorLayout]]:
@@ -460,15 +472,19 @@ def _sharded_config(site: Site, source: TensorLayout, place: TensorLayout) -> Ma
     """Returns the config of a convolution between shards, with the largest block of windows whose buffers fit, or None.
 
     Both have as many shards of rows. TT-NN itself cuts the channels of a block-sharded result over as many columns of
-    cores as it can, and needs them to be equal.
+    cores as it can, and pads them where they are not equal; ``core_grid`` names other columns.
     """
     assert site.result is not None
     if place.memory not in (HEIGHT, BLOCK) or source.memory is not place.memory or source.grid[0] != place.grid[0]:
         return None
     columns = TensorLayout.of(site.result.shape, place.dtype).shard[1]
     even = source.shard[1] * source.grid[1] * TILE == round_up(site.inputs[0].shape[-1], TILE)
-    if place.memory is BLOCK and not (even and place.grid[1] == _cores_of_channels(columns, site.target.grid[1])):
-        return None
+    config: dict[str, Any] = {"shard_layout": str(place.memory), "reallocate_halo_output": False}
+    if place.memory is BLOCK:
+        if not even or columns % place.grid[1]:
+            return None
+        if place.grid[1] != least_cut(columns, site.target.grid[1]):
+            config |= {"override_output_sharding_config": True, "core_grid": place.core_ranges}
     rows = place.shard[0]
     specs = [TensorSpec(spec.shape, spec.layout) for spec in site.inputs]
     specs[0] = TensorSpec(specs[0].shape, source)
@@ -476,15 +492,8 @@ def _sharded_config(site: Site, source: TensorLayout, place: TensorLayout) -> Ma
     for block in (height for height in range(rows, 0, -1) if rows % height == 0):
         needed = sharded_convolution_buffers(site.instruction, specs, result, block)
         if needed <= _BLOCK_SHARE * site.target.l1_usable_bytes:
-            config: dict[str, Any] = {"shard_layout": str(place.memory), "reallocate_halo_output": False}
             return config | ({"act_block_h_override": block * TILE} if block < rows else {})
     return None
-
-
-def _cores_of_channels(columns: int, cores: int) -> int:
-    """Returns over how many columns of cores TT-NN cuts ``columns`` tiles of channels; 0 if they would differ."""
-    cut = least_cut(columns, cores)
-    return cut if columns % cut == 0 else 0
 
 
 def _is_own_choice(site: Site, source: TensorLayout, place: TensorLayout) -> bool:
