@@ -7,6 +7,7 @@ import difflib
 import functools
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -108,6 +109,9 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
             "backend=codegen_load_py and export_path",
         ),
         EnvironmentVariable("TTXLA_LOGGER_LEVEL", "WARNING", "VERBOSE, DEBUG, INFO, WARNING or ERROR"),
+        EnvironmentVariable(
+            "TTXLA_PROGRESS", "1", "0 hides the line that a terminal shows while a compilation takes longer than 2 s"
+        ),
         EnvironmentVariable("TTXLA_LOGGER_FILE", "", "file that receives the log instead of standard error"),
         EnvironmentVariable(
             "TT_RUNTIME_TRACE_REGION_SIZE", "", "bytes of DRAM reserved for traces; as many as needed when 0 or unset"
@@ -142,6 +146,11 @@ def set_variable(name: str, value: str) -> None:
     if name not in ENVIRONMENT:
         raise unknown_name("environment variable", name, ENVIRONMENT)
     os.environ[name] = value
+
+
+def shows_progress() -> bool:
+    """Returns whether a line shows the progress of a long compilation: on a terminal, unless TTXLA_PROGRESS is 0."""
+    return variable("TTXLA_PROGRESS") != "0" and sys.stderr is not None and sys.stderr.isatty()
 
 
 def keeps_dynamo_defaults() -> bool:

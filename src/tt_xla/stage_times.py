@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 TRACING = "dynamo"
 """Dynamo traces the user's function."""
@@ -53,9 +54,27 @@ class _Open:
     processor: float
 
 
+class Watcher(Protocol):
+    """Follows one outermost stage and the stages inside it."""
+
+    def entered(self, stage: str, detail: str) -> None:
+        """A stage began or went on after one inside it, or a pass of it began, which ``detail`` names."""
+        ...
+
+    def ended(self, spent: Mapping[str, Spent], wall_s: float) -> None:
+        """The outermost stage ended after some seconds, which the stages have taken."""
+        ...
+
+
+WATCHERS: list[Callable[[], Watcher]] = []
+"""Functions that make a watcher of an outermost stage when it begins."""
+
+
 class _Thread(threading.local):
     def __init__(self) -> None:
         self.open: list[_Open] = []
+        self.spent: dict[str, Spent] = {}
+        self.watchers: list[Watcher] = []
 
 
 @dataclass
@@ -74,10 +93,14 @@ _PROCESS = _Process()
 def stage(name: str) -> Generator[None]:
     """Counts the time of a block as that of one of :data:`STAGES`."""
     open_stages = _THREAD.open
-    wall, processor = time.perf_counter(), time.process_time()
+    began = wall = time.perf_counter()
+    processor = time.process_time()
     if open_stages:
         _account(open_stages[-1], wall, processor)
+    else:
+        _THREAD.spent, _THREAD.watchers = {}, [make() for make in WATCHERS]
     open_stages.append(_Open(name, wall, processor))
+    note("")
     with _PROCESS.lock:
         _PROCESS.spent.setdefault(name, Spent()).count += 1
     try:
@@ -87,13 +110,26 @@ def stage(name: str) -> Generator[None]:
         _account(open_stages.pop(), wall, processor)
         if open_stages:
             open_stages[-1].wall, open_stages[-1].processor = wall, processor
+            note("")
+        else:
+            for watcher in _THREAD.watchers:
+                watcher.ended(_THREAD.spent, wall - began)
+
+
+def note(detail: str) -> None:
+    """Tells watchers the pass that the current stage is in."""
+    if _THREAD.open:
+        for watcher in _THREAD.watchers:
+            watcher.entered(_THREAD.open[-1].name, detail)
 
 
 def _account(stage: _Open, wall: float, processor: float) -> None:
     with _PROCESS.lock:
         spent = _PROCESS.spent.setdefault(stage.name, Spent())
-        spent.wall_s += wall - stage.wall
-        spent.processor_s += processor - stage.processor
+        own = _THREAD.spent.setdefault(stage.name, Spent())
+        for times in (spent, own):
+            times.wall_s += wall - stage.wall
+            times.processor_s += processor - stage.processor
 
 
 def spent() -> dict[str, Spent]:
@@ -102,4 +138,18 @@ def spent() -> dict[str, Spent]:
         return {name: Spent(**vars(_PROCESS.spent[name])) for name in STAGES if name in _PROCESS.spent}
 
 
-__all__ = ["AUTOGRAD", "COMPILING", "FIRST_RUN", "LOADING", "LOWERING", "STAGES", "TRACING", "Spent", "spent", "stage"]
+__all__ = [
+    "AUTOGRAD",
+    "COMPILING",
+    "FIRST_RUN",
+    "LOADING",
+    "LOWERING",
+    "STAGES",
+    "TRACING",
+    "WATCHERS",
+    "Spent",
+    "Watcher",
+    "note",
+    "spent",
+    "stage",
+]

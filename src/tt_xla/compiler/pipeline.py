@@ -44,7 +44,8 @@ from tt_xla.ir.text import print_module
 from tt_xla.ir.ttnn.memory import DeallocateOp
 from tt_xla.log import VERBOSE, logger
 from tt_xla.options import CompileOptions
-from tt_xla.stage_times import COMPILING
+from tt_xla.progress import show_progress
+from tt_xla.stage_times import COMPILING, note
 from tt_xla.stage_times import stage as timed_stage
 from tt_xla.target import Target
 
@@ -126,6 +127,7 @@ def run_stages(
     for stage in stages:
         if not stage.when(options):
             continue
+        note(stage.name)
         try:
             _run_stage(stage, module, options, target, changes)
         except DiagnosticException as error:
@@ -181,6 +183,7 @@ def compile_module(
         CompileError: the module cannot become a Program; with the user's source line where it is known.
         ResourceExhaustedError: the Program does not fit in the target's memory.
     """
+    show_progress()
     with collector_paused(), timed_stage(COMPILING):
         if not RECORDERS:
             return _compile(module, options, target, name, dumps, choices, menus, without, changes, devices)

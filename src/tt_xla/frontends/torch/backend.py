@@ -37,6 +37,7 @@ from tt_xla.frontends.torch.staged_source import Call, ExportedStages, graph_pro
 from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host_nodes
 from tt_xla.frontends.torch.torch_options import TORCH_OPTIONS, compile_options, mode_options
 from tt_xla.frontends.torch.unwrapped import needs_no_wrapper, unwrapped
+from tt_xla.progress import show_progress
 from tt_xla.stage_times import AUTOGRAD, stage
 
 BoxedCall = Callable[[list[Any]], Sequence[Any]]
@@ -186,5 +187,6 @@ def _compile_stages(
 
 
 frame_settings.install(tt)
+show_progress()
 
 __all__ = ["TORCH_OPTIONS", "clear_programs", "compiled_programs", "tt"]
