@@ -1,6 +1,7 @@
 """Trainer of transformers, accelerate and ``generate`` use the device as people call them."""
 
 import contextlib
+import os
 import re
 import subprocess
 import sys
@@ -120,9 +121,12 @@ def test_the_page_about_language_models_runs(tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", page, re.S)
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks))
-    result = subprocess.run(
-        [sys.executable, "-W", "ignore", str(script)], capture_output=True, text=True, cwd=tmp_path, check=False
-    )
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+    }  # threads that wait for each other take longer on a busy machine
+    command = [sys.executable, "-W", "ignore", str(script)]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, env=environment)
     assert result.returncode == 0, result.stderr[-2000:]
     lines = result.stdout.splitlines()
     assert len(blocks) == 4

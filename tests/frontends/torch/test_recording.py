@@ -629,3 +629,15 @@ def test_a_growing_sequence_of_tokens_compiles_no_program_per_length():
     before = compiled()
     assert grow("tt") == expected
     assert compiled() == before
+
+
+def test_an_index_out_of_bounds_in_a_growing_sequence_is_an_error_of_what_reads_it():
+    tokens = torch.zeros(1, dtype=torch.int64, device="tt")
+    for step in range(4):
+        tokens = torch.cat([tokens, tokens[-1:] + 1])
+        picked = tokens[torch.tensor([step + (10 if step == 3 else 0)], device="tt")]
+        if step < 3:
+            assert picked.item() == step
+    with pytest.raises(IndexError):
+        picked.item()
+    assert tokens.tolist() == [0, 1, 2, 3, 4]

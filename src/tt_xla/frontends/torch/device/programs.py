@@ -44,7 +44,7 @@ _MAX_ATTEMPTS = 24
 _MIN_CONSTANT_BYTES = 4096
 """Size from which an input that was the same in two runs becomes a constant of a new program."""
 
-_OP_ERRORS = (TTXLAError, RuntimeError, TypeError, ValueError)
+_OP_ERRORS = (TTXLAError, IndexError, RuntimeError, TypeError, ValueError)
 """Errors of a recorded op: ours, and those that PyTorch, JAX and lowering rules raise for arguments. Other errors, such
 as a lack of the host's memory, have no single op as their cause."""
 
@@ -200,10 +200,11 @@ def _run_or_split(outputs: list[Value], chip: int) -> Exception | None:
             groups += parts if len(parts) > 1 else []
             failures += [(len(group), error)] if len(parts) == 1 else []
         except _OP_ERRORS as error:
-            failures.append((len(group), error))
-            if len(group) > 1:
-                middle = len(group) // 2
-                groups += [group[middle:], group[:middle]]
+            left = [value for value in group if value.data is None]  # parts of a trace may have run before the error
+            failures.append((len(left), error))
+            if len(left) > 1:
+                middle = len(left) // 2
+                groups += [left[middle:], left[:middle]]
     if not failures:
         return None
     return as_torch_error(min(failures, key=lambda failure: failure[0])[1])  # the smallest group is nearest the cause
