@@ -206,7 +206,23 @@ function load(node) {
   if (sync && shown.beside.split("/")[1] === shown.stage) query.sync = sync;
   const url = `/?data=${encodeURIComponent(JSON.stringify(query))}&renderer=webgl&show_open_in_new_tab=0`;
   waiting = "";
+  keepSelected(node);
   frame.contentWindow.location.replace(url);
+}
+
+// The app drops a selection while overlays arrive, so it is asked again until the node has been selected for a while.
+let keeper = { node: "", times: 0, timer: 0 };
+
+function keepSelected(node) {
+  clearInterval(keeper.timer);
+  keeper = { node, times: 0, timer: 0 };
+  if (!node) return;
+  const message = { cmd: "model-explorer-select-node-by-node-id", nodeId: node };
+  keeper.timer = setInterval(() => frame.contentWindow.postMessage(message, "*"), 500);
+}
+
+function countSelected(node) {
+  if (node !== keeper.node || ++keeper.times === 4) clearInterval(keeper.timer);
 }
 
 const functionOf = (node) => node.slice(0, node.lastIndexOf(":"));
@@ -217,6 +233,7 @@ window.addEventListener("message", (event) => {
   if (event.source !== frame.contentWindow || !event.data) return;
   if (event.data.cmd === "model-explorer-ready") document.body.dataset.graph = info ? info.label : "";
   if (event.data.cmd !== "model-explorer-node-selected") return;
+  countSelected(event.data.nodeId);
   select(event.data.nodeId).catch(fail);
 });
 
