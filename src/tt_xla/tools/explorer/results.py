@@ -1,4 +1,4 @@
-"""What the explorer's worker process hands back: plain data, which the server reads without the compiler."""
+"""Results that the worker process hands to the server: plain data, which is read without the compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages show of a session, as JSON data."""
+"""Views of a session as JSON data, for the pages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NO_NEWER_VERSION = {"version": "", "runningVersion": "", "releaseUrl": "", "desk
 EXTENSIONS = [
     {"id": "builtin_json", "name": "JSON adapter", "description": "", "fileExts": ["json"], "type": "adapter"}
 ]
-"""What reads the graphs in the web app."""
+"""The reader of graphs in the web app."""
 
 _INDICES = len(STAGES)
 """Indices of graphs that a version has: one for each stage, and as many for graphs with constants."""
