@@ -28,6 +28,7 @@ from tt_xla.frontends.torch.outputs import memory_permutation, views_of_bases
 from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
 from tt_xla.frontends.torch.weight_dtypes import with_weight_dtypes
+from tt_xla.host import wide
 from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, Role
 from tt_xla.stage_times import LOWERING, stage
 
@@ -252,7 +253,7 @@ class _Lowering:
             self._evaluate(self.nodes, values, [])
 
         traced = [*self.placeholders, *self.traced]
-        with unset_fake_temporarily(), jax.enable_x64(True), jax.default_device(_tracing_device()):
+        with unset_fake_temporarily(), wide(), jax.default_device(_tracing_device()):
             specs = [jax.ShapeDtypeStruct(shape_of(n.meta["val"]), DTYPES[n.meta["val"].dtype]) for n in traced]
             jax.eval_shape(forward, *specs)
 
@@ -350,7 +351,7 @@ class _Lowering:
                 for array, order in zip(arrays_out, orders, strict=True)
             )
 
-        with unset_fake_temporarily(), jax.enable_x64(True), jax.default_device(_tracing_device()):
+        with unset_fake_temporarily(), wide(), jax.default_device(_tracing_device()):
             specs = [_spec(node.meta["val"], order) for node, order in zip(traced, input_orders, strict=True)]
             module = jax.jit(forward, keep_unused=True).lower(*specs).compiler_ir("stablehlo")
         assert isinstance(module, ir.Module)
