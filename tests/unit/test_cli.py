@@ -15,7 +15,7 @@ from tt_xla import __version__
 from tt_xla.errors import CompileError
 from tt_xla.ir.program import Program
 from tt_xla.publish import publish
-from tt_xla.tools.cli import main
+from tt_xla.tools.cli import cli, main
 
 ADD = """\
 module @add {
@@ -75,6 +75,25 @@ def test_help_imports_nothing_heavy() -> None:
 def test_module_run_is_the_same_command() -> None:
     result = subprocess.run([sys.executable, "-m", "tt_xla", "--version"], capture_output=True, text=True, check=True)
     assert result.stdout == f"tt-xla, version {__version__}\n"
+
+
+def test_without_arguments_it_shows_the_way(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run() == 0
+    shown = capsys.readouterr().out
+    named = set(re.findall(r"tt-xla ([a-z]+)", shown))
+    assert named <= set(cli.commands)
+    assert {"compile", "bench", "compare", "completion"} <= named
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("completion", shell) == 0
+    assert "_TT_XLA_COMPLETE" in capsys.readouterr().out
+
+
+def test_smi_ends_where_the_output_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("smi") == 0
+    assert "A process started now opens" in capsys.readouterr().out
 
 
 def test_json_has_a_line_per_module(add: Path, dot: Path, capsys: pytest.CaptureFixture[str]) -> None:

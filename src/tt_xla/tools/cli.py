@@ -15,6 +15,7 @@ from tt_xla.target import system_names
 from tt_xla.tools.bench_command import bench_command
 from tt_xla.tools.cache_command import cache_command
 from tt_xla.tools.explorer.command import explore_command
+from tt_xla.tools.first_steps import WAY, completion_command
 from tt_xla.tools.machine_commands import doctor_command, info, smi
 from tt_xla.tools.options import option_values, parsed_options
 from tt_xla.tools.profile_command import profile_command
@@ -22,10 +23,13 @@ from tt_xla.tools.report_command import report_command
 from tt_xla.tools.tune_command import tune_command
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="tt-xla")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Compile PyTorch and JAX programs for Tenstorrent chips, run, profile and tune them."""
+    if context.invoked_subcommand is None:
+        click.echo(WAY, nl=False)
 
 
 @cli.command("compile")
@@ -299,8 +303,8 @@ def run_programs(
 
 
 _OTHERS = (
-    *(bench_command, cache_command, doctor_command, explore_command, info, profile_command, report_command, smi),
-    tune_command,
+    *(bench_command, cache_command, completion_command, doctor_command, explore_command, info, profile_command),
+    *(report_command, smi, tune_command),
 )
 for other in _OTHERS:
     cli.add_command(other)

@@ -40,7 +40,7 @@ def doctor_command(no_run: bool, as_json: bool) -> None:
 
 @click.command()
 @click.option("--once", is_flag=True, help="Show the cards once and exit.")
-@click.option("--json", "as_json", is_flag=True, help="Show the cards once, as JSON.")
+@click.option("-s", "--snapshot", "--json", "as_json", is_flag=True, help="Show the cards once, as JSON.")
 @click.option("-r", "--reset", is_flag=True, help="Reset the cards, for example when their memory is full.")
 def smi(once: bool, as_json: bool, reset: bool) -> None:
     """Show the emulated cards in use, live: memory, programs, clock and predicted utilisation by process."""

@@ -101,14 +101,14 @@ def show(*, once: bool, as_json: bool) -> None:
     """Shows all cards in use, once or until the user interrupts.
 
     Args:
-        once: whether to show the cards once.
+        once: whether to show the cards once, as is done where the output is no terminal.
         as_json: whether to print JSON, once.
     """
     if as_json:
         click.echo(json.dumps([row(status) for status in processes.read_all()], indent=2))
         return
     console = Console()
-    if once:
+    if once or not console.is_terminal:
         console.print(table([row(status) for status in processes.read_all()]))
         return
     before: dict[tuple[int, str, int], Status] = {}

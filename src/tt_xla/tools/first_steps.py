@@ -1,0 +1,34 @@
+"""What ``tt-xla`` without arguments shows, and the command ``tt-xla completion``."""
+
+from __future__ import annotations
+
+import click
+
+WAY = """\
+PyTorch and JAX programs for Tenstorrent chips, on an emulated card.
+
+Run a program      python examples/jax/gpt_demo.py       device "tt" is there in PyTorch and JAX
+See what happens   tt-xla compile model.mlir --level 2   ops, predicted time, memory
+                   tt-xla explore model.mlir             the graph, in the browser
+Make it faster     tt-xla bench train.py                 where a step's time goes
+                   tt-xla tune train.py                  the best options
+Check results      tt-xla compare model.mlir             the first op that differs from float32
+Get source         tt-xla codegen model.mlir -o model    Python that calls TT-NN
+Look around        tt-xla info, tt-xla smi, tt-xla doctor
+
+tt-xla --help lists all commands, tt-xla COMMAND --help the options of one.
+Completion of commands and options: eval "$(tt-xla completion bash)"
+"""
+"""Where to begin, by what the user wants to do."""
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion_command(context: click.Context, shell: str) -> None:
+    """Print the shell completion of this command, for eval or for a file of the shell's."""
+    from click.shell_completion import get_completion_class
+
+    completion = get_completion_class(shell)
+    assert completion is not None
+    click.echo(completion(context.find_root().command, {}, "tt-xla", "_TT_XLA_COMPLETE").source())
