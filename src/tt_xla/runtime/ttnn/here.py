@@ -51,8 +51,9 @@ class InProcess:
             ) from error
         if self._server is not None and is_open:
             self._server.close()
-        self.mesh = mesh or self.mesh
-        self._system, self._region = environment.selected_system(), max(trace_region_bytes, self._region)
+        system = environment.selected_system()
+        self.mesh = mesh or (self.mesh if system == self._system else None)
+        self._system, self._region = system, max(trace_region_bytes, self._region)
         self._server = _server_class(script)(self._region, self.mesh)
         self.hello = self._server.hello
         self.generation += 1

@@ -41,6 +41,7 @@ class SourceExecutable(TTNNExecutable):
         self._exported = dict(zip(program.graph.used, self._saved.key.used, strict=True))
         """Position of each argument in the Program that the source was generated from; unused arguments are absent."""
         self._loaded_files = self._files()
+        print(f"Codegen load: graph {self._saved.key.hash} -> {self._saved.folder}")
         super().__init__(device, program, expansion, chips)
 
     def _make_source(self, program: Program) -> Source:

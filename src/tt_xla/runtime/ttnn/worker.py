@@ -241,21 +241,28 @@ class Program:
         results = self.module["forward"](device, weights, *inputs)
         if not isinstance(results, (list, tuple)):
             raise TypeError(f"forward returned {type(results).__name__}, not a list of tensors")
-        answer = {"prepared": prepares, "types": [data_type(result) for result in results]}
+        sent = self.sent(results)
+        answer = {"prepared": prepares, "types": [kind for _, kind in sent]}
         if before is not None:
             answer["predicted_us"] = device.predicted_us - before
         answer["device_us"] = self.worker.measured() if message["profile"] else None
-        answer["results"] = memory.write(self.sent(results))
-        del results, inputs, weights
+        answer["results"] = memory.write([array for array, _ in sent])
+        del results, inputs, weights, sent
         self.forget(message["passing"])
         return answer
 
     def sent(self, results):
-        """Returns the arrays of the answer: every result, or the chips' tensors that the load message named."""
+        """Returns the arrays of the answer and their data types.
+
+        They are those of every result, or of the chips' tensors that the load message named.
+        """
         if self.results is None:
-            return [self.utils.array_of(result) for result in results]
+            return [(self.utils.array_of(result), data_type(result)) for result in results]
+        count = 1 + max((number for number, _ in self.results), default=-1)
+        if len(results) != count:
+            raise TypeError(f"forward returned {len(results)} results; the model has {count}")
         chips = [self.utils.shards_of(result, self.worker.chips) for result in results]
-        return [self.utils.array_of(chips[number][chip]) for number, chip in self.results]
+        return [(self.utils.array_of(chips[number][chip]), data_type(results[number])) for number, chip in self.results]
 
     def host_call(self, module, inputs, input_dtypes, output_dtypes):
         return self.on_host(module, inputs, output_dtypes)
