@@ -91,7 +91,10 @@ def test_shells_complete_commands(shell: str, capsys: pytest.CaptureFixture[str]
     assert "_TT_XLA_COMPLETE" in capsys.readouterr().out
 
 
-def test_smi_ends_where_the_output_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_smi_ends_where_the_output_is_no_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TTXLA_SYSTEM", raising=False)
     assert run("smi") == 0
     assert "A process started now opens" in capsys.readouterr().out
 

@@ -230,6 +230,8 @@ def choose_op_layouts(
 ) -> None:
     """Chooses layouts at level 2, and those of ops with overrides at every level.
 
+    At other levels and for no overrides, which is the stage run by itself, it chooses all layouts too.
+
     Args:
         module: TTNN module that is changed in place.
         options: compile options.
@@ -242,7 +244,7 @@ def choose_op_layouts(
         from tt_xla.overrides import parse_overrides
 
         overrides = parse_overrides(options.overrides).by_op(op_names(module).values())
-    searched = options.optimization_level == 2
+    searched = options.optimization_level == 2 or (not overrides and menus is None)
     request = choose_layouts.Request(overrides, searched, choices if searched else None, menus)
     choose_layouts.run(module, target, traced=options.enable_trace, request=request)
 

@@ -17,6 +17,7 @@ from tt_xla.frontends.torch.libraries import accelerate, transformers
 
 _CHANGES: dict[str, Callable[[Any], None]] = {
     "accelerate.utils.dataclasses": accelerate.name_backend,
+    "accelerate.utils.imports": accelerate.leave_torch_xla,
     "transformers.generation.utils": transformers.generate_on_device,
     "transformers.modeling_utils": transformers.compile_for_device,
     "transformers.training_args": transformers.train_in_bfloat16,

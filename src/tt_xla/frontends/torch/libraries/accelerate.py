@@ -1,10 +1,13 @@
-"""accelerate keeps an enumeration of dynamo's backends and refuses all others."""
+"""accelerate keeps an enumeration of dynamo's backends and refuses others, and has a path of its own for torch_xla."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.xla_api import finder
 
 
 def name_backend(module: Any) -> None:
@@ -22,4 +25,18 @@ def name_backend(module: Any) -> None:
     backends._member_map_[name] = backends._value2member_map_[name] = member
 
 
-__all__ = ["name_backend"]
+def leave_torch_xla(module: Any) -> None:
+    """Keeps accelerate from its path for XLA devices, also in scripts that import our ``torch_xla``.
+
+    The path exchanges the parameters of the optimizer by their names, which compilation changes (``KeyError``), and is
+    for processes that each have one chip.
+
+    Args:
+        module: ``accelerate.utils.imports``.
+    """
+    package = sys.modules.get("torch_xla")
+    if package is not None and Path(package.__file__ or "").parent == Path(finder.__file__).parent:
+        module._torch_xla_available = module._tpu_available = False
+
+
+__all__ = ["leave_torch_xla", "name_backend"]
