@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-explorer test-oldest-jax stress stress-cache conformance-stablehlo bench bench-emulator bench-mesh-workers numerics bench-training bench-generation bench-trainer bench-step bench-profiling bench-calls bench-first-call bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
+.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-explorer test-oldest-jax stress stress-cache conformance-stablehlo bench bench-emulator bench-data-parallel bench-mesh-workers numerics bench-training bench-generation bench-trainer bench-step bench-profiling bench-calls bench-first-call bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,9 @@ bench-jax-calls: $(STAMP) ## compare small jitted functions with JAX's CPU backe
 
 bench-emulator: $(STAMP) ## compare the emulated card with torch, inductor, JAX and oneDNN, in docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python emulator.py --document ../docs/benchmarks.md
+
+bench-data-parallel: $(STAMP) ## compare the emulation of data-parallel models on eight chips with one chip, in docs/benchmarks.md
+	@cd benchmarks && ../$(BIN)/python data_parallel.py --document ../docs/benchmarks.md
 
 bench-mesh-workers: $(STAMP) ## compare Ray workers with one process on models for eight chips, in docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python mesh_workers.py --document ../docs/benchmarks.md

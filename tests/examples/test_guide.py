@@ -40,18 +40,13 @@ def _run(path, **environment):
     )
 
 
-def test_listing_runs(listing):
-    run = _run(listing)
+def test_listing_runs_with_the_options_it_sets(listing):
+    """The log shows block-float weights, tensors in L1 (level 2), and that the trace was captured and replayed."""
+    run = _run(listing, TTXLA_LOGGER_LEVEL="DEBUG")
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
     assert [line.split(" took:")[0] for line in lines[:-1]] == [f"Iteration {index}" for index in range(128)]
     assert re.fullmatch(r"Average throughput: \d+ samples/second", lines[-1])
-
-
-def test_listing_uses_the_options_it_sets(listing):
-    """The log shows block-float weights, tensors in L1 (level 2), and that the trace was captured and replayed."""
-    run = _run(listing, TTXLA_LOGGER_LEVEL="DEBUG")
-    assert run.returncode == 0, run.stderr
     assert "bfp_bf8" in run.stderr
     assert "ttnn.capture_or_execute_trace" in run.stderr
     assert "#l1 = #ttnn.buffer_type<l1>" in run.stderr
