@@ -22,7 +22,7 @@ from tt_xla.tools.explorer import converting, graphs
 from tt_xla.tools.explorer.compiling import compiled, converted, known
 from tt_xla.tools.explorer.links import links, reversed_links
 from tt_xla.tools.explorer.main import TenstorrentAdapter
-from tt_xla.tools.explorer.namespaces import namespaces
+from tt_xla.tools.explorer.namespaces import namespaces, shown_source
 from tt_xla.tools.explorer.nodes import FunctionNodes
 from tt_xla.tools.explorer.overlays import overlays
 from tt_xla.tools.explorer.subjects import Subject, subjects_of
@@ -262,3 +262,10 @@ def test_an_error_of_the_compiler_is_part_of_the_outcome():
     assert outcome.program is None
     assert list(outcome.stages) == ["ttir", "ttnn", "stablehlo"]
     assert lines[-1] == "compiled to ttnn"
+
+
+def test_sources_of_installed_libraries_start_at_the_library() -> None:
+    assert shown_source("/home/me/.venv/lib/python3.11/site-packages/transformers/modeling.py:3") == (
+        "transformers/modeling.py:3"
+    )
+    assert shown_source("/home/me/model.py:3:4") == "/home/me/model.py:3:4"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from model_explorer import graph_builder as builder
 
-from tt_xla.tools.explorer.namespaces import namespaces
+from tt_xla.tools.explorer.namespaces import namespaces, shown_source
 from tt_xla.tools.explorer.nodes import ARGUMENT, RETURN, FunctionNodes, Node
 
 HIDDEN = ("deallocate", "constant", "get_device", "full", "zeros", "ones", "arange", "iota")
@@ -53,7 +53,7 @@ def graph_of(
 
 def _node(node: Node, space: str, subgraphs: Mapping[str, str], extra: Mapping[str, str]) -> builder.GraphNode:
     label = {ARGUMENT: node.argument, RETURN: "results"}.get(node.op, node.name)
-    attributes = {"op": node.op, "source": node.location, **extra, **node.attributes}
+    attributes = {"op": node.op, "source": shown_source(node.location), **extra, **node.attributes}
     return builder.GraphNode(
         id=node.id,
         label=label,

@@ -20,6 +20,11 @@ Path = tuple[str, ...]
 _LINE = re.compile(r"^(.*?):(\d+)(?::\d+)?$")
 
 
+def shown_source(location: str) -> str:
+    """Returns a location as pages show it: that of an installed library starts at the library's folder."""
+    return location.rpartition("/site-packages/")[2]
+
+
 def source_line(location: str) -> str:
     """Returns file name and line of a location, ``model.py:12``; empty for an unknown one."""
     match = _LINE.match(location)

@@ -19,6 +19,7 @@ from tt_xla.codegen.languages.python import Python
 from tt_xla.errors import TTXLAError
 from tt_xla.options import COMPILE_OPTIONS
 from tt_xla.tools.explorer.graphs import graph_of
+from tt_xla.tools.explorer.namespaces import shown_source
 from tt_xla.tools.explorer.nodes import Node
 from tt_xla.tools.explorer.overlays import Overlay, overlays
 from tt_xla.tools.explorer.session import Session, Version
@@ -201,7 +202,7 @@ def node(session: Session, number: int, name: str, node_id: str) -> dict[str, An
         "id": found.id,
         "op": found.op,
         "results": found.results,
-        "source": found.location,
+        "source": shown_source(found.location),
         "source_text": _source_text(found.location),
         "linked": others,
     }
