@@ -1,4 +1,4 @@
-"""Where the time of a first call goes: its stages, from dynamo's tracing to the first run of the program.
+"""The times of a first call's stages, from dynamo's tracing to the first run of the program.
 
 Stages nest. The time of a stage is what it takes itself, without the stages inside it. Each thread has stages of its
 own; the processor time is the process's, so that work which a stage gives to other threads counts as its own.

@@ -27,7 +27,7 @@ FOLDER = re.compile(r"(graph|program)_\d+")
 
 
 class _Module(msgspec.Struct, frozen=True):
-    """What ``module.json`` says."""
+    """The contents of ``module.json``: the system of a graph, and the positions of the arguments that it reads."""
 
     system: str
     arguments: tuple[int, ...]

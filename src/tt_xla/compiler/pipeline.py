@@ -50,7 +50,7 @@ from tt_xla.stage_times import stage as timed_stage
 from tt_xla.target import Target
 
 Menus: TypeAlias = dict[str, list[dict[str, Any]]]
-"""By name of an op, the layouts and configs that an override may choose for it, as plain data."""
+"""The layouts and configs that an override may choose for each op, as plain data, by the name of the op."""
 
 
 def _explaining(stages: Iterable[Stage], choices: list[Choice] | None, menus: Menus | None) -> list[Stage]:

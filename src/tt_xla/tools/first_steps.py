@@ -1,4 +1,4 @@
-"""What ``tt-xla`` without arguments shows, and the command ``tt-xla completion``."""
+"""The text that ``tt-xla`` shows without arguments, and the command ``tt-xla completion``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Look around        tt-xla info, tt-xla smi, tt-xla doctor
 tt-xla --help lists all commands, tt-xla COMMAND --help the options of one.
 Completion of commands and options: eval "$(tt-xla completion bash)"
 """
-"""Where to begin, by what the user wants to do."""
+"""The first commands for a user, by what the user wants to do."""
 
 
 @click.command("completion")

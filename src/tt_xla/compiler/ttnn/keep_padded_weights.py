@@ -38,9 +38,13 @@ def run(module: ModuleOp, target: Target) -> None:
 
 
 def _keep(op: Conv2dOp | ConvTranspose2dOp, by_name: Mapping[str, FuncOp]) -> None:
-    """Gives a convolution its prepared weights and bias as they were before their conversion to block floats."""
-    if not layout_of(op.weight).dtype.is_block_float:
-        return  # TT-NN prepares such weights itself, at each call
+    """Gives a convolution its prepared weights and bias as they were before their conversion to block floats.
+
+    Weights that are no block floats yet are those that TT-NN prepares itself at each call. Weights that several ops
+    read stay as they are, because the config of each of those ops names their type.
+    """
+    if not layout_of(op.weight).dtype.is_block_float or not op.weight.has_one_use():
+        return
     for index, operand in enumerate(op.operands):
         if operand in (op.weight, op.bias) and layout_of(operand).dtype.is_block_float:
             op.operands[index] = _unconverted(operand, by_name)

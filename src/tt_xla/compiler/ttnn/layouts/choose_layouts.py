@@ -60,7 +60,7 @@ USAGE_CAP = 0.95
 
 @dataclass(frozen=True)
 class Request:
-    """What others ask of the pass.
+    """A request to the pass: overrides, and the lists that it is to fill.
 
     Attributes:
         overrides: Choices for ops by name.

@@ -1,4 +1,4 @@
-"""What dynamo made of a frame, in a form that another process checks and installs: guards, bytecode and globals.
+"""Traces of dynamo, in a form that another process checks and installs: guards, bytecode and globals.
 
 A guard of dynamo compares something in the frame, in globals or in PyTorch's state with what dynamo saw. A
 :class:`Fact` has the fingerprint of what it saw. Another process looks at the same places; if all facts hold there,
@@ -71,7 +71,7 @@ _STATE = frozenset(
 
 
 class Fact(NamedTuple):
-    """What a guard saw.
+    """A guard of dynamo, and a fingerprint of the value that it looked at.
 
     Attributes:
         source: the place that it looks at.
@@ -88,7 +88,7 @@ class Fact(NamedTuple):
 
 @dataclass
 class TracedFrame:
-    """What dynamo made of a frame that has one graph.
+    """The trace of a frame that has one graph.
 
     Attributes:
         facts: what the guards saw.
@@ -116,7 +116,7 @@ class TracedFrame:
 
 
 class Scope:
-    """Where guards look: the locals and globals of a frame.
+    """The locals and globals of a frame, in which guards look.
 
     Args:
         local: the frame's locals.
@@ -304,7 +304,7 @@ def _tensor(value: torch.Tensor, prints: Fingerprints) -> Any:
 
 
 class Installed(NamedTuple):
-    """What :func:`install` needs of a frame that is compiled.
+    """The parts of a frame that :func:`install` needs while the frame is compiled.
 
     Attributes:
         code: the frame's code.
