@@ -30,6 +30,7 @@ from tt_xla.runtime import Device
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.mesh.executable import MeshExecutable
 from tt_xla.runtime.mesh.expansion import expand
+from tt_xla.target import Link
 
 ON_DEVICE = {"i64": "si32", "i32": "si32", "f64": "f32", "f16": "bf16", "i1": "bf16", "ui8": "u8", "ui16": "u16"} | {
     "ui32": "u32",
@@ -112,6 +113,8 @@ class Chip:
     arch: str = "wormhole_b0"
     dram_usable_bytes: int = 12 << 30
     chips: int = 1
+    links: tuple[Link, ...] = ()
+    clock_hz: float = 1e9
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import torch
 from tt_xla.ir.program import Role
 from tt_xla.runtime import status
 from tt_xla.runtime.device import Device
-from tt_xla.target import load_target
+from tt_xla.target import Link, load_target
 from tt_xla.tools import smi
 from tt_xla.tools.cli import main
 
@@ -44,6 +44,17 @@ def test_a_card_is_shown_with_what_it_holds(card):
     assert row["pid"] == os.getpid()
     assert (row["system"], row["clock_mhz"], row["dram_used_bytes"]) == ("n150", 1000, 1 << 20)
     assert row["dram_usable_bytes"] == card.target.dram_usable_bytes
+
+
+def test_a_card_of_a_system_unknown_here_is_shown(chip, capsys):
+    """Another process may have read its system from a file, or be of another version."""
+    card = Device(chip(name="/tmp/of another process.ttsys", chips=2, links=(Link((0, 1), 2),), clock_hz=1.35e9))
+    card.reporter.write()
+    row = smi.row(only())
+    assert (row["system"], row["chips"], row["clock_mhz"]) == ("/tmp/of another process.ttsys", 2, 1350)
+    assert row["links"] == [{"chips": (0, 1), "channels": 2}]
+    main_without_exit(["smi"])
+    assert "1350 MHz" in capsys.readouterr().out
 
 
 def test_runs_and_predicted_time_are_counted(card):

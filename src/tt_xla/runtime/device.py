@@ -7,7 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from tt_xla import environment
 from tt_xla.errors import ExecutionError, OptionError, ResourceExhaustedError, TraceRegionError
@@ -25,20 +25,7 @@ from tt_xla.runtime.mesh.expansion import Expansion, expand
 from tt_xla.runtime.mesh.request import mesh_workers
 from tt_xla.runtime.observation import KERNELS
 from tt_xla.runtime.observed import make_executable
-from tt_xla.runtime.status import Reporter, Status
-
-
-class Chip(Protocol):
-    """The properties of a :class:`tt_xla.target.Target` that the runtime needs."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def arch(self) -> str: ...
-    @property
-    def chips(self) -> int: ...
-    @property
-    def dram_usable_bytes(self) -> int: ...
+from tt_xla.runtime.status import Chip, Reporter, Status
 
 
 @dataclass(frozen=True)
@@ -110,7 +97,7 @@ class Device:
         wait for another thread that compiles and loads a program."""
         self.resident: Callable[[], int] = _no_bytes
         """Returns the bytes of all tensors that a frontend holds on the device, including arguments of programs."""
-        self.reporter = Reporter(target.name, self._measure, index)
+        self.reporter = Reporter(target, self._measure, index)
 
     @property
     def name(self) -> str:

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import hashlib
 import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from tt_xla import environment
 from tt_xla.log import logger
+from tt_xla.target.target import Link
 
 INTERVAL = 1.0
 """Minimum time between two writes of the file, in seconds."""
@@ -30,6 +33,7 @@ class Status(msgspec.Struct):
     process_started: int
     """Start time of the process in clock ticks since boot. It tells a reused process id from the original one."""
     system: str
+    """Name of the system. Only the process itself is sure to know a system by it, so its facts are here too."""
     opened: float
     updated: float = 0.0
     programs: int = 0
@@ -40,6 +44,10 @@ class Status(msgspec.Struct):
     dram_usable: int = 0
     chip: int = 0
     """Number of the chip in its system."""
+    chips: int = 1
+    """Number of chips in the system."""
+    links: list[Link] = []
+    clock_hz: float = 0.0
     running_since: float = 0.0
     """Start of the run that was in progress at the last write; 0 when there was none."""
 
@@ -102,27 +110,58 @@ def _request(status: Status) -> Path:
 
 
 def _file(status: Status) -> Path:
-    """Returns the file of a chip's status."""
-    end = f"-{status.chip}" if status.chip else ""
-    return folder() / f"{status.pid}-{status.system}{end}.json"
+    """Returns the file of a chip's status. A system's name may be a path, so that it is in the name as a digest."""
+    digest = hashlib.sha256(status.system.encode()).hexdigest()[:8]
+    return folder() / f"{status.pid}-{digest}-{status.chip}.json"
+
+
+class Chip(Protocol):
+    """The properties of a :class:`tt_xla.target.Target` that the runtime needs."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def arch(self) -> str: ...
+    @property
+    def chips(self) -> int: ...
+    @property
+    def links(self) -> tuple[Link, ...]: ...
+    @property
+    def clock_hz(self) -> float: ...
+    @property
+    def dram_usable_bytes(self) -> int: ...
 
 
 class Reporter:
     """Writes the file of one chip.
 
     Args:
-        system: name of the chip's system.
+        target: the chip's system.
         measure: fills in the fields that the reporter does not count itself: programs and memory.
         chip: number of the chip in its system.
     """
 
-    def __init__(self, system: str, measure: Callable[[Status], None], chip: int = 0) -> None:
-        pid = os.getpid()
-        self.status = Status(pid, process_started(pid) or 0, system, time.time(), chip=chip)
+    def __init__(self, target: Chip, measure: Callable[[Status], None], chip: int = 0) -> None:
+        self._target = target
+        self._chip = chip
+        self.status = self._opened()
         self._measure = measure
         self._due = 0.0
         self._works = True
         self._registered = False
+
+    def _opened(self) -> Status:
+        pid, target = os.getpid(), self._target
+        return Status(
+            pid,
+            process_started(pid) or 0,
+            target.name,
+            time.time(),
+            chip=self._chip,
+            chips=target.chips,
+            links=list(target.links),
+            clock_hz=target.clock_hz,
+        )
 
     def silence(self) -> None:
         """Writes no file from now on: another process reports what this one runs."""
@@ -149,8 +188,7 @@ class Reporter:
             return False
         status = self.status
         if status.pid != os.getpid():  # a forked child reports as a process of its own
-            pid = os.getpid()
-            self.status = status = Status(pid, process_started(pid) or 0, status.system, time.time(), chip=status.chip)
+            self.status = status = self._opened()
             self._registered = False
         self._measure(status)
         status.updated = time.time()

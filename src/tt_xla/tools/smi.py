@@ -33,7 +33,6 @@ def row(now: Status, before: Status | None = None, at: float | None = None) -> d
         at: current time in seconds since the epoch; None for the clock's time.
     """
     at = time.time() if at is None else at
-    target = load_target(now.system)
     since = before.updated if before is not None else now.opened
     busy = now.busy_us - (before.busy_us if before is not None else 0.0)
     # A card that runs updates its status every second. If the last update is recent, the span ends there.
@@ -42,9 +41,9 @@ def row(now: Status, before: Status | None = None, at: float | None = None) -> d
         "pid": now.pid,
         "system": now.system,
         "chip": now.chip,
-        "chips": target.chips,
-        "links": [{"chips": link.chips, "channels": link.channels} for link in target.links],
-        "clock_mhz": round(target.clock_hz / 1e6),
+        "chips": now.chips,
+        "links": [{"chips": link.chips, "channels": link.channels} for link in now.links],
+        "clock_mhz": round(now.clock_hz / 1e6),
         "programs": now.programs,
         "runs": now.runs,
         "dram_used_bytes": now.dram_used,
