@@ -51,7 +51,11 @@ class _Linear:
         ends_exactly = ends_in_onednn or (self.activation in (None, "relu") and onednn.is_fast(torch.bfloat16))
         self.dtype = torch.bfloat16 if dtypes == {torch.bfloat16} and ends_exactly else torch.float32
         empty = not (math.prod(a.shape) and math.prod(b.shape))
-        self.by_onednn = not empty and onednn.takes(self.dtype, self.activation, approximates=approximates)
+        taken = not empty and onednn.takes(self.dtype, self.activation, approximates=approximates)
+        self.is_row = taken and self.rows == 1 and self.dtype is torch.float32
+        """Whether torch multiplies one row by weights [K, N]. oneDNN takes five times as long for small weights. With
+        weights in that order torch's bits depend on neither the addresses nor the number of threads."""
+        self.by_onednn = taken and not self.is_row
         self.as_is = dtypes == {self.dtype} and min(self.a_bits, self.b_bits) >= matrix_unit.SIGNIFICANT[self.dtype]
         """Whether the matrix unit's registers hold all bits of both operands."""
 
@@ -65,13 +69,15 @@ class _Linear:
         def with_prepared(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
             return product(a, b, bias)
 
-        if self.as_is and not self.by_onednn:
+        if self.as_is and not (self.by_onednn or self.is_row):
             return with_weights
         return Weighted(with_weights, self._prepare, with_prepared, self._restore, self.as_is, self.is_small)
 
     def _sources(self, b: Tensor) -> Tensor:
-        """Returns weights [N, K] as the matrix unit's registers hold them."""
+        """Returns weights as the matrix unit's registers hold them: [N, K], or [K, N] for one row."""
         rows = b if self.transpose_b else b.t()
+        if self.is_row:
+            rows = rows.t().contiguous()
         if self.by_onednn and (self.rows == 1 or not rows.t().is_contiguous()):
             # oneDNN adds the terms of a single row in another order when the weights lie transposed. Prepared weights
             # never do, so the bits would change in the run in which the weights are prepared. For weights with gaps
@@ -79,17 +85,20 @@ class _Linear:
             rows = rows.contiguous()
         return rows if self.as_is else matrix_unit.significant(rows.to(self.dtype), self.b_bits)
 
-    def _prepare(self, b: Tensor) -> Tensor:
+    def _prepare(self, b: Tensor) -> Tensor | None:
         rows = self._sources(b)
+        if self.is_row and rows is b:  # there is nothing to prepare, and a call keeps no reference to its weights
+            return None
         return onednn.ordered(rows, self.rows) if self.by_onednn else rows
 
     def _restore(self, prepared: Tensor) -> Tensor:
         rows = onednn.plain(prepared).to(self.weights_dtype)
-        return rows if self.transpose_b else rows.t().contiguous()
+        return rows if self.transpose_b != self.is_row else rows.t().contiguous()
 
     def _product(self) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
         dtype, activation, as_is = self.dtype, self.activation, self.as_is
-        transpose_a, by_onednn, linear = self.transpose_a, self.by_onednn, F.linear
+        transpose_a, by_onednn = self.transpose_a, self.by_onednn
+        linear = _times_columns if self.is_row else F.linear
         cut = matrix_unit.cutter(dtype, self.a_bits)
 
         def product(a: Tensor, rows: Tensor, bias: Tensor | None) -> Tensor:
@@ -105,6 +114,12 @@ class _Linear:
             return activate(result, activation) if activation else result
 
         return product
+
+
+def _times_columns(a: Tensor, columns: Tensor, bias: Tensor | None) -> Tensor:
+    """Returns ``a @ columns + bias`` for weights [K, N]."""
+    product = torch.matmul(a, columns)
+    return product if bias is None else product.add_(bias)
 
 
 def is_one_product(context: Context, attributes: Mapping[str, Any]) -> bool:
