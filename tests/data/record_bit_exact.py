@@ -34,6 +34,8 @@ class Case:
     attributes: dict[str, Any] = field(default_factory=dict)
     low: float = -2.0
     high: float = 2.0
+    rows: bool = False
+    """Whether the first operand is row-major."""
 
     def arrays(self) -> dict[str, numpy.ndarray]:
         """Returns the operands: float32, before they are converted to their types."""
@@ -75,6 +77,26 @@ def attention(name: str, rows: int, keys: int, heads: tuple[int, int] = (2, 2), 
     if mask:
         operands["attention_mask"] = (mask, "bf16")
     return Case(name, "ttnn.scaled_dot_product_attention", operands, "bf16", {"is_causal": False, **more})
+
+
+def convolution(
+    name: str, image: tuple[int, int, int], outputs: int, kernel: int = 3, dtype: str = "bf16", **more: Any
+) -> Case:
+    """Returns a case of ttnn.conv2d; ``image`` is side, channels and count of square images."""
+    side, channels, batch = image
+    sizes: dict[str, tuple[int, ...]] = {
+        "input": (1, 1, batch * side * side, channels), "weight": (outputs, channels, kernel, kernel)
+    }  # fmt: skip
+    if more.pop("bias", False):
+        sizes["bias"] = (1, 1, 1, outputs)
+    window = {"in_channels": channels, "out_channels": outputs, "batch_size": batch, "input_height": side}
+    window |= {"input_width": side, "kernel_size": [kernel, kernel], "dilation": [1, 1], "groups": 1}
+    window |= {"stride": [more.pop("stride", 1)] * 2, "padding": [more.pop("padding", kernel // 2)] * 4}
+    config = {"weights_dtype": dtype, "config_tensors_in_dram": True, **more.pop("config", {})}
+    compute = {"math_fidelity": "hifi4", "fp32_dest_acc_en": more.pop("wide", True)}
+    attributes = {**window, "conv2d_config": config, "compute_config": compute}
+    operands = {operand: (size, dtype) for operand, size in sizes.items()}
+    return Case(name, "ttnn.conv2d", operands, dtype, attributes, rows=more.pop("rows", False))
 
 
 FUNCTIONS = (
@@ -153,6 +175,15 @@ CASES = (
     attention("attention of parts of tiles", 40, 70, (4, 2), scale=0.7),
     attention("causal attention", 70, 70, is_causal=True),
     attention("attention with a mask", 32, 64, mask=(1, 1, 32, 64), scale=0.3),
+    convolution("convolution", (8, 16, 1), 32),
+    convolution("convolution of float32", (6, 32, 1), 32, dtype="f32"),
+    convolution("convolution of rows", (8, 16, 1), 32, rows=True),
+    convolution("convolution with two blocks", (7, 32, 1), 32, 2, padding=0),
+    convolution("convolution with a bias", (8, 32, 1), 32, bias=True, config={"activation": "relu"}),
+    convolution("convolution in 16 bits", (8, 32, 1), 32, wide=False),
+    convolution("convolution in blocks", (8, 128, 2), 32, stride=2),
+    convolution("convolution by width", (4, 64, 1), 128),
+    convolution("convolution of patches", (8, 32, 1), 32, 2, stride=2, padding=0),
     *(function(name, dtype) for name in FUNCTIONS for dtype in ("bf16", "f32")),
     *(pair(name, "bf16") for name in ("add", "subtract", "multiply")),
     pair("add", "bfp_bf8"),
@@ -172,25 +203,57 @@ RENAMED = {
 """Names of TT-NN's keywords by ours."""
 
 
+def compute_config(ttnn: Any, config: dict[str, Any]) -> Any:
+    """Returns TT-NN's compute config."""
+    fidelities = {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}
+    fidelity = getattr(ttnn.MathFidelity, fidelities[config["math_fidelity"]])
+    options = {"math_approx_mode": False, "packer_l1_acc": True, **config, "math_fidelity": fidelity}
+    return ttnn.WormholeComputeKernelConfig(**options)
+
+
+def convolved(ttnn: Any, case: Case, tensors: dict[str, Any], device: Any) -> Any:
+    """Returns a convolution, whose weights and bias TT-NN prepares first."""
+    window = dict(case.attributes)
+    config, compute = dict(window.pop("conv2d_config")), compute_config(ttnn, window.pop("compute_config"))
+    if "activation" in config:
+        config["activation"] = ttnn.UnaryWithParam(getattr(ttnn.UnaryOpType, config["activation"].upper()))
+    dtype = getattr(ttnn, LABELS[case.result])
+    options = {"conv_config": ttnn.Conv2dConfig(**{**config, "weights_dtype": dtype}), "compute_config": compute}
+    keywords = {**window, "device": device, **options}
+    first = tensors["input"]
+    of_input = {"input_dtype": dtype, "output_dtype": dtype, "input_layout": first.layout}
+    preparing = {**keywords, **of_input, "input_memory_config": ttnn.DRAM_MEMORY_CONFIG}
+    weight = ttnn.prepare_conv_weights(
+        weight_tensor=tensors["weight"], weights_format="OIHW", has_bias="bias" in tensors, **preparing
+    )
+    bias = ttnn.prepare_conv_bias(bias_tensor=tensors["bias"], **preparing) if "bias" in tensors else None
+    return ttnn.conv2d(input_tensor=first, weight_tensor=weight, bias_tensor=bias, dtype=dtype, **keywords)
+
+
 def computed(case: Case, device: Any) -> numpy.ndarray:
     """Returns the result of TT-NN as float32."""
     ttnn: Any = importlib.import_module("ttnn")
 
     def placed(name: str, array: numpy.ndarray) -> Any:
         dtype = getattr(ttnn, LABELS[case.operands[name][1]])
-        host = ttnn.Tensor(numpy.ascontiguousarray(array), data_type=dtype, layout=ttnn.TILE_LAYOUT)
-        return ttnn.to_device(host, device, memory_config=ttnn.DRAM_MEMORY_CONFIG)
+        stays = case.op == "ttnn.conv2d" and name != "input"
+        layout = ttnn.ROW_MAJOR_LAYOUT if case.rows or stays else ttnn.TILE_LAYOUT
+        host = ttnn.Tensor(numpy.ascontiguousarray(array), data_type=dtype, layout=layout)
+        return host if stays else ttnn.to_device(host, device, memory_config=ttnn.DRAM_MEMORY_CONFIG)
 
     tensors = {name: placed(name, array) for name, array in case.arrays().items()}
+    result = convolved(ttnn, case, tensors, device) if case.op == "ttnn.conv2d" else called(ttnn, case, tensors)
+    host = ttnn.from_device(result)
+    if host.dtype is not ttnn.float32:
+        host = ttnn.to_dtype(host, ttnn.float32)
+    return numpy.array(numpy.from_dlpack(ttnn.to_layout(host, ttnn.ROW_MAJOR_LAYOUT).to_numpy()))
+
+
+def called(ttnn: Any, case: Case, tensors: dict[str, Any]) -> Any:
+    """Returns the result of the function of TT-NN that a case names."""
     keywords = dict(case.attributes)
     if "compute_config" in keywords:
-        config = keywords.pop("compute_config")
-        fidelities = {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}
-        keywords["compute_kernel_config"] = ttnn.WormholeComputeKernelConfig(
-            math_approx_mode=False,
-            packer_l1_acc=True,
-            **{**config, "math_fidelity": getattr(ttnn.MathFidelity, fidelities[config["math_fidelity"]])},
-        )
+        keywords["compute_kernel_config"] = compute_config(ttnn, keywords.pop("compute_config"))
     function: Any = ttnn
     for part in NAMES.get(case.op, case.op).split(".")[1:]:
         function = getattr(function, part)
@@ -199,11 +262,7 @@ def computed(case: Case, device: Any) -> numpy.ndarray:
     ]
     named = {RENAMED.get(name, name): tensor for name, tensor in tensors.items()}
     keywords = {RENAMED.get(name, name): value for name, value in keywords.items()}
-    result = function(*positional, **named, **keywords, **_typed(case, ttnn))
-    host = ttnn.from_device(result)
-    if host.dtype is not ttnn.float32:
-        host = ttnn.to_dtype(host, ttnn.float32)
-    return numpy.array(numpy.from_dlpack(ttnn.to_layout(host, ttnn.ROW_MAJOR_LAYOUT).to_numpy()))
+    return function(*positional, **named, **keywords, **_typed(case, ttnn))
 
 
 def _typed(case: Case, ttnn: Any) -> dict[str, Any]:

@@ -39,12 +39,12 @@ def recorded() -> Any:
     return np.load(DATA / "bit_exact.npz")
 
 
-def spec(shape: tuple[int, ...], dtype: Any) -> TensorSpec:
-    return TensorSpec(tuple(shape), TensorLayout.of(tuple(shape), DataType(dtype)))
+def spec(shape: tuple[int, ...], dtype: Any, *, tiled: bool = True) -> TensorSpec:
+    return TensorSpec(tuple(shape), TensorLayout.of(tuple(shape), DataType(dtype), tiled=tiled))
 
 
 def computed(case: Any, shape: tuple[int, ...]) -> np.ndarray:
-    specs = {name: spec(size, dtype) for name, (size, dtype) in case.operands.items()}
+    specs = {name: spec(size, dtype, tiled=not case.rows) for name, (size, dtype) in case.operands.items()}
     context = Context(case.op, "bit_exact", specs, (spec(shape, case.result),), grid=(10, 13))
     arrays = {name: torch.from_numpy(array) for name, array in case.arrays().items()}
     operands = [hold(array, DataType(case.operands[name][1])) for name, array in arrays.items()]

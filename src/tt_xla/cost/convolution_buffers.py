@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tt_xla.ir.layout import TILE, BufferType, DataType, MemoryLayout, TensorLayout, round_up
@@ -21,6 +22,73 @@ _HALO_TILES = 4
 """Blocks of a row of tiles that the halo exchange untilizes at a time, in bfloat16."""
 _REST = 1024
 """Upper bound in bytes of the small buffers: indices, addresses and alignment."""
+
+
+@dataclass(frozen=True)
+class ConvolutionCore:
+    """A core's part of a convolution; sizes are in tiles."""
+
+    memory: MemoryLayout
+    """How the input is sharded: by height, blocks or width."""
+    rows: int
+    """Rows of the result."""
+    columns: int
+    """Columns of the result."""
+    block_rows: int
+    """Rows of a block of windows."""
+    block_columns: int
+    """Columns of a block of windows."""
+    kernel_rows: int
+    """Rows of the kernel."""
+    steps: int
+    """Blocks along the inner dimension."""
+    source: DataType
+    """Element type of the input."""
+    weight: DataType
+    """Element type of the prepared weights."""
+    result: DataType
+    """Element type of the result, and of blocks of windows."""
+    is_biased: bool
+    """Whether a bias is added."""
+    compute: Mapping[str, Any]
+    """The compute config."""
+
+    @property
+    def gathered(self) -> DataType:
+        """Element type of gathered rows."""
+        return DataType.F32 if self.source is DataType.F32 else DataType.BF16
+
+    @property
+    def adds_in_l1(self) -> bool:
+        """Whether the packer adds the sums of blocks; TT-NN lets it for three blocks, or two and a bias."""
+        return self.compute.get("packer_l1_acc") is not False and self.steps > (1 if self.is_biased else 2)
+
+    @property
+    def partial(self) -> DataType:
+        """Element type of the sums of blocks."""
+        if not self.adds_in_l1:
+            return self.result
+        return DataType.F32 if self.compute.get("fp32_dest_acc_en", True) else DataType.BF16
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes of the circular buffers."""
+        block = self.block_rows * self.block_columns
+        turns = -(-self.rows // self.block_rows)
+        by_height = self.memory is MemoryLayout.HEIGHT_SHARDED
+        tilized = block * self.result.tile_bytes
+        read = block * self.gathered.tile_bytes
+        if not by_height and self.gathered is not self.result:  # rows are tilized into a buffer before they are sent
+            read += block * self.result.tile_bytes
+        if self.memory is MemoryLayout.WIDTH_SHARDED:  # and rows are read into one of two rows of tiles
+            read = tilized + 2 * self.block_columns * self.gathered.tile_bytes
+        weights = self.block_columns * self.columns * self.weight.tile_bytes
+        if by_height and turns > 1:
+            weights *= self.kernel_rows
+        sums = self.block_rows * self.columns * self.partial.tile_bytes
+        if self.partial is self.result and turns == 1:
+            sums = 0
+        return tilized + read + weights + sums + (self.columns * self.weight.tile_bytes if self.is_biased else 0)
 
 
 def is_of_shards(instruction: Instruction, source: TensorSpec, result: TensorSpec) -> bool:
@@ -36,9 +104,9 @@ def halo_tensor(instruction: Instruction, source: TensorSpec, result: TensorSpec
     if not is_of_shards(instruction, source, result):
         return None
     parts, wide = source.layout.grid
-    sticks = _halo_sticks(instruction.attributes, _elements(result.layout)[0], math.prod(result.shape[:-1]))
+    sticks = halo_sticks(instruction.attributes, _elements(result.layout)[0], math.prod(result.shape[:-1]))
     channels = _elements(source.layout)[1]
-    dtype = _gathered(source)
+    dtype = DataType.F32 if source.layout.dtype is DataType.F32 else DataType.BF16
     sizes = (parts * wide * sticks, channels)
     place: dict[str, Any] = {"buffer": BufferType.L1, "memory": MemoryLayout.HEIGHT_SHARDED, "grid": (parts * wide, 1)}
     return TensorSpec(sizes, TensorLayout.of(sizes, dtype, tiled=False, **place))
@@ -50,12 +118,7 @@ def _elements(layout: TensorLayout) -> tuple[int, int]:
     return layout.shard[0] * unit, layout.shard[1] * unit
 
 
-def _gathered(source: TensorSpec) -> DataType:
-    """Returns the element type of gathered rows."""
-    return DataType.F32 if source.layout.dtype is DataType.F32 else DataType.BF16
-
-
-def _halo_sticks(attributes: Mapping[str, Any], each: int, positions: int) -> int:
+def halo_sticks(attributes: Mapping[str, Any], each: int, positions: int) -> int:
     """Returns the most positions of the padded input from the first to the last window of a core.
 
     Args:
@@ -101,30 +164,24 @@ def sharded_convolution_buffers(
     """
     attributes, source = instruction.attributes, inputs[0]
     config = attributes.get("conv2d_config") or {}
-    compute = attributes.get("compute_config") or {}
     rows, columns = result.layout.shard
-    block_rows = block_rows or min(int(config.get("act_block_h_override") or 0) // TILE or rows, rows)
-    block = block_rows * block_columns(instruction, source)
-    turns = -(-rows // block_rows)
-    by_height = result.layout.memory is MemoryLayout.HEIGHT_SHARDED
     window_high = int(attributes["kernel_size"][0])
-    steps = window_high * (1 if by_height else source.layout.grid[1])
-    bias = len(inputs) > 2
-    adds_up = compute.get("packer_l1_acc", True) and steps > (1 if bias else 2)
-    output, weight = result.layout.dtype, inputs[1].layout.dtype
-    wide = DataType.F32 if compute.get("fp32_dest_acc_en", True) else DataType.BF16
-    partial = wide if adds_up else output
-    gathered = _gathered(source)
-    tilized = block * output.tile_bytes
-    read = block * gathered.tile_bytes
-    if not by_height and gathered is not output:  # rows are tilized into a buffer of their own before they are sent
-        read += block * output.tile_bytes
-    weights = block_columns(instruction, source) * columns * weight.tile_bytes
-    if by_height and turns > 1:
-        weights *= window_high
-    sums = block_rows * columns * partial.tile_bytes if partial is not output or turns > 1 else 0
-    total = tilized + read + weights + sums + (columns * weight.tile_bytes if bias else 0)
-    return round_up(max(total, halo_buffers(source.layout)) + _REST, 64)
+    by_height = result.layout.memory is MemoryLayout.HEIGHT_SHARDED
+    core = ConvolutionCore(
+        memory=MemoryLayout.HEIGHT_SHARDED if by_height else MemoryLayout.BLOCK_SHARDED,
+        rows=rows,
+        columns=columns,
+        block_rows=block_rows or min(int(config.get("act_block_h_override") or 0) // TILE or rows, rows),
+        block_columns=block_columns(instruction, source),
+        kernel_rows=window_high,
+        steps=window_high * (1 if by_height else source.layout.grid[1]),
+        source=source.layout.dtype,
+        weight=inputs[1].layout.dtype,
+        result=result.layout.dtype,
+        is_biased=len(inputs) > 2,
+        compute=attributes.get("compute_config") or {},
+    )
+    return round_up(max(core.buffer_bytes, halo_buffers(source.layout)) + _REST, 64)
 
 
 def halo_buffers(source: TensorLayout) -> int:

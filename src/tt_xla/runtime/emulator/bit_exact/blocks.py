@@ -29,6 +29,8 @@ class Blocks:
     """Whether the sums in L1 are loaded into the accumulator for the last block; only where ``adds_in_l1``."""
     between: DataType
     """Type of the sums in L1."""
+    through_source: bool = False
+    """Whether sums are loaded into the accumulator through a source register, which keeps 19 bits of them."""
 
 
 def blocks_of(

@@ -113,7 +113,10 @@ def in_blocks(a: Tensor, b: Tensor, blocks: Blocks, phases: int, *, wide: bool, 
         part = slice(start, start + blocks.width)
         ends = start + blocks.width >= a.shape[1]
         reloads = total is not None and (not blocks.adds_in_l1 or (ends and blocks.reloads_last))
-        sums = product(a[:, part], b[part], total if reloads else None, phases=phases, wide=wide)
+        start_sums = total if reloads else None
+        if start_sums is not None and blocks.through_source:
+            start_sums = source(start_sums, wide=wide)
+        sums = product(a[:, part], b[part], start_sums, phases=phases, wide=wide)
         if ends and not keeps_blocks:
             return sums
         if total is not None and blocks.adds_in_l1:
