@@ -36,6 +36,8 @@ class Case:
     high: float = 2.0
     rows: bool = False
     """Whether the first operand is row-major."""
+    in_l1: bool = False
+    """Whether operands and result lie interleaved in L1; else they lie in DRAM."""
 
     def arrays(self) -> dict[str, numpy.ndarray]:
         """Returns the operands: float32, before they are converted to their types."""
@@ -63,11 +65,12 @@ def product(name: str, shape: tuple[int, int, int], a: str, b: str, result: str,
     wide, bias, batch = more.pop("wide", True), more.pop("bias", None), more.pop("batch", ())
     sizes = {"a": (inner, rows) if more.get("transpose_a") else (rows, inner)}
     sizes["b"] = (columns, inner) if more.get("transpose_b") else (inner, columns)
-    operands = {"a": ((*batch, *sizes["a"]), a), "b": ((*batch[: more.pop("batched", 0)], *sizes["b"]), b)}
+    right = more.pop("right", batch[: more.pop("batched", 0)])
+    operands = {"a": ((*batch, *sizes["a"]), a), "b": ((*right, *sizes["b"]), b)}
     if bias:
         operands["bias"] = ((1, columns), bias)
-    config = {"math_fidelity": fidelity, "fp32_dest_acc_en": wide}
-    return Case(name, "ttnn.linear", operands, result, {"compute_config": config, **more})
+    config, in_l1 = {"math_fidelity": fidelity, "fp32_dest_acc_en": wide}, more.pop("in_l1", False)
+    return Case(name, "ttnn.linear", operands, result, {"compute_config": config, **more}, in_l1=in_l1)
 
 
 def attention(name: str, rows: int, keys: int, heads: tuple[int, int] = (2, 2), mask: Any = None, **more: Any) -> Case:
@@ -171,6 +174,10 @@ CASES = (
     product("two blocks to bfp8", (40, 64, 64), "bfp_bf8", "bf16", "bfp_bf8", "lofi", wide=False),
     product("bias to bfp8", (36, 21, 23), "bf16", "bf16", "bfp_bf8", "hifi4", wide=False, bias="f32"),
     product("batched bias", (32, 4, 42), "bfp_bf8", "bf16", "bf16", "hifi3", batch=(2,), batched=1, bias="f32"),
+    product("in L1, one part", (64, 192, 64), "bf16", "bf16", "f32", "hifi4", in_l1=True),
+    product("in L1, one side", (32, 96, 320), "bf16", "bf16", "f32", "hifi4", in_l1=True),
+    product("in L1 with a bias", (40, 192, 64), "bf16", "bf16", "bf16", "hifi4", in_l1=True, wide=False, bias="bf16"),
+    product("one matrix by two", (40, 192, 64), "bf16", "bf16", "f32", "hifi4", batch=(1,), right=(2,)),
     attention("attention", 64, 96),
     attention("attention of parts of tiles", 40, 70, (4, 2), scale=0.7),
     attention("causal attention", 70, 70, is_causal=True),
@@ -239,7 +246,7 @@ def computed(case: Case, device: Any) -> numpy.ndarray:
         stays = case.op == "ttnn.conv2d" and name != "input"
         layout = ttnn.ROW_MAJOR_LAYOUT if case.rows or stays else ttnn.TILE_LAYOUT
         host = ttnn.Tensor(numpy.ascontiguousarray(array), data_type=dtype, layout=layout)
-        return host if stays else ttnn.to_device(host, device, memory_config=ttnn.DRAM_MEMORY_CONFIG)
+        return host if stays else ttnn.to_device(host, device, memory_config=memory_config(ttnn, case))
 
     tensors = {name: placed(name, array) for name, array in case.arrays().items()}
     result = convolved(ttnn, case, tensors, device) if case.op == "ttnn.conv2d" else called(ttnn, case, tensors)
@@ -265,9 +272,16 @@ def called(ttnn: Any, case: Case, tensors: dict[str, Any]) -> Any:
     return function(*positional, **named, **keywords, **_typed(case, ttnn))
 
 
+def memory_config(ttnn: Any, case: Case) -> Any:
+    """Returns where operands and result lie."""
+    return ttnn.L1_MEMORY_CONFIG if case.in_l1 else ttnn.DRAM_MEMORY_CONFIG
+
+
 def _typed(case: Case, ttnn: Any) -> dict[str, Any]:
-    """Returns the keyword of the result's type, for ops that take it."""
-    return {"dtype": getattr(ttnn, LABELS[case.result])} if case.op == "ttnn.linear" else {}
+    """Returns the keywords of the result's type and place, for ops that take them."""
+    if case.op != "ttnn.linear":
+        return {}
+    return {"dtype": getattr(ttnn, LABELS[case.result]), "memory_config": memory_config(ttnn, case)}
 
 
 def main() -> None:

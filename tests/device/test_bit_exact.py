@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.bit_exact import matrix_unit, native
@@ -19,6 +19,8 @@ from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.context import Context, Weighted
 
 DATA = Path(__file__).parents[1] / "data"
+GRID = (10, 13)
+"""Rows and columns of the simulator's cores."""
 
 
 def recorder() -> Any:
@@ -39,13 +41,14 @@ def recorded() -> Any:
     return np.load(DATA / "bit_exact.npz")
 
 
-def spec(shape: tuple[int, ...], dtype: Any, *, tiled: bool = True) -> TensorSpec:
-    return TensorSpec(tuple(shape), TensorLayout.of(tuple(shape), DataType(dtype), tiled=tiled))
+def spec(case: Any, shape: tuple[int, ...], dtype: Any) -> TensorSpec:
+    place: dict[str, Any] = {"buffer": BufferType.L1, "grid": GRID} if case.in_l1 else {}
+    return TensorSpec(tuple(shape), TensorLayout.of(tuple(shape), DataType(dtype), tiled=not case.rows, **place))
 
 
 def computed(case: Any, shape: tuple[int, ...]) -> np.ndarray:
-    specs = {name: spec(size, dtype, tiled=not case.rows) for name, (size, dtype) in case.operands.items()}
-    context = Context(case.op, "bit_exact", specs, (spec(shape, case.result),), grid=(10, 13))
+    specs = {name: spec(case, size, dtype) for name, (size, dtype) in case.operands.items()}
+    context = Context(case.op, "bit_exact", specs, (spec(case, shape, case.result),), grid=GRID)
     arrays = {name: torch.from_numpy(array) for name, array in case.arrays().items()}
     operands = [hold(array, DataType(case.operands[name][1])) for name, array in arrays.items()]
     call = bind(context, case.attributes)

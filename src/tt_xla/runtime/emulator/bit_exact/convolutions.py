@@ -8,6 +8,7 @@ convolution with a kernel of 1 x 1, or one whose windows do not overlap and whos
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -47,7 +48,10 @@ def conv2d(ctx: Context, compute_config: Config = None, **attributes: Any) -> Ca
             windows = _windows(image, geometry).flatten(1)
             matrix = prepare(kernels, geometry.groups)[0, 0]
             activation = geometry.activation
-            result = linear(ctx, windows, matrix, vector, activation=activation, compute_config=compute_config)
+            names = {"input": "a", "weight": "b", "bias": "bias"}
+            operands = {names[name]: spec for name, spec in ctx.operands.items()}
+            context = replace(ctx, operands=operands)
+            result = linear(context, windows, matrix, vector, activation=activation, compute_config=compute_config)
             return result.reshape(ctx.result.shape)
         slices = slices_of(geometry, source_layout, _on_one_core(ctx, bias, config), ctx.grid)
         wide = fidelities.keeps_float32(compute_config)

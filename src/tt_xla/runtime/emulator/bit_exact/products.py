@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +10,9 @@ import torch
 
 from tt_xla.ir.element_types import DataType
 from tt_xla.runtime.emulator import matrix_unit as fidelities
-from tt_xla.runtime.emulator.bit_exact import matrix_unit
-from tt_xla.runtime.emulator.bit_exact.blocks import Blocks, blocks_of
+from tt_xla.runtime.emulator.bit_exact import matrix_unit, native
+from tt_xla.runtime.emulator.bit_exact.blocks import Blocks, Product, blocks_of, width_of
 from tt_xla.runtime.emulator.bit_exact.elementwise import applied
-from tt_xla.runtime.emulator.bit_exact.native import product
 from tt_xla.runtime.emulator.bit_exact.registers import added_in_l1, packed, source
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.kernels.matrix import linear as other_linear
@@ -46,11 +46,18 @@ def linear(
     if transpose_a and ctx.spec("a").layout.dtype.is_block_float:
         # The kernel transposes a block of tiles first, and packs it again.
         left = packed(left.contiguous(), ctx.spec("a").layout.dtype)
-    in_kernel = None if bias is None or _is_batched(right) else source(bias, wide=wide)
-    shape = (left.shape[-2], left.shape[-1], right.shape[-1])
-    blocks = blocks_of(
-        shape, ctx.grid, ctx.dtype, compute_config, matmul_program_config, wide=wide, biased=in_kernel is not None
+    product = Product(
+        (left.shape[-2], left.shape[-1], right.shape[-1]),
+        (math.prod(left.shape[:-2]), math.prod(right.shape[:-2])),
+        ctx.spec("a").layout,
+        ctx.spec("b").layout,
+        ctx.result.layout,
+        matmul_program_config,
+        wide,
     )
+    width = width_of(product, ctx.grid)
+    in_kernel = None if bias is None or width is None or _is_batched(right) else source(bias, wide=wide)
+    blocks = blocks_of(product, width or product.tiles[1], compute_config, biased=in_kernel is not None)
     phases = matrix_unit.PHASES[fidelities.fidelity(compute_config)]
     total = _batched(left, right, blocks, phases, wide=wide, keeps_blocks=in_kernel is not None)
     if in_kernel is not None:
@@ -116,7 +123,7 @@ def in_blocks(a: Tensor, b: Tensor, blocks: Blocks, phases: int, *, wide: bool, 
         start_sums = total if reloads else None
         if start_sums is not None and blocks.through_source:
             start_sums = source(start_sums, wide=wide)
-        sums = product(a[:, part], b[part], start_sums, phases=phases, wide=wide)
+        sums = native.product(a[:, part], b[part], start_sums, phases=phases, wide=wide)
         if ends and not keeps_blocks:
             return sums
         if total is not None and blocks.adds_in_l1:
