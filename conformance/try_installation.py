@@ -19,9 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from documents import write_between_marks
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/install.md"
-MARKS = "<!-- tried -->", "<!-- /tried -->"
 TRIED = (
     ("3.11", "0.7.1"),
     ("3.11", "0.10.2"),
@@ -184,9 +185,7 @@ def main() -> None:
                 print(f"Python {version}, jax {jax}: {error}", flush=True)
     print(table(tries))
     if not arguments.no_table:
-        text = PAGE.read_text()
-        before, rest = text.split(MARKS[0])
-        PAGE.write_text(f"{before}{MARKS[0]}\n{table(tries)}\n{MARKS[1]}{rest.split(MARKS[1])[1]}")
+        write_between_marks(PAGE, "tried", table(tries))
     failed = any(outcome.startswith("fails") for one in tries for outcome in one.outcomes.values())
     raise SystemExit(failed)
 

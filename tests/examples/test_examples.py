@@ -16,7 +16,7 @@ def _run(name, *arguments):
         [sys.executable, str(EXAMPLES / name), *arguments],
         capture_output=True,
         text=True,
-        env=os.environ | {"COLUMNS": "160"},
+        env=os.environ | {"COLUMNS": "160", "OMP_NUM_THREADS": "1"},  # threads of two tests would wait for each other
         timeout=400,
     )
     assert run.returncode == 0, run.stderr

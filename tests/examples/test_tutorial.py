@@ -17,6 +17,7 @@ ENVIRONMENT = os.environ | {
     "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     "TTXLA_TTNN_PYTHON": sys.executable,
     "TTXLA_SYSTEM": "n150",
+    "OMP_NUM_THREADS": "1",  # threads of two tests would wait for each other
 }
 
 

@@ -1,11 +1,8 @@
 """Trainer of transformers, accelerate and ``generate`` use the device as people call them."""
 
 import contextlib
-import os
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -112,27 +109,6 @@ def test_generate_compiles_steps_with_a_static_cache_for_a_model_on_the_device()
     assert tokens.cpu().tolist() == expected.tolist()
     assert model.generation_config.cache_implementation is None
     assert model._last_compile_config.backend == "tt"
-
-
-def test_the_page_about_language_models_runs(tmp_path):
-    """Runs the page's code as one script, and compares what it prints about tokens."""
-    pytest.importorskip("accelerate")
-    page = (Path(__file__).parents[3] / "docs" / "language_models.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
-    script = tmp_path / "page.py"
-    script.write_text("\n".join(blocks))
-    environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-    }  # threads that wait for each other take longer on a busy machine
-    command = [sys.executable, "-W", "ignore", str(script)]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, env=environment)
-    assert result.returncode == 0, result.stderr[-2000:]
-    lines = result.stdout.splitlines()
-    assert len(blocks) == 4
-    assert lines[0] == "True"
-    assert lines[1] == " ".join(["torch.Size([2, 12])"] * 2)
-    assert lines[-1].startswith("tt ")
 
 
 def test_a_padded_batch_streams_and_samples_the_tokens_of_the_cpu():

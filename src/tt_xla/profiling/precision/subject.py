@@ -93,7 +93,10 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
     _seed()
     recording = run_recorded(script, script_arguments, enough=Enough(STEPS), keep_arguments=True)
     if recording.error:
-        raise OptionError(f"'{program}' does not run: {recording.error}.", hint="Run it by itself first.")
+        raise OptionError(
+            f"'{program}' does not run: {recording.error}.",
+            hint="Run it by itself first. Options of this command come before the script.",
+        )
     runs = Counter(run.program for run in recording.runs)
     times = {number: layer_times(recording.programs[number].program) for number in runs}
     layers = {number: frozenset[str]().union(*found) for number, found in times.items() if found}

@@ -79,7 +79,10 @@ class Search:
         first = self.space.batches[0] if self.space.batches else 0
         (reference,) = self._try([Choice(batch=first, reference=True)])
         if reference.error:
-            raise OptionError(f"'{self.program}' does not run: {reference.error}.", hint="Run it by itself first.")
+            raise OptionError(
+                f"'{self.program}' does not run: {reference.error}.",
+                hint="Run it by itself first. Options of this command come before the script.",
+            )
         best = self._grid(first) if self.space.grid else self._one_by_one(first)
         if MIXED in self.space.weights:
             best = self._mixed(best, reference)
