@@ -181,20 +181,55 @@ def test_other_hosts_are_refused():
     assert "localhost alone" in outcome.output
 
 
-def test_work_that_is_cancelled_ends_and_the_next_job_runs(tmp_path: Path):
-    script, mark = tmp_path / "endless.py", tmp_path / "began"
+def opened(server: Server, path: Path, text: str | bytes) -> dict[str, Any]:
+    """Writes a file, opens it from the page, and returns the state after that."""
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    assert ask(server, "/explore/api/open", {"path": str(path), "run": True})[0] == 200
+    return finished(server)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("cut.mlir", MODULE[:150], "is not a well-formed StableHLO module"),
+        ("noise.mlir", b"\x93\xf1noise", "is not a well-formed StableHLO module"),
+        ("empty.mlir", "", "Expected exactly one public function"),
+        ("noise.ttnn", b"\x93\xf1noise", "This is not a .ttnn program"),
+        ("raises.py", "raise ValueError('boom')", "compiled no program before it ended with ValueError: boom"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 12 else "",
+)
+def test_files_that_are_damaged_are_answered(server: Server, tmp_path: Path, name: str, text: str | bytes, words: str):
+    state = opened(server, tmp_path / name, text)
+    versions = state["versions"] or [{"error": ""}]
+    assert words in state["job"]["error"] or words in versions[-1]["error"]
+
+
+def test_a_path_without_a_file_is_answered(server: Server, tmp_path: Path):
+    assert ask(server, "/explore/api/open", {"path": str(tmp_path / "missing.mlir")})[0] == 200
+    assert "missing.mlir' cannot be read: No such file or directory." in finished(server)["job"]["error"]
+    assert ask(server, "/explore/api/open", {"path": "/dev/zero"})[0] == 200
+    assert "'/dev/zero' is no file" in finished(server)["job"]["error"]
+
+
+def test_requests_that_are_malformed_are_answered(server: Server):
+    assert ask(server, "/explore/api/stage?version=one&stage=ttnn")[0] == 400
+    assert ask(server, "/explore/api/open", ["no path"])[0] == 400
+    assert "error" in json.loads(ask(server, "/explore/api/nothing")[1])
+
+
+def test_work_that_is_cancelled_ends_and_the_next_job_runs(server: Server, tmp_path: Path):
+    script, mark, session = tmp_path / "endless.py", tmp_path / "began", server.session
     script.write_text(f"import time\nopen({str(mark)!r}, 'w')\ntime.sleep(3600)")
-    session = Session([], "n150")
     session.start("opening", session.open, str(script))
     while not mark.exists():
         time.sleep(0.02)
-    with pytest.raises(OptionError, match="busy"):
-        session.start("other work", lambda: None)
-    session.cancel()
-    while session.job.running:
-        time.sleep(0.02)
-    assert session.job.error == "Cancelled: opening."
-    (tmp_path / "model.mlir").write_text(MODULE)
-    session.open(str(tmp_path / "model.mlir"))
-    assert session.versions[0].compiled.program is not None
-    session.close()
+    assert ask(server, "/explore/api/open", {"path": str(tmp_path)})[0] == 400  # another browser's
+    assert "busy" in ask(server, "/explore/api/open", {"path": str(tmp_path)})[1]
+    assert ask(server, "/explore/api/cancel", {})[0] == 200
+    assert finished(server)["job"]["error"] == "Cancelled: opening."
+    late = "import os, torch\ntorch.compile(torch.nn.Tanh(), backend='tt')(torch.ones(32, 32))\nos.close(0)\n"
+    state = opened(server, tmp_path / "late.py", late + "raise ValueError('late')")
+    assert "ended with ValueError: late" in state["versions"][-1]["warning"]
+    assert state["versions"][-1]["stages"] == ["stablehlo", "ttir", "ttnn"]
+    assert opened(server, tmp_path / "model.mlir", MODULE)["versions"][-1]["error"] == ""

@@ -163,9 +163,15 @@ def _exported(
     session = Session([], arch, options)
     try:
         _open(session, str(model.resolve()), arguments, execute)
-        count = len(session.versions)
-        paths = [out if count == 1 else out.with_stem(f"{out.stem}-{number}") for number in range(count)]
-        for number, path in enumerate(paths):
+        for line in [
+            *(subject.warning for subject in session.subjects),
+            *(each.compiled.error for each in session.versions),
+        ]:
+            if line:
+                click.echo(f"warning: {line}", err=True)
+        numbers = [version.number for version in session.versions if version.stages]
+        paths = [out if len(numbers) == 1 else out.with_stem(f"{out.stem}-{number}") for number in numbers]
+        for number, path in zip(numbers, paths, strict=True):
             path.write_text(export(session, number), encoding="utf-8")
     except OSError as error:
         raise OutputError(f"--export '{out}' cannot be written: {error.strerror or error}.") from error

@@ -8,6 +8,7 @@ says so.
 
 from __future__ import annotations
 
+import functools
 import hmac
 import json
 import logging
@@ -20,12 +21,14 @@ from typing import Any
 
 import flask
 import model_explorer
+from werkzeug.exceptions import HTTPException
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.tools.explorer import views
 from tt_xla.tools.explorer.export import export as exported
 from tt_xla.tools.explorer.session import Session
+from tt_xla.tools.explorer.worker import Cancelled
 
 HOST = "127.0.0.1"
 
@@ -98,10 +101,14 @@ def _application(server: Server) -> flask.Flask:
     app = flask.Flask("tt_explorer", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = 1 << 20
     app.before_request(lambda: _refusal(server))
-    app.after_request(lambda response: _with_headers(response, server.origin))
+    app.after_request(functools.partial(_with_headers, server.origin))
     app.register_error_handler(TTXLAError, _answer_error)
     app.register_error_handler(KeyError, lambda error: (_json({"error": f"There is no {error}."}), 404))
     app.register_error_handler(IndexError, lambda error: (_json({"error": "There is no such version."}), 404))
+    app.register_error_handler(Cancelled, lambda error: (_json({"error": "The work was cancelled."}), 409))
+    for kind in (ValueError, TypeError):
+        app.register_error_handler(kind, lambda error: (_json({"error": f"The request is malformed: {error}."}), 400))
+    app.register_error_handler(HTTPException, lambda error: (_json({"error": error.description}), error.code))
     _add_web_app(app, server.session)
     _add_page(app, server)
     return app
@@ -131,7 +138,7 @@ def _without_token(request: flask.Request) -> str:
     return "/explore" + ("?" + "&".join(f"{key}={value}" for key, value in rest) if rest else "")
 
 
-def _with_headers(response: flask.Response, origin: str) -> flask.Response:
+def _with_headers(origin: str, response: flask.Response) -> flask.Response:
     has_hash = _HASHED.search(flask.request.path) is not None
     response.headers["Cache-Control"] = "private, max-age=86400" if has_hash else "no-store"
     response.headers["Content-Security-Policy"] = f"{_POLICY} {origin}".strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,6 +96,7 @@ class Session:
         self.job = Job()
         self.worker = Worker()
         self._lock = threading.RLock()
+        self._has_run_script = False
         self._links: dict[tuple[int, str, str], Links] = {}
 
     def target(self, version: Version) -> Target:
@@ -125,8 +127,13 @@ class Session:
             work(*arguments)
         except Cancelled:
             job.error = f"Cancelled: {job.what}."
-        except (TTXLAError, OSError, RuntimeError) as error:
+        except OSError as error:
+            job.error = f"'{error.filename}' cannot be read: {error.strerror}." if error.filename else str(error)
+        except (TTXLAError, RuntimeError) as error:
             job.error = " ".join(str(error).split())
+        except Exception as error:
+            traceback.print_exception(error)
+            job.error = f"{type(error).__name__}: {error}. This is a fault of tt-xla; please report it."
         finally:
             job.running = False
 
@@ -143,7 +150,11 @@ class Session:
 
     def open(self, path: str, arguments: Sequence[str] = ()) -> None:
         """Adds the programs of a file, a folder or a script, and compiles them."""
+        is_script = path.endswith(".py")
+        if is_script and self._has_run_script:  # torch and JAX would not compile again what the process has compiled
+            self.worker.restart()
         found: list[Subject] = self._ask("load", path, list(arguments))
+        self._has_run_script |= is_script
         first = len(self.subjects)
         self.subjects += found
         for index in range(first, len(self.subjects)):

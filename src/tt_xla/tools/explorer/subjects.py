@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tt_xla.errors import EmptyRecordingError, MalformedModuleError
+from tt_xla.errors import EmptyRecordingError, MalformedModuleError, TTXLAError
 from tt_xla.ir.program import MAGIC, Program
 from tt_xla.tools.inputs import read_input
 from tt_xla.tools.programs import program_name
@@ -36,6 +36,7 @@ class Subject:
         options: compile options by name that the program was compiled with, where a script set them.
         error: message of the error that ended its compilation in a script.
         error_location: the user's source line of that error.
+        warning: the error that ended the script after it had compiled the program; empty without one.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Subject:
     options: dict[str, Any] = field(default_factory=dict)
     error: str = ""
     error_location: str = ""
+    warning: str = ""
 
 
 def subjects_of(path: Path, arguments: Sequence[str] = ()) -> list[Subject]:
@@ -63,28 +65,40 @@ def subjects_of(path: Path, arguments: Sequence[str] = ()) -> list[Subject]:
 
 
 def _of_file(path: Path) -> Subject:
+    if path.exists() and not path.is_file():
+        raise MalformedModuleError(f"'{path}' is no file; a module, .ttnn program, script or folder was expected.")
     data = read_input(path)
-    if data.startswith(MAGIC):
+    if data.startswith(MAGIC) or path.suffix == ".ttnn":
         program = Program.from_bytes(data)
         return Subject(program.name, program=program)
     return Subject(program_name(path), source=data)
 
 
 def _of_folder(folder: Path) -> list[Subject]:
-    """Returns the programs of a folder: its dumps by model and time, and its other modules and programs."""
-    dumps: defaultdict[str, dict[str, list[tuple[int, Path]]]] = defaultdict(lambda: defaultdict(list))
+    """Returns the programs of a folder: its dumps by folder, model and time, and its other modules and programs.
+
+    A file that cannot be read is a program with an error.
+    """
+    dumps: defaultdict[tuple[Path, str], list[tuple[int, int, Path]]] = defaultdict(list)
     subjects: list[Subject] = []
     compiled: dict[str, Program] = {}
     for path in sorted(path for path in folder.rglob("*") if path.suffix in (".mlir", ".ttnn") and path.is_file()):
         match = _DUMP.fullmatch(path.name)
-        if path.suffix == ".ttnn":
-            compiled[path.stem] = Program.from_bytes(read_input(path))
+        if match is not None and match[1] in _STAGE_OF:
+            stage = STAGES.index(_STAGE_OF[match[1]])
+            dumps[path.parent, match[2] or ""].append((int(match[3]), stage, path))
         elif match is None:
-            subjects.append(_of_file(path))
-        elif match[1] in _STAGE_OF:
-            dumps[match[2] or ""][_STAGE_OF[match[1]]].append((int(match[3]), path))
-    for model, stages in dumps.items():
-        subjects += _of_dumps(model or folder.name, stages, compiled)
+            try:
+                subject = _of_file(path)
+            except (TTXLAError, OSError) as error:
+                subject = Subject(program_name(path), error=f"'{path}': {' '.join(str(error).split())}")
+            if subject.program is not None and path.stem not in compiled:
+                compiled[path.stem] = subject.program
+            else:
+                subjects.append(subject)
+    for (parent, model), found in dumps.items():
+        named = parent.parent if parent.name == "irs" else parent
+        subjects += _of_dumps(model or named.name, sorted(found), compiled)
     subjects += [Subject(program.name, program=program) for program in compiled.values()]
     if not subjects:
         raise MalformedModuleError(
@@ -94,19 +108,20 @@ def _of_folder(folder: Path) -> list[Subject]:
     return subjects
 
 
-def _of_dumps(model: str, stages: dict[str, list[tuple[int, Path]]], compiled: dict[str, Program]) -> list[Subject]:
-    """Returns the programs of one model, whose n-th dumps of all stages belong together."""
-    count = max(map(len, stages.values()))
+def _of_dumps(model: str, dumps: Sequence[tuple[int, int, Path]], compiled: dict[str, Program]) -> list[Subject]:
+    """Returns the programs of one model. Of its dumps in the order of their times, a new program begins where a stage
+    does not follow the one before."""
+    programs: list[dict[str, str]] = []
+    last = len(STAGES)
+    for _, stage, path in dumps:
+        if stage <= last:
+            programs.append({})
+        programs[-1][STAGES[stage]] = path.read_text(encoding="utf-8", errors="replace")
+        last = stage
     subjects: list[Subject] = []
-    for index in range(count):
-        texts = {
-            stage: sorted(stages[stage])[index][1].read_text(encoding="utf-8")
-            for stage in STAGES
-            if len(stages.get(stage, ())) > index
-        }
-        name = model if count == 1 else f"{model}_{index}"
-        source = next(texts[stage] for stage in STAGES if stage in texts)
-        subjects.append(Subject(name, source, texts, compiled.pop(name, None)))
+    for index, texts in enumerate(programs):
+        name = model if len(programs) == 1 else f"{model}_{index}"
+        subjects.append(Subject(name, next(iter(texts.values())), texts, compiled.pop(name, None)))
     return subjects
 
 
@@ -114,19 +129,26 @@ def _of_script(path: Path, arguments: Sequence[str]) -> list[Subject]:
     """Runs a script and returns the programs that it compiles, with the arguments of their first runs."""
     from tt_xla.profiling.scripts import run_recorded
 
-    subjects = captured(lambda: run_recorded(str(path), arguments))
+    errors: list[str] = []
+
+    def run() -> None:
+        errors.append(run_recorded(str(path), arguments).error)
+
+    subjects = captured(run)
+    ending = "".join(errors)
     if not subjects:
         raise EmptyRecordingError(
-            f"The script '{path}' compiled no program.",
+            f"The script '{path}' compiled no program" + (f" before it ended with {ending}." if ending else "."),
             hint="It needs a call of a model compiled with torch.compile(backend='tt'), or a jitted function on tt.",
         )
+    if ending:
+        subjects[-1].warning = f"The script '{path}' ended with {ending}; the programs before it are shown."
     return subjects
 
 
 def captured(run: Callable[[], object]) -> list[Subject]:
     """Returns the programs that are compiled while a function runs, with the arguments of their first runs."""
     from tt_xla.compiler.recording import recorded_compilations
-    from tt_xla.errors import TTXLAError
     from tt_xla.options import COMPILE_OPTIONS
     from tt_xla.runtime import recorded_runs
 

@@ -45,7 +45,10 @@ def state(session: Session) -> dict[str, Any]:
     return {
         "arch": session.arch,
         "subjects": [{"name": subject.name, "can_compile": subject.source is not None} for subject in session.subjects],
-        "versions": [_version(version) for version in list(session.versions)],
+        "versions": [
+            _version(version) | {"warning": session.subjects[version.subject].warning}
+            for version in list(session.versions)
+        ],
         "job": asdict(session.job),
         "options": [
             {"name": option.name, "default": option.default, "meaning": option.meaning, "choices": option.choices}

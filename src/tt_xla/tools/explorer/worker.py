@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import signal
 import struct
 import subprocess
 import sys
@@ -82,21 +83,18 @@ class Worker:
             assert process.stdout is not None
             try:
                 write(process.stdin, (function, arguments))
-                while True:
+                kind, content = read(process.stdout)
+                while kind == PROGRESS:
+                    progress(content)
                     kind, content = read(process.stdout)
-                    if kind == PROGRESS:
-                        progress(content)
-                    elif kind == RESULT:
-                        return content
-                    elif kind == ERROR:
-                        raise content
-                    else:
-                        raise RuntimeError(content)
             except (EOFError, OSError):
                 status = process.wait()
                 if self._cancelled:
                     raise Cancelled from None
-                raise RuntimeError(f"The explorer's worker process ended with status {status}.") from None
+                raise RuntimeError(f"The explorer's worker process ended {_ending(status)}.") from None
+            if kind == RESULT:
+                return content
+            raise content if kind == ERROR else RuntimeError(content)
 
     def cancel(self) -> None:
         """Ends the process and with it the job that runs. The next job starts another one."""
@@ -104,6 +102,12 @@ class Worker:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+    def restart(self) -> None:
+        """Replaces the process, once the job that runs has ended."""
+        with self._jobs:
+            self.cancel()
+            self.start()
 
     def close(self) -> None:
         """Ends the process."""
@@ -118,11 +122,23 @@ class Worker:
                     stream.close()
 
 
+def _ending(status: int) -> str:
+    """Returns in words how a process ended, from its return code."""
+    if status == -signal.SIGKILL:
+        return "by SIGKILL; the machine may have run out of memory"
+    return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+
+
 def _serve() -> None:
-    """Runs jobs until standard input ends. What they print goes to standard error."""
-    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    """Runs jobs until standard input ends. What they print goes to standard error.
+
+    A script may read its standard streams and close them, so requests and answers have file descriptors of their own.
+    """
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
     os.dup2(2, 1)
-    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  (a script may read it as long as the process lives)
     from tt_xla.errors import TTXLAError
     from tt_xla.tools.explorer import jobs
 

@@ -122,7 +122,7 @@ async function show() {
   const version = current();
   if (!version) return;
   document.body.dataset.graph = "";
-  if (!version.stages.includes(shown.stage)) shown.stage = version.stages.at(-1);
+  if (!version.stages.includes(shown.stage)) shown.stage = version.stages.at(-1) || "ttnn";
   fill(element("subject"), state.subjects.map((subject, index) => [index, subject.name]), shown.subject);
   const own = state.versions.filter((each) => each.subject === shown.subject);
   fill(element("version"), own.map((each) => [each.number, `${each.number}: ${each.label}`]), shown.version);
@@ -134,7 +134,10 @@ async function show() {
   }
   if (!besides.some(([key]) => key === shown.beside)) shown.beside = "";
   fill(element("beside"), besides, shown.beside);
-  fail(version.error || version.run_error);
+  fail(version.error || version.run_error || version.warning);
+  element("execute").disabled = version.predicted_us === undefined;
+  element("compile").disabled = !state.subjects[shown.subject].can_compile;
+  if (!version.stages.length) return; // of a file that cannot be read
   info = await ask(`stage?version=${shown.version}&stage=${shown.stage}`);
   other = null;
   if (shown.beside) {
@@ -151,8 +154,6 @@ async function show() {
     showChoices();
   }
   element("level").value = version.options.optimization_level ?? 0;
-  element("execute").disabled = version.predicted_us === undefined;
-  element("compile").disabled = !state.subjects[shown.subject].can_compile;
   if (!(shown.graph in info.functions)) shown.graph = Object.keys(info.functions)[0];
   if (wantedSource) {
     waiting = (await ask(`find?version=${shown.version}&stage=${shown.stage}&source=${encodeURIComponent(wantedSource)}`)).node;
