@@ -179,6 +179,62 @@ def test_a_choice_without_room_is_refused():
         compile_module(read_module(text, trusted=True), options, load_target("n150"))
 
 
+CONVOLUTION = """
+func.func @main(%x: tensor<8x64x28x28xbf16>, %w: tensor<128x64x3x3xbf16>) -> tensor<8x128x26x26xbf16> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+    window = {stride = [1, 1], pad = [[0, 0], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<8x64x28x28xbf16>, tensor<128x64x3x3xbf16>) -> tensor<8x128x26x26xbf16> loc("net.py":3:1)
+  %1 = stablehlo.tanh %0 : tensor<8x128x26x26xbf16> loc("net.py":4:1)
+  return %1 : tensor<8x128x26x26xbf16>
+}
+"""
+CONV = "conv2d@net.py:3:1#0"
+
+
+def convolved(choice: dict[str, Any], level: int = 0) -> Program:
+    options = CompileOptions.parse({"optimization_level": level, "overrides": {"ops": {CONV: choice}}})
+    return compile_module(read_module(CONVOLUTION, trusted=True), options, load_target("n150"))
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_the_config_of_a_convolution_changes_its_time_and_not_its_result(level: int):
+    plain, blocks = convolved({}, level), convolved({"config": {"act_block_h_override": 32}}, level)
+    assert named(blocks, CONV)[0].attributes["conv2d_config"]["act_block_h_override"] == 32
+    assert named(blocks, CONV)[0].cost.total_us < named(plain, CONV)[0].cost.total_us
+    coarse = convolved({"math_fidelity": "lofi"}, level)
+    assert named(coarse, CONV)[0].cost.compute_us < named(plain, CONV)[0].cost.compute_us
+    if level == 0:
+        np.testing.assert_array_equal(results(blocks), results(plain))
+
+
+CONVOLUTIONS_REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"act_block_h_override": 33}, r"act_block_h_override \(33\) must be a multiple of 32 \(tile height\)"),
+    ({"act_block_h_override": 3200}, "act_block_h_override 100 is not a valid override for padded_output_height"),
+    ({"act_block_w_div": 0}, "act_block_w_div must be greater than 0"),
+    ({"act_block_w_div": 64}, r"act_block_w_div \(64\) is more than the 2 tiles of channels of its input"),
+    ({"override_sharding_config": True}, "Core grid must be provided when overriding sharding config"),
+    ({"override_output_sharding_config": True}, "core_grid must have a value"),
+    ({"deallocate_activation": True}, "the program releases its input itself"),
+    ({"act_block_width": 32}, "its config has no field 'act_block_width'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("config", "words"), CONVOLUTIONS_REFUSED, ids=[next(iter(each)) + str(each) for each, _ in CONVOLUTIONS_REFUSED]
+)
+def test_configs_of_convolutions_that_ttnn_refuses_are_refused(config: dict[str, Any], words: str):
+    with pytest.raises(OptionError, match=words) as refusal:
+        convolved({"config": config})
+    assert refusal.value.location == "net.py:3:1"
+
+
+def test_shards_of_a_convolution_stay_as_its_config_says():
+    place = {"layout": "height_sharded"}
+    assert named(convolved(place, 2), CONV)[1].memory is MemoryLayout.HEIGHT_SHARDED
+    with pytest.raises(OptionError, match="would give its result other shards than L1 height sharded"):
+        convolved(place | {"config": {"reshard_if_not_optimal": True}}, 2)
+
+
 WRONG = [
     ("ops: {a: {memory: sram}}", "memory: Input should be 'dram' or 'l1'"),
     ("ops: {a: {memroy: l1}}", "memroy: Extra inputs are not permitted"),

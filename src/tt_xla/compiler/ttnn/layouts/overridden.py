@@ -5,6 +5,7 @@ The words of refusals are those of TT-NN 0.81, tried in its mock mode.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +131,9 @@ def _configured(site: Site, form: Form, fields: Mapping[str, Any], what: str, lo
         if type(value) is not known[name]:
             raise refused(what, location, f"{name} is {value!r}, and {known[name].__name__} was expected")
     config = {**own, **fields}
-    problem = _convolution_problem(config) if site.name == "conv2d" else _product_problem(site, form, config)
+    problem = (
+        _convolution_problem(site, form, config) if site.name == "conv2d" else _product_problem(site, form, config)
+    )
     if problem:
         raise refused(what, location, problem)
     return form._replace(config=config)
@@ -164,12 +167,54 @@ def _product_problem(site: Site, form: Form, config: Mapping[str, Any]) -> str:
     return ""
 
 
-def _convolution_problem(config: Mapping[str, Any]) -> str:
-    """Returns TT-NN's reason for refusing the config of a convolution; empty if it takes it."""
-    block = int(config.get("act_block_h_override") or 0)
+def _convolution_problem(site: Site, form: Form, config: Mapping[str, Any]) -> str:
+    """Returns why TT-NN, or the program, cannot have the config of a convolution; empty if they can."""
+    block, divisor = int(config.get("act_block_h_override") or 0), config.get("act_block_w_div")
     if block < 0 or block % TILE:
         return f"act_block_h_override ({block}) must be a multiple of 32 (tile height)"
+    if divisor is not None and divisor < 1:
+        return "act_block_w_div must be greater than 0"
+    channels = -(-site.inputs[0].shape[-1] // TILE)
+    if divisor is not None and divisor > channels:
+        return f"act_block_w_div ({divisor}) is more than the {channels} tiles of channels of its input"
+    if config.get("override_sharding_config"):
+        return "Core grid must be provided when overriding sharding config"
+    if config.get("override_output_sharding_config") and "core_grid" not in config:
+        return "When override_output_sharding_config is set to true, core_grid must have a value"
+    if config.get("deallocate_activation"):
+        return "the program releases its input itself, so deallocate_activation would release it twice"
+    return _block_problem(site, form, config, block // TILE)
+
+
+def _block_problem(site: Site, form: Form, config: Mapping[str, Any], block: int) -> str:
+    """Returns why a convolution's shards or L1 do not go with its config; empty if they do.
+
+    Args:
+        site: the convolution.
+        form: its form.
+        config: its config.
+        block: rows of tiles in a block of windows; 0 for TT-NN's choice.
+    """
+    result = form.result
+    if result is None or not result.is_sharded:
+        rows = -(-math.prod(site.result.shape[:-1]) // TILE) if site.result is not None else 0
+        most = -(-rows // site.target.cores)
+        return _not_a_block(block, most) if block > most else ""
+    for name in ("transpose_shards", "reshard_if_not_optimal"):
+        if config.get(name):
+            return f"{name} would give its result other shards than {place_of(result)}"
+    if "core_grid" in config and not config.get("override_output_sharding_config"):
+        return f"override_output_sharding_config must stay true for {place_of(result)}"
+    if block and (block > result.shard[0] or result.shard[0] % block):
+        return _not_a_block(block, result.shard[0])
     return ""
+
+
+def _not_a_block(block: int, rows: int) -> str:
+    return (
+        f"act_block_h_override {block} is not a valid override for padded_output_height_ntiles_per_core {rows}, "
+        "in tiles of 32 rows"
+    )
 
 
 def _plain(value: object) -> str:
