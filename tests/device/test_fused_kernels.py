@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import subprocess
+import sys
+import threading
+import time
 from random import Random
 
 import pytest
@@ -491,11 +494,59 @@ def test_short_programs_do_not_wait_for_it(load, monkeypatch):
     monkeypatch.setattr(engine, "_LONG_S", 0.0)
     run(executable, samples(executable, 4))
     run(executable, samples(executable, 5))
-    executable.fused._build and executable.fused._build.wait()
+    finish(executable)
     inputs = samples(executable, 6)
     run(executable, inputs)
     assert executable.fused.count == 1
     same_bits(run(executable, inputs), run(load(residual, "off"), inputs))
+
+
+@needs_compiler
+def test_runs_go_on_while_fused_kernels_are_made_and_compared(load, monkeypatch):
+    executable, plain = load(residual, "auto"), load(residual, "off")
+    monkeypatch.setattr(engine, "_LONG_S", 0.0)
+    monkeypatch.setattr(engine, "_TINY_S", 0.0)
+    go_on, threads = threading.Event(), []
+    compare = plan.Plan._has_the_bits
+
+    def waiting(self, fusion):
+        threads.append(threading.current_thread())
+        assert go_on.wait(60)
+        return compare(self, fusion)
+
+    monkeypatch.setattr(plan.Plan, "_has_the_bits", waiting)
+    for seed in range(6):
+        inputs = samples(plain, seed)
+        same_bits(run(executable, inputs), run(plain, inputs))
+    assert executable.fused.waits
+    go_on.set()
+    finish(executable)
+    inputs = samples(plain, 6)
+    same_bits(run(executable, inputs), run(plain, inputs))
+    assert executable.fused.count == 1
+    assert threading.main_thread() not in threads
+    same_bits(run(executable, inputs), run(plain, inputs))
+
+
+def test_a_thread_of_ours_computes_no_more_once_the_process_ends():
+    """The process ends while a thread computes, and does not wait for the turns that would follow."""
+    script = """
+import threading, time, torch
+from tt_xla.runtime.emulator.fused.background import COMPUTING, start
+
+begun = threading.Event()
+
+def job():
+    while True:
+        with COMPUTING:
+            begun.set()
+            torch.ones(1 << 20).exp()
+
+start(job)
+begun.wait()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @needs_compiler
@@ -514,6 +565,15 @@ def test_a_tiny_program_that_runs_often_waits_for_it(load, monkeypatch):
 def test_a_mode_that_does_not_exist(load):
     with pytest.raises(OptionError, match="TTXLA_EMULATOR_CHAINS was given 'sometimes'; it takes auto, now, off"):
         load(residual, "sometimes")
+
+
+def finish(executable):
+    """Waits until the thread that makes fused kernels is done."""
+    for _ in range(6000):
+        if executable.fused._making.done:
+            return
+        time.sleep(0.01)
+    pytest.fail("fused kernels take longer than a minute to make")
 
 
 def raise_a_fault(*_, **__):

@@ -1,4 +1,4 @@
-"""C++ to functions: compiled by the machine's compiler in a thread of its own, and kept on disk."""
+"""C++ to functions: compiled by the machine's compiler, and kept on disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,49 +51,26 @@ def _machine() -> bytes:
 
 
 class Build:
-    """A source on its way to a library.
+    """A source compiled to a library.
 
     Args:
         source: the C++.
-        wait: whether it is done when the constructor returns.
         optimize: whether the compiler takes its time to make fast code.
+
+    Attributes:
+        library: the library.
+
+    Raises:
+        FileNotFoundError: there is no compiler.
+        subprocess.SubprocessError: the compiler refused the source, or took too long.
+        OSError: the library cannot be loaded.
     """
 
-    def __init__(self, source: str, *, wait: bool, optimize: bool = True) -> None:
-        self.source = source
-        self._level = "-O3" if optimize else "-O0"
-        self.library: ctypes.CDLL | None = None
-        """The library, once it is done and if it did not fail."""
-        self.error: Exception | None = None
-        """Why there is no library."""
-        self.done = False
-        text = _machine() + self._level.encode() + source.encode()
+    def __init__(self, source: str, *, optimize: bool = True) -> None:
+        level = "-O3" if optimize else "-O0"
+        text = _machine() + level.encode() + source.encode()
         key = hashlib.blake2b(text, digest_size=16).hexdigest()
-        self._key = key
-        self._thread = threading.Thread(target=self._run, name="tt-xla fused kernels", daemon=True)
-        self.library = _load(self._key)
-        if self.library is not None:
-            self.done = True
-            return
-        self._thread.start()
-        if wait:
-            self.wait()
-
-    def wait(self) -> None:
-        """Waits until it is done."""
-        if self._thread.ident is not None:
-            self._thread.join()
-
-    def loaded(self) -> ctypes.CDLL:
-        """Returns the library of a build that is done.
-
-        Raises:
-            Exception: what compiling or loading it raised.
-        """
-        if self.error is not None:
-            raise self.error
-        assert self.library is not None
-        return self.library
+        self.library = _load(key) or _compiled(source, key, level)
 
     def function(self, name: str, count: int) -> Callable[..., None]:
         """Returns a function of the library, which takes ``count`` pointers.
@@ -102,16 +78,9 @@ class Build:
         Raises:
             AttributeError: the library has no such function.
         """
-        function = getattr(self.loaded(), name)
+        function = getattr(self.library, name)
         function.argtypes, function.restype = [ctypes.c_void_p] * count, None
         return function
-
-    def _run(self) -> None:
-        try:
-            self.library = _compiled(self.source, self._key, self._level)
-        except Exception as error:  # handed on by loaded(): nothing may end this thread
-            self.error = error
-        self.done = True
 
 
 def _load(key: str) -> ctypes.CDLL | None:

@@ -14,10 +14,12 @@ from enum import Enum
 from tt_xla import environment
 from tt_xla.runtime.binding import Linked
 from tt_xla.runtime.emulator import place
+from tt_xla.runtime.emulator.fused.background import start
 from tt_xla.runtime.emulator.fused.build import Build, compiler
 from tt_xla.runtime.emulator.fused.families import HEADER, PROBE
 from tt_xla.runtime.emulator.fused.plan import Plan
 from tt_xla.runtime.emulator.fused.report import report
+from tt_xla.runtime.gradients import without_gradients
 
 _FIRST_RUNS = 2
 """Runs before the recorded one: the first checks everything, the second captures a trace and prepares weights."""
@@ -41,6 +43,46 @@ class _Stage(Enum):
     DONE = "calling"
 
 
+class _Making:
+    """The work that turns recorded plans into fused kernels: forms of ops, C++, a library, and a check of its bits.
+
+    Args:
+        plans: the plans by name of their functions.
+    """
+
+    def __init__(self, plans: Mapping[str, Plan]) -> None:
+        self._plans = plans
+        self.stage = _Stage.PROBING
+        self.source = ""
+        """The C++, once it is written."""
+        self.linked: dict[str, Linked] = {}
+        """Functions with calls of fused kernels, by name, once they are made."""
+        self.error: Exception | None = None
+        """Why there are none."""
+        self.done = False
+
+    def run(self) -> None:
+        """Does the work. An error is kept: nothing may end the thread."""
+        try:
+            with without_gradients():
+                self._make()
+        except Exception as error:
+            self.error = error
+        self.done = True
+
+    def _make(self) -> None:
+        plans = [(f"fused{position}", plan) for position, plan in enumerate(self._plans.values())]
+        if any(plan.needs_probe for _, plan in plans):
+            probe = Build(PROBE, optimize=False)
+            for _, plan in plans:
+                plan.find_forms(probe)
+        self.source = "".join(plan.source(prefix) for prefix, plan in plans)
+        if self.source:
+            self.stage = _Stage.COMPILING
+            build = Build(HEADER + self.source)
+            self.linked = {plan.name: plan.compiled(build, prefix) for prefix, plan in plans}
+
+
 class FusedKernels:
     """Has the fused kernels of a program compiled while it runs; without a compiler nothing changes.
 
@@ -52,8 +94,7 @@ class FusedKernels:
     def __init__(self, make_plans: MakePlans, *, enabled: bool = True) -> None:
         self._make_plans = make_plans
         self._plans: dict[str, Plan] = {}
-        self._build: Build | None = None
-        self._source = ""
+        self._making: _Making | None = None
         mode = environment.emulator_chains()
         self._at_once = mode == "now"
         possible = enabled and mode != "off" and environment.program_cache_enabled() and place.device().type == "cpu"
@@ -87,20 +128,22 @@ class FusedKernels:
             long_enough = self._at_once or self._seconds >= _LONG_S or self._runs >= _OFTEN
             return self._record() if long_enough and self._runs >= _FIRST_RUNS else {}
         if self._stage is _Stage.RECORDING:
-            self._compile(wait=self._at_once or seconds < _TINY_S)
+            self._make(wait=self._at_once or seconds < _TINY_S)
             plain: dict[str, Linked | None] = dict.fromkeys(self._plans)
-            return plain | self._compiled()
-        return self._compiled()
+            return plain | self._made()
+        return self._made()
 
     def _give_up(self, error: Exception) -> Mapping[str, Linked | None]:
         self._report(error)
-        self._stage, self._build, self.count = _Stage.DONE, None, 0
+        self._stage, self.count = _Stage.DONE, 0
         self.fresh.clear()
         return dict.fromkeys(self._plans)
 
     def _report(self, error: Exception) -> None:
         steps = [step for plan in self._plans.values() for step in plan.steps]
-        report(error, self._stage.value, steps, self._source)
+        making = self._making
+        stage = making.stage if making is not None and self._stage is not _Stage.DONE else self._stage
+        report(error, stage.value, steps, "" if making is None else making.source)
 
     def _record(self) -> Mapping[str, Linked | None]:
         this = weakref.proxy(self)  # fused kernels' calls are no owners of this
@@ -109,30 +152,29 @@ class FusedKernels:
         self._stage = _Stage.RECORDING if self._plans else _Stage.DONE
         return {name: plan.recording() for name, plan in self._plans.items()}
 
-    def _compile(self, *, wait: bool) -> None:
+    def _make(self, *, wait: bool) -> None:
+        """Begins to make fused kernels from what was recorded: at once, or in a thread while the program runs on."""
         for plan in self._plans.values():
             if plan.fault is not None:
                 raise plan.fault
-        self._stage = _Stage.PROBING
-        if any(plan.needs_probe for plan in self._plans.values()):
-            probe = Build(PROBE, wait=True, optimize=False)
-            for plan in self._plans.values():
-                plan.find_forms(probe)
-        self._source = "".join(plan.source(prefix) for prefix, plan in self._named())
-        self._stage = _Stage.COMPILING if self._source else _Stage.DONE
-        if self._source:
-            self._build = Build(HEADER + self._source, wait=wait)
+        self._stage, self._making = _Stage.COMPILING, _Making(self._plans)
+        if wait:
+            self._making.run()
+        else:
+            start(self._making.run)
 
-    def _compiled(self) -> dict[str, Linked]:
-        build = self._build
-        if build is None or not build.done:
+    def _made(self) -> dict[str, Linked]:
+        """Returns the functions with calls of fused kernels, once they are made.
+
+        Raises:
+            Exception: what making them raised.
+        """
+        making = self._making
+        if making is None or not making.done:
             return {}
-        linked = {plan.name: plan.compiled(build, prefix) for prefix, plan in self._named()}
-        self._stage, self._build = _Stage.DONE, None
+        if making.error is not None:
+            raise making.error
+        self._stage = _Stage.DONE
         self.count = sum(len(plan.fusions) for plan in self._plans.values())
-        self.fresh.update({plan.name: plan.fresh for plan in self._plans.values()})
-        return linked
-
-    def _named(self) -> list[tuple[str, Plan]]:
-        """Returns each plan with what the names of its C++ functions begin with."""
-        return [(f"fused{position}", plan) for position, plan in enumerate(self._plans.values())]
+        self.fresh.update({name: self._plans[name].fresh for name in making.linked})
+        return making.linked

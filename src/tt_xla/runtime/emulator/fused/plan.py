@@ -22,6 +22,7 @@ from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.context import Call, Context, Weighted
 from tt_xla.runtime.emulator.fused import block
+from tt_xla.runtime.emulator.fused.background import COMPUTING
 from tt_xla.runtime.emulator.fused.block import BlockWriter
 from tt_xla.runtime.emulator.fused.build import Build
 from tt_xla.runtime.emulator.fused.cpp import Operand, Shape, contiguous
@@ -279,8 +280,9 @@ class Plan:
 
     def find_forms(self, probe: Build) -> None:
         """Finds, for each op with several forms that was recorded, the one that C++ has to follow."""
-        library = probe.loaded()
-        find_functions(self._functions(), library)
+        library = probe.library
+        with COMPUTING:
+            find_functions(self._functions(), library)
         known: dict[tuple[bytes, tuple[Operand, ...]], str | None] = {}
         for step, context, family in self._formed():
             if not all(value in self._operands for value in step.inputs):
@@ -289,7 +291,8 @@ class Plan:
             key = step.key, operands
             if key not in known:
                 call, attributes = _unprepared(step), step.instruction.attributes
-                known[key] = form_of(family, call, context, attributes, operands, library)
+                with COMPUTING:
+                    known[key] = form_of(family, call, context, attributes, operands, library)
             form = known[key]
             if form is not None:
                 self._forms[step.instruction.results[0]] = form
@@ -316,7 +319,8 @@ class Plan:
             fusion.function = build.function(f"{prefix}_{fusion.index}", count)
             same = self._identity(fusion)
             if same not in outcomes:
-                outcomes[same] = self._has_the_bits(fusion)
+                with COMPUTING:
+                    outcomes[same] = self._has_the_bits(fusion)
             if outcomes[same]:
                 verified.append(fusion)
                 calls.append(self._call(fusion, self._one_by_one(fusion, self._calls), self._failed))

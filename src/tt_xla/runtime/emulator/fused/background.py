@@ -1,0 +1,55 @@
+"""A lock for computing in threads of our own, which must not compute while the interpreter ends.
+
+Python ends a daemon thread where it next takes the interpreter's lock. In the middle of torch's C++ that would abort
+the process. So a thread computes in short turns, and none begins once the process ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Callable
+
+Job = Callable[[], None]
+
+
+class _Turns:
+    """The lock, which a forked process makes anew: a thread that held it is not there."""
+
+    def __init__(self) -> None:
+        self._lock, self._ended = threading.Lock(), False
+        os.register_at_fork(after_in_child=self._renew)
+        atexit.register(self._end)
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
+
+    def _end(self) -> None:
+        """Waits for the turn that somebody has, and lets threads that do not keep the process alive have no other."""
+        self._ended = True
+        with self._lock:
+            pass
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        if self._ended and threading.current_thread().daemon:
+            self._lock.release()
+            raise SystemExit
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+COMPUTING = _Turns()
+"""Entered for a short computation of torch's or of a fused kernel, so that only one thread computes at a time."""
+
+
+def start(job: Job) -> threading.Thread:
+    """Runs a job, which enters :data:`COMPUTING` to compute, in a thread that does not keep the process alive."""
+    thread = threading.Thread(target=job, name="tt-xla fused kernels", daemon=True)
+    thread.start()
+    return thread
+
+
+__all__ = ["COMPUTING", "start"]
