@@ -174,6 +174,15 @@ def test_attention_says_its_scale_and_mask() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["scaled_dot_product_attention", "scaled_dot_product_attention_decode"])
+def test_attention_says_its_compute_config(name: str) -> None:
+    config = {"math_fidelity": "hifi4", "fp32_dest_acc_en": True}
+    operands: dict[str, Operand] = {"query": 0, "key": 1, "value": 2}
+    text = source(f"ttnn.{name}", operands, *[spec(1, 2, 32, 64)] * 4, is_causal=False, compute_config=config)
+    assert "compute_kernel_config=ttnn.WormholeComputeKernelConfig(math_approx_mode=False, packer_l1_acc=True" in text
+    assert "fp32_dest_acc_en=True" in text
+
+
 def test_a_mask_in_l1_goes_to_dram() -> None:
     values = (*[spec(1, 2, 32, 64)] * 3, spec(1, 1, 32, 32, buffer=BufferType.L1), spec(1, 2, 32, 64))
     operands: dict[str, Operand] = {"query": 0, "key": 1, "value": 2, "attention_mask": 3}

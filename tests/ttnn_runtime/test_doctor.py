@@ -125,9 +125,9 @@ func.func @main(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
 """
 
 
-def compared(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, object]]:
+def compared(path: Path, capsys: pytest.CaptureFixture[str], *tolerance: str) -> tuple[int, dict[str, object]]:
     with pytest.raises(SystemExit) as end:
-        main(["compare", str(path), "--against", "ttnn", "--json"])
+        main(["compare", str(path), "--against", "ttnn", "--json", *tolerance])
     shown = capsys.readouterr()
     assert shown.out, shown.err
     return int(end.value.code or 0), json.loads(shown.out)
@@ -153,3 +153,9 @@ def test_compare_names_the_first_op_with_other_values(
     (product,) = (step for step in steps if step["op"] == "ttnn.multiply")
     assert product["alone"]["largest"] == 0
     assert product["running"]["beyond_one"] > 0.4
+    # The tolerance decides which op is the first, and the exit status.
+    status, record = compared(path, capsys, "--pcc", "0.1")
+    assert (status, record["first"]) == (0, None)
+    status, record = compared(path, capsys, "--pcc", "0.1", "--ulp", "4")
+    assert isinstance(record["first"], dict)
+    assert (status, record["first"]["op"]) == (1, "ttnn.tan")

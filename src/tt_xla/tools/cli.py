@@ -361,6 +361,12 @@ for other in _OTHERS:
     show_default=True,
     help="What to compare with: float32 on the CPU, or TT-NN on a card or a simulator, instruction by instruction.",
 )
+@click.option(
+    "--ulp",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Largest distance from TT-NN's values, instead of --pcc; 0: bits.",
+)
 @click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
 @click.option(
     "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
@@ -379,6 +385,7 @@ def compare_command(
     span: str | None,
     reproduce: Path | None,
     against: str,
+    ulp: int | None,
     level: int | None,
     option_texts: tuple[str, ...],
     as_json: bool,
@@ -387,8 +394,8 @@ def compare_command(
 
     MODEL is a StableHLO file, or the id of a model's test, or its beginning; the model is below --models-root (default
     third_party/tt_forge_models, or models). Each part runs alone on exact inputs, and in the whole program. With
-    --against ttnn, each TTNN instruction runs alone on the operands that TT-NN had, and in the whole program. The exit
-    status is 1 if results are below --pcc.
+    --against ttnn, each TTNN instruction runs alone on the operands that TT-NN had, and in the whole program; the first
+    one that is not within --pcc or --ulp is named. The exit status is 1 if results are not within it.
 
     MODEL may also be a Python script that calls ttnn, with its ARGUMENTS after --. Each call runs in float32 too.
     """
@@ -400,6 +407,8 @@ def compare_command(
         raise click.UsageError(
             "--against ttnn compares TTNN instructions; it takes no --by, --bisect, --range, --reproduce."
         )
+    if ulp is not None and against != "ttnn":
+        raise click.UsageError("--ulp is for --against ttnn; float32 on the CPU is compared by --pcc.")
     if by == "instruction" and (bisect or span or reproduce):
         raise click.UsageError("--bisect, --range and --reproduce take parts of StableHLO; use --by op, line or layer.")
     if model.endswith(".py"):
@@ -417,9 +426,10 @@ def compare_command(
     passed = True
     for subject in compare.selected(programs, index):
         if against == "ttnn":
-            from tt_xla.tools import compare_ttnn
+            from tt_xla.tools import compare_ttnn as ttnn
 
-            passed = compare_ttnn.compare(subject, options, required=required, shown=shown, as_json=as_json) and passed
+            tolerance = ttnn.Tolerance(required, ulp)
+            passed = ttnn.compare(subject, options, tolerance, shown=shown, as_json=as_json) and passed
             continue
         if bisect is not None:
             compare.show_bisection(subject, options, bisect, parts, by, required, shown)

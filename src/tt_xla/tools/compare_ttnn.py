@@ -1,4 +1,4 @@
-"""Implements ``tt-xla compare --against ttnn``: shows the first op whose values are others than TT-NN's."""
+"""Implements ``tt-xla compare --against ttnn``: shows the first op whose values do not agree with TT-NN's."""
 
 from __future__ import annotations
 
@@ -14,33 +14,32 @@ from tt_xla.environment import RUNTIMES, runtime_for_now, selected_runtime
 from tt_xla.options import CompileOptions
 from tt_xla.testing.divergence.distances import Deviation
 from tt_xla.testing.divergence.subjects import Subject
-from tt_xla.testing.divergence.ttnn_values import Step, Verdict, compare_with_ttnn
+from tt_xla.testing.divergence.ttnn_values import Step, Tolerance, Verdict, compare_with_ttnn
 
 
-def compare(subject: Subject, options: CompileOptions, *, required: float, shown: int, as_json: bool) -> bool:
-    """Compares instructions with TT-NN's, and prints the first that differs and those with the largest deviations.
+def compare(subject: Subject, options: CompileOptions, tolerance: Tolerance, *, shown: int, as_json: bool) -> bool:
+    """Compares instructions with TT-NN's, and prints the first that does not agree and those that deviate most.
 
     TT-NN runs on a card or a simulator even where TTXLA_RUNTIME does not ask for it.
 
     Args:
         subject: the program.
         options: compile options.
-        required: the least correlation of results that counts as agreement.
+        tolerance: what counts as agreement.
         shown: number of instructions to print.
         as_json: whether to print JSON.
 
     Returns:
-        Whether the results correlate.
+        Whether the results agree.
     """
     runtime = selected_runtime()
     with runtime_for_now("ttnn" if runtime == RUNTIMES[0] else runtime):
-        verdict = compare_with_ttnn(subject.source, subject.inputs, options)
-    passed = verdict.results.pcc >= required
+        verdict = compare_with_ttnn(subject.source, subject.inputs, options, tolerance)
     if as_json:
-        print(json.dumps(_record(subject, verdict, passed=passed)))
+        print(json.dumps(_record(subject, verdict)))
     else:
         _show(subject, verdict, shown)
-    return passed
+    return verdict.passed
 
 
 def _show(subject: Subject, verdict: Verdict, shown: int) -> None:
@@ -72,15 +71,15 @@ def _show(subject: Subject, verdict: Verdict, shown: int) -> None:
         f"PCC {results.pcc:.6f}."
     )
     if verdict.first is None:
-        console.print("Every instruction has TT-NN's bits.")
-        return
-    console.print(f"First with other values: {_title(verdict.first)}", soft_wrap=True)
+        console.print(f"Every instruction agrees with TT-NN within {verdict.tolerance}.")
+    else:
+        console.print(f"First beyond {verdict.tolerance}: {_title(verdict.first)}", soft_wrap=True)
     if verdict.worst is not None:
         console.print(f"Largest deviation by itself: {_title(verdict.worst)}", soft_wrap=True)
 
 
 def _chosen(verdict: Verdict, shown: int) -> list[Step]:
-    """Returns the first instruction that differs and those that deviate most by themselves, in their order."""
+    """Returns the first instruction that does not agree and those that deviate most by themselves, in their order."""
     ranked = sorted(verdict.steps, key=lambda step: (step.alone or step.running).pcc)[:shown]
     chosen = {step.index: step for step in (*ranked, *filter(None, (verdict.first, verdict.worst)))}
     return [chosen[index] for index in sorted(chosen)]
@@ -95,11 +94,12 @@ def _title(step: Step) -> str:
     return f"#{step.index} {escape(step.op)} to {step.result}{where}"
 
 
-def _record(subject: Subject, verdict: Verdict, *, passed: bool) -> dict[str, Any]:
+def _record(subject: Subject, verdict: Verdict) -> dict[str, Any]:
     first, worst = verdict.first, verdict.worst
     return {
         "program": subject.name,
-        "passed": passed,
+        "passed": verdict.passed,
+        "tolerance": asdict(verdict.tolerance),
         "results": asdict(verdict.results),
         "first": first and asdict(first),
         "worst": worst and asdict(worst),

@@ -15,6 +15,7 @@ def attention(op: Op) -> Call:
         sliding_window_size=op.get("sliding_window_size"),
         attention_sink=op["attention_sink"],
         memory_config=op.memory,
+        compute_kernel_config=compute_config(op.get("compute_config")),
     )
     operands = (op["query"], op["key"], op["value"])
     return Call("ttnn.transformer.scaled_dot_product_attention", operands, keywords)
@@ -30,6 +31,7 @@ def attention_decode(op: Op) -> Call:
         scale=op.get("scale"),
         sliding_window_size=op.get("sliding_window_size"),
         memory_config=op.memory,
+        compute_kernel_config=compute_config(op.get("compute_config")),
     )
     operands = (op["query"], op["key"], op["value"])
     return Call("ttnn.transformer.scaled_dot_product_attention_decode", operands, keywords)

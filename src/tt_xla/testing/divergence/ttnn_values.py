@@ -59,16 +59,42 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Tolerance:
+    """The deviation from TT-NN's values that counts as agreement."""
+
+    pcc: float
+    """Smallest correlation."""
+    ulp: int | None = None
+    """Largest distance in values of their type, instead of the correlation; 0 asks for the same bits, signs of zero
+    aside."""
+
+    def allows(self, deviation: Deviation) -> bool:
+        """Returns whether a deviation counts as agreement."""
+        return deviation.pcc >= self.pcc if self.ulp is None else deviation.largest <= self.ulp
+
+    def __str__(self) -> str:
+        if self.ulp is None:
+            return f"PCC {self.pcc:g}"
+        return f"{self.ulp} ULP" if self.ulp else "the same bits"
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The instructions of a program, in their order, and the deviation of its results."""
 
     steps: list[Step]
     results: Deviation
+    tolerance: Tolerance
+
+    @property
+    def passed(self) -> bool:
+        """Whether the program's results agree with TT-NN's."""
+        return self.tolerance.allows(self.results)
 
     @property
     def first(self) -> Step | None:
-        """The first instruction whose values are others than TT-NN's; None if there is none."""
-        return next((step for step in self.steps if step.running.largest), None)
+        """The first instruction whose values do not agree with TT-NN's; None if there is none."""
+        return next((step for step in self.steps if not self.tolerance.allows(step.running)), None)
 
     @property
     def worst(self) -> Step | None:
@@ -81,13 +107,16 @@ def _deviation(step: Step) -> Deviation:
     return step.alone or step.running
 
 
-def compare_with_ttnn(source: Source, inputs: Sequence[Array], options: CompileOptions) -> Verdict:
+def compare_with_ttnn(
+    source: Source, inputs: Sequence[Array], options: CompileOptions, tolerance: Tolerance
+) -> Verdict:
     """Runs a program on the emulated card and on TT-NN.
 
     Args:
         source: the program.
         inputs: arguments of its ``@main``.
         options: compile options; a trace is left out.
+        tolerance: what counts as agreement.
 
     Raises:
         OptionError: the program is for several chips.
@@ -100,7 +129,7 @@ def compare_with_ttnn(source: Source, inputs: Sequence[Array], options: CompileO
         raise OptionError("compare --against ttnn takes programs for one chip; this one is for several.")
     tensors = tensors_of(inputs, program)
     on_ttnn, emulated = (_values(program, tensors, runs) for runs in (_on_ttnn, _emulated))
-    return Verdict([*_steps(program, emulated, on_ttnn)], _of_results(program, emulated, on_ttnn))
+    return Verdict([*_steps(program, emulated, on_ttnn)], _of_results(program, emulated, on_ttnn), tolerance)
 
 
 def _on_ttnn(program: Program, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -177,6 +206,11 @@ def _of_results(program: Program, emulated: Values, on_ttnn: Values) -> Deviatio
 
 
 def _largest(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> Deviation:
-    """Returns the deviation of the pair that correlates least."""
+    """Returns the largest of each measure among the deviations of pairs."""
     found = [deviation(one.reshape(other.shape).to(other.dtype), other) for one, other in pairs]
-    return min(found, key=lambda each: each.pcc)
+    return Deviation(
+        max(each.largest for each in found),
+        max(each.mean for each in found),
+        max(each.beyond_one for each in found),
+        min(each.pcc for each in found),
+    )
