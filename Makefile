@@ -55,7 +55,7 @@ test: $(STAMP) ## run all tests except those of `make stress`, in JOBS processes
 test-explorer: $(STAMP) ## run the explorer's tests in a headless Chromium, and make the pictures of docs/explorer.md
 	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints.txt -e '.[explorer-tests]'
 	@command -v chromium >/dev/null || echo "SKIPPED: chromium is not on PATH, so no page is opened. On Debian and Ubuntu: sudo apt install chromium" >&2
-	@EXPLORER_PICTURES=docs/images $(BIN)/python -m pytest -m browser -n 0 tests/explorer
+	@EXPLORER_PICTURES=docs/images $(BIN)/python -m pytest -m browser -n 0 -s tests/explorer
 
 test-oldest-jax: $(OLDEST)/.installed ## run the JAX plugin's tests with the oldest jax and jaxlib that pyproject.toml allows
 	@$(OLDEST)/bin/python -m pytest tests/frontends/jax tests/compile/test_parse.py
