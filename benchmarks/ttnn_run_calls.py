@@ -62,6 +62,12 @@ def tensor_on(device):
     return ttnn_tensor
 
 
+def cores(grid):
+    """Returns the cores of a set of ranges as text."""
+    corners = sorted((each.start.y, each.start.x, each.end.y, each.end.x) for each in grid.ranges())
+    return " ".join(f"({left}, {top})-({right}, {bottom})" for top, left, bottom, right in corners)
+
+
 def shown(value):
     """Returns the type of a result as text."""
     if isinstance(value, (list, tuple)):
@@ -73,7 +79,7 @@ def shown(value):
     config = value.memory_config()
     memory = f"{config.buffer_type}" if not config.is_sharded() else f"{config.buffer_type} {config.memory_layout}"
     if config.is_sharded() and config.shard_spec is not None:
-        memory += f" {list(config.shard_spec.shape)} on {config.shard_spec.grid.num_cores()}"
+        memory += f" {list(config.shard_spec.shape)} on {cores(config.shard_spec.grid)}"
     return f"{list(value.shape)} {value.dtype} {value.layout} {memory}".replace("BufferType.", "")
 
 
@@ -96,6 +102,7 @@ def main(source, target):
         for call in calls:
             file.write(json.dumps(outcome(call, names)) + "\n")
             file.flush()
+            device.disable_and_clear_program_cache()  # programs keep tables of convolutions in L1_SMALL
 
 
 if __name__ == "__main__":

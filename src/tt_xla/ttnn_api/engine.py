@@ -46,6 +46,7 @@ class Plan:
         self.into = [None if each is None else each.index for each in into] if any(into) else None
         """Index of the argument that receives each result; None if all results are new."""
         self.writes = None if step.writes is None else step.writes.index
+        self.frees = None if step.frees is None else step.frees.index
         self.topology = step.topology
         instruction, values, sources = _instruction(step)
         self.sources: list[int | torch.Tensor] = sources
@@ -141,6 +142,8 @@ class Plan:
                 device.recording.append((self, operands, made))
         if self.writes is not None:
             return tensors[self.writes]
+        if self.frees is not None:
+            tensors[self.frees].deallocate()
         distributed = [tensor.topology for tensor in tensors if tensor.topology is not None]
         topology = merged(distributed) if distributed else None if device is None else device.topology
         if self.topology is not None:

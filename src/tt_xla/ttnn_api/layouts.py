@@ -83,13 +83,13 @@ def _layout(shape: Sequence[int], dtype: DataType, layout: Layout, memory: Memor
         )
     cores = memory.shard_spec.grid
     ranges = tuple(CoreRange((each.start.x, each.start.y), (each.end.x, each.end.y)) for each in cores.ranges())
-    grid = _grid(kind, memory.shard_spec)
+    grid = grid_of(kind, memory.shard_spec)
     made = TensorLayout.of(shape, element, tiled=tiled, buffer=buffer, memory=kind, grid=grid, core_ranges=ranges)
     rows, columns = memory.shard_spec.shape
     return dataclasses.replace(made, shard=(rows // unit, columns // unit))
 
 
-def _grid(kind: MemoryLayout, shards: ShardSpec) -> tuple[int, int]:
+def grid_of(kind: MemoryLayout, shards: ShardSpec) -> tuple[int, int]:
     """Returns the number of shards along rows and columns."""
     cores = shards.num_cores()
     if kind is MemoryLayout.HEIGHT_SHARDED:

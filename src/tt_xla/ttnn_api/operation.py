@@ -17,7 +17,7 @@ from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import Tile
 from tt_xla.ttnn_api.graph_capture import CAPTURES
-from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.plan import Calls, Operand, Step
 from tt_xla.ttnn_api.settings import POST_HOOKS, PRE_HOOKS
 from tt_xla.ttnn_api.tensor import Tensor
 
@@ -165,7 +165,9 @@ class Operation:
 
         positional = [stand_in(argument) for argument in arguments]
         named = {name: stand_in(argument) for name, argument in keywords.items()}
-        step: Step = self.rule(**self.bound(positional, named))
+        step: Step | Calls = self.rule(**self.bound(positional, named))
+        if isinstance(step, Calls):
+            return step
         try:
             if step.op in BETWEEN_CHIPS and device is not None:
                 return ExchangePlan(step, device)

@@ -74,7 +74,17 @@ class Step:
     """Tensor that receives the result; of an op with several results, the tensor of each, or None for a new one."""
     writes: Operand | None = None
     """Operand whose elements the op changes; the call returns it."""
+    frees: Operand | None = None
+    """Operand whose memory the call frees."""
     topology: Callable[[TensorTopology | None], TensorTopology | None] | None = None
     """Returns the topology of the results from the operands'; None for an op on each chip, which keeps it."""
     returns: Callable[[list[Any]], Any] | None = None
     """Makes what the call returns from the list of results; by default the only result, or the list."""
+
+
+@dataclass
+class Calls:
+    """A call that is made of others."""
+
+    run: Callable[[Sequence[Any]], Any]
+    """Takes the tensor arguments and returns what the call returns."""

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -303,3 +304,9 @@ def activate(tensor: Tensor, activation: str | None) -> Tensor:
         known = ", ".join(name for name, each in FUNCTIONS.items() if each.ends_products)
         raise ValueError(f"activation {activation!r} is unknown; known are {known}")
     return tensor.relu_() if activation == "relu" else function.compute(tensor)
+
+
+def fused_activation(activation: str | None, program_config: Mapping[str, Any] | None) -> str | None:
+    """Returns the activation that a product ends with: named by the op or, where it has one, by its program config."""
+    fused = (program_config or {}).get("fused_activation")
+    return activation or (fused["op_type"] if fused else None)

@@ -10,26 +10,29 @@ from tt_xla.ir import shapes
 from tt_xla.ttnn_api import configs
 from tt_xla.ttnn_api.configs import Config, function_of
 from tt_xla.ttnn_api.devices import MeshDevice
-from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, PaddingMode
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.window_sizes import borders
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.layouts import type_of
-from tt_xla.ttnn_api.operation import operation
-from tt_xla.ttnn_api.plan import Operand, Step
-
-
-def borders(padding: Sequence[int]) -> tuple[int, int, int, int]:
-    """Returns a padding of two or four numbers as top, bottom, left, right."""
-    if len(padding) == 2:
-        return padding[0], padding[0], padding[1], padding[1]
-    top, bottom, left, right = padding
-    return top, bottom, left, right
+from tt_xla.ttnn_api.operation import OPERATIONS, operation
+from tt_xla.ttnn_api.plan import Calls, Operand, Step
 
 
 def _conv_config(config: Config | None) -> dict[str, Any] | None:
-    """Returns the fields of a ``#ttnn.conv2d_config`` that change the result."""
-    if config is None or config.activation is None:
+    """Returns the fields of a ``#ttnn.conv2d_config`` that change the result.
+
+    Raises:
+        TTFatal: the config asks for something that the emulated card does not compute.
+    """
+    if config is None:
         return None
-    return {"activation": dict(function_of(config.activation))}
+    if config.padding_mode is not PaddingMode.Zeros:
+        raise TTFatal(
+            f"The emulated card pads images of convolutions with zeros, got padding_mode={config.padding_mode}",
+            hint="Pad the image with ttnn.pad, or leave padding_mode out.",
+        )
+    return None if config.activation is None else {"activation": dict(function_of(config.activation))}
 
 
 def _geometry(
@@ -84,18 +87,22 @@ def conv2d(
     conv_config: Config | None,
     compute_config: Config | None,
     memory_config: MemoryConfig | None,
+    slice_config: Config | None,
     return_output_dim: bool,
     return_weights_and_bias: bool,
-) -> Step:
+) -> Step | Calls:
     """Computes a convolution."""
     geometry = _geometry(
         in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups
     )
     tensors = (input_tensor, weight_tensor, bias_tensor)
-    wanted = (return_output_dim, return_weights_and_bias)
-    return _convolution(
-        "ttnn.conv2d", tensors, geometry, None, dtype, conv_config, compute_config, memory_config, device, wanted
-    )
+    if return_weights_and_bias or _converts(weight_tensor, conv_config):
+        arguments = geometry | {"device": device, "conv_config": conv_config}
+        more = {"dtype": dtype, "compute_config": compute_config, "memory_config": memory_config}
+        more |= {"slice_config": slice_config, "return_output_dim": return_output_dim}
+        return _with_prepared("conv", tensors, arguments, more, returned=return_weights_and_bias)
+    chosen = (conv_config, compute_config, slice_config)
+    return _convolution("ttnn.conv2d", tensors, geometry, None, dtype, chosen, memory_config, device, return_output_dim)
 
 
 @operation("ttnn.conv_transpose2d")
@@ -119,29 +126,26 @@ def conv_transpose2d(
     conv_config: Config | None,
     compute_config: Config | None,
     memory_config: MemoryConfig | None,
+    dram_slice_config: Config | None,
     mirror_kernel: bool,
     return_output_dim: bool,
     return_weights_and_bias: bool,
-) -> Step:
+) -> Step | Calls:
     """Computes a transposed convolution."""
     geometry = _geometry(
         in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups
     )
     tensors = (input_tensor, weight_tensor, bias_tensor)
-    wanted = (return_output_dim, return_weights_and_bias)
     extra = list(output_padding)
-    step = _convolution(
-        "ttnn.conv_transpose2d",
-        tensors,
-        geometry,
-        extra,
-        dtype,
-        conv_config,
-        compute_config,
-        memory_config,
-        device,
-        wanted,
-    )
+    if return_weights_and_bias or _converts(weight_tensor, conv_config):
+        arguments = geometry | {"device": device, "conv_config": conv_config}
+        more = {"dtype": dtype, "compute_config": compute_config, "memory_config": memory_config}
+        more |= {"dram_slice_config": dram_slice_config, "return_output_dim": return_output_dim}
+        more |= {"output_padding": extra, "mirror_kernel": mirror_kernel}
+        return _with_prepared("conv_transpose2d", tensors, arguments, more, returned=return_weights_and_bias)
+    chosen = (conv_config, compute_config, dram_slice_config)
+    op = "ttnn.conv_transpose2d"
+    step = _convolution(op, tensors, geometry, extra, dtype, chosen, memory_config, device, return_output_dim)
     return step if mirror_kernel else dataclasses.replace(step, attributes={**step.attributes, "mirror_kernel": False})
 
 
@@ -151,32 +155,113 @@ def _convolution(
     geometry: dict[str, Any],
     output_padding: Sequence[int] | None,
     dtype: DataType | None,
-    config: Config | None,
-    compute: Config | None,
+    configs_: tuple[Config | None, Config | None, Config | None],
     memory: MemoryConfig | None,
     device: MeshDevice,
-    wanted: tuple[bool, bool],
+    return_output_dim: bool,
 ) -> Step:
+    """Returns the step of a convolution.
+
+    Args:
+        op: its op.
+        tensors: input, weight and bias.
+        geometry: its sizes.
+        output_padding: of a transposed convolution; None for another one.
+        dtype: data type of the result; by default that of the input.
+        configs_: ``conv_config``, ``compute_config`` and the config of slices.
+        memory: memory of the result; None for TT-NN's choice.
+        device: the device.
+        return_output_dim: whether the call also returns height and width of the result.
+    """
     source, weight, bias = tensors
+    config, compute, _ = configs_
     extra = output_padding or (0, 0)
     height, width = (_size(geometry, axis, transposed=output_padding is not None, extra=extra) for axis in (0, 1))
     shape = (1, 1, geometry["batch_size"] * height * width, geometry["out_channels"])
-    layout = Layout.TILE if config is None else config.output_layout
-    result = source.type.with_(shape=shape, dtype=dtype, layout=layout, memory=memory, on_device=True)
+    from tt_xla.ttnn_api.families.window_memory import convolution_place  # imports the cost model
+
+    place = convolution_place(
+        tensors, geometry, (height, width), output_padding, dtype or source.dtype, configs_, device
+    )
+    chosen = place.memory if memory is None or place.is_sliced else memory
+    result = source.type.with_(shape=shape, dtype=dtype, layout=place.layout, memory=chosen, on_device=True)
     attributes = {**geometry, "conv2d_config": _conv_config(config), "compute_config": configs.compute_config(compute)}
     if output_padding is not None:
         attributes["output_padding"] = list(output_padding)
     operands = {"input": source, "weight": weight, "bias": bias}
+    is_freed = config is not None and config.deallocate_activation and source.memory.buffer_type is BufferType.L1
+    sizes = (height, width)
+    return Step(
+        op,
+        operands,
+        [result],
+        attributes,
+        device=device,
+        frees=source if is_freed else None,
+        returns=(lambda results: (results[0], sizes)) if return_output_dim else None,
+    )
 
-    def returned(results: list[Any]) -> Any:
-        parts = [results[0]]
-        if wanted[0]:
-            parts.append((height, width))
-        if wanted[1]:
-            parts.append((None, None))
-        return results[0] if len(parts) == 1 else tuple(parts)
 
-    return Step(op, operands, [result], attributes, device=device, returns=returned)
+def _with_prepared(
+    kind: str,
+    tensors: tuple[Operand, Operand, Operand | None],
+    arguments: dict[str, Any],
+    more: dict[str, Any],
+    *,
+    returned: bool,
+) -> Calls:
+    """Returns the calls of a convolution whose weights and bias are prepared first.
+
+    Args:
+        kind: ``conv`` or ``conv_transpose2d``, as in the names of the functions that prepare.
+        tensors: input, weight and bias.
+        arguments: sizes and configs that all functions take.
+        more: further arguments of the convolution.
+        returned: whether the call also returns the prepared tensors.
+    """
+    source, weight, bias = tensors
+    groups = arguments["groups"] or 1
+    inputs, outputs = arguments["in_channels"], arguments["out_channels"]
+    first = (inputs, outputs // groups) if kind == "conv_transpose2d" else (outputs, inputs // groups)
+    is_prepared = weight.type.on_device and tuple(weight.shape) != (*first, *arguments["kernel_size"])
+    reading = {
+        "device": arguments["device"],
+        "input_memory_config": source.memory,
+        "input_layout": source.layout,
+        "input_dtype": source.dtype,
+    }
+    shared = {name: arguments[name] for name in _SIZES} | reading | {"conv_config": arguments["conv_config"]}
+
+    def run(given: Sequence[Any]) -> Any:
+        values: list[Any] = [None if each is None else given[each.index] for each in tensors]
+        if not is_prepared:
+            form: dict[str, Any] = {"weights_format": "OIHW", "has_bias": bias is not None}
+            if kind == "conv_transpose2d":
+                form |= {"weights_format": "IOHW", "mirror_kernel": more["mirror_kernel"]}
+            values[1] = OPERATIONS[f"ttnn.prepare_{kind}_weights"](weight_tensor=values[1], **form, **shared)
+        if bias is not None and not bias.type.on_device:
+            values[2] = OPERATIONS[f"ttnn.prepare_{kind}_bias"](bias_tensor=values[2], **shared)
+        call = OPERATIONS["ttnn.conv2d" if kind == "conv" else "ttnn.conv_transpose2d"]
+        results = call(input_tensor=values[0], weight_tensor=values[1], bias_tensor=values[2], **arguments, **more)
+        if not returned:
+            return results
+        parts = results if isinstance(results, tuple) else (results,)
+        return (*parts, (values[1], values[2]))
+
+    return Calls(run)
+
+
+def _converts(weight: Operand, config: Config | None) -> bool:
+    """Returns whether a convolution stores its weights in another data type than they have."""
+    wanted = None if config is None else config.weights_dtype
+    return wanted is not None and wanted is not weight.dtype and not weight.type.on_device
+
+
+_SIZES = (
+    *("in_channels", "out_channels", "batch_size", "input_height", "input_width"),
+    *("kernel_size", "stride", "padding", "dilation", "groups"),
+)
+"""Arguments of a convolution that its preparations take too."""
 
 
 def _prepared(

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.ir import shapes
-from tt_xla.ttnn_api.enums import DataType, Layout
-from tt_xla.ttnn_api.families.convolution import borders
+from tt_xla.ttnn_api.enums import DataType, Layout, TensorMemoryLayout
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.window_sizes import borders
 from tt_xla.ttnn_api.geometry import L1_MEMORY_CONFIG, MemoryConfig
+from tt_xla.ttnn_api.layouts import Type
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
@@ -26,6 +28,7 @@ def max_pool2d(
     dilation: Sequence[int],
     ceil_mode: bool,
     memory_config: MemoryConfig | None,
+    applied_shard_scheme: TensorMemoryLayout | None,
     return_indices: bool,
     dtype: DataType,
     output_layout: Layout,
@@ -35,7 +38,7 @@ def max_pool2d(
     sizes = {"batch_size": batch_size, "input_height": input_h, "input_width": input_w, "channels": channels}
     attributes = {**sizes, **{name: list(each) for name, each in window.items()}, "ceil_mode": ceil_mode}
     op = "ttnn.max_pool2d_with_indices" if return_indices else "ttnn.max_pool2d"
-    result = input_tensor.type.with_(shape=_shape(attributes), dtype=dtype, layout=output_layout, memory=memory_config)
+    result = _result(op, input_tensor, attributes, dtype, output_layout, memory_config, applied_shard_scheme)
     results = [result, result.with_(dtype=DataType.UINT16)] if return_indices else [result]
     return Step(op, {"input": input_tensor}, results, attributes)
 
@@ -54,6 +57,7 @@ def avg_pool2d(
     count_include_pad: bool,
     divisor_override: int | None,
     memory_config: MemoryConfig | None,
+    applied_shard_scheme: TensorMemoryLayout | None,
     dtype: DataType,
     output_layout: Layout,
 ) -> Step:
@@ -64,17 +68,32 @@ def avg_pool2d(
     attributes |= {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
     if divisor_override is not None:
         attributes["divisor_override"] = divisor_override
-    result = input_tensor.type.with_(shape=_shape(attributes), dtype=dtype, layout=output_layout, memory=memory_config)
-    return Step("ttnn.avg_pool2d", {"input": input_tensor}, [result], attributes)
+    op = "ttnn.avg_pool2d"
+    result = _result(op, input_tensor, attributes, dtype, output_layout, memory_config, applied_shard_scheme)
+    return Step(op, {"input": input_tensor}, [result], attributes)
 
 
-def _shape(attributes: dict[str, Any]) -> tuple[int, int, int, int]:
-    """Returns the shape of pooled images."""
+def _result(
+    op: str,
+    source: Operand,
+    attributes: dict[str, Any],
+    dtype: DataType,
+    layout: Layout,
+    memory: MemoryConfig | None,
+    scheme: TensorMemoryLayout | None,
+) -> Type:
+    """Returns the type of a pooling's result."""
     top, bottom, left, right = borders(attributes["padding"])
     kernel, stride, dilation, ceil = (attributes[name] for name in ("kernel_size", "stride", "dilation", "ceil_mode"))
     height = shapes.window(attributes["input_height"], kernel[0], stride[0], top, bottom, dilation[0], ceil)
     width = shapes.window(attributes["input_width"], kernel[1], stride[1], left, right, dilation[1], ceil)
-    return 1, 1, attributes["batch_size"] * height * width, attributes["channels"]
+    shape = (1, 1, attributes["batch_size"] * height * width, attributes["channels"])
+    if source.device is None:
+        raise TTFatal(f"{op}: the input is on the host", hint="Move it to the device with ttnn.to_device.")
+    from tt_xla.ttnn_api.families.window_memory import pooling_memory  # imports the cost model
+
+    chosen = pooling_memory(op, source, attributes, (height, width), (dtype, layout), scheme, source.device.target)
+    return source.type.with_(shape=shape, dtype=dtype, layout=layout, memory=memory or chosen)
 
 
 @operation("ttnn.global_avg_pool2d")

@@ -31,6 +31,7 @@ from tt_xla.cost.sharding import (
     sharded,
     shardings,
 )
+from tt_xla.cost.window_shards import convolution_input
 from tt_xla.ir.layout import TILE, BufferType, DataType, TensorLayout, round_up
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Instruction, TensorSpec
@@ -381,7 +382,7 @@ def _convolution(site: Site) -> Iterator[Form]:
             config = _sharded_config(site, source, place)
             if config is not None:
                 found |= place.memory is HEIGHT
-                accepts = _exactly_or_l1_pages(source) if _is_own_choice(site, source, place) else _exactly(source)
+                accepts = _exactly_or_l1_pages(source) if _is_own_choice(site, source) else _exactly(source)
                 yield Form(place, (accepts, *others), (source, *(None,) * (count - 1)), config)
     cores = least_cut(TensorLayout.of(site.result.shape, site.result.layout.dtype).shard[0], site.target.cores)
     if not found and cores > 1:  # no shards of the input go with shards of the result: TT-NN distributes pages itself
@@ -496,15 +497,13 @@ def _sharded_config(site: Site, source: TensorLayout, place: TensorLayout) -> Ma
     return None
 
 
-def _is_own_choice(site: Site, source: TensorLayout, place: TensorLayout) -> bool:
-    """Returns whether TT-NN distributes an interleaved input as ``source``, for a result as ``place``."""
+def _is_own_choice(site: Site, source: TensorLayout) -> bool:
+    """Returns whether TT-NN distributes an interleaved input as ``source``."""
     assert site.result is not None
-    rows, _ = TensorLayout.of(site.result.shape, place.dtype).shard
-    columns = TensorLayout.of(site.inputs[0].shape, source.dtype).shard[1]
-    if source.memory is HEIGHT:
-        return place.grid[0] == least_cut(rows, site.target.cores)
-    high, wide = site.target.grid
-    return source.grid == (least_cut(rows, high), least_cut(columns, wide)) and not _is_pointwise(site)
+    *rows, out_channels = site.result.shape
+    sizes = (math.prod(rows), site.inputs[0].shape[-1], out_channels)
+    own = convolution_input(source.memory or HEIGHT, sizes, site.target)
+    return source.grid == (own.rows, own.columns) and not (source.memory is BLOCK and _is_pointwise(site))
 
 
 def _is_pointwise(site: Site) -> bool:

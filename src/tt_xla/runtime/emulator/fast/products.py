@@ -14,8 +14,7 @@ from tt_xla.runtime.emulator import matrix_unit
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Call, Context, Weighted
 from tt_xla.runtime.emulator.fast import onednn
-from tt_xla.runtime.emulator.functions import activate
-from tt_xla.runtime.emulator.kernels.matrix import fused_activation
+from tt_xla.runtime.emulator.functions import activate, fused_activation
 
 Tensor = torch.Tensor
 

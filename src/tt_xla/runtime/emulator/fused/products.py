@@ -15,10 +15,9 @@ from tt_xla.runtime.emulator import matrix_unit
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.fast.products import SMALL_PRODUCT
-from tt_xla.runtime.emulator.functions import FUNCTIONS
+from tt_xla.runtime.emulator.functions import FUNCTIONS, fused_activation
 from tt_xla.runtime.emulator.fused.cpp import LANES, Operand, Place, loops
 from tt_xla.runtime.emulator.fused.forms import Attributes, Family, function
-from tt_xla.runtime.emulator.kernels.matrix import fused_activation
 
 _ACTIVATIONS = (None, "relu")
 """Activations that C++ computes with the bits of torch and of oneDNN."""

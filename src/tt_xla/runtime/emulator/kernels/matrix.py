@@ -10,17 +10,11 @@ import torch
 from tt_xla.runtime.emulator import matrix_unit
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.fast import onednn
-from tt_xla.runtime.emulator.functions import activate
+from tt_xla.runtime.emulator.functions import activate, fused_activation
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 Config = Mapping[str, Any] | None
-
-
-def fused_activation(activation: str | None, program_config: Mapping[str, Any] | None) -> str | None:
-    """Returns the activation that a product ends with: named by the op or, where it has one, by its program config."""
-    fused = (program_config or {}).get("fused_activation")
-    return activation or (fused["op_type"] if fused else None)
 
 
 def _operand(tensor: Tensor, transpose: bool) -> Tensor:
