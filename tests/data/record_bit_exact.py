@@ -103,10 +103,10 @@ def convolution(
 
 
 FUNCTIONS = (
-    "cos", "erf", "erfc", "exp", "gelu", "hardsigmoid", "log", "mish", "reciprocal", "rsqrt", "sigmoid", "silu", "sin",
-    "sqrt", "tanh",
+    "atan", "cbrt", "cos", "erf", "erfc", "exp", "expm1", "gelu", "hardsigmoid", "log", "log1p", "mish", "reciprocal",
+    "rsqrt", "sigmoid", "silu", "sin", "sqrt", "tan", "tanh",
 )  # fmt: skip
-POSITIVE = ("log", "reciprocal", "rsqrt", "sqrt")
+POSITIVE = ("log", "log1p", "reciprocal", "rsqrt", "sqrt")
 
 
 def function(name: str, dtype: str) -> Case:
@@ -194,6 +194,8 @@ CASES = (
     *(function(name, dtype) for name in FUNCTIONS for dtype in ("bf16", "f32")),
     *(pair(name, "bf16") for name in ("add", "subtract", "multiply")),
     pair("add", "bfp_bf8"),
+    pair("atan2", "bf16"),
+    pair("atan2", "f32"),
     *norms_and_sums("bf16"),
     *norms_and_sums("f32"),
 )

@@ -15,8 +15,7 @@ import torch
 
 from tt_xla.ir.element_types import DataType
 from tt_xla.ir.program import TensorSpec
-from tt_xla.runtime.emulator.bit_exact import functions as chip
-from tt_xla.runtime.emulator.bit_exact import matrix_unit
+from tt_xla.runtime.emulator.bit_exact import angles, functions, matrix_unit
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.context import Call, Context
@@ -28,6 +27,9 @@ Functions = Sequence[Any]
 """Elementwise functions, each as the named fields of its ``#ttnn.unary_with_param``."""
 
 
+_KNOWN = {**functions.FUNCTIONS, **angles.FUNCTIONS}
+
+
 def applied(name: str, x: Tensor, parameters: Sequence[float] = (), *, wide: bool) -> Tensor:
     """Returns what the accumulator holds after a function of its contents.
 
@@ -37,7 +39,7 @@ def applied(name: str, x: Tensor, parameters: Sequence[float] = (), *, wide: boo
         parameters: parameters of the function.
         wide: whether the accumulator has 32 bits.
     """
-    known = chip.FUNCTIONS.get(name)
+    known = _KNOWN.get(name)
     if known is not None and not parameters:
         return sfpu.stored(known(x, wide=wide), wide=wide)
     result = FUNCTIONS[name].compute(x, *parameters)
@@ -127,6 +129,13 @@ def binary(
     for item in activations:
         result = _applied(dict(item), result, wide=wide)
     return _result(ctx, result)
+
+
+@kernel("ttnn.atan2", bit_exact=True)
+def atan2(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
+    wide = DataType.F32 in {ctx.spec("lhs").layout.dtype, ctx.spec("rhs").layout.dtype}
+    angle = angles.atan2(_loaded(lhs), _loaded(rhs), wide=wide)
+    return _result(ctx, sfpu.stored(angle, wide=wide))
 
 
 def _with_functions(tensor: Tensor, items: Functions, *, wide: bool) -> Tensor:

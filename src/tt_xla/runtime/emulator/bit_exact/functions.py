@@ -82,7 +82,7 @@ def reciprocal(x: Tensor, *, wide: bool, approximate: bool = False) -> Tensor:
     return sfpu.number(sfpu.bits(guess) + sfpu.shifted(sfpu.bits(error), -16))
 
 
-def _newton_reciprocal(x: Tensor, steps: int) -> Tensor:
+def newton_reciprocal(x: Tensor, steps: int) -> Tensor:
     """Returns ``1 / x`` by Newton's method; infinities and zeros stay as guessed (``sfpu_reciprocal_iter``)."""
     y = sfpu.approximate_reciprocal(x)
     valid: Tensor | None = None
@@ -90,31 +90,38 @@ def _newton_reciprocal(x: Tensor, steps: int) -> Tensor:
         error = sfpu.mad(x, y, -2.0)
         if valid is None:
             valid = error < 0
-        y = torch.where(valid, sfpu.mad(y, _negative(error), -0.0), y)
+        y = torch.where(valid, sfpu.mad(y, negative(error), -0.0), y)
     return y
 
 
-def _negative(x: Tensor) -> Tensor:
+def negative(x: Tensor) -> Tensor:
+    """Returns a number with the other sign."""
     return sfpu.number(sfpu.bits(x) ^ -(1 << 31))
 
 
-def _rounded(x: Tensor, *, wide: bool) -> Tensor:
+def size_of(x: Tensor) -> Tensor:
+    """Returns a number without its sign."""
+    return sfpu.number(sfpu.bits(x) & 0x7FFFFFFF)
+
+
+def rounded(x: Tensor, *, wide: bool) -> Tensor:
+    """Rounds to bfloat16 for an accumulator of 16 bits."""
     return x if wide else sfpu.to_bfloat16(x)
 
 
 def _sigmoid(x: Tensor, *, wide: bool) -> Tensor:
-    power = exponential_of_float32(_negative(x)) if wide else exponential_21(_negative(x))
-    return _newton_reciprocal(sfpu.add(power, 1.0), 2 if wide else 1)
+    power = exponential_of_float32(negative(x)) if wide else exponential_21(negative(x))
+    return newton_reciprocal(sfpu.add(power, 1.0), 2 if wide else 1)
 
 
 def sigmoid(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the logistic function (``calculate_sigmoid``)."""
-    return _rounded(_sigmoid(x, wide=wide), wide=wide)
+    return rounded(_sigmoid(x, wide=wide), wide=wide)
 
 
 def silu(x: Tensor, *, wide: bool) -> Tensor:
     """Returns ``x * sigmoid(x)`` (``calculate_silu``)."""
-    return _rounded(sfpu.multiply(x, _sigmoid(x, wide=wide)), wide=wide)
+    return rounded(sfpu.multiply(x, _sigmoid(x, wide=wide)), wide=wide)
 
 
 _ERF = (
@@ -133,7 +140,7 @@ _SHORT_ERF = (
 def _erf(x: Tensor, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Tensor:
     square = sfpu.multiply(x, x)
     numerator, denominator = (sfpu.polynomial(square, *each) for each in coefficients)
-    quotient = sfpu.multiply(sfpu.multiply(numerator, x), _newton_reciprocal(denominator, 2))
+    quotient = sfpu.multiply(sfpu.multiply(numerator, x), newton_reciprocal(denominator, 2))
     return sfpu.maximum(sfpu.minimum(quotient, 1.0), -1.0)
 
 
@@ -150,7 +157,7 @@ def gelu(x: Tensor, *, wide: bool) -> Tensor:
     error = _erf(sfpu.minimum(sfpu.multiply(x, 0.7071067811865475), 10.0), _ERF)
     result = sfpu.multiply(x, sfpu.mad(error, 0.5, 0.5))
     result = torch.where(error == -1.0, sfpu.multiply(x, 2.0**-25), result)
-    return torch.where(sfpu.greater(x, -5.54259443), result, sfpu.add(x, _negative(x)))
+    return torch.where(sfpu.greater(x, -5.54259443), result, sfpu.add(x, negative(x)))
 
 
 def _gelu_in_pieces(x: Tensor) -> Tensor:
@@ -193,9 +200,9 @@ def tanh(x: Tensor, *, wide: bool) -> Tensor:
     above = sfpu.mad(series, scale, sfpu.add(scale, -0.5))
     below = sfpu.add(above, 1.0)
     guess = sfpu.approximate_reciprocal(below)
-    guess = sfpu.mad(guess, sfpu.mad(_negative(below), guess, 1.0), guess)
+    guess = sfpu.mad(guess, sfpu.mad(negative(below), guess, 1.0), guess)
     quotient = sfpu.multiply(above, guess)
-    quotient = sfpu.mad(sfpu.mad(_negative(below), quotient, above), guess, quotient)
+    quotient = sfpu.mad(sfpu.mad(negative(below), quotient, above), guess, quotient)
     finite = torch.where(sfpu.exponent(x, biased=True) >= 115, quotient, x)
     past = sfpu.mad(sfpu.number(sfpu.bits(doubled) - 1), 0.0, 1.0)
     return sfpu.with_sign(torch.where(whole < 61, finite, past), x)
@@ -204,10 +211,10 @@ def tanh(x: Tensor, *, wide: bool) -> Tensor:
 def _root(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Returns guesses of ``1 / sqrt(x)`` and ``sqrt(x)``, and what is left of 1 (``_calculate_sqrt_body_``)."""
     y = sfpu.number(0x5F1110A0 - ((sfpu.bits(x) >> 1) & 0x7FFFFFFF))
-    c = sfpu.multiply(_negative(y), sfpu.multiply(x, y))
+    c = sfpu.multiply(negative(y), sfpu.multiply(x, y))
     y = sfpu.multiply(y, sfpu.mad(c, sfpu.add(c, 2.2533049), 2.2825186))
     root = sfpu.multiply(x, y)
-    return y, root, sfpu.mad(_negative(y), root, 1.0)
+    return y, root, sfpu.mad(negative(y), root, 1.0)
 
 
 def sqrt(x: Tensor, *, wide: bool) -> Tensor:
@@ -215,21 +222,21 @@ def sqrt(x: Tensor, *, wide: bool) -> Tensor:
     _, root, rest = _root(x)
     result = torch.where(sfpu.bits(x) < 0x7F800000, sfpu.mad(rest, sfpu.multiply(root, 0.5), root), root)
     result = torch.where(x < 0, torch.nan, result)
-    return _rounded(torch.where(sfpu.bits(x) & 0x7FFFFFFF == 0, x, result), wide=wide)
+    return rounded(torch.where(sfpu.bits(x) & 0x7FFFFFFF == 0, x, result), wide=wide)
 
 
 def rsqrt(x: Tensor, *, wide: bool, approximate: bool = False) -> Tensor:
     """Returns ``1 / sqrt(x)``, NaN of negative numbers (``calculate_rsqrt``)."""
     if approximate:
         guess = sfpu.number(0x5F0B3892 - ((sfpu.bits(x) >> 1) & 0x7FFFFFFF))
-        result = sfpu.multiply(guess, sfpu.mad(_negative(guess), sfpu.multiply(x, guess), 1.89099014875))
+        result = sfpu.multiply(guess, sfpu.mad(negative(guess), sfpu.multiply(x, guess), 1.89099014875))
     else:
         y, _, rest = _root(x)
         result = sfpu.mad(rest, sfpu.multiply(y, 0.5), y)
     result = torch.where(x < 0, torch.nan, result)
     edge = 0x7F800000 - sfpu.bits(x)
     special = (edge == 0) | (sfpu.bits(x) & 0x7FFFFFFF == 0)
-    return _rounded(torch.where(special, sfpu.number(edge), result), wide=wide)
+    return rounded(torch.where(special, sfpu.number(edge), result), wide=wide)
 
 
 def log(x: Tensor, *, wide: bool) -> Tensor:
@@ -244,7 +251,7 @@ def log(x: Tensor, *, wide: bool) -> Tensor:
     result = sfpu.mad(power, 0.693147182 * 1.19209290e-7, result)
     infinite = sfpu.bits(x) & 0x7F800000 == 0x7F800000
     result = torch.where(infinite, sfpu.multiply(result, x), result)
-    return _rounded(torch.where(x >= 0, result, torch.nan), wide=wide)
+    return rounded(torch.where(x >= 0, result, torch.nan), wide=wide)
 
 
 _LOG = tuple(
@@ -257,34 +264,95 @@ _LOG = tuple(
 _SHORT_LOG = tuple(map(float.fromhex, ("-0x1.008p-1", "0x1.744p-2", "-0x1p-2")))
 
 
+def log1p(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the logarithm of ``1 + x``, NaN below -1 (``calculate_log1p``)."""
+    above = sfpu.add(x, 1.0)
+    place = (sfpu.bits(above) - 0x3F400000) & -(1 << 23)
+    m = sfpu.number(sfpu.bits(x) - place)
+    m = sfpu.add(m, sfpu.mad(-0.25, sfpu.number(-0x3F800000 - place), -1.0))
+    size = torch.where(place < 0, -place, place)
+    power = sfpu.with_sign(sfpu.from_integer(size), sfpu.number(place))
+    result = sfpu.mad(sfpu.polynomial(m, *(_LOG if wide else _SHORT_LOG)), sfpu.multiply(m, m), m)
+    result = sfpu.mad(power, 0.693147182 * 1.19209290e-7, result)
+    result = torch.where(sfpu.bits(above) >= 0x7F800000, above, result)
+    return rounded(torch.where(above >= 0, result, torch.nan), wide=wide)
+
+
+def expm1(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns ``exp(x) - 1`` around multiples of ln 2, scaled by half until the end (``_sfpu_expm1_``)."""
+    counted = sfpu.mad(1.442695, x, ROUNDING)
+    power = sfpu.add(counted, -ROUNDING)
+    scale = sfpu.number(sfpu.shifted(sfpu.bits(counted), 23) + 0x3F000000)
+    if wide:
+        rest = sfpu.mad(power, -1.42860677e-6, sfpu.mad(power, -0.693145752, x))
+        last = float(np.nextafter(np.float32(0.5), np.float32(0)))
+        series = (last, 1.666667163e-1, 4.166680202e-2, 8.333439939e-3, 1.393107930e-3, 1.974105835e-4)
+        is_one = sfpu.add(power, -1.0) == 0
+        linear = torch.where(is_one, sfpu.add(rest, 0.5), rest)
+        result = sfpu.mad(sfpu.polynomial(rest, *series), sfpu.multiply(rest, rest), linear)
+        rough = sfpu.add(scale, -0.5)
+        exact = sfpu.add(sfpu.add(scale, negative(rough)), -0.5)
+        far = sfpu.add(sfpu.mad(result, scale, exact), rough)
+        two_less = sfpu.add(sfpu.add(power, -1.0), -1.0)
+    else:
+        rest = sfpu.mad(power, -0.6931471805599453, x)
+        series = (0.5, 1.666259766e-01, 4.177856445e-02, 8.361816406e-03)
+        result = sfpu.mad(sfpu.polynomial(rest, *series), sfpu.multiply(rest, rest), rest)
+        is_one = torch.zeros_like(rest, dtype=torch.bool)
+        far = sfpu.mad(scale, result, sfpu.add(scale, -0.5))
+        two_less = sfpu.add(power, -2.0)
+    beyond = sfpu.to_integer(size_of(two_less), 127, signed=False) >= 127
+    edge = torch.where(two_less < 0, -0.5, sfpu.multiply(two_less, torch.inf))
+    scaled = torch.where(is_one, result, torch.where(beyond, edge, far))
+    return rounded(torch.where(power != 0, sfpu.multiply(scaled, 2.0), result), wide=wide)
+
+
+def cbrt(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the cube root: a guess by a third of the exponent and a series of its error (``calculate_cube_root``)."""
+    size = size_of(x)
+    third = float.fromhex("-0x1.555556p-10")
+    magic = float(np.float32(np.float32(1418472267.0) / np.float32(256.0) + np.float32(8388608.0)))
+    y = sfpu.number(sfpu.shifted(sfpu.bits(sfpu.mad(sfpu.from_integer(sfpu.bits(size)), third, magic)), 8))
+    series = tuple(map(float.fromhex, ("0x1.c09806p0", "-0x1.403e6cp0", "0x1.04cdb2p-1")))
+    if not wide:
+        d = sfpu.multiply(size, sfpu.multiply(y, y))
+        t = sfpu.polynomial(sfpu.multiply(d, y), *series)
+        return sfpu.to_bfloat16(sfpu.multiply(sfpu.with_sign(d, x), sfpu.multiply(t, t)))
+    c = sfpu.multiply(sfpu.multiply(size, y), sfpu.multiply(y, y))
+    y = sfpu.multiply(y, sfpu.polynomial(c, *series))
+    d = sfpu.multiply(size, sfpu.multiply(y, y))
+    t = sfpu.mad(sfpu.mad(d, y, -1.0), third * 256, 1.0)
+    return sfpu.multiply(sfpu.with_sign(d, x), sfpu.multiply(t, t))
+
+
 def mish(x: Tensor, *, wide: bool) -> Tensor:
     """Returns ``x * tanh(log(1 + exp(x)))`` as a quotient of squares (``calculate_mish``)."""
     power = exponential(x, wide=wide)
     above = sfpu.add(power, 1.0)
-    inverse = _newton_reciprocal(sfpu.mad(above, above, 1.0), 2 if wide else 1)
+    inverse = newton_reciprocal(sfpu.mad(above, above, 1.0), 2 if wide else 1)
     positive = sfpu.multiply(x, sfpu.mad(inverse, -2.0, 1.0))
     negative = sfpu.multiply(x, sfpu.multiply(sfpu.multiply(power, sfpu.add(power, 2.0)), inverse))
-    return _rounded(torch.where(x < 8.0, torch.where(x >= 0, positive, negative), x), wide=wide)
+    return rounded(torch.where(x < 8.0, torch.where(x >= 0, positive, negative), x), wide=wide)
 
 
 _SINE = tuple(map(float.fromhex, ("-0x1.55554cp-3", "0x1.110edap-7", "-0x1.9f70fp-13", "0x1.5dc908p-19")))
 _SHORT_SINE = tuple(map(float.fromhex, ("-0x1.5554a4p-3", "0x1.10c2a2p-7", "-0x1.8b10a4p-13")))
 _MINUS_PI = tuple(map(float.fromhex, ("-0x1.92p+1", "-0x1.fbp-11", "-0x1.51p-21", "-0x1.0b4612p-33")))
 """Parts of -pi, which are subtracted one after another."""
-_ROUNDING = 12582912.0
+ROUNDING = 12582912.0
 """1.5 * 2**23: added, it leaves the nearest integer in the low bits."""
 
 
 def sine(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the sine, after multiples of pi are subtracted (``calculate_sine``)."""
-    counted = sfpu.mad(x, 0.31830987334251404, _ROUNDING)
-    return _sine(x, sfpu.add(counted, -_ROUNDING), counted, 1.0, wide=wide)
+    counted = sfpu.mad(x, 0.31830987334251404, ROUNDING)
+    return _sine(x, sfpu.add(counted, -ROUNDING), counted, 1.0, wide=wide)
 
 
 def cosine(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the cosine, after odd multiples of pi / 2 are subtracted (``calculate_cosine``)."""
-    counted = sfpu.add(sfpu.mad(x, 0.31830987334251404, 0.5), _ROUNDING)
-    return _sine(x, sfpu.mad(sfpu.add(counted, -_ROUNDING), 2.0, -1.0), counted, 0.5, wide=wide)
+    counted = sfpu.add(sfpu.mad(x, 0.31830987334251404, 0.5), ROUNDING)
+    return _sine(x, sfpu.mad(sfpu.add(counted, -ROUNDING), 2.0, -1.0), counted, 0.5, wide=wide)
 
 
 def _sine(x: Tensor, multiple: Tensor, counted: Tensor, unit: float, *, wide: bool) -> Tensor:
@@ -294,7 +362,7 @@ def _sine(x: Tensor, multiple: Tensor, counted: Tensor, unit: float, *, wide: bo
     square = sfpu.multiply(rest, rest)
     rest = sfpu.number(sfpu.bits(rest) ^ sfpu.shifted(sfpu.bits(counted), 31))
     series = sfpu.polynomial(square, *(_SINE if wide else _SHORT_SINE))
-    return _rounded(sfpu.mad(series, sfpu.multiply(rest, square), rest), wide=wide)
+    return rounded(sfpu.mad(series, sfpu.multiply(rest, square), rest), wide=wide)
 
 
 _ERFC = (
@@ -313,7 +381,7 @@ def erfc(x: Tensor, *, wide: bool) -> Tensor:
     near, far = ([sfpu.polynomial(size, *each) for each in piece] for piece in _ERFC)
     numerator, denominator = (torch.where(size >= 2.5, *pair) for pair in zip(far, near, strict=True))
     result = sfpu.multiply(numerator, sfpu.approximate_reciprocal(denominator))
-    return torch.where(x < 0, sfpu.add(_negative(result), 2.0), result)
+    return torch.where(x < 0, sfpu.add(negative(result), 2.0), result)
 
 
 def hardsigmoid(x: Tensor, *, wide: bool) -> Tensor:
@@ -332,13 +400,16 @@ def _reciprocal(x: Tensor, *, wide: bool) -> Tensor:
 
 
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+    "cbrt": cbrt,
     "cos": cosine,
     "erf": erf,
     "erfc": erfc,
     "exp": _exponential,
+    "expm1": expm1,
     "gelu": gelu,
     "hardsigmoid": hardsigmoid,
     "log": log,
+    "log1p": log1p,
     "mish": mish,
     "recip": _reciprocal,
     "reciprocal": _reciprocal,
