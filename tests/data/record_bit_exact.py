@@ -132,7 +132,7 @@ def along_rows(name: str, op: str, dtype: str, *parameters: str, **attributes: A
 
 
 def norms_and_sums(dtype: str) -> tuple[Case, ...]:
-    """Returns cases of softmax and normalizations of a type, and of sums, which float32 adds in another way."""
+    """Returns cases of softmax and normalizations and sums of a type."""
     softmax = {"dimension": -1, "numericStable": True}
     cases = (
         along_rows("softmax", "softmax", dtype, **softmax),
@@ -142,15 +142,16 @@ def norms_and_sums(dtype: str) -> tuple[Case, ...]:
         along_rows("rms_norm", "rms_norm", dtype, "weight", epsilon=1e-5),
         along_rows("rms_norm with a config", "rms_norm", dtype, "weight", epsilon=1e-5, **EXACT),
     )
+    sums = (
+        along_rows(f"{op} of {dim}", op, dtype, dim_arg=[dim], keep_dim=True)
+        for op in ("sum", "mean")
+        for dim in (-1, -2)
+    )
     if dtype == "f32":
-        return cases
+        return *cases, *sums
     return (
         *cases,
-        *(
-            along_rows(f"{op} of {dim}", op, dtype, dim_arg=[dim], keep_dim=True)
-            for op in ("sum", "mean")
-            for dim in (-1, -2)
-        ),
+        *sums,
         along_rows("mean with a config", "mean", dtype, dim_arg=[-1], keep_dim=True, **EXACT),
     )
 
@@ -196,6 +197,8 @@ CASES = (
     pair("add", "bfp_bf8"),
     pair("atan2", "bf16"),
     pair("atan2", "f32"),
+    pair("divide", "bf16"),
+    pair("divide", "f32"),
     *norms_and_sums("bf16"),
     *norms_and_sums("f32"),
 )

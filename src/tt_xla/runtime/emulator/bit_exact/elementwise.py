@@ -97,11 +97,16 @@ def _multiply(a: Tensor, b: Tensor) -> Tensor:
     return (a * b).to(torch.bfloat16).to(torch.float32)
 
 
-_ON_16_BITS = {"add": _add, "subtract": _subtract, "multiply": _multiply}
-_ON_32_BITS = {"add": torch.add, "subtract": torch.sub, "multiply": torch.mul}
+def _divide(a: Tensor, b: Tensor) -> Tensor:
+    """Returns a quotient of the vector unit, rounded to nearest even."""
+    return (a / b).to(torch.bfloat16).to(torch.float32)
 
 
-@kernel("ttnn.add", "ttnn.subtract", "ttnn.multiply", bit_exact=True)
+_ON_16_BITS = {"add": _add, "divide": _divide, "subtract": _subtract, "multiply": _multiply}
+_ON_32_BITS = {"add": torch.add, "divide": functions.quotient, "subtract": torch.sub, "multiply": torch.mul}
+
+
+@kernel("ttnn.add", "ttnn.divide", "ttnn.subtract", "ttnn.multiply", bit_exact=True)
 def binary(
     ctx: Context,
     lhs: Tensor,
@@ -110,7 +115,8 @@ def binary(
     input_tensor_a_activations: Functions = (),
     input_tensor_b_activations: Functions = (),
 ) -> Tensor:
-    """The matrix unit adds bfloat16 and block floats; the vector unit multiplies them, and computes with float32."""
+    """The matrix unit adds bfloat16 and block floats; the vector unit multiplies and divides them, and computes with
+    float32."""
     attributes = {
         "activations": activations,
         "input_tensor_a_activations": input_tensor_a_activations,

@@ -94,6 +94,25 @@ def newton_reciprocal(x: Tensor, steps: int) -> Tensor:
     return y
 
 
+def quotient(a: Tensor, b: Tensor) -> Tensor:
+    """Returns ``a / b`` of float32: the quotient of the significands is refined once, then gets its exponent, in two
+    factors (``calculate_sfpu_binary_div``)."""
+    one = torch.full_like(sfpu.bits(a), 127)
+    above, below = sfpu.with_exponent(a, one), sfpu.with_exponent(b, one)
+    guess = sfpu.approximate_reciprocal(below)
+    inverse = sfpu.mad(guess, negative(sfpu.mad(below, guess, -2.0)), -0.0)
+    q = sfpu.multiply(above, inverse)
+    q = sfpu.mad(sfpu.mad(negative(q), below, above), inverse, q)
+    place, other = sfpu.exponent(a, biased=True), sfpu.exponent(b)
+    total = place - other + sfpu.exponent(q, biased=True)
+    half = sfpu.shifted(total, -1)
+    result = sfpu.multiply(sfpu.with_exponent(q, half), sfpu.with_exponent(torch.ones_like(q), total - half))
+    scale = sfpu.number(~sfpu.bits(b) & -(1 << 23))
+    nan = sfpu.number(torch.where(sfpu.bits(b) & 0x7FFFFFFF > 0x7F800000, -1, 0))
+    is_normal = (place >= 1) & (place < 255) & (other >= -126) & (other < 128)
+    return torch.where(is_normal, result, sfpu.mad(negative(a), scale, nan))
+
+
 def negative(x: Tensor) -> Tensor:
     """Returns a number with the other sign."""
     return sfpu.number(sfpu.bits(x) ^ -(1 << 31))

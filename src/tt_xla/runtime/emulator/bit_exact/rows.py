@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from tt_xla.ir.element_types import DataType
@@ -81,12 +82,17 @@ def reduced(
     keep_dim: bool = False,
     compute_config: Config = None,
 ) -> Tensor:
-    """A sum of 16-bit numbers along one of the last two dimensions; the scaler of a mean is cut to bfloat16."""
+    """A sum along one of the last two dimensions. The matrix unit adds 16-bit numbers and cuts the scaler of a mean to
+    bfloat16; the vector unit adds float32."""
     attributes = {"dim_arg": dim_arg, "keep_dim": keep_dim, "compute_config": compute_config}
     dims = [dim_arg] if isinstance(dim_arg, int) else list(dim_arg or ())
     single = len(dims) == 1 and input.ndim > 1 and dims[0] % input.ndim >= input.ndim - 2
-    if not single or not input.is_floating_point() or ctx.spec("input").layout.dtype is DataType.F32:
+    if not single or not input.is_floating_point():
         return otherwise(ctx, attributes)(input)
+    if ctx.spec("input").layout.dtype is DataType.F32:
+        total = _in_float32(input, dims[0] % input.ndim, is_mean=ctx.op == "ttnn.mean")
+        result = packed(total, ctx.dtype).to(ctx.container)
+        return result.unsqueeze(dims[0] % input.ndim) if keep_dim else result
     settings = _Settings.of(compute_config, wide=True, approximate=False)
     dim = dims[0] % input.ndim
     count = input.shape[dim]
@@ -104,6 +110,47 @@ def reduced(
     shape = [size for place, size in enumerate(input.shape) if place != dim]
     result = packed(total.reshape(shape).contiguous(), ctx.dtype)
     return (result.unsqueeze(dim) if keep_dim else result).to(ctx.container)
+
+
+_TILE, _FACE, _LANES = 32, 16, 4
+"""Sides of a tile and of a face, and rows that a register of the vector unit holds."""
+
+
+def _in_float32(x: Tensor, dim: int, *, is_mean: bool) -> Tensor:
+    """Returns sums or means along one of the last two dimensions: tiles are added one after another, then the elements
+    of the last sum (``perform_reduce_row_sum_tile`` and ``perform_reduce_col_sum_avg``)."""
+    count = x.shape[dim]
+    terms = x.movedim(dim, -1)
+    terms = torch.nn.functional.pad(terms, (0, -count % _TILE))
+    tiles = sfpu.stored(terms.contiguous(), wide=True).split(_TILE, -1)
+    tile = tiles[0]
+    for other in tiles[1:]:
+        tile = sfpu.add(tile, other)
+    total = _of_columns(tile) if dim == x.ndim - 1 else _of_rows(tile)
+    return sfpu.multiply(total, float(np.float32(1) / np.float32(count))) if is_mean else total
+
+
+def _of_columns(tile: Tensor) -> Tensor:
+    """Returns the sum of a row of a tile: registers hold the even or the odd columns of a face, and fold by halves."""
+    faces = tile.split(_FACE, -1)
+    lanes = _from_the_last([face[..., odd::2] for face in faces for odd in (0, 1)])
+    while lanes.shape[-1] > 1:
+        lanes = sfpu.add(*lanes.chunk(2, -1))
+    return lanes.squeeze(-1)
+
+
+def _of_rows(tile: Tensor) -> Tensor:
+    """Returns the sum of a column of a tile, whose rows are the last dimension: registers hold four rows of a face."""
+    upper, lower = (_from_the_last(face.split(_LANES, -1)) for face in tile.split(_FACE, -1))
+    return _from_the_last(sfpu.add(upper, lower).unbind(-1))
+
+
+def _from_the_last(registers: Sequence[Tensor]) -> Tensor:
+    """Returns the sum of registers, which begins with the last two."""
+    total = registers[-1]
+    for register in reversed(registers[:-1]):
+        total = sfpu.add(register, total)
+    return total
 
 
 @kernel("ttnn.softmax", bit_exact=True)
