@@ -30,6 +30,7 @@ TRIED = (
     ("3.12", "0.12.0.1"),
     ("3.13", "0.10.2"),
     ("3.13", "0.12.0.1"),
+    ("3.14", "0.12.0.1"),
 )
 """Pythons, each with a version of JAX."""
 
@@ -72,7 +73,7 @@ class Try:
 
     python: str
     jax: str
-    torch: str = ""
+    torch: str = "not tried"
     outcomes: dict[str, str] = field(default_factory=dict)
 
 
@@ -127,13 +128,14 @@ def try_one(wheel: Path, python: Path, one: Try, folder: Path) -> None:
     needs = [need for need in requirements() if not re.match(r"torch|jax", need)]
     run([*pip, "-c", str(constraints), *needs, f"jax=={one.jax}", f"jaxlib~={'.'.join(one.jax.split('.')[:3])}"])
     torch = next(need for need in requirements() if need.startswith("torch"))
-    one.torch = torch_for_the_cpu(bin_folder / "python", torch)
-    if one.torch:
+    version = torch_for_the_cpu(bin_folder / "python", torch)
+    one.torch = version or "no build for the CPU"
+    if version:
         run([*pip, "-c", str(constraints), torch])
     run([*pip, "--no-deps", str(wheel)])
     environment = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", "PYTHONPATH": "", "TTXLA_CACHE": "off"}
     for name, program in STEPS.items():
-        if name in NEEDS_TORCH and not one.torch:
+        if name in NEEDS_TORCH and not version:
             one.outcomes[name] = "not tried"
             continue
         try:
@@ -156,7 +158,7 @@ def table(tries: Sequence[Try]) -> str:
     lines = [f"| Python | jax | torch | {' | '.join(STEPS)} |", "|---" * (3 + len(STEPS)) + "|"]
     for one in tries:
         outcomes = " | ".join(one.outcomes.get(name, "not tried") for name in STEPS)
-        lines.append(f"| {one.python} | {one.jax} | {one.torch or 'no build for the CPU'} | {outcomes} |")
+        lines.append(f"| {one.python} | {one.jax} | {one.torch} | {outcomes} |")
     return "\n".join(lines)
 
 
@@ -183,9 +185,9 @@ def main() -> None:
             except RuntimeError as error:
                 one.outcomes = dict.fromkeys(STEPS, "not tried") | {"import": f"not tried: {error}"[:120]}
                 print(f"Python {version}, jax {jax}: {error}", flush=True)
+            if not arguments.no_table and not arguments.only:
+                write_between_marks(PAGE, "tried", table(tries))
     print(table(tries))
-    if not arguments.no_table:
-        write_between_marks(PAGE, "tried", table(tries))
     failed = any(outcome.startswith("fails") for one in tries for outcome in one.outcomes.values())
     raise SystemExit(failed)
 
