@@ -437,7 +437,12 @@ class _Lowering:
         return [jax.numpy.asarray(values[node] if isinstance(node, torch.fx.Node) else node) for node in results]
 
     def _locate(self, module: ir.Module) -> None:
-        """Sets the location of each operation to the user's source line and the node's path in the model."""
+        """Sets the location of each operation to the user's source line and the node's path in the model.
+
+        jaxlib 0.7.1 cannot change the location of an operation; operations then keep the names that JAX gave them.
+        """
+        if not hasattr(ir, "NameLoc"):
+            return
         locations: dict[int, ir.Location] = {}
 
         def visit(op: ir.Operation) -> ir.WalkResult:
