@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 
 from tt_xla.errors import ResourceExhaustedError, TTXLAError
 from tt_xla.frontends.torch import settings as compile_settings
-from tt_xla.frontends.torch.device import buffer_of, dispatch, placements, programs
+from tt_xla.frontends.torch.device import buffer_of, dispatch, placements, programs, recording
 from tt_xla.frontends.torch.device.geometry import find_view
+from tt_xla.frontends.torch.device.values import Node
 
 F = nn.functional
 
@@ -604,6 +605,16 @@ def test_distributions_given_by_tensors_are_drawn_as_on_the_cpu(name, compiled):
     torch.manual_seed(7)
     torch.testing.assert_close(there, function(chances, deviations), check_device=False, atol=2e-2, rtol=2e-2)
     assert torch.tt.host_ops() == before
+
+
+@pytest.mark.parametrize("bounds", [(5,), (2, 5), (2, 9, 3), (0.5, 3.0)])
+def test_a_range_is_one_recorded_op(bounds, monkeypatch):
+    ops = []
+    monkeypatch.setattr(recording, "Node", lambda *args: ops.append(args[0].op) or Node(*args))
+    there = torch.arange(*bounds, device="tt")
+    assert ops == [torch.ops.aten.arange.start_step]
+    assert there.dtype is torch.arange(*bounds).dtype
+    assert there.tolist() == torch.arange(*bounds).tolist()
 
 
 def test_a_growing_sequence_of_tokens_compiles_no_program_per_length():

@@ -57,6 +57,12 @@ def _empty(
     return _empty_strided(size, strides, dtype=dtype, device=device)
 
 
+def _arange(*bounds: float, **options: Any) -> torch.Tensor:
+    """Records one op; PyTorch's own kernel would make an empty tensor and resize it."""
+    arguments = (*([0] if len(bounds) == 1 else []), *bounds, 1)
+    return run(signature_of(aten.arange.start_step), arguments, options)
+
+
 def _empty_strided(
     size: Sequence[int],
     stride: Sequence[int],
@@ -281,6 +287,8 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "_local_scalar_dense": _item,
     "_reshape_alias": _redispatched(aten._reshape_alias.default, CPU_KEYS),
     "_to_copy": _to_copy,
+    "arange": _arange,
+    "arange.start": _arange,
     "as_strided": _redispatched(aten.as_strided.default, META_KEYS),
     "convolution_backward_overrideable": _convolution_backward,
     "convolution_overrideable": _convolution,
