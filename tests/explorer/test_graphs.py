@@ -7,11 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 from dacite import from_dict
 from model_explorer import graph_builder
 from model_explorer.extension_manager import ExtensionManager
 
+import tt_jax
 from tt_xla.compiler import compile_module, read_module
 from tt_xla.compiler.reading import on_mesh
 from tt_xla.errors import MalformedModuleError, OptionError
@@ -20,6 +23,7 @@ from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 from tt_xla.tools.explorer import converting, graphs
 from tt_xla.tools.explorer.compiling import compiled, converted, known
+from tt_xla.tools.explorer.converting_stablehlo import named_scope
 from tt_xla.tools.explorer.links import links, reversed_links
 from tt_xla.tools.explorer.main import TenstorrentAdapter
 from tt_xla.tools.explorer.namespaces import namespaces, shown_source
@@ -119,6 +123,67 @@ def test_without_names_of_weights_layers_begin_where_the_source_returns_to_an_ea
     [main] = converted("stablehlo", layers(3, named=False), "model")
     ops = [space for name, space in spaces(main) if name in ("dot_general", "tanh")]
     assert ops == [f"layers/{index}/model.py:{line}" for index in range(3) for line in (7, 8)]
+
+
+def lowered(function: Any, *arguments: Any) -> str:
+    """Returns the StableHLO with locations that JAX hands to platform tt for a function."""
+    traced = jax.jit(function).trace(*arguments)
+    return traced.lower(lowering_platforms=("tt",)).as_text(debug_info=True)
+
+
+def test_groups_and_links_of_a_jax_model_are_the_modules_that_its_arrays_are_marked_with():
+    blocks = [{"fc": {"kernel": jnp.ones((32, 32))}} for _ in range(2)]
+
+    def network(blocks: Any, x: jax.Array) -> jax.Array:
+        for block in tt_jax.mark_parameters(blocks, "blocks"):
+            x = jnp.tanh(x @ block["fc"]["kernel"])
+        return x
+
+    text = lowered(network, blocks, jnp.ones((32, 32)))
+    [main] = converted("stablehlo", text, "model")
+    assert "custom_call" not in [node.name for node in main.nodes]
+    groups = [space.rpartition("/")[0] for name, space in spaces(main) if name in ("dot_general", "tanh")]
+    assert groups == ["blocks/0/fc", "blocks/0", "blocks/1/fc", "blocks/1"]
+    goal = converting.of_program(program_of(text))
+    ops = {node.id: node.op for function in goal for node in function.nodes}
+    became = [links([main], goal)[node.id] for node in main.nodes if node.name == "dot_general"]
+    assert [[ops[each] for each in found] for found in became] == [["ttnn.matmul"], ["ttnn.matmul"]]
+    assert became[0] != became[1]
+
+
+def test_groups_are_the_scopes_that_the_user_named():
+    def encoder(w: jax.Array, x: jax.Array) -> jax.Array:
+        with jax.named_scope("encoder"):
+            for index in range(2):
+                with jax.named_scope(f"layer{index}"):
+                    x = jnp.tanh(x @ w)
+        return x
+
+    def groups(function: Any) -> list[str]:
+        [main] = converted("stablehlo", lowered(function, *arguments), "model")
+        return [space.rpartition("/")[0] for name, space in spaces(main) if name in ("dot_general", "tanh")]
+
+    arguments = jnp.ones((32, 32)), jnp.ones((32, 32))
+    assert groups(encoder) == ["encoder/layer0"] * 2 + ["encoder/layer1"] * 2
+    assert set(groups(jax.grad(lambda w, x: encoder(w, x).sum()))) == {"encoder/layer0", "encoder/layer1"}
+    text = lowered(encoder, *arguments)
+    [main], goal = converted("stablehlo", text, "model"), converting.of_program(program_of(text))
+    products = [node.id for node in main.nodes if node.op == "stablehlo.dot_general"]
+    matmuls = [node.id for node in goal[0].nodes if node.op == "ttnn.matmul"]
+    assert [links([main], goal)[product] for product in products] == [[each] for each in matmuls]
+
+
+@pytest.mark.parametrize(
+    ("location", "scopes"),
+    [
+        ('loc("jit(f)/transpose(jvp(encoder))/layer0/dot_general"("m.py":1:2))', ("encoder", "layer0")),
+        ('loc("jit(f)/jit(main)/jvp()/while/body/mul"("m.py":1:2))', ()),
+        ('loc("m.py":1:2)', ()),
+        ("loc(unknown)", ()),
+    ],
+)
+def test_named_scopes_are_read_from_locations(location: str, scopes: tuple[str, ...]):
+    assert named_scope(location) == scopes
 
 
 def test_regions_are_groups():

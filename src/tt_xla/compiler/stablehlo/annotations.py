@@ -103,7 +103,7 @@ def marked_arguments(function: Any) -> dict[int, str]:
     names: dict[int, str] = {}
     for argument in function.regions[0].blocks[0].arguments:
         for use in argument.uses:
-            if _is_mark(use.owner):
+            if is_mark(use.owner):
                 position = argument.arg_number
                 name = _backend_config(use.owner) or f"arg{position}"
                 names[position] = f"{name}.{position}" if name in names.values() else name
@@ -116,7 +116,8 @@ def _backend_config(op: Any) -> str:
     return str(op.attributes["backend_config"].value) if "backend_config" in op.attributes else ""
 
 
-def _is_mark(op: Any) -> bool:
+def is_mark(op: Any) -> bool:
+    """Returns whether an op is the custom call that marks an argument as a parameter."""
     return op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value == ARGUMENT_MARK
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from tt_xla.compiler.locations import convert_location, describe
+from tt_xla.compiler.stablehlo.annotations import is_mark, marked_arguments
 from tt_xla.ir.program import FunctionKind
 from tt_xla.tools.explorer.nodes import ARGUMENT, RETURN, FunctionNodes, Node, shortened
 
@@ -28,13 +29,14 @@ def _of_mlir_function(function: ir.Operation) -> FunctionNodes:
     block = function.regions[0].blocks[0]
     has_attributes = "arg_attrs" in function.attributes
     given = [ir.DictAttr(each) for each in ir.ArrayAttr(function.attributes["arg_attrs"])] if has_attributes else []
+    marked = marked_arguments(function)
     producers: dict[Any, tuple[str, int]] = {}
     for index, argument in enumerate(block.arguments):
         node = Node(f"{name}:{ARGUMENT}{index}", ARGUMENT, results=[_mlir_typed(argument.type)])
         declared = given[index] if index < len(given) else {}
         text = {each: _unquoted(str(declared[each])) for each in _ARGUMENT_ATTRIBUTES if each in declared}
-        node.argument = text.get("ttir.name", f"argument {index}")
-        node.is_weight = text.get("ttcore.argument_type", "") in ("parameter", "constant")
+        node.argument = text.get("ttir.name") or marked.get(index) or f"argument {index}"
+        node.is_weight = index in marked or text.get("ttcore.argument_type", "") in ("parameter", "constant")
         node.attributes = {key.rpartition(".")[2]: shortened(value) for key, value in text.items()}
         producers[argument] = node.id, 0
         nodes.append(node)
@@ -64,10 +66,15 @@ class _MlirBlock:
                 if not scope:
                     self.nodes.append(Node(f"{self.function}:{RETURN}", RETURN, operands))
                 continue
+            if is_mark(op) and operands:
+                self.producers[op.results[0]] = operands[0]
+                continue
             node = Node(f"{self.function}:{self.count}", op.name, operands, scope=scope)
             self.count += 1
             node.results = [_mlir_typed(result.type) for result in op.results]
-            node.location = describe(convert_location(str(op.location)))
+            location = str(op.location)
+            node.location = describe(convert_location(location))
+            node.named_scope = named_scope(location)
             node.attributes = dict(_mlir_attributes(op))
             if "callee" in op.attributes:
                 node.calls = (str(op.attributes["callee"]).lstrip("@"),)
@@ -79,6 +86,29 @@ class _MlirBlock:
                 for inner in region.blocks:
                     self.producers |= dict.fromkeys(inner.arguments, (node.id, 0))
                     self.add(inner, (*scope, f"{node.name} {node.id.rpartition(':')[2]}", f"region {number}"))
+
+
+_OUTER_NAME = re.compile(r'loc\("([^"]*)"\(')
+_TRANSFORMED = re.compile(r"(?:jvp|transpose|vmap|rematted_computation)\((.*)\)")
+_CALLED = re.compile(r"(?:p?jit|xla_pmap|shard_map|core_call)\(.*\)?")
+_CONTROL_FLOW = {"while", "body", "cond", "closed_call", "checkpoint", "rematted_computation", "shard_map"}
+"""Names that JAX itself gives to parts of a program."""
+
+
+def named_scope(location: str) -> tuple[str, ...]:
+    """Returns the scopes in the name of an MLIR location, such as ``jit(f)/encoder/layer0/tanh``, outermost first.
+
+    The last part of the name is the primitive. A transformation wraps the name of a scope: ``transpose(jvp(encoder))``.
+    """
+    match = _OUTER_NAME.match(location)
+    scopes: list[str] = []
+    for part in match[1].split("/")[:-1] if match is not None else ():
+        name = part
+        while (wrapped := _TRANSFORMED.fullmatch(name)) is not None:
+            name = wrapped[1]
+        if name and name not in _CONTROL_FLOW and not _CALLED.fullmatch(name):
+            scopes.append(name)
+    return tuple(scopes)
 
 
 def _mlir_attributes(op: ir.Operation) -> Iterator[tuple[str, str]]:

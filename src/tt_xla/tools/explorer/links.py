@@ -1,14 +1,16 @@
 """Links between the stages of a compilation: what an op became, and what it came from.
 
 The compiler keeps the user's source line of each op. Two ops of different stages belong together if they are in the
-same group, that is in the same module at the same line; within a group, ops of the same name are matched in order, and
-the others with each other. An op that is left over was fused: it belongs where its operand belongs, or its user.
+same group, that is in the same module at the same line. Within a group, ops of the same name are matched in order, and
+the others with each other, in as many parts as the line was run times. An op that is left over was fused: it belongs
+where its operand belongs, or its user.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from tt_xla.ir.program import DEALLOCATE
@@ -72,7 +74,7 @@ def _groups(functions: Sequence[FunctionNodes]) -> dict[tuple[str, str], list[No
     """Returns the ops by group and line."""
     groups: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
     for function in functions:
-        spaces = namespaces(function.nodes)
+        spaces = namespaces(function.nodes, named_scopes=False)  # which later stages do not have
         for node in function.nodes:
             if node.op not in (ARGUMENT, RETURN, DEALLOCATE) and node.location and not node.scope:
                 groups[spaces[node.id], node.location].append(node)
@@ -92,8 +94,15 @@ def _matched(sources: Sequence[Node], goals: Sequence[Node]) -> Links:
         else:
             single.append(source)
     taken = {goal for matched in outgoing.values() for goal in matched}
-    rest = [goal.id for goal in goals if goal.id not in taken]
-    return outgoing | {source.id: rest for source in single if rest}
+    rest = [goal for goal in goals if goal.id not in taken]
+    if not single or not rest:
+        return outgoing
+    rounds = math.gcd(*Counter(node.name for node in single).values(), *Counter(node.name for node in rest).values())
+    length, size = len(single) // rounds, len(rest) // rounds
+    for index, source in enumerate(single):
+        start = index // length * size
+        outgoing[source.id] = [goal.id for goal in rest[start : start + size]]
+    return outgoing
 
 
 def _ends(sources: Sequence[FunctionNodes], goals: Sequence[FunctionNodes]) -> Links:

@@ -1,8 +1,8 @@
 """Groups of nodes: the user's modules, known by the names of their weights, and source lines within them.
 
 A node that reads a weight belongs to the module of the weight, and nodes between two such nodes belong to what the two
-modules have in common, as in generated source (:mod:`tt_xla.codegen.blocks`). Without names of weights, a layer begins
-where the source returns to an earlier line.
+modules have in common, as in generated source (:mod:`tt_xla.codegen.blocks`). Without names of weights, groups are the
+scopes that the user named; without those, a layer begins where the source returns to an earlier line.
 """
 
 from __future__ import annotations
@@ -31,11 +31,17 @@ def source_line(location: str) -> str:
     return f"{PurePath(match[1]).name}:{match[2]}" if match else ""
 
 
-def namespaces(nodes: Sequence[Node]) -> dict[str, str]:
-    """Returns the namespace of each node by its id: modules, source line and regions, joined by slashes."""
+def namespaces(nodes: Sequence[Node], *, named_scopes: bool = True) -> dict[str, str]:
+    """Returns the namespace of each node by its id: modules, source line and regions, joined by slashes.
+
+    Args:
+        nodes: nodes of a function.
+        named_scopes: whether scopes that the user named are groups where weights have no names.
+    """
     modules = _modules(nodes)
     if not any(modules.values()):
-        modules |= _repeated_layers(nodes)
+        scoped = {node.id: node.named_scope for node in nodes if node.named_scope and named_scopes}
+        modules |= scoped or _repeated_layers(nodes)
     spaces: dict[str, str] = {}
     for node in nodes:
         line = source_line(node.location)

@@ -28,6 +28,7 @@ class Node:
         is_weight: whether the node is an argument whose value a model keeps between calls.
         calls: names of the functions that the op runs.
         scope: groups that the node is in besides its module, such as the body of a loop.
+        named_scope: groups that the user named, such as those of ``jax.named_scope``; known at StableHLO only.
         instruction: the instruction of the Program; None at other stages.
     """
 
@@ -41,6 +42,7 @@ class Node:
     is_weight: bool = False
     calls: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
+    named_scope: tuple[str, ...] = ()
     instruction: Instruction | None = None
 
     @property
