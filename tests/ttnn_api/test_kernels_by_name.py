@@ -210,7 +210,8 @@ def test_images(card: Card) -> None:
     pooled = card("adaptive_avg_pool2d", rows, 2, 6, 6, 8, [3, 2])
     channels_first = rows.reshape(2, 6, 6, 8).permute(0, 3, 1, 2)
     close(pooled, F.adaptive_avg_pool2d(channels_first, (3, 2)).permute(0, 2, 3, 1).reshape(1, 1, -1, 8))
-    close(card("upsample", image, 2), image.repeat_interleave(2, 1).repeat_interleave(2, 2))
+    tiles = drawn(1, 2, 32, 32)
+    close(card("upsample", tiles, 2), tiles.repeat_interleave(2, 1).repeat_interleave(2, 2))
     close(card("rotate", image, 90.0), image.rot90(1, (1, 2)))
     grid = torch.rand(2, 4, 5, 2) * 2 - 1
     expected = F.grid_sample(image.permute(0, 3, 1, 2), grid, align_corners=False).permute(0, 2, 3, 1)

@@ -211,3 +211,50 @@ def test_a_kernel_that_is_mirrored_already(ttnn: Any, device: Any) -> None:
     torch.testing.assert_close(
         ttnn.to_torch(plain).float().reshape(-1), expected.permute(0, 2, 3, 1).reshape(-1), atol=0.1, rtol=0.05
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "tiled"),
+    [
+        ("sum(x, dim=-1)", False),
+        ("sum(x, dim=0)", True),
+        ("sum(x)", True),
+        ("mean(x, dim=[0, 1])", False),
+        ("mean(x, dim=[2, 3])", True),
+        ("max(x, dim=-1)", True),
+        ("var(x, dim=-1)", True),
+        ("prod(x, dim=-2)", True),
+    ],
+)
+def test_reduced_rows_are_tiled_as_in_ttnn(ttnn: Any, device: Any, call: str, tiled: bool) -> None:
+    rows = torch.rand(2, 3, 64, 32)
+    x = ttnn.from_torch(rows, dtype=ttnn.bfloat16, layout=ttnn.ROW_MAJOR_LAYOUT, device=device)
+    result = eval(f"ttnn.{call}", {"ttnn": ttnn, "x": x})
+    assert (result.layout == ttnn.TILE_LAYOUT) is tiled
+
+
+def test_an_embedding_has_the_layout_of_its_table(ttnn: Any, device: Any) -> None:
+    index = ttnn.from_torch(torch.tensor([[1, 2]]), dtype=ttnn.uint32, device=device)
+    for layout in (ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT):
+        table = ttnn.from_torch(torch.rand(32, 64), dtype=ttnn.bfloat16, layout=layout, device=device)
+        assert ttnn.embedding(index, table).layout == layout
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("upsample(images, 2)", "must be tile-aligned"),
+        ('upsample(ttnn.to_layout(images, ttnn.ROW_MAJOR_LAYOUT), 2, mode="bilinear")', "divisible by 32"),
+        ("matmul(matrix, shards)", "Input B memory layout must be INTERLEAVED"),
+        ("matmul(shards, shards)", "Input tensor B must have INTERLEAVED memory layout"),
+        ('matmul(shards, matrix, activation="gelu")', "fused_activation"),
+    ],
+)
+def test_layouts_without_a_program(ttnn: Any, device: Any, call: str, words: str) -> None:
+    place = {"dtype": ttnn.bfloat16, "layout": ttnn.TILE_LAYOUT, "device": device}
+    matrix = ttnn.from_torch(torch.rand(64, 64), **place)
+    memory = ttnn.create_sharded_memory_config((64, 64), ttnn.CoreGrid(x=1, y=2), ttnn.ShardStrategy.HEIGHT)
+    names = {"matrix": matrix, "shards": ttnn.to_memory_config(matrix, memory)}
+    names["images"] = ttnn.from_torch(torch.rand(1, 4, 4, 16), **place)
+    with pytest.raises(RuntimeError, match=words):
+        eval(f"ttnn.{call}", {"ttnn": ttnn, **names})

@@ -7,7 +7,8 @@ from typing import Any
 
 from tt_xla.ttnn_api.configs import Config, WormholeComputeKernelConfig
 from tt_xla.ttnn_api.enums import Arch, DataType, Layout, MathFidelity
-from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
 from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
 from tt_xla.ttnn_api.plan import Operand, Step
@@ -25,6 +26,16 @@ def upsample(input_tensor: Operand, scale_factor: Any, mode: str, memory_config:
     """Scales height and width of images [N, H, W, C]."""
     factors = [scale_factor] * 2 if isinstance(scale_factor, (int, float)) else list(scale_factor)
     batch, rows, columns, channels = input_tensor.shape
+    if mode == "bilinear" and channels % TILE_SIZE:
+        raise TTFatal(
+            "input channels should be divisible by 32",
+            hint=f"The tensor has {channels} channels; pad them with ttnn.pad.",
+        )
+    if input_tensor.layout is Layout.TILE and (columns % TILE_SIZE or channels % TILE_SIZE):
+        raise TTFatal(
+            "Tiled input must be tile-aligned (no padding difference)",
+            hint="Move it with ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT).",
+        )
     shape = (batch, int(rows * factors[0]), int(columns * factors[1]), channels)
     result = input_tensor.type.with_(shape=shape, memory=memory_config)
     return Step("ttnn.upsample", {"input": input_tensor}, [result], {"scale_factor": factors, "mode": mode})

@@ -27,7 +27,7 @@ def embedding(
     """Returns rows of a table."""
     shape = (*input_tensor.shape, weight.shape[-1])
     result = weight.type.with_(
-        shape=shape, layout=layout or Layout.ROW_MAJOR, dtype=dtype, memory=memory_config or input_tensor.memory
+        shape=shape, layout=layout or weight.layout, dtype=dtype, memory=memory_config or input_tensor.memory
     )
     if output_tensor is not None:
         result = output_tensor.type

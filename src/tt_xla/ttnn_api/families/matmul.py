@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tt_xla.ttnn_api.configs import Config, compute_config, function_of
@@ -29,6 +30,8 @@ def linear(
 ) -> Step:
     """Multiplies matrices, adds a bias and applies a function."""
     a, b = required(input_tensor_a, "ttnn.matmul"), required(input_tensor_b, "ttnn.matmul")
+    if program_config is None:
+        _check_shards(a, b, activation)
     shape = product_shape(_turned(a.shape, turn=transpose_a), _turned(b.shape, turn=transpose_b))
     attributes: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b}
     attributes["compute_config"] = compute_config(compute_kernel_config)
@@ -41,6 +44,30 @@ def linear(
     operands = {"a": a, "b": b} | ({} if bias is None else {"bias": bias})
     op = "ttnn.matmul" if bias is None and attributes["activation"] is None else "ttnn.linear"
     return Step(op, operands, [result], attributes, into=optional_output_tensor)
+
+
+def _check_shards(a: Operand, b: Operand, activation: Function | None) -> None:
+    """Refuses sharded operands for which TT-NN has no program of its own.
+
+    Raises:
+        TTFatal: the second operand is sharded, or a function follows a product of shards.
+    """
+    is_sharded = [each.type.on_device and each.memory.is_sharded() for each in (a, b)]
+    if activation is not None and any(is_sharded):
+        name = dict(function_of(activation))["op_type"].upper()
+        raise TTFatal(
+            f"Sharded matmul run with UnaryOpType::{name} activation: this should be placed in the program config's "
+            "fused_activation field",
+            hint="Pass a program_config with fused_activation, or apply the function afterwards.",
+        )
+    if is_sharded[1] and not (is_sharded[0] and math.prod(b.shape[:-2]) > 1):
+        words = "Input tensor B must have INTERLEAVED memory layout"
+        if not is_sharded[0]:
+            words = "MatmulMultiCoreProgramConfig: Input B memory layout must be INTERLEAVED"
+        raise TTFatal(
+            f"{words}, got: TensorMemoryLayout::{b.memory.memory_layout.name}",
+            hint="Move the second operand with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
+        )
 
 
 _CONFIGS = {

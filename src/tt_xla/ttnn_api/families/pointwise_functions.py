@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api.enums import Layout
 from tt_xla.ttnn_api.families.pointwise import ACTIVATIONS, broadcast, number, pair, required, steps_around
 from tt_xla.ttnn_api.families.reduction import dims_of, reduced
 from tt_xla.ttnn_api.geometry import MemoryConfig
@@ -226,7 +227,8 @@ def _spread(op: str) -> Rule:
         correction: bool,
     ) -> Step:
         dims = dims_of(input_tensor, dim, op)
-        result = input_tensor.type.with_(shape=reduced(input_tensor, dims, keep=keepdim), memory=memory_config)
+        shape = reduced(input_tensor, dims, keep=keepdim)
+        result = input_tensor.type.with_(shape=shape, memory=memory_config, layout=Layout.TILE)
         attributes = {"dim_arg": dims, "keep_dim": keepdim, "correction": correction}
         return Step(op, {"input": input_tensor}, [result], attributes)
 

@@ -39,6 +39,13 @@ def dims_of(source: Operand, dim: int | Sequence[int] | None, name: str) -> list
     return sorted(source.dim(each) for each in dims)
 
 
+def _layout(name: str, source: Operand, dims: Sequence[int]) -> Layout:
+    """Returns the layout of a result: tiles, unless TT-NN reduces rows where they lie."""
+    last = [source.rank - 2, source.rank - 1]
+    keeps_rows = (name == "mean" and list(dims) != last) or (name == "sum" and len(dims) == 1 and dims[0] in last)
+    return source.layout if keeps_rows else Layout.TILE
+
+
 def _reduction(name: str) -> Rule:
     def rule(
         input_tensor: Operand,
@@ -50,7 +57,8 @@ def _reduction(name: str) -> Rule:
         source = required(input_tensor, f"ttnn.{name}")
         dims = dims_of(source, dim, f"ttnn.{name}")
         memory = memory_config or common_memory([source], Shape(reduced(source, dims, keep=True)))
-        result = source.type.with_(shape=reduced(source, dims, keep=keepdim), memory=memory)
+        layout = _layout(name, source, dims)
+        result = source.type.with_(shape=reduced(source, dims, keep=keepdim), memory=memory, layout=layout)
         attributes = {"keep_dim": keepdim, "dim_arg": dims, "compute_config": compute_config(compute_kernel_config)}
         return Step(f"ttnn.{name}", {"input": source}, [result], attributes)
 
@@ -66,7 +74,8 @@ for _name in ("sum", "mean", "max", "min"):
 def prod(input_tensor: Operand, dim: int | None, keepdim: bool, memory_config: MemoryConfig | None) -> Step:
     """Multiplies elements along a dimension, or all of them."""
     dims = dims_of(input_tensor, dim, "ttnn.prod")
-    result = input_tensor.type.with_(shape=reduced(input_tensor, dims, keep=keepdim), memory=memory_config)
+    shape, layout = reduced(input_tensor, dims, keep=keepdim), _layout("prod", input_tensor, dims)
+    result = input_tensor.type.with_(shape=shape, memory=memory_config, layout=layout)
     return Step("ttnn.prod", {"input": input_tensor}, [result], {"keep_dim": keepdim, "dim_arg": dims})
 
 
