@@ -215,15 +215,14 @@ def follow(page: Page, clone: Path, environment: dict[str, str]) -> list[str]:
     failures: list[str] = []
     with tempfile.TemporaryDirectory(prefix="tt-xla-page-") as scratch:
         logs = Path(scratch)
-        try:
-            subprocess.run(
-                ["bash", "-c", shell_program(page.commands, logs)],
-                cwd=clone,
-                env=environment,
-                timeout=PAGE_TIMEOUT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
+        shell = [
+            "timeout",
+            str(PAGE_TIMEOUT),
+            "bash",
+            "-c",
+            shell_program(page.commands, logs),
+        ]  # ends its children too
+        if subprocess.run(shell, cwd=clone, env=environment, check=False).returncode == 124:
             failures.append(f"{page.path}: its commands took over {PAGE_TIMEOUT} s")
         status = logs / "status"
         ended = (
