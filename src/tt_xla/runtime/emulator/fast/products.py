@@ -21,6 +21,10 @@ Tensor = torch.Tensor
 SMALL_PRODUCT = 1 << 16
 """Multiplications up to which a product may be part of a fused kernel, which reads its weights as they are."""
 
+_ROW_WEIGHTS = 1 << 19
+"""Elements of weights up to which the fixed time of a call of oneDNN is worth avoiding for one row, and weights that
+lie in the other order are copied quickly where they come anew in each run."""
+
 
 def take(context: Context, attributes: Mapping[str, Any]) -> Call | Weighted | None:
     """Returns the call of a product that is one product of matrices with weights [K, N]; None for other products."""
@@ -51,7 +55,8 @@ class _Linear:
         self.dtype = torch.bfloat16 if dtypes == {torch.bfloat16} and ends_exactly else torch.float32
         empty = not (math.prod(a.shape) and math.prod(b.shape))
         taken = not empty and onednn.takes(self.dtype, self.activation, approximates=approximates)
-        self.is_row = taken and self.rows == 1 and self.dtype is torch.float32
+        one_row = self.rows == 1 and math.prod(b.shape) <= _ROW_WEIGHTS
+        self.is_row = taken and one_row and self.dtype is torch.float32
         """Whether torch multiplies one row by weights [K, N]. oneDNN takes five times as long for small weights. With
         weights in that order torch's bits depend on neither the addresses nor the number of threads."""
         self.by_onednn = taken and not self.is_row
@@ -74,9 +79,9 @@ class _Linear:
 
     def _sources(self, b: Tensor) -> Tensor:
         """Returns weights as the matrix unit's registers hold them: [N, K], or [K, N] for one row."""
-        rows = b if self.transpose_b else b.t()
+        rows = b if self.transpose_b != self.is_row else b.t()
         if self.is_row:
-            rows = rows.t().contiguous()
+            rows = rows.contiguous()
         if self.by_onednn and (self.rows == 1 or not rows.t().is_contiguous()):
             # oneDNN adds the terms of a single row in another order when the weights lie transposed. Prepared weights
             # never do, so the bits would change in the run in which the weights are prepared. For weights with gaps
