@@ -152,6 +152,7 @@ def norms_and_sums(dtype: str) -> tuple[Case, ...]:
     return (
         *cases,
         *sums,
+        along_rows("cumsum", "cumsum", dtype, dim=-1),
         along_rows("mean with a config", "mean", dtype, dim_arg=[-1], keep_dim=True, **EXACT),
     )
 
