@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from model_explorer.extension_manager import ExtensionManager
 import tt_jax
 from tt_xla.compiler import compile_module, read_module
 from tt_xla.compiler.reading import on_mesh
-from tt_xla.errors import MalformedModuleError, OptionError
+from tt_xla.errors import MalformedModuleError, OptionError, TTXLAError
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
@@ -29,6 +30,8 @@ from tt_xla.tools.explorer.main import TenstorrentAdapter
 from tt_xla.tools.explorer.namespaces import namespaces, shown_source
 from tt_xla.tools.explorer.nodes import FunctionNodes
 from tt_xla.tools.explorer.overlays import overlays
+from tt_xla.tools.explorer.running import run
+from tt_xla.tools.explorer.session import Session
 from tt_xla.tools.explorer.subjects import Subject, subjects_of
 
 EXAMPLE = """
@@ -309,6 +312,102 @@ def test_a_dump_for_several_chips_has_its_graph_and_times():
     assert outcome.program.mesh is not None
     shown = overlays(outcome.functions, outcome.program, load_target(outcome.program.target))
     assert any(overlay.name == "links (us)" and overlay.values for overlay in shown)
+
+
+def test_a_run_on_several_chips_has_the_accuracy_of_each_op():
+    text = """module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+      sdy.mesh @mesh = <["x"=2]>
+      func.func public @main(
+          %x: tensor<64x128xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
+          %w: tensor<128x64xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<64x64xbf16> {
+        %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+          : (tensor<64x128xbf16>, tensor<128x64xbf16>) -> tensor<64x64xbf16>
+        %1 = stablehlo.tanh %0 : tensor<64x64xbf16>
+        return %1 : tensor<64x64xbf16>
+      }
+    }"""
+    program = compile_module(read_module(text, trusted=True), CompileOptions.parse(), load_target("n300"))
+    ran = run(Subject("sharded", text), program, "emulated", lambda line: None)
+    assert ran.pcc > 0.999
+    ops = {f"main:{index}": op.op for index, op in enumerate(program.functions[0].body)}
+    assert [ops[node] for node in ran.nodes] == ["ttnn.matmul", "ttnn.all_reduce", "ttnn.tanh"]
+    for alone, running in ran.nodes.values():
+        assert alone is not None
+        assert running is not None
+        assert min(alone, running) > 0.999
+
+
+def test_a_run_by_tt_nn_says_what_is_missing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TTXLA_TTNN_PYTHON", "/nothing/python")
+    monkeypatch.delenv("TTXLA_RUNTIME", raising=False)
+    with pytest.raises(TTXLAError, match="/nothing/python"):
+        run(Subject("example"), program_of(EXAMPLE), "ttnn", lambda line: None)
+    assert "TTXLA_RUNTIME" not in os.environ
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a folder with one input of each kind."""
+    folder, text, dumps = tmp_path_factory.mktemp("inputs"), layers(1, named=True), {}
+    program = compile_module(read_module(text, trusted=True), CompileOptions.parse(), load_target("n150"), dumps=dumps)
+    (folder / "stablehlo.mlir").write_text(text)
+    (folder / "ttir.mlir").write_text(dumps["ttir"])
+    (folder / "older.mlir").write_text(EXAMPLE)
+    (folder / "ttnn.mlir").write_text(dumps["ttnn"])
+    (folder / "program.ttnn").write_bytes(program.to_bytes())
+    upstream = folder / "upstream" / "irs"
+    upstream.mkdir(parents=True)
+    for number, (name, stage) in enumerate(
+        {"vhlo": "shlo", "shlo": "shlo", "shlo_compiler": "shlo", "ttir": "ttir", "ttnn": "ttnn"}.items()
+    ):
+        (upstream / f"{name}_net_g0_{1700000000000 + number}.mlir").write_text(dumps[stage])
+    (folder / "script.py").write_text("import jax\njax.jit(jax.numpy.tanh)(jax.numpy.ones((32, 32)))\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "stages"),
+    [
+        ("stablehlo.mlir", ["stablehlo", "ttir", "ttnn"]),
+        ("ttir.mlir", ["ttir", "ttnn"]),
+        ("older.mlir", ["ttir", "ttnn"]),
+        ("ttnn.mlir", ["ttnn"]),
+        ("program.ttnn", ["ttnn"]),
+        ("upstream", ["stablehlo", "ttir", "ttnn"]),
+        ("script.py", ["stablehlo", "ttir", "ttnn"]),
+    ],
+)
+def test_each_kind_of_input_has_its_stages(inputs: Path, name: str, stages: list[str]):
+    session = Session([], "n150")
+    subject = subjects_of(inputs / name)[-1]
+    outcome = known(subject, "n150") or compiled(subject, {}, "n150", lambda line: None)
+    assert not outcome.error
+    session.subjects.append(subject)
+    session.add(0, outcome)
+    [version] = session.versions
+    assert version.stages == stages
+    for stage in stages:
+        functions = version.converted.get(stage) or converted(stage, outcome.stages[stage], subject.name)
+        checked(asdict(graphs.graph_of(functions[0], stage, {})))
+
+
+def test_a_damaged_file_in_a_folder_is_a_program_with_an_error(tmp_path: Path):
+    (tmp_path / "good.mlir").write_text(EXAMPLE)
+    (tmp_path / "cut.ttnn").write_bytes(program_of(EXAMPLE).to_bytes()[:100])
+    found = {subject.name: subject for subject in subjects_of(tmp_path)}
+    assert list(found) == ["cut", "good"]
+    assert "cut.ttnn" in found["cut"].error
+    assert not found["good"].error
+
+
+def test_compiled_files_of_one_name_in_two_folders_are_two_programs(tmp_path: Path):
+    for index, text in enumerate([EXAMPLE, layers(1, named=True)]):
+        (tmp_path / str(index)).mkdir()
+        (tmp_path / str(index) / "net.ttnn").write_bytes(program_of(text).to_bytes())
+    programs = [subject.program for subject in subjects_of(tmp_path)]
+    lengths = [len(program.arguments) for program in programs if program is not None]
+    assert lengths == [2, 2]
+    assert programs[0] != programs[1]
 
 
 def test_a_folder_without_modules_is_refused(tmp_path: Path):

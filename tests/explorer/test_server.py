@@ -145,6 +145,13 @@ def test_a_module_is_compiled_run_and_compiled_otherwise(server: Server, tmp_pat
     assert "MathFidelity.HiFi4" in node["python"]
 
 
+def test_a_runtime_that_is_missing_is_answered(server: Server, tmp_path: Path):
+    number = opened(server, tmp_path / "model.mlir", MODULE)["versions"][-1]["number"]
+    assert ask(server, "/explore/api/execute", {"version": number, "runtime": "silicon"})[0] == 200
+    assert "No such runtime: 'silicon'" in finished(server)["job"]["error"]
+    assert "No such runtime" in finished(server)["versions"][-1]["run_error"]
+
+
 def test_a_failed_compilation_shows_its_error_at_the_node(server: Server, tmp_path: Path):
     (tmp_path / "large.mlir").write_text(
         "func.func @main(%x: tensor<1024x1024x1024x64xf32>) -> tensor<1024x1024x1024x64xf32> {\n"
@@ -228,7 +235,7 @@ def test_work_that_is_cancelled_ends_and_the_next_job_runs(server: Server, tmp_p
     assert "busy" in ask(server, "/explore/api/open", {"path": str(tmp_path)})[1]
     assert ask(server, "/explore/api/cancel", {})[0] == 200
     assert finished(server)["job"]["error"] == "Cancelled: opening."
-    late = "import os, torch\ntorch.compile(torch.nn.Tanh(), backend='tt')(torch.ones(32, 32))\nos.close(0)\n"
+    late = "import os, jax\njax.jit(jax.numpy.tanh)(jax.numpy.ones((32, 32)))\nos.close(0)\n"
     state = opened(server, tmp_path / "late.py", late + "raise ValueError('late')")
     assert "ended with ValueError: late" in state["versions"][-1]["warning"]
     assert state["versions"][-1]["stages"] == ["stablehlo", "ttir", "ttnn"]

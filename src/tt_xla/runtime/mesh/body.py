@@ -98,6 +98,11 @@ class Body:
             name, function.kind, tuple(numbers), tuple(returned), tuple(self._values.specs), tuple(self._instructions)
         )
 
+    @property
+    def origins(self) -> Mapping[int, int]:
+        """Value of the function for each value of the expanded function that is a shard of its own."""
+        return self._values.origins
+
     # Values
 
     def _axes(self, instruction: Instruction) -> Axes:

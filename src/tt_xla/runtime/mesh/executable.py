@@ -36,7 +36,7 @@ class MeshExecutable:
         self.device, self.devices = executable.device, executable.devices
         self.predicted_us = program.predicted_device_us
         self._mesh: Mesh = program.mesh
-        self._expansion = expansion
+        self.expansion = expansion
         self._types = [(DECLARED[argument.dtype], tuple(argument.shape)) for argument in program.arguments]
         self._written = {position for position, argument in enumerate(program.arguments) if argument.written}
 
@@ -78,14 +78,14 @@ class MeshExecutable:
         self._check(shards, versions)
         if observation.RUNS:
             self._report(shards)
-        reads = self._expansion.reads
+        reads = self.expansion.reads
         tensors = [shards[argument][chip] for argument, chip in reads]
         tokens = [versions[argument] for argument, _ in reads]
         writable = [
             index for index, (argument, _) in enumerate(reads) if argument in self._written and argument in donated
         ]
         results = self.executable.run(tensors, tokens, writable)
-        return [[results[index] for index in indices] for indices in self._expansion.returns]
+        return [[results[index] for index in indices] for indices in self.expansion.returns]
 
     def run_whole(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """Splits whole tensors over the chips, runs the Program once, and returns whole results.

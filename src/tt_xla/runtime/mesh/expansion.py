@@ -41,6 +41,9 @@ class Expansion:
     """For each function of ``program``: the first chip that runs each of its instructions."""
     origins: Mapping[str, str]
     """Name of the function of the Program with the mesh that each function of ``program`` was expanded from."""
+    values: Mapping[str, Mapping[int, int]]
+    """For each function of ``program``: the value of the function that it was expanded from, by its own values that are
+    a shard each."""
 
 
 def expand(
@@ -74,6 +77,7 @@ class Expander:
         self._expanded: dict[str, Function] = {}
         self._chips: dict[str, tuple[int, ...]] = {}
         self._origins: dict[str, str] = {}
+        self._values: dict[str, Mapping[int, int]] = {}
 
     def expansion(self) -> Expansion:
         program, grid = self.program, self.grid
@@ -97,7 +101,9 @@ class Expander:
             functions=tuple(self._expanded.values()),
             mesh=None,
         )
-        return Expansion(expanded, tuple(reads), tuple(returns), tuple(holders), self._chips, self._origins)
+        return Expansion(
+            expanded, tuple(reads), tuple(returns), tuple(holders), self._chips, self._origins, self._values
+        )
 
     def function(
         self,
@@ -123,6 +129,7 @@ class Expander:
             flow = self.variation.flow(name, arguments, own)
             body = Body(self, self.functions[name], flow, own, place or {})
             self.add(body.function(new_name, arguments, results), name, body.chips)
+            self._values[new_name] = body.origins
         return self._names[key]
 
     def _new_name(self, name: str) -> str:

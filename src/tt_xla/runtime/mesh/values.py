@@ -30,6 +30,8 @@ class Values:
         self._sources, self._axes, self._grid, self._append = specs, axes, grid, append
         self.specs: list[TensorSpec] = []
         """Specs of the expanded values."""
+        self.origins: dict[int, int] = {}
+        """Value of each expanded value that is a shard of its own."""
         self._shards: dict[tuple[int, int], int] = {}
         """Expanded value of a shard by value and chip."""
         self._stacks: dict[int, dict[tuple[Axes, int], dict[int, int]]] = {}
@@ -45,6 +47,7 @@ class Values:
     def define(self, value: int, chip: int) -> int:
         """Returns a new expanded value for the shard of a value that a chip holds."""
         number = self.new(self._sources[value])
+        self.origins[number] = value
         self.name(value, chip, number)
         return number
 

@@ -27,10 +27,10 @@ def _converted(stage: str, text: str | bytes, name: str, progress: Progress) -> 
     return compiling.converted(stage, text, name)
 
 
-def _executed(subject: subjects.Subject, program: Program, progress: Progress) -> Accuracy:
-    from tt_xla.tools.explorer.running import run_beside_float32
+def _executed(subject: subjects.Subject, program: Program, runtime: str, progress: Progress) -> Accuracy:
+    from tt_xla.tools.explorer.running import run
 
-    return run_beside_float32(subject, program, progress)
+    return run(subject, program, runtime, progress)
 
 
 JOBS: Mapping[str, Callable[..., Any]] = {

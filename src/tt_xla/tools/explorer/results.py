@@ -34,13 +34,14 @@ class Compiled:
 
 @dataclass
 class Accuracy:
-    """The outcome of a run on the emulated card.
+    """The outcome of a run.
 
     Attributes:
         pcc: correlation of the results with those of the reference.
         relative: ratio of the L2 norm of the difference to that of the reference.
         reference: what the results were compared with.
         seconds: wall-clock time of the run, with the float32 copies of its instructions.
+        runtime: what ran the program, as ``TTXLA_RUNTIME`` names it.
         nodes: for each node, its correlation by itself on the card's operands, and with all ops before it in float32.
     """
 
@@ -48,4 +49,5 @@ class Accuracy:
     relative: float
     reference: str
     seconds: float
+    runtime: str
     nodes: dict[str, tuple[float | None, float | None]]

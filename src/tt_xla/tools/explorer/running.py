@@ -1,18 +1,21 @@
-"""Runs of programs on the emulated card, beside float32."""
+"""Runs of programs on the emulated card, beside float32, and on a card by TT-NN."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tt_xla import environment
 from tt_xla.compiler.reading import is_stablehlo
 from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import Function, Instruction, Program
 from tt_xla.runtime import get_device
 from tt_xla.runtime.mesh.executable import MeshExecutable
+from tt_xla.runtime.mesh.expansion import Expansion
 from tt_xla.runtime.observation import observed_kernels
 from tt_xla.testing.divergence.instructions import Float32Observer
 from tt_xla.testing.divergence.modules import Source
@@ -28,44 +31,67 @@ class _Watching(Float32Observer):
     def __init__(self, program: Program, progress: Callable[[str], None]) -> None:
         super().__init__(program)
         self._progress, self._done = progress, 0
-        self._total = sum(len(function.body) for function in program.functions)
 
     def timed(self, executable: Any, function: Function, step: Any, call: Any) -> Any:
         run_both = super().timed(executable, function, step, call)
+        total = sum(len(each.body) for each in executable.program.functions)
 
         def counted(*tensors: Any) -> Any:
             self._done += 1
             if self._done % 25 == 1:
-                self._progress(f"ran {self._done} of about {self._total} ops")
+                self._progress(f"ran {self._done} of about {total} ops")
             return run_both(*tensors)
 
         return counted
 
 
-def run_beside_float32(subject: Subject, program: Program, progress: Callable[[str], None]) -> Accuracy:
-    """Runs a program once, and each of its instructions in float32 too.
+def run(subject: Subject, program: Program, runtime: str, progress: Callable[[str], None]) -> Accuracy:
+    """Runs a program once, on the emulated card with each of its instructions in float32 too.
 
-    The reference is StableHLO in float32 on the CPU where the source is StableHLO, else the float32 instructions.
-    Programs for several chips run without the float32 instructions, and need StableHLO as the reference.
+    The reference is StableHLO in float32 on the CPU where the source is StableHLO, else the float32 instructions of a
+    program for one chip. On several chips an instruction has the largest error among its shards.
+
+    Args:
+        subject: the program's source and arguments.
+        program: the program.
+        runtime: a value of ``TTXLA_RUNTIME``. Runtimes other than ``emulated`` run no float32 instructions.
+        progress: receives lines about progress.
 
     Raises:
-        TTXLAError: the program does not run.
+        TTXLAError: the program does not run, or the runtime is missing.
     """
+    before = environment.variables_in_force()
+    environment.set_variable("TTXLA_RUNTIME", runtime)
+    try:
+        environment.selected_runtime()
+        return _run(subject, program, progress)
+    finally:
+        environment.set_variables_in_force(before)
+
+
+def _run(subject: Subject, program: Program, progress: Callable[[str], None]) -> Accuracy:
     arrays = _inputs(subject, program)
     progress("loading the program")
     started = time.perf_counter()
-    if program.mesh is not None:
-        executable: Any = get_device(program.target).load(program)
-        tensors = tensors_of(arrays, program)
-        whole = isinstance(executable, MeshExecutable)
-        results = executable.run_whole(tensors) if whole else executable.run(tensors, [None] * len(tensors))
-        return _accuracy(subject, program, arrays, [to_array(each) for each in results], None, started, progress)
     observer = _Watching(program, progress)
     with observed_kernels(observer):
-        executable = get_device(program.target).load(program)
+        executable: Any = get_device(program.target).load(program)
     tensors = tensors_of(arrays, program)
-    results = [to_array(each) for each in executable.run(tensors, [None] * len(tensors))]
-    return _accuracy(subject, program, arrays, results, observer, started, progress)
+    expansion = executable.expansion if isinstance(executable, MeshExecutable) else None
+    returned = executable.run(tensors, [None] * len(tensors)) if expansion is None else executable.run_whole(tensors)
+    results = [to_array(each) for each in returned]
+    seconds = time.perf_counter() - started
+    progress("computing the reference")
+    reference, expected = _reference(subject, program, arrays, observer)
+    error = Error.of(results, expected) if expected is not None else Error(float("nan"), float("nan"))
+    return Accuracy(
+        error.pcc,
+        error.relative,
+        reference,
+        seconds,
+        environment.selected_runtime(),
+        _by_node(program, expansion, observer),
+    )
 
 
 def _inputs(subject: Subject, program: Program) -> list[Array]:
@@ -79,28 +105,32 @@ def _inputs(subject: Subject, program: Program) -> list[Array]:
     ]
 
 
-def _accuracy(
-    subject: Subject,
-    program: Program,
-    arrays: Sequence[Array],
-    results: Sequence[Array],
-    observer: Float32Observer | None,
-    started: float,
-    progress: Callable[[str], None],
-) -> Accuracy:
-    seconds = time.perf_counter() - started
-    progress("computing the reference")
-    reference, expected = _reference(subject, program, arrays, observer)
-    error = Error.of(results, expected) if expected is not None else Error(float("nan"), float("nan"))
+def _by_node(
+    program: Program, expansion: Expansion | None, observer: Float32Observer
+) -> dict[str, tuple[float | None, float | None]]:
+    """Returns the correlations of each node by itself and so far, the worst of its shards on several chips."""
+    positions = {function.name: _positions(function) for function in program.functions}
     by_node: dict[str, tuple[float | None, float | None]] = {}
-    if observer is not None:
-        positions = {function.name: _positions(function) for function in program.functions}
-        for function, instruction, alone, running in observer.errors():
-            index = positions[function.name].get(_key(instruction))
-            if index is not None:
-                pccs = alone.pcc if alone else None, running.pcc if running else None
-                by_node[f"{function.name}:{index}"] = pccs
-    return Accuracy(error.pcc, error.relative, reference, seconds, by_node)
+    for function, instruction, *errors in observer.errors():
+        name, key = function.name, _key(instruction)
+        if expansion is not None:
+            origins = expansion.values.get(name, {})
+            results = tuple(origins[value] for value in instruction.results if value in origins)
+            name, key = expansion.origins[name], (instruction.op, results)
+        index = positions[name].get(key)
+        if index is not None:
+            node = f"{name}:{index}"
+            known = by_node.get(node, (None, None))
+            alone, running = (_lower(old, error) for old, error in zip(known, errors, strict=True))
+            by_node[node] = alone, running
+    return by_node
+
+
+def _lower(known: float | None, error: Error | None) -> float | None:
+    """Returns the lower of a known correlation and that of an error."""
+    if error is None:
+        return known
+    return error.pcc if known is None or math.isnan(known) else min(known, error.pcc)
 
 
 def _positions(function: Function) -> dict[tuple[str, tuple[int, ...]], int]:
@@ -113,7 +143,7 @@ def _key(instruction: Instruction) -> tuple[str, tuple[int, ...]]:
 
 
 def _reference(
-    subject: Subject, program: Program, arrays: Sequence[Array], observer: Float32Observer | None
+    subject: Subject, program: Program, arrays: Sequence[Array], observer: Float32Observer
 ) -> tuple[str, list[Array] | None]:
     """Returns the results to compare with, and what they are; None if there are none."""
     source = subject.source
@@ -122,7 +152,7 @@ def _reference(
         module = Source(raw, subject.name)
         if len(module.arguments) == len(arrays):
             return "StableHLO in float32 on the CPU", Golden(module, arrays, module.returned).of(module.returned)
-    found = observer.results() if observer is not None else None
+    found = observer.results()
     if found is None:
         return "nothing", None
     values = [

@@ -263,8 +263,9 @@ def _add_page(app: flask.Flask, server: Server) -> None:
     def execute() -> flask.Response:
         if not server.runs:
             raise OptionError("This server runs no models.", hint="Start it without --no-model-execution.")
-        number = int(flask.request.get_json()["version"])
-        return started(f"running version {number}", session.execute, number)
+        body = flask.request.get_json()
+        number, runtime = int(body["version"]), str(body.get("runtime", "emulated"))
+        return started(f"running version {number}", session.execute, number, runtime)
 
     @app.post("/explore/api/cancel")
     def cancel() -> flask.Response:

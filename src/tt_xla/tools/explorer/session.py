@@ -198,14 +198,14 @@ class Session:
             version.number = len(self.versions)
             self.versions.append(version)
 
-    def execute(self, number: int) -> None:
-        """Runs a version on the emulated card, beside float32."""
+    def execute(self, number: int, runtime: str = "emulated") -> None:
+        """Runs a version on the emulated card, beside float32, or on another runtime (``TTXLA_RUNTIME``)."""
         version = self.versions[number]
         if version.compiled.program is None:
             raise OptionError("The version was not compiled, so it cannot run.")
         try:
             subject = self.subjects[version.subject]
-            version.accuracy = self._ask("execute", subject, version.compiled.program)
+            version.accuracy = self._ask("execute", subject, version.compiled.program, runtime)
             version.run_error = ""
         except TTXLAError as error:
             version.run_error = " ".join(str(error).split())

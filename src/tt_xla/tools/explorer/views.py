@@ -81,6 +81,7 @@ def _version(version: Version) -> dict[str, Any]:
     if accuracy is not None:
         facts["pcc"], facts["relative_error"] = accuracy.pcc, accuracy.relative
         facts["reference"], facts["run_seconds"] = accuracy.reference, accuracy.seconds
+        facts["runtime"] = accuracy.runtime
     return facts
 
 

@@ -97,7 +97,7 @@ function fillVersions() {
     const cells = [
       version.error || version.run_error ? `${version.label}: failed` : version.label,
       time + (change ? ` (${change > 0 ? "+" : ""}${change}%)` : ""),
-      number(version.l1_peak_bytes_per_core / 1024, 0), number(version.dram_peak_bytes / 1048576, 2), number(version.pcc, 5),
+      number(version.l1_peak_bytes_per_core / 1024, 0), number(version.dram_peak_bytes / 1048576, 2), number(version.pcc, 5) + (version.runtime && version.runtime !== "emulated" ? ` (${version.runtime})` : ""),
     ];
     if (version.predicted_us === undefined) cells[2] = cells[3] = "";
     for (const text of cells) row.append(Object.assign(document.createElement("td"), { textContent: text }));
@@ -392,7 +392,7 @@ element("compile").onclick = guarded(async () => {
   if (Object.keys(choices).length) options.overrides = { ops: choices };
   await start("compile", { subject: shown.subject, options });
 });
-element("execute").onclick = guarded(() => start("execute", { version: shown.version }));
+element("execute").onclick = guarded(() => start("execute", { version: shown.version, runtime: element("runtime").value }));
 element("export").onclick = () => { window.location.assign(`/explore/api/export?version=${shown.version}`); };
 element("cancel").onclick = guarded(() => ask("cancel", {}));
 element("open").onclick = guarded(async () => {
