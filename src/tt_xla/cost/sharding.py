@@ -18,18 +18,18 @@ from tt_xla.target import Target
 HEIGHT, WIDTH, BLOCK = MemoryLayout.HEIGHT_SHARDED, MemoryLayout.WIDTH_SHARDED, MemoryLayout.BLOCK_SHARDED
 
 
-def core_ranges(memory: MemoryLayout, grid: tuple[int, int], target: Target) -> tuple[CoreRange, ...]:
-    """Returns the cores of a ``grid`` of shards (rows, columns).
+def core_ranges(memory: MemoryLayout, grid: tuple[int, int], chip: tuple[int, int]) -> tuple[CoreRange, ...]:
+    """Returns the cores of a ``grid`` of shards on the cores of a ``chip`` (both rows and columns).
 
     Block shards lie on a rectangle of cores, others row by row of the chip. The grid of a block-sharded tensor must fit
     in the chip's grid; any other must not have more shards than the chip has cores.
     """
     if memory is BLOCK:
         return (CoreRange((0, 0), (grid[1] - 1, grid[0] - 1)),)
-    rows, last = divmod(grid[0] * grid[1], target.grid[1])
+    rows, last = divmod(grid[0] * grid[1], chip[1])
     ranges: list[CoreRange] = []
     if rows:
-        ranges.append(CoreRange((0, 0), (target.grid[1] - 1, rows - 1)))
+        ranges.append(CoreRange((0, 0), (chip[1] - 1, rows - 1)))
     if last:
         ranges.append(CoreRange((0, rows), (last - 1, rows)))
     return tuple(ranges)
@@ -45,7 +45,7 @@ def sharded(
         buffer=BufferType.L1,
         memory=memory,
         grid=grid,
-        core_ranges=core_ranges(memory, grid, target),
+        core_ranges=core_ranges(memory, grid, target.grid),
     )
 
 
@@ -129,7 +129,7 @@ def rows_in_shards(
 ) -> TensorLayout:
     """Returns the layout of a row-major tensor in L1 whose rows, or columns if ``memory`` is WIDTH, cores share."""
     grid = (1, cores) if memory is WIDTH else (cores, 1)
-    ranges = core_ranges(memory, grid, target)
+    ranges = core_ranges(memory, grid, target.grid)
     place: dict[str, Any] = {"buffer": BufferType.L1, "memory": memory, "grid": grid, "core_ranges": ranges}
     return TensorLayout.of(shape, dtype, tiled=False, **place)
 

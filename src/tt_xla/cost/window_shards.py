@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from tt_xla.cost.convolution_buffers import ConvolutionCore, halo_sticks
 from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, core_ranges, least_cut
 from tt_xla.ir.layout import FACE, TILE, CoreRange, DataType, MemoryLayout, round_up
-from tt_xla.target import Target
 
 STICK = 8
 """Channels of 16 bytes of bfloat16, to which TT-NN pads row-major inputs of a halo exchange."""
@@ -38,10 +37,10 @@ class Cores(NamedTuple):
         return high, round_up(-(-columns // self.columns), unit[1])
 
 
-def _on(memory: MemoryLayout, rows: int, columns: int, target: Target, column_major: bool = False) -> Cores:
+def _on(memory: MemoryLayout, rows: int, columns: int, grid: tuple[int, int], column_major: bool = False) -> Cores:
     """Returns the first cores of the chip for a number of parts."""
-    grid = (columns, rows) if column_major and memory is BLOCK else (rows, columns)
-    return Cores(memory, rows, columns, core_ranges(memory, grid, target), column_major and memory is BLOCK)
+    shards = (columns, rows) if column_major and memory is BLOCK else (rows, columns)
+    return Cores(memory, rows, columns, core_ranges(memory, shards, grid), column_major and memory is BLOCK)
 
 
 @dataclass(frozen=True)
@@ -101,17 +100,17 @@ class ConvolutionSetting:
         """Returns the multiple to which the channels of the input are padded."""
         return TILE if self.tiled or self.product or memory is WIDTH else STICK
 
-    def input(self, memory: MemoryLayout, windows: Windows, target: Target, alignment: int) -> Cores:
+    def input(self, memory: MemoryLayout, windows: Windows, grid: tuple[int, int], alignment: int) -> Cores:
         """Returns the cores between which TT-NN divides the input in a given way."""
         sizes = (windows.positions, windows.in_channels, windows.out_channels)
         options: dict[str, Any] = {"block_height": self.block_height, "column_major": self.column_major}
-        return convolution_input(memory, sizes, target, alignment=alignment, product=self.product, **options)
+        return convolution_input(memory, sizes, grid, alignment=alignment, product=self.product, **options)
 
 
 def convolution_input(
     memory: MemoryLayout,
     sizes: tuple[int, int, int],
-    target: Target,
+    grid: tuple[int, int],
     *,
     alignment: int = TILE,
     block_height: int = 0,
@@ -123,7 +122,7 @@ def convolution_input(
     Args:
         memory: the way.
         sizes: rows of the result, channels of the input and of the result.
-        target: the chip.
+        grid: rows and columns of the chip's cores.
         alignment: multiple to which channels of the input are padded.
         block_height: rows of a block of windows; 0 for TT-NN's choice.
         product: whether it is a matrix product of single positions.
@@ -131,14 +130,14 @@ def convolution_input(
     """
     positions, in_channels, out_channels = sizes
     tiles = -(-positions // TILE)
-    high, wide = target.grid[::-1] if column_major else target.grid
+    high, wide = grid[::-1] if column_major else grid
     if memory is HEIGHT:
-        return _on(memory, _cut(tiles, target.cores, block_height), 1, target)
+        return _on(memory, _cut(tiles, math.prod(grid), block_height), 1, grid)
     if memory is WIDTH:
-        return _on(memory, 1, least_cut(-(-in_channels // TILE), target.cores), target)
+        return _on(memory, 1, least_cut(-(-in_channels // TILE), math.prod(grid)), grid)
     blocks = -(-in_channels // alignment)
     columns = _divisor(wide, blocks, -(-out_channels // TILE)) if product else least_cut(blocks, wide)
-    return _on(memory, _cut(tiles, high, block_height), columns, target, column_major)
+    return _on(memory, _cut(tiles, high, block_height), columns, grid, column_major)
 
 
 def _cut(tiles: int, cores: int, block_height: int) -> int:
@@ -151,24 +150,24 @@ def _divisor(most: int, *counts: int) -> int:
     return next(parts for parts in range(most, 0, -1) if not any(count % parts for count in counts))
 
 
-def convolution_result(source: Cores, out_channels: int, product: bool, target: Target) -> Cores:
+def convolution_result(source: Cores, out_channels: int, product: bool, grid: tuple[int, int]) -> Cores:
     """Returns the cores of a convolution's result: those of the input's rows, and as many columns as channels fill."""
     tiles = -(-out_channels // TILE)
     if product or source.memory is HEIGHT:
         return source
     if source.memory is WIDTH:
-        return _on(WIDTH, 1, least_cut(tiles, target.cores), target)
-    wide = target.grid[0 if source.column_major else 1]
-    return _on(BLOCK, source.rows, least_cut(tiles, wide), target, source.column_major)
+        return _on(WIDTH, 1, least_cut(tiles, math.prod(grid)), grid)
+    wide = grid[0 if source.column_major else 1]
+    return _on(BLOCK, source.rows, least_cut(tiles, wide), grid, source.column_major)
 
 
-def chosen_for_convolution(windows: Windows, setting: ConvolutionSetting, target: Target) -> MemoryLayout:
+def chosen_for_convolution(windows: Windows, setting: ConvolutionSetting, grid: tuple[int, int]) -> MemoryLayout:
     """Returns how TT-NN divides an input that is not sharded: as needs the least L1."""
-    height, block, width = (convolution_bytes(each, windows, setting, target) for each in (HEIGHT, BLOCK, WIDTH))
+    height, block, width = (convolution_bytes(each, windows, setting, grid) for each in (HEIGHT, BLOCK, WIDTH))
     best, least = HEIGHT, height.all
     if setting.depthwise_rows:
         return best
-    if block.all < least and block.cores >= target.grid[1]:
+    if block.all < least and block.cores >= grid[1]:
         best, least = BLOCK, block.all
     return WIDTH if not setting.product and width.all < least else best
 
@@ -188,7 +187,7 @@ def convolution_bytes(
     memory: MemoryLayout,
     windows: Windows,
     setting: ConvolutionSetting,
-    target: Target,
+    grid: tuple[int, int],
     source: Cores | None = None,
 ) -> ConvolutionBytes:
     """Returns the L1 that a convolution takes if its input is divided in a given way.
@@ -197,12 +196,33 @@ def convolution_bytes(
         memory: the way.
         windows: sizes of the convolution.
         setting: its types and options.
-        target: the chip.
+        grid: rows and columns of the chip's cores.
         source: cores of the input; None for TT-NN's choice.
     """
     alignment = setting.alignment(memory)
-    source = source or setting.input(memory, windows, target, alignment)
-    result = convolution_result(source, windows.out_channels, setting.product, target)
+    source = source or setting.input(memory, windows, grid, alignment)
+    core = convolution_core(windows, setting, grid, source)
+    channels = round_up(windows.in_channels, source.columns * alignment) // source.columns
+    halo = halo_sticks(windows.attributes, core.rows * TILE, windows.positions) * channels
+    tensors = core.rows * core.columns * setting.result.tile_bytes + halo * core.gathered.element_bytes
+    result = convolution_result(source, windows.out_channels, setting.product, grid)
+    cores = max(each.rows * each.columns for each in (source, result))
+    return ConvolutionBytes(cores, core.buffer_bytes, core.buffer_bytes + tensors)
+
+
+def convolution_core(
+    windows: Windows, setting: ConvolutionSetting, grid: tuple[int, int], source: Cores
+) -> ConvolutionCore:
+    """Returns a core's part of a convolution, with as many steps as TT-NN's estimate of L1 counts.
+
+    Args:
+        windows: sizes of the convolution.
+        setting: its types and options.
+        grid: rows and columns of the chip's cores.
+        source: cores of the input.
+    """
+    memory, alignment = source.memory, setting.alignment(source.memory)
+    result = convolution_result(source, windows.out_channels, setting.product, grid)
     rows, columns = (size // TILE for size in result.shard(windows.positions, windows.out_channels, (TILE, TILE)))
     channels = round_up(windows.in_channels, source.columns * alignment)
     high, wide = windows.kernel
@@ -210,7 +230,7 @@ def convolution_bytes(
     steps = round_up(windows.in_channels, alignment) * high * wide // TILE // max(across, 1)
     if memory is BLOCK:
         steps *= -(-windows.out_channels // TILE) // columns
-    core = ConvolutionCore(
+    return ConvolutionCore(
         memory=memory,
         rows=rows,
         columns=columns,
@@ -224,10 +244,6 @@ def convolution_bytes(
         is_biased=setting.bias,
         compute=setting.compute,
     )
-    halo = halo_sticks(windows.attributes, rows * TILE, windows.positions) * (channels // source.columns)
-    tensors = rows * columns * setting.result.tile_bytes + halo * core.gathered.element_bytes
-    cores = max(each.rows * each.columns for each in (source, result))
-    return ConvolutionBytes(cores, core.buffer_bytes, core.buffer_bytes + tensors)
 
 
 @dataclass(frozen=True)
@@ -244,7 +260,7 @@ class PoolingSetting:
 
 
 def pooling_input(
-    memory: MemoryLayout, windows: Windows, setting: PoolingSetting, target: Target, channels: int = TILE
+    memory: MemoryLayout, windows: Windows, setting: PoolingSetting, grid: tuple[int, int], channels: int = TILE
 ) -> Cores:
     """Returns the cores between which TT-NN divides a pooling's input in a given way.
 
@@ -252,22 +268,22 @@ def pooling_input(
         memory: the way.
         windows: sizes of the pooling.
         setting: its options.
-        target: the chip.
+        grid: rows and columns of the chip's cores.
         channels: number whose multiples blocks of channels are.
     """
     rows = -(-windows.positions // (TILE if setting.result_tiled else 1))
     columns = -(-windows.in_channels // (TILE if setting.tiled or setting.result_tiled else FACE))
     if memory is HEIGHT:
-        return _on(memory, least_cut(rows, target.cores), 1, target)
+        return _on(memory, least_cut(rows, math.prod(grid)), 1, grid)
     if memory is WIDTH:
-        return _on(memory, 1, _divisor(target.cores, columns), target)
-    high, wide = target.grid
-    return _on(memory, least_cut(rows, high), _divisor(wide, columns, -(-windows.in_channels // channels)), target)
+        return _on(memory, 1, _divisor(math.prod(grid), columns), grid)
+    high, wide = grid
+    return _on(memory, least_cut(rows, high), _divisor(wide, columns, -(-windows.in_channels // channels)), grid)
 
 
-def chosen_for_pooling(windows: Windows, setting: PoolingSetting, target: Target) -> MemoryLayout:
+def chosen_for_pooling(windows: Windows, setting: PoolingSetting, grid: tuple[int, int]) -> MemoryLayout:
     """Returns how TT-NN divides an input that is not sharded: as needs the least L1, by rows if all need the same."""
-    needed = {memory: _pooling_bytes(memory, windows, setting, target) for memory in (HEIGHT, WIDTH, BLOCK)}
+    needed = {memory: _pooling_bytes(memory, windows, setting, grid) for memory in (HEIGHT, WIDTH, BLOCK)}
     return min(needed, key=lambda memory: needed[memory])
 
 
@@ -275,9 +291,9 @@ _WIDE_TILES = 8
 """Tiles of channels from which a pooling reduces them in turns."""
 
 
-def _pooling_bytes(memory: MemoryLayout, windows: Windows, setting: PoolingSetting, target: Target) -> int:
+def _pooling_bytes(memory: MemoryLayout, windows: Windows, setting: PoolingSetting, grid: tuple[int, int]) -> int:
     """Returns the bytes of L1 that TT-NN estimates for a core (``calculate_L1_usage`` of its pooling)."""
-    cores = pooling_input(memory, windows, setting, target)
+    cores = pooling_input(memory, windows, setting, grid)
     rows, columns = cores.shard(windows.positions, windows.in_channels, (1 if memory is WIDTH else TILE, TILE))
     element, each = 2, windows.in_channels / cores.columns
     window = math.prod(windows.kernel)

@@ -105,7 +105,7 @@ class ConvolutionPlace:
             return
         source_cores = self._input_cores()
         cores = self._result_cores(source_cores)
-        buffers = convolution_bytes(source_cores.memory, windows, setting, device.target, source_cores)
+        buffers = convolution_bytes(source_cores.memory, windows, setting, device.target.grid, source_cores)
         self._check_blocks(source_cores, buffers)
         if not self.is_sliced:
             self.memory = _sharded(cores, cores.shard(windows.positions, windows.out_channels, _TILE))
@@ -181,11 +181,11 @@ class ConvolutionPlace:
                     hint="Name the way of sharding in Conv2dConfig(shard_layout=...).",
                 )
         if chosen is None:
-            chosen = chosen_for_convolution(self._windows, self._setting, self._device.target)
+            chosen = chosen_for_convolution(self._windows, self._setting, self._device.target.grid)
         if self._option("override_sharding_config"):
             return self._named_cores(chosen)
         layout = own.memory if own is not None else None
-        return self._setting.input(chosen, self._windows, self._device.target, self._setting.alignment(layout))
+        return self._setting.input(chosen, self._windows, self._device.target.grid, self._setting.alignment(layout))
 
     def _is_unfit(self, own: Cores) -> bool:
         """Returns whether an input has to be sharded anew: its channels are not aligned, or its cores are not those
@@ -234,7 +234,7 @@ class ConvolutionPlace:
         setting = self._setting
         if self._option("override_output_sharding_config") and self._option("core_grid") is not None:
             return self._named_cores(source.memory)
-        return convolution_result(source, self._windows.out_channels, setting.product, self._device.target)
+        return convolution_result(source, self._windows.out_channels, setting.product, self._device.target.grid)
 
 
 def pooling_memory(
@@ -278,13 +278,15 @@ def pooling_memory(
                 "Only row major orientation is supported.", hint="Shard the input with ttnn.ShardOrientation.ROW_MAJOR."
             )
     else:
-        memory = chosen_for_pooling(windows, setting, target) if scheme is None else scheme.layout
+        memory = chosen_for_pooling(windows, setting, target.grid) if scheme is None else scheme.layout
         if memory not in (HEIGHT, WIDTH, BLOCK):
             raise TTFatal(
                 "Only height, width, or block sharding strategies are supported.",
                 hint="Pass one of them as applied_shard_scheme.",
             )
-        cores = pooling_input(memory, windows, setting, target, TILE_SIZE if scheme is None or setting.tiled else STICK)
+        cores = pooling_input(
+            memory, windows, setting, target.grid, TILE_SIZE if scheme is None or setting.tiled else STICK
+        )
     each = -(-windows.in_channels // cores.columns)
     face = FACE if each <= FACE or each % FACE == 0 else TILE_SIZE
     return _sharded(

@@ -502,7 +502,7 @@ def _is_own_choice(site: Site, source: TensorLayout) -> bool:
     assert site.result is not None
     *rows, out_channels = site.result.shape
     sizes = (math.prod(rows), site.inputs[0].shape[-1], out_channels)
-    own = convolution_input(source.memory or HEIGHT, sizes, site.target)
+    own = convolution_input(source.memory or HEIGHT, sizes, site.target.grid)
     return source.grid == (own.rows, own.columns) and not (source.memory is BLOCK and _is_pointwise(site))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from tt_xla.cost.convolution_buffers import ConvolutionCore
+from tt_xla.cost.window_shards import ConvolutionSetting
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
 from tt_xla.runtime.emulator import matrix_unit as fidelities
 from tt_xla.runtime.emulator.bit_exact import matrix_unit
@@ -53,7 +53,7 @@ def conv2d(ctx: Context, compute_config: Config = None, **attributes: Any) -> Ca
             context = replace(ctx, operands=operands)
             result = linear(context, windows, matrix, vector, activation=activation, compute_config=compute_config)
             return result.reshape(ctx.result.shape)
-        slices = slices_of(geometry, source_layout, _on_one_core(ctx, bias, config), ctx.grid)
+        slices = slices_of(geometry, source_layout, _setting(ctx, geometry, bias, config), ctx.grid)
         wide = fidelities.keeps_float32(compute_config)
         windows = source(_windows(image.to(torch.float32), geometry), wide=ctx.dtype is DataType.F32)
         if ctx.dtype.is_block_float:
@@ -82,11 +82,23 @@ def _is_product(geometry: Geometry, layout: TensorLayout) -> bool:
     return fits and (in_dram or layout.memory is MemoryLayout.HEIGHT_SHARDED)
 
 
-def _on_one_core(ctx: Context, bias: Tensor | None, config: Mapping[str, Any]) -> ConvolutionCore:
-    """Returns the types of a convolution; sizes are open."""
-    inputs, weights = (ctx.spec(name).layout.dtype for name in ("input", "weight"))
-    shards = MemoryLayout.HEIGHT_SHARDED
-    return ConvolutionCore(shards, 1, 1, 1, 1, 1, 1, inputs, weights, ctx.dtype, bias is not None, config)
+def _setting(ctx: Context, geometry: Geometry, bias: Tensor | None, config: Mapping[str, Any]) -> ConvolutionSetting:
+    """Returns types and options of a convolution."""
+    source, weight = (ctx.spec(name).layout for name in ("input", "weight"))
+    chosen = geometry.conv2d_config or {}
+    is_column = two(geometry.kernel_size)[1] == geometry.input_width == 1
+    return ConvolutionSetting(
+        source.dtype,
+        weight.dtype,
+        ctx.dtype,
+        bias is not None,
+        source.tiled,
+        product=False,
+        depthwise_rows=is_column and bias is None and geometry.groups == geometry.in_channels,
+        compute=config,
+        block_height=int(chosen.get("act_block_h_override") or 0),
+        column_major=bool(chosen.get("transpose_shards")),
+    )
 
 
 def _windows(image: Tensor, geometry: Geometry) -> Tensor:
