@@ -221,6 +221,23 @@ print("done")
     assert "done" in result.stdout, result.stderr[-2000:]
 
 
+@pytest.mark.parametrize(
+    ("attributes", "location"),
+    [
+        ("", "callsite(" * 24000 + "unknown" + " at unknown)" * 24000),
+        (" attributes {a = " + "[" * 6000 + "]" * 6000 + "}", "unknown"),
+    ],
+    ids=["locations", "attributes"],
+)
+def test_programs_nested_too_deeply_for_a_thread_are_refused_before_this_process_reads_them(attributes, location):
+    text = (
+        f"func.func @main(%x: tensor<4xf32>) -> tensor<4xf32>{attributes} {{\n"
+        f"  %0 = stablehlo.tanh %x : tensor<4xf32> loc({location})\n  return %0 : tensor<4xf32>\n}}"
+    )
+    with pytest.raises(TTXLAError, match="reader crashes on it"):
+        untrusted.checked(text.encode(), "deep")
+
+
 def test_more_partitions_than_chips_are_refused():
     with pytest.raises(errors.PluginError, match="for 2 devices; system n150 has 1 chip"):
         compile_bytes(Client, artifact(), bytes.fromhex("1a0420012802"))

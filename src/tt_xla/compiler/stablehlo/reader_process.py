@@ -12,6 +12,7 @@ import re
 import resource
 import struct
 import sys
+import threading
 from typing import Any, BinaryIO
 
 BYTECODE = b"ML\xefR"
@@ -19,6 +20,9 @@ HEADER = struct.Struct("<Q")
 _VHLO_OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?vhlo\.[a-z_0-9]+', re.MULTILINE)
 MEMORY = 8 << 30
 """Limit of the process's address space in bytes. A program that needs more is damaged."""
+STACK = 3 << 20
+"""Stack of the reader in bytes: less than a main thread or a thread of pthreads has (8 MiB), where the module is read
+again. The depth of nested regions, attributes and locations that fits here fits there."""
 
 
 def main() -> None:
@@ -29,6 +33,13 @@ def main() -> None:
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # MLIR prints diagnostics there
+    threading.stack_size(STACK)
+    answering = threading.Thread(target=_answer, args=(requests, answers))
+    answering.start()
+    answering.join()
+
+
+def _answer(requests: BinaryIO, answers: BinaryIO) -> None:
     read = _reader()
     while (header := requests.read(HEADER.size)) and len(header) == HEADER.size:
         _send(answers, read(requests.read(*HEADER.unpack(header))))
