@@ -142,7 +142,7 @@ def _page(data: dict[str, Any]) -> str:
     )
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>tt-explorer</title>',
-        f"<style>{_inlined(style.read_text())}</style></head><body><app-root></app-root>",
+        f"<style>{_inlined(style.read_text())}</style>{views.NAMES_OF_ATTRIBUTES}</head><body><app-root></app-root>",
         f'<script type="application/json" id="explorer-data">{_safe(json.dumps(data))}</script>',
         f'<script type="text/plain" id="explorer-worker">{_safe(worker.read_text())}</script>',
         f"<script>{_ANSWERS}</script>",

@@ -184,7 +184,9 @@ def _add_web_app(app: flask.Flask, session: Session) -> None:
 
     @app.get("/")
     def index() -> flask.Response:
-        return flask.Response(views.ELSEWHERE.sub("", (_WEB_APP / "index.html").read_text()), mimetype="text/html")
+        text = views.ELSEWHERE.sub("", (_WEB_APP / "index.html").read_text())
+        text = text.replace("</head>", views.NAMES_OF_ATTRIBUTES + "</head>")
+        return flask.Response(text, mimetype="text/html")
 
     @app.get("/<path:name>")
     def file(name: str) -> flask.Response:

@@ -28,6 +28,9 @@ from tt_xla.tools.explorer.subjects import STAGES
 ELSEWHERE = re.compile(r"""@font-face{[^}]*url\(https:[^}]*}|<link rel="preconnect"[^>]*>""")
 """Fonts that the web app would load from another machine; it has copies of those that it needs."""
 
+NAMES_OF_ATTRIBUTES = "<style>.metadata-table td.key { min-width: 180px !important; width: 180px !important; }</style>"
+"""Style that gives room to names such as ``compute_config.math_fidelity``; the web app cuts them after 14 letters."""
+
 NO_NEWER_VERSION = {"version": "", "runningVersion": "", "releaseUrl": "", "desktopAppUrl": ""}
 """Answer to the web app's question for a newer version of itself; nothing asks another machine."""
 
