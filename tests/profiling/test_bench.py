@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+import torch
 from click.testing import CliRunner
 
 from tests.profiling.conftest import INFER, TRAIN
@@ -58,6 +59,53 @@ def test_figures_of_a_training_step(script: Script) -> None:
     assert 0 < figures.matmul_utilisation < 100
     assert figures.verdict == "HOST-bound"  # so small a network takes almost no device time
     assert any("script.py" in line.source for line in figures.ops)
+
+
+ACCUMULATE = """
+import torch
+
+model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.GELU(), torch.nn.Linear(32, 10)).to("tt")
+compiled = torch.compile(model, backend="tt")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for number in range(1000):
+    compiled(torch.randn(16, 64).to("tt")).square().mean().backward()
+    if number % 3 == 2:
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+def test_micro_steps_of_gradient_accumulation_have_times_of_their_own(script: Script, tmp_path: Path) -> None:
+    backward = torch.autograd.backward
+    done = CliRunner().invoke(
+        bench_command, ["--steps", "2", "-o", str(tmp_path), script(ACCUMULATE)], catch_exceptions=False
+    )
+    assert torch.autograd.backward is backward
+    figures = json.loads((tmp_path / "bench.json").read_text())
+    times = figures["micro_steps"]
+    assert times["per_step"] == 3
+    assert times["forward_ms"]["mean"] + times["backward_ms"]["mean"] == pytest.approx(times["wall_ms"]["mean"])
+    assert 0 < 3 * times["wall_ms"]["mean"] < figures["wall_ms"]["mean"]
+    assert "micro-steps a step" in done.output
+    with (tmp_path / "ops_perf_results.csv").open(newline="") as file:
+        codes = [row["OP CODE"] for row in csv.DictReader(file)]
+    number = figures["steps"] + figures["compile_steps"] - 1
+    start, end = (codes.index(f"step_steady_{number}_micro_2_{mark}") for mark in ("start", "end"))
+    assert end - start > 2  # ops of both passes
+    optimizer_run, forward = (
+        codes.index(f"step_steady_{number}_start"),
+        codes.index(f"step_steady_{number}_micro_1_start"),
+    )
+    assert forward - optimizer_run > 2  # ops of the optimizer
+
+
+def test_a_lazy_step_that_is_one_run_has_no_micro_steps_but_synced_ones_have(script: Script) -> None:
+    assert bench(script(TRAIN), "1000").micro_steps is None
+    synced = TRAIN.replace(".backward()\n", ".backward()\n    torch_xla.sync()\n")
+    times = bench(script(synced), "1000").micro_steps
+    assert times is not None
+    assert (times.per_step, times.forward_ms) == (1, None)
+    assert times.wall_ms.max > 0
 
 
 def test_inference_steps_are_calls_of_the_compiled_model(script: Script) -> None:

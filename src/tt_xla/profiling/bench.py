@@ -16,9 +16,10 @@ from typing import Any
 from tt_xla.errors import EmptyRecordingError
 from tt_xla.profiling.communication import AxisLine, by_axis, communication_ns
 from tt_xla.profiling.device_time import MATMULS, Kernel, bound, kernels, utilisation
+from tt_xla.profiling.micro_steps import MicroStep, find_micro_steps
 from tt_xla.profiling.op_codes import CCL, COMPUTE, TM, mnemonic
 from tt_xla.profiling.recording import Recording
-from tt_xla.profiling.steps import Step, find_steps, steady
+from tt_xla.profiling.steps import find_steps, steady
 
 HOST_BOUND_OVERHEAD = 70.0
 """Percent of the wall-clock time that is not device time, above which a workload is bound by the host."""
@@ -40,6 +41,20 @@ class Spread:
     def of(values: Sequence[float]) -> Spread:
         """Returns the statistics of at least one value."""
         return Spread(statistics.fmean(values), statistics.median(values), min(values), max(values))
+
+
+@dataclass(frozen=True)
+class MicroSteps:
+    """Times of the forward and backward passes of the steady steps; predicted wall-clock times on a card."""
+
+    per_step: float
+    """Mean number of micro-steps in a step: more than 1 with gradient accumulation."""
+    wall_ms: Spread
+    """Time of a forward pass and its backward pass."""
+    forward_ms: Spread | None
+    """Time of a forward pass; None where one run holds both passes."""
+    backward_ms: Spread | None
+    """Time of a backward pass; None where one run holds both passes."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +114,8 @@ class Bench:
     """Percent of device time by category: Compute, TM, CCL, Other."""
     matmul_utilisation: float | None
     """Percent of peak FLOPs that matrix products reach, weighted by their time; None if there are none."""
+    micro_steps: MicroSteps | None
+    """Times of forward and backward passes; None without backward passes that run apart from the optimizer."""
     verdict: str
     """``HOST-bound`` or ``DEVICE-bound``."""
     reasons: tuple[str, ...]
@@ -129,18 +146,15 @@ def measure(recording: Recording, count: int | None = None) -> Bench:
     steps = find_steps(recording)
     chosen = steady(steps, count)
     kernel_calls = kernels(recording)
-    per_step = [_within(kernel_calls, step) for step in chosen]
+    per_step = [_within(kernel_calls, step.start, step.end) for step in chosen]
     if not any(per_step):
         raise EmptyRecordingError("The steady steps run no op on the device; they only read earlier results.")
-    host = [_ms(step.end - step.start) - _emulated_ms(recording, step) for step in chosen]
-    device = [sum(kernel.duration_ns for kernel in calls if kernel.on_device) / 1e6 for calls in per_step]
-    gaps = [sum(kernel.gap_ns for kernel in calls if not kernel.idle_ns) / 1e6 for calls in per_step]
-    pcie = [sum(kernel.duration_ns for kernel in calls if not kernel.on_device) / 1e6 for calls in per_step]
-    wall = [sum(times) for times in zip(host, device, gaps, pcie, strict=True)]
+    times = [_times(recording, calls, step.start, step.end) for step, calls in zip(chosen, per_step, strict=True)]
+    wall = [time.wall for time in times]
     measured = [_ms(step.end - step.start) for step in chosen]
     last = [kernel for kernel in per_step[-1] if kernel.on_device or kernel.category == "Host"]
     lines = _lines(last)
-    mean_wall, mean_device = statistics.fmean(wall), statistics.fmean(device)
+    mean_wall, mean_device = statistics.fmean(wall), statistics.fmean(time.device for time in times)
     overhead = _percent(mean_wall - mean_device, mean_wall)
     long_gaps = sum(kernel.gap_ns > LONG_GAP_US * 1e3 for kernel in last[1:])
     dispatch = 1e3 * (mean_wall - mean_device) / max(len(last), 1)
@@ -153,9 +167,9 @@ def measure(recording: Recording, count: int | None = None) -> Bench:
         compile_ms=sum(_ms(step.end - step.start) for step in compiling),
         measured_ms=Spread.of(measured),
         wall_ms=Spread.of(wall),
-        host_ms=statistics.fmean(host),
+        host_ms=statistics.fmean(time.host for time in times),
         device_ms=mean_device,
-        gaps_ms=statistics.fmean(gaps),
+        gaps_ms=statistics.fmean(time.gaps for time in times),
         overhead_percent=overhead,
         measured_overhead_percent=_percent(statistics.fmean(measured) - mean_device, statistics.fmean(measured)),
         op_count=len(last),
@@ -166,6 +180,7 @@ def measure(recording: Recording, count: int | None = None) -> Bench:
         links=by_axis(last),
         categories=_categories(lines),
         matmul_utilisation=_weighted_utilisation(last),
+        micro_steps=_micro_steps(recording, kernel_calls, find_micro_steps(recording, chosen), len(chosen)),
         verdict=verdict,
         reasons=reasons,
         ops=tuple(lines),
@@ -174,13 +189,54 @@ def measure(recording: Recording, count: int | None = None) -> Bench:
     )
 
 
-def _within(kernel_calls: Sequence[Kernel], step: Step) -> list[Kernel]:
-    """Returns the calls that start within a step."""
-    return [kernel for kernel in kernel_calls if step.start <= kernel.host_start < step.end]
+def _within(kernel_calls: Sequence[Kernel], start: int, end: int) -> list[Kernel]:
+    """Returns the calls that start within a span of the host's clock."""
+    return [kernel for kernel in kernel_calls if start <= kernel.host_start < end]
 
 
-def _emulated_ms(recording: Recording, step: Step) -> float:
-    return _ms(sum(end - start for _, start, end in recording.events if step.start <= start < step.end))
+@dataclass(frozen=True)
+class _Times:
+    """Milliseconds of a span on a card."""
+
+    host: float
+    """Host time other than emulating kernels."""
+    device: float
+    gaps: float
+    pcie: float
+
+    @property
+    def wall(self) -> float:
+        return self.host + self.device + self.gaps + self.pcie
+
+
+def _times(recording: Recording, calls: Sequence[Kernel], start: int, end: int) -> _Times:
+    """Returns the times of a span of the host's clock, in which ``calls`` start."""
+    emulated = sum(stop - begin for _, begin, stop in recording.events if start <= begin < end)
+    return _Times(
+        host=_ms(end - start - emulated),
+        device=_ms(sum(kernel.duration_ns for kernel in calls if kernel.on_device)),
+        gaps=_ms(sum(kernel.gap_ns for kernel in calls if not kernel.idle_ns)),
+        pcie=_ms(sum(kernel.duration_ns for kernel in calls if not kernel.on_device)),
+    )
+
+
+def _micro_steps(
+    recording: Recording, kernel_calls: Sequence[Kernel], found: Sequence[MicroStep], steps: int
+) -> MicroSteps | None:
+    """Returns the times of the micro-steps of ``steps`` steps; None if there are none."""
+    if not found:
+        return None
+
+    def spread(spans: Sequence[tuple[int, int]]) -> Spread:
+        return Spread.of([_times(recording, _within(kernel_calls, *span), *span).wall for span in spans])
+
+    parted = [(one.start, one.backward, one.end) for one in found if one.backward is not None]
+    return MicroSteps(
+        per_step=len(found) / steps,
+        wall_ms=spread([(one.start, one.end) for one in found]),
+        forward_ms=spread([(start, backward) for start, backward, _ in parted]) if parted else None,
+        backward_ms=spread([(backward, end) for _, backward, end in parted]) if parted else None,
+    )
 
 
 def _ms(nanoseconds: float) -> float:

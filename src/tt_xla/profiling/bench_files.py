@@ -13,6 +13,7 @@ from tt_xla.log import logger
 from tt_xla.profiling.bench import Bench, OpLine
 from tt_xla.profiling.chrome_trace import write_trace
 from tt_xla.profiling.device_time import kernels
+from tt_xla.profiling.micro_steps import find_micro_steps
 from tt_xla.profiling.ops_csv import write_ops
 from tt_xla.profiling.profile import TRACE_NAME
 from tt_xla.profiling.reading import read_table
@@ -65,8 +66,8 @@ def write_partial(folder: Path, recording: Recording) -> bool:
 
 
 def mark_steps(recording: Recording, steps: Sequence[Step]) -> None:
-    """Adds signposts at the start and end of each step, where the procedure asks users to put them in the script."""
-    for step in steps:
+    """Adds signposts at the start and end of each step and micro-step, where the procedure puts them in the script."""
+    for step in [*steps, *find_micro_steps(recording, steps)]:
         recording.signposts += [
             Signpost(f"{step.name}_start", "", step.start),
             Signpost(f"{step.name}_end", "", step.end - 1),  # the next step may start at the end of this one
@@ -81,6 +82,7 @@ def summary(result: Bench) -> list[tuple[str, str]]:
     return [
         ("wall-clock time a step, predicted", f"{wall.mean:.3f} ms"),
         ("its median / min / max", f"{wall.median:.3f} / {wall.min:.3f} / {wall.max:.3f} ms"),
+        *_passes(result),
         ("device time, predicted", f"{result.device_ms:.3f} ms"),
         ("overhead", f"{result.overhead_percent:.1f} %"),
         ("host time an op", f"{result.dispatch_us:.1f} us"),
@@ -93,6 +95,18 @@ def summary(result: Bench) -> list[tuple[str, str]]:
         ("its median / min / max", f"{measured.median:.3f} / {measured.min:.3f} / {measured.max:.3f} ms"),
         ("steady / compile steps", f"{result.steps} / {result.compile_steps}"),
     ]
+
+
+def _passes(result: Bench) -> list[tuple[str, str]]:
+    """Returns names and values of figures about forward and backward passes; none for a script without them."""
+    times = result.micro_steps
+    if times is None:
+        return []
+    figures = [("micro-steps a step", f"{times.per_step:g}")] if times.per_step != 1 else []
+    figures.append(("forward and backward, predicted", f"{times.wall_ms.mean:.3f} ms"))
+    if times.forward_ms and times.backward_ms:
+        figures.append(("forward / backward", f"{times.forward_ms.mean:.3f} / {times.backward_ms.mean:.3f} ms"))
+    return figures
 
 
 def _communication(result: Bench) -> list[tuple[str, str]]:

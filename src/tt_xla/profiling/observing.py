@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator
+from typing import Any
 
 from tt_xla.profiling.recording import RECORDINGS, Recorder, Recording
 from tt_xla.profiling.ttnn_calls import CallRecorder
@@ -36,6 +39,7 @@ def recorded(
         CALLS.added(calls),
         recorded_compilations(texts=keep_arguments) as compilations,
         _optimizers(recorder),
+        _backwards(recording),
     ):
         recording.compilations = compilations
         _load_again()
@@ -66,3 +70,32 @@ def _optimizers(recorder: Recorder) -> Generator[None]:
         yield
     finally:
         hook.remove()
+
+
+@contextlib.contextmanager
+def _backwards(recording: Recording) -> Generator[None]:
+    """Records the backward passes of torch within the context; ``Tensor.backward`` calls the function replaced here.
+
+    A backward pass within another one, as of a checkpointed module, is part of it.
+    """
+    import torch.autograd
+
+    backward, running = torch.autograd.backward, threading.local()
+
+    @functools.wraps(backward)
+    def recorded_backward(*arguments: Any, **options: Any) -> None:
+        if getattr(running, "yes", False):
+            return backward(*arguments, **options)
+        running.yes, start = True, time.perf_counter_ns()
+        try:
+            backward(*arguments, **options)
+        finally:
+            running.yes = False
+        recording.backwards.append((start, time.perf_counter_ns()))
+        return None
+
+    torch.autograd.backward = recorded_backward
+    try:
+        yield
+    finally:
+        torch.autograd.backward = backward

@@ -113,6 +113,8 @@ class Recording:
     signposts: list[Signpost] = field(default_factory=list)
     optimizer_steps: list[int] = field(default_factory=list)
     """End of each optimizer step."""
+    backwards: list[tuple[int, int]] = field(default_factory=list)
+    """Start and end of each backward pass of torch."""
     compilations: list[Compilation] = field(default_factory=list)
     zones: list[Zone] = field(default_factory=list)
     metrics: dict[str, float] = field(default_factory=dict)
