@@ -224,3 +224,49 @@ def test_refused_configs(
     with pytest.raises(RuntimeError) as refused:
         convolve(device, source, (1, height, 8), (32, 64), window, config=ttnn.Conv2dConfig(**config))
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("kind", [ttnn.Op2DDRAMSliceHeight, ttnn.Op2DDRAMSliceWidth])
+def test_slices_of_convolutions(device: Any, kind: Any, transposed: bool) -> None:
+    """Slices have the values of the whole and go to DRAM; TT-NN cuts widths at tiles and reads DRAM only."""
+    name = "dram_slice_config" if transposed else "slice_config"
+    sizes: Any = ((1, 40, 40), (8, 16), (3, 1, 1))
+
+    def sliced(count: int, source: str = "bfloat16 row_major dram", **options: Any) -> Any:
+        slices = ttnn.Op2DSliceConfig(slice_type=kind, num_slices=count)
+        return convolve(device, source, *sizes, transposed=transposed, **{name: slices}, **options)
+
+    whole = convolve(device, "bfloat16 row_major l1", *sizes, transposed=transposed)
+    assert whole.memory_config().buffer_type is ttnn.BufferType.L1
+    result = sliced(2, memory_config=ttnn.L1_MEMORY_CONFIG)
+    assert shown(result).endswith("DRAM")
+    assert torch.equal(ttnn.to_torch(result), ttnn.to_torch(whole))
+    rows = ttnn.Conv2dConfig(output_layout=ttnn.ROW_MAJOR_LAYOUT)
+    assert [sliced(count, config=rows).layout for count in (1, 2)] == [ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT]
+    most = 40 if kind is ttnn.Op2DDRAMSliceHeight else 2
+    assert shown(sliced(most)).endswith("DRAM")
+    with pytest.raises(RuntimeError, match=rf"Number of slices \({most + 1}\) exceeds the maximum allowed \({most}\)"):
+        sliced(most + 1)
+    with pytest.raises(RuntimeError, match=r"Conv DRAM expects the input tensor to be in DRAM\."):
+        sliced(2, "bfloat16 row_major l1")
+
+
+@pytest.mark.parametrize("kind", [ttnn.Op2DDRAMSliceHeight, ttnn.Op2DDRAMSliceWidth])
+def test_slices_of_poolings(device: Any, kind: Any) -> None:
+    """A pooling in slices returns images in DRAM; one whose input lies in L1 is not cut."""
+
+    def pooled(count: int, memory: str = "dram", **options: Any) -> Any:
+        slices = ttnn.Op2DSliceConfig(slice_type=kind, num_slices=count)
+        x = tensor_on(device)((1, 1, 2 * 32 * 32, 16), "bfloat16", "row_major", memory)
+        window = ([3, 3], [2, 2], [1, 1], [1, 1])
+        return ttnn.max_pool2d(x, 2, 32, 32, 16, *window, dram_slice_config=slices, **options)
+
+    whole, result = pooled(8, "l1"), pooled(8, memory_config=ttnn.L1_MEMORY_CONFIG)
+    assert whole.memory_config().is_sharded()
+    assert pooled(1).memory_config().is_sharded()
+    assert pooled(8, return_indices=True)[0].memory_config().is_sharded()
+    assert (tuple(result.shape), result.memory_config()) == ((2, 16, 16, 16), ttnn.DRAM_MEMORY_CONFIG)
+    assert torch.equal(ttnn.to_torch(result).reshape(1, 1, -1, 16), ttnn.to_torch(whole))
+    with pytest.raises(RuntimeError, match=r"smallest input slice \(size=2\) .* effective kernel size \(3\)"):
+        pooled(11)

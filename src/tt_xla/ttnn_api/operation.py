@@ -25,8 +25,8 @@ Rule = Callable[..., Any]
 """Takes the parameters that it names; those of TT-NN's other overloads are None."""
 
 _SPEED_ONLY = {
-    *("program_config", "sub_core_grids", "sub_device_id", "core_grid", "queue_id", "cq_id", "dram_slice_config"),
-    *("slice_config", "use_multicore", "output_tile", "config_tensor_in_dram", "deallocate_input"),
+    *("program_config", "sub_core_grids", "sub_device_id", "core_grid", "queue_id", "cq_id"),
+    *("use_multicore", "output_tile", "config_tensor_in_dram", "deallocate_input"),
     *("reallocate_halo_output", "applied_shard_scheme", "fast_and_approximate_mode", "disable_compensated_sum"),
     *("skip_padding_fill", "reshape_tile_mode", "numeric_stable", "enable_secondary_dm", "compute_kernel_config"),
     *("num_links", "topology", "pad_value", "keep_l1_aligned", "use_low_perf", "worker_l1_size", "num_command_queues"),

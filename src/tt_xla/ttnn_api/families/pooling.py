@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.ir import shapes
-from tt_xla.ttnn_api.enums import DataType, Layout, TensorMemoryLayout
+from tt_xla.ttnn_api.configs import Config
+from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.window_sizes import borders
-from tt_xla.ttnn_api.geometry import L1_MEMORY_CONFIG, MemoryConfig
+from tt_xla.ttnn_api.families.window_slices import check_pooling
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG, MemoryConfig
 from tt_xla.ttnn_api.layouts import Type
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
@@ -28,6 +30,7 @@ def max_pool2d(
     dilation: Sequence[int],
     ceil_mode: bool,
     memory_config: MemoryConfig | None,
+    dram_slice_config: Config | None,
     applied_shard_scheme: TensorMemoryLayout | None,
     return_indices: bool,
     dtype: DataType,
@@ -38,7 +41,8 @@ def max_pool2d(
     sizes = {"batch_size": batch_size, "input_height": input_h, "input_width": input_w, "channels": channels}
     attributes = {**sizes, **{name: list(each) for name, each in window.items()}, "ceil_mode": ceil_mode}
     op = "ttnn.max_pool2d_with_indices" if return_indices else "ttnn.max_pool2d"
-    result = _result(op, input_tensor, attributes, dtype, output_layout, memory_config, applied_shard_scheme)
+    places = (memory_config, applied_shard_scheme, dram_slice_config)
+    result = _result(op, input_tensor, attributes, dtype, output_layout, places)
     results = [result, result.with_(dtype=DataType.UINT16)] if return_indices else [result]
     return Step(op, {"input": input_tensor}, results, attributes)
 
@@ -57,6 +61,7 @@ def avg_pool2d(
     count_include_pad: bool,
     divisor_override: int | None,
     memory_config: MemoryConfig | None,
+    dram_slice_config: Config | None,
     applied_shard_scheme: TensorMemoryLayout | None,
     dtype: DataType,
     output_layout: Layout,
@@ -69,7 +74,8 @@ def avg_pool2d(
     if divisor_override is not None:
         attributes["divisor_override"] = divisor_override
     op = "ttnn.avg_pool2d"
-    result = _result(op, input_tensor, attributes, dtype, output_layout, memory_config, applied_shard_scheme)
+    places = (memory_config, applied_shard_scheme, dram_slice_config)
+    result = _result(op, input_tensor, attributes, dtype, output_layout, places)
     return Step(op, {"input": input_tensor}, [result], attributes)
 
 
@@ -79,10 +85,19 @@ def _result(
     attributes: dict[str, Any],
     dtype: DataType,
     layout: Layout,
-    memory: MemoryConfig | None,
-    scheme: TensorMemoryLayout | None,
+    places: tuple[MemoryConfig | None, TensorMemoryLayout | None, Config | None],
 ) -> Type:
-    """Returns the type of a pooling's result."""
+    """Returns the type of a pooling's result.
+
+    Args:
+        op: its op.
+        source: the input.
+        attributes: attributes of the op.
+        dtype: data type of the result.
+        layout: layout of the result.
+        places: memory of the result, how to shard the input, and how to cut it into slices; None for TT-NN's choice.
+    """
+    memory, scheme, slices = places
     top, bottom, left, right = borders(attributes["padding"])
     kernel, stride, dilation, ceil = (attributes[name] for name in ("kernel_size", "stride", "dilation", "ceil_mode"))
     height = shapes.window(attributes["input_height"], kernel[0], stride[0], top, bottom, dilation[0], ceil)
@@ -90,6 +105,16 @@ def _result(
     shape = (1, 1, attributes["batch_size"] * height * width, attributes["channels"])
     if source.device is None:
         raise TTFatal(f"{op}: the input is on the host", hint="Move it to the device with ttnn.to_device.")
+    in_dram, images = (
+        source.memory.buffer_type is BufferType.DRAM,
+        (attributes["input_height"], attributes["input_width"]),
+    )
+    window = (kernel, stride, dilation)
+    if op != "ttnn.max_pool2d_with_indices" and check_pooling(
+        slices, in_dram, images, (height, width), (top, bottom, left, right), window, layout
+    ):
+        sliced = (attributes["batch_size"], height, width, attributes["channels"])
+        return source.type.with_(shape=sliced, dtype=dtype, layout=layout, memory=DRAM_MEMORY_CONFIG)
     from tt_xla.ttnn_api.families.window_memory import pooling_memory  # imports the cost model
 
     chosen = pooling_memory(op, source, attributes, (height, width), (dtype, layout), scheme, source.device.target)

@@ -29,6 +29,7 @@ from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.window_sizes import borders
+from tt_xla.ttnn_api.families.window_slices import check_convolution
 from tt_xla.ttnn_api.geometry import (
     DRAM_MEMORY_CONFIG,
     TILE_SIZE,
@@ -101,6 +102,7 @@ class ConvolutionPlace:
         self.memory = DRAM_MEMORY_CONFIG
         """Memory of the result."""
         self._check_layout()
+        by_user = not setting.product and check_convolution(slices, in_dram, windows.output, self.layout)
         if setting.product and self._chosen is None and not self._is_sharded:
             return
         source_cores = self._input_cores()
@@ -109,7 +111,7 @@ class ConvolutionPlace:
         self._check_blocks(source_cores, buffers)
         if not self.is_sliced:
             self.memory = _sharded(cores, cores.shard(windows.positions, windows.out_channels, _TILE))
-        elif buffers.all <= device.memory.l1.end - device.memory.l1.base:
+        elif not by_user and buffers.all <= device.memory.l1.end - device.memory.l1.base:
             self.layout = Layout.TILE  # one slice, whose result is copied to DRAM as it is
 
     def _check_layout(self) -> None:
