@@ -106,3 +106,43 @@ def test_cores_of_a_group_norm_in_dram(
         device=Chip(), num_channels=channels, num_groups=groups, input_nhw=positions, num_batches=batches
     )
     assert (chosen.x, chosen.y) == expected
+
+
+def test_configs_of_norms(ttnn: Any, device: Any) -> None:
+    """The configs that TT-NN makes, with a norm of shards that takes one, and the table of reciprocals."""
+    for name, approximate in (("layernorm", False), ("rmsnorm", True)):
+        config = getattr(ttnn, f"{name}_default_compute_config")(device.arch())
+        fields = (config.math_fidelity, config.math_approx_mode, config.fp32_dest_acc_en, config.packer_l1_acc)
+        assert fields == (ttnn.MathFidelity.HiFi4, approximate, not approximate, False)
+    assert type(ttnn.create_layernorm_program_config()) is ttnn.LayerNormDefaultProgramConfig
+    cores = ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(1, 1), ttnn.CoreCoord(4, 2))})
+    spec = ttnn.ShardSpec(cores, (64, 96), ttnn.ShardOrientation.ROW_MAJOR)
+    config = ttnn.create_layernorm_program_config(spec)
+    grid = config.compute_with_storage_grid_size
+    assert (grid.x, grid.y, config.subblock_w, config.block_h, config.block_w, config.inplace) == (4, 2, 1, 2, 3, False)
+    assert ttnn.create_layernorm_program_config(spec, tile_height=16).block_h == 4
+    table = ttnn.create_layer_norm_reciprocals(device, cores, 5)
+    assert table.memory_config().memory_layout is ttnn.TensorMemoryLayout.HEIGHT_SHARDED
+    assert torch.equal(ttnn.to_torch(table), torch.tensor([[1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]]).repeat(8, 1))
+
+
+def test_weights_of_the_first_expert(ttnn: Any, device: Any) -> None:
+    x, experts, kept = torch.randn(1, 1, 32, 64), torch.zeros(1, 1, 1, 64), torch.full((1, 1, 1, 32), -torch.inf)
+    experts[..., 40:], kept[..., :8] = -torch.inf, 0
+    x = x.bfloat16().float()
+    given = [placed(ttnn, device, each) for each in (x, experts, kept)]
+    result = ttnn.moe(*given, 32)
+    values, positions = torch.topk(x + experts, 32)
+    expected = (torch.softmax(values + kept, -1) * (positions == 0)).sum(-1, keepdim=True)
+    assert 0 < expected.count_nonzero() < 32
+    assert result.shape == (1, 1, 32, 1)
+    torch.testing.assert_close(ttnn.to_torch(result).float(), expected, atol=0.01, rtol=0.02)
+    for arguments, message in (
+        ((*given, 8), "K must be equal to 32"),
+        ((given[0], given[1], given[0], 32), "Topk mask must be row-broadcastable with last dim == k"),
+        ((ttnn.concat([given[0], given[0][..., :32]], -1), given[1], given[2], 32), "must be a power of 2"),
+        ((ttnn.reshape(given[0], [32, 64]), given[1], given[2], 32), "Input shape must be 4D, got 2"),
+        ((ttnn.to_layout(given[0], ttnn.ROW_MAJOR_LAYOUT), given[1], given[2], 32), "must be in tiled format"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            ttnn.moe(*arguments)
