@@ -46,6 +46,7 @@ class Architecture:
         overrides = {"num_labels": LABELS[size]} | dict(self.small if size == "small" else self.full)
         config = getattr(transformers, self.config)(**_built(overrides))
         config.use_cache = False
+        _drop_nothing(config)
         return config
 
 
@@ -70,6 +71,18 @@ class TransformersLoader(ZooLoader):
         """Returns the inputs by name, with each sample ``batch_size`` times."""
         inputs = self.architecture.inputs(self.architecture.configuration(self._variant), self._variant)
         return {name: _batched(x, dtype_override, batch_size) for name, x in inputs.items()}
+
+
+def _drop_nothing(config: Any) -> None:
+    """Sets the rates of dropout, layer dropout and stochastic depth to 0, in nested configurations too.
+
+    The CPU and the card draw different random numbers, so results in training mode could not be compared.
+    """
+    for name, value in vars(config).items():
+        if "drop" in name and isinstance(value, float):
+            setattr(config, name, 0.0)
+        elif hasattr(value, "to_diff_dict"):
+            _drop_nothing(value)
 
 
 def _install_hooks(model: torch.nn.Module) -> None:

@@ -17,7 +17,7 @@ from tt_xla.testing.models.config import ModelTestStatus
 from tt_xla.testing.models.discovery import Case, discover
 from tt_xla.testing.models.execution import run
 from tt_xla.testing.models.loading import make_loader
-from tt_xla.testing.models.records import Record
+from tt_xla.testing.models.records import Record, settled
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -63,6 +63,18 @@ def test_agrees_with_the_cpu(name, expectations):
         assert record.pcc > 0.99
         assert record.graphs == 1
         assert record.host_ops == []
+
+
+@pytest.mark.parametrize("name", ["bert/masked_lm/pytorch", "resnet/image_classification/pytorch"])
+def test_training_is_as_its_entry_says(name, expectations):
+    """Without dropout BERT's gradients agree; ResNet's do not, and the report has the entry's status and reason."""
+    case = Case(name, "small", "single_device", "training")
+    expectation = expectations.of(case.id)
+    record = settled(run(ROOT, case, expectation, lambda stage: None), expectation)
+    passes = expectation.status is ModelTestStatus.EXPECTED_PASSING
+    assert record.outcome == ("passed" if passes else "xfailed"), record.error
+    assert record.bringup_status == ("PASSED" if passes else "INCORRECT_RESULT")
+    assert record.reason == expectation.reason
 
 
 def test_a_static_cache_decodes_with_one_program():

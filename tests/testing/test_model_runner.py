@@ -409,6 +409,9 @@ def test_outcomes_and_reports(run, pytester):
         "good/pytorch-single_device-inference": ("INCORRECT_RESULT", "issue 2"),
         "bad/pytorch-single_device-inference": ("FAILED_RUNTIME", "issue 1"),
     }
+    row = next(line for line in summary.page(written).splitlines() if "bad/pytorch-single_device-inference" in line)
+    assert "<td class=xfailed>xfailed<td>FAILED_RUNTIME" in row
+    assert "issue 1" in row
     report = (pytester.path / "report.xml").read_text()
     assert 'name="tags"' in report
     assert "NOT_STARTED" in report

@@ -143,6 +143,29 @@ def test_torch_training():
     assert min(backward.pcc, forward.pcc) > 0.999
 
 
+class TwoHeads(torch.nn.Module):
+    """A backward pass from the first result gives ``second`` no gradient in eager torch, and zeros when compiled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.first(x), self.second(x)
+
+
+def test_a_gradient_that_eager_torch_leaves_out_is_zero() -> None:
+    class Tester(TorchModelTester):
+        def _get_model(self):
+            return TwoHeads()
+
+        def _get_input_activations(self):
+            return torch.ones(4, 8)
+
+    backward, _ = Tester(run_mode=RunMode.TRAINING).test()
+    assert backward.passed
+
+
 def test_torch_dtype():
     _, output = Perceptron(dtype_override=torch.bfloat16).test()
     assert output.dtype == torch.bfloat16
