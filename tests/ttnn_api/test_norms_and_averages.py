@@ -146,3 +146,20 @@ def test_weights_of_the_first_expert(ttnn: Any, device: Any) -> None:
     ):
         with pytest.raises(RuntimeError, match=message):
             ttnn.moe(*arguments)
+
+
+def test_products_in_parts(ttnn: Any, device: Any) -> None:
+    x, weight, bias = torch.randn(64, 64), torch.randn(64, 192), torch.randn(1, 192)
+    given = [placed(ttnn, device, each) for each in (x, weight)]
+    parts = ttnn.experimental.minimal_matmul_split(*given, chunks=2, bias_tensor=placed(ttnn, device, bias))
+    whole = ttnn.experimental.minimal_matmul(*given, bias_tensor=placed(ttnn, device, bias))
+    assert [tuple(part.shape) for part in parts] == [(64, 96), (64, 96)]
+    assert torch.equal(torch.cat([ttnn.to_torch(part) for part in parts], -1), ttnn.to_torch(whole))
+    for options, message in (
+        ({"chunks": 5}, "Output width N=192 must be divisible by chunks=5"),
+        ({"chunks": 4}, "Each chunk size N/chunks=48 must be a multiple of TILE_WIDTH=32"),
+        ({"dim": 1}, "currently only supports dim=-1, got dim=1"),
+        ({"chunks": 0}, "requires chunks >= 1, got chunks=0"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            ttnn.experimental.minimal_matmul_split(*given, **options)

@@ -169,6 +169,45 @@ def minimal_matmul(
     )
 
 
+@operation("ttnn.experimental.minimal_matmul_split", composite=True)
+def minimal_matmul_split(
+    input_tensor: Tensor,
+    weight_tensor: Tensor,
+    chunks: int,
+    dim: int,
+    bias_tensor: Tensor | None,
+    fused_activation: Any,
+    config: Any,
+    memory_config: MemoryConfig | None,
+    dtype: DataType | None,
+    compute_kernel_config: Config | None,
+) -> list[Tensor]:
+    """Multiplies matrices as ``minimal_matmul`` does, and returns parts of equal width."""
+    width = weight_tensor.shape[-1]
+    if chunks < 1:
+        raise TTFatal(f"minimal_matmul_split requires chunks >= 1, got chunks={chunks}", hint="Pass a larger number.")
+    if dim != -1:
+        raise TTFatal(f"minimal_matmul_split currently only supports dim=-1, got dim={dim}", hint="Pass dim=-1.")
+    if width % chunks:
+        raise TTFatal(
+            f"Output width N={width} must be divisible by chunks={chunks}", hint="Pad the weight with ttnn.pad."
+        )
+    if width // chunks % TILE_SIZE:
+        raise TTFatal(
+            f"Each chunk size N/chunks={width // chunks} must be a multiple of TILE_WIDTH={TILE_SIZE}",
+            hint="Pad each part of the weight with ttnn.pad.",
+        )
+    product = Functions(memory_config).linear(
+        input_tensor,
+        weight_tensor,
+        bias=bias_tensor,
+        dtype=dtype,
+        activation=fused_activation,
+        compute_kernel_config=compute_kernel_config,
+    )
+    return list(Functions(memory_config).split(product, width // chunks, -1))
+
+
 @operation("ttnn.init_device_compute_kernel_config", composite=True)
 def init_device_compute_kernel_config(
     arch: Arch | str,
