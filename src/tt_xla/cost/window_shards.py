@@ -74,7 +74,7 @@ class Windows:
 
 @dataclass(frozen=True)
 class ConvolutionSetting:
-    """What a convolution's L1 depends on besides its sizes."""
+    """The types and options that, besides its sizes, decide how much L1 a convolution needs."""
 
     source: DataType
     """Element type of the input."""
@@ -248,7 +248,7 @@ def convolution_core(
 
 @dataclass(frozen=True)
 class PoolingSetting:
-    """What a pooling's L1 depends on besides its sizes."""
+    """The types and options that, besides its sizes, decide how much L1 a pooling needs."""
 
     tiled: bool
     """Whether the input is tiled."""

@@ -1,4 +1,4 @@
-"""Where TT-NN puts results of convolutions and poolings: in shards in L1, unless the call says otherwise."""
+"""Finds where TT-NN puts results of convolutions and poolings: in shards in L1, unless the call says otherwise."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _sharded(cores: Cores, shard: tuple[int, int]) -> MemoryConfig:
 
 
 class ConvolutionPlace:
-    """Where a convolution computes and puts its result.
+    """The cores on which a convolution computes, and the memory of its result.
 
     Args:
         source: the input.

@@ -40,7 +40,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Product:
-    """What TT-NN decides about a product by."""
+    """The facts of a product by which TT-NN chooses its blocks."""
 
     shape: tuple[int, int, int]
     """Rows of a matrix of the left operand, inner dimension and columns, in elements."""
