@@ -229,7 +229,7 @@ def same_bits_on_workers(monkeypatch) -> None:
         results = plain_run(self, shards, versions, donated)
         if type(self.executable) is Executable:
             if id(self) not in loaded:
-                stacks = self._expansion == expand(self.program)
+                stacks = self.expansion == expand(self.program)
                 loaded[id(self)] = (
                     self,
                     [ThreadedWorkers(self.program, self.device, count, stacks=stacks) for count in (2, 3)],
@@ -237,7 +237,7 @@ def same_bits_on_workers(monkeypatch) -> None:
             for workers in loaded[id(self)][1]:
                 returned = workers.run(copies, versions)
                 assert all(same_bits(results[number][chip], tensor) for (number, chip), tensor in returned.items())
-                assert {*self._expansion.holders} <= returned.keys()
+                assert {*self.expansion.holders} <= returned.keys()
         return results
 
     monkeypatch.setattr(MeshExecutable, "run", run)

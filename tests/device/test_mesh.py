@@ -217,7 +217,7 @@ def test_chips_share_the_text_of_a_fused_kernel(stacks, function_builder, on_mes
         assert torch.equal(run(executable, x, y)[0], expected)
     fused = executable.executable.fused
     assert fused.count == 8
-    assert fused._source.count('extern "C"') == 1
+    assert fused._making.source.count('extern "C"') == 1
 
 
 # Stacked shards

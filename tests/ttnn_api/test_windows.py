@@ -179,7 +179,8 @@ def test_prepared_weights_come_back(device: Any, stored: Any, transposed: bool) 
     )
     assert (height, width) == (8, 8)
     assert list(weight.shape) == [1, 1, 9 * 32, 64]
-    assert weight.dtype == (stored or ttnn.float32)
+    expected = ttnn.float32 if stored is None else stored
+    assert weight.dtype == expected
     second, (again, _) = convolve(
         device, *sizes, weight=weight, bias_tensor=prepared, **options, return_weights_and_bias=True
     )
