@@ -21,6 +21,7 @@ from tt_xla.cost.window_shards import (
     chosen_for_convolution,
     convolution_core,
 )
+from tt_xla.ir import shapes
 from tt_xla.ir.layout import FACE, TILE, MemoryLayout, TensorLayout, round_up
 from tt_xla.runtime.emulator.windows import Geometry, two
 
@@ -85,8 +86,8 @@ def _windows(geometry: Geometry) -> Windows:
     kernel, stride, dilation = (two(each) for each in (geometry.kernel_size, geometry.stride, geometry.dilation))
     top, bottom, left, right = geometry.sides
     height, width = geometry.input_height, geometry.input_width
-    rows = (height + top + bottom - dilation[0] * (kernel[0] - 1) - 1) // stride[0] + 1
-    columns = (width + left + right - dilation[1] * (kernel[1] - 1) - 1) // stride[1] + 1
+    rows = shapes.window(height, kernel[0], stride[0], top, bottom, dilation[0])
+    columns = shapes.window(width, kernel[1], stride[1], left, right, dilation[1])
     images = (geometry.batch_size, (height, width), (rows, columns))
     channels = (geometry.in_channels, geometry.out_channels)
     return Windows(*images, kernel, stride, geometry.sides, dilation, *channels)

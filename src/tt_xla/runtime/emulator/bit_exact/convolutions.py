@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from tt_xla.cost.window_shards import ConvolutionSetting
+from tt_xla.ir import shapes
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
 from tt_xla.runtime.emulator import matrix_unit as fidelities
 from tt_xla.runtime.emulator.bit_exact import matrix_unit
@@ -106,8 +107,8 @@ def _windows(image: Tensor, geometry: Geometry) -> Tensor:
     (down, right), (top, left), (apart_high, apart_wide), _ = geometry.window
     high, wide = two(geometry.kernel_size)
     x = F.pad(image, (left, left, top, top)).permute(0, 2, 3, 1)
-    rows = (x.shape[1] - apart_high * (high - 1) - 1) // down + 1
-    columns = (x.shape[2] - apart_wide * (wide - 1) - 1) // right + 1
+    rows = shapes.window(x.shape[1], high, down, 0, 0, apart_high)
+    columns = shapes.window(x.shape[2], wide, right, 0, 0, apart_wide)
     parts = [
         x[:, i * apart_high :: down, j * apart_wide :: right][:, :rows, :columns]
         for i in range(high)
