@@ -312,6 +312,8 @@ def test_a_dump_for_several_chips_has_its_graph_and_times():
     assert outcome.program.mesh is not None
     shown = overlays(outcome.functions, outcome.program, load_target(outcome.program.target))
     assert any(overlay.name == "links (us)" and overlay.values for overlay in shown)
+    [chips] = [overlay for overlay in shown if overlay.name == "chips of an exchange"]
+    assert {*chips.values.values()} == {2}
 
 
 def test_a_run_on_several_chips_has_the_accuracy_of_each_op():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.request
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import pytest
 import torch
@@ -14,6 +15,7 @@ import tt_jax
 import tt_torch
 from tt_xla.errors import EmptyRecordingError
 from tt_xla.tools.cli import cli
+from tt_xla.tools.explorer.namespaces import namespaces
 from tt_xla.tools.explorer.notebook import explored
 
 
@@ -30,6 +32,21 @@ def test_a_torch_model_is_explored_with_its_arguments():
         assert "tt-explorer" in answer.read().decode()
     assert "<iframe" in exploration._repr_html_()
     assert exploration.url.replace("127.0.0.1", "localhost") in exploration._repr_html_()
+    exploration.close()
+
+
+def test_named_scopes_are_groups_at_every_stage():
+    def encoder(w: jax.Array, x: jax.Array) -> jax.Array:
+        for index in range(2):
+            with jax.named_scope(f"layer{index}"):
+                x = jnp.tanh(x @ w)
+        return x
+
+    exploration = tt_jax.explore(encoder, jnp.ones((32, 32)), jnp.ones((32, 32)))
+    for stage in ("stablehlo", "ttir", "ttnn"):
+        spaces = namespaces(exploration.session.main_functions(0, stage)[0].nodes)
+        groups = {space.partition("/")[0] for space in spaces.values() if space}
+        assert {"layer0", "layer1"} <= groups
     exploration.close()
 
 

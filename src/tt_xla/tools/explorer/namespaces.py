@@ -50,6 +50,11 @@ def namespaces(nodes: Sequence[Node], *, named_scopes: bool = True) -> dict[str,
     return spaces
 
 
+def has_modules(nodes: Sequence[Node]) -> bool:
+    """Returns whether names of weights tell the modules of nodes."""
+    return any(node.is_weight and module_path(node.argument) for node in nodes if node.op == ARGUMENT)
+
+
 def _modules(nodes: Sequence[Node]) -> dict[str, Path]:
     """Returns the path of the module that each node belongs to."""
     weights = _weights(nodes)

@@ -28,7 +28,8 @@ class Node:
         is_weight: whether the node is an argument whose value a model keeps between calls.
         calls: names of the functions that the op runs.
         scope: groups that the node is in besides its module, such as the body of a loop.
-        named_scope: groups that the user named, such as those of ``jax.named_scope``; known at StableHLO only.
+        named_scope: groups that the user named, such as those of ``jax.named_scope``. StableHLO text has them, and the
+            session gives them to later stages.
         instruction: the instruction of the Program; None at other stages.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -81,6 +82,8 @@ def overlays(functions: Sequence[FunctionNodes], program: Program, target: Targe
     if program.mesh is not None:
         exchanges = [node for node in timed if _instruction(node).cost.link_us]
         shown.append(Overlay("links (us)", _of(exchanges, lambda node: round(_instruction(node).cost.link_us, 3))))
+        shape = program.mesh.shape
+        shown.append(Overlay("chips of an exchange", _of(exchanges, lambda node: _chips(node, shape)), sums=False))
     return shown
 
 
@@ -91,6 +94,15 @@ def _instruction(node: Node) -> Instruction:
 
 def _of(nodes: Sequence[Node], value: Callable[[Node], float | str]) -> dict[str, float | str]:
     return {node.id: value(node) for node in nodes}
+
+
+def _chips(node: Node, mesh: Sequence[int]) -> int:
+    """Returns how many chips of a mesh exchange data with each other in an op: those of a row along an axis, or all."""
+    instruction = _instruction(node)
+    if instruction.op == "ttnn.point_to_point":
+        return 2
+    axis = instruction.attributes.get("cluster_axis")
+    return math.prod(mesh) if axis is None else mesh[int(axis)]
 
 
 def _bytes(node: Node, program: Program) -> int:

@@ -14,6 +14,7 @@ from tt_xla.ir.op_names import UNNAMED, OpNames
 from tt_xla.ir.program import FunctionKind
 from tt_xla.target import Target, load_target
 from tt_xla.tools.explorer.links import Links, links, reversed_links
+from tt_xla.tools.explorer.namespaces import has_modules
 from tt_xla.tools.explorer.nodes import FunctionNodes, Node
 from tt_xla.tools.explorer.results import Accuracy, Compiled
 from tt_xla.tools.explorer.subjects import STAGES, Subject
@@ -263,7 +264,20 @@ class Session:
     def main_functions(self, number: int, stage: str) -> list[FunctionNodes]:
         """Returns the functions that have graphs: first those that every call runs, then const-eval functions."""
         once = FunctionKind.CONST_EVAL.value
-        return sorted(self.functions(number, stage), key=lambda function: function.kind == once)
+        functions = sorted(self.functions(number, stage), key=lambda function: function.kind == once)
+        if stage != STAGES[0] and not any(has_modules(function.nodes) for function in functions):
+            self._keep_named_scopes(number, stage, functions)
+        return functions
+
+    def _keep_named_scopes(self, number: int, stage: str, functions: Sequence[FunctionNodes]) -> None:
+        """Gives the ops of a later stage the scopes that the user named around the ops which they came from."""
+        if STAGES[0] not in self.versions[number].stages:
+            return
+        origins = self.linked(number, stage, STAGES[0])
+        scopes = {node.id: node.named_scope for first in self.functions(number, STAGES[0]) for node in first.nodes}
+        for function in functions:
+            for node in function.nodes:
+                node.named_scope = scopes[origins[node.id][0]] if node.id in origins else ()
 
 
 def _line(location: str) -> tuple[str, ...]:
