@@ -21,6 +21,8 @@ from tt_xla.frontends.torch.dynamic import fix_marked_sizes, report_recompilatio
 from tt_xla.frontends.torch.errors import Surfacing
 from tt_xla.frontends.torch.executor import Executor
 from tt_xla.frontends.torch.graph import run_passes
+from tt_xla.frontends.torch.graph.marks import renamed_groups
+from tt_xla.frontends.torch.graph.repeats import find_repeats
 from tt_xla.frontends.torch.graph.shardings import marking, take_argument_marks
 from tt_xla.frontends.torch.graph_cache import caching, take_loaded
 from tt_xla.frontends.torch.graph_chips import chips_of
@@ -31,6 +33,7 @@ from tt_xla.frontends.torch.private.dynamo import never_trace_code, never_trace_
 from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS
 from tt_xla.frontends.torch.private.functorch import aot_module_simplified
 from tt_xla.frontends.torch.private.patches import compiling
+from tt_xla.frontends.torch.private.stamping import stamping
 from tt_xla.frontends.torch.rng_state import describe_random_ops
 from tt_xla.frontends.torch.saved import lay_out_saved, report_strides, take_strides
 from tt_xla.frontends.torch.staged_source import Call, ExportedStages, graph_program
@@ -118,6 +121,7 @@ def tt(
         with (
             sdpa_kernel(SDPBackend.MATH),
             caching(graph_module, arguments, own, options or {}, is_marked=bool(marks)) as cached,
+            stamping(graph_module, find_repeats(graph_module.graph), renamed_groups),
         ):
             compiled = aot_module_simplified(
                 graph_module,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -42,6 +42,24 @@ def _backward(context: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
 
 
 mark_tensor.register_autograd(_backward)
+
+
+def renamed_groups() -> Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]:
+    """Returns a function that makes arguments of an op for a copy of a part of a graph: marks get groups of their own.
+
+    The function takes the op and its arguments.
+    """
+    groups: dict[str, str] = {}
+
+    def renamed(op: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        if op is not mark_tensor._opoverload:
+            return arguments
+        x, name, position, group, *rest = arguments
+        if group not in groups:
+            groups[group] = str(next(_IDS))
+        return (x, name, position, groups[group], *rest)
+
+    return renamed
 
 
 class StableHLOCompositeBuilder:

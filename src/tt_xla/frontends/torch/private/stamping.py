@@ -1,0 +1,375 @@
+"""AOTAutograd's tracing of a graph with parts that repeat: one is traced, and the others become copies of it.
+
+AOTAutograd runs dynamo's graph twice, op by op, through functionalization and fake tensors: once to see what aliases
+and mutates, and once to record the ops. Of a :class:`Repeat`, the first occurrence runs so, and what it did is kept as
+a template. A later one takes the template if its inputs are alike: the recorded nodes are copied, and new fake tensors
+of the same sizes stand for the results. The graph is the one that tracing would have made. An occurrence whose trace
+cannot be copied runs as it would without this: where gradients are needed, where inputs are written or results are
+views of inputs, and where sizes are symbols.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import threading
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch._functorch._aot_autograd import graph_capture_wrappers
+from torch._guards import detect_fake_mode
+from torch._ops import OpOverload
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
+from torch._subclasses.functional_tensor import FunctionalTensor
+from torch.fx import GraphModule, Node, Proxy
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, track_tensor_tree
+from torch.fx.experimental.symbolic_shapes import PropagateUnbackedSymInts
+from torch.fx.node import map_arg
+from torch.utils._python_dispatch import _disable_current_modes
+
+from tt_xla.frontends.torch.graph.repeats import Repeat
+from tt_xla.frontends.torch.private.dispatcher import storage_identity
+
+REPLACED = ((graph_capture_wrappers, "PropagateUnbackedSymInts"),)
+"""Owner and name of each attribute that :func:`stamping` replaces while it is active."""
+
+NewArguments = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
+"""Returns the arguments of an op in a copy, from the op and the arguments in the template."""
+
+
+class _Active(threading.local):
+    """The graph that this thread gives to AOTAutograd."""
+
+    graph_module: GraphModule | None = None
+    repeats: Sequence[Repeat] = ()
+    copies: Callable[[], NewArguments] | None = None
+
+
+_ACTIVE = _Active()
+
+
+@contextlib.contextmanager
+def stamping(
+    graph_module: GraphModule, repeats: Sequence[Repeat], copies: Callable[[], NewArguments]
+) -> Generator[None]:
+    """Makes AOTAutograd trace one occurrence of each repeat of a graph, within a block.
+
+    Args:
+        graph_module: the graph.
+        repeats: its parts that repeat.
+        copies: called for each copy; returns a function that makes arguments which two copies must not share.
+    """
+    outer = (_ACTIVE.graph_module, _ACTIVE.repeats, _ACTIVE.copies)
+    interpreter = graph_capture_wrappers.PropagateUnbackedSymInts
+    _ACTIVE.graph_module, _ACTIVE.repeats, _ACTIVE.copies = graph_module, repeats, copies
+    graph_capture_wrappers.PropagateUnbackedSymInts = _StampingInterpreter
+    try:
+        yield
+    finally:
+        graph_capture_wrappers.PropagateUnbackedSymInts = interpreter
+        _ACTIVE.graph_module, _ACTIVE.repeats, _ACTIVE.copies = outer
+
+
+class _Place(NamedTuple):
+    """Place of a node: ``position`` in occurrence number ``instance`` of ``repeat``."""
+
+    repeat: Repeat
+    instance: int
+    position: int
+
+
+class _CannotCopyError(Exception):
+    """The trace of an occurrence cannot be copied."""
+
+
+@dataclass
+class _Inputs:
+    """Inputs of an occurrence.
+
+    Attributes:
+        values: the functional tensors.
+        inner: the fake tensor in each.
+        nodes: node of the recorded graph that computes each; empty while nothing is recorded.
+        signature: describes the inputs and PyTorch's state. Occurrences with the same signature have the same trace.
+    """
+
+    values: list[FunctionalTensor]
+    inner: list[FakeTensor]
+    nodes: list[Node]
+    signature: Any
+
+
+@dataclass
+class _Template:
+    """The complete trace of an occurrence.
+
+    Attributes:
+        inputs: what it read.
+        steps: recorded nodes, by position of the node that was run.
+        results: fake tensor of each output of the repeat, or the index of the input that it is.
+        outputs: recorded node of each output that is not an input.
+    """
+
+    inputs: _Inputs
+    steps: list[list[Node]]
+    results: list[FakeTensor | int]
+    outputs: list[Node | None]
+
+
+@dataclass
+class _Recording:
+    """The trace of an occurrence so far.
+
+    Attributes:
+        inputs: what it reads.
+        last: last recorded node before the occurrence, and then after each node that was run.
+        values: values of the repeat's outputs.
+    """
+
+    inputs: _Inputs
+    last: list[Node | None]
+    values: dict[int, Any] = field(default_factory=lambda: {})
+
+
+class _StampingInterpreter(PropagateUnbackedSymInts):
+    """Runs the graph of :func:`stamping` for AOTAutograd, and every other one as PyTorch does."""
+
+    def __init__(self, module: GraphModule, *args: Any, **kwargs: Any) -> None:
+        super().__init__(module, *args, **kwargs)
+        self._places: dict[Node, _Place] = {}
+        self._templates: dict[tuple[int, Any], _Template] = {}
+        self._recording: _Recording | None = None
+        self._tracer: Any = None
+        if _ACTIVE.graph_module is module:
+            for repeat in _ACTIVE.repeats:
+                for instance, nodes in enumerate(repeat.instances):
+                    for position, node in enumerate(nodes):
+                        self._places[node] = _Place(repeat, instance, position)
+
+    def run_node(self, n: Node) -> Any:
+        place = self._places.get(n)
+        if place is None:
+            return super().run_node(n)
+        if place.position == 0:
+            self._recording = None
+            try:
+                inputs = self._inputs(place)
+            except _CannotCopyError:
+                return super().run_node(n)
+            template = self._templates.get((id(place.repeat), inputs.signature))
+            if template is not None:
+                return self._copy(template, place, inputs)
+            self._recording = _Recording(inputs, [self._last()])
+        result = super().run_node(n)
+        if self._recording is not None:
+            self._record(self._recording, place, result)
+        return result
+
+    def _inputs(self, place: _Place) -> _Inputs:
+        """Returns what an occurrence reads.
+
+        Raises:
+            _CannotCopyError: an input is no plain tensor of known sizes, or needs a gradient.
+        """
+        mode = get_proxy_mode()
+        self._tracer = None if mode is None else mode.tracer
+        values = [self.env[node] for node in place.repeat.externals[place.instance]]
+        inner = [_inner(value) for value in values]
+        nodes = [self._recorded(value) for value in inner] if self._tracer is not None else []
+        first: dict[Any, int] = {}
+        storages = [first.setdefault(storage_identity(value), len(first)) for value in inner]
+        sources = [first.setdefault(node, len(first)) for node in nodes]
+        signature = (_state(), tuple(map(_metadata, inner)), tuple(storages), tuple(sources))
+        return _Inputs(values, inner, nodes, signature)
+
+    def _recorded(self, value: FakeTensor) -> Node:
+        """Returns the recorded node that computes a tensor which is no constant."""
+        slot = get_proxy_slot(value, self._tracer, None)
+        if slot is None or slot.constant is not None:
+            raise _CannotCopyError
+        return slot.proxy.node
+
+    def _last(self) -> Node | None:
+        """Returns the node that was recorded last."""
+        return None if self._tracer is None else self._tracer.graph._root.prev
+
+    def _record(self, recording: _Recording, place: _Place, result: Any) -> None:
+        """Adds the run of a node to a recording. The last one makes it a template."""
+        recording.last.append(self._last())
+        if place.position in place.repeat.outputs:
+            recording.values[place.position] = result
+        if place.position == len(place.repeat.instances[0]) - 1:
+            self._recording = None
+            with contextlib.suppress(_CannotCopyError):
+                key = (id(place.repeat), recording.inputs.signature)
+                self._templates[key] = self._template(recording, place.repeat)
+
+    def _template(self, recording: _Recording, repeat: Repeat) -> _Template:
+        """Returns the template of a complete recording.
+
+        Raises:
+            _CannotCopyError: the occurrence did something that copies cannot do.
+        """
+        inputs = recording.inputs
+        if any(_inner(value) is not inner for value, inner in zip(inputs.values, inputs.inner, strict=True)):
+            raise _CannotCopyError  # an input was written
+        positions = {id(value): index for index, value in enumerate(inputs.values)}
+        values = [recording.values[position] for position in repeat.outputs]
+        results = [positions[id(value)] if id(value) in positions else _inner(value) for value in values]
+        fresh = {id(value): value for value in results if not isinstance(value, int)}.values()
+        memory = [storage_identity(value) for value in fresh]
+        is_shared = len({*memory}) < len(memory) or not {*memory}.isdisjoint(map(storage_identity, inputs.inner))
+        needs_gradient = any(value.requires_grad for value in fresh)
+        if is_shared or needs_gradient or self._last() is not recording.last[-1] or _state() != inputs.signature[0]:
+            raise _CannotCopyError
+        steps = [_between(*ends) for ends in zip(recording.last, recording.last[1:], strict=False)]
+        recorded = {node for step in steps for node in step}
+        for node in recorded:
+            _check_recorded(node, recorded, inputs.nodes)
+        outputs = [
+            None if self._tracer is None or isinstance(value, int) else self._recorded(value) for value in results
+        ]
+        if any(node is not None and node not in recorded for node in outputs):
+            raise _CannotCopyError
+        return _Template(inputs, steps, results, outputs)
+
+    def _copy(self, template: _Template, place: _Place, inputs: _Inputs) -> Any:
+        """Makes an occurrence a copy of the template. Returns the value of its first node."""
+        mode = detect_fake_mode(inputs.inner)
+        assert mode is not None
+        fakes = _Fakes(mode, template.inputs.inner, inputs.inner)
+        copies = self._copy_nodes(template, place, inputs, fakes) if self._tracer is not None else {}
+        instance = place.repeat.instances[place.instance]
+        self.env.update(dict.fromkeys(instance[1:]))
+        made: dict[int, Any] = {}
+        for position, result, output in zip(place.repeat.outputs, template.results, template.outputs, strict=True):
+            if isinstance(result, int):
+                self.env[instance[position]] = inputs.values[result]
+                continue
+            if id(result) not in made:
+                with fakes.making():
+                    inner = fakes.like(result)
+                    if output is not None:
+                        proxy = Proxy(copies[output], self._tracer)
+                        track_tensor_tree(inner, proxy, constant=None, tracer=self._tracer)
+                made[id(result)] = FunctionalTensor.to_functional(inner)
+            self.env[instance[position]] = made[id(result)]
+        return self.env.get(instance[0])
+
+    def _copy_nodes(self, template: _Template, place: _Place, inputs: _Inputs, fakes: _Fakes) -> dict[Node, Node]:
+        """Copies the nodes of a template. Returns the copies by node."""
+        assert _ACTIVE.copies is not None
+        new_arguments = _ACTIVE.copies()
+        graph = self._tracer.graph
+        copies = dict(zip(template.inputs.nodes, inputs.nodes, strict=True))
+        recorded: list[Node] = []
+        for node, step in zip(place.repeat.instances[place.instance], template.steps, strict=True):
+            with self._set_current_node(node):
+                for old in step:
+                    args, kwargs = map_arg((old.args, old.kwargs), copies.__getitem__)
+                    args = new_arguments(old.target, args)
+                    packet: Any = getattr(old.target, "overloadpacket", old.target)
+                    name = graph._target_to_str(packet.__name__)
+                    copies[old] = self._tracer.create_node("call_function", old.target, args, kwargs, name)
+                    recorded.append(old)
+        with fakes.making():
+            for old in recorded:
+                meta = copies[old].meta
+                for key, value in old.meta.items():
+                    meta.setdefault(key, value)
+                meta["val"] = fakes.like(old.meta["val"])
+        return copies
+
+
+class _Fakes:
+    """Makes fake tensors like those of a template, which share memory as those do.
+
+    Args:
+        mode: mode of the fake tensors.
+        old: inputs of the template.
+        new: inputs of the copy.
+    """
+
+    def __init__(self, mode: FakeTensorMode, old: Sequence[FakeTensor], new: Sequence[FakeTensor]) -> None:
+        self._mode = mode
+        self._storages = {
+            storage_identity(before): after.untyped_storage() for before, after in zip(old, new, strict=True)
+        }
+
+    @contextlib.contextmanager
+    def making(self) -> Generator[None]:
+        """Keeps PyTorch's modes off, which would trace how fake tensors are made."""
+        with torch._C.DisableTorchFunction(), _disable_current_modes():
+            yield
+
+    def like(self, value: Any) -> Any:
+        """Returns a fake tensor, or a sequence of them, for one of the template's."""
+        if value is None:
+            return None
+        if isinstance(value, list | tuple):
+            return type(value)([self.like(item) for item in value])
+        storage = value.untyped_storage()
+        identity = storage_identity(value)
+        if identity not in self._storages:
+            self._storages[identity] = torch.UntypedStorage(storage.nbytes(), device="meta")
+        shared, place = self._storages[identity], (value.storage_offset(), value.shape, value.stride())
+        with in_kernel_invocation_manager(self._mode):
+            dense = torch.empty(0, dtype=value.dtype, device="meta").set_(shared, *place)
+        return FakeTensor(self._mode, dense, value.device)
+
+
+def _inner(value: Any) -> FakeTensor:
+    """Returns the fake tensor in a functional tensor of which no gradient is computed.
+
+    Raises:
+        _CannotCopyError: the value is something else.
+    """
+    if type(value) is not FunctionalTensor or (value.requires_grad and torch.is_grad_enabled()):
+        raise _CannotCopyError
+    torch._sync(value)
+    inner: Any = torch._from_functional_tensor(value.elem)
+    is_plain = type(inner) is FakeTensor and inner.layout is torch.strided and not inner._has_symbolic_sizes_strides
+    if not is_plain or inner.constant is not None or inner.is_conj() or inner.is_neg():
+        raise _CannotCopyError
+    return inner
+
+
+def _metadata(value: FakeTensor) -> Any:
+    return (value.dtype, value.device, tuple(value.shape), value.stride(), value.storage_offset(), value.requires_grad)
+
+
+def _state() -> Any:
+    """Returns the state of PyTorch that decides what an op does."""
+    autocast = [
+        (torch.is_autocast_enabled(device), torch.get_autocast_dtype(device))
+        for device in ("cpu", torch._C._get_privateuse1_backend_name())
+    ]
+    return (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), *autocast)
+
+
+def _between(before: Node | None, last: Node | None) -> list[Node]:
+    """Returns the nodes after ``before``, up to ``last``."""
+    nodes: list[Node] = []
+    while last is not before:
+        assert last is not None
+        nodes.append(last)
+        last = last._prev
+    return nodes[::-1]
+
+
+def _check_recorded(node: Node, recorded: set[Node], inputs: Sequence[Node]) -> None:
+    """Raises :class:`_CannotCopyError` if a recorded node is more than an op on inputs and results of other ops."""
+    is_op = isinstance(node.target, OpOverload) or node.target is operator.getitem
+    if not is_op or any(source not in recorded and source not in inputs for source in node.all_input_nodes):
+        raise _CannotCopyError
+    if "is_functional_regenerated" in node.meta or "unbacked_bindings" in node.meta:
+        raise _CannotCopyError
+    value = node.meta.get("val")
+    for item in value if isinstance(value, list | tuple) else [value]:
+        if item is not None and (type(item) is not FakeTensor or item.is_conj() or item.is_neg()):
+            raise _CannotCopyError
+
+
+__all__ = ["REPLACED", "NewArguments", "stamping"]
