@@ -33,7 +33,9 @@ def default_of(value):
 def of_overload(name, overload):
     """Returns the line of one overload that nanobind describes: its source, its docstring, and its defaults."""
     source, _doc, *defaults = overload
-    inside = source.partition("(")[2].rpartition(")" if " -> " not in source else ") -> ")[0]
+    inside = source.partition("(")[2]
+    if ")" in inside:
+        inside = inside.rpartition(")" if " -> " not in source else ") -> ")[0]
     parts, optional = [], False
     for parameter in split(inside.replace("\\*", "*")):
         head, _, default = parameter.rpartition(" = ") if " = " in parameter else (parameter, "", "")
@@ -43,7 +45,7 @@ def of_overload(name, overload):
         if default:
             number = re.fullmatch(r"\\(\d+)", default)
             label += f"={default_of(defaults[0][int(number[1])]) if number else default}"
-        elif optional and not label.startswith(("*", "/")) and "*" not in parts:
+        elif "Optional[" in head or (optional and not label.startswith(("*", "/")) and "*" not in parts):
             label += "=..."  # nanobind allows a parameter without a default after one that has a default
         optional = label != "*" and (optional or bool(default))
         parts.append(label)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import printing
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.distribution import DistributedHostBuffer
 from tt_xla.ttnn_api.enums import DataType, Layout
@@ -182,7 +183,7 @@ def _repr(self: Tensor) -> str:
     if not self.is_allocated():
         return "ttnn.Tensor(<buffer is not allocated>)"
     dtype, layout = f"DataType::{self.dtype.name}", f"Layout::{self.layout.name}"
-    text = str(_to_torch(self)).removeprefix("tensor(").rpartition(")")[0].partition(", dtype=")[0]
+    text = printing.elements(_to_torch(self), len("ttnn.Tensor("))
     return f"ttnn.Tensor({text}, shape={self.shape}, dtype={dtype}, layout={layout})"
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.layouts import type_of
-from tt_xla.ttnn_api.operation import Rule, define, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation
 from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.tensor import Tensor
 
 
 def filled(
@@ -105,3 +108,33 @@ def arange(
     count = max(0, -(-(end - bounds["start"]) // bounds["step"]))
     result = type_of((count,), dtype or DataType.BFLOAT16, layout, memory_config, on_device=device is not None)
     return Step("ttnn.arange", {}, [result], bounds, device=device)
+
+
+@operation("ttnn.from_buffer", composite=True)
+def from_buffer(
+    buffer: Sequence[float],
+    shape: Sequence[int],
+    dtype: DataType,
+    device: MeshDevice | None,
+    layout: Layout | None,
+    memory_config: MemoryConfig | None,
+) -> Tensor:
+    """Creates a tensor of the numbers of a list.
+
+    Raises:
+        TTFatal: the list has another number of elements than the shape, or the data type is a block format.
+    """
+    import torch
+
+    if len(buffer) != math.prod(shape):
+        raise TTFatal(
+            f"Buffer size {len(buffer)} differs from shape volume {math.prod(shape)}", hint="Pass an element for each."
+        )
+    if dtype.element.is_block_float:
+        raise TTFatal("Unreachable", hint="Create the tensor in bfloat16, and convert it with ttnn.typecast.")
+    kind = torch.float32 if dtype.element.is_float else torch.int64
+    if not dtype.element.is_float and any(isinstance(each, float) for each in buffer):
+        raise RuntimeError(f"std::bad_cast: a tensor of {dtype} takes whole numbers")
+    values = torch.tensor(list(buffer), dtype=kind).reshape(list(shape))
+    options = {"dtype": dtype, "layout": layout or Layout.ROW_MAJOR, "device": device, "memory_config": memory_config}
+    return OPERATIONS["ttnn.from_torch"](values, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 
 from tt_xla import environment
 from tt_xla.ttnn_api.devices import MeshDevice
-from tt_xla.ttnn_api.enums import BufferType, DataType, Layout
+from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.geometry import CoreCoord, CoreRangeSet, MemoryConfig, ShardSpec
+from tt_xla.ttnn_api.layouts import grid_of
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
 from tt_xla.ttnn_api.specs import TensorSpec
 from tt_xla.ttnn_api.tensor import Tensor
@@ -206,3 +208,78 @@ def _check_event(event: Any) -> None:
 def is_trace_capture_active(device: MeshDevice) -> bool:
     """Returns whether a trace is being captured."""
     return device.recording is not None
+
+
+@operation("ttnn.get_max_worker_l1_unreserved_size", composite=True)
+def get_max_worker_l1_unreserved_size() -> int:
+    """Returns the bytes of a core's L1 that tensors get."""
+    target = _target()
+    return target.l1_end - target.l1_unreserved_base
+
+
+@operation("ttnn.get_optimal_dram_bank_to_logical_worker_assignment", composite=True)
+def get_optimal_dram_bank_to_logical_worker_assignment(device: MeshDevice, noc: Any) -> list[CoreCoord]:
+    """Returns the core next to each bank of DRAM: that of the first network, also for the second."""
+    return [CoreCoord(x, y) for y, x in device.target.dram_bank_workers]
+
+
+@operation("ttnn.get_optimal_worker_cores_for_sharded_tensor", composite=True)
+def get_optimal_worker_cores_for_sharded_tensor(tensor: Tensor, noc: Any) -> list[CoreCoord]:
+    """Returns the cores of a tensor's shards, or those next to the banks of DRAM that hold them.
+
+    Raises:
+        TTFatal: the tensor is not sharded on a device.
+    """
+    memory, device = tensor.memory_config(), tensor.device()
+    spec = memory.shard_spec or memory.nd_shard_spec
+    if device is None or spec is None:
+        raise TTFatal("Tensor must be sharded", hint="Move it with ttnn.to_memory_config.")
+    cores = [core for part in spec.grid.ranges() for core in part.cores()]
+    if memory.buffer_type is not BufferType.DRAM:
+        return cores
+    workers = get_optimal_dram_bank_to_logical_worker_assignment(device, noc)
+    return [workers[core.x] for core in cores]
+
+
+@operation("ttnn.copy_host_to_device_tensor_partial", composite=True)
+def copy_host_to_device_tensor_partial(
+    host_tensor: Tensor, device_tensor: Tensor, logical_core_filter: CoreRangeSet
+) -> None:
+    """Copies those shards of a host tensor into a device tensor that lie on the cores of a set.
+
+    Raises:
+        TTFatal: the tensor on the device is not sharded into rows or columns of a matrix.
+    """
+    if logical_core_filter.empty():
+        return
+    spec = device_tensor.memory_config().shard_spec
+    if spec is None:
+        raise TTFatal(
+            "A core filter requires a sharded buffer layout", hint="Use ttnn.copy_host_to_device_tensor for all of it."
+        )
+    kind = device_tensor.memory_config().memory_layout.layout
+    _, across = grid_of(kind, spec)
+    columns, rows = device_tensor.shape[-1], math.prod(device_tensor.shape[:-1])
+    host = host_tensor.contents.shards
+    for chip, own in enumerate(device_tensor.contents.shards):
+        copied = own.clone().reshape(rows, columns)
+        source = host[chip if len(host) > 1 else 0].reshape(rows, columns)
+        for number, core in enumerate(_in_shard_order(spec)):
+            if not logical_core_filter.contains(core):
+                continue
+            down, right = divmod(number, across)
+            part = (
+                slice(down * spec.shape[0], (down + 1) * spec.shape[0]),
+                slice(right * spec.shape[1], (right + 1) * spec.shape[1]),
+            )
+            copied[part] = source[part]
+        device_tensor.contents.shards = [
+            copied.reshape(own.shape) if place == chip else each
+            for place, each in enumerate(device_tensor.contents.shards)
+        ]
+
+
+def _in_shard_order(spec: ShardSpec) -> list[CoreCoord]:
+    """Returns the cores in the order in which they take shards."""
+    cores = [core for part in spec.grid.ranges() for core in part.cores()]
+    return cores if spec.orientation is ShardOrientation.ROW_MAJOR else sorted(cores, key=lambda core: (core.x, core.y))

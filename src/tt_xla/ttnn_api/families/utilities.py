@@ -7,8 +7,11 @@ import csv
 import threading
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
-from tt_xla.ttnn_api.operation import GOLDENS, OPERATIONS, Operation, operation
+from tt_xla.ttnn_api import printing
+from tt_xla.ttnn_api.operation import GOLDENS, OPERATIONS, Functions, Operation, operation
+from tt_xla.ttnn_api.tensor import Tensor
 
 
 class _Queues(threading.local):
@@ -66,3 +69,38 @@ def dump_operations(csv_file: str | Path, include_experimental: bool) -> None:
         for each in query_registered_operations(include_experimental):
             name = each.__name__
             rows.writerow((name, not each.composite, name in GOLDENS, name.startswith("ttnn.experimental.")))
+
+
+@operation("ttnn.set_printoptions", composite=True)
+def set_printoptions(profile: str, sci_mode: Any, precision: Any) -> None:
+    """Sets how tensors print: see :data:`tt_xla.ttnn_api.printing.OPTIONS`.
+
+    Raises:
+        RuntimeError: TT-NN has no such profile.
+    """
+    name = profile.lower()
+    if name not in printing.PROFILES:
+        raise RuntimeError(
+            f"bad optional access: the profile is one of {', '.join(printing.PROFILES)}, not {profile!r}"
+        )
+    printing.OPTIONS["profile"] = name
+    if sci_mode is not ...:
+        printing.OPTIONS["sci_mode"] = "default" if sci_mode is None else sci_mode
+    if precision not in (None, ...):
+        printing.OPTIONS["precision"] = precision
+
+
+@operation("ttnn.composite_example", composite=True)
+def composite_example(input_tensor: Tensor) -> Tensor:
+    """Returns a copy of a copy, as an example of an operation that is made of others."""
+    f = Functions()
+    return f.clone(f.clone(input_tensor))
+
+
+@operation("ttnn.composite_example_multiple_return", composite=True)
+def composite_example_multiple_return(
+    input_tensor: Tensor, return_output1: bool, return_output2: bool
+) -> list[Tensor | None]:
+    """Returns two copies, each if it is asked for."""
+    f = Functions()
+    return [f.clone(input_tensor) if wanted else None for wanted in (return_output1, return_output2)]
