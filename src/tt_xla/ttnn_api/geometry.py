@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout
+from tt_xla.ttnn_api.operation_enums import ShardDistributionStrategy
 
 TILE_SIZE = 32
 
@@ -235,15 +236,59 @@ class ShardSpec:
 
 
 @dataclass(frozen=True)
-class MemoryConfig:
-    """The memory of a tensor on the device, and its distribution over banks or cores."""
+class NdShardSpec:
+    """The cores of a tensor that is cut along several dimensions, and the sizes of a shard."""
 
-    memory_layout: TensorMemoryLayout = TensorMemoryLayout.INTERLEAVED
-    buffer_type: BufferType = BufferType.DRAM
-    shard_spec: ShardSpec | None = None
+    shard_shape: Shape
+    grid: CoreRangeSet
+    orientation: ShardOrientation = ShardOrientation.ROW_MAJOR
+    shard_distribution_strategy: ShardDistributionStrategy = ShardDistributionStrategy.ROUND_ROBIN_1D
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.memory_layout, self.buffer_type, self.shard_spec)))
+        object.__setattr__(self, "shard_shape", Shape(self.shard_shape))
+
+    def num_cores(self) -> int:
+        return self.grid.num_cores()
+
+    def __repr__(self) -> str:
+        grid = ",".join(each.json() for each in self.grid.ranges())
+        return (
+            f'{{"shard_shape":{list(self.shard_shape)},"grid":[{grid}],'
+            f'"orientation":"ShardOrientation::{self.orientation.name}",'
+            f'"shard_distribution_strategy":"ShardDistributionStrategy::{self.shard_distribution_strategy.name}"}}'
+        )
+
+
+@dataclass(frozen=True, init=False)
+class MemoryConfig:
+    """The memory of a tensor on the device, and its distribution over banks or cores.
+
+    Args:
+        memory_layout: how it is distributed; a buffer type in its place is followed by an :class:`NdShardSpec`.
+        buffer_type: DRAM or L1.
+        shard_spec: the shards of a matrix.
+    """
+
+    memory_layout: TensorMemoryLayout
+    buffer_type: BufferType
+    shard_spec: ShardSpec | None
+    nd_shard_spec: NdShardSpec | None
+
+    def __init__(
+        self,
+        memory_layout: TensorMemoryLayout | BufferType = TensorMemoryLayout.INTERLEAVED,
+        buffer_type: BufferType | NdShardSpec = BufferType.DRAM,
+        shard_spec: ShardSpec | None = None,
+        nd_shard_spec: NdShardSpec | None = None,
+    ) -> None:
+        if isinstance(memory_layout, BufferType):
+            memory_layout, buffer_type, nd_shard_spec = TensorMemoryLayout.ND_SHARDED, memory_layout, buffer_type  # pyright: ignore[reportAssignmentType]
+        elif nd_shard_spec is not None:
+            memory_layout = TensorMemoryLayout.ND_SHARDED
+        fields = (memory_layout, buffer_type, shard_spec, nd_shard_spec)
+        for name, value in zip(("memory_layout", "buffer_type", "shard_spec", "nd_shard_spec"), fields, strict=True):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_hash", hash(fields))
 
     def __hash__(self) -> int:
         return self._hash  # pyright: ignore[reportAttributeAccessIssue]
@@ -251,12 +296,17 @@ class MemoryConfig:
     def is_sharded(self) -> bool:
         return self.memory_layout is not TensorMemoryLayout.INTERLEAVED
 
+    @property
+    def interleaved(self) -> bool:
+        return not self.is_sharded()
+
     def __repr__(self) -> str:
-        shards = "std::nullopt" if self.shard_spec is None else repr(self.shard_spec)
+        shards, cut = ("std::nullopt" if each is None else repr(each) for each in (self.shard_spec, self.nd_shard_spec))
         return (
             f"MemoryConfig(memory_layout=TensorMemoryLayout::{self.memory_layout.name},"
-            f"buffer_type=BufferType::{self.buffer_type.name},shard_spec={shards},nd_shard_spec=std::nullopt,"
-            "created_with_nd_shard_spec=0,per_core_allocation=0,range_lockstep_allocation=0)"
+            f"buffer_type=BufferType::{self.buffer_type.name},shard_spec={shards},nd_shard_spec={cut},"
+            f"created_with_nd_shard_spec={int(self.nd_shard_spec is not None)},per_core_allocation=0,"
+            "range_lockstep_allocation=0)"
         )
 
 

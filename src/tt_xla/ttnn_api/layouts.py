@@ -13,7 +13,8 @@ from tt_xla.ir.layout import CoreRange, MemoryLayout, TensorLayout
 from tt_xla.ir.program import TensorSpec
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, MemoryConfig, Shape, ShardSpec
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, CoreRangeSet, MemoryConfig, NdShardSpec, Shape, ShardSpec
+from tt_xla.ttnn_api.nd_shards import resolved, units_per_core
 
 
 class Type:
@@ -22,8 +23,9 @@ class Type:
     __slots__ = ("dtype", "layout", "memory", "on_device", "shape", "spec")
 
     def __init__(self, shape: Shape, dtype: DataType, layout: Layout, memory: MemoryConfig, on_device: bool) -> None:
-        self.shape, self.dtype, self.layout, self.memory, self.on_device = shape, dtype, layout, memory, on_device
-        self.spec = TensorSpec(tuple(shape), _layout(shape, dtype, layout, memory if on_device else None))
+        self.shape, self.dtype, self.layout, self.on_device = shape, dtype, layout, on_device
+        self.memory = resolved(shape, layout, memory) if on_device else memory
+        self.spec = TensorSpec(tuple(shape), _layout(shape, dtype, layout, self.memory if on_device else None))
 
     def with_(self, **changes: Any) -> Type:
         """Returns this type with some of its fields changed; None keeps a field."""
@@ -70,6 +72,8 @@ def _layout(shape: Sequence[int], dtype: DataType, layout: Layout, memory: Memor
     buffer, kind = memory.buffer_type.memory, memory.memory_layout.layout
     if not memory.is_sharded():
         return TensorLayout.of(shape, element, tiled=tiled, buffer=buffer)
+    if memory.nd_shard_spec is not None:
+        return _cut(shape, layout, memory.nd_shard_spec, TensorLayout.of(shape, element, tiled=tiled, buffer=buffer))
     if memory.shard_spec is None:
         raise TTFatal(
             "Sharded memory config must have a shard spec",
@@ -81,12 +85,28 @@ def _layout(shape: Sequence[int], dtype: DataType, layout: Layout, memory: Memor
             f"Physical shard shape {tuple(memory.shard_spec.shape)} must be tile {{{unit}, {unit}}} sized!",
             hint="Round the shard's rows and columns up to tiles.",
         )
-    cores = memory.shard_spec.grid
-    ranges = tuple(CoreRange((each.start.x, each.start.y), (each.end.x, each.end.y)) for each in cores.ranges())
+    ranges = _ranges(memory.shard_spec.grid)
     grid = grid_of(kind, memory.shard_spec)
     made = TensorLayout.of(shape, element, tiled=tiled, buffer=buffer, memory=kind, grid=grid, core_ranges=ranges)
     rows, columns = memory.shard_spec.shape
     return dataclasses.replace(made, shard=(rows // unit, columns // unit))
+
+
+def _cut(shape: Sequence[int], layout: Layout, spec: NdShardSpec, whole: TensorLayout) -> TensorLayout:
+    """Returns the layout of a tensor that is cut along several dimensions: what a core holds counts as one shard."""
+    unit = TILE_SIZE if layout is Layout.TILE else 1
+    rows, columns = units_per_core(Shape(shape), layout, spec)
+    return dataclasses.replace(
+        whole,
+        memory=MemoryLayout.ND_SHARDED,
+        grid=(spec.num_cores(), 1),
+        core_ranges=_ranges(spec.grid),
+        shard=(-(-rows // unit), -(-columns // unit)),
+    )
+
+
+def _ranges(cores: CoreRangeSet) -> tuple[CoreRange, ...]:
+    return tuple(CoreRange((each.start.x, each.start.y), (each.end.x, each.end.y)) for each in cores.ranges())
 
 
 def grid_of(kind: MemoryLayout, shards: ShardSpec) -> tuple[int, int]:

@@ -88,6 +88,14 @@ class RGBRange(Named):
     ZeroToOne = 1
 
 
+class SparseKVFormat(Named):
+    """The numbers of the cache that ``ttnn.transformer.sparse_sdpa`` reads."""
+
+    BF16 = 0
+    FP8_E4M3 = 1
+    SCALED_FP8 = 2
+
+
 class ShardDistributionStrategy(Named):
     """How the shards of an n-dimensional shard spec are dealt to cores."""
 
@@ -221,6 +229,8 @@ class NOC(Named):
 
     RISCV_0_default = 0
     RISCV_1_default = 1
+    NOC_0 = RISCV_0_default
+    NOC_1 = RISCV_1_default
 
 
 class LayerNormType(Named):

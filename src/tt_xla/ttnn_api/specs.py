@@ -7,8 +7,17 @@ from typing import Any
 
 from tt_xla.ttnn_api import signatures
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout
-from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreRange, CoreRangeSet, MemoryConfig, Shape, ShardSpec, Tile, padded
+from tt_xla.ttnn_api.geometry import (
+    TILE_SIZE,
+    CoreRange,
+    CoreRangeSet,
+    MemoryConfig,
+    NdShardSpec,
+    Shape,
+    ShardSpec,
+    Tile,
+    padded,
+)
 
 __all__ = ["TensorSpec"]
 
@@ -23,7 +32,8 @@ class TensorSpec:
         self.layout: Layout = values["layout"]
         self.tile: Tile = values["tile"] or Tile()
         layout = values.get("memory_layout") or TensorMemoryLayout.INTERLEAVED
-        self.memory_config = MemoryConfig(layout, values["buffer_type"], values.get("shard_spec"))
+        shards = (values.get("shard_spec"), values.get("nd_shard_spec"))
+        self.memory_config = MemoryConfig(layout, values["buffer_type"], *shards)
 
     def height_sharded(
         self, grid: CoreRangeSet, orientation: ShardOrientation = ShardOrientation.ROW_MAJOR
@@ -86,14 +96,11 @@ def _bound(arguments: Any, fields: Any) -> dict[str, Any]:
             continue
         if isinstance(fourth, BufferType) and names[3] != "buffer_type":
             continue
+        if isinstance(fourth, NdShardSpec) and names[3] != "nd_shard_spec":
+            continue
         try:
             values = binder(*arguments, **fields)
         except TypeError:
             continue
-        if "nd_shard_spec" in values:
-            raise TTFatal(
-                "The emulated card has no shards of more than two dimensions",
-                hint="Use height_sharded, width_sharded or block_sharded.",
-            )
         return values
     raise signatures.refused("ttnn.TensorSpec", arguments, fields)

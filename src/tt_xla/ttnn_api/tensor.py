@@ -131,6 +131,8 @@ class Tensor:
     def spec(self) -> TensorSpec:
         """Shape, data type, layout and memory."""
         memory = self.type.memory
+        if memory.nd_shard_spec is not None:
+            return TensorSpec(self.shape, self.dtype, self.layout, memory.nd_shard_spec, memory.buffer_type)
         return TensorSpec(
             self.shape, self.dtype, self.layout, memory.memory_layout, memory.shard_spec, memory.buffer_type
         )
