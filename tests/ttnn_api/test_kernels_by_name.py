@@ -8,50 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tt_xla.ttnn_api.operation import unrefused
-
-
-class Card:
-    """Calls functions with torch tensors, and returns their results as torch tensors.
-
-    Values are compared in float32, also those of functions that TT-NN has for bfloat16 alone.
-    """
-
-    def __init__(self, ttnn: Any, device: Any) -> None:
-        self.ttnn, self.device = ttnn, device
-
-    def put(self, value: Any, layout: Any = None) -> Any:
-        if isinstance(value, list) and value and isinstance(value[0], torch.Tensor):
-            return [self.put(each, layout) for each in value]
-        if not isinstance(value, torch.Tensor):
-            return value
-        return self.ttnn.from_torch(value, layout=layout or self.ttnn.TILE_LAYOUT, device=self.device)
-
-    def back(self, value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return [self.back(each) for each in value]
-        return value if value is None else self.ttnn.to_torch(value)
-
-    def __call__(self, name: str, *arguments: Any, **options: Any) -> Any:
-        function = self.ttnn
-        for part in name.split("."):
-            function = getattr(function, part)
-        named = {key: self.put(value) for key, value in options.items()}
-        with unrefused():
-            return self.back(function(*map(self.put, arguments), **named))
-
-
-@pytest.fixture
-def card(ttnn: Any, device: Any) -> Card:
-    return Card(ttnn, device)
-
-
-def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
-def close(result: torch.Tensor, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
+from tests.ttnn_api.conftest import Card, close, drawn
 
 
 def test_moreh_reductions(card: Card) -> None:

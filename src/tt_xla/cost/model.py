@@ -204,6 +204,23 @@ def _distributed_norm(
     return collective.with_statistics(cost, instruction, values, rates)
 
 
+def _ring_attention(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, buffers: int) -> Cost:
+    """Returns the cost of attention over the keys of all chips, which it gathers into its last results.
+
+    Args:
+        buffers: number of these results: keys, and values unless they are a part of the keys.
+    """
+    query, *sources = list(instruction.operands.values())[: 1 + buffers]
+    gathered = instruction.results[-buffers:]
+    operands = {"query": query, "key": gathered[0], "value": gathered[-1]}
+    local = Instruction(instruction.op, operands, instruction.results[:1], instruction.attributes)
+    cost = attention(local, values, rates, None)
+    for source, buffer in zip(sources, gathered, strict=True):
+        gather = Instruction("ttnn.all_gather", {"input": source}, (buffer,), instruction.attributes)
+        cost = one_after_the_other(cost, collective.collective(gather, values, rates, ("all_gather",)))
+    return cost
+
+
 def _pooling(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
     result = values[instruction.results[0]]
     out = Work(result.layout)
@@ -282,6 +299,8 @@ def _table() -> dict[str, tuple[Model, Any]]:
         "integral_image": (programs.prefix_sum, None),
         "mesh_partition": (movement.slice_, None),
         "minimal_matmul": (programs.minimal_matmul, None),
+        "ring_joint_scaled_dot_product_attention": (_ring_attention, 2),
+        "ring_mla": (_ring_attention, 1),
     }
 
 

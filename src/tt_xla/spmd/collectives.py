@@ -20,7 +20,15 @@ EXCHANGES = (*JOINING, *SPLITTING)
 BROADCAST, ALL_BROADCAST = "ttnn.broadcast", "ttnn.all_broadcast"
 """Exchanges of hand-written TT-NN that programs have no use for."""
 
-BETWEEN_CHIPS = (*EXCHANGES, MESH_PARTITION, POINT_TO_POINT, BROADCAST, ALL_BROADCAST)
+OF_GROUPS = (
+    *("ttnn.all_to_all_dispatch", "ttnn.all_to_all_combine", "ttnn.moe_expert_token_remap", "ttnn.moe_routing_remap"),
+    *("ttnn.reduce_to_root", "ttnn.fused_rms_minimal", "ttnn.transformer.ring_mla"),
+    "ttnn.transformer.ring_joint_scaled_dot_product_attention",
+    "ttnn.transformer.ring_distributed_scaled_dot_product_attention",
+)
+"""Ops of hand-written TT-NN whose kernel computes the results of a whole group of chips."""
+
+BETWEEN_CHIPS = (*EXCHANGES, MESH_PARTITION, POINT_TO_POINT, BROADCAST, ALL_BROADCAST, *OF_GROUPS)
 """All ops whose result on a chip depends on its place in the mesh."""
 
 _WRITTEN = ("cache", "dst")

@@ -10,6 +10,10 @@ _SOCKETS = "a mesh lies in one process, and tensors go from chip to chip by coll
 _PROFILER = "there is no device whose profiler could be read; device.predicted_us and `tt-xla report` tell times"
 _LIGHT_METAL = "there are no binary commands that could be recorded; a trace replays calls"
 _PREFETCHER = "there are no cores that read weights ahead; the cost model does not know them"
+_REGISTRATION = "ttnn.register_operation and the real package's own loader use it; ours are rules of tt_xla.ttnn_api"
+_DEBUGGING = "there is no hardware that could hang, lag behind or be dispatched to in another way"
+_PROGRAMS = "the emulated card chooses no programs of kernels for a product"
+_REPORTS = "it serves the reports and databases of the real package's own tools; `tt-xla report` and captures tell here"
 _PROCESSES = "a mesh lies in one process; TTXLA_MESH_WORKERS spreads compiled programs over processes"
 
 REASONS = {
@@ -35,6 +39,17 @@ REASONS = {
     "ttnn.light_metal_*": _LIGHT_METAL,
     "ttnn.*prefetcher*": _PREFETCHER,
     "ttnn.*global_circular_buffer*": _PREFETCHER,
+    "ttnn.graph.*": _REPORTS,
+    "ttnn.register_*_operation": _REGISTRATION,
+    "ttnn.auto_register_*": _REGISTRATION,
+    "ttnn.create_module_if_not_exists": _REGISTRATION,
+    "ttnn.SetRootDir": _REGISTRATION,
+    "ttnn.test_hang_device_operation": _DEBUGGING,
+    "ttnn.apply_device_delay": _DEBUGGING,
+    "ttnn.dump_stack_trace_on_segfault": _DEBUGGING,
+    "ttnn.*able_asynchronous_slow_dispatch": _DEBUGGING,
+    "ttnn.create_matmul_attributes": _PROGRAMS,
+    "ttnn.matmul_select_program_factory": _PROGRAMS,
     "ttnn.*distributed_context*": _PROCESSES,
     "ttnn.*distributed_env": _PROCESSES,
 }

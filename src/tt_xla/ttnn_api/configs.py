@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from tt_xla.ttnn_api import signatures
@@ -101,6 +102,15 @@ class UnaryWithParam:
 
     def __repr__(self) -> str:
         return f"UnaryWithParam(op_type={self.op_type}, params={list(self.params)})"
+
+
+@dataclass(frozen=True)
+class YUVCoefficients:
+    """Weights of red, green and blue, and an offset, for luma and the two chroma."""
+
+    y: Sequence[float]
+    cb: Sequence[float]
+    cr: Sequence[float]
 
 
 def gelu_op(variant: float) -> str:

@@ -320,6 +320,11 @@ def open_mesh_device(
     return _opened(shape, linked_chips(target, shape), reserved)
 
 
+def system_shape() -> MeshShape:
+    """Returns the shape of the mesh of all chips of the system."""
+    return _natural(_target())
+
+
 def _target() -> Target:
     from tt_xla.target import load_target
 

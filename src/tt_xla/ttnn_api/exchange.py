@@ -18,7 +18,9 @@ from tt_xla.errors import MeshError
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.runtime.emulator.bind import bind
-from tt_xla.spmd.collectives import ALL_BROADCAST, BROADCAST, EXCHANGES, MESH_PARTITION, group_axes
+from tt_xla.runtime.emulator.containers import hold
+from tt_xla.runtime.emulator.registry import find
+from tt_xla.spmd.collectives import ALL_BROADCAST, BROADCAST, EXCHANGES, MESH_PARTITION, OF_GROUPS, group_axes
 from tt_xla.target import arrange
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.engine import Plan, context_of
@@ -26,6 +28,8 @@ from tt_xla.ttnn_api.plan import Step
 from tt_xla.ttnn_api.tensor import Contents
 
 Shards = Sequence[torch.Tensor]
+Exchange = Callable[[Sequence[int], Sequence[Shards]], list[list[torch.Tensor]]]
+"""Takes the chips of a group and the shards of each operand, and returns the results of each chip."""
 
 
 class ExchangePlan(Plan):
@@ -38,6 +42,7 @@ class ExchangePlan(Plan):
 
     def __init__(self, step: Step, device: MeshDevice) -> None:
         self._mesh = mesh_of(device)
+        self._exchange: Exchange = _no_exchange
         super().__init__(step, device)
 
     def _bind(self, step: Step, instruction: Instruction, values: list[TensorSpec]) -> None:
@@ -50,17 +55,20 @@ class ExchangePlan(Plan):
                 together = Instruction(step.op, {"input": (0,) * size}, instruction.results * size, attributes)
             call = bind(context_of(together, values), attributes, fast=False)
             assert callable(call)
-            self._exchange: Callable[[Shards], list[list[torch.Tensor]]] = _of_all(call, size)
+            exchange = _of_all(call, size)
+        elif step.op in OF_GROUPS:
+            self._exchange = _of_group(instruction, values)
+            return
         elif step.op == MESH_PARTITION:
-            self._exchange = _parts(int(attributes["dim"]), size)
+            exchange = _parts(int(attributes["dim"]), size)
         elif step.op == ALL_BROADCAST:
-            self._exchange = lambda shards: [list(shards)] * len(shards)
+            exchange = _everywhere
         elif step.op == BROADCAST:
-            sender = self._groups_place(attributes["sender_coord"])
-            self._exchange = lambda shards: [[shards[sender]]] * len(shards)
+            exchange = _from_place(self._groups_place(attributes["sender_coord"]))
         else:
             sender, receiver = (self._mesh.position(attributes[f"{end}_coord"]) for end in ("sender", "receiver"))
-            self._exchange = _sent(sender, receiver)
+            exchange = _sent(sender, receiver)
+        self._exchange = lambda _, operands: exchange(operands[0])
 
     def _groups_place(self, coord: Sequence[int]) -> int:
         """Returns the place of a chip in its group."""
@@ -79,26 +87,26 @@ class ExchangePlan(Plan):
 
     def compute(self, operands: Sequence[Contents]) -> list[list[torch.Tensor]]:
         """Returns the shards of each result."""
-        count = self._mesh.size
-        source = operands[0].shards
-        shards = [*source] if len(source) == count else [source[0]] * count
+        everywhere = [self._on_all(operands[each].shards if isinstance(each, int) else [each]) for each in self.sources]
         output = None if self.into is None else self.into[0]
-        if output:
-            before = operands[output].shards
-            previous = [*before] if len(before) == count else [before[0]] * count
-        else:
-            previous = shards
+        previous = everywhere[0] if not output else self._on_all(operands[output].shards)
         results: list[list[torch.Tensor]] = [list(previous) for _ in self.types]
         known: dict[tuple[int, ...], list[list[torch.Tensor]]] = {}
         for group in self._groups:
-            key = tuple(id(shards[member]) for member in group)
+            taken = [[shards[member] for member in group] for shards in everywhere]
+            key = tuple(id(shard) for shards in taken for shard in shards)
+            key = key if self.instruction.op not in OF_GROUPS else tuple(group)
             exchanged = known.get(key)
             if exchanged is None:
-                exchanged = known[key] = self._exchange([shards[member] for member in group])
+                exchanged = known[key] = self._exchange(group, taken)
             for member, tensors in zip(group, exchanged, strict=True):
                 for number, tensor in enumerate(tensors):
                     results[number][member] = tensor
         return results
+
+    def _on_all(self, shards: Shards) -> Shards:
+        """Returns the shard of each chip of the mesh."""
+        return shards if len(shards) == self._mesh.size else [shards[0]] * self._mesh.size
 
     def run(self, tensors: Sequence[Any]) -> Any:
         """Executes the exchange. The buffers for what other chips send need room meanwhile."""
@@ -119,6 +127,37 @@ def mesh_of(device: MeshDevice) -> Mesh:
     except MeshError:
         chosen = ()
     return Mesh(shape, ("rows", "columns"), () if device.chips == tuple(chosen) else device.chips)
+
+
+def _no_exchange(group: Sequence[int], operands: Sequence[Shards]) -> list[list[torch.Tensor]]:
+    raise AssertionError("the exchange is bound before it is executed")
+
+
+def _of_group(instruction: Instruction, values: Sequence[TensorSpec]) -> Exchange:
+    """Returns the exchange of a kernel that computes the results of a group.
+
+    The kernel takes the chips, by operand the list of their tensors, and the attributes. It returns the results of each
+    chip.
+    """
+    context, function = context_of(instruction, values), find(instruction.op).function
+    dtypes = [spec.layout.dtype for spec in context.results]
+    names = list(instruction.operands)
+    attributes = {name: value for name, value in instruction.attributes.items() if name != "cluster_axis"}
+
+    def exchange(group: Sequence[int], operands: Sequence[Shards]) -> list[list[torch.Tensor]]:
+        results = function(context, group, **dict(zip(names, operands, strict=True)), **attributes)
+        return [[hold(each, dtype) for each, dtype in zip(chip, dtypes, strict=True)] for chip in results]
+
+    return exchange
+
+
+def _everywhere(shards: Shards) -> list[list[torch.Tensor]]:
+    return [list(shards)] * len(shards)
+
+
+def _from_place(sender: int) -> Callable[[Shards], list[list[torch.Tensor]]]:
+    """Returns the op in which all chips of a group get the tensor of one."""
+    return lambda shards: [[shards[sender]]] * len(shards)
 
 
 def _of_all(call: Callable[..., Any], size: int) -> Callable[[Shards], list[list[torch.Tensor]]]:

@@ -31,8 +31,8 @@ def from_kernel(
     outputs: Sequence[str] = (),
     each_output: str = "",
     memory: Sequence[str] = ("memory_config",),
-    dtype: DataType | None = None,
-    layout: Layout | None = None,
+    dtype: DataType | Sequence[DataType | None] | None = None,
+    layout: Layout | Sequence[Layout | str] | None = None,
     returns: Callable[[list[Any]], Any] | None = None,
     returning: Callable[[dict[str, Any]], Callable[[list[Any]], Any]] | None = None,
     completed: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
@@ -45,8 +45,9 @@ def from_kernel(
         outputs: by result, the parameter with the tensor that receives it.
         each_output: the parameter with a list of tensors that receive the results after those.
         memory: by result, the parameter with its memory config; the last one serves the rest.
-        dtype: data type of the results; by default that of the parameter ``dtype``, or of the first tensor.
-        layout: layout of the results; by default that of the parameter ``layout``, or of the first tensor.
+        dtype: data type of the results, or of each; by default that of the parameter ``dtype``, or of the first tensor.
+        layout: layout of the results, or of each, also by the name of an argument; by default that of the parameter
+            ``layout``, or of the first tensor.
         returns: makes what the call returns from the list of results.
         returning: makes ``returns`` from the arguments.
         completed: returns arguments of the kernel that replace or complete those of the call.
@@ -75,8 +76,9 @@ def from_kernel(
                     )
                 results.append(output.type)
                 continue
-            wanted = values.get("dtype") or dtype
-            made = layout or values.get("layout")
+            wanted = values.get("dtype") or (dtype[index] if isinstance(dtype, Sequence) else dtype)
+            made = (layout[index] if isinstance(layout, Sequence) else layout) or values.get("layout")
+            made = values[made] if isinstance(made, str) else made
             if first is None:
                 results.append(type_of(shape, wanted or DataType.BFLOAT16, made or Layout.TILE, config))
             else:

@@ -183,16 +183,23 @@ class Operation:
             TTFatal: the emulated card lacks what an argument asks for.
         """
         self._binders = self._binders or signatures.binders(self.__name__)
+        found: tuple[signatures.Binder, dict[str, Any]] | None = None
         for binder in self._binders:
             try:
                 values = binder(*arguments, **keywords)
             except TypeError:
                 continue
-            if not _nested:
-                refusals.check(self.__name__, values)
-            self._check_emulated(binder, values)
-            return {name: values.get(name) for name in self.named}
-        raise signatures.refused(self.__name__, arguments, keywords)
+            fits = len(self._binders) == 1 or _fits(binder, values)
+            found = (binder, values) if fits or found is None else found
+            if fits:
+                break
+        if found is None:
+            raise signatures.refused(self.__name__, arguments, keywords)
+        binder, values = found
+        if not _nested:
+            refusals.check(self.__name__, values)
+        self._check_emulated(binder, values)
+        return {name: values.get(name) for name in self.named}
 
     def _check_emulated(self, binder: signatures.Binder, values: Mapping[str, Any]) -> None:
         for name, default in signatures.defaults(binder).items():
@@ -214,6 +221,17 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<ttnn operation {self.__name__}>"
+
+
+def _fits(binder: signatures.Binder, values: Mapping[str, Any]) -> bool:
+    """Returns whether the arguments have the kinds of an overload: no tensor in the place of a word or a number."""
+    for name, default in signatures.defaults(binder).items():
+        value = values[name]
+        if isinstance(default, str) and not isinstance(value, str) and value is not None:
+            return False
+        if isinstance(default, (int, float)) and isinstance(value, (Tensor, Operand)):
+            return False
+    return True
 
 
 @contextlib.contextmanager

@@ -48,6 +48,8 @@ for _member in _configs.SliceTypeEnum:
 DEVICE_STORAGE_TYPE = _enums.StorageType.DEVICE
 types = sys.modules[__name__]
 """Module of TT-NN's enumerations and values, which ``ttnn`` itself has."""
+_WITH_ENUMERATIONS = ("ttnn.transformer", "ttnn.experimental")
+"""Packages that have the enumerations of their functions, as ``ttnn`` itself has them."""
 _OPERATIONS = "ttnn.operations."
 """Package whose modules have TT-NN's functions under shorter names."""
 
@@ -63,6 +65,8 @@ def _attribute(package: str, name: str) -> Any:
         return importlib.import_module(full)
     if full.startswith(_OPERATIONS):
         return _in_operations(full.removeprefix(_OPERATIONS))
+    if package in _WITH_ENUMERATIONS and isinstance(globals().get(name), type):
+        return globals()[name]
     operations = _families.operations()
     if full in operations:
         return operations[full]

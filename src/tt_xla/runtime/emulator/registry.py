@@ -27,7 +27,11 @@ FAMILIES = (
     "convolution",
     "creation",
     "data_movement",
+    "deformable_attention",
+    "delta_rules",
     "elementwise",
+    "experts",
+    "groups",
     "heads",
     "host",
     "images",
@@ -44,6 +48,8 @@ FAMILIES = (
     "random",
     "rearrangement",
     "reduction",
+    "sparse_attention",
+    "spectra",
 )
 """Modules of :mod:`tt_xla.runtime.emulator.kernels`."""
 

@@ -19,10 +19,13 @@ FAMILIES = (
     "core_grids",
     "creation",
     "data_movement",
+    "delta_rules",
     "device_memory",
     "experts",
+    "fused_products",
     "goldens",
     "graph",
+    "group_exchanges",
     "group_norm",
     "heads",
     "images",
@@ -41,9 +44,13 @@ FAMILIES = (
     "pooling",
     "rearrangement",
     "reduction",
+    "ring_attention",
+    "sparse_attention",
+    "spectra",
     "tensor_queries",
     "traces",
     "utilities",
+    "video",
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.spmd.collectives import ALL_BROADCAST, BROADCAST
+from tt_xla.target import arrange
 from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import FabricConfig, Layout, Topology
@@ -14,6 +15,7 @@ from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig, MeshCoordinate
 from tt_xla.ttnn_api.layouts import Type
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.tensor import Tensor
 from tt_xla.ttnn_api.topology import REPLICATE, Placement, PlacementShard, TensorTopology, along_axis, replicated
 
 _ONE_DIMENSIONAL = (
@@ -23,7 +25,7 @@ _ONE_DIMENSIONAL = (
 )
 
 
-def _mesh(source: Operand, name: str) -> MeshDevice:
+def mesh_of_operand(source: Operand, name: str) -> MeshDevice:
     """Returns the mesh on whose chips a tensor lies.
 
     Raises:
@@ -38,6 +40,40 @@ def _mesh(source: Operand, name: str) -> MeshDevice:
             hint="Call ttnn.set_fabric_config(ttnn.FabricConfig.FABRIC_1D) before the mesh device is opened.",
         )
     return device
+
+
+_RINGS = {Topology.Ring: Topology.Linear, Topology.Torus: Topology.Mesh}
+"""What takes the place of a topology where the chips of an axis do not form a ring."""
+
+_OF_FABRIC = {
+    FabricConfig.FABRIC_1D_RING: Topology.Ring,
+    FabricConfig.FABRIC_2D: Topology.Mesh,
+    FabricConfig.FABRIC_2D_TORUS_X: Topology.Torus,
+    FabricConfig.FABRIC_2D_TORUS_Y: Topology.Torus,
+    FabricConfig.FABRIC_2D_TORUS_XY: Topology.Torus,
+}
+"""Topology of each network between chips; of any other one, a line."""
+
+
+@operation("ttnn.get_usable_topology", composite=True)
+def get_usable_topology(tensor: Tensor, topology: Topology | None, cluster_axis: int | None) -> Topology:
+    """Returns the topology in which a collective can use the chips of a tensor.
+
+    Raises:
+        TTFatal: the tensor lies on the host, or the chips have no network.
+    """
+    device = tensor.device()
+    if device is None or device.fabric is FabricConfig.DISABLED:
+        raise TTFatal(
+            "Trying to get un-initialized fabric context",
+            hint="Call ttnn.set_fabric_config(ttnn.FabricConfig.FABRIC_1D) before the mesh device is opened.",
+        )
+    wanted = _OF_FABRIC.get(device.fabric, Topology.Linear) if topology is None else topology
+    if wanted not in _RINGS:
+        return wanted
+    axes = arrange(device.target, tuple(device.shape)).axes
+    used = axes if cluster_axis is None else [axes[cluster_axis]]
+    return wanted if all(axis.ring for axis in used) else _RINGS[wanted]
 
 
 def _dim(source: Operand, dim: int, word: str) -> int:
@@ -105,7 +141,7 @@ def all_gather(
     topology: Topology | None,
 ) -> Step:
     """Joins the tensors of all chips of a group along a dimension."""
-    device = _mesh(input_tensor, "all_gather")
+    device = mesh_of_operand(input_tensor, "all_gather")
     axis = _dim(input_tensor, dim, "gather")
     size = device.group_size(cluster_axis)
     rows_and_columns = all(each > 1 for each in device.shape)
@@ -146,7 +182,7 @@ def reduce_scatter(
     compute_kernel_config: Config | None,
 ) -> Step:
     """Adds the tensors of all chips of a group; each chip keeps its part of the sum along a dimension."""
-    device = _mesh(input_tensor, "reduce_scatter")
+    device = mesh_of_operand(input_tensor, "reduce_scatter")
     axis = _dim(input_tensor, dim, "scatter")
     shape = _divided(input_tensor, axis, device.group_size(cluster_axis), "reduce_scatter")
     output = output_tensor or (persistent_output_buffers[-1] if persistent_output_buffers else None)
@@ -187,7 +223,7 @@ def all_reduce(
     math_op: Any,
 ) -> Step:
     """Adds the tensors of all chips of a group; each chip gets the sum."""
-    device = _mesh(input_tensor, "all_reduce")
+    device = mesh_of_operand(input_tensor, "all_reduce")
     device.group_size(cluster_axis)
     if math_op not in (None, ...) and math_op.name != "Sum":
         raise TTFatal(f"all_reduce_async: math_op {math_op} is not supported", hint="Pass ttnn.ReduceType.Sum.")
@@ -210,7 +246,7 @@ def all_broadcast(
     topology: Topology | None,
 ) -> Step:
     """Returns a list with the tensor of each chip of a group; all its chips get all of them."""
-    device = _mesh(input_tensor, "all_broadcast")
+    device = mesh_of_operand(input_tensor, "all_broadcast")
     result = input_tensor.type.with_(memory=memory_config)
     return Step(
         ALL_BROADCAST,
@@ -232,7 +268,7 @@ def broadcast(
     topology: Topology | None,
 ) -> Step:
     """Gives all chips of a group the tensor of the chip that has the sender's place in its own group."""
-    device = _mesh(input_tensor, "broadcast")
+    device = mesh_of_operand(input_tensor, "broadcast")
     device.group_size(cluster_axis)
     if cluster_axis is None and all(each > 1 for each in device.shape):
         raise TTFatal(
@@ -277,7 +313,7 @@ def point_to_point(
     topology: Topology | None,
 ) -> Step:
     """Sends the tensor of one chip to another; the other chips keep what the output has, or their input."""
-    device = _mesh(input_tensor, "point_to_point")
+    device = mesh_of_operand(input_tensor, "point_to_point")
     for place in (sender_coord, receiver_coord):
         device.get_device_id(place)
     differing = sum(one != other for one, other in zip(sender_coord, receiver_coord, strict=True))
@@ -309,7 +345,7 @@ def all_to_all(
     cluster_axis: int | None,
 ) -> Step:
     """Sends the n-th part of each tensor along ``out_dim`` to the n-th chip, which joins its parts along ``in_dim``."""
-    device = _mesh(input_tensor, "all_to_all")
+    device = mesh_of_operand(input_tensor, "all_to_all")
     join, split = _dim(input_tensor, in_dim, "concat"), _dim(input_tensor, out_dim, "split")
     if cluster_axis is None and all(each > 1 for each in device.shape) and device.fabric in _ONE_DIMENSIONAL:
         raise TTFatal(

@@ -2,11 +2,60 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from tt_xla.ttnn_api.configs import compute_config
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG, MemoryConfig
+from tt_xla.ttnn_api.inferred import from_kernel
 from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
 from tt_xla.ttnn_api.tensor import Tensor
+
+from_kernel(
+    "ttnn.experimental.topk_router_gpt",
+    dtype=(DataType.UINT16, DataType.BFLOAT16),
+    layout=Layout.ROW_MAJOR,
+    returns=tuple,
+    completed=lambda _: {"memory_config": L1_MEMORY_CONFIG},
+)
+from_kernel("ttnn.experimental.deepseek_grouped_gate", dtype=(DataType.BFLOAT16, DataType.UINT16), returns=tuple)
+for _name, _memory in (
+    ("fast_reduce_nc_split", "memory_config"),
+    ("deepseek_moe_fast_reduce_nc", "output_memory_config"),
+):
+    from_kernel(f"ttnn.experimental.{_name}", memory=(_memory,), returns=list)
+
+
+def _check_sparse(values: dict[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of the kernel.
+
+    Raises:
+        TTFatal: TT-NN refuses the combination.
+    """
+    a_sparse, b_sparse = values["is_input_a_sparse"], values["is_input_b_sparse"]
+    indices, nnz, output = values["indices"], values["nnz"], values["optional_output_tensor"]
+    if not (a_sparse or b_sparse):
+        raise TTFatal("sparse_matmul: at least one of the inputs must be sparse", hint="Pass is_input_b_sparse=True.")
+    if indices is not None and (nnz is not None or not b_sparse):
+        raise TTFatal(
+            "sparse_matmul: indices requires is_input_b_sparse and no nnz", hint="Leave nnz out, which indices tell."
+        )
+    a, experts = values["input_tensor_a"].shape, values["input_tensor_b"].shape[1]
+    batch = a[:2] if a_sparse else (*a[:2], 1, experts)
+    return {
+        "packed": output is not None and nnz is not None and tuple(output.shape[:-2]) != tuple(batch),
+        "compute_config": compute_config(values["compute_kernel_config"]),
+        "memory_config": values["memory_config"] or DRAM_MEMORY_CONFIG,
+    }
+
+
+from_kernel(
+    "ttnn.sparse_matmul",
+    outputs=("optional_output_tensor",),
+    completed=_check_sparse,
+    others=("compute_kernel_config",),
+)
 
 _KEPT = 32
 """Greatest elements that TT-NN's kernel keeps."""

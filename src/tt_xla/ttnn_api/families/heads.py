@@ -13,16 +13,21 @@ from tt_xla.ttnn_api.inferred import from_kernel
 from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
 from tt_xla.ttnn_api.tensor import Tensor
 
-for _name in ("nlp_create_qkv_heads", "create_qkv_heads", "create_qkv_heads_from_separate_tensors"):
+for _name in (
+    *("nlp_create_qkv_heads", "create_qkv_heads", "create_qkv_heads_from_separate_tensors"),
+    *("nlp_create_qkv_heads_falcon7b", "nlp_create_qkv_heads_vit", "nlp_create_q_heads_split"),
+):
     from_kernel(f"ttnn.experimental.{_name}", returns=tuple)
-for _name in ("falcon7b", "vit"):
-    from_kernel(f"ttnn.experimental.nlp_create_qkv_heads_{_name}", returns=tuple)
-for _name in ("concatenate_heads", "nlp_concat_heads", "nlp_kv_cache_load_slice"):
-    from_kernel(f"ttnn.experimental.{_name}", outputs=() if "nlp_concat" in _name else ("output_tensor",))
+for _name in ("nlp_create_qkv_heads_segformer", "nlp_create_qkv_heads_boltz"):
+    from_kernel(f"ttnn.experimental.{_name}", each_output="output_tensors", returns=tuple)
+from_kernel("ttnn.experimental.nlp_concat_heads")
+for _name in ("concatenate_heads", "nlp_concat_heads_boltz", "nlp_kv_cache_load_slice"):
+    from_kernel(f"ttnn.experimental.{_name}", outputs=("output_tensor",))
 for _name in ("rotary_embedding_llama", "rotary_embedding_hf"):
     from_kernel(f"ttnn.experimental.{_name}")
 from_kernel("ttnn.experimental.rotary_embedding_llama_fused_qk", memory=(), returns=tuple)
-from_kernel("ttnn.experimental.attn_matmul", outputs=("output_tensor",), others=("compute_with_storage_grid_size",))
+for _name in ("attn_matmul", "attn_matmul_from_cache"):
+    from_kernel(f"ttnn.experimental.{_name}", outputs=("output_tensor",), others=("compute_with_storage_grid_size",))
 from_kernel(
     "ttnn.experimental.group_attn_matmul",
     outputs=("optional_output_tensor",),

@@ -17,8 +17,34 @@ from tt_xla.ttnn_api.tensor import Tensor
 for _name in ("adaptive_avg_pool2d", "adaptive_max_pool2d"):
     from_kernel(f"ttnn.{_name}", others=("reallocate_output",), layout=Layout.ROW_MAJOR)
 from_kernel("ttnn.grid_sample")
+from_kernel(
+    "ttnn.prepare_grid_sample_grid",
+    dtype=DataType.BFLOAT16,
+    completed=lambda values: _check_grid(**values) or {},
+    others=("padding_mode", "output_dtype"),
+)
 from_kernel("ttnn.rotate")
 from_kernel("ttnn.experimental.conv3d", others=("config",), layout=Layout.ROW_MAJOR)
+
+
+def _check_grid(
+    grid: Operand, input_shape: Sequence[int], padding_mode: str, output_dtype: DataType | None, **_: Any
+) -> None:
+    """Refuses what TT-NN refuses."""
+    if grid.type.on_device:
+        raise TTFatal("Grid tensor must be on host", hint="Move it there with ttnn.from_device.")
+    if grid.layout is not Layout.ROW_MAJOR:
+        raise TTFatal("Grid tensor must be in row major layout", hint="Move it with ttnn.to_layout.")
+    if grid.rank != 4 or grid.shape[-1] != 2:
+        raise TTFatal("Grid tensor must be 4D, and its last dimension 2", hint=f"The shape is {grid.shape}.")
+    if grid.dtype is not DataType.FLOAT32:
+        raise TTFatal("Currently only float32 input grid is supported", hint="Convert it with ttnn.typecast.")
+    if padding_mode != "zeros" or output_dtype not in (None, DataType.BFLOAT16):
+        raise TTFatal(
+            "Currently only 'zeros' padding mode and BFLOAT16 are supported", hint="Leave both parameters out."
+        )
+    if len(input_shape) != 4:
+        raise TTFatal("Input shape must have 4 dimensions [N, H, W, C]", hint=f"It is {list(input_shape)}.")
 
 
 @operation("ttnn.upsample")
@@ -145,67 +171,6 @@ def matmul_batched_weights(
         multiply(input_tensor_a, weight, compute_kernel_config=compute_kernel_config, **options)
         for weight in input_tensors_b
     ]
-
-
-@operation("ttnn.experimental.minimal_matmul", composite=True)
-def minimal_matmul(
-    input_tensor: Tensor,
-    weight_tensor: Tensor,
-    bias_tensor: Tensor | None,
-    fused_activation: Any,
-    config: Any,
-    memory_config: MemoryConfig | None,
-    dtype: DataType | None,
-    compute_kernel_config: Config | None,
-) -> Tensor:
-    """Multiplies matrices, adds a bias and applies a function."""
-    return Functions(memory_config).linear(
-        input_tensor,
-        weight_tensor,
-        bias=bias_tensor,
-        dtype=dtype,
-        activation=fused_activation,
-        compute_kernel_config=compute_kernel_config,
-    )
-
-
-@operation("ttnn.experimental.minimal_matmul_split", composite=True)
-def minimal_matmul_split(
-    input_tensor: Tensor,
-    weight_tensor: Tensor,
-    chunks: int,
-    dim: int,
-    bias_tensor: Tensor | None,
-    fused_activation: Any,
-    config: Any,
-    memory_config: MemoryConfig | None,
-    dtype: DataType | None,
-    compute_kernel_config: Config | None,
-) -> list[Tensor]:
-    """Multiplies matrices as ``minimal_matmul`` does, and returns parts of equal width."""
-    width = weight_tensor.shape[-1]
-    if chunks < 1:
-        raise TTFatal(f"minimal_matmul_split requires chunks >= 1, got chunks={chunks}", hint="Pass a larger number.")
-    if dim != -1:
-        raise TTFatal(f"minimal_matmul_split currently only supports dim=-1, got dim={dim}", hint="Pass dim=-1.")
-    if width % chunks:
-        raise TTFatal(
-            f"Output width N={width} must be divisible by chunks={chunks}", hint="Pad the weight with ttnn.pad."
-        )
-    if width // chunks % TILE_SIZE:
-        raise TTFatal(
-            f"Each chunk size N/chunks={width // chunks} must be a multiple of TILE_WIDTH={TILE_SIZE}",
-            hint="Pad each part of the weight with ttnn.pad.",
-        )
-    product = Functions(memory_config).linear(
-        input_tensor,
-        weight_tensor,
-        bias=bias_tensor,
-        dtype=dtype,
-        activation=fused_activation,
-        compute_kernel_config=compute_kernel_config,
-    )
-    return list(Functions(memory_config).split(product, width // chunks, -1))
 
 
 @operation("ttnn.init_device_compute_kernel_config", composite=True)

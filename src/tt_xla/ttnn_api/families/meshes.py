@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.devices import MeshDevice, linked_chips
+from tt_xla.ttnn_api.devices import MeshDevice, linked_chips, system_shape
 from tt_xla.ttnn_api.distribution import (
     DEFAULTS,
     CppMeshToTensor,
@@ -180,6 +180,12 @@ def distribute(default: Any) -> Generator[None]:
         yield
     finally:
         DEFAULTS[key] = before
+
+
+@operation("ttnn.get_physical_mesh_shapes", composite=True)
+def get_physical_mesh_shapes() -> dict[int, list[int]]:
+    """Returns the shape of the mesh of all chips of the system, by the number 0 of its only process."""
+    return {0: list(system_shape())}
 
 
 @operation("ttnn.get_num_links", composite=True)

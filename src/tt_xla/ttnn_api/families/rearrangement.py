@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.indexing import gradient_of_embedding
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
@@ -25,6 +26,14 @@ from_kernel("ttnn.fold", memory=("override_memory_config",))
 from_kernel("ttnn.nonzero", dtype=DataType.UINT32, layout=Layout.ROW_MAJOR, returns=tuple)
 from_kernel("ttnn.plus_one", outputs=("input_tensor",))
 from_kernel("ttnn.sharded_to_interleaved_partial", outputs=("cache_tensor",))
+from_kernel("ttnn.experimental.slice_write", outputs=("output_tensor",))
+from_kernel("ttnn.experimental.padded_slice", outputs=("output_tensor",), others=("pad_value",))
+from_kernel(
+    "ttnn.experimental.topk_large_indices",
+    dtype=DataType.UINT32,
+    layout=Layout.ROW_MAJOR,
+    completed=lambda values: _check_large_topk(values["input_tensor"], values["k"]) or {},
+)
 from_kernel("ttnn.experimental.isin", outputs=("out",), dtype=DataType.UINT32)
 from_kernel("ttnn.experimental.fast_reduce_nc", outputs=("output",))
 from_kernel("ttnn.experimental.dropout", outputs=("output_tensor",))
@@ -37,6 +46,20 @@ for _name, _dtype in {
     "requantize": DataType.INT32,
 }.items():
     from_kernel(f"ttnn.{_name}", outputs=("output_tensor",), dtype=_dtype)
+
+
+def _check_large_topk(source: Operand, k: int) -> None:
+    """Refuses what TT-NN's kernel refuses."""
+    if source.layout is not Layout.ROW_MAJOR or source.dtype is not DataType.BFLOAT16:
+        raise TTFatal(
+            "topk_large_indices: input must be ROW_MAJOR BFLOAT16",
+            hint="Convert it with ttnn.to_layout and ttnn.typecast.",
+        )
+    if not 16 <= k <= 2048 or k % 16 or k > source.shape[-1]:
+        raise TTFatal(
+            f"topk_large_indices: k must be a multiple of 16 from 16 to 2048 within the row, got {k}",
+            hint="Take more elements, and slice the result.",
+        )
 
 
 def _bounds(values: dict[str, Any]) -> dict[str, Any]:

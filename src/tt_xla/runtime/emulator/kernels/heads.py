@@ -48,6 +48,49 @@ def nlp_create_qkv_heads_vit(ctx: Any, input: Tensor) -> tuple[Tensor, Tensor, T
     return nlp_create_qkv_heads(ctx, input, 12, 12, transpose_k_heads=False)
 
 
+@kernel("ttnn.experimental.nlp_create_qkv_heads_segformer")
+def nlp_create_qkv_heads_segformer(ctx: Any, input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Splits rows into heads of 32 columns. TT-NN's kernel writes the first result alone; the others are zeros here."""
+    query = _heads(input, input.shape[-1] // 32)
+    return query, torch.zeros_like(query), torch.zeros_like(query)
+
+
+@kernel("ttnn.experimental.nlp_create_qkv_heads_boltz")
+def nlp_create_qkv_heads_boltz(
+    ctx: Any,
+    input: Tensor,
+    num_heads: int,
+    num_kv_heads: int | None = None,
+    transpose_k_heads: bool = True,
+    input_kv: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Splits pairs [1, rows, columns, (heads + 2 * kv_heads) * width] into [heads, rows, columns, width] of each."""
+    kv = num_kv_heads or num_heads
+    if input_kv is None:
+        width = input.shape[-1] // (num_heads + 2 * kv)
+        query, key, value = input.split([num_heads * width, kv * width, kv * width], -1)
+    else:
+        query, (key, value) = input, input_kv.chunk(2, -1)
+    query, key, value = (
+        each[0].unflatten(-1, (count, -1)).permute(2, 0, 1, 3)
+        for each, count in ((query, num_heads), (key, kv), (value, kv))
+    )
+    return query, key.permute(0, 3, 1, 2) if transpose_k_heads else key, value
+
+
+@kernel("ttnn.experimental.nlp_concat_heads_boltz")
+def nlp_concat_heads_boltz(ctx: Any, input_tensor: Tensor) -> Tensor:
+    """Turns [heads, rows, columns, width] into [1, rows, columns, heads * width]."""
+    return input_tensor.permute(1, 2, 0, 3).flatten(-2).unsqueeze(0)
+
+
+@kernel("ttnn.experimental.nlp_create_q_heads_split")
+def nlp_create_q_heads_split(ctx: Any, input: Tensor, num_heads: int, split_head_dim: int) -> tuple[Tensor, Tensor]:
+    """Splits rows into heads, and these into their first columns and the rest."""
+    heads = _heads(input, num_heads)
+    return heads[..., :split_head_dim], heads[..., split_head_dim:]
+
+
 @kernel("ttnn.experimental.nlp_create_qkv_heads_decode")
 def nlp_create_qkv_heads_decode(
     ctx: Any, input_tensor: Tensor, num_heads: int, num_kv_heads: int | None = None
@@ -174,3 +217,12 @@ def group_attn_matmul(ctx: Any, input_tensor_a: Tensor, input_tensor_b: Tensor) 
     groups = input_tensor_b.shape[1]
     left = input_tensor_a.float().unflatten(1, (groups, -1))
     return torch.einsum("xghbk,bgkn->xghbn", left, input_tensor_b.float()).flatten(1, 2)
+
+
+@kernel("ttnn.experimental.attn_matmul_from_cache")
+def attn_matmul_from_cache(
+    ctx: Any, input_tensor_a: Tensor, input_tensor_b: Tensor, num_tokens: int, transpose_hw: bool
+) -> Tensor:
+    """Multiplies by the first ``num_tokens`` rows of a cache, rounded up to whole tiles, or by their transpose."""
+    used = input_tensor_b[:, :, : -(-num_tokens // 32) * 32]
+    return attn_matmul(ctx, input_tensor_a, used.mT if transpose_hw else used)

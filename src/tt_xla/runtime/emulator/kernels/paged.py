@@ -15,7 +15,7 @@ from tt_xla.runtime.emulator.registry import kernel
 Tensor = torch.Tensor
 
 
-def _gathered(cache: Tensor, table: Tensor) -> Tensor:
+def gathered(cache: Tensor, table: Tensor) -> Tensor:
     """Turns pages [pages, groups, size, width] into [batch, groups, length, width]."""
     if cache.is_meta:
         return cache.new_empty(len(table), cache.shape[1], table.shape[-1] * cache.shape[2], cache.shape[3])
@@ -72,7 +72,7 @@ def chunked_attention(
         return query.new_empty(*query.shape[:3], input_tensor_v.shape[-1])
     start = int(chunk_start_idx_tensor.flatten()[0]) if chunk_start_idx_tensor is not None else chunk_start_idx or 0
     end = start + query.shape[2]
-    key, value = (_gathered(each, page_table_tensor)[:, :, :end] for each in (input_tensor_k, input_tensor_v))
+    key, value = (gathered(each, page_table_tensor)[:, :, :end] for each in (input_tensor_k, input_tensor_v))
     hidden = _after(query.shape[2], key.shape[2], start, sliding_window_size, query.device)
     return attend(query, key, value, hidden, scale, sink=attention_sink)
 
@@ -149,7 +149,7 @@ def paged_attention_decode(
     scale: float | None = None,
     sliding_window_size: int | None = None,
 ) -> Tensor:
-    key, value = (_gathered(each, page_table_tensor) for each in (input_tensor_k, input_tensor_v))
+    key, value = (gathered(each, page_table_tensor) for each in (input_tensor_k, input_tensor_v))
     positions = cur_pos_tensor if is_causal else None
     return _decode(input_tensor_q, key, value, positions, scale, attn_mask, sliding_window_size, attention_sink)
 
@@ -192,8 +192,8 @@ def paged_latent_attention_decode(
     scale: float | None = None,
     sliding_window_size: int | None = None,
 ) -> Tensor:
-    key = _gathered(input_tensor_k, page_table_tensor)
-    value = key[..., :head_dim_v] if input_tensor_v is None else _gathered(input_tensor_v, page_table_tensor)
+    key = gathered(input_tensor_k, page_table_tensor)
+    value = key[..., :head_dim_v] if input_tensor_v is None else gathered(input_tensor_v, page_table_tensor)
     positions = cur_pos_tensor if is_causal else None
     return _decode(input_tensor_q, key, value, positions, scale, attn_mask, sliding_window_size, attention_sink)
 

@@ -200,3 +200,53 @@ def repeat_and_interleave_eltwise_mul(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
     left = a.repeat(1, 1, 1, wide // a.shape[-1]) if a.shape[-1] != wide else a
     right = b.repeat_interleave(wide // b.shape[-1], -1) if b.shape[-1] != wide else b
     return left.float() * right.float()
+
+
+@kernel("ttnn.experimental.padded_slice")
+def padded_slice(
+    ctx: Any,
+    input_tensor: Tensor,
+    padded_slice_start: Sequence[int],
+    padded_slice_end: Sequence[int],
+    padded_slice_step: Sequence[int] | None = None,
+) -> Tensor:
+    """Returns a part of a tensor, whose shards may have padding."""
+    steps = padded_slice_step or [1] * input_tensor.dim()
+    return input_tensor[tuple(map(slice, padded_slice_start, padded_slice_end, steps))]
+
+
+@kernel("ttnn.experimental.slice_write")
+def slice_write(
+    ctx: Any, input_tensor: Tensor, output_tensor: Tensor, start: Sequence[int], end: Sequence[int], step: Sequence[int]
+) -> Tensor:
+    """Replaces a part of the second tensor by the first."""
+    result = output_tensor.clone()
+    result[tuple(map(slice, start, end, step))] = input_tensor.to(result.dtype)
+    return result
+
+
+@kernel("ttnn.experimental.topk_large_indices")
+def topk_large_indices(
+    ctx: Any,
+    input_tensor: Tensor,
+    k: int,
+    valid_length: int | None = None,
+    valid_length_tensor: Tensor | None = None,
+    valid_length_offset: int = 0,
+    valid_end_tensor: Tensor | None = None,
+) -> Tensor:
+    """Returns the places of the ``k`` greatest elements of each row; 0xFFFFFFFF for elements of -inf.
+
+    Args:
+        valid_length: the first columns that are searched; ``valid_length_tensor`` has it, less the offset.
+        valid_end_tensor: a limit of the columns, which is rounded up to whole tiles.
+    """
+    if input_tensor.is_meta:
+        return input_tensor.new_empty(*input_tensor.shape[:-1], k, dtype=torch.int64)
+    length = valid_length or input_tensor.shape[-1]
+    if valid_length_tensor is not None:
+        length = int(valid_length_tensor.flatten()[0]) + valid_length_offset
+    if valid_end_tensor is not None:
+        length = min(length, -(-int(valid_end_tensor.flatten()[0]) // 32) * 32)
+    values, places = torch.topk(input_tensor[..., :length].float(), k, -1)
+    return places.masked_fill(values == -torch.inf, 0xFFFFFFFF)
