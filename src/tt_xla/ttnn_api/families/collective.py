@@ -43,7 +43,7 @@ def mesh_of_operand(source: Operand, name: str) -> MeshDevice:
 
 
 _RINGS = {Topology.Ring: Topology.Linear, Topology.Torus: Topology.Mesh}
-"""What takes the place of a topology where the chips of an axis do not form a ring."""
+"""The topology that takes the place of another where the chips of an axis do not form a ring."""
 
 _OF_FABRIC = {
     FabricConfig.FABRIC_1D_RING: Topology.Ring,
