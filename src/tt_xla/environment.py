@@ -172,6 +172,12 @@ def set_variables_in_force(values: Mapping[str, str]) -> None:
             os.environ.pop(name, None)
 
 
+def settings_of_libraries() -> dict[str, str]:
+    """Returns the variables by which the libraries that torch computes with choose instructions, in order."""
+    prefixes = ("ATEN_", "DNNL_", "MKL_", "ONEDNN_")
+    return {name: os.environ[name] for name in sorted(os.environ) if name.startswith(prefixes)}
+
+
 def child_environment(changes: Mapping[str, str] | None = None, *, without: tuple[str, ...] = ()) -> dict[str, str]:
     """Returns the environment for a child process.
 

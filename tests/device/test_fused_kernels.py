@@ -442,6 +442,35 @@ def test_compiled_once_for_all_processes(load, monkeypatch, cache):
 
 
 @needs_compiler
+@pytest.mark.parametrize("make", [residual, norm_of_float32, reshaped_before, layer], ids=lambda make: make.__name__)
+def test_made_and_compared_once_for_all_processes(load, monkeypatch, make):
+    first = load(make)
+    for seed in range(3):
+        run(first, samples(first, seed))
+    for name in ("find_forms", "source", "_has_the_bits"):
+        monkeypatch.setattr(plan.Plan, name, lambda *_: pytest.fail("made again"))
+    second, plain = load(make), load(make, "off")
+    for seed in range(4):
+        inputs = samples(plain, seed)
+        same_bits(run(second, inputs), run(plain, inputs))
+    assert second.fused.count == first.fused.count
+
+
+@needs_compiler
+def test_compared_again_if_the_libraries_of_torch_may_compute_otherwise(load, monkeypatch):
+    compared = []
+    compare = plan.Plan._has_the_bits
+    monkeypatch.setattr(plan.Plan, "_has_the_bits", lambda *given: compared.append(given) or compare(*given))
+    for setting in ("", "AVX2", "AVX2"):
+        monkeypatch.setenv("MKL_CBWR", setting)
+        executable = load(residual)
+        for seed in range(3):
+            run(executable, samples(executable, seed))
+        assert executable.fused.count == 1
+    assert len(compared) == 2
+
+
+@needs_compiler
 def test_a_disk_that_keeps_nothing_costs_the_cache(load, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TTXLA_CACHE", str(tmp_path / "file"))
@@ -629,14 +658,14 @@ def test_a_fault_is_reported_once_and_the_kernels_go_on(load, monkeypatch, caplo
 def test_what_the_compiler_says_is_in_the_report(load, monkeypatch, cache):
     monkeypatch.setattr(report, "_logged", set())
     monkeypatch.setattr(build, "_FLAGS", ("--no-such-flag",))
-    build._machine.cache_clear()
+    build.machine.cache_clear()
     try:
         executable, plain = load(residual), load(residual, "off")
         for seed in range(4):
             inputs = samples(plain, seed)
             same_bits(run(executable, inputs), run(plain, inputs))
     finally:
-        build._machine.cache_clear()
+        build.machine.cache_clear()
     (path,) = (cache / "tt-xla" / "reports").iterdir()
     assert "no-such-flag" in path.read_text().split("Output of the compiler")[1].split("Instructions")[0]
 

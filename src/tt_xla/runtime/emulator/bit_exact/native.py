@@ -140,7 +140,7 @@ def function() -> Callable[..., None] | None:
     if compiler() is None:
         return None
     try:
-        return Build(_SOURCE).function("product", 4)
+        return Build.of(_SOURCE).function("product", 4)
     except Exception as error:
         logger().warning("numerics=bit_exact computes products without C++, slowly: %s.", error)
         return None

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from tt_xla import disk_cache, environment
@@ -43,34 +44,44 @@ def compiler() -> str | None:
 
 
 @functools.cache
-def _machine() -> bytes:
+def machine() -> bytes:
     """Returns what compiled code depends on besides its source: the compiler, its flags and the CPU's features."""
     path = compiler() or ""
     status = os.stat(path) if path else None
     return repr((path, status and (status.st_size, status.st_mtime_ns), cpu_flags(), _FLAGS)).encode()
 
 
+@dataclass(frozen=True)
 class Build:
-    """A source compiled to a library.
+    """A source compiled to a library."""
 
-    Args:
-        source: the C++.
-        optimize: whether the compiler takes its time to make fast code.
+    key: str
+    """Key of the library in the cache on disk."""
+    library: ctypes.CDLL
 
-    Attributes:
-        library: the library.
+    @classmethod
+    def of(cls, source: str, *, optimize: bool = True) -> Build:
+        """Compiles C++, or loads the library from the cache on disk.
 
-    Raises:
-        FileNotFoundError: there is no compiler.
-        subprocess.SubprocessError: the compiler refused the source, or took too long.
-        OSError: the library cannot be loaded.
-    """
+        Args:
+            source: the C++.
+            optimize: whether the compiler takes its time to make fast code.
 
-    def __init__(self, source: str, *, optimize: bool = True) -> None:
+        Raises:
+            FileNotFoundError: there is no compiler.
+            subprocess.SubprocessError: the compiler refused the source, or took too long.
+            OSError: the library cannot be loaded.
+        """
         level = "-O3" if optimize else "-O0"
-        text = _machine() + level.encode() + source.encode()
+        text = machine() + level.encode() + source.encode()
         key = hashlib.blake2b(text, digest_size=16).hexdigest()
-        self.library = _load(key) or _compiled(source, key, level)
+        return cls(key, _load(key) or _compiled(source, key, level))
+
+    @classmethod
+    def kept(cls, key: str) -> Build | None:
+        """Returns a library of the cache on disk by its key, or None where there is none."""
+        library = _load(key)
+        return None if library is None else cls(key, library)
 
     def function(self, name: str, count: int) -> Callable[..., None]:
         """Returns a function of the library, which takes ``count`` pointers.
@@ -81,6 +92,12 @@ class Build:
         function = getattr(self.library, name)
         function.argtypes, function.restype = [ctypes.c_void_p] * count, None
         return function
+
+
+def _in_background() -> list[str]:
+    """Returns what a command begins with that gives way to the program, which runs on meanwhile."""
+    nice = shutil.which("nice")
+    return [nice, "-n", "19"] if nice else []
 
 
 def _load(key: str) -> ctypes.CDLL | None:
@@ -108,7 +125,9 @@ def _compiled(source: str, key: str, level: str) -> ctypes.CDLL:
             [*_FLAGS, level, "-c", str(text), "-o", str(code)],
             ["-shared", str(code), "-o", str(library)],
         ):
-            subprocess.run([command, *arguments], check=True, capture_output=True, timeout=_LONGEST_S)
+            subprocess.run(
+                [*_in_background(), command, *arguments], check=True, capture_output=True, timeout=_LONGEST_S
+            )
         cache = disk_cache.current()
         if cache is not None:
             cache.put(_KIND, key, library.read_bytes())

@@ -14,6 +14,7 @@ from enum import Enum
 from tt_xla import environment
 from tt_xla.runtime.binding import Linked
 from tt_xla.runtime.emulator import place
+from tt_xla.runtime.emulator.fused import stored
 from tt_xla.runtime.emulator.fused.background import start
 from tt_xla.runtime.emulator.fused.build import Build, compiler
 from tt_xla.runtime.emulator.fused.families import HEADER, PROBE
@@ -46,6 +47,8 @@ class _Stage(Enum):
 class _Making:
     """The work that turns recorded plans into fused kernels: forms of ops, C++, a library, and a check of its bits.
 
+    A process that finds the finished plans of an earlier one on disk does none of this.
+
     Args:
         plans: the plans by name of their functions.
     """
@@ -71,16 +74,23 @@ class _Making:
         self.done = True
 
     def _make(self) -> None:
-        plans = [(f"fused{position}", plan) for position, plan in enumerate(self._plans.values())]
-        if any(plan.needs_probe for _, plan in plans):
-            probe = Build(PROBE, optimize=False)
-            for _, plan in plans:
+        plans = {f"fused{position}": plan for position, plan in enumerate(self._plans.values())}
+        key = stored.key_of(plans)
+        linked = stored.load(key, plans)
+        if linked is not None:
+            self.linked = linked
+            return
+        if any(plan.needs_probe for plan in plans.values()):
+            probe = Build.of(PROBE, optimize=False)
+            for plan in plans.values():
                 plan.find_forms(probe)
-        self.source = "".join(plan.source(prefix) for prefix, plan in plans)
+        self.source = "".join(plan.source(prefix) for prefix, plan in plans.items())
+        build = None
         if self.source:
             self.stage = _Stage.COMPILING
-            build = Build(HEADER + self.source)
-            self.linked = {plan.name: plan.compiled(build, prefix) for prefix, plan in plans}
+            build = Build.of(HEADER + self.source)
+            self.linked = {plan.name: plan.compiled(build, prefix) for prefix, plan in plans.items()}
+        stored.store(key, [*plans.values()], build)
 
 
 class FusedKernels:

@@ -8,10 +8,12 @@ steps are called one by one.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import CodeType
 from typing import Any
 
 import torch
@@ -75,6 +77,11 @@ class Fusion:
     """Bytes of scratch memory that the function takes, once it is written; None if it takes none."""
     function: Callable[..., None] | None = None
     """The compiled function of pointers to inputs, outputs and scratch memory."""
+
+    def load(self, build: Build, prefix: str) -> None:
+        """Takes the compiled function from a library, where its name begins with ``prefix``."""
+        count = len(self.inputs) + len(self.outputs) + (self.scratch_bytes is not None)
+        self.function = build.function(f"{prefix}_{self.index}", count)
 
 
 class Grouping:
@@ -220,6 +227,8 @@ class Plan:
         """How values lay in the recorded run."""
         self._forms: dict[int, str] = {}
         """Forms of ops that have several, by the value that each makes."""
+        self._order = [*range(len(code.steps))]
+        """Positions that the steps had in the function, in their present order."""
         self.fusions: list[Fusion] = []
         """Fused kernels that are written or, later, in use."""
         self.fault: Exception | None = None
@@ -299,8 +308,7 @@ class Plan:
 
     def source(self, prefix: str) -> str:
         """Returns the C++ of the fused kernels, whose functions have names that begin with ``prefix``."""
-        order = Grouping(self._code.steps, self._forms).order()
-        self._code, self._calls = _reordered(self._code, order), [self._calls[position] for position in order]
+        self._reorder(Grouping(self._code.steps, self._forms).order())
         indices: dict[str, int] = {}
         for fusion in Grouping(self._code.steps, self._forms).fusions(self._code.results):
             text = self._text(fusion)
@@ -309,23 +317,54 @@ class Plan:
                 self.fusions.append(fusion)
         return "".join(f'extern "C" void {prefix}_{index}{text}' for text, index in indices.items())
 
+    def _reorder(self, order: Sequence[int]) -> None:
+        self._order = [*order]
+        self._code, self._calls = _reordered(self._code, order), [self._calls[position] for position in order]
+
     def compiled(self, build: Build, prefix: str) -> Linked:
         """Returns the function with one call for each fused kernel that has the bits of its steps."""
         verified: list[Fusion] = []
-        calls: list[Call] = []
         outcomes: dict[object, bool] = {}
         for fusion in self.fusions:
-            count = len(fusion.inputs) + len(fusion.outputs) + (fusion.scratch_bytes is not None)
-            fusion.function = build.function(f"{prefix}_{fusion.index}", count)
+            fusion.load(build, prefix)
             same = self._identity(fusion)
             if same not in outcomes:
                 with COMPUTING:
                     outcomes[same] = self._has_the_bits(fusion)
             if outcomes[same]:
                 verified.append(fusion)
-                calls.append(self._call(fusion, self._one_by_one(fusion, self._calls), self._failed))
         self.fusions = verified
-        return self._linked(calls)
+        return self._linked()
+
+    @property
+    def recorded(self) -> object:
+        """What decides on the finished plan: the steps, and how values lay in the recorded run."""
+        steps = [
+            (step.key, step.inputs, step.instruction.results, step.drops, step.chip, step.instruction.op)
+            for step in self._code.steps
+        ]
+        return steps, self._code.results, sorted(self._operands.items())
+
+    @property
+    def finished(self) -> dict[str, Any]:
+        """The order of the steps and the fused kernels in use, as numbers and lists, for :meth:`finished_before`."""
+        fields = [name for name in Fusion.__dataclass_fields__ if name != "function"]
+        fusions = [{name: getattr(fusion, name) for name in fields} for fusion in self.fusions]
+        return {"order": self._order, "fusions": fusions}
+
+    def finished_before(self, finished: Mapping[str, Any], build: Build, prefix: str) -> Linked:
+        """Returns the function with calls of the fused kernels that an earlier process made and compared.
+
+        Args:
+            finished: that plan's :attr:`finished`, which had the same :attr:`recorded`.
+            build: its library.
+            prefix: beginning of the names of its functions.
+        """
+        self._reorder(finished["order"])
+        self.fusions = [Fusion(**fields) for fields in finished["fusions"]]
+        for fusion in self.fusions:
+            fusion.load(build, prefix)
+        return self._linked()
 
     def _identity(self, fusion: Fusion) -> object:
         """Returns what decides on the bits of a fused kernel and of its steps."""
@@ -359,11 +398,18 @@ class Plan:
         function = Code(FUSED, steps, fusion.inputs, fusion.outputs).link(calls[fusion.start : fusion.end])
         return _first_of(function) if len(fusion.outputs) == 1 else function
 
-    def _linked(self, fused: Sequence[Call]) -> Linked:
+    def _if_needed(self, fusion: Fusion) -> Call:
+        """Returns a function that makes the calls of a fusion's steps, and is written when it is first called."""
+        one_by_one = functools.cache(lambda: self._one_by_one(fusion, self._calls))
+        return lambda *tensors: one_by_one()(*tensors)
+
+    def _linked(self) -> Linked:
+        """Returns the function with one call for each fused kernel."""
         steps: list[Step] = []
         calls: list[Call] = []
         position = 0
-        for fusion, call in zip(self.fusions, fused, strict=True):
+        for fusion in self.fusions:
+            call = self._call(fusion, self._if_needed(fusion), self._failed)
             steps += [*self._code.steps[position : fusion.start], _step(fusion, self._code.steps)]
             calls += [*self._calls[position : fusion.start], call]
             position = fusion.end
@@ -436,8 +482,14 @@ class Plan:
         names |= {"apart": _apart, "results": results, "empty": torch.empty_strided}
         if scratch:  # one for all calls: programs run one at a time
             names |= {"memory": scratch, "scratch": scratch[0].data_ptr()}
-        exec(compile(text, f"<{FUSED}>", "exec"), names)
+        exec(_python(text), names)
         return names.pop("call")
+
+
+@functools.lru_cache(maxsize=256)
+def _python(text: str) -> CodeType:
+    """Compiles Python around a function of a library; the layers of a model have the same."""
+    return compile(text, f"<{FUSED}>", "exec")
 
 
 def _unprepared(step: Step) -> Call:

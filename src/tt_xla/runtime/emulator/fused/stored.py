@@ -1,0 +1,73 @@
+"""Finished plans in the cache on disk: a later process calls the fused kernels that an earlier one made and compared.
+
+A plan follows from the program, from how its tensors lie, and from the bits of this CPU's libraries. So the key of an
+entry has all of these; whatever is different has the plan made and compared anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tt_xla import disk_cache, environment
+from tt_xla.runtime.binding import Linked
+from tt_xla.runtime.emulator.fused.build import Build, machine
+from tt_xla.runtime.emulator.fused.plan import Plan
+
+_KIND = "plans"
+"""Kind of the entries of the cache on disk."""
+
+
+def key_of(plans: Mapping[str, Plan]) -> str:
+    """Returns the key of recorded plans, whose C++ functions have names that begin with the mapping's keys."""
+    libraries = (
+        environment.settings_of_libraries(),
+        torch.backends.cpu.get_cpu_capability(),
+        torch.backends.mkldnn.is_available(),
+        torch.get_float32_matmul_precision(),
+    )
+    recorded = [(prefix, plan.recorded) for prefix, plan in plans.items()]
+    return disk_cache.key_of([machine(), libraries, recorded])
+
+
+def load(key: str, plans: Mapping[str, Plan]) -> dict[str, Linked] | None:
+    """Returns the functions with calls of fused kernels, by name; None where no earlier process made them."""
+    cache = disk_cache.current()
+    contents = None if cache is None else cache.get(_KIND, key)
+    if contents is None:
+        return None
+    entry = _Entry(**json.loads(contents))
+    if not entry.plans:
+        return {}
+    build = Build.kept(entry.library)
+    if build is None:
+        return None
+    linked: dict[str, Linked] = {}
+    for (prefix, plan), finished in zip(plans.items(), entry.plans, strict=True):
+        linked[plan.name] = plan.finished_before(finished, build, prefix)
+    return linked
+
+
+def store(key: str, plans: Sequence[Plan], build: Build | None) -> None:
+    """Stores plans that are finished; without a library none of them has a fused kernel."""
+    cache = disk_cache.current()
+    if cache is not None:
+        entry = _Entry("", []) if build is None else _Entry(build.key, [plan.finished for plan in plans])
+        cache.put(_KIND, key, json.dumps(vars(entry)).encode())
+
+
+@dataclass
+class _Entry:
+    """The contents of an entry."""
+
+    library: str
+    """Key of the library of fused kernels; empty where there are none."""
+    plans: list[dict[str, Any]]
+    """What each plan consists of, by :attr:`Plan.finished`."""
+
+
+__all__ = ["key_of", "load", "store"]
