@@ -1,7 +1,7 @@
 """Python's garbage collector during compilations.
 
 A compilation makes many objects that refer to each other and live until its end, so the collector finds little and
-takes time: 5 to 10 % where recorded ops of PyTorch are traced, up to half of the compilation of a module. It is paused
+takes time: 5 to 15 % where ops of PyTorch are traced, up to half of the compilation of a module. It is paused
 for that long and runs as before afterwards. It belongs to the process, so garbage of other threads waits too;
 ``TTXLA_PAUSE_COLLECTOR=0`` leaves it on.
 """

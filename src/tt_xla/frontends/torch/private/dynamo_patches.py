@@ -7,19 +7,27 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any, Protocol
 
-from torch._dynamo import config, convert_frame
+from torch._dynamo import config, convert_frame, output_graph
 from torch._dynamo.convert_frame import ConvertFrameAssert, DynamoOutput
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+from torch._dynamo.symbolic_convert import InstructionTranslatorBase
 
+from tt_xla.collector import collector_paused
 from tt_xla.frontends.torch.private.frames import Installed
 from tt_xla.stage_times import TRACING, stage
 
-REPLACED = ((ConvertFrameAssert, "__call__"), (convert_frame, "_compile"), (DynamoOutput, "build_guards"))
+REPLACED = (
+    (ConvertFrameAssert, "__call__"),
+    (convert_frame, "_compile"),
+    (DynamoOutput, "build_guards"),
+    (InstructionTranslatorBase, "get_line_of_code_header"),
+)
 """Owner and name of each attribute that :func:`install` replaces."""
 
 Settings = Callable[[], Mapping[str, object]]
@@ -94,6 +102,7 @@ def install(backend: Callable[..., Any], settings: Settings, frames: Frames) -> 
         frames: finds frames that were traced before.
     """
     _look_in_cache()
+    _name_lines_for_logs_alone()
     compile_frame = ConvertFrameAssert.__call__
 
     @functools.wraps(compile_frame)
@@ -110,6 +119,7 @@ def install(backend: Callable[..., Any], settings: Settings, frames: Frames) -> 
                 if hasattr(self, _MARK) or ours:
                     frame.apply()
                     patches.enter_context(stage(TRACING))
+                    patches.enter_context(collector_paused())
                 elif (count := _program_count(args[0].f_code, backend)) and _has_default("recompile_limit"):
                     # Dynamo counts the compilations of all backends together.
                     patches.enter_context(config.patch(recompile_limit=config.recompile_limit + count))
@@ -156,6 +166,22 @@ def _look_in_cache() -> None:
 
     convert_frame._compile = find_or_compile
     DynamoOutput.build_guards = build_guards_and_store  # type: ignore[method-assign]
+
+
+def _name_lines_for_logs_alone() -> None:
+    """Makes dynamo leave out, while nobody reads its log, the function around a line that it traces.
+
+    For each op it would look the function up, and the first look at a file splits all of it into tokens.
+    """
+    header = InstructionTranslatorBase.get_line_of_code_header
+
+    @functools.wraps(header)
+    def header_for_logs(self: InstructionTranslatorBase, lineno: int | None = None) -> str:
+        is_ours = FRAME_SETTINGS.frames is not None
+        is_logged = self.is_trace_source_log_enabled or output_graph.trace_call_log.isEnabledFor(logging.DEBUG)
+        return "" if is_ours and not is_logged else header(self, lineno)
+
+    InstructionTranslatorBase.get_line_of_code_header = header_for_logs  # type: ignore[method-assign]
 
 
 def _is_watched(hooks: Any, compilations: int) -> bool:
