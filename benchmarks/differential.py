@@ -29,6 +29,7 @@ from tt_xla.codegen.mock import ttnn_python
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.environment import selected_system, variable
 from tt_xla.errors import RuntimeUnavailableError, TTXLAError
+from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.runtime.executable import Executable
@@ -172,6 +173,13 @@ def models() -> Iterator[Case]:
         yield Case("model: decoder layer", block, [(64, 128), *square, (128, 256), (256, 128)], dtype, **near)
 
 
+def compiled(case: Case, options: dict[str, Any]) -> Program:
+    """Compiles a case for the selected system."""
+    shapes = [jax.ShapeDtypeStruct(shape, case.dtype) for shape in case.shapes]
+    module = parse_module(jax.jit(case.function).lower(*shapes).as_text(), case.label)
+    return compile_module(module, CompileOptions.parse(options), load_target(selected_system()), name=case.name)
+
+
 def run(case: Case, level: int = 0) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """Runs a case and returns the results of the emulated card and of TT-NN.
 
@@ -180,10 +188,7 @@ def run(case: Case, level: int = 0) -> tuple[list[torch.Tensor], list[torch.Tens
     """
     device = get_device(selected_system())
     arguments = case.arguments()
-    shapes = [jax.ShapeDtypeStruct(tensor.shape, case.dtype) for tensor in arguments]
-    module = parse_module(jax.jit(case.function).lower(*shapes).as_text(), case.label)
-    options = CompileOptions.parse({"optimization_level": level})
-    program = compile_module(module, options, load_target(selected_system()), name=case.name)
+    program = compiled(case, {"optimization_level": level})
     versions = [None] * len(arguments)
     emulated = Executable(device, program).run(arguments, versions)
     return emulated, TTNNExecutable(device, program).run(arguments, versions)
