@@ -10,7 +10,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-explorer test-oldest-jax stress stress-cache conformance-stablehlo bench bench-emulator bench-data-parallel bench-mesh-workers numerics bench-training bench-generation bench-trainer bench-step bench-profiling bench-calls bench-first-call bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
+.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-explorer test-oldest-jax stress stress-cache conformance-stablehlo bench bench-emulator bench-data-parallel bench-mesh-workers numerics default-numerics bench-training bench-generation bench-trainer bench-step bench-profiling bench-calls bench-first-call bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,6 +104,9 @@ bench-mesh-workers: $(STAMP) ## compare Ray workers with one process on models f
 
 numerics: $(STAMP) ## measure the deviations of ops from the exact value, in docs/numerics.md
 	@cd benchmarks && ../$(BIN)/python numerics.py --document ../docs/numerics.md
+
+default-numerics: $(STAMP) ## compare the default with bit_exact for models, in docs/numerics.md
+	@cd benchmarks && TTXLA_SYSTEM=p150 JAX_PLATFORMS=cpu ../$(BIN)/python default_numerics.py --document ../docs/numerics.md
 
 differential: $(STAMP) ## compare the emulated card with TT-NN (TT_METAL_SIMULATOR or a card), in docs/numerics.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python differential.py $(if $(JUDGE),--judge "$(JUDGE)") --document ../docs/numerics.md

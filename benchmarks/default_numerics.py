@@ -1,4 +1,4 @@
-"""Compares the default numerics with ``numerics=bit_exact`` on the emulated card, for models: ``make default-numerics``.
+"""Compares the default numerics with ``bit_exact`` on the emulated card, for models: ``make default-numerics``.
 
 The second column moves 0.1 % of the inputs by 1 ULP and compares ``bit_exact`` with itself: results with a larger
 correlation than that are nearer to each other than TT-NN's are for inputs that differ in a last bit. Several draws of
@@ -37,7 +37,8 @@ class Scaled(Case):
         dtype = getattr(torch, self.dtype)
         first = torch.randn(self.shapes[0], generator=generator).to(dtype)
         weights = [
-            torch.randn(shape, generator=generator) / torch.tensor(shape[:-1]).prod().sqrt() for shape in self.shapes[1:]
+            torch.randn(shape, generator=generator) / torch.tensor(shape[:-1]).prod().sqrt()
+            for shape in self.shapes[1:]
         ]
         return [first, *(weight.to(dtype) for weight in weights)]
 
@@ -54,9 +55,7 @@ class Small(Case):
 
 def layer(x: Any, q: Any, k: Any, v: Any, out: Any, up: Any, down: Any) -> Any:
     """A transformer layer with heads of 64 elements."""
-    heads = [
-        (differential.norm(x) @ weight).reshape(1, len(x), -1, 64).transpose(0, 2, 1, 3) for weight in (q, k, v)
-    ]
+    heads = [(differential.norm(x) @ weight).reshape(1, len(x), -1, 64).transpose(0, 2, 1, 3) for weight in (q, k, v)]
     mixed = differential.attention(*heads).transpose(0, 2, 1, 3).reshape(x.shape)
     return differential.mlp(x + mixed @ out, up, down)
 

@@ -16,8 +16,10 @@ from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context, Weighted
+from tt_xla.runtime.emulator.fast import attention as fast_attention
 from tt_xla.runtime.emulator.fast import onednn
 from tt_xla.runtime.emulator.functions import FUNCTIONS
+from tt_xla.runtime.emulator.fused.build import compiler
 from tt_xla.runtime.emulator.fused.verify import same_bits
 from tt_xla.runtime.emulator.kernels import attention
 
@@ -99,6 +101,24 @@ def test_a_remainder_of_a_huge_quotient_is_exact():
     x, y = torch.full((100,), 3e38), torch.full((100,), 0.1)
     exact = torch.full((100,), math.fmod(float(x[0]), float(y[0])))
     assert same_bits(computed("ttnn.remainder", "f32", {"lhs": x, "rhs": y}), exact)
+
+
+@pytest.mark.skipif(compiler() is None, reason="needs a C++ compiler")
+@pytest.mark.parametrize("keys", [1, 33, 64, 1000])
+def test_weights_of_attention_in_cpp_have_the_bits_of_torch(keys):
+    compiled = fast_attention.library()
+    compiled.built.wait(120)
+    generator = torch.Generator().manual_seed(keys)
+    for scale in (1, 30, 1e30):
+        scores = (torch.randn(2, 37, keys, generator=generator) * scale).bfloat16()
+        scores[0, 0], scores[0, 1, : keys // 2], scores[0, 2, -1] = -torch.inf, -torch.inf, torch.nan
+        scores[0, 3, 0], scores[0, 4] = torch.inf, torch.finfo(torch.bfloat16).min
+        weights, inverses = attention.softmax(scores, 0.125, 7)
+        finite = inverses.isfinite()[..., 0]
+        assert finite.sum() == 2 * 37 - 3
+        found, by_sums = fast_attention.softmax(compiled.function, scores.clone(), 0.125, 7)
+        assert same_bits(by_sums, inverses)
+        assert same_bits(found[finite], weights[finite])
 
 
 def test_attention_in_pieces_has_the_same_bits(monkeypatch):

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tt_xla.runtime.emulator.context import Call, Context, Weighted
-from tt_xla.runtime.emulator.fast import convolution, products
+from tt_xla.runtime.emulator.fast import attention, convolution, products
 
 Take = Callable[[Context, Mapping[str, Any]], Call | Weighted | None]
 """Returns a call that takes an instruction's operands in their order, or None where the kernel is to be called."""
 
 _WAYS: dict[str, Take] = {
     "ttnn.conv2d": convolution.take,
+    "ttnn.scaled_dot_product_attention": attention.take,
     **dict.fromkeys(("ttnn.linear", "ttnn.matmul"), products.take),
 }
 

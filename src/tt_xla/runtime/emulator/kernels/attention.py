@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
+from tt_xla.runtime.emulator import matrix_unit, streaming
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
+Softmax = Callable[[Tensor, float, int], tuple[Tensor, Tensor]]
+"""Takes scores, which it may overwrite, their scale, and the significant bits of a weight. Returns weights, and what a
+weighted sum of values is to be multiplied by."""
 
+_FIDELITY = {"math_fidelity": "hifi2"}
+"""Compute config of calls that have none."""
 _SCORES = 1 << 25
 """Elements of scores that are in memory at once; the bits of a result do not depend on it."""
+
+
+def softmax(scores: Tensor, factor: float, bits: int) -> tuple[Tensor, Tensor]:
+    """Computes weights as TT-NN's kernel for entire sequences does."""
+    weights, inverses = streaming.softmax(scores, factor)
+    return matrix_unit.significant(weights, bits), inverses
+
+
+def _exact_softmax(scores: Tensor, factor: float, bits: int) -> tuple[Tensor, Tensor]:
+    """Computes weights by torch, divided by their sum."""
+    weights = torch.softmax(scores.mul_(factor), -1)
+    return matrix_unit.significant(weights, bits), weights.new_ones(())
 
 
 @kernel("ttnn.scaled_dot_product_attention")
@@ -29,6 +47,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     sliding_window_size: int | None = None,
     compute_config: Mapping[str, Any] | None = None,
+    softmax: Softmax = softmax,
 ) -> Tensor:
     """Attention of [batch, heads, sequence, width]; fewer key than query heads are shared by groups of query heads.
 
@@ -38,8 +57,9 @@ def scaled_dot_product_attention(
         mask = None if attention_mask is None else attention_mask.to(query.dtype)
         causal = is_causal and mask is None
         all_bfloat16 = query.dtype is key.dtype is value.dtype is torch.bfloat16
-        if ctx.silicon and all_bfloat16 and query.numel() and key.numel():
-            return _in_bfloat16(query, key, value, mask, causal=causal, scale=scale)
+        if ctx.silicon and all_bfloat16 and query.numel() and key.numel() and (scale is None or scale > 0):
+            bits = matrix_unit.source_bits(_FIDELITY | dict(compute_config or {}), silicon=True)
+            return _in_bfloat16(query, key, value, mask, causal=causal, scale=scale, bits=bits, softmax=softmax)
         operands = [x if x is None else x.to(torch.float32) for x in (query, key, value, mask)]
         grouped = query.shape[1] != key.shape[1]
         return F.scaled_dot_product_attention(*operands, is_causal=causal, scale=scale, enable_gqa=grouped)  # type: ignore[arg-type]
@@ -92,51 +112,76 @@ def scaled_dot_product_attention_decode(
         visible = torch.zeros(hidden.shape, dtype=query.dtype, device=key.device).masked_fill_(hidden, -torch.inf)
         mask = visible if mask is None else mask + visible
     attended = scaled_dot_product_attention(
-        ctx, query.transpose(0, 1).transpose(1, 2), key, value, mask, attention_sink, is_causal=False, scale=scale
+        ctx,
+        query.transpose(0, 1).transpose(1, 2),
+        key,
+        value,
+        mask,
+        attention_sink,
+        is_causal=False,
+        scale=scale,
+        softmax=_exact_softmax,
     )
     return attended.transpose(1, 2).transpose(0, 1)
 
 
 def _in_bfloat16(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, scale: float | None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    *,
+    causal: bool,
+    scale: float | None,
+    bits: tuple[int, int],
+    softmax: Softmax,
 ) -> Tensor:
     """Computes attention as two matmuls around a softmax, with scores and weights in bfloat16.
 
-    TT-NN's kernel holds them so in its buffers (tt-metal, sdpa_program_factory.cpp: ``im_df``). Scores that do not fit
-    in memory are computed a few key heads at a time.
+    TT-NN's kernel holds them so in its buffers (tt-metal, sdpa_program_factory.cpp: ``im_df``), and its exponential
+    scales the scores, so that the mask is divided by the scale. Scores that do not fit in memory are computed a few key
+    heads at a time.
+
+    Args:
+        bits: significant bits of the left and of the right operands that take part in the matmuls.
     """
     batch, heads, rows, width = query.shape
     groups, length = key.shape[1:3]
     at_once = max(1, _SCORES // (batch * heads // groups * rows * length))
     factor = width**-0.5 if scale is None else scale
-    if mask is not None:
-        mask = mask.expand(*mask.shape[: mask.ndim - 3], heads, *mask.shape[-2:]) if mask.ndim >= 3 else mask
-    results: list[Tensor] = []
-    for start in range(0, groups, at_once):
-        end = min(start + at_once, groups)
+    left, right = (matrix_unit.cutter(query.dtype, count) for count in bits)
+    query, key, value = left(query), right(key), right(value)
+    added = None if mask is None else _divided(mask, factor, heads)
+
+    def attend(start: int, end: int) -> Tensor:
         first, last = start * heads // groups, end * heads // groups
-        part = mask if mask is None or mask.ndim < 3 else mask[..., first:last, :, :]
-        results.append(
-            _attention(query[:, first:last], key[:, start:end], value[:, start:end], part, causal=causal, factor=factor)
-        )
+        part = added if added is None or added.ndim < 3 else added[..., first:last, :, :]
+        scores = _scores(query[:, first:last], key[:, start:end], part, causal=causal)
+        weights, inverses = softmax(scores, factor, bits[0])
+        mixed = torch.bmm(weights, value[:, start:end].reshape(-1, *value.shape[2:]))
+        return mixed.mul_(inverses).view(batch, last - first, rows, -1)
+
+    results = [attend(start, min(start + at_once, groups)) for start in range(0, groups, at_once)]
     return results[0] if len(results) == 1 else torch.cat(results, 1)
 
 
-def _attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, factor: float
-) -> Tensor:
+def _divided(mask: Tensor, factor: float, heads: int) -> Tensor:
+    """Returns a mask divided by the scale, for each head if it has heads; finite values stay finite."""
+    divided = (mask * (1 / factor)).clamp_(min=torch.finfo(mask.dtype).min).where(mask != -torch.inf, mask)
+    return divided.expand(*mask.shape[: mask.ndim - 3], heads, *mask.shape[-2:]) if mask.ndim >= 3 else divided
+
+
+def _scores(query: Tensor, key: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
+    """Returns the masked products of queries and keys; query heads that share a key head are rows of one matrix."""
     batch, heads, rows, width = query.shape
-    groups, length = key.shape[1:3]
-    # Query heads that share a key head are rows of one matrix.
-    q = query.reshape(batch * groups, -1, width)
-    k, v = (tensor.reshape(batch * groups, length, -1) for tensor in (key, value))
-    scores = torch.baddbmm(q.new_empty(()), q, k.transpose(1, 2), beta=0, alpha=factor)
+    length = key.shape[2]
+    scores = torch.bmm(query.reshape(batch * key.shape[1], -1, width), key.reshape(-1, length, width).mT)
     if mask is not None:
         scores.view(batch, heads, rows, length).add_(mask)
     if causal:
-        hidden = torch.ones(rows, length, dtype=torch.bool, device=q.device).triu_(1)
+        hidden = torch.ones(rows, length, dtype=torch.bool, device=query.device).triu_(1)
         scores.view(batch, heads, rows, length).masked_fill_(hidden, -torch.inf)
-    return torch.bmm(torch.softmax(scores, -1), v).view(batch, heads, rows, -1)
+    return scores
 
 
 @kernel("ttnn.rotary_embedding")
