@@ -123,9 +123,9 @@ def test_positions_are_numbers_or_a_tensor(ttnn: Any, device: Any) -> None:
 def test_a_script_is_compared_with_float32(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "import torch, ttnn; torch.manual_seed(0)\n"
+        "import torch, ttnn\n"
         "device = ttnn.open_device(device_id=0)\n"
-        "x = ttnn.from_torch(torch.rand(32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)\n"
+        "x = ttnn.from_torch(torch.rand(32, 32) / 4, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)\n"
         "y = ttnn.exp(ttnn.matmul(x, x))\n"
         "ttnn.to_torch(y)\n"
     )
