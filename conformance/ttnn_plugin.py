@@ -37,6 +37,17 @@ def _take_arguments_of_earlier_releases() -> None:
     kind.__call__ = tolerant
 
 
+def _have_names_of_earlier_releases() -> None:
+    """Gives ``ttnn`` the names that an earlier release had for what it has under others."""
+    for side in ("Height", "Width"):
+        setattr(ttnn, f"Conv2dSlice{side}", getattr(ttnn, f"Conv2dDRAMSlice{side}"))
+    members = {each.name: (each, "") for each in ttnn.DataType}
+    type.__setattr__(ttnn.DataType, "__entries", members)
+    tracer: Any = types.ModuleType("ttnn.tracer")  # scripts that tests import trace with it, and no test does
+    tracer.trace = tracer.visualize = None
+    sys.modules["ttnn.tracer"] = tracer
+
+
 class _Native(types.ModuleType):
     """Stands in for ``ttnn._ttnn``, whose names are those of ``ttnn`` as well."""
 
@@ -62,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     loguru.logger = logging.getLogger("loguru")
     sys.modules.setdefault("loguru", loguru)
     _take_arguments_of_earlier_releases()
+    _have_names_of_earlier_releases()
     native: Any = _Native("ttnn._ttnn")
     ttnn._ttnn = native
     for name in (
