@@ -39,12 +39,12 @@ def memory_config(name, shape, layout):
     return ttnn.MemoryConfig(getattr(ttnn.TensorMemoryLayout, _SHARDED[name]), ttnn.BufferType.L1, spec)
 
 
-def elements(shape, dtype, high=100):
-    """Returns an array of a shape, the same for each call: floats between -2 and 2, or integers from 0."""
+def elements(shape, dtype, high=None):
+    """Returns an array of a shape, the same for each call: floats between -2 and 2, or integers below a limit."""
     draws = numpy.random.default_rng(7)
     if dtype in _KINDS:
-        return draws.integers(0, high, shape).astype(_KINDS[dtype])
-    if high != 100:
+        return draws.integers(0, high or 100, shape).astype(_KINDS[dtype])
+    if high is not None:
         return draws.integers(0, high, shape).astype(numpy.float32)  # indices
     return draws.uniform(-2, 2, shape).astype(numpy.float32)
 
@@ -52,7 +52,7 @@ def elements(shape, dtype, high=100):
 def tensor_on(device):
     """Returns the function ``ttnn_tensor`` of the calls."""
 
-    def ttnn_tensor(shape, dtype, layout, memory, high=100):
+    def ttnn_tensor(shape, dtype, layout, memory, high=None):
         data_type, kind = getattr(ttnn, dtype), ttnn.TILE_LAYOUT if layout == "tile" else ttnn.ROW_MAJOR_LAYOUT
         host = ttnn.Tensor(elements(shape, dtype, high), data_type=data_type, layout=kind)
         if memory == "host":

@@ -11,9 +11,10 @@ from tt_xla.ir.layout import TILE as TILE_SIZE
 from tt_xla.ir.layout import BufferType as Memory
 from tt_xla.ir.layout import CoreRange, MemoryLayout, TensorLayout
 from tt_xla.ir.program import TensorSpec
+from tt_xla.ttnn_api import shards
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, CoreRangeSet, MemoryConfig, NdShardSpec, Shape, ShardSpec
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, CoreRangeSet, MemoryConfig, NdShardSpec, Shape
 from tt_xla.ttnn_api.nd_shards import resolved, units_per_core
 
 
@@ -85,8 +86,10 @@ def _layout(shape: Sequence[int], dtype: DataType, layout: Layout, memory: Memor
             f"Physical shard shape {tuple(memory.shard_spec.shape)} must be tile {{{unit}, {unit}}} sized!",
             hint="Round the shard's rows and columns up to tiles.",
         )
+    if tiled:
+        shards.check(shape, memory)
     ranges = _ranges(memory.shard_spec.grid)
-    grid = grid_of(kind, memory.shard_spec)
+    grid = shards.grid_of(memory.memory_layout, memory.shard_spec)
     made = TensorLayout.of(shape, element, tiled=tiled, buffer=buffer, memory=kind, grid=grid, core_ranges=ranges)
     rows, columns = memory.shard_spec.shape
     return dataclasses.replace(made, shard=(rows // unit, columns // unit))
@@ -107,17 +110,6 @@ def _cut(shape: Sequence[int], layout: Layout, spec: NdShardSpec, whole: TensorL
 
 def _ranges(cores: CoreRangeSet) -> tuple[CoreRange, ...]:
     return tuple(CoreRange((each.start.x, each.start.y), (each.end.x, each.end.y)) for each in cores.ranges())
-
-
-def grid_of(kind: MemoryLayout, shards: ShardSpec) -> tuple[int, int]:
-    """Returns the number of shards along rows and columns."""
-    cores = shards.num_cores()
-    if kind is MemoryLayout.HEIGHT_SHARDED:
-        return cores, 1
-    if kind is MemoryLayout.WIDTH_SHARDED:
-        return 1, cores
-    box = shards.grid.bounding_box().grid_size()
-    return (box.y, box.x) if shards.orientation.name == "ROW_MAJOR" else (box.x, box.y)
 
 
 def volume(shape: Sequence[int]) -> int:

@@ -125,6 +125,13 @@ def rotary_embedding(
     memory_config: MemoryConfig | None,
 ) -> Step:
     """Turns pairs of elements by the angles of their positions. The rows of the result fill whole tiles."""
+    for operand in (input_tensor, cos_cache, sin_cache):
+        spec = operand.memory.shard_spec
+        if spec is not None and spec.shape[1] != operand.shape[-1]:
+            raise TTFatal(
+                f"Input tensor shard width ({spec.shape[1]}) must equal padded width ({operand.shape[-1]})",
+                hint="Divide the rows alone among cores.",
+            )
     shape = list(input_tensor.shape)
     shape[-2] = -(-shape[-2] // TILE_SIZE) * TILE_SIZE
     result = input_tensor.type.with_(shape=shape, memory=memory_config)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.enums import Layout
+from tt_xla.ttnn_api import shards
+from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig, Shape
 from tt_xla.ttnn_api.layouts import volume
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
 from tt_xla.ttnn_api.plan import Operand, Step
@@ -28,7 +29,8 @@ def reshape(
             f"{volume(input_tensor.shape)}",
             hint=f"The shape is {input_tensor.shape}, the new one {sizes}.",
         )
-    result = input_tensor.type.with_(shape=sizes, memory=memory_config)
+    memory = memory_config or shards.reshaped(input_tensor.memory, input_tensor.shape, sizes, input_tensor.layout)
+    result = input_tensor.type.with_(shape=sizes, memory=memory)
     return Step("ttnn.reshape", {"input": input_tensor}, [result], {"shape": sizes})
 
 
@@ -43,10 +45,11 @@ def permute(input_tensor: Operand, dims: Sequence[int], memory_config: MemoryCon
             hint="Name each dimension once.",
         )
     shape = [input_tensor.shape[dim] for dim in order]
+    memory = memory_config or shards.spread(input_tensor.memory, shape, input_tensor.layout)
     return Step(
         "ttnn.permute",
         {"input": input_tensor},
-        [input_tensor.type.with_(shape=shape, memory=memory_config)],
+        [input_tensor.type.with_(shape=shape, memory=memory)],
         {"permutation": order},
     )
 
@@ -67,7 +70,8 @@ def repeat(input_tensor: Operand, repeat_dims: Sequence[int], memory_config: Mem
     shape = input_tensor.shape.to_rank(max(len(counts), input_tensor.rank))
     counts = [1] * (len(shape) - len(counts)) + counts
     sizes = [size * count for size, count in zip(shape, counts, strict=True)]
-    result = input_tensor.type.with_(shape=sizes, memory=memory_config)
+    memory = memory_config or shards.spread(input_tensor.memory, sizes, input_tensor.layout)
+    result = input_tensor.type.with_(shape=sizes, memory=memory)
     return Step("ttnn.repeat", {"input": input_tensor}, [result], {"repeat_dims": counts})
 
 
@@ -82,7 +86,7 @@ def expand(input_tensor: Operand, output_shape: Sequence[int], memory_config: Me
 @operation("ttnn.repeat_interleave")
 def repeat_interleave(input_tensor: Operand, repeats: int, dim: int, memory_config: MemoryConfig | None) -> Step:
     """Repeats each element along a dimension."""
-    axis = input_tensor.dim(dim)
+    axis = input_tensor.dim(dim) if repeats > 1 else 0  # TT-NN returns the tensor before it looks at the dimension
     shape = list(input_tensor.shape)
     shape[axis] *= repeats
     result = input_tensor.type.with_(shape=shape, memory=memory_config)
@@ -108,7 +112,14 @@ def concat(
             )
     shape = list(first.shape)
     shape[axis] = sum(each.shape[axis] for each in tensors)
-    result = first.type.with_(shape=shape, memory=memory_config) if output_tensor is None else output_tensor.type
+    dtype, memory = None, memory_config
+    if memory is None and first.memory.is_sharded():
+        memory = DRAM_MEMORY_CONFIG
+    in_tiles = axis >= first.rank - 2 and any(each.shape[axis] % TILE_SIZE for each in tensors)
+    if first.dtype.element.is_block_float and in_tiles:
+        dtype = DataType.BFLOAT16  # TT-NN takes them apart into rows
+    result = first.type.with_(shape=shape, dtype=dtype, memory=memory)
+    result = result if output_tensor is None else output_tensor.type
     return Step("ttnn.concat", {"inputs": tensors}, [result], {"dim": axis}, into=output_tensor)
 
 
@@ -137,7 +148,12 @@ def slice_(
                 f"End {stop} must be greater than or equal to start {begin}", hint="Swap the bounds of the slice."
             )
     shape = [max(0, -(-(stop - begin) // step)) for begin, stop, step in zip(begins, stops, by, strict=True)]
-    result = input_tensor.type.with_(shape=shape, memory=memory_config)
+    memory = memory_config or shards.spread(input_tensor.memory, shape, input_tensor.layout)
+    dtype = None
+    in_tiles = len(begins) > 1 and not any(begin % TILE_SIZE for begin in begins[-2:])
+    if input_tensor.dtype.element.is_block_float and not in_tiles:
+        dtype = DataType.BFLOAT16  # TT-NN takes it apart into rows
+    result = input_tensor.type.with_(shape=shape, dtype=dtype, memory=memory)
     if output_tensor is not None:
         result = output_tensor.type
     bounds = {"begins": begins, "ends": stops, "step": by}

@@ -14,8 +14,8 @@ from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import CoreCoord, CoreRangeSet, MemoryConfig, ShardSpec
-from tt_xla.ttnn_api.layouts import grid_of
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
+from tt_xla.ttnn_api.shards import grid_of
 from tt_xla.ttnn_api.specs import TensorSpec
 from tt_xla.ttnn_api.tensor import Tensor
 from tt_xla.ttnn_api.topology import MeshCoordinateRange
@@ -257,8 +257,7 @@ def copy_host_to_device_tensor_partial(
         raise TTFatal(
             "A core filter requires a sharded buffer layout", hint="Use ttnn.copy_host_to_device_tensor for all of it."
         )
-    kind = device_tensor.memory_config().memory_layout.layout
-    _, across = grid_of(kind, spec)
+    _, across = grid_of(device_tensor.memory_config().memory_layout, spec)
     columns, rows = device_tensor.shape[-1], math.prod(device_tensor.shape[:-1])
     host = host_tensor.contents.shards
     for chip, own in enumerate(device_tensor.contents.shards):

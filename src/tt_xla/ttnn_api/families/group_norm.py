@@ -26,6 +26,7 @@ def group_norm(
     memory_config: MemoryConfig | None,
     dtype: DataType | None,
     inplace: bool,
+    core_grid: CoreGrid | None,
     output_layout: Layout | None,
     num_out_blocks: int | None,
     compute_kernel_config: Config | None,
@@ -39,6 +40,7 @@ def group_norm(
             f"channel must be divisible by num_groups! Got {source.shape[-1]} and {num_groups}",
             hint="Choose a number of groups that divides the last dimension.",
         )
+    _check_cores(source, core_grid)
     operands = {"input": source, "input_mask": input_mask, "weight": weight, "bias": bias}
     attributes = {
         "num_groups": num_groups,
@@ -47,6 +49,24 @@ def group_norm(
     }
     result = source.type.with_(memory=memory_config, dtype=dtype, layout=output_layout)
     return Step("ttnn.group_norm", operands, [result], attributes)
+
+
+def _check_cores(source: Operand, core_grid: CoreGrid | None) -> None:
+    """Refuses shards that TT-NN's program does not take."""
+    spec = source.memory.shard_spec if source.type.on_device else None
+    if spec is None:
+        return
+    if spec.shape[0] % TILE_SIZE:
+        raise TTFatal(
+            f"shard height {spec.shape[0]} must be divisible by tile height {TILE_SIZE}",
+            hint="Divide the tensor among fewer cores.",
+        )
+    box = spec.grid.bounding_box().grid_size()
+    if core_grid is not None and (box.x > core_grid.x or box.y > core_grid.y):
+        raise TTFatal(
+            f"shard_spec.grid size {box.x}x{box.y} does not fit within program_config grid {core_grid.x}x{core_grid.y}",
+            hint="Pass the core grid of the shards.",
+        )
 
 
 def _tiles_of_group(columns: int, size: int, tile_width: int) -> int:

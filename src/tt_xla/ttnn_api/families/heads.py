@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tt_xla.ttnn_api.enums import BufferType, ShardOrientation, TensorMemoryLayout
+from tt_xla.ttnn_api.enums import BufferType, Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.families.core_grids import num_cores_to_corerangeset
 from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreCoord, MemoryConfig, ShardSpec
 from tt_xla.ttnn_api.inferred import from_kernel
@@ -50,7 +50,7 @@ for _name in (
 from_kernel("ttnn.transformer.joint_scaled_dot_product_attention", memory=(), returns=tuple, others=("joint_strategy",))
 from_kernel("ttnn.update_cache", outputs=("cache",))
 from_kernel("ttnn.experimental.paged_fill_cache", outputs=("cache_tensor",))
-from_kernel("ttnn.scale_mask_softmax")
+from_kernel("ttnn.scale_mask_softmax", layout=Layout.TILE)
 
 
 def _on_one_core_each(values: dict[str, Any]) -> dict[str, Any]:

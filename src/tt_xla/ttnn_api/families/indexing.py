@@ -25,6 +25,11 @@ def embedding(
     output_tensor: Operand | None,
 ) -> Step:
     """Returns rows of a table."""
+    if input_tensor.memory.is_sharded():
+        raise TTFatal(
+            "Embedding does not currently support sharded inputs",
+            hint="Move the indices with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
+        )
     shape = (*input_tensor.shape, weight.shape[-1])
     result = weight.type.with_(
         shape=shape, layout=layout or weight.layout, dtype=dtype, memory=memory_config or input_tensor.memory
@@ -42,9 +47,18 @@ def gradient_of_embedding(
     return gradient.type.with_(shape=shape, dtype=dtype, memory=memory)
 
 
+def _check_on_device(*operands: Operand) -> None:
+    """Refuses tensors on the host."""
+    if not all(operand.type.on_device for operand in operands):
+        raise TTFatal(
+            "Expected Tensor with DeviceStorage, got StorageType::HOST", hint="Move it there with ttnn.to_device."
+        )
+
+
 @operation("ttnn.gather")
 def gather(input: Operand, dim: int, index: Operand, memory_config: MemoryConfig | None, out: Operand | None) -> Step:
     """Takes elements along a dimension at the positions of an index."""
+    _check_on_device(input, index)
     result = input.type.with_(shape=index.shape, memory=memory_config) if out is None else out.type
     return Step("ttnn.gather", {"input": input, "index": index}, [result], {"dim": input.dim(dim)}, into=out)
 
@@ -59,6 +73,7 @@ def scatter(
     reduce: str | None,
 ) -> Step:
     """Writes elements along a dimension at the positions of an index."""
+    _check_on_device(input, index, src)
     if reduce not in _REDUCTIONS:
         raise TTFatal(f"ttnn.scatter: unknown reduction {reduce!r}", hint=f"TT-NN has {[*_REDUCTIONS]}.")
     attributes = {"dim": input.dim(dim), "scatter_reduce_type": _REDUCTIONS[reduce]}
@@ -108,6 +123,6 @@ def topk(
 
 def _positions(source: Operand, dim: int, shape: object, memory: MemoryConfig | None):
     """Returns the type of positions along a dimension: 16 bits where they suffice."""
-    wide = source.shape[source.dim(dim)] > _LARGEST_U16
+    wide = source.shape[source.dim(dim)] > _LARGEST_U16 or source.dtype is DataType.FLOAT32
     dtype = DataType.UINT32 if wide else DataType.UINT16
     return source.type.with_(shape=shape, dtype=dtype, memory=memory)

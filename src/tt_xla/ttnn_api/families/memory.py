@@ -31,8 +31,8 @@ def from_device(tensor: Operand) -> Step:
 
 @operation("ttnn.to_layout")
 def to_layout(tensor: Operand, layout: Layout, dtype: DataType | None, memory_config: MemoryConfig | None) -> Step:
-    """Turns rows into tiles or tiles into rows. On the host the data type stays."""
-    if not tensor.type.on_device:
+    """Turns rows into tiles or tiles into rows. The data type stays on the host, and where there is nothing to turn."""
+    if not tensor.type.on_device or layout is tensor.layout:
         dtype = None
     if dtype is None and layout is Layout.ROW_MAJOR and tensor.dtype.element.is_block_float:
         dtype = DataType.BFLOAT16 if tensor.type.on_device else DataType.FLOAT32

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.enums import DataType, Layout, ShardOrientation
+from tt_xla.ttnn_api.enums import DataType, Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, CoreRangeSet, MemoryConfig, ShardSpec
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
@@ -116,7 +116,8 @@ def split(
     total = input_tensor.shape[dim]
     sizes = [split_size] * -(-total // split_size) if isinstance(split_size, int) else list(split_size)
     begins, ends = [0] * len(input_tensor.shape), list(input_tensor.shape)
-    if memory_config is None and input_tensor.is_sharded():
+    kind = input_tensor.memory_config().memory_layout
+    if memory_config is None and kind in (TensorMemoryLayout.WIDTH_SHARDED, TensorMemoryLayout.BLOCK_SHARDED):
         memory_config = DRAM_MEMORY_CONFIG
     parts: list[Tensor] = []
     start = 0

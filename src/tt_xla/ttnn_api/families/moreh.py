@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
@@ -34,8 +35,20 @@ _PLAIN = {
 }
 """Functions with one result, and the parameter with the tensor that receives it."""
 
+
+def _check_dims(values: dict[str, Any]) -> dict[str, Any]:
+    """Refuses dimensions that are counted from the end."""
+    dim = values.get("dim")
+    for each in dim if isinstance(dim, (list, tuple)) else [dim]:
+        if each is not None and each < 0:
+            raise TTFatal(
+                f"Invalid dimension value: {each}. Expected a value between 0 and 7.", hint="Count from the front."
+            )
+    return {}
+
+
 for _name, _output in _PLAIN.items():
-    from_kernel(f"ttnn.moreh_{_name}", outputs=(_output,))
+    from_kernel(f"ttnn.moreh_{_name}", outputs=(_output,), completed=_check_dims if _name == "mean" else None)
 for _name in ("full", "full_like"):
     from_kernel(f"ttnn.moreh_{_name}")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tt_xla.ttnn_api.configs import Config, compute_config
-from tt_xla.ttnn_api.enums import DataType
+from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import required
 from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
+from tt_xla.ttnn_api.layouts import volume
 from tt_xla.ttnn_api.operation import Rule, define, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
@@ -29,6 +30,27 @@ def softmax(
     return Step("ttnn.softmax", {"input": source}, [source.type.with_(memory=memory_config)], attributes)
 
 
+def _check_parameters(
+    source: Operand, weight: Operand | None, bias: Operand | None, memory: MemoryConfig | None
+) -> None:
+    """Refuses what TT-NN refuses."""
+    if source.type.on_device and source.memory.is_sharded() and memory is not None and not memory.is_sharded():
+        raise TTFatal(
+            "Sharded inputs require sharded outputs.", hint="Leave memory_config out, and move the result afterwards."
+        )
+    width = -(-source.shape[-1] // TILE_SIZE) * TILE_SIZE
+    for word, operand in (("Gamma", weight), ("Beta", bias)):
+        if operand is None or operand.layout is not Layout.ROW_MAJOR:
+            continue
+        if operand.shape[-1] != TILE_SIZE or volume(operand.shape) != width:
+            name = word.lower()
+            raise TTFatal(
+                f"{word}'s last padded dim needs to equal tile width and {name}'s volume needs to align with last "
+                f"padded dim of input. Error with {name}.value().padded_shape(): {operand.shape}, tile_width: {TILE_SIZE}",
+                hint=f"Reshape it to [{width // TILE_SIZE}, {TILE_SIZE}], or move it with ttnn.to_layout to tiles.",
+            )
+
+
 def _normalization(name: str) -> Rule:
     def rule(
         input_tensor: Operand,
@@ -39,6 +61,7 @@ def _normalization(name: str) -> Rule:
         compute_kernel_config: Config | None,
     ) -> Step:
         source = required(input_tensor, f"ttnn.{name}")
+        _check_parameters(source, weight, bias, memory_config)
         operands = {"input": source, "weight": weight, "bias": bias}
         attributes = {"epsilon": epsilon, "compute_config": compute_config(compute_kernel_config)}
         return Step(f"ttnn.{name}", operands, [source.type.with_(memory=memory_config)], attributes)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import shards
 from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op
 from tt_xla.ttnn_api.enums import DataType, GeluVariant, Layout, Named
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig, Shape, ShardSpec, padded
+from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
 from tt_xla.ttnn_api.layouts import Type, type_of
 from tt_xla.ttnn_api.operation import Rule, define, operation
 from tt_xla.ttnn_api.plan import Operand, Scalar, Step
@@ -257,12 +257,7 @@ def common_memory(tensors: Sequence[Operand], shape: Shape) -> MemoryConfig:
         return tensors[0].memory
     if list(sharded.shape) == list(shape):
         return sharded.memory
-    spec = sharded.memory.shard_spec
-    before, after = (padded(each, sharded.layout) for each in (sharded.shape, shape))
-    rows = max(spec.shape[0] * math.prod(after[:-1]) // math.prod(before[:-1]), TILE_SIZE)
-    columns = max(spec.shape[1] * after[-1] // before[-1], TILE_SIZE)
-    resized = ShardSpec(spec.grid, (rows, columns), spec.orientation)
-    return MemoryConfig(sharded.memory.memory_layout, sharded.memory.buffer_type, resized)
+    return shards.resized(sharded.memory, sharded.shape, shape, sharded.layout)
 
 
 def number(value: float, like: Type) -> Scalar:

@@ -261,6 +261,11 @@ def _loss(distance: str) -> Rule:
         losses = getattr(f, distance)(f.subtract(input_reference, input_prediction))
         if reduction is LossReductionMode.NONE:
             return _written(losses, output_tensor)
+        if reduction is LossReductionMode.MEAN and not losses.dtype.element.is_float:
+            raise TTFatal(
+                f"ttnn.mean does not support integer inputs - got DataType::{losses.dtype.name}.",
+                hint="Convert both tensors with ttnn.typecast.",
+            )
         reduce = f.sum if reduction is LossReductionMode.SUM else f.mean
         return _written(reduce(losses), output_tensor)
 

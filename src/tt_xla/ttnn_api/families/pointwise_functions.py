@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.enums import Layout
+from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import ACTIVATIONS, broadcast, number, pair, required, steps_around
-from tt_xla.ttnn_api.families.reduction import dims_of, reduced
+from tt_xla.ttnn_api.families.reduction import dims_of, memory_of, reduced
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation
 from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.shards import matrix
 
 _PLAIN = (
     "acosh alt_complex_rotate90 cosh deg2rad digamma eqz erfinv exp2 frac gez gtz hardmish hardswish i0 i1 isinf "
@@ -207,7 +209,15 @@ def mac(
 
 def _triangle(op: str) -> Rule:
     def rule(input_tensor: Operand, diagonal: int, memory_config: MemoryConfig | None) -> Step:
-        result = input_tensor.type.with_(memory=memory_config)
+        rows, columns = matrix(input_tensor.shape, input_tensor.layout)
+        tiled = matrix(input_tensor.shape, Layout.TILE)
+        if input_tensor.layout is Layout.ROW_MAJOR and (rows, columns) != tiled:
+            raise TTFatal(
+                f"to_layout: Converting layout to Layout::TILE implicitly changed physical shape from ({rows}, "
+                f"{columns}) to {tiled} due to alignment constraints",
+                hint="Pad the tensor explicitly with ttnn.pad.",
+            )
+        result = input_tensor.type.with_(memory=memory_config, layout=Layout.TILE)
         return Step(op, {"input": input_tensor}, [result], {"diagonal": diagonal})
 
     rule.__doc__ = "Keeps a triangle of each matrix and clears the rest."
@@ -228,7 +238,8 @@ def _spread(op: str) -> Rule:
     ) -> Step:
         dims = dims_of(input_tensor, dim, op)
         shape = reduced(input_tensor, dims, keep=keepdim)
-        result = input_tensor.type.with_(shape=shape, memory=memory_config, layout=Layout.TILE)
+        memory = memory_config or memory_of(op.removeprefix("ttnn."), input_tensor, dims, keep=keepdim)
+        result = input_tensor.type.with_(shape=shape, memory=memory, layout=Layout.TILE)
         attributes = {"dim_arg": dims, "keep_dim": keepdim, "correction": correction}
         return Step(op, {"input": input_tensor}, [result], attributes)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import shards
 from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.families.pointwise import common_memory, required
-from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
+from tt_xla.ttnn_api.families.pointwise import required
+from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.operation import Rule, define, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
@@ -46,6 +48,51 @@ def _layout(name: str, source: Operand, dims: Sequence[int]) -> Layout:
     return source.layout if keeps_rows else Layout.TILE
 
 
+def check_fill(source: Operand) -> None:
+    """Refuses matrices in shards whose padding TT-NN's kernel would fill.
+
+    Raises:
+        TTFatal: the tensor has several, and their last two dimensions do not fill tiles.
+    """
+    if source.layout is not Layout.TILE or not source.type.on_device or source.memory.shard_spec is None:
+        return
+    count = math.prod(source.shape[:-2])
+    if count > 1 and any(size % TILE_SIZE for size in source.shape[-2:]):
+        raise TTFatal(
+            f"FillPadL1ShardedProgramFactory: N_slices > 1 not yet supported (got {count})",
+            hint="Move the tensor with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
+        )
+
+
+def memory_of(name: str, source: Operand, dims: Sequence[int], *, keep: bool) -> MemoryConfig:
+    """Returns the memory of a reduced tensor; the rows and columns of a sharded one go to the same cores.
+
+    TT-NN adds up outer dimensions first, where they are. For the other functions it exchanges each of them with the
+    second to last dimension before it reduces that. Several dimensions of these functions leave the shards as they are.
+
+    Raises:
+        TTFatal: the shards do not fit a tensor on the way.
+    """
+    memory, layout = source.memory, source.layout
+    if memory.shard_spec is None or layout is not Layout.TILE:
+        return memory
+    shape, inner = list(source.shape), source.rank - 2
+    at_once = name in ("std", "var")
+    unchanged = name != "sum" and not at_once and len(dims) > 1
+    whole = at_once and len(dims) == source.rank
+    for dim in sorted(dims, reverse=unchanged):
+        if dim < inner and name != "sum" and not whole and (shape[dim] > 1 or not at_once):
+            exchanged = [*shape]
+            exchanged[dim], exchanged[-2] = shape[-2], shape[dim]
+            shards.check(exchanged, memory)
+        shape[dim] = 1
+        if unchanged or (dim < inner and not whole):
+            shards.check(shape, memory)
+    if any(dim >= inner for dim in dims):
+        memory = shards.of_one_shard(memory if unchanged else shards.spread(memory, shape, layout), shape, layout)
+    return memory if keep else shards.reshaped(memory, shape, reduced(source, dims, keep=False), layout)
+
+
 def _reduction(name: str) -> Rule:
     def rule(
         input_tensor: Operand,
@@ -56,7 +103,8 @@ def _reduction(name: str) -> Rule:
     ) -> Step:
         source = required(input_tensor, f"ttnn.{name}")
         dims = dims_of(source, dim, f"ttnn.{name}")
-        memory = memory_config or common_memory([source], Shape(reduced(source, dims, keep=True)))
+        check_fill(source)
+        memory = memory_config or memory_of(name, source, dims, keep=keepdim)
         layout = _layout(name, source, dims)
         result = source.type.with_(shape=reduced(source, dims, keep=keepdim), memory=memory, layout=layout)
         attributes = {"keep_dim": keepdim, "dim_arg": dims, "compute_config": compute_config(compute_kernel_config)}
@@ -74,6 +122,12 @@ for _name in ("sum", "mean", "max", "min"):
 def prod(input_tensor: Operand, dim: int | None, keepdim: bool, memory_config: MemoryConfig | None) -> Step:
     """Multiplies elements along a dimension, or all of them."""
     dims = dims_of(input_tensor, dim, "ttnn.prod")
+    check_fill(input_tensor)
+    if dim is not None and input_tensor.memory.is_sharded():
+        raise TTFatal(
+            f"Memory layout must be INTERLEAVED, got: {input_tensor.memory.memory_layout}",
+            hint="Move the tensor with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
+        )
     shape, layout = reduced(input_tensor, dims, keep=keepdim), _layout("prod", input_tensor, dims)
     result = input_tensor.type.with_(shape=shape, memory=memory_config, layout=layout)
     return Step("ttnn.prod", {"input": input_tensor}, [result], {"keep_dim": keepdim, "dim_arg": dims})
@@ -89,6 +143,13 @@ def argmax(
 ) -> Step:
     """Returns the position of the first greatest element."""
     dims = dims_of(input_tensor, dim, "ttnn.argmax")
+    if not input_tensor.type.on_device:
+        raise TTFatal("Input tensor must be on device", hint="Move it there with ttnn.to_device.")
+    if input_tensor.memory.is_sharded():
+        raise TTFatal(
+            f"Only INTERLEAVED memory layout is supported for inputs, got {input_tensor.memory.memory_layout}",
+            hint="Move the tensor with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
+        )
     shape = reduced(input_tensor, dims, keep=keepdim)
     result = input_tensor.type.with_(shape=shape, dtype=DataType.UINT32, layout=Layout.ROW_MAJOR, memory=memory_config)
     if output_tensor is not None:

@@ -39,8 +39,8 @@ from tt_xla.ttnn_api.geometry import (
     MemoryConfig,
     ShardSpec,
 )
-from tt_xla.ttnn_api.layouts import grid_of
 from tt_xla.ttnn_api.plan import Operand
+from tt_xla.ttnn_api.shards import grid_of
 
 _TILE = (TILE_SIZE, TILE_SIZE)
 _SCRATCH = 64
@@ -50,7 +50,7 @@ _SCRATCH = 64
 def _cores(memory: MemoryConfig) -> Cores:
     """Returns the cores of a sharded memory config."""
     assert memory.shard_spec is not None
-    rows, columns = grid_of(memory.memory_layout.layout, memory.shard_spec)
+    rows, columns = grid_of(memory.memory_layout, memory.shard_spec)
     turned = memory.shard_spec.orientation is ShardOrientation.COL_MAJOR
     return Cores(memory.memory_layout.layout, rows, columns, _ranges(memory.shard_spec.grid), turned)
 

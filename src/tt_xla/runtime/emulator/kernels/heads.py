@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
+from tt_xla.ir.element_types import TILE
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
@@ -14,6 +16,11 @@ Tensor = torch.Tensor
 def _heads(rows: Tensor, count: int) -> Tensor:
     """Turns [batch, 1, sequence, count * width] into [batch, count, sequence, width]."""
     return rows.unflatten(-1, (count, -1)).squeeze(1).transpose(1, 2)
+
+
+def _in_tiles(heads: Tensor) -> Tensor:
+    """Returns heads whose width is rounded up to whole tiles of zeros."""
+    return F.pad(heads, (0, -heads.shape[-1] % TILE))
 
 
 @kernel("ttnn.experimental.nlp_create_qkv_heads")
@@ -32,8 +39,8 @@ def nlp_create_qkv_heads(
         query, key, value = input.split([num_heads * width, kv * width, kv * width], -1)
     else:
         query, (key, value) = input, input_kv.chunk(2, -1)
-    keys = _heads(key, kv)
-    return _heads(query, num_heads), keys.mT if transpose_k_heads else keys, _heads(value, kv)
+    query, key, value = _in_tiles(_heads(query, num_heads)), _in_tiles(_heads(key, kv)), _in_tiles(_heads(value, kv))
+    return query, key.mT if transpose_k_heads else key, value
 
 
 @kernel("ttnn.experimental.nlp_create_qkv_heads_falcon7b")
