@@ -66,9 +66,11 @@ def test_group_norm_of_weights_from_torch(ttnn: Any, device: Any) -> None:
     x, weight, bias = torch.randn(1, 1, 64, 96), torch.randn(96), torch.randn(96)
     (scale, shift), mask = ttnn.dram_group_norm_params_from_torch([weight, bias], 96, 3, device)
     assert (mask.shape, scale.shape) == ([1, 3, 32, 32], [1, 1, 3, 32])
-    normalized = ttnn.group_norm(
-        placed(ttnn, device, x, dtype=ttnn.float32), num_groups=3, input_mask=mask, weight=scale, bias=shift
-    )
+    source = placed(ttnn, device, x, dtype=ttnn.float32)
+    options = {"num_groups": 3, "input_mask": mask, "weight": scale, "bias": shift}
+    normalized = ttnn.group_norm(source, inplace=False, **options)
+    with pytest.raises(RuntimeError, match="Tile layout requires non-inplace tensors"):
+        ttnn.group_norm(source, **options)
     expected = F.group_norm(x.transpose(1, 3), 3, weight.bfloat16().float(), bias.bfloat16().float(), 1e-12)
     torch.testing.assert_close(ttnn.to_torch(normalized), expected.transpose(1, 3), atol=1e-4, rtol=1e-4)
     alone = ttnn.dram_group_norm_params_from_torch(

@@ -168,6 +168,7 @@ class Operation:
         step: Step | Calls = self.rule(**self.bound(positional, named))
         if isinstance(step, Calls):
             return step
+        _check_places(step)
         try:
             if step.op in BETWEEN_CHIPS and device is not None:
                 return ExchangePlan(step, device)
@@ -221,6 +222,16 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<ttnn operation {self.__name__}>"
+
+
+def _check_places(step: Step) -> None:
+    """Refuses tensors on the host beside tensors on a device. Convolutions prepare weights of the host."""
+    listed = [each if isinstance(each, Sequence) else [each] for each in step.operands.values() if each is not None]
+    places = {each.type.on_device for items in listed for each in items if isinstance(each, Operand)}
+    if len(places) > 1 and "conv" not in step.op:
+        raise TTFatal(
+            "Device Operations expect device tensors as inputs", hint="Move them to the device with ttnn.to_device."
+        )
 
 
 def _fits(binder: signatures.Binder, values: Mapping[str, Any]) -> bool:

@@ -41,6 +41,11 @@ def group_norm(
             hint="Choose a number of groups that divides the last dimension.",
         )
     _check_cores(source, core_grid)
+    if inplace and source.layout is Layout.TILE:
+        raise TTFatal(
+            "In-place operation not supported: Tile layout requires non-inplace tensors. (inplace=true)",
+            hint="Pass inplace=False.",
+        )
     operands = {"input": source, "input_mask": input_mask, "weight": weight, "bias": bias}
     attributes = {
         "num_groups": num_groups,

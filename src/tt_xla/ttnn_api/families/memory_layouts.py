@@ -44,7 +44,16 @@ def _tiles(input_tensor: Operand, memory_config: MemoryConfig | None, dtype: Dat
 
 @operation("ttnn.untilize")
 def untilize(input_tensor: Operand, memory_config: MemoryConfig | None) -> Step:
-    """Turns tiles into rows."""
+    """Turns tiles into rows.
+
+    Raises:
+        TTFatal: the tensor has more than four dimensions, and padding.
+    """
+    if input_tensor.rank > 4 and any(size % TILE_SIZE for size in input_tensor.shape[-2:]):
+        raise TTFatal(
+            "MeshBuffer must be large enough to hold the tensor.",
+            hint="Reshape the tensor to four dimensions, or use ttnn.to_layout.",
+        )
     dtype = DataType.BFLOAT16 if input_tensor.dtype.element.is_block_float else None
     result = input_tensor.type.with_(layout=Layout.ROW_MAJOR, dtype=dtype, memory=memory_config)
     return Step("ttnn.to_layout", {"input": input_tensor}, [result])
@@ -115,6 +124,13 @@ def split(
     """Cuts a tensor along a dimension into parts of given sizes; the last part may be smaller."""
     total = input_tensor.shape[dim]
     sizes = [split_size] * -(-total // split_size) if isinstance(split_size, int) else list(split_size)
+    if sum(sizes) != total and not isinstance(split_size, int):
+        side = "over-cover it" if sum(sizes) > total else f"under-cover it by {total - sum(sizes)}"
+        raise TTFatal(
+            f"split_sizes must sum exactly to the size of dimension {dim % len(input_tensor.shape)} ({total}), but "
+            f"sizes {{{', '.join(map(str, sizes))}}} {side}",
+            hint="Pass a size for each part.",
+        )
     begins, ends = [0] * len(input_tensor.shape), list(input_tensor.shape)
     kind = input_tensor.memory_config().memory_layout
     if memory_config is None and kind in (TensorMemoryLayout.WIDTH_SHARDED, TensorMemoryLayout.BLOCK_SHARDED):

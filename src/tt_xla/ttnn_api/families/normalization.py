@@ -46,7 +46,8 @@ def _check_parameters(
             name = word.lower()
             raise TTFatal(
                 f"{word}'s last padded dim needs to equal tile width and {name}'s volume needs to align with last "
-                f"padded dim of input. Error with {name}.value().padded_shape(): {operand.shape}, tile_width: {TILE_SIZE}",
+                f"padded dim of input. Error with {name}.value().padded_shape(): {operand.shape}, "
+                f"tile_width: {TILE_SIZE}",
                 hint=f"Reshape it to [{width // TILE_SIZE}, {TILE_SIZE}], or move it with ttnn.to_layout to tiles.",
             )
 
