@@ -20,7 +20,7 @@ from tt_xla.compiler.ttnn.set_compute_config import prepare_for
 from tt_xla.ir.base import shape
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.ttnn.attributes import ComputeConfigAttr, MathFidelity, laid_out, layout_of
-from tt_xla.ir.ttnn.base import ComputeOp
+from tt_xla.ir.ttnn.base import ConfigurableOp
 from tt_xla.ir.ttnn.memory import TypecastOp
 from tt_xla.ir.ttnn.window import Conv2dOp, ConvTranspose2dOp
 
@@ -56,7 +56,7 @@ def _set_compute_config(op: Operation, name: str, override: OpOverride) -> None:
     given = {key: value for key, value in choices.items() if value is not None}
     if not given:
         return
-    if not isinstance(op, ComputeOp):
+    if not isinstance(op, ConfigurableOp):
         raise refused(name, describe(op.location), "it has no compute config, which only ops of the matrix unit have")
     known = op.properties.get("compute_config")
     fields = known.fields if isinstance(known, ComputeConfigAttr) else {}

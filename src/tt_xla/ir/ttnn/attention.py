@@ -12,19 +12,19 @@ from tt_xla.ir.abstract import attention as shared
 from tt_xla.ir.abstract import cache
 from tt_xla.ir.base import shape
 from tt_xla.ir.properties import BOOL, UI32, defaulted, opt_prop_def, prop_def
-from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp
+from tt_xla.ir.ttnn.base import ComputeOp, ConfigurableOp, TTNNOp
 from tt_xla.ir.ttnn.configs import SDPA_CONFIG
 
 
 @irdl_op_definition
-class ScaledDotProductAttentionOp(TTNNOp, shared.ScaledDotProductAttention):
+class ScaledDotProductAttentionOp(ConfigurableOp, shared.ScaledDotProductAttention):
     """Computes softmax(query @ key.T * scale + attention_mask) @ value."""
 
     name = "ttnn.scaled_dot_product_attention"
 
 
 @irdl_op_definition
-class ScaledDotProductAttentionDecodeOp(TTNNOp, shared.AttentionDecode):
+class ScaledDotProductAttentionDecodeOp(ConfigurableOp, shared.AttentionDecode):
     """Attention of one new position for each sequence."""
 
     name = "ttnn.scaled_dot_product_attention_decode"

@@ -24,7 +24,11 @@ class TTNNOp(TTOp, ABC):
                 check_layout(result)
 
 
-class ComputeOp(TTNNOp, ABC):
-    """An op of the matrix unit."""
+class ConfigurableOp(TTNNOp, ABC):
+    """An op whose call takes a compute config; without one TT-NN has its own default."""
 
     compute_config = opt_prop_def(COMPUTE_CONFIG)
+
+
+class ComputeOp(ConfigurableOp, ABC):
+    """An op of the matrix unit whose compute config the compiler sets."""

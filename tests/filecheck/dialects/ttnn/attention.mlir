@@ -24,9 +24,9 @@
 #ttnn_layout20 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 256 + d1 * 64 + d2, d3), <1x1>, memref<8x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 
 // CHECK-LABEL: func.func @scaled_dot_product_attention(
-// CHECK: "ttnn.scaled_dot_product_attention"({{.*}}) <{is_causal = true, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> :
+// CHECK: "ttnn.scaled_dot_product_attention"({{.*}}) <{is_causal = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi4, fp32_dest_acc_en = true>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> :
 func.func @scaled_dot_product_attention(%0: tensor<2x4x8x16xbf16, #ttnn_layout>, %1: tensor<2x2x32x16xbf16, #ttnn_layout1>, %2: tensor<2x2x32x16xbf16, #ttnn_layout1>) -> tensor<2x4x8x16xbf16, #ttnn_layout> {
-  %3 = "ttnn.scaled_dot_product_attention"(%0, %1, %2) <{is_causal = true, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> : (tensor<2x4x8x16xbf16, #ttnn_layout>, tensor<2x2x32x16xbf16, #ttnn_layout1>, tensor<2x2x32x16xbf16, #ttnn_layout1>) -> tensor<2x4x8x16xbf16, #ttnn_layout>
+  %3 = "ttnn.scaled_dot_product_attention"(%0, %1, %2) <{is_causal = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi4, fp32_dest_acc_en = true>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> : (tensor<2x4x8x16xbf16, #ttnn_layout>, tensor<2x2x32x16xbf16, #ttnn_layout1>, tensor<2x2x32x16xbf16, #ttnn_layout1>) -> tensor<2x4x8x16xbf16, #ttnn_layout>
   func.return %3 : tensor<2x4x8x16xbf16, #ttnn_layout>
 }
 
@@ -38,9 +38,9 @@ func.func @scaled_dot_product_attention_2(%0: tensor<2x4x8x16xbf16, #ttnn_layout
 }
 
 // CHECK-LABEL: func.func @scaled_dot_product_attention_decode(
-// CHECK: "ttnn.scaled_dot_product_attention_decode"({{.*}}) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1>}> :
+// CHECK: "ttnn.scaled_dot_product_attention_decode"({{.*}}) <{is_causal = false, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi4, fp32_dest_acc_en = true>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1>}> :
 func.func @scaled_dot_product_attention_decode(%0: tensor<1x2x4x16xbf16, #ttnn_layout4>, %1: tensor<2x2x32x16xbf16, #ttnn_layout1>, %2: tensor<2x2x32x16xbf16, #ttnn_layout1>, %3: tensor<2x1x4x32xbf16, #ttnn_layout2>, %4: tensor<2xsi32, #ttnn_layout5>, %5: tensor<4x1xbf16, #ttnn_layout3>) -> tensor<1x2x4x16xbf16, #ttnn_layout4> {
-  %6 = "ttnn.scaled_dot_product_attention_decode"(%0, %1, %2, %3, %4, %5) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1>}> : (tensor<1x2x4x16xbf16, #ttnn_layout4>, tensor<2x2x32x16xbf16, #ttnn_layout1>, tensor<2x2x32x16xbf16, #ttnn_layout1>, tensor<2x1x4x32xbf16, #ttnn_layout2>, tensor<2xsi32, #ttnn_layout5>, tensor<4x1xbf16, #ttnn_layout3>) -> tensor<1x2x4x16xbf16, #ttnn_layout4>
+  %6 = "ttnn.scaled_dot_product_attention_decode"(%0, %1, %2, %3, %4, %5) <{is_causal = false, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi4, fp32_dest_acc_en = true>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1>}> : (tensor<1x2x4x16xbf16, #ttnn_layout4>, tensor<2x2x32x16xbf16, #ttnn_layout1>, tensor<2x2x32x16xbf16, #ttnn_layout1>, tensor<2x1x4x32xbf16, #ttnn_layout2>, tensor<2xsi32, #ttnn_layout5>, tensor<4x1xbf16, #ttnn_layout3>) -> tensor<1x2x4x16xbf16, #ttnn_layout4>
   func.return %6 : tensor<1x2x4x16xbf16, #ttnn_layout4>
 }
 

@@ -94,6 +94,7 @@ def scaled_dot_product_attention_decode(
     scale: float | None = None,
     sliding_window_size: int | None = None,
     program_config: Mapping[str, Any] | None = None,
+    compute_config: Mapping[str, Any] | None = None,
 ) -> Tensor:
     """Attention of one position of each sequence: query [1, B, H, D], key and value [B, G, K, D], mask [B, 1, H, K].
 
@@ -120,6 +121,7 @@ def scaled_dot_product_attention_decode(
         attention_sink,
         is_causal=False,
         scale=scale,
+        compute_config=compute_config,
         softmax=_exact_softmax,
     )
     return attended.transpose(1, 2).transpose(0, 1)
