@@ -35,6 +35,9 @@ from tt_xla.frontends.torch.private.dispatcher import storage_identity
 REPLACED = ((graph_capture_wrappers, "PropagateUnbackedSymInts"),)
 """Owner and name of each attribute that :func:`stamping` replaces while it is active."""
 
+_REGENERATED = "is_functional_regenerated"
+"""Mark of recorded nodes that compute a view anew after a write. They have the stack trace of the view."""
+
 NewArguments = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
 """Returns the arguments of an op in a copy, from the op and the arguments in the template."""
 
@@ -108,12 +111,14 @@ class _Template:
     Attributes:
         inputs: what it read.
         steps: recorded nodes, by position of the node that was run.
+        lines: by stack trace, the position of the first node of the occurrence that has it.
         results: fake tensor of each output of the repeat, or the index of the input that it is.
         outputs: recorded node of each output that is not an input.
     """
 
     inputs: _Inputs
     steps: list[list[Node]]
+    lines: dict[str | None, int]
     results: list[FakeTensor | int]
     outputs: list[Node | None]
 
@@ -204,15 +209,15 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
             self._recording = None
             with contextlib.suppress(_CannotCopyError):
                 key = (id(place.repeat), recording.inputs.signature)
-                self._templates[key] = self._template(recording, place.repeat)
+                self._templates[key] = self._template(recording, place)
 
-    def _template(self, recording: _Recording, repeat: Repeat) -> _Template:
+    def _template(self, recording: _Recording, place: _Place) -> _Template:
         """Returns the template of a complete recording.
 
         Raises:
             _CannotCopyError: the occurrence did something that copies cannot do.
         """
-        inputs = recording.inputs
+        inputs, repeat = recording.inputs, place.repeat
         if any(_inner(value) is not inner for value, inner in zip(inputs.values, inputs.inner, strict=True)):
             raise _CannotCopyError  # an input was written
         positions = {id(value): index for index, value in enumerate(inputs.values)}
@@ -226,14 +231,19 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
             raise _CannotCopyError
         steps = [_between(*ends) for ends in zip(recording.last, recording.last[1:], strict=False)]
         recorded = {node for step in steps for node in step}
+        lines = {
+            node.stack_trace: position for position, node in reversed([*enumerate(repeat.instances[place.instance])])
+        }
         for node in recorded:
             _check_recorded(node, recorded, inputs.nodes)
+            if _REGENERATED in node.meta and node.stack_trace not in lines:
+                raise _CannotCopyError
         outputs = [
             None if self._tracer is None or isinstance(value, int) else self._recorded(value) for value in results
         ]
         if any(node is not None and node not in recorded for node in outputs):
             raise _CannotCopyError
-        return _Template(inputs, steps, results, outputs)
+        return _Template(inputs, steps, lines, results, outputs)
 
     def _copy(self, template: _Template, place: _Place, inputs: _Inputs) -> Any:
         """Makes an occurrence a copy of the template. Returns the value of its first node."""
@@ -265,7 +275,8 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
         graph = self._tracer.graph
         copies = dict(zip(template.inputs.nodes, inputs.nodes, strict=True))
         recorded: list[Node] = []
-        for node, step in zip(place.repeat.instances[place.instance], template.steps, strict=True):
+        instance = place.repeat.instances[place.instance]
+        for node, step in zip(instance, template.steps, strict=True):
             with self._set_current_node(node):
                 for old in step:
                     args, kwargs = map_arg((old.args, old.kwargs), copies.__getitem__)
@@ -273,6 +284,8 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
                     packet: Any = getattr(old.target, "overloadpacket", old.target)
                     name = graph._target_to_str(packet.__name__)
                     copies[old] = self._tracer.create_node("call_function", old.target, args, kwargs, name)
+                    if _REGENERATED in old.meta:
+                        copies[old].stack_trace = instance[template.lines[old.stack_trace]].stack_trace
                     recorded.append(old)
         with fakes.making():
             for old in recorded:
@@ -364,7 +377,7 @@ def _check_recorded(node: Node, recorded: set[Node], inputs: Sequence[Node]) -> 
     is_op = isinstance(node.target, OpOverload) or node.target is operator.getitem
     if not is_op or any(source not in recorded and source not in inputs for source in node.all_input_nodes):
         raise _CannotCopyError
-    if "is_functional_regenerated" in node.meta or "unbacked_bindings" in node.meta:
+    if "unbacked_bindings" in node.meta or (_REGENERATED in node.meta and "custom" in node.meta):
         raise _CannotCopyError
     value = node.meta.get("val")
     for item in value if isinstance(value, list | tuple) else [value]:
