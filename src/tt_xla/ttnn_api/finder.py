@@ -11,7 +11,11 @@ from types import ModuleType
 
 from tt_xla.environment import variable
 
-MODULES = {"ttnn": "root.py", "ttnn.model_preprocessing": "model_preprocessing.py"}
+MODULES = {
+    "ttnn": "root.py",
+    "ttnn.dot_access": "dot_access.py",
+    "ttnn.model_preprocessing": "model_preprocessing.py",
+}
 """File of each module that is imported by its name."""
 
 NAMESPACES = ("transformer", "experimental", "kv_cache", "operations", "distributed", "graph")

@@ -69,7 +69,7 @@ def from_kernel(
             config = values.get(memory[min(index, len(memory) - 1)]) if memory else None
             into.append(output)
             if output is not None:
-                if tuple(output.shape) != tuple(shape):
+                if _without_ones(output.shape) != _without_ones(shape):
                     raise TTFatal(
                         f"{name}: output tensor has shape {output.shape}, expected {list(shape)}",
                         hint="Make the tensor that receives the result with this shape.",
@@ -89,6 +89,12 @@ def from_kernel(
 
     rule.__doc__ = f"Computes {name.removeprefix('ttnn.')}."
     define(name, rule, functools.partial(_named, name, tuple(filter(None, (*outputs, each_output, *memory, *others)))))
+
+
+def _without_ones(shape: Sequence[int]) -> list[int]:
+    """Returns a shape without the sizes of 1 in front."""
+    first = next((place for place, size in enumerate(shape) if size != 1), len(shape))
+    return list(shape)[first:]
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -23,8 +24,10 @@ def embedding(
     dtype: DataType | None,
     memory_config: MemoryConfig | None,
     output_tensor: Operand | None,
+    padding_idx: int | None,
+    embeddings_type: Any,
 ) -> Step:
-    """Returns rows of a table."""
+    """Returns rows of a table. The type and the padding index say which rows a card keeps at hand."""
     if input_tensor.memory.is_sharded():
         raise TTFatal(
             "Embedding does not currently support sharded inputs",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import required
 from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.layouts import volume
-from tt_xla.ttnn_api.operation import Rule, define, operation
-from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Rule, define, operation, unrefused
+from tt_xla.ttnn_api.plan import Calls, Operand, Step
+from tt_xla.ttnn_api.tensor import Tensor
 
 
 @operation("ttnn.softmax")
@@ -52,18 +56,40 @@ def _check_parameters(
             )
 
 
+def _of_sum(
+    name: str,
+    residual: Operand,
+    operands: Mapping[str, Operand | None],
+    memory: MemoryConfig | None,
+    options: Mapping[str, Any],
+) -> Calls:
+    """Returns the call of a norm of the sum of two tensors: an addition, and the norm of its result."""
+
+    def run(tensors: Sequence[Tensor]) -> Tensor:
+        taken = {key: None if each is None else tensors[each.index] for key, each in operands.items()}
+        with unrefused():
+            total = OPERATIONS["ttnn.add"](taken.pop("input"), tensors[residual.index])
+            return getattr(Functions(memory), name)(total, **taken, **options)
+
+    return Calls(run)
+
+
 def _normalization(name: str) -> Rule:
     def rule(
         input_tensor: Operand,
         epsilon: float,
         weight: Operand | None,
         bias: Operand | None,
+        residual_input_tensor: Operand | None,
         memory_config: MemoryConfig | None,
         compute_kernel_config: Config | None,
-    ) -> Step:
+    ) -> Step | Calls:
         source = required(input_tensor, f"ttnn.{name}")
         _check_parameters(source, weight, bias, memory_config)
         operands = {"input": source, "weight": weight, "bias": bias}
+        if residual_input_tensor is not None:
+            options = {"epsilon": epsilon, "compute_kernel_config": compute_kernel_config}
+            return _of_sum(name, residual_input_tensor, operands, memory_config, options)
         attributes = {"epsilon": epsilon, "compute_config": compute_config(compute_kernel_config)}
         return Step(f"ttnn.{name}", operands, [source.type.with_(memory=memory_config)], attributes)
 

@@ -46,6 +46,8 @@ def linear(
             if not rounded_once:
                 a, b = a.to(torch.float32), b.to(torch.float32)
             product = matrix_unit.multiply(torch.matmul, a, b, compute_config, silicon=ctx.silicon)
+        if bias is not None and bias.dim() > 1 and bias.shape[-2] != product.shape[-2]:
+            bias = bias[..., :1, :]  # a row, in a tile with rows of padding or without
         return activate(product if bias is None else product + bias, activation)
 
     return call
