@@ -42,6 +42,8 @@ def described(tensor: Any) -> str:
         ("ttnn.reshape(x, [1, 1, 64, 256])", "height [32, 256]", "width [64, 128]", "block [32, 128]"),
         ("ttnn.slice(x, [0, 0, 0, 0], [1, 1, 32, 32])", "height [32, 32]", "width [32, 32]", "block [32, 32]"),
         ("ttnn.split(x, 32, -1)[1]", "height [64, 32]", "interleaved", "interleaved"),
+        ("ttnn.split(x, 128, -1)[0]", "height [64, 128]", "width [128, 64]", "block [64, 64]"),
+        ("ttnn.nonzero(ttnn.to_memory_config(x, ttnn.L1_MEMORY_CONFIG))[0]", *["interleaved"] * 3),
         ("ttnn.sum(x, dim=-1, keepdim=True)", "height [64, 32]", "width [128, 32]", "block [64, 32]"),
         ("ttnn.sum(x, dim=-2, keepdim=True)", "height [32, 128]", "width [64, 64]", "block [32, 64]"),
         ("ttnn.sum(x, dim=-1)", "width [32, 64]", "width [32, 32]", "block [32, 32]"),
@@ -105,6 +107,10 @@ def test_block_floats_that_are_cut_within_tiles(ttnn: Any, device: Any, call: st
         ("ttnn.rms_norm(x, weight=ttnn.from_device(y))", "expect device tensors as inputs"),
         ("ttnn.moreh_mean(x, dim=-1)", "Invalid dimension value: -1"),
         ("ttnn.argmax(ttnn.from_device(x), dim=-1)", "must be on device"),
+        (
+            "ttnn.fill_implicit_tile_padding(ttnn.to_layout(x, ttnn.ROW_MAJOR_LAYOUT), 0)",
+            "only be used for tile layout",
+        ),
     ],
 )
 def test_calls_that_tt_nn_refuses(ttnn: Any, device: Any, call: str, words: str) -> None:

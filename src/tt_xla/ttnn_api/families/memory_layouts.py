@@ -131,6 +131,8 @@ def split(
             f"sizes {{{', '.join(map(str, sizes))}}} {side}",
             hint="Pass a size for each part.",
         )
+    if len(sizes) == 1 and memory_config is None:
+        return [input_tensor]
     begins, ends = [0] * len(input_tensor.shape), list(input_tensor.shape)
     kind = input_tensor.memory_config().memory_layout
     if memory_config is None and kind in (TensorMemoryLayout.WIDTH_SHARDED, TensorMemoryLayout.BLOCK_SHARDED):

@@ -8,7 +8,7 @@ from typing import Any
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.indexing import gradient_of_embedding
-from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
 from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
 from tt_xla.ttnn_api.plan import Operand, Step
@@ -23,7 +23,13 @@ for _name in ("prefix_scan", "repeat_and_interleave_eltwise_mul"):
 for _name in ("rand", "randn", "fill_rm", "fill_ones_rm"):
     from_kernel(f"ttnn.{_name}")
 from_kernel("ttnn.fold", memory=("override_memory_config",))
-from_kernel("ttnn.nonzero", dtype=DataType.UINT32, layout=Layout.ROW_MAJOR, returns=tuple)
+from_kernel(
+    "ttnn.nonzero",
+    dtype=DataType.UINT32,
+    layout=Layout.ROW_MAJOR,
+    returns=tuple,
+    completed=lambda values: {"memory_config": values.get("memory_config") or DRAM_MEMORY_CONFIG},
+)
 from_kernel("ttnn.plus_one", outputs=("input_tensor",))
 from_kernel("ttnn.sharded_to_interleaved_partial", outputs=("cache_tensor",))
 from_kernel("ttnn.experimental.slice_write", outputs=("output_tensor",))
@@ -154,6 +160,8 @@ def untilize_with_unpadding(input_tensor: Tensor, output_tensor_end: Sequence[in
 @operation("ttnn.fill_implicit_tile_padding", composite=True)
 def fill_implicit_tile_padding(input_tensor: Tensor, fill_value: float, memory_config: Any) -> Tensor:
     """Fills the padding of tiles, which is not materialized here: returns the tensor."""
+    if input_tensor.layout is not Layout.TILE:
+        raise TTFatal("FillPad should only be used for tile layout", hint="Move the tensor with ttnn.to_layout.")
     return input_tensor if memory_config is None else OPERATIONS["ttnn.to_memory_config"](input_tensor, memory_config)
 
 
