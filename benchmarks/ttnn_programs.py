@@ -1,0 +1,120 @@
+"""Runs programs of PyTorch and JAX on TT-NN, and compares the results with the emulated card's.
+
+    python ttnn_programs.py digits training
+
+TT-NN runs on a card, or on the simulator that TT_METAL_SIMULATOR names; TTXLA_SYSTEM names the chip. Each program runs
+in three processes: on TT-NN, and on the emulated card with ``numerics=bit_exact`` and with the default.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+from torch import nn
+
+sys.path.append(str(Path(__file__).parents[1] / "examples"))
+
+
+def digits(level: int) -> list[torch.Tensor]:
+    """The digits network in bfloat16, on two images."""
+    from network import DigitsNetwork  # pyright: ignore[reportMissingImports]
+
+    model = torch.compile(DigitsNetwork().eval().bfloat16(), backend="tt", options={"optimization_level": level})
+    with torch.no_grad():
+        return [model(torch.randn(2, 1, 28, 28).bfloat16())]
+
+
+def mlp() -> list[torch.Tensor]:
+    """Two linear layers, gelu and a norm, in float32."""
+    model = nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.LayerNorm(128), nn.Linear(128, 10))
+    with torch.no_grad():
+        return [torch.compile(model, backend="tt")(torch.randn(8, 64))]
+
+
+def training() -> list[torch.Tensor]:
+    """Two steps of SGD: the last loss, then weights and gradients."""
+    model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 10))
+    batch, labels = torch.randn(16, 32), torch.randint(0, 10, (16,))
+    compiled, step = torch.compile(model, backend="tt"), torch.optim.SGD(model.parameters(), 0.1)
+    loss = torch.zeros(())
+    for _ in range(2):
+        step.zero_grad()
+        loss = nn.functional.cross_entropy(compiled(batch), labels)
+        loss.backward()
+        step.step()
+    parameters = list(model.parameters())
+    return [loss, *parameters, *(p.grad for p in parameters if p.grad is not None)]
+
+
+def host_op() -> list[torch.Tensor]:
+    """A Cholesky factor, which the host computes, between programs of the device."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        positive = torch.relu(x @ x.T) + 100 * torch.eye(16)
+        return torch.linalg.cholesky(positive) * 2 + x[:, :16]
+
+    return [torch.compile(function, backend="tt")(torch.randn(16, 32))]
+
+
+def jax_gradient() -> list[torch.Tensor]:
+    """A loss and its gradients through jax.jit, in float32."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    def loss(weights: Any, x: Any, y: Any) -> Any:
+        return jnp.mean((jnp.tanh(x @ weights[0]) @ weights[1] - y) ** 2)
+
+    x, up, down, y = (torch.randn(*shape).numpy() for shape in ((16, 32), (32, 64), (64, 4), (16, 4)))
+    value, gradients = jax.jit(jax.value_and_grad(loss))([up * 0.1, down * 0.1], x, y)
+    return [torch.tensor(np.asarray(each)) for each in (value, *gradients)]
+
+
+PROGRAMS: dict[str, Any] = {
+    "digits": lambda: digits(0), "digits-level-2": lambda: digits(2), "mlp": mlp, "training": training,
+    "host-op": host_op, "jax": jax_gradient,
+}  # fmt: skip
+
+
+def results(name: str, settings: dict[str, str]) -> list[torch.Tensor]:
+    """Returns a program's results in a process with these environment variables."""
+    with tempfile.NamedTemporaryFile() as file:
+        command = [sys.executable, __file__, name, "--save", file.name]
+        subprocess.run(command, check=True, env={**os.environ, **settings}, stdout=subprocess.DEVNULL)
+        return torch.load(file.name)
+
+
+def agreement(ours: list[torch.Tensor], theirs: list[torch.Tensor]) -> str:
+    """Returns ``same bits``, or the PCC of all results together."""
+    if all(torch.equal(*pair) for pair in zip(ours, theirs, strict=True)):
+        return "same bits"
+    one, other = (torch.cat([tensor.double().flatten() for tensor in tensors]) for tensors in (ours, theirs))
+    return f"{torch.corrcoef(torch.stack([one, other]))[0, 1]:.7f}"
+
+
+@click.command(help=__doc__)
+@click.argument("names", nargs=-1, type=click.Choice(list(PROGRAMS)))
+@click.option("--save", type=click.Path(path_type=Path), help="Run one program in this process; write its results.")
+def main(names: tuple[str, ...], save: Path | None) -> None:
+    if save is not None:
+        torch.manual_seed(0)
+        torch.save([tensor.detach().cpu() for tensor in PROGRAMS[names[0]]()], save)
+        return
+    for name in names or PROGRAMS:
+        on_ttnn = results(name, {"TTXLA_RUNTIME": "ttnn"})
+        exact, default = (
+            agreement(results(name, {"TTXLA_RUNTIME": "emulated", "TTXLA_NUMERICS": numerics}), on_ttnn)
+            for numerics in ("bit_exact", "silicon")
+        )
+        click.echo(f"| {name} | {exact} | {default} |")
+
+
+if __name__ == "__main__":
+    main()
