@@ -27,6 +27,7 @@ from tt_xla.runtime.const_evals import ConstEvalCache
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Call, Weighted
+from tt_xla.runtime.emulator.fused import packed
 from tt_xla.runtime.emulator.fused.engine import Failed, FusedKernels
 from tt_xla.runtime.emulator.fused.plan import Plan
 from tt_xla.runtime.first_run import FirstRun
@@ -342,6 +343,7 @@ class Executable:
 
     def _weighted_call(self, function: Function, step: Step, kernel: Weighted) -> Call:
         may_release = self.releases_weights and environment.program_cache_enabled()
+        kernel = packed.instead_of(kernel, step) if self.fused.enabled else kernel
         call = self._weights.bind(function.name, step.inputs[1], kernel, may_release=may_release)
         if call is None:
             return kernel.call

@@ -51,6 +51,12 @@ def cutter(dtype: torch.dtype, bits: int) -> Callable[[torch.Tensor], torch.Tens
     return lambda tensor: bitwise_and(tensor.view(view), mask).view(dtype)
 
 
+def mask_of(bits: int) -> int:
+    """Returns the mask that leaves the first ``bits`` significant bits of a float32's 32 bits."""
+    cleared = max(SIGNIFICANT[torch.float32] - bits, 0)
+    return 0xFFFFFFFF >> cleared << cleared
+
+
 def _mask(dtype: torch.dtype, cleared: int) -> torch.Tensor:
     """Returns the mask as a tensor, which torch takes as an operand in half the time of a number."""
     return torch.tensor(-(1 << cleared), dtype=dtype, device="cpu")

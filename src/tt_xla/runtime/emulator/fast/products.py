@@ -30,10 +30,10 @@ def take(context: Context, attributes: Mapping[str, Any]) -> Call | Weighted | N
     """Returns the call of a product that is one product of matrices with weights [K, N]; None for other products."""
     if list(context.operands)[:3] not in (["a", "b"], ["a", "b", "bias"]) or not is_one_product(context, attributes):
         return None
-    return _Linear(context, attributes).call()
+    return Linear(context, attributes).call()
 
 
-class _Linear:
+class Linear:
     """A product with weights of two dimensions, all operands in one dtype."""
 
     def __init__(self, context: Context, attributes: Mapping[str, Any]) -> None:

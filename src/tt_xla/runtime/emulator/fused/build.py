@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ _FLAGS = (
 _KIND = "fused"
 """Kind of the entries of the cache on disk."""
 
-_LONGEST_S = 120
+_LONGEST_S = 600
 """Seconds that one call of the compiler may take."""
 
 
@@ -95,9 +96,10 @@ class Build:
 
 
 def _in_background() -> list[str]:
-    """Returns what a command begins with that gives way to the program, which runs on meanwhile."""
+    """Returns what a command begins with that gives way to the program, if the program does not wait for it."""
     nice = shutil.which("nice")
-    return [nice, "-n", "19"] if nice else []
+    waits = threading.current_thread() is threading.main_thread()
+    return [nice, "-n", "19"] if nice and not waits else []
 
 
 def _load(key: str) -> ctypes.CDLL | None:

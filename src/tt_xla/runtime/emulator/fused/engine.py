@@ -14,7 +14,7 @@ from enum import Enum
 from tt_xla import environment
 from tt_xla.runtime.binding import Linked
 from tt_xla.runtime.emulator import place
-from tt_xla.runtime.emulator.fused import stored
+from tt_xla.runtime.emulator.fused import packed, stored
 from tt_xla.runtime.emulator.fused.background import start
 from tt_xla.runtime.emulator.fused.build import Build, compiler
 from tt_xla.runtime.emulator.fused.families import HEADER, PROBE
@@ -72,6 +72,9 @@ class _Making:
         except Exception as error:
             self.error = error
         self.done = True
+        if self.error is None:
+            with without_gradients():
+                packed.find_chunks(step for plan in self._plans.values() for step in plan.steps)
 
     def _make(self) -> None:
         plans = {f"fused{position}": plan for position, plan in enumerate(self._plans.values())}
@@ -107,8 +110,10 @@ class FusedKernels:
         self._making: _Making | None = None
         mode = environment.emulator_chains()
         self._at_once = mode == "now"
-        possible = enabled and mode != "off" and environment.program_cache_enabled() and place.device().type == "cpu"
-        self._stage = _Stage.WAITING if possible else _Stage.DONE
+        on_cpu = environment.program_cache_enabled() and place.device().type == "cpu"
+        self.enabled = enabled and mode != "off" and on_cpu
+        """Whether C++ may compute what calls do."""
+        self._stage = _Stage.WAITING if self.enabled else _Stage.DONE
         self._runs, self._seconds = 0, 0.0
         self.fresh: defaultdict[str, frozenset[int]] = defaultdict(frozenset)
         """Values that fused kernels make in memory of their own (:attr:`Plan.fresh`), by function."""

@@ -338,7 +338,7 @@ class Plan:
 
     @property
     def recorded(self) -> object:
-        """What decides on the finished plan: the steps, and how values lay in the recorded run."""
+        """The steps, and how values lay in the recorded run: all of a program that the finished plan depends on."""
         steps = [
             (step.key, step.inputs, step.instruction.results, step.drops, step.chip, step.instruction.op)
             for step in self._code.steps

@@ -230,7 +230,7 @@ def _emitted(
 def cuts(context: Context, attributes: Attributes) -> list[Callable[[str], str]]:
     """Returns, for each operand, what turns the C++ of a float into that of the bits that the register keeps."""
     bits = matrix_unit.source_bits(attributes.get("compute_config"), silicon=context.silicon)
-    masks = [0xFFFFFFFF >> (24 - count) << (24 - count) for count in bits]
+    masks = [matrix_unit.mask_of(count) for count in bits]
     return [
         (lambda value: value) if mask == 0xFFFFFFFF else (lambda value, mask=mask: f"cut({value}, 0x{mask:08x}u)")
         for mask in masks

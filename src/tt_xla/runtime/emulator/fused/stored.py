@@ -18,26 +18,30 @@ from tt_xla.runtime.binding import Linked
 from tt_xla.runtime.emulator.fused.build import Build, machine
 from tt_xla.runtime.emulator.fused.plan import Plan
 
-_KIND = "plans"
+KIND = "plans"
 """Kind of the entries of the cache on disk."""
 
 
-def key_of(plans: Mapping[str, Plan]) -> str:
-    """Returns the key of recorded plans, whose C++ functions have names that begin with the mapping's keys."""
-    libraries = (
+def machine_and_libraries() -> object:
+    """Returns what the bits of this CPU's libraries depend on, and those of compiled C++."""
+    return (
+        machine(),
         environment.settings_of_libraries(),
         torch.backends.cpu.get_cpu_capability(),
         torch.backends.mkldnn.is_available(),
         torch.get_float32_matmul_precision(),
     )
-    recorded = [(prefix, plan.recorded) for prefix, plan in plans.items()]
-    return disk_cache.key_of([machine(), libraries, recorded])
+
+
+def key_of(plans: Mapping[str, Plan]) -> str:
+    """Returns the key of recorded plans, whose C++ functions have names that begin with the mapping's keys."""
+    return disk_cache.key_of([machine_and_libraries(), [(prefix, plan.recorded) for prefix, plan in plans.items()]])
 
 
 def load(key: str, plans: Mapping[str, Plan]) -> dict[str, Linked] | None:
     """Returns the functions with calls of fused kernels, by name; None where no earlier process made them."""
     cache = disk_cache.current()
-    contents = None if cache is None else cache.get(_KIND, key)
+    contents = None if cache is None else cache.get(KIND, key)
     if contents is None:
         return None
     entry = _Entry(**json.loads(contents))
@@ -57,7 +61,7 @@ def store(key: str, plans: Sequence[Plan], build: Build | None) -> None:
     cache = disk_cache.current()
     if cache is not None:
         entry = _Entry("", []) if build is None else _Entry(build.key, [plan.finished for plan in plans])
-        cache.put(_KIND, key, json.dumps(vars(entry)).encode())
+        cache.put(KIND, key, json.dumps(vars(entry)).encode())
 
 
 @dataclass
@@ -67,7 +71,7 @@ class _Entry:
     library: str
     """Key of the library of fused kernels; empty where there are none."""
     plans: list[dict[str, Any]]
-    """What each plan consists of, by :attr:`Plan.finished`."""
+    """Contents of the plans, each from :attr:`Plan.finished`."""
 
 
-__all__ = ["key_of", "load", "store"]
+__all__ = ["KIND", "key_of", "load", "machine_and_libraries", "store"]
