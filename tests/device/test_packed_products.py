@@ -1,3 +1,4 @@
+# pyright: basic
 """Products in C++ by lasting weights have the bits of oneDNN's, and no fault of theirs ends a program."""
 
 from __future__ import annotations
