@@ -10,6 +10,7 @@ import functools
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from inspect import signature
 from types import CodeType
 from typing import Any, Protocol
 
@@ -22,10 +23,17 @@ from tt_xla.collector import collector_paused
 from tt_xla.frontends.torch.private.frames import Installed
 from tt_xla.stage_times import TRACING, stage
 
+_POSITIONS = {"code": 0, "globals": 1, "locals": 2, "hooks": 9, "cache_entries": 11}
+"""Positions of the parameters of dynamo's ``_compile`` that a look into the cache of frames reads."""
+
+_PARAMETERS = {name: position for position, name in enumerate(signature(convert_frame._compile).parameters)}
+
+IS_CACHED = _PARAMETERS.items() >= _POSITIONS.items()
+"""Whether this version of PyTorch lets frames be found in a cache; PyTorch 2.12 does not."""
+
 REPLACED = (
     (ConvertFrameAssert, "__call__"),
-    (convert_frame, "_compile"),
-    (DynamoOutput, "build_guards"),
+    *(((convert_frame, "_compile"), (DynamoOutput, "build_guards")) if IS_CACHED else ()),
     (InstructionTranslatorBase, "get_line_of_code_header"),
 )
 """Owner and name of each attribute that :func:`install` replaces."""
@@ -101,7 +109,8 @@ def install(backend: Callable[..., Any], settings: Settings, frames: Frames) -> 
         settings: returns the settings.
         frames: finds frames that were traced before.
     """
-    _look_in_cache()
+    if IS_CACHED:
+        _look_in_cache()
     _name_lines_for_logs_alone()
     compile_frame = ConvertFrameAssert.__call__
 
@@ -140,8 +149,8 @@ def _look_in_cache() -> None:
 
     @functools.wraps(compile_code)
     def find_or_compile(*args: Any, skip: int = 0, **kwargs: Any) -> Any:
-        code, global_, local = args[:3]
-        hooks, entries, cache = args[9], args[11], FRAME_SETTINGS.frames
+        code, global_, local, hooks, entries = (args[position] for position in _POSITIONS.values())
+        cache = FRAME_SETTINGS.frames
         if cache is None or code is not FRAME_SETTINGS.code or _is_watched(hooks, len(entries)):
             FRAME_SETTINGS.key = None
         elif (key := cache.key(code, FRAME_SETTINGS.own)) is not None:
