@@ -4,6 +4,7 @@ import argparse
 
 import torch
 
+import tracy
 import tt_torch  # noqa: F401 (registers device and backend "tt")
 
 
@@ -19,11 +20,13 @@ def main() -> None:
     images = torch.randn(arguments.batch_size, 64, dtype=torch.bfloat16)
     classes = torch.randint(0, 10, (arguments.batch_size,))
     for epoch in range(arguments.epochs):
-        for _ in range(8):
+        for step in range(8 * epoch, 8 * epoch + 8):
+            tracy.signpost(f"step_{step}_start")  # does nothing without a recording
             optimizer.zero_grad()
             loss = torch.nn.functional.cross_entropy(compiled(images.to("tt")), classes.to("tt"))
             loss.backward()
             optimizer.step()
+            tracy.signpost(f"step_{step}_end")
         print(f"epoch {epoch + 1}: loss {loss.item():.3f}")
 
 
