@@ -227,7 +227,7 @@ def ring_joint_attention(
         count, length, hidden = rows.shape[2], keys.shape[2], None
         if is_causal:
             total = count * len(chips)
-            order = (_balanced(total, len(chips)) if is_balanced else torch.arange(total)).to(rows.device)
+            order = (_balanced(total, len(chips)) if is_balanced else torch.arange(total, device="cpu")).to(rows.device)
             hidden = order[:length] > order[place * count : (place + 1) * count].unsqueeze(1)
         if joint_query is not None and joint_key is not None and joint_value is not None:
             rows, keys, values = (
@@ -261,7 +261,7 @@ def ring_mla(
 
 def _balanced(length: int, chips: int) -> Tensor:
     """Returns the positions of rows whose parts are dealt to chips from both ends."""
-    parts = torch.arange(length).chunk(2 * chips)
+    parts = torch.arange(length, device="cpu").chunk(2 * chips)
     return torch.cat([parts[end] for place in range(chips) for end in (place, 2 * chips - 1 - place)])
 
 
