@@ -14,6 +14,7 @@ from tt_xla.runtime.emulator import matrix_unit
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Call, Context, Weighted
 from tt_xla.runtime.emulator.fast import onednn
+from tt_xla.runtime.emulator.fast.threads import product_by_one_thread
 from tt_xla.runtime.emulator.functions import activate, fused_activation
 
 Tensor = torch.Tensor
@@ -58,7 +59,7 @@ class Linear:
         one_row = self.rows == 1 and math.prod(b.shape) <= _ROW_WEIGHTS
         self.is_row = taken and one_row and self.dtype is torch.float32
         """Whether torch multiplies one row by weights [K, N]. oneDNN takes five times as long for small weights. With
-        weights in that order torch's bits depend on neither the addresses nor the number of threads."""
+        weights in that order torch's bits do not depend on the addresses, and one thread computes all of them."""
         self.by_onednn = taken and not self.is_row
         self.as_is = dtypes == {self.dtype} and min(self.a_bits, self.b_bits) >= matrix_unit.SIGNIFICANT[self.dtype]
         """Whether the matrix unit's registers hold all bits of both operands."""
@@ -122,7 +123,7 @@ class Linear:
 
 def _times_columns(a: Tensor, columns: Tensor, bias: Tensor | None) -> Tensor:
     """Returns ``a @ columns + bias`` for weights [K, N]."""
-    product = torch.matmul(a, columns)
+    product = product_by_one_thread(a, columns)
     return product if bias is None else product.add_(bias)
 
 
