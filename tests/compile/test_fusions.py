@@ -31,6 +31,9 @@ from tt_xla.target import load_target
 PRODUCTS = {"matmul", "linear", "conv2d", "conv_transpose2d"}
 """Ops whose order of sums depends on the operands' layout."""
 
+ATTENTION_ATOL = 6e-2
+"""Tolerance of attention in bfloat16: the exponential of the chip's kernel deviates by up to 6 % (docs/numerics.md)."""
+
 
 @cache
 def lowered(name: str) -> Any:
@@ -76,7 +79,8 @@ def test_equals_its_parts(name: str, level: int) -> None:
     got = get_device("n150").load(program).run([to_torch(value) for value in case.inputs], [0] * len(case.inputs))
     for one, other in zip(got, references, strict=True):
         expected = np.asarray(other).astype(np.float32)
-        np.testing.assert_allclose(one.to(torch.float32).numpy(), expected, atol=case.atol, rtol=2e-2)
+        atol = max(case.atol, ATTENTION_ATOL) if "scaled_dot_product_attention" in case.ops else case.atol
+        np.testing.assert_allclose(one.to(torch.float32).numpy(), expected, atol=atol, rtol=2e-2)
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
