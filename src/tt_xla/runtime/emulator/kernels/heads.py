@@ -23,6 +23,16 @@ def _in_tiles(heads: Tensor) -> Tensor:
     return F.pad(heads, (0, -heads.shape[-1] % TILE))
 
 
+def _parts(input: Tensor, num_heads: int, kv_heads: int, input_kv: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the columns of queries, keys and values, of one tensor or of one for queries and one for the others."""
+    if input_kv is not None:
+        key, value = input_kv.chunk(2, -1)
+        return input, key, value
+    width = input.shape[-1] // (num_heads + 2 * kv_heads)
+    query, key, value = input.split([num_heads * width, kv_heads * width, kv_heads * width], -1)
+    return query, key, value
+
+
 @kernel("ttnn.experimental.nlp_create_qkv_heads")
 def nlp_create_qkv_heads(
     ctx: Any,
@@ -34,11 +44,7 @@ def nlp_create_qkv_heads(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Splits [batch, 1, sequence, (heads + 2 * kv_heads) * width] into query, key and value."""
     kv = num_kv_heads or num_heads
-    if input_kv is None:
-        width = input.shape[-1] // (num_heads + 2 * kv)
-        query, key, value = input.split([num_heads * width, kv * width, kv * width], -1)
-    else:
-        query, (key, value) = input, input_kv.chunk(2, -1)
+    query, key, value = _parts(input, num_heads, kv, input_kv)
     query, key, value = _in_tiles(_heads(query, num_heads)), _in_tiles(_heads(key, kv)), _in_tiles(_heads(value, kv))
     return query, key.mT if transpose_k_heads else key, value
 
@@ -73,11 +79,7 @@ def nlp_create_qkv_heads_boltz(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Splits pairs [1, rows, columns, (heads + 2 * kv_heads) * width] into [heads, rows, columns, width] of each."""
     kv = num_kv_heads or num_heads
-    if input_kv is None:
-        width = input.shape[-1] // (num_heads + 2 * kv)
-        query, key, value = input.split([num_heads * width, kv * width, kv * width], -1)
-    else:
-        query, (key, value) = input, input_kv.chunk(2, -1)
+    query, key, value = _parts(input, num_heads, kv, input_kv)
     query, key, value = (
         each[0].unflatten(-1, (count, -1)).permute(2, 0, 1, 3)
         for each, count in ((query, num_heads), (key, kv), (value, kv))
