@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy
 
-LABELS = {"bf16": "bfloat16", "f32": "float32", "bfp_bf8": "bfloat8_b", "bfp_bf4": "bfloat4_b"}
+LABELS = {"bf16": "bfloat16", "f32": "float32", "bfp_bf8": "bfloat8_b", "bfp_bf4": "bfloat4_b", "si32": "int32"}
 """Names of TT-NN's data types."""
 
 
@@ -39,12 +39,16 @@ class Case:
     in_l1: bool = False
     """Whether operands and result lie interleaved in L1; else they lie in DRAM."""
 
+    positions: tuple[int, ...] = ()
+    """The operand ``cur_pos_tensor``."""
+
     def arrays(self) -> dict[str, numpy.ndarray]:
-        """Returns the operands: float32, before they are converted to their types."""
-        return {
+        """Returns the operands: positions, and float32 before they are converted to their types."""
+        arrays = {
             name: drawn(shape, 7 * seed + len(self.name), self.low, self.high)
             for seed, (name, (shape, _)) in enumerate(self.operands.items())
         }
+        return arrays | ({"cur_pos_tensor": numpy.array(self.positions, numpy.int32)} if self.positions else {})
 
 
 def drawn(shape: tuple[int, ...], seed: int, low: float, high: float) -> numpy.ndarray:
@@ -80,6 +84,21 @@ def attention(name: str, rows: int, keys: int, heads: tuple[int, int] = (2, 2), 
     if mask:
         operands["attention_mask"] = (mask, "bf16")
     return Case(name, "ttnn.scaled_dot_product_attention", operands, "bf16", {"is_causal": False, **more})
+
+
+def decoding(name: str, heads: tuple[int, int, int], keys: int, *positions: int, **more: Any) -> Case:
+    """Returns a case of attention of one position; ``heads`` are the batch, and how many query and key heads it has."""
+    batch, rows, groups = heads
+    caches = dict.fromkeys(("key", "value"), ((batch, groups, keys, 64), more.pop("cache", "bf16")))
+    operands: dict[str, Any] = {"query": ((1, batch, rows, 64), "bf16"), **caches}
+    if more.pop("mask", False):
+        operands["attention_mask"] = ((batch, 1, rows, keys), "bf16")
+    if positions:
+        operands["cur_pos_tensor"] = ((batch,), "si32")
+    if more.pop("sink", False):
+        operands["attention_sink"] = ((rows, 32), "bf16")
+    attributes = {"is_causal": bool(positions), **more}
+    return Case(name, "ttnn.scaled_dot_product_attention_decode", operands, "bf16", attributes, positions=positions)
 
 
 def convolution(
@@ -121,6 +140,8 @@ def pair(name: str, dtype: str) -> Case:
     return Case(f"{name} of {dtype}", f"ttnn.{name}", operands, dtype, {}, -8.0, 8.0)
 
 
+APPROXIMATE = {"math_fidelity": "hifi4", "fp32_dest_acc_en": False, "math_approx_mode": True}
+"""Compute config whose kernels the simulator runs: it lacks an instruction of the accurate reciprocal of attention."""
 EXACT = {"compute_config": {"math_fidelity": "hifi4", "fp32_dest_acc_en": True}}
 """Compute config of our programs."""
 
@@ -184,6 +205,15 @@ CASES = (
     attention("attention of parts of tiles", 40, 70, (4, 2), scale=0.7),
     attention("causal attention", 70, 70, is_causal=True),
     attention("attention with a mask", 32, 64, mask=(1, 1, 32, 64), scale=0.3),
+    decoding("decoding", (3, 4, 2), 64, 40, 5, 63),
+    decoding("decoding by a tree of five cores", (3, 24, 3), 320, 300, 100, 0),
+    decoding("decoding by one core", (8, 40, 20), 256, 200, 100, 50, 255, 0, 1, 31, 32, cache="bfp_bf8"),
+    decoding("decoding of two chunks", (4, 2, 1), 1024, 900, 511, 512, 3),
+    decoding("decoding with a mask", (2, 8, 4), 96, mask=True, scale=0.3),
+    decoding("decoding with a window", (2, 8, 4), 192, 150, 100, sliding_window_size=50),
+    decoding("decoding with sinks", (2, 8, 4), 192, 150, 20, sink=True),
+    decoding("decoding in hifi4", (2, 8, 4), 96, 80, 20, compute_config=APPROXIMATE),
+    decoding("decoding in 32 bits", (2, 8, 4), 96, 80, 20, compute_config=APPROXIMATE | {"fp32_dest_acc_en": True}),
     convolution("convolution", (8, 16, 1), 32),
     convolution("convolution of float32", (6, 32, 1), 32, dtype="f32"),
     convolution("convolution of rows", (8, 16, 1), 32, rows=True),
@@ -204,7 +234,10 @@ CASES = (
     *norms_and_sums("f32"),
 )
 
-NAMES = {"ttnn.scaled_dot_product_attention": "ttnn.transformer.scaled_dot_product_attention"}
+NAMES = {
+    f"ttnn.{name}": f"ttnn.transformer.{name}"
+    for name in ("scaled_dot_product_attention", "scaled_dot_product_attention_decode")
+}
 """Functions of TT-NN whose names differ from those of our ops."""
 RENAMED = {
     "attention_mask": "attn_mask",
@@ -250,7 +283,7 @@ def computed(case: Case, device: Any) -> numpy.ndarray:
     def placed(name: str, array: numpy.ndarray) -> Any:
         dtype = getattr(ttnn, LABELS[case.operands[name][1]])
         stays = case.op == "ttnn.conv2d" and name != "input"
-        layout = ttnn.ROW_MAJOR_LAYOUT if case.rows or stays else ttnn.TILE_LAYOUT
+        layout = ttnn.ROW_MAJOR_LAYOUT if case.rows or stays or array.ndim == 1 else ttnn.TILE_LAYOUT
         host = ttnn.Tensor(numpy.ascontiguousarray(array), data_type=dtype, layout=layout)
         return host if stays else ttnn.to_device(host, device, memory_config=memory_config(ttnn, case))
 

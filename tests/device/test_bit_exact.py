@@ -43,7 +43,9 @@ def recorded() -> Any:
 
 def spec(case: Any, shape: tuple[int, ...], dtype: Any) -> TensorSpec:
     place: dict[str, Any] = {"buffer": BufferType.L1, "grid": GRID} if case.in_l1 else {}
-    return TensorSpec(tuple(shape), TensorLayout.of(tuple(shape), DataType(dtype), tiled=not case.rows, **place))
+    return TensorSpec(
+        tuple(shape), TensorLayout.of(tuple(shape), DataType(dtype), tiled=not case.rows and len(shape) > 1, **place)
+    )
 
 
 def computed(case: Any, shape: tuple[int, ...]) -> np.ndarray:

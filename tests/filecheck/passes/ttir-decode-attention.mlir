@@ -1,10 +1,13 @@
 // RUN: pass=ttir-decode-attention
 
-// One position of each of 32 sequences: the heads are the rows, and the mask is repeated for sequences and heads.
+// One position of each of 32 sequences: the heads are the rows, and the mask is divided by the scale and repeated for
+// sequences and heads.
 // CHECK-LABEL: func.func @one_position(
 func.func @one_position(%q: tensor<32x32x1x128xbf16>, %k: tensor<32x8x1024x128xbf16>, %v: tensor<32x8x1024x128xbf16>, %m: tensor<1x1x1x1024xbf16>) -> tensor<32x32x1x128xbf16> {
   // CHECK-NEXT: %[[Q:.*]] = "ttir.reshape"(%q) <{shape = [1 : i32, 32 : i32, 32 : i32, 128 : i32]}>
-  // CHECK-NEXT: %[[M:.*]] = "ttir.broadcast"(%m) <{broadcast_dimensions = array<i64: 32, 1, 32, 1>}> : {{.*}} -> tensor<32x1x32x1024xbf16>
+  // CHECK-NEXT: %[[I:.*]] = "ttir.constant"() <{value = dense<2.000000e+00> : tensor<1xbf16>}>
+  // CHECK-NEXT: %[[D:.*]] = "ttir.multiply"(%m, %[[I]])
+  // CHECK-NEXT: %[[M:.*]] = "ttir.broadcast"(%[[D]]) <{broadcast_dimensions = array<i64: 32, 1, 32, 1>}> : {{.*}} -> tensor<32x1x32x1024xbf16>
   // CHECK-NEXT: %[[A:.*]] = "ttir.scaled_dot_product_attention_decode"(%[[Q]], %k, %v, %[[M]]) <{is_causal = false, scale = 5.000000e-01 : f32, {{.*}} -> tensor<1x32x32x128xbf16>
   // CHECK-NEXT: "ttir.reshape"(%[[A]]) <{shape = [32 : i32, 32 : i32, 1 : i32, 128 : i32]}>
   // CHECK-NEXT: func.return
@@ -15,7 +18,8 @@ func.func @one_position(%q: tensor<32x32x1x128xbf16>, %k: tensor<32x8x1024x128xb
 // A mask of each sequence is repeated for its heads.
 // CHECK-LABEL: func.func @mask_of_each_sequence(
 func.func @mask_of_each_sequence(%q: tensor<32x32x1x128xbf16>, %k: tensor<32x8x1024x128xbf16>, %v: tensor<32x8x1024x128xbf16>, %m: tensor<32x1x1x1024xbf16>) -> tensor<32x32x1x128xbf16> {
-  // CHECK: %[[M:.*]] = "ttir.broadcast"(%m) <{broadcast_dimensions = array<i64: 1, 1, 32, 1>}>
+  // CHECK: %[[D:.*]] = "ttir.multiply"(%m, %{{.*}})
+  // CHECK: %[[M:.*]] = "ttir.broadcast"(%[[D]]) <{broadcast_dimensions = array<i64: 1, 1, 32, 1>}>
   // CHECK-NEXT: "ttir.scaled_dot_product_attention_decode"(%{{.*}}, %k, %v, %[[M]])
   %0 = "ttir.scaled_dot_product_attention"(%q, %k, %v, %m) <{is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>}> : (tensor<32x32x1x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x8x1024x128xbf16>, tensor<32x1x1x1024xbf16>) -> tensor<32x32x1x128xbf16>
   func.return %0 : tensor<32x32x1x128xbf16>

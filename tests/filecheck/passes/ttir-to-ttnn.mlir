@@ -122,3 +122,13 @@ func.func public @pooling_padded_widely(%x: tensor<1x4x9x1xbf16>) -> tensor<1x4x
   %0 = "ttir.max_pool2d"(%x) <{kernel = array<i32: 1, 5>, stride = array<i32: 1, 1>, dilation = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 4>, ceil_mode = false}> : (tensor<1x4x9x1xbf16>) -> tensor<1x4x9x1xbf16>
   func.return %0 : tensor<1x4x9x1xbf16>
 }
+
+// TT-NN scales sinks like the scores.
+// CHECK-LABEL: func.func public @attention_with_sinks(
+// CHECK: %[[I:.*]] = "ttnn.full"(%{{.*}}) <{shape = #ttnn.shape<1>, fill_value = 4.000000e+00 : f32}>
+// CHECK-NEXT: %[[S:.*]] = "ttnn.multiply"(%{{.*}}, %[[I]])
+// CHECK-NEXT: "ttnn.scaled_dot_product_attention"(%{{.*}}, %{{.*}}, %{{.*}}, %[[S]])
+func.func @attention_with_sinks(%q: tensor<1x2x32x32xbf16>, %s: tensor<1x2x1x1xbf16>) -> tensor<1x2x32x32xbf16> {
+  %a = "ttir.scaled_dot_product_attention"(%q, %q, %q, %s) <{is_causal = false, scale = 2.5e-01 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>}> : (tensor<1x2x32x32xbf16>, tensor<1x2x32x32xbf16>, tensor<1x2x32x32xbf16>, tensor<1x2x1x1xbf16>) -> tensor<1x2x32x32xbf16>
+  func.return %a : tensor<1x2x32x32xbf16>
+}

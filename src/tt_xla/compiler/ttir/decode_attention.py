@@ -4,7 +4,8 @@ The op for many queries pads each position to a tile, and reads the keys of a gr
 for decoding has the query heads of a sequence as rows, and cuts keys and values over the cores. TT-NN's checks in mock
 mode show what it takes: keys in whole tiles, a mask with a row for each sequence and head, and at most 64 cores a head.
 In the place of a mask that lets each query see the keys up to its position, the op takes the positions: it reads no
-mask, and on the chip no keys after the position.
+mask, and on the chip no keys after the position. Its kernel scales the mask like the scores, so the mask is divided by
+the scale first.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tt_xla.compiler.instructions import plain_instruction
 from tt_xla.compiler.reshape_routes import reshape_us
 from tt_xla.compiler.rewriting import Pattern, body, functions, insert_before, run_patterns
 from tt_xla.compiler.ttir.decode_positions import Positions, last_seen
-from tt_xla.compiler.ttir.match import Add, reshaped
+from tt_xla.compiler.ttir.match import Add, Multiply, reshaped
 from tt_xla.cost import instruction_cost
 from tt_xla.ir.base import DATA_TYPES, only_user, shape, tensor, tensor_type
 from tt_xla.ir.layout import TILE, TensorLayout
@@ -42,8 +43,8 @@ def run(module: ModuleOp, target: Target, *, exact: bool) -> None:
     Args:
         module: TTIR module that is changed in place.
         target: Chip whose times are predicted.
-        exact: Whether masks stay masks. With a position below 0 a mask hides all keys, and positions hide all but the
-            first.
+        exact: Whether masks stay masks, and are divided by powers of 2 alone. With a position below 0 a mask hides all
+            keys, and positions hide all but the first.
     """
 
     def rewrite(op: ScaledDotProductAttentionOp, rewriter: PatternRewriter) -> None:
@@ -51,7 +52,10 @@ def run(module: ModuleOp, target: Target, *, exact: bool) -> None:
             return
         mask = op.attention_mask
         positions = None if exact or mask is None else last_seen(mask, shape(op.query)[0])
-        if _is_faster(op, target, has_mask=mask is not None and positions is None):
+        has_mask = mask is not None and positions is None
+        if exact and has_mask and math.frexp(_scale(op))[0] != 0.5:
+            return
+        if _is_faster(op, target, has_mask=has_mask):
             _rewrite(op, rewriter, positions)
 
     ops = (op for function in functions(module) for op in body(function).ops)
@@ -67,6 +71,8 @@ def _is_taken(op: ScaledDotProductAttentionOp, target: Target) -> bool:
         return False
     if op.is_causal or op.sliding_window_size is not None or op.attention_sink is not None:
         return False
+    if _scale(op) == 0:
+        return False
     is_bf16 = all(tensor_type(value).element_type == bf16 for value in op.operands)
     return is_bf16 and target.cores // (batch * groups) <= _MOST_CORES_OF_A_HEAD
 
@@ -80,8 +86,11 @@ def _is_faster(op: ScaledDotProductAttentionOp, target: Target, *, has_mask: boo
     if op.attention_mask is not None and has_mask:
         operands["attention_mask"] = 3
         values.append(_spec(_mask_shape(op)))
+        mask = _spec(shape(op.attention_mask))
+        divide = Instruction("ttnn.multiply", {"lhs": 0, "rhs": 1}, (2,), {})
+        time += instruction_cost(divide, [mask, _spec((1,)), mask], target).total_us
         repeat = Instruction("ttnn.repeat", {"input": 0}, (1,), {})
-        time += instruction_cost(repeat, [_spec(shape(op.attention_mask)), values[3]], target).total_us
+        time += instruction_cost(repeat, [mask, values[3]], target).total_us
     decode = Instruction("ttnn.scaled_dot_product_attention_decode", operands, (len(values),), {})
     time += instruction_cost(decode, [*values, _spec(rows)], target).total_us
     time += _reshapes_us(op, rows, target)
@@ -139,16 +148,24 @@ def _seen(op: ScaledDotProductAttentionOp, positions: Positions, rewriter: Patte
 
 
 def _mask(op: ScaledDotProductAttentionOp, rewriter: PatternRewriter) -> SSAValue | None:
-    """Returns the mask with a row for each sequence and head."""
+    """Returns the mask divided by the scale, with a row for each sequence and head."""
     if op.attention_mask is None:
         return None
     batch, heads, _, keys = (1, 1, 1, *shape(op.attention_mask))[-4:]
-    value = reshaped(rewriter, op, op.attention_mask, (batch, 1, heads, keys))
+    inverse = splat_of(1 / _scale(op), tensor((1,), bf16), op.location)
+    rewriter.insert(inverse, InsertPoint.before(op))
+    divided = insert_before(rewriter, op, Multiply, [op.attention_mask, inverse.result], tensor_type(op.attention_mask))
+    value = reshaped(rewriter, op, divided, (batch, 1, heads, keys))
     sizes = _mask_shape(op)
     factors = tuple(size // own for size, own in zip(sizes, shape(value), strict=True))
     if sizes == shape(value):
         return value
     return insert_before(rewriter, op, BroadcastOp, [value], tensor(sizes, bf16), broadcast_dimensions=factors)
+
+
+def _scale(op: ScaledDotProductAttentionOp) -> float:
+    """Returns the scale of the scores."""
+    return shape(op.query)[-1] ** -0.5 if op.scale is None else op.scale
 
 
 def _rows(op: ScaledDotProductAttentionOp) -> Shape:

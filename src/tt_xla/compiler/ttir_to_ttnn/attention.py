@@ -10,15 +10,22 @@ from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
 from tt_xla.ir.base import DATA_TYPES, shape, tensor_type
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.ttir import attention as source
+from tt_xla.ir.ttnn import BINARY_OPS
 from tt_xla.ir.ttnn import attention as target
-from tt_xla.ir.ttnn.attributes import laid_out
+from tt_xla.ir.ttnn.attributes import laid_out, layout_of
+from tt_xla.ir.ttnn.memory import FullOp
 
 
 @lowers(source.ScaledDotProductAttentionOp)
 def scaled_dot_product_attention(lowering: Lowering, op: source.ScaledDotProductAttentionOp) -> SSAValue:
-    """Lowers attention; all operands are tiles."""
+    """Lowers attention; all operands are tiles. TT-NN scales sinks like the scores, so they are divided first."""
     sources = (op.query, op.key, op.value_, op.attention_mask, op.attention_sink)
     operands = [None if value is None else lowering.tiled(value) for value in sources]
+    if operands[4] is not None:
+        scale = shape(op.query)[-1] ** -0.5 if op.scale is None else op.scale
+        dtype = layout_of(operands[4]).dtype
+        factor = lowering.emit(FullOp, [lowering.device], (1,), dtype, shape=(1,), fill_value=1 / scale)
+        operands[4] = lowering.emit(BINARY_OPS["multiply"], [operands[4], factor], shape(operands[4]), dtype)
     values = {name: op.value(name) for name in ("is_causal", "scale", "sliding_window_size")}
     return lowering.emit(target.ScaledDotProductAttentionOp, operands, *lowering.result(op), **values)
 

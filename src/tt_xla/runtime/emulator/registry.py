@@ -53,7 +53,7 @@ FAMILIES = (
 )
 """Modules of :mod:`tt_xla.runtime.emulator.kernels`."""
 
-BIT_EXACT = ("attention", "convolutions", "elementwise", "products", "rows")
+BIT_EXACT = ("attention", "convolutions", "decode_attention", "elementwise", "products", "rows")
 """Modules of :mod:`tt_xla.runtime.emulator.bit_exact` that define kernels."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -28,13 +28,13 @@ _BETWEEN = DataType.BF16
 
 
 @dataclass(frozen=True)
-class _Config:
+class Config:
     phases: int
     wide: bool
     approximate: bool
 
     @classmethod
-    def of(cls, config: Mapping[str, Any] | None) -> _Config:
+    def of(cls, config: Mapping[str, Any] | None) -> Config:
         """Reads a compute config; without one TT-NN takes HiFi2 with a 16-bit accumulator and approximations."""
         given = {name: value for name, value in (config or {}).items() if value is not None}
         return cls(
@@ -58,7 +58,7 @@ def scaled_dot_product_attention(
     compute_config: Mapping[str, Any] | None = None,
 ) -> Tensor:
     """Attention of [batch, heads, sequence, width], of bfloat16 operands in effect: the sources keep no more."""
-    config = _Config.of(compute_config)
+    config = Config.of(compute_config)
     batch, heads, rows, width = query.shape
     factor = width**-0.5 if scale is None else scale
     groups = heads // key.shape[1]
@@ -97,7 +97,7 @@ def _head(
     mask: Tensor | None,
     sink: Tensor | None,
     factor: float,
-    config: _Config,
+    config: Config,
     *,
     causal: bool,
     window: int | None,
@@ -131,7 +131,7 @@ class _State:
     sums: Tensor
     values: Tensor
 
-    def normalized(self, sink: Tensor | None, factor: float, config: _Config) -> Tensor:
+    def normalized(self, sink: Tensor | None, factor: float, config: Config) -> Tensor:
         """Returns the values divided by the sums, as the accumulator holds them."""
         wide, phases = config.wide, config.phases
         ones = torch.ones(_CHUNK, 1, device=self.sums.device)
@@ -145,7 +145,7 @@ class _State:
         return matrix_unit.multiply(self.values, inverse, phases=phases, wide=wide)
 
 
-def _step(state: _State | None, scores: Tensor, value: Tensor, factor: float, config: _Config) -> _State:
+def _step(state: _State | None, scores: Tensor, value: Tensor, factor: float, config: Config) -> _State:
     """Returns the state after one more chunk of keys."""
     wide, phases = config.wide, config.phases
     largest = scores.amax(1, keepdim=True)
@@ -169,7 +169,7 @@ def _difference(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
     return matrix_unit.add(a, -b, wide=wide)
 
 
-def _first_column(distance: Tensor, factor: float, config: _Config) -> Tensor:
+def _first_column(distance: Tensor, factor: float, config: Config) -> Tensor:
     """Returns exponentials of differences of maxima, whose scale the kernel cuts to bfloat16."""
     scale = float(sfpu.stored(torch.tensor(factor, device="cpu"), wide=False))
     return sfpu.stored(functions.exponential(distance, wide=config.wide, scale=scale), wide=config.wide)

@@ -48,24 +48,29 @@ def scaled_dot_product_attention(
     sliding_window_size: int | None = None,
     compute_config: Mapping[str, Any] | None = None,
     softmax: Softmax = softmax,
+    scales_mask: bool = False,
 ) -> Tensor:
     """Attention of [batch, heads, sequence, width]; fewer key than query heads are shared by groups of query heads.
 
-    ``attention_sink`` is a logit of each head that takes part in the softmax and has no value.
+    ``attention_sink`` is a logit of each head that takes part in the softmax and has no value. It is scaled like the
+    scores; with ``scales_mask``, as in the op for decoding, so is the mask.
     """
+    factor = query.shape[-1] ** -0.5 if scale is None else scale
     if attention_sink is None and sliding_window_size is None:
         mask = None if attention_mask is None else attention_mask.to(query.dtype)
         causal = is_causal and mask is None
         all_bfloat16 = query.dtype is key.dtype is value.dtype is torch.bfloat16
         if ctx.silicon and all_bfloat16 and query.numel() and key.numel() and (scale is None or scale > 0):
             bits = matrix_unit.source_bits(_FIDELITY | dict(compute_config or {}), silicon=True)
-            return _in_bfloat16(query, key, value, mask, causal=causal, scale=scale, bits=bits, softmax=softmax)
+            added = mask if mask is None or scales_mask else _divided(mask, factor)
+            return _in_bfloat16(query, key, value, added, causal=causal, factor=factor, bits=bits, softmax=softmax)
         operands = [x if x is None else x.to(torch.float32) for x in (query, key, value, mask)]
+        if operands[3] is not None and scales_mask:
+            operands[3] = operands[3] * factor
         grouped = query.shape[1] != key.shape[1]
         return F.scaled_dot_product_attention(*operands, is_causal=causal, scale=scale, enable_gqa=grouped)  # type: ignore[arg-type]
     groups = query.shape[1] // key.shape[1]
     keys, values = (tensor.to(torch.float32).repeat_interleave(groups, 1) for tensor in (key, value))
-    factor = query.shape[-1] ** -0.5 if scale is None else scale
     scores = query.to(torch.float32) @ keys.transpose(-2, -1) * factor
     rows, columns = (torch.arange(size, device=scores.device) for size in scores.shape[-2:])
     distance = rows.unsqueeze(1) - columns
@@ -74,10 +79,11 @@ def scaled_dot_product_attention(
         hidden = hidden | (distance >= sliding_window_size)
     scores = scores.masked_fill(hidden, -torch.inf)
     if attention_mask is not None:
-        scores = scores + attention_mask.to(torch.float32)
+        scores = scores + attention_mask.to(torch.float32) * (factor if scales_mask else 1.0)
     if attention_sink is None:
         return torch.softmax(scores, -1) @ values
-    sink = attention_sink.to(torch.float32).reshape(1, -1, 1, 1).expand(*scores.shape[:-1], 1)
+    logits = attention_sink.to(torch.float32).reshape(query.shape[1], -1)[:, :1] * factor
+    sink = logits.reshape(1, -1, 1, 1).expand(*scores.shape[:-1], 1)
     return torch.softmax(torch.cat([scores, sink], -1), -1)[..., :-1] @ values
 
 
@@ -98,8 +104,8 @@ def scaled_dot_product_attention_decode(
 ) -> Tensor:
     """Attention of one position of each sequence: query [1, B, H, D], key and value [B, G, K, D], mask [B, 1, H, K].
 
-    With ``is_causal``, a sequence sees keys up to its position in ``cur_pos_tensor``; ``sliding_window_size`` limits
-    them to the last ones.
+    The mask is scaled like the scores. With ``is_causal``, a sequence sees keys up to its position in
+    ``cur_pos_tensor``; ``sliding_window_size`` limits them to the last ones.
     """
     mask = None if attention_mask is None else attention_mask.transpose(1, 2)
     if is_causal or sliding_window_size is not None:
@@ -123,6 +129,7 @@ def scaled_dot_product_attention_decode(
         scale=scale,
         compute_config=compute_config,
         softmax=_exact_softmax,
+        scales_mask=True,
     )
     return attended.transpose(1, 2).transpose(0, 1)
 
@@ -131,29 +138,30 @@ def _in_bfloat16(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    mask: Tensor | None,
+    added: Tensor | None,
     *,
     causal: bool,
-    scale: float | None,
+    factor: float,
     bits: tuple[int, int],
     softmax: Softmax,
 ) -> Tensor:
     """Computes attention as two matmuls around a softmax, with scores and weights in bfloat16.
 
     TT-NN's kernel holds them so in its buffers (tt-metal, sdpa_program_factory.cpp: ``im_df``), and its exponential
-    scales the scores, so that the mask is divided by the scale. Scores that do not fit in memory are computed a few key
-    heads at a time.
+    scales the scores. Scores that do not fit in memory are computed a few key heads at a time.
 
     Args:
+        added: what is added to the scores before they are scaled.
+        factor: the scale.
         bits: significant bits of the left and of the right operands that take part in the matmuls.
     """
-    batch, heads, rows, width = query.shape
+    batch, heads, rows, _ = query.shape
     groups, length = key.shape[1:3]
     at_once = max(1, _SCORES // (batch * heads // groups * rows * length))
-    factor = width**-0.5 if scale is None else scale
     left, right = (matrix_unit.cutter(query.dtype, count) for count in bits)
     query, key, value = left(query), right(key), right(value)
-    added = None if mask is None else _divided(mask, factor, heads)
+    if added is not None and added.ndim >= 3:
+        added = added.expand(*added.shape[: added.ndim - 3], heads, *added.shape[-2:])
 
     def attend(start: int, end: int) -> Tensor:
         first, last = start * heads // groups, end * heads // groups
@@ -167,10 +175,9 @@ def _in_bfloat16(
     return results[0] if len(results) == 1 else torch.cat(results, 1)
 
 
-def _divided(mask: Tensor, factor: float, heads: int) -> Tensor:
-    """Returns a mask divided by the scale, for each head if it has heads; finite values stay finite."""
-    divided = (mask * (1 / factor)).clamp_(min=torch.finfo(mask.dtype).min).where(mask != -torch.inf, mask)
-    return divided.expand(*mask.shape[: mask.ndim - 3], heads, *mask.shape[-2:]) if mask.ndim >= 3 else divided
+def _divided(mask: Tensor, factor: float) -> Tensor:
+    """Returns a mask divided by the scale; finite values stay finite."""
+    return (mask * (1 / factor)).clamp_(min=torch.finfo(mask.dtype).min).where(mask != -torch.inf, mask)
 
 
 def _scores(query: Tensor, key: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:

@@ -32,17 +32,25 @@ def attend(
     mask: Tensor | None = None,
     sink: Tensor | None = None,
 ) -> Tensor:
-    """Computes attention of [batch, heads, rows, width] in float32; ``hidden`` marks keys that a row does not see."""
+    """Computes attention of [batch, heads, rows, width] in float32.
+
+    Args:
+        hidden: which keys a row does not see.
+        mask: added to the scores after they are scaled.
+        sink: a logit of each head that has no value; it is scaled like the scores.
+    """
+    factor = query.shape[-1] ** -0.5 if scale is None else scale
     groups = query.shape[1] // key.shape[1]
     keys, values = (each.float().repeat_interleave(groups, 1) for each in (key, value))
-    scores = query.float() @ keys.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
+    scores = query.float() @ keys.mT * factor
     if mask is not None:
         scores = scores + mask.float()
     if hidden is not None:
         scores = scores.masked_fill(hidden, -torch.inf)
     if sink is None:
         return torch.softmax(scores, -1) @ values
-    logit = sink.float().reshape(1, -1, 1, 1).expand(*scores.shape[:-1], 1)
+    logits = sink.float().reshape(query.shape[1], -1)[:, :1] * factor
+    logit = logits.reshape(1, -1, 1, 1).expand(*scores.shape[:-1], 1)
     return torch.softmax(torch.cat([scores, logit], -1), -1)[..., :-1] @ values
 
 
@@ -122,7 +130,7 @@ def _decode(
     window: int | None,
     sink: Tensor | None,
 ) -> Tensor:
-    """Computes attention of one position of each sequence: query [1, batch, heads, width]."""
+    """Computes attention of one position of each sequence: query [1, batch, heads, width]. The mask is scaled too."""
     if query.is_meta:
         return query.new_empty(*query.shape[:3], value.shape[-1])
     hidden = None
@@ -131,7 +139,8 @@ def _decode(
         hidden = distance < 0
         hidden = hidden if window is None else hidden | (distance >= window)
     rows = query.transpose(0, 1).transpose(1, 2)
-    turned = None if mask is None else mask.transpose(1, 2)
+    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    turned = None if mask is None else mask.transpose(1, 2).float() * factor
     return attend(rows, key, value, hidden, scale, turned, sink).transpose(1, 2).transpose(0, 1)
 
 
