@@ -166,13 +166,50 @@ def test_arguments_and_the_state_of_torch_are_part_of_an_entry(traces):
     assert len(traces) == 1
 
 
-def test_options_are_part_of_an_entry(traces):
+def test_compile_options_share_an_entry_and_make_their_own_program(traces):
     _run(Model(), X)
     traces.clear()
     _new_process()
     with torch.no_grad():
         torch.compile(Model(), backend="tt", options={"optimization_level": 2})(X)
+    assert not traces
+    (program,) = backend.compiled_programs()
+    assert program.options["optimization_level"] == 2
+
+
+def test_passes_that_are_off_are_part_of_an_entry(traces):
+    _run(Model(), X)
+    traces.clear()
+    _new_process()
+    with torch.no_grad():
+        torch.compile(Model(), backend="tt", options={"tt_enable_torch_fx_fusion_pass": False})(X)
     assert len(traces) == 1
+
+
+class WithCache(torch.nn.Module):
+    """Writes to its argument, as a language model writes to its cache."""
+
+    def forward(self, x, cache, place):
+        cache.index_copy_(0, place, x)
+        return cache.sum(0)
+
+
+def test_arguments_that_a_function_changes(traces):
+    def run():
+        model = torch.compile(WithCache(), backend="tt")
+        cache = torch.zeros(4, 3).to("tt")
+        sums = [model(torch.ones(1, 3).to("tt") + n, cache, torch.tensor([n]).to("tt")).cpu() for n in range(4)]
+        return sums, cache.cpu()
+
+    first, filled = run()
+    assert len(traces) == 1
+    assert filled[:, 0].tolist() == [1.0, 2.0, 3.0, 4.0]
+    traces.clear()
+    _new_process()
+    second, again = run()
+    assert not traces
+    assert torch.equal(filled, again)
+    assert torch.equal(torch.stack(first), torch.stack(second))
 
 
 def test_a_frame_with_values_that_another_process_cannot_know_is_traced(traces):

@@ -39,7 +39,7 @@ from tt_xla.frontends.torch.saved import lay_out_saved, report_strides, take_str
 from tt_xla.frontends.torch.staged_source import Call, ExportedStages, graph_program
 from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host_nodes
 from tt_xla.frontends.torch.torch_options import TORCH_OPTIONS, compile_options, mode_options
-from tt_xla.frontends.torch.unwrapped import needs_no_wrapper, unwrapped
+from tt_xla.frontends.torch.unwrapped import unwrapped, updated_inputs
 from tt_xla.progress import show_progress
 from tt_xla.stage_times import AUTOGRAD, stage
 
@@ -100,10 +100,11 @@ def tt(
 
         def inference(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> BoxedCall:
             call = forward(graph, inputs)
-            if needs_no_wrapper(graph, len(example_inputs)):
-                direct.append(unwrapped(call))
+            updated = updated_inputs(graph, len(example_inputs))
+            if updated is not None:
+                direct.append(unwrapped(call, updated))
                 if isinstance(call, Executor):
-                    call.is_direct = True
+                    call.updated = updated
                     direct_graph.append(call)
             return call
 
@@ -132,8 +133,8 @@ def tt(
                 decompositions=decompositions(),
                 keep_inference_input_mutations=False,
             )
-            if cached and (loaded := take_loaded()) and loaded[0].is_direct:
-                direct.append(unwrapped(loaded[0]))
+            if cached and (loaded := take_loaded()) and (updated := loaded[0].updated) is not None:
+                direct.append(unwrapped(loaded[0], updated))
                 direct_graph.append(loaded[0])
         fix_marked_sizes()
         FRAME_SETTINGS.graphs.append(direct_graph[0] if cached and direct_graph and not marks else None)

@@ -35,14 +35,20 @@ if TYPE_CHECKING:
     from tt_xla.runtime.weights import Spare
 
 
-class _Loaded(threading.local):
-    """Graphs that AOTAutogradCache has read on this thread since the list was last emptied."""
+class _Loading(threading.local):
+    """What this thread reads from a cache.
+
+    Attributes:
+        options: compile options of the model whose graphs are read.
+        graphs: graphs that were read since the list was last emptied.
+    """
 
     def __init__(self) -> None:
+        self.options: Mapping[str, Any] = {}
         self.graphs: list[Executor] = []
 
 
-LOADED = _Loaded()
+LOADING = _Loading()
 
 Wrap = Callable[[torch.Tensor], torch.Tensor]
 """Converts a contiguous result of the program to the graph's result."""
@@ -59,7 +65,8 @@ class TensorSpec(NamedTuple):
 class Executor(OutputCode):
     """A compiled graph as AOTAutograd calls it: takes a list of arguments and returns the outputs.
 
-    AOTAutogradCache pickles it with the StableHLO module in place of the program, which has a cache of its own.
+    AOTAutogradCache pickles it with the StableHLO module in place of the program, which has a cache of its own, and
+    without options, which do not change the module.
 
     Args:
         lowered: the StableHLO module and how to call it.
@@ -67,14 +74,15 @@ class Executor(OutputCode):
         part: place of the program in the source of a model that is exported in several programs.
 
     Attributes:
-        is_direct: whether dynamo may call the graph without AOTAutograd's wrappers.
+        updated: positions of the arguments whose new contents are the first results, if dynamo may call the graph
+            without AOTAutograd's wrappers (:mod:`.unwrapped`); None if it may not.
     """
 
     def __init__(self, lowered: Lowered, options: Mapping[str, Any], part: GraphProgram | None = None) -> None:
         self._part = part
         self._fx_graph_cache_key = None if part is not None else "tt"  # a part of a graph is not in the cache
         self._be_boxed()
-        self.is_direct = False
+        self.updated: Sequence[int] | None = None
         specs = [TensorSpec(fake.dtype, tuple(map(int, fake.shape)), fake.device) for fake in lowered.results]
         self._set_up(lowered, specs, options)
 
@@ -118,10 +126,10 @@ class Executor(OutputCode):
         if "_state" in self.__dict__:  # a copy, which no process has set up
             return self._state
         lowered = replace(self._lowered, module=saved(self._lowered.module))
-        return {"lowered": lowered, "specs": self._specs, "options": self._options, "is_direct": self.is_direct}
+        return {"lowered": lowered, "specs": self._specs, "updated": self.updated}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._state, self.is_direct, self._part = state, state["is_direct"], None
+        self._state, self.updated, self._part = state, state["updated"], None
         self._be_boxed()
 
     def _be_boxed(self) -> None:
@@ -133,10 +141,10 @@ class Executor(OutputCode):
         """Does nothing: :meth:`__getstate__` leaves out what belongs to this process."""
 
     def post_compile(self, example_inputs: Sequence[Any], constants: Any, graph_kwargs: Any) -> None:
-        """Compiles or loads the program of a graph that AOTAutogradCache has read."""
+        """Compiles or loads the program of a graph that was read from a cache, with the options of :data:`LOADING`."""
         state = self.__dict__.pop("_state")
-        self._set_up(state["lowered"], state["specs"], state["options"])
-        LOADED.graphs.append(self)
+        self._set_up(state["lowered"], state["specs"], LOADING.options)
+        LOADING.graphs.append(self)
 
     def _prepare(self) -> None:
         """Compiles and loads the program under the current settings."""
@@ -333,4 +341,4 @@ def _wrapper(fake: TensorSpec, order: Sequence[int] | None) -> Wrap | None:
     return TensorFactory(fake.dtype, fake.shape, strides, fake.device.index or 0).lift
 
 
-__all__ = ["LOADED", "Executor"]
+__all__ = ["LOADING", "Executor"]

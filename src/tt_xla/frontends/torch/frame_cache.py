@@ -24,10 +24,10 @@ from tt_xla.frontends import stored_programs
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.device.chips import STATE
-from tt_xla.frontends.torch.executor import LOADED, Executor
+from tt_xla.frontends.torch.executor import LOADING, Executor
 from tt_xla.frontends.torch.fingerprints import NoFingerprintError, code_digest, replaced_functions
 from tt_xla.frontends.torch.private import frames
-from tt_xla.frontends.torch.torch_options import compile_options, mode_options
+from tt_xla.frontends.torch.torch_options import compile_options, graph_options, mode_options
 from tt_xla.frontends.torch.unwrapped import unwrapped
 from tt_xla.log import logger
 
@@ -50,8 +50,15 @@ class FrameCache:
         """
         return None if _cache(own) is None else _key(code, own)
 
-    def loaded(self, key: str, frame: frames.Installed) -> Any:
-        """Returns what dynamo would make of a frame; None if no entry fits."""
+    def loaded(self, key: str, own: Mapping[str, Any], frame: frames.Installed) -> Any:
+        """Returns what dynamo would make of a frame; None if no entry fits.
+
+        Args:
+            key: the frame's key.
+            own: mode and options of ``torch.compile``, with which the graph is compiled.
+            frame: the frame.
+        """
+        LOADING.options = _compile_options(own)
         cache = disk_cache.current()
         entries = () if cache is None else cache.candidates(KIND, key)
         for contents in itertools.islice(entries, _CANDIDATES):
@@ -77,8 +84,8 @@ class FrameCache:
         except Exception as error:  # as above, or of the compiler, which reports it with the user's line once traced
             logger().info("A graph of the cache is not used: %s", error)
             return None
-        made = frames.install(traced, frame, unwrapped(executor))
-        LOADED.graphs.clear()
+        made = frames.install(traced, frame, unwrapped(executor, executor.updated or ()))
+        LOADING.graphs.clear()
         return made
 
     def store(self, key: str, output: Any, bytecode: CodeType, executor: Executor) -> None:
@@ -111,16 +118,19 @@ def _cache(own: Mapping[str, Any]) -> disk_cache.DiskCache | None:
     ):
         return None
     try:
-        options = mode_options(own["mode"]) if own.get("mode") else compile_options(own.get("options") or {})
-        parsed = settings.current().with_own(options)
+        parsed = settings.current().with_own(_compile_options(own))
     except (OptionError, ValueError):  # the backend reports it
         return None
     return disk_cache.current() if stored_programs.is_used(parsed) else None
 
 
+def _compile_options(own: Mapping[str, Any]) -> dict[str, Any]:
+    return mode_options(own["mode"]) if own.get("mode") else compile_options(own.get("options") or {})
+
+
 def _key(code: CodeType, own: Mapping[str, Any]) -> str:
-    options = sorted((name, repr(value)) for name, value in own.items())
-    process = (settings.current().options, selected_system(), keeps_dynamo_defaults(), sys.flags.optimize)
+    options = sorted(graph_options(own.get("options") or {}).items())
+    process = (selected_system(), keeps_dynamo_defaults(), sys.flags.optimize)
     where = (code.co_filename, code.co_qualname, code.co_firstlineno, code_digest(code))
     return disk_cache.key_of([where, options, process, frames.settings_digest(), replaced_functions(_namespaces())])
 

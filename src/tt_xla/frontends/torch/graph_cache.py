@@ -18,9 +18,10 @@ from tt_xla.frontends import stored_programs
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.device.chips import STATE
-from tt_xla.frontends.torch.executor import LOADED, Executor
+from tt_xla.frontends.torch.executor import LOADING, Executor
 from tt_xla.frontends.torch.lowering import Argument, module_path, source_line
 from tt_xla.frontends.torch.private import aot_cache
+from tt_xla.frontends.torch.torch_options import graph_options
 
 KIND = "graphs"
 """Kind of the entries."""
@@ -73,9 +74,9 @@ def caching(
         return
     aot_cache.install(Executor, _graphs)
     lines = [(source_line(node), module_path(node)) for node in graph_module.graph.nodes]
-    parts = [sorted(own.items()), sorted(options.items()), settings.current().options, selected_system()]
-    LOADED.graphs.clear()
-    tag = disk_cache.key_of([*parts, arguments, lines])
+    LOADING.graphs.clear()
+    LOADING.options = own
+    tag = disk_cache.key_of([sorted(graph_options(options).items()), selected_system(), arguments, lines])
     with aot_cache.active(store, tag, _own_functions(graph_module)):
         yield True
 
@@ -90,7 +91,7 @@ def _own_functions(graph_module: torch.fx.GraphModule) -> set[str]:
 
 def take_loaded() -> list[Executor]:
     """Returns the graphs that the cache held for the compilation of this thread: the forward graph first."""
-    graphs, LOADED.graphs = LOADED.graphs, []
+    graphs, LOADING.graphs = LOADING.graphs, []
     return graphs
 
 

@@ -58,4 +58,9 @@ def compile_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return selected
 
 
-__all__ = ["MODES", "TORCH_OPTIONS", "compile_options", "mode_options"]
+def graph_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns those options of one ``torch.compile`` call that decide what is lowered. The compiler reads the others."""
+    return {name: value for name, value in options.items() if name in TORCH_OPTIONS}
+
+
+__all__ = ["MODES", "TORCH_OPTIONS", "compile_options", "graph_options", "mode_options"]

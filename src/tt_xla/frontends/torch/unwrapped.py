@@ -1,4 +1,7 @@
-"""Calls inference graphs without AOTAutograd's wrappers, which repair aliases and mutations that most graphs lack."""
+"""Calls inference graphs without AOTAutograd's wrappers, which repair aliases and mutations that most graphs lack.
+
+The one repair that is made here is that of inputs whose contents a graph changes, such as the cache of a language model.
+"""
 
 from __future__ import annotations
 
@@ -8,39 +11,58 @@ from typing import Any
 import torch
 
 from tt_xla.frontends.torch.private.dispatcher import is_any_autocast_enabled
-from tt_xla.frontends.torch.private.functorch import PlainTensorMeta, ViewAndMutationMeta
+from tt_xla.frontends.torch.private.functorch import InputAliasInfo, PlainTensorMeta, ViewAndMutationMeta
 from tt_xla.frontends.torch.private.guards import forward_metadata
 
 
-def needs_no_wrapper(graph_module: torch.fx.GraphModule, inputs: int) -> bool:
-    """Returns whether AOTAutograd's graph can be called with dynamo's inputs as they are.
+def updated_inputs(graph_module: torch.fx.GraphModule, inputs: int) -> tuple[int, ...] | None:
+    """Returns which of dynamo's inputs a graph changes, if it can be called with them as they are.
 
     Args:
         graph_module: AOTAutograd's inference graph.
         inputs: number of inputs of dynamo's graph.
+
+    Returns:
+        Positions of the inputs; the graph's first outputs are their new contents. None if the graph needs AOTAutograd's
+        wrappers.
     """
     metadata: ViewAndMutationMeta | None = forward_metadata()
     if metadata is None or is_any_autocast_enabled():
-        return False
+        return None
+    updated = metadata.mutated_inp_runtime_indices
     repairs = (
         metadata.num_outputs_aliased,
-        metadata.num_mutated_inp_runtime_indices,
         metadata.num_intermediate_bases,
         metadata.dynamic_outputs,
         metadata.tokens,
         metadata.grad_enabled_mutation is not None,
+        not all(_changes_contents_alone(metadata.input_info[position]) for position in updated),
     )
     subclasses = [*metadata.subclass_inp_meta, *metadata.subclass_fw_graph_out_meta]
     plain = all(isinstance(meta, PlainTensorMeta) for meta in subclasses)
-    # An input that is passed twice is a single input of AOTAutograd's graph.
-    same_inputs = len(graph_module.graph.find_nodes(op="placeholder")) == inputs
-    return plain and same_inputs and not any(repairs)
+    # An input that is passed twice is a single input of AOTAutograd's graph, as are views of one tensor that is changed.
+    same_inputs = len(graph_module.graph.find_nodes(op="placeholder")) == inputs == len(metadata.input_info)
+    return tuple(updated) if plain and same_inputs and not any(repairs) else None
 
 
-def unwrapped(call: Callable[[list[Any]], Sequence[Any]]) -> Callable[..., Sequence[Any]]:
-    """Returns a function of single arguments, as dynamo calls it, that calls ``call`` with a list."""
+def _changes_contents_alone(info: InputAliasInfo) -> bool:
+    return info.mutates_data and not info.mutates_metadata and not info.requires_grad
+
+
+def unwrapped(call: Callable[[list[Any]], Sequence[Any]], updated: Sequence[int] = ()) -> Callable[..., Sequence[Any]]:
+    """Returns a function of single arguments, as dynamo calls it, that calls ``call`` with a list.
+
+    Args:
+        call: the compiled graph.
+        updated: positions of the arguments whose new contents are the first results of ``call``.
+    """
+    if not updated:
+        return lambda *args: call([*args])
 
     def run(*args: Any) -> Sequence[Any]:
-        return call([*args])
+        results = call([*args])
+        for position, contents in zip(updated, results, strict=False):
+            args[position].copy_(contents)
+        return results[len(updated) :]
 
     return run

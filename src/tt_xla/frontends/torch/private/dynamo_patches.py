@@ -91,8 +91,8 @@ class Frames(Protocol):
         """Returns the key of a function that is about to be traced; None if it is not stored."""
         ...
 
-    def loaded(self, key: str, frame: Installed) -> Any:
-        """Returns what dynamo would return for a frame, or None."""
+    def loaded(self, key: str, own: Mapping[str, Any], frame: Installed) -> Any:
+        """Returns what dynamo would return for a frame under mode and options ``own``, or None."""
         ...
 
     def store(self, key: str, output: Any, bytecode: CodeType, executor: Any) -> None:
@@ -155,7 +155,8 @@ def _look_in_cache() -> None:
             FRAME_SETTINGS.key = None
         elif (key := cache.key(code, FRAME_SETTINGS.own)) is not None:
             FRAME_SETTINGS.key = key
-            found = cache.loaded(key, Installed(code, local, global_, kwargs["compile_id"], entries))
+            frame = Installed(code, local, global_, kwargs["compile_id"], entries)
+            found = cache.loaded(key, FRAME_SETTINGS.own, frame)
             if found is not None:
                 return found
         return compile_code(*args, skip=skip + 1, **kwargs)  # this function is one more stack frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch._functorch._aot_autograd.schemas import PlainTensorMeta, ViewAndMutationMeta
+from torch._functorch._aot_autograd.schemas import InputAliasInfo, PlainTensorMeta, ViewAndMutationMeta
 from torch._functorch.aot_autograd import aot_module_simplified
 
-__all__ = ["PlainTensorMeta", "ViewAndMutationMeta", "aot_module_simplified"]
+__all__ = ["InputAliasInfo", "PlainTensorMeta", "ViewAndMutationMeta", "aot_module_simplified"]
