@@ -10,8 +10,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tt_xla.runtime.emulator import block_floats
 from tt_xla.runtime.emulator import formats as packing
 from tt_xla.runtime.emulator.formats import MAGNITUDE_BITS, quantize
+from tt_xla.runtime.emulator.fused.build import compiler
 
 GOLDEN = Path(__file__).parents[1] / "data" / "block_floats.npz"
 KINDS = ("normal", "wide", "rowscale", "sparse", "ties", "big", "tiny", "ramp", "special")
@@ -19,6 +21,30 @@ KINDS = ("normal", "wide", "rowscale", "sparse", "ties", "big", "tiny", "ramp", 
 floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
 blocks = st.lists(floats, min_size=1, max_size=40).map(lambda values: torch.tensor(values, dtype=torch.float32))
 formats = st.sampled_from(sorted(MAGNITUDE_BITS))
+
+
+@pytest.fixture(scope="module", params=["C++", "torch"], autouse=True)
+def way(request):
+    """Rounds by C++, or without it."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "torch":
+            patch.setattr(block_floats, "packed", lambda blocks, bits: None)
+        elif compiler() is None:
+            pytest.skip("needs a C++ compiler")
+        else:
+            assert block_floats.library().built.wait(120)
+            assert block_floats.library().function is not None
+        yield request.param
+
+
+@pytest.mark.parametrize("dtype", sorted(MAGNITUDE_BITS))
+def test_any_bits_are_rounded_as_the_definition_says(way, dtype):
+    generator = torch.Generator().manual_seed(3)
+    blocks = torch.randint(-(2**31), 2**31, (20_000, 16), generator=generator).to(torch.int32)
+    blocks[:10_000] = blocks[:10_000] & 0x8FFFFFFF | 0x30000000  # exponents that lie near each other
+    values = blocks.view(torch.float32)
+    expected = packing._pack(values, MAGNITUDE_BITS[dtype])
+    assert torch.equal(quantize(values, dtype).view(torch.int32), expected.view(torch.int32))
 
 
 @pytest.mark.parametrize("dtype", ["bfp_bf8", "bfp_bf4", "bf16"])

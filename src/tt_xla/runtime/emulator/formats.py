@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from tt_xla.ir.layout import FACE
+from tt_xla.runtime.emulator import block_floats
 
 MAGNITUDE_BITS = {"bfp_bf8": 7, "bfp_bf4": 3}
 
@@ -47,16 +48,24 @@ def quantize(values: torch.Tensor | np.ndarray, dtype: str) -> torch.Tensor:
     matrix = source.reshape(-1, columns)
     if padding:
         matrix = torch.nn.functional.pad(matrix, (0, padding))
-    blocks = matrix.reshape(-1, FACE)
-    # Pieces that stay in the cache are three times as fast on a weight of a hundred megabytes.
-    packed = torch.empty_like(blocks)
-    for start in range(0, len(blocks), _BLOCKS_AT_ONCE):
-        piece = slice(start, start + _BLOCKS_AT_ONCE)
-        packed[piece] = _scaled(blocks[piece], MAGNITUDE_BITS[dtype])
+    blocks, bits = matrix.reshape(-1, FACE), MAGNITUDE_BITS[dtype]
+    packed = block_floats.packed(blocks, bits)
+    if packed is None:
+        packed = _in_pieces(blocks, bits)
     result = packed.reshape(matrix.shape)[:, :columns].reshape(source.shape)
     if source.is_contiguous():
         return result
     return torch.empty_like(source).copy_(result)
+
+
+def _in_pieces(blocks: torch.Tensor, bits: int) -> torch.Tensor:
+    """Returns the values of :func:`_pack`. Pieces that stay in the CPU's cache are three times as fast on a weight of a
+    hundred megabytes."""
+    packed = torch.empty_like(blocks)
+    for start in range(0, len(blocks), _BLOCKS_AT_ONCE):
+        piece = slice(start, start + _BLOCKS_AT_ONCE)
+        packed[piece] = _scaled(blocks[piece], bits)
+    return packed
 
 
 def _scaled(blocks: torch.Tensor, bits: int) -> torch.Tensor:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import functools
 import math
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 from tt_xla.ir.element_types import DataType
-from tt_xla.log import logger
 from tt_xla.runtime.emulator import matrix_unit, place, streaming
 from tt_xla.runtime.emulator.context import Call, Context
-from tt_xla.runtime.emulator.fused import background
-from tt_xla.runtime.emulator.fused.build import Build, compiler
+from tt_xla.runtime.emulator.fused.build import compiler
+from tt_xla.runtime.emulator.fused.library import BackgroundFunction
 from tt_xla.runtime.emulator.kernels import attention
 
 Tensor = torch.Tensor
@@ -111,27 +109,10 @@ extern "C" void softmax(uint16_t* scores, uint16_t* inverses, const float* const
 """.replace("LEAST", f"{streaming.LEAST}f")
 
 
-class Library:
-    """The C++, compiled in a thread of its own; until then the torch functions compute, with the same bits."""
-
-    def __init__(self) -> None:
-        self.function: Callable[..., None] | None = None
-        self.built = threading.Event()
-        background.start(self.build)
-
-    def build(self) -> None:
-        """Compiles the C++; without success, says so once."""
-        try:
-            self.function = Build.of(_SOURCE).function("softmax", 4)
-        except Exception as error:
-            logger().warning("Attention computes its weights without C++: %s.", error)
-        self.built.set()
-
-
 @functools.cache
-def library() -> Library:
-    """Returns the library, whose compilation the first call starts."""
-    return Library()
+def library() -> BackgroundFunction:
+    """Returns the C++, whose compilation the first call starts."""
+    return BackgroundFunction(_SOURCE, "softmax", 4, without="Attention computes its weights without C++")
 
 
 def take(context: Context, attributes: Mapping[str, Any]) -> Call | None:

@@ -1,0 +1,45 @@
+"""Functions of C++ that a thread compiles while torch computes the same bits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from tt_xla.log import logger
+from tt_xla.runtime.emulator.fused import background
+from tt_xla.runtime.emulator.fused.build import Build, compiler
+
+
+class BackgroundFunction:
+    """A function of C++, compiled in a thread that the constructor starts.
+
+    Args:
+        source: the C++.
+        name: the function's name.
+        count: number of its parameters, all of them pointers.
+        without: what happens without it, as in "Attention computes its weights without C++".
+
+    Attributes:
+        function: the function; None until it is compiled, and where there is no compiler.
+        built: set when the thread has ended.
+    """
+
+    def __init__(self, source: str, name: str, count: int, *, without: str) -> None:
+        self._source, self._name, self._count, self._without = source, name, count, without
+        self.function: Callable[..., None] | None = None
+        self.built = threading.Event()
+        if compiler() is None:
+            self.built.set()
+        else:
+            background.start(self.build)
+
+    def build(self) -> None:
+        """Compiles the C++; without success, says so once."""
+        try:
+            self.function = Build.of(self._source).function(self._name, self._count)
+        except Exception as error:
+            logger().warning("%s: %s.", self._without, error)
+        self.built.set()
+
+
+__all__ = ["BackgroundFunction"]
