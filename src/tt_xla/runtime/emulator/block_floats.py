@@ -38,7 +38,8 @@ extern "C" void pack(const float* values, float* result, const int64_t* sizes) {
     for (int i = 0; i < BLOCK; i++) {
       const uint32_t exponent = magnitude[i] >> 23, distance = shared - exponent;
       // Denormals count as zero. Bits that the alignment shifts out are lost before the tie is decided.
-      const uint32_t mantissa = exponent ? ((magnitude[i] & 0x7FFFFF) | 0x800000) >> (distance > 31 ? 31 : distance) : 0;
+      const uint32_t significand = exponent ? (magnitude[i] & 0x7FFFFF) | 0x800000 : 0;
+      const uint32_t mantissa = significand >> (distance > 31 ? 31 : distance);
       uint32_t kept = mantissa >> cut;
       const uint32_t rest = mantissa & below;
       kept += (rest > half) | ((rest == half) & kept & 1);

@@ -3,9 +3,10 @@
 AOTAutograd runs dynamo's graph twice, op by op, through functionalization and fake tensors: once to see what aliases
 and mutates, and once to record the ops. Of a :class:`Repeat`, the first occurrence runs so, and what it did is kept as
 a template. A later one takes the template if its inputs are alike: the recorded nodes are copied, and new fake tensors
-of the same sizes stand for the results. The graph is the one that tracing would have made. An occurrence whose trace
-cannot be copied runs as it would without this: where gradients are needed, where inputs are written or results are
-views of inputs, and where sizes are symbols.
+of the same sizes stand for the results and for inputs that were written, such as a language model's cache. The graph is
+the one that tracing would have made. An occurrence whose trace cannot be copied runs as it would without this: where
+gradients are needed, where results are views of inputs, where views of other tensors are written, and where sizes are
+symbols.
 """
 
 from __future__ import annotations
@@ -114,6 +115,8 @@ class _Template:
         lines: by stack trace, the position of the first node of the occurrence that has it.
         results: fake tensor of each output of the repeat, or the index of the input that it is.
         outputs: recorded node of each output that is not an input.
+        written: new fake tensor of each input that was written, by index.
+        contents: recorded node of each of ``written``; empty while nothing is recorded.
     """
 
     inputs: _Inputs
@@ -121,6 +124,8 @@ class _Template:
     lines: dict[str | None, int]
     results: list[FakeTensor | int]
     outputs: list[Node | None]
+    written: dict[int, FakeTensor]
+    contents: dict[int, Node]
 
 
 @dataclass
@@ -218,13 +223,12 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
             _CannotCopyError: the occurrence did something that copies cannot do.
         """
         inputs, repeat = recording.inputs, place.repeat
-        if any(_inner(value) is not inner for value, inner in zip(inputs.values, inputs.inner, strict=True)):
-            raise _CannotCopyError  # an input was written
+        written = _written(inputs)
         positions = {id(value): index for index, value in enumerate(inputs.values)}
         values = [recording.values[position] for position in repeat.outputs]
         results = [positions[id(value)] if id(value) in positions else _inner(value) for value in values]
         fresh = {id(value): value for value in results if not isinstance(value, int)}.values()
-        memory = [storage_identity(value) for value in fresh]
+        memory = [storage_identity(value) for value in (*fresh, *written.values())]
         is_shared = len({*memory}) < len(memory) or not {*memory}.isdisjoint(map(storage_identity, inputs.inner))
         needs_gradient = any(value.requires_grad for value in fresh)
         if is_shared or needs_gradient or self._last() is not recording.last[-1] or _state() != inputs.signature[0]:
@@ -241,9 +245,10 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
         outputs = [
             None if self._tracer is None or isinstance(value, int) else self._recorded(value) for value in results
         ]
-        if any(node is not None and node not in recorded for node in outputs):
+        contents = {} if self._tracer is None else {index: self._recorded(value) for index, value in written.items()}
+        if any(node is not None and node not in recorded for node in (*outputs, *contents.values())):
             raise _CannotCopyError
-        return _Template(inputs, steps, lines, results, outputs)
+        return _Template(inputs, steps, lines, results, outputs, written, contents)
 
     def _copy(self, template: _Template, place: _Place, inputs: _Inputs) -> Any:
         """Makes an occurrence a copy of the template. Returns the value of its first node."""
@@ -259,14 +264,22 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
                 self.env[instance[position]] = inputs.values[result]
                 continue
             if id(result) not in made:
-                with fakes.making():
-                    inner = fakes.like(result)
-                    if output is not None:
-                        proxy = Proxy(copies[output], self._tracer)
-                        track_tensor_tree(inner, proxy, constant=None, tracer=self._tracer)
-                made[id(result)] = FunctionalTensor.to_functional(inner)
+                made[id(result)] = FunctionalTensor.to_functional(self._fake(fakes, result, copies, output))
             self.env[instance[position]] = made[id(result)]
+        for index, contents in template.written.items():
+            value = inputs.values[index]
+            value.replace_(self._fake(fakes, contents, copies, template.contents.get(index)))
+            value.commit_update()
+            value.sync()
         return self.env.get(instance[0])
+
+    def _fake(self, fakes: _Fakes, value: FakeTensor, copies: dict[Node, Node], node: Node | None) -> FakeTensor:
+        """Returns a fake tensor like one of the template's, which the copy of a node computes."""
+        with fakes.making():
+            fake = fakes.like(value)
+            if node is not None:
+                track_tensor_tree(fake, Proxy(copies[node], self._tracer), constant=None, tracer=self._tracer)
+        return fake
 
     def _copy_nodes(self, template: _Template, place: _Place, inputs: _Inputs, fakes: _Fakes) -> dict[Node, Node]:
         """Copies the nodes of a template. Returns the copies by node."""
@@ -347,6 +360,25 @@ def _inner(value: Any) -> FakeTensor:
     if not is_plain or inner.constant is not None or inner.is_conj() or inner.is_neg():
         raise _CannotCopyError
     return inner
+
+
+def _written(inputs: _Inputs) -> dict[int, FakeTensor]:
+    """Returns the new fake tensor of each input that was written, by index.
+
+    Raises:
+        _CannotCopyError: the input is a view, another input shares its memory, or more than its contents has changed.
+    """
+    written: dict[int, FakeTensor] = {}
+    memory = [*map(storage_identity, inputs.inner)]
+    for index, (value, before) in enumerate(zip(inputs.values, inputs.inner, strict=True)):
+        after = _inner(value)
+        if after is before:
+            continue
+        is_whole = value.is_base_tensor() and memory.count(memory[index]) == 1
+        if not is_whole or _metadata(after) != _metadata(before) or torch._functionalize_has_metadata_mutation(value.elem):
+            raise _CannotCopyError
+        written[index] = after
+    return written
 
 
 def _metadata(value: FakeTensor) -> Any:

@@ -73,10 +73,14 @@ class Build:
             subprocess.SubprocessError: the compiler refused the source, or took too long.
             OSError: the library cannot be loaded.
         """
-        level = "-O3" if optimize else "-O0"
-        text = machine() + level.encode() + source.encode()
-        key = hashlib.blake2b(text, digest_size=16).hexdigest()
+        level = _level(optimize)
+        key = _key(source, level)
         return cls(key, _load(key) or _compiled(source, key, level))
+
+    @classmethod
+    def found(cls, source: str) -> Build | None:
+        """Returns the library that :meth:`of` has made of C++ before, or None where the cache on disk has none."""
+        return cls.kept(_key(source, _level(optimize=True)))
 
     @classmethod
     def kept(cls, key: str) -> Build | None:
@@ -93,6 +97,15 @@ class Build:
         function = getattr(self.library, name)
         function.argtypes, function.restype = [ctypes.c_void_p] * count, None
         return function
+
+
+def _level(optimize: bool) -> str:
+    return "-O3" if optimize else "-O0"
+
+
+def _key(source: str, level: str) -> str:
+    text = machine() + level.encode() + source.encode()
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
 def _in_background() -> list[str]:

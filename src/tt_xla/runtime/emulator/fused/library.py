@@ -11,7 +11,7 @@ from tt_xla.runtime.emulator.fused.build import Build, compiler
 
 
 class BackgroundFunction:
-    """A function of C++, compiled in a thread that the constructor starts.
+    """A function of C++, compiled in a thread that the constructor starts, unless the cache on disk has it.
 
     Args:
         source: the C++.
@@ -30,15 +30,21 @@ class BackgroundFunction:
         self.built = threading.Event()
         if compiler() is None:
             self.built.set()
+        elif found := Build.found(source):
+            self._use(found)
         else:
             background.start(self.build)
 
     def build(self) -> None:
         """Compiles the C++; without success, says so once."""
         try:
-            self.function = Build.of(self._source).function(self._name, self._count)
+            self._use(Build.of(self._source))
         except Exception as error:
             logger().warning("%s: %s.", self._without, error)
+            self.built.set()
+
+    def _use(self, build: Build) -> None:
+        self.function = build.function(self._name, self._count)
         self.built.set()
 
 
