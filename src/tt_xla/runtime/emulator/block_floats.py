@@ -19,40 +19,58 @@ _SOURCE = r"""
 static const int BLOCK = 16;
 
 static inline float number(uint32_t bits) { float result; memcpy(&result, &bits, 4); return result; }
+static inline uint32_t raw_of(float value) { uint32_t result; memcpy(&result, &value, 4); return result; }
+static inline uint32_t raw_of(uint16_t value) { return (uint32_t)value << 16; }
+static inline void store(float* place, float value) { *place = value; }
+static inline void store(uint16_t* place, float value) { *place = (uint16_t)(raw_of(value) >> 16); }  // exact: 8 bits
 
-extern "C" void pack(const float* values, float* result, const int64_t* sizes) {
-  const int64_t blocks = sizes[0];
-  const int bits = (int)sizes[1], cut = 24 - bits;
+template <class In, class Out>
+static void pack_blocks(const In* values, Out* result, int64_t blocks, int bits) {
+  const int cut = 24 - bits;
   const uint32_t limit = (1u << bits) - 1, half = 1u << (cut - 1), below = (1u << cut) - 1;
   #pragma omp parallel for if (blocks > 4096)
   for (int64_t block = 0; block < blocks; block++) {
-    uint32_t raw[BLOCK], magnitude[BLOCK], shared = 0, largest = 0;
-    memcpy(raw, values + block * BLOCK, sizeof raw);
+    const In* x = values + block * BLOCK;
+    uint32_t largest = 0;
+    #pragma omp simd reduction(max : largest)
     for (int i = 0; i < BLOCK; i++) {
-      magnitude[i] = raw[i] & 0x7FFFFFFF;
-      largest = magnitude[i] > largest ? magnitude[i] : largest;
+      const uint32_t magnitude = raw_of(x[i]) & 0x7FFFFFFF;
+      largest = magnitude > largest ? magnitude : largest;
     }
-    shared = largest >> 23;
+    const uint32_t shared = largest >> 23;
     const float unit = std::ldexp(1.0f, (int)shared - 127 - (bits - 1));
     float packed[BLOCK];
+    #pragma omp simd
     for (int i = 0; i < BLOCK; i++) {
-      const uint32_t exponent = magnitude[i] >> 23, distance = shared - exponent;
+      const uint32_t raw = raw_of(x[i]), exponent = (raw >> 23) & 255, distance = shared - exponent;
       // Denormals count as zero. Bits that the alignment shifts out are lost before the tie is decided.
-      const uint32_t significand = exponent ? (magnitude[i] & 0x7FFFFF) | 0x800000 : 0;
+      const uint32_t significand = exponent ? (raw & 0x7FFFFF) | 0x800000 : 0;
       const uint32_t mantissa = significand >> (distance > 31 ? 31 : distance);
-      uint32_t kept = mantissa >> cut;
-      const uint32_t rest = mantissa & below;
-      kept += (rest > half) | ((rest == half) & kept & 1);
-      kept = kept > limit ? limit : kept;
-      const float value = (float)kept * unit;
-      const bool is_nan = exponent == 255 && kept > 1u << (bits - 1);
-      const float rounded = is_nan ? number(0x7FC00000) : value;
-      packed[i] = raw[i] >> 31 && kept ? -rounded : rounded;  // the formats have no negative zero
+      const uint32_t rest = mantissa & below, whole = mantissa >> cut;
+      const uint32_t rounded = whole + (rest > half || (rest == half && (whole & 1)) ? 1 : 0);
+      const uint32_t kept = rounded > limit ? limit : rounded;
+      const uint32_t finite = raw_of((float)(int32_t)kept * unit);
+      const uint32_t value = exponent == 255 && kept > (1u << (bits - 1)) ? 0x7FC00000 : finite;
+      packed[i] = number(value | (kept ? raw & 0x80000000 : 0));  // the formats have no negative zero
     }
-    memcpy(result + block * BLOCK, packed, sizeof packed);
+    for (int i = 0; i < BLOCK; i++) store(result + block * BLOCK + i, packed[i]);
   }
 }
+
+extern "C" void pack(const void* values, void* result, const int64_t* sizes) {
+  const int64_t blocks = sizes[0];
+  const int bits = (int)sizes[1];
+  const float* x = (const float*)values;
+  const uint16_t* y = (const uint16_t*)values;
+  if (sizes[2] && sizes[3]) pack_blocks(y, (uint16_t*)result, blocks, bits);
+  else if (sizes[2]) pack_blocks(y, (float*)result, blocks, bits);
+  else if (sizes[3]) pack_blocks(x, (uint16_t*)result, blocks, bits);
+  else pack_blocks(x, (float*)result, blocks, bits);
+}
 """
+
+_IN_CPP = (torch.float32, torch.bfloat16)
+"""Dtypes that the C++ reads and writes."""
 
 
 @functools.cache
@@ -61,15 +79,25 @@ def library() -> BackgroundFunction:
     return BackgroundFunction(_SOURCE, "pack", 3, without="Block floats are rounded without C++")
 
 
-def packed(blocks: Tensor, bits: int) -> Tensor | None:
-    """Returns blocks, float32 ``[n, 16]``, rounded to a shared exponent and ``bits`` of magnitude.
+def packed(blocks: Tensor, bits: int, container: torch.dtype) -> Tensor | None:
+    """Returns blocks ``[n, 16]`` rounded to a shared exponent and ``bits`` of magnitude.
 
-    Returns None while the C++ is not compiled, and where tensors do not lie in the CPU's memory.
+    Args:
+        blocks: the blocks, float32 or bfloat16.
+        bits: bits of magnitude, at most 8.
+        container: dtype of the result, float32 or bfloat16.
+
+    Returns:
+        None while the C++ is not compiled, for other dtypes, and where tensors do not lie in the CPU's memory.
     """
-    if blocks.device.type != "cpu" or place.device().type != "cpu" or (function := library().function) is None:
+    if not {blocks.dtype, container} <= {*_IN_CPP} or blocks.device.type != "cpu" or place.device().type != "cpu":
         return None
-    source, result = blocks.contiguous(), torch.empty_like(blocks, memory_format=torch.contiguous_format)
-    sizes = torch.tensor([len(blocks), bits], dtype=torch.int64, device="cpu")
+    function = library().function
+    if function is None:
+        return None
+    source, result = blocks.contiguous(), torch.empty(blocks.shape, dtype=container, device="cpu")
+    narrow = [dtype is torch.bfloat16 for dtype in (blocks.dtype, container)]
+    sizes = torch.tensor([len(blocks), bits, *narrow], dtype=torch.int64, device="cpu")
     function(source.data_ptr(), result.data_ptr(), sizes.data_ptr())
     return result
 

@@ -44,7 +44,7 @@ def hold(tensor: torch.Tensor, dtype: DataType) -> torch.Tensor:
     if dtype.is_host_only:
         return tensor.to(container)
     if dtype.is_block_float:
-        return quantize(tensor, dtype.value).to(container)
+        return quantize(tensor, dtype.value, container)
     if tensor.dtype is container and dtype not in _WRAPS:
         return tensor
     if dtype.is_float:

@@ -22,40 +22,41 @@ _SMALLEST_SCALED = (127 - 100) << 23
 """Bits of 2^-100. The powers of two that scale a block with a larger element are normal numbers of float32."""
 
 
-def quantize(values: torch.Tensor | np.ndarray, dtype: str) -> torch.Tensor:
-    """Returns the float32 values that ``dtype`` holds after packing ``values``.
+def quantize(values: torch.Tensor | np.ndarray, dtype: str, container: torch.dtype = torch.float32) -> torch.Tensor:
+    """Returns the values that ``dtype`` holds after packing ``values``.
 
     Args:
         values: a tensor of any shape and floating dtype; its last dimension is padded with zeros to blocks of 16.
         dtype: ``bf16``, ``bfp_bf8`` or ``bfp_bf4``.
+        container: dtype of the result, which holds all values of ``dtype``.
 
     Returns:
-        A float32 tensor of the same shape, with the strides of ``values`` if that is dense.
+        A tensor of the same shape, with the strides of ``values`` if that is dense.
 
     Raises:
         ValueError: ``dtype`` is none of the three.
     """
     tensor = torch.from_numpy(values) if isinstance(values, np.ndarray) else values
     if dtype == "bf16":
-        return tensor.to(torch.bfloat16).to(torch.float32)
+        return tensor.to(torch.bfloat16).to(container)
     if dtype not in MAGNITUDE_BITS:
         raise ValueError(f"Cannot quantize to {dtype!r}; expected bf16, bfp_bf8 or bfp_bf4.")
-    source = tensor.to(torch.float32)
+    source = tensor if tensor.dtype is torch.bfloat16 else tensor.to(torch.float32)
     if source.numel() == 0:
-        return source
+        return source.to(container)
     columns = source.shape[-1] if source.ndim else 1
     padding = -columns % FACE
     matrix = source.reshape(-1, columns)
     if padding:
         matrix = torch.nn.functional.pad(matrix, (0, padding))
     blocks, bits = matrix.reshape(-1, FACE), MAGNITUDE_BITS[dtype]
-    packed = block_floats.packed(blocks, bits)
+    packed = block_floats.packed(blocks, bits, container)
     if packed is None:
-        packed = _in_pieces(blocks, bits)
+        packed = _in_pieces(blocks.to(torch.float32), bits).to(container)
     result = packed.reshape(matrix.shape)[:, :columns].reshape(source.shape)
     if source.is_contiguous():
         return result
-    return torch.empty_like(source).copy_(result)
+    return torch.empty_like(source, dtype=container).copy_(result)
 
 
 def _in_pieces(blocks: torch.Tensor, bits: int) -> torch.Tensor:

@@ -375,7 +375,11 @@ def _written(inputs: _Inputs) -> dict[int, FakeTensor]:
         if after is before:
             continue
         is_whole = value.is_base_tensor() and memory.count(memory[index]) == 1
-        if not is_whole or _metadata(after) != _metadata(before) or torch._functionalize_has_metadata_mutation(value.elem):
+        if (
+            not is_whole
+            or _metadata(after) != _metadata(before)
+            or torch._functionalize_has_metadata_mutation(value.elem)
+        ):
             raise _CannotCopyError
         written[index] = after
     return written
