@@ -164,8 +164,9 @@ conformance-jax: $(STAMP) ## run a sample of JAX's tests on platform tt; JAX_TES
 conformance-multi-chip: $(STAMP) ## run upstream's tests of several chips: TT_XLA=path/to/tenstorrent/tt-xla
 	@$(BIN)/python conformance/run_multi_chip.py $(TT_XLA) --document docs/testing.md
 
-conformance-ttnn: $(STAMP) ## run tt-metal's unit tests of operations: TT_METAL=path/to/tenstorrent/tt-metal TTNN=site-packages SAMPLE=150
-	@$(BIN)/python conformance/run_ttnn.py $(TT_METAL) $(if $(TTNN),--goldens $(TTNN)) --sample $(or $(SAMPLE),150) \
+conformance-ttnn: $(STAMP) ## run tt-metal's unit tests of operations: TT_METAL=path/to/tenstorrent/tt-metal TTNN=site-packages EACH=40 SEED=b
+	@$(BIN)/python conformance/run_ttnn.py $(TT_METAL) $(if $(TTNN),--goldens $(TTNN)) --each-file $(or $(EACH),40) \
+	  --sample $(or $(SAMPLE),0) $(if $(SEED),--seed $(SEED)) \
 	  $(if $(FAMILIES),--families "$(FAMILIES)",--document docs/ttnn_api.md)
 
 conformance-ttnn-goldens: $(STAMP) ## compare results of our ttnn with TT-NN's golden functions over drawn calls: TTNN=site-packages

@@ -39,6 +39,8 @@ _CONDITIONAL = (
     r"group_norm: interleaved|shard height \d|fp32 tiled tensors yet"
 )
 """Words of refusals that depend on the shape of a shard, or on two kinds at once."""
+_IN_RULES = {"chunk": "Physical shard", "roll": "same dtypes", "slice": "Physical shard", "where": "WHERE_TTS"}
+"""By function, words of refusals that depend on numbers, or on a third tensor: its rule refuses such calls."""
 TOGETHER = "together"
 """In the place of a position: all tensors of the call have the kind."""
 TENSOR = re.compile(r'ttnn_tensor\((\([^)]*\)), "(\w+)", "(\w+)", "(\w+)"')
@@ -81,6 +83,13 @@ def varied(call: str, position: int, **changes: str) -> str:
     return call[: match.start()] + text + call[match.end() :]
 
 
+def _all_varied(call: str, **changes: str) -> str:
+    """Returns a call with another data type, layout or memory of all tensors."""
+    for position in range(len(TENSOR.findall(call))):
+        call = varied(call, position, **changes)
+    return call
+
+
 def variations(call: str, *, pointwise: bool) -> Iterator[tuple[str, str, str]]:
     """Returns what is refused, the positions, and the call, for each variation of a call."""
     tensors = TENSOR.findall(call)
@@ -102,10 +111,8 @@ def variations(call: str, *, pointwise: bool) -> Iterator[tuple[str, str, str]]:
     if len(tensors) > 1:
         for field, values in (("dtype", DTYPES), ("layout", ("tile", "row_major")), ("memory", MEMORIES)):
             for value in values:
-                changed = call
-                for position in range(len(tensors)):
-                    changed = varied(changed, position, **{field: value})
-                yield value, TOGETHER, changed
+                yield value, TOGETHER, _all_varied(call, **{field: value})
+        yield "small_shards", TOGETHER, _all_varied(call, layout="row_major", memory="height")
     if not pointwise or len(tensors) != 2:
         return
     for kinds in itertools.product(PAIRED, repeat=len(tensors)):
@@ -150,7 +157,7 @@ def words_of(text: str, name: str, kinds: str) -> str:
     words = re.sub(r"shard shape \(\d+, \d+\)", "shard shape {SHARD}", words)
     if re.search(r"Shard (width|height) \d|Number of shards|[sS]hape \[|\d B\b|tile-aligned|FillPad", words):
         return ""  # an error of the variation's own shape
-    if re.search(_CONDITIONAL, words):
+    if re.search(_CONDITIONAL, words) or (name in _IN_RULES and _IN_RULES[name] in words):
         return ""
     words = re.sub(rf"(?<=OpType::){name.strip('_').upper()}\b", "{OP}", words)
     for mark, dtype in zip("ABC", [each for each in kinds.split("*") if each in DTYPES], strict=False):

@@ -4,6 +4,8 @@ Environment variables:
 
 - ``CONFORMANCE_RESULTS``: File that receives one JSON object a line. Tests that it already contains are not run again.
 - ``CONFORMANCE_SAMPLE``: Number of tests to run; 0 for all.
+- ``CONFORMANCE_EACH_FILE``: Number of tests of each file to run; 0 for all.
+- ``CONFORMANCE_SEED``: Chooses another sample.
 - ``CONFORMANCE_ONLY``: File with the names of the tests to run.
 - ``CONFORMANCE_SECONDS``: Limit of processor time for each test. The limit of wall-clock time is ten times as long.
 """
@@ -14,6 +16,7 @@ import hashlib
 import json
 import os
 import signal
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 
@@ -21,7 +24,12 @@ import pytest
 
 RESULTS = Path(os.environ["CONFORMANCE_RESULTS"])
 SAMPLE = int(os.environ.get("CONFORMANCE_SAMPLE", "0"))
+EACH_FILE = int(os.environ.get("CONFORMANCE_EACH_FILE", "0"))
+SEED = os.environ.get("CONFORMANCE_SEED", "")
 SECONDS = int(os.environ.get("CONFORMANCE_SECONDS", "60"))
+
+_RANK = pytest.StashKey[int]()
+"""The place of a test among those of its file."""
 
 
 class OutOfTimeError(BaseException):
@@ -30,7 +38,13 @@ class OutOfTimeError(BaseException):
 
 def name_of(item: pytest.Item) -> str:
     """Returns the class and the function of a test, with its parameters."""
-    return "::".join(item.nodeid.split("::")[-2:])
+    return short_name(item.nodeid)
+
+
+def short_name(node: str) -> str:
+    """Returns the last two parts of a test's id, with all of its parameters."""
+    head, bracket, parameters = node.partition("[")
+    return "::".join(head.split("::")[-2:]) + bracket + parameters
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,10 +52,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if only:
         names = set(Path(only).read_text().split("\n"))
         items[:] = [item for item in items if name_of(item) in names]
-    elif SAMPLE:
+    elif SAMPLE or EACH_FILE:
         # The order of hashes gives the same sample in each run, spread over the file.
-        items.sort(key=lambda item: hashlib.sha256(name_of(item).encode()).digest())
-        del items[SAMPLE:]
+        items.sort(key=lambda item: hashlib.sha256(f"{SEED}{name_of(item)}".encode()).digest())
+        if EACH_FILE:
+            ranks: Counter[Path] = Counter()
+            for item in items:
+                ranks[item.path] += 1
+                item.stash[_RANK] = ranks[item.path]
+            items[:] = sorted((item for item in items if item.stash[_RANK] <= EACH_FILE), key=lambda item: item.path)
+        if SAMPLE:
+            del items[SAMPLE:]
     if RESULTS.exists():
         done = {json.loads(line)["name"] for line in RESULTS.read_text().splitlines()}
         items[:] = [item for item in items if name_of(item) not in done]
@@ -73,7 +94,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    name = "::".join(report.nodeid.split("::")[-2:])
+    name = short_name(report.nodeid)
     if report.when == "call" or (report.when == "setup" and report.outcome != "passed"):
         reason = "" if report.passed else str(report.longrepr)
         write(name, report.outcome, reason)

@@ -1,6 +1,7 @@
 """Runs tt-metal's unit tests of operations on the emulated card and writes the counts into docs/ttnn_api.md.
 
-    python conformance/run_ttnn.py CHECKOUT [--goldens FOLDER] [--sample N] [--families "reduction"] [--document FILE]
+    python conformance/run_ttnn.py CHECKOUT [--goldens FOLDER] [--sample N] [--each-file N] [--seed S]
+        [--families "reduction"] [--document FILE]
 
 CHECKOUT is a checkout of tenstorrent/tt-metal. FOLDER has an installed ``ttnn``, whose golden functions judge results.
 A failure that ``ttnn_known_failures.toml`` declares is run too, and must fail.
@@ -29,7 +30,7 @@ FAMILIES = {
     "reduction": ["reduce/test_*.py"],
     "products": ["matmul/test_*.py"],
     "normalization and fused": ["fused/test_*.py"],
-    "convolution": ["conv/test_*.py"],
+    "convolution": ["conv/test_*.py", "conv/data_movement/test_*.py"],
     "pooling": ["pool/test_*.py"],
     "moreh": ["test_moreh_*.py"],
     "data movement and others": ["data_movement/test_*.py", "rand/test_*.py", "test_*.py"],
@@ -54,7 +55,9 @@ def files_by_family(checkout: Path) -> Mapping[str, Sequence[Path]]:
     return families
 
 
-def outcomes_of(checkout: Path, files: Sequence[Path], sample: int, goldens: str) -> tuple[list[dict[str, str]], str]:
+def outcomes_of(
+    checkout: Path, files: Sequence[Path], sample: Mapping[str, str], goldens: str
+) -> tuple[list[dict[str, str]], str]:
     """Runs tests. Returns a record of each, and what pytest printed."""
     with tempfile.TemporaryDirectory() as scratch:
         results = Path(scratch, "results.jsonl")
@@ -63,8 +66,8 @@ def outcomes_of(checkout: Path, files: Sequence[Path], sample: int, goldens: str
             "TTXLA_SYSTEM": os.environ.get("TTXLA_SYSTEM", "p150"),
             "TTNN_GOLDENS": goldens,
             "CONFORMANCE_RESULTS": str(results),
-            "CONFORMANCE_SAMPLE": str(sample),
             "CONFORMANCE_SECONDS": "30",
+            **sample,
         }
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest", "-p", "record"]
         command += ["-p", "ttnn_plugin", "--continue-on-collection-errors", f"--rootdir={checkout}", "-o", "addopts="]
@@ -111,9 +114,13 @@ def counts(records: Sequence[dict[str, str]], known: Mapping[str, str]) -> tuple
 @click.argument("checkout", type=click.Path(path_type=Path, exists=True))
 @click.option("--goldens", default="", help="Folder with an installed ttnn.")
 @click.option("--sample", default=150, show_default=True, help="Tests of each family; 0 for all.")
+@click.option("--each-file", default=0, show_default=True, help="Tests of each file; 0 for all.")
+@click.option("--seed", default="", help="Chooses another sample.")
 @click.option("--families", default="", help="Names of the families to run, by words.")
 @click.option("--document", type=click.Path(path_type=Path, exists=True), help="Write the table into this document.")
-def main(checkout: Path, goldens: str, sample: int, families: str, document: Path | None) -> None:
+def main(
+    checkout: Path, goldens: str, sample: int, each_file: int, seed: str, families: str, document: Path | None
+) -> None:
     sys.path.append(str(HERE.parent / "benchmarks"))
     from documents import write_between_marks
 
@@ -122,13 +129,18 @@ def main(checkout: Path, goldens: str, sample: int, families: str, document: Pat
         "| tests | run | pass | of another release | declared | fail | skipped by tt-metal |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
+    chosen = {
+        "CONFORMANCE_SAMPLE": str(sample),
+        "CONFORMANCE_EACH_FILE": str(each_file),
+        "CONFORMANCE_SEED": seed,
+    }
     failures: list[str] = []
     missing: list[str] = []
     sums: Counter[str] = Counter()
     for family, files in files_by_family(checkout.resolve()).items():
         if families and not any(word in family for word in families.split()):
             continue
-        records, printed = outcomes_of(checkout.resolve(), files, sample, goldens)
+        records, printed = outcomes_of(checkout.resolve(), files, chosen, goldens)
         total, missed = counts(records, known)
         failures += missed
         missing += [line for line in printed.splitlines() if line.startswith("ERROR ")]

@@ -20,7 +20,16 @@ import ttnn  # before the checkout, which has a folder of this name
 
 pytest_plugins = ["tt_xla.testing.ttnn_fixtures"]
 
-DROPPED = ("use_legacy", "queue_id", "accurate_mode", "approx_mode", "use_multicore", "in_place_halo", "in_place")
+DROPPED = (
+    "is_l1_aligned",
+    "use_legacy",
+    "queue_id",
+    "accurate_mode",
+    "approx_mode",
+    "use_multicore",
+    "in_place_halo",
+    "in_place",
+)
 """Arguments that an earlier release took and the present one does not: tests of that release run without them."""
 
 RENAMED = {"round_mode": "rounding_mode"}
@@ -41,11 +50,26 @@ def _have_names_of_earlier_releases() -> None:
     """Gives ``ttnn`` the names that an earlier release had for what it has under others."""
     for side in ("Height", "Width"):
         setattr(ttnn, f"Conv2dSlice{side}", getattr(ttnn, f"Conv2dDRAMSlice{side}"))
+    ttnn.GrayskullComputeKernelConfig = ttnn.WormholeComputeKernelConfig
     members = {each.name: (each, "") for each in ttnn.DataType}
     type.__setattr__(ttnn.DataType, "__entries", members)
     tracer: Any = types.ModuleType("ttnn.tracer")  # scripts that tests import trace with it, and no test does
     tracer.trace = tracer.visualize = None
     sys.modules["ttnn.tracer"] = tracer
+
+
+def _return_types_of_earlier_releases() -> None:
+    """Makes signed numbers of unsigned ones on the way to torch, as an earlier release did."""
+    import torch
+
+    convert, signed = ttnn.to_torch, {torch.uint32: torch.int32, torch.uint16: torch.int16}
+
+    def converted(*arguments: Any, **options: Any) -> Any:
+        made = convert(*arguments, **options)
+        return made.view(signed[made.dtype]) if made.dtype in signed else made
+
+    ttnn.to_torch = converted
+    ttnn.Tensor.to_torch = converted
 
 
 class _Native(types.ModuleType):
@@ -74,6 +98,7 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.modules.setdefault("loguru", loguru)
     _take_arguments_of_earlier_releases()
     _have_names_of_earlier_releases()
+    _return_types_of_earlier_releases()
     native: Any = _Native("ttnn._ttnn")
     ttnn._ttnn = native
     for name in (

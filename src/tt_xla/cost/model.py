@@ -85,6 +85,11 @@ def _elementwise(instruction: Instruction, values: Sequence[TensorSpec], rates: 
     return cost_of(rates, compute, dram, noc, cores)
 
 
+def _row_of(step: str) -> str:
+    """Returns the row of the vector unit's table for a function that an op applies to its operands or its result."""
+    return families.STEPS.get(step) or families.SIMILAR.get(step, step)
+
+
 def _binary(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, extra: str) -> Cost:
     """Returns the cost of an op of two tensors on the FPU, and of functions that the vector unit applies to them."""
     result = values[instruction.results[0]]
@@ -109,7 +114,7 @@ def _binary(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
     sides = (*families.STEPS_BEFORE, families.STEPS_AFTER)
     steps = [str(dict(step)["op_type"]) for side in sides for step in instruction.attributes.get(side) or ()]
     if steps != ["relu"] or not instruction.attributes.get(families.STEPS_AFTER):  # the packer clips a lone relu
-        compute += tiles * sum(rates.sfpu[families.STEPS.get(step, step)] for step in steps)
+        compute += tiles * sum(rates.sfpu[_row_of(step)] for step in steps)
     shape = result.shape
     for spec in inputs:
         if _broadcast_in_tile(spec.shape, shape):

@@ -57,6 +57,7 @@ class MeshDevice:
         self.is_open = True
         self.fabric = _fabric[-1]
         """The network between the chips, as it was set when the device was opened."""
+        self.misses_allowed = True
         self.plans: dict[Any, Any] = {}
         """How to execute each call that was made before, by its operation and the types of its arguments."""
         self.predicted_us = 0.0
@@ -212,6 +213,10 @@ class MeshDevice:
     def num_program_cache_entries(self) -> int:
         """Returns the number of programs of the card that calls have made so far."""
         return sum(plan.is_program for plan in self.plans.values())
+
+    def set_program_cache_misses_allowed(self, allowed: bool) -> None:
+        """Says whether calls may make new programs; one that would is refused."""
+        self.misses_allowed = allowed
 
     def enable_program_cache(self) -> None:
         """Does nothing: the emulated card always keeps bound kernels."""

@@ -131,6 +131,11 @@ class Operation:
         if plan is None:
             if self.__name__ in OF_COMPLEX and _has_complex(arguments, keywords):
                 return OF_COMPLEX[self.__name__](*arguments, **keywords)
+            if device is not None and not device.misses_allowed:
+                raise TTFatal(
+                    f"Device operation {self.__name__}: program cache miss occurred, but cache misses are forbidden",
+                    hint="Allow them with device.set_program_cache_misses_allowed(True).",
+                )
             plan = plans[key_] = self._planned(arguments, keywords, device)
         return plan.run(tensors)
 
@@ -197,6 +202,8 @@ class Operation:
         if found is None:
             raise signatures.refused(self.__name__, arguments, keywords)
         binder, values = found
+        if isinstance(values.get("device"), (Tensor, Operand, int)):
+            raise signatures.refused(self.__name__, arguments, keywords)
         if not _nested:
             refusals.check(self.__name__, values)
         self._check_emulated(binder, values)

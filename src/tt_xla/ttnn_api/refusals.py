@@ -47,7 +47,7 @@ def table() -> Mapping[str, Refusals]:
     for line in FILE.read_text().splitlines():
         words, kinds, names = line.split(" | ")
         if "{SHARD}" in words:  # the drawn shards of these memories were refused for their size alone
-            kinds = _SMALL
+            kinds = f"{_SMALL}!" if f"{_SMALL}!" in kinds else _SMALL
         for name in names.split():
             function, _, parameters = name.partition(":")
             refusals = functions.setdefault(f"ttnn.{function}", Refusals({}, {}))
@@ -78,14 +78,32 @@ def check(name: str, values: Mapping[str, Any]) -> None:
                 words = by_kind.get(kind)
                 if words is None and f"{kind}!" in by_kind and not _shared(kind, values):
                     words = by_kind[f"{kind}!"]
+                in_tiles = words is not None and "with TILE layout" in words
+                if in_tiles and type_.layout is Layout.ROW_MAJOR:
+                    continue
                 if words is not None and not (configured and kind in _MEMORIES):
                     raise _refused(name, words, [type_], kind, parameter)
+    if name == "ttnn.where":
+        _check_choice(values)
     for parameters, by_kind in refusals.combined.items():
         given = [values.get(each) for each in parameters]
         kind = "*".join(filter(None, map(_data_type, given)))
         if kind in by_kind:
             types = [type_ for each in given for type_ in _types(each)]
             raise _refused(name, by_kind[kind], types, kind, " and ".join(parameters))
+
+
+def _check_choice(values: Mapping[str, Any]) -> None:
+    """Refuses a choice between a tensor and a number by a tensor of another data type."""
+    predicate, *chosen = ([*_types(values.get(name)), None][0] for name in ("predicate", "true_value", "false_value"))
+    given = [each for each in chosen if each is not None]
+    if predicate is None or len(given) != 1 or predicate.dtype in (DataType.INT32, given[0].dtype):
+        return
+    raise TTFatal(
+        f"Mixed dtype is not supported for binary operation BinaryOpType::WHERE_{'TTS' if chosen[0] else 'TST'}, "
+        f"dtype A: DataType::{predicate.dtype.name}, dtype B: DataType::{given[0].dtype.name}",
+        hint="Convert one of the tensors with ttnn.typecast.",
+    )
 
 
 def _types(value: Any) -> Sequence[Type]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import chosen_shards
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import required
-from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.layouts import type_of
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Scalar, Step, Value
@@ -37,11 +38,18 @@ def attention(
             hint="Move it there with ttnn.to_memory_config(attn_mask, ttnn.DRAM_MEMORY_CONFIG).",
         )
     query = required(input_tensor_q, "ttnn.transformer.scaled_dot_product_attention")
+    if attn_mask is not None and attn_mask.layout is not Layout.TILE:
+        raise TTFatal("When mask is provided to SDPA, it must be tilized", hint="Convert it with ttnn.to_layout.")
+    if query.shape[3] % TILE_SIZE:
+        raise TTFatal(
+            "Padding is not supported on the head_dim dimension",
+            hint=f"Pad the heads to a multiple of {TILE_SIZE} with ttnn.pad.",
+        )
     operands = {"query": query, "key": input_tensor_k, "value": input_tensor_v}
     operands |= {"attention_mask": attn_mask, "attention_sink": attention_sink}
     attributes = {"is_causal": is_causal, "scale": scale, "sliding_window_size": sliding_window_size}
     shape = (*query.shape[:3], input_tensor_v.shape[3])
-    result = query.type.with_(shape=shape, memory=memory_config)
+    result = query.type.with_(shape=shape, memory=memory_config or DRAM_MEMORY_CONFIG)
     return Step("ttnn.scaled_dot_product_attention", operands, [result], attributes)
 
 
@@ -80,7 +88,8 @@ def concatenate_heads(input_tensor: Operand, memory_config: MemoryConfig | None)
             f"Head size must be a multiple of {TILE_SIZE} but was found to be {width}",
             hint="Pad the weights of the product before, or use ttnn.permute and ttnn.reshape.",
         )
-    result = input_tensor.type.with_(shape=(batch, rows, heads * width), memory=memory_config)
+    memory = chosen_shards.of_joined_heads(memory_config, input_tensor)
+    result = input_tensor.type.with_(shape=(batch, rows, heads * width), memory=memory)
     return Step("ttnn.concatenate_heads", {"input": input_tensor}, [result])
 
 
@@ -107,10 +116,12 @@ def split_heads(
     shapes = ((batch, num_heads, rows, width), key, (batch, kv_heads, kv_rows, width))
     attributes: dict[str, Any] = {"num_heads": num_heads, "transpose_key": transpose_key}
     attributes["num_kv_heads"] = num_kv_heads
+    memories = [chosen_shards.of_heads(memory_config, shape, input_tensor.memory) for shape in shapes]
+    results = zip(shapes, memories, strict=True)
     return Step(
         "ttnn.split_query_key_value_and_split_heads",
         {"input_tensor": input_tensor, "kv_input_tensor": kv_input_tensor},
-        [input_tensor.type.with_(shape=shape, memory=memory_config) for shape in shapes],
+        [input_tensor.type.with_(shape=shape, memory=memory) for shape, memory in results],
         attributes,
         returns=tuple,
     )

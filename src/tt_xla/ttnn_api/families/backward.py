@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.enums import GeluVariant
+from tt_xla.ttnn_api.enums import GeluVariant, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.operation import OPERATIONS, Functions, define
 from tt_xla.ttnn_api.tensor import Tensor
@@ -380,17 +380,36 @@ IN_PLACE = ("exp", "fill", "gelu", "neg", "pow", "rsqrt", "silu", "sqrt", "tanh"
 """Functions whose gradient can be written into a tensor that the caller passes."""
 
 
+IN_ROWS = ("gelu", "neg", "rsqrt", "tanh")
+"""Those of them that take rows."""
+
+
+def _like_operand(result: Tensor, x: Tensor, memory: Any) -> Tensor:
+    """Returns a gradient in the data type of the operand, and in its memory unless the call names one."""
+    if result.dtype is not x.dtype:
+        result = OPERATIONS["ttnn.typecast"](result, x.dtype)
+    wanted = memory or x.memory_config()
+    return result if result.memory_config() == wanted else OPERATIONS["ttnn.to_memory_config"](result, wanted)
+
+
 def delivered(result: Tensor, into: Tensor | None) -> Tensor:
     """Returns the result, or the tensor that it was copied into."""
     return result if into is None else OPERATIONS["ttnn.copy"](result, into)
 
 
-def _rule(gradient: Gradient, parameters: Sequence[str]) -> Callable[..., list[Tensor]]:
+def _rule(name: str, gradient: Gradient, parameters: Sequence[str]) -> Callable[..., list[Tensor]]:
     def rule(
         grad_tensor: Tensor, input_tensor: Tensor, memory_config: Any, input_grad: Tensor | None = None, **others: Any
     ) -> list[Tensor]:
-        values = [others[name] for name in parameters]
+        values = [others[each] for each in parameters]
+        if name in IN_PLACE and name not in IN_ROWS and input_tensor.layout is Layout.ROW_MAJOR:
+            raise TTFatal(
+                "Optional output tensor with Row Major input is not supported right now for Elementwise operations",
+                hint="Convert the tensors with ttnn.to_layout(tensor, ttnn.TILE_LAYOUT).",
+            )
         result = gradient(Functions(memory_config), grad_tensor, input_tensor, *values)
+        if name in IN_PLACE and input_grad is None:
+            return [_like_operand(result, input_tensor, memory_config)]
         return [delivered(result, input_grad)]
 
     rule.__doc__ = "Returns the gradient of the operand, as a list."
@@ -403,4 +422,4 @@ for _name, (_gradient, _parameters) in {
 }.items():
     _named = ["grad_tensor", "input_tensor", *_parameters, "memory_config"]
     _named += ["input_grad"] if _name in IN_PLACE else []
-    define(f"ttnn.{_name}_bw", _rule(_gradient, _parameters), _named, composite=True)
+    define(f"ttnn.{_name}_bw", _rule(_name, _gradient, _parameters), _named, composite=True)

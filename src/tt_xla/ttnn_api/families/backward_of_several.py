@@ -287,6 +287,12 @@ def concat_bw(
 ) -> list[Tensor | None]:
     """Returns the parts of the gradient that belong to each operand."""
     f = Functions(memory_config)
+    ranks = [len(each.shape) for each in (grad_tensor, input_tensor_a, input_tensor_b)]
+    if ranks != [4, 4, 4]:
+        raise TTFatal(
+            "concat_bw expects rank-4 tensors, got grad rank {}, input rank {}, other rank {}".format(*ranks),
+            hint="Add dimensions of size 1 with ttnn.reshape.",
+        )
     axis, ends = dim % len(grad_tensor.shape), list(grad_tensor.shape)
     border = [0] * len(ends)
     border[axis] = input_tensor_a.shape[axis]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api.chosen_shards import cores_in_order
 from tt_xla.ttnn_api.enums import BufferType, ShardOrientation, ShardStrategy, TensorMemoryLayout
 from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreCoord, CoreGrid, CoreRange, CoreRangeSet, MemoryConfig, ShardSpec
 from tt_xla.ttnn_api.operation import operation
@@ -106,16 +107,7 @@ def _in_order(width: int, height: int, *, row_wise: bool) -> list[CoreCoord]:
 @operation("ttnn.num_cores_to_corerangeset", composite=True)
 def num_cores_to_corerangeset(target_num_cores: int, grid_size: CoreCoord, row_wise: bool) -> CoreRangeSet:
     """Returns the first cores of a grid: its whole rows or columns, and a part of the next one."""
-    length = grid_size.x if row_wise else grid_size.y
-    whole, rest = divmod(target_num_cores, length)
-
-    def block(start: int, lines: int, cores: int) -> CoreRange:
-        first, last = (0, start), (cores - 1, start + lines - 1)
-        corners = (first, last) if row_wise else (first[::-1], last[::-1])
-        return CoreRange(*(CoreCoord(*corner) for corner in corners))
-
-    ranges = [block(0, whole, length)] if whole else []
-    return CoreRangeSet([*ranges, *([block(whole, 1, rest)] if rest else [])])
+    return cores_in_order(target_num_cores, grid_size.x, grid_size.y, by_rows=row_wise)
 
 
 @operation("ttnn.num_cores_to_corerangeset_in_subcoregrids", composite=True)

@@ -79,11 +79,13 @@ def _like(value: float | None) -> Rule:
         dtype: DataType | None,
         layout: Layout | None,
         memory_config: MemoryConfig | None,
+        optional_tensor: Operand | None,
     ) -> Step:
         own = tensor.type.with_(dtype=dtype, layout=layout, memory=memory_config)
+        own = own if optional_tensor is None else optional_tensor.type
         chosen = value if value is not None else fill_value or 0
         fill = float(chosen) if own.dtype.element.is_float else int(chosen)
-        return Step("ttnn.full", {}, [own], {"fill_value": fill, "shape": list(own.shape)})
+        return Step("ttnn.full", {}, [own], {"fill_value": fill, "shape": list(own.shape)}, into=optional_tensor)
 
     rule.__doc__ = "Creates a tensor of equal elements with the type of another one."
     return rule

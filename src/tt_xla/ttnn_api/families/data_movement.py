@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api import shards
-from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api import chosen_shards, shards
+from tt_xla.ttnn_api.enums import DataType, Layout, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig, Shape
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG, TILE_SIZE, MemoryConfig, Shape
 from tt_xla.ttnn_api.layouts import volume
-from tt_xla.ttnn_api.operation import OPERATIONS, operation
-from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.operation import OPERATIONS, operation, unrefused
+from tt_xla.ttnn_api.plan import Calls, Operand, Step
+
+
+def _memory(memory: MemoryConfig | None, source: Operand, shape: Sequence[int]) -> MemoryConfig | None:
+    """Returns the memory that a call names; an open one of a sharded tensor leaves the shards to the tensor."""
+    if source.memory.is_sharded():
+        return chosen_shards.inherited(memory, source.memory)
+    return chosen_shards.for_elements(memory, shape, source.layout, [source])
 
 
 @operation("ttnn.reshape")
@@ -29,9 +37,26 @@ def reshape(
             f"{volume(input_tensor.shape)}",
             hint=f"The shape is {input_tensor.shape}, the new one {sizes}.",
         )
-    memory = memory_config or shards.reshaped(input_tensor.memory, input_tensor.shape, sizes, input_tensor.layout)
+    memory = _memory(memory_config, input_tensor, sizes) or shards.reshaped(
+        input_tensor.memory, input_tensor.shape, sizes, input_tensor.layout
+    )
     result = input_tensor.type.with_(shape=sizes, memory=memory)
     return Step("ttnn.reshape", {"input": input_tensor}, [result], {"shape": sizes})
+
+
+def _permuted(source: Operand, shape: Sequence[int]) -> MemoryConfig:
+    """Returns the memory of a sharded tensor whose dimensions are reordered: its rows and columns over the same cores.
+    Where these would be uneven, blocks go to all cores of the card, and others into L1 without shards."""
+    spec, device = source.memory.shard_spec, source.device
+    if spec is None or device is None or source.layout is not Layout.TILE:
+        return shards.spread(source.memory, shape, source.layout)
+    kind = source.memory.memory_layout
+    sides = zip(shards.matrix(shape, source.layout), shards.grid_of(kind, spec), strict=True)
+    if not any(size % (cores * TILE_SIZE) for size, cores in sides):
+        return shards.spread(source.memory, shape, source.layout)
+    if kind is not TensorMemoryLayout.BLOCK_SHARDED:
+        return L1_MEMORY_CONFIG
+    return chosen_shards.divided(source.memory, shape, source.layout, device.compute_with_storage_grid_size())
 
 
 @operation("ttnn.permute")
@@ -45,7 +70,7 @@ def permute(input_tensor: Operand, dims: Sequence[int], memory_config: MemoryCon
             hint="Name each dimension once.",
         )
     shape = [input_tensor.shape[dim] for dim in order]
-    memory = memory_config or shards.spread(input_tensor.memory, shape, input_tensor.layout)
+    memory = _memory(memory_config, input_tensor, shape) or _permuted(input_tensor, shape)
     return Step(
         "ttnn.permute",
         {"input": input_tensor},
@@ -70,7 +95,9 @@ def repeat(input_tensor: Operand, repeat_dims: Sequence[int], memory_config: Mem
     shape = input_tensor.shape.to_rank(max(len(counts), input_tensor.rank))
     counts = [1] * (len(shape) - len(counts)) + counts
     sizes = [size * count for size, count in zip(shape, counts, strict=True)]
-    memory = memory_config or shards.spread(input_tensor.memory, sizes, input_tensor.layout)
+    memory = _memory(memory_config, input_tensor, sizes) or shards.spread(
+        input_tensor.memory, sizes, input_tensor.layout
+    )
     result = input_tensor.type.with_(shape=sizes, memory=memory)
     return Step("ttnn.repeat", {"input": input_tensor}, [result], {"repeat_dims": counts})
 
@@ -89,19 +116,48 @@ def repeat_interleave(input_tensor: Operand, repeats: int, dim: int, memory_conf
     axis = input_tensor.dim(dim) if repeats > 1 else 0  # TT-NN returns the tensor before it looks at the dimension
     shape = list(input_tensor.shape)
     shape[axis] *= repeats
-    result = input_tensor.type.with_(shape=shape, memory=memory_config)
+    memory = memory_config
+    if memory is None and repeats > 1 and input_tensor.memory.is_sharded():
+        rows = input_tensor.layout is Layout.ROW_MAJOR
+        spread = shards.spread(input_tensor.memory, shape, Layout.ROW_MAJOR) if rows else DRAM_MEMORY_CONFIG
+        memory = spread
+    result = input_tensor.type.with_(shape=shape, memory=memory)
     return Step("ttnn.repeat_interleave", {"input": input_tensor}, [result], {"repeats": repeats, "dim": axis})
+
+
+def _joined_in_groups(axis: int, groups: int, memory: MemoryConfig | None, tensors: Sequence[Any]) -> Any:
+    """Joins the parts of tensors, group by group."""
+    parts: list[Any] = []
+    with unrefused():
+        for group in range(groups):
+            for tensor in tensors:
+                begins, ends = [0] * len(tensor.shape), list(tensor.shape)
+                size = ends[axis] // groups
+                begins[axis], ends[axis] = group * size, (group + 1) * size
+                part = OPERATIONS["ttnn.slice"](tensor, begins, ends, memory_config=DRAM_MEMORY_CONFIG)
+                parts.append(OPERATIONS["ttnn.typecast"](part, tensor.dtype))
+        return OPERATIONS["ttnn.concat"](parts, axis, memory_config=memory)
 
 
 @operation("ttnn.concat")
 def concat(
-    tensors: Sequence[Operand], dim: int, memory_config: MemoryConfig | None, output_tensor: Operand | None
-) -> Step:
-    """Joins tensors along a dimension."""
+    tensors: Sequence[Operand],
+    dim: int,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+    groups: int,
+) -> Step | Calls:
+    """Joins tensors along a dimension; with ``groups``, the first parts of all tensors, then the second ones."""
     if not tensors:
         raise TTFatal("ttnn.concat: expected a non-empty list of Tensors!", hint="Pass at least one tensor.")
     first = tensors[0]
     axis = first.dim(dim)
+    if groups > 1 and any(each.shape[axis] % groups for each in tensors):
+        raise TTFatal(
+            f"ttnn.concat: {groups} groups must divide the sizes along {dim}", hint="Choose another number of groups."
+        )
+    if groups > 1:
+        return Calls(functools.partial(_joined_in_groups, axis, groups, memory_config))
     for other in tensors[1:]:
         rests = [[size for index, size in enumerate(each.shape) if index != axis] for each in (first, other)]
         if rests[0] != rests[1] or other.rank != first.rank:
@@ -148,7 +204,9 @@ def slice_(
                 f"End {stop} must be greater than or equal to start {begin}", hint="Swap the bounds of the slice."
             )
     shape = [max(0, -(-(stop - begin) // step)) for begin, stop, step in zip(begins, stops, by, strict=True)]
-    memory = memory_config or shards.spread(input_tensor.memory, shape, input_tensor.layout)
+    memory = _memory(memory_config, input_tensor, shape) or shards.spread(
+        input_tensor.memory, shape, input_tensor.layout
+    )
     dtype = None
     in_tiles = len(begins) > 1 and not any(begin % TILE_SIZE for begin in begins[-2:])
     if input_tensor.dtype.element.is_block_float and not in_tiles:
@@ -188,8 +246,18 @@ def pad(
             "ttnn.pad: on device tile padding does not support front padding",
             hint="Convert the tensor with ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT).",
         )
+    tiles = [-(-each[-1] // TILE_SIZE) for each in (shape, sizes) if each]
+    if input_tensor.layout is Layout.TILE and len(shape) == 1 and tiles[0] != tiles[1]:
+        raise TTFatal(
+            "MeshBuffer must be large enough to hold the tensor.",
+            hint="Give the vector a second dimension with ttnn.unsqueeze.",
+        )
+    in_rows = input_tensor.layout is Layout.ROW_MAJOR and input_tensor.memory.is_sharded()
+    memory = memory_config
+    if in_rows and memory is None:
+        memory = shards.spread(input_tensor.memory, sizes, Layout.ROW_MAJOR)
     attributes = {"padding": [size for each in pairs for size in each], "value": float(value)}
-    result = input_tensor.type.with_(shape=sizes, memory=memory_config)
+    result = input_tensor.type.with_(shape=sizes, memory=memory)
     return Step("ttnn.pad", {"input": input_tensor}, [result], attributes)
 
 

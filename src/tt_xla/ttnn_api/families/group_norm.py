@@ -41,6 +41,14 @@ def group_norm(
             hint="Choose a number of groups that divides the last dimension.",
         )
     _check_cores(source, core_grid)
+    is_wormhole = source.device is not None and source.device.arch().name == "WORMHOLE_B0"
+    if source.layout is Layout.ROW_MAJOR and not source.memory.is_sharded() and not is_wormhole:
+        raise TTFatal(
+            "group_norm: interleaved (non-sharded) input must be in TILE layout, got ROW_MAJOR. Convert the input "
+            "with ttnn.to_layout(input, ttnn.TILE_LAYOUT) before calling group_norm. ROW_MAJOR is supported only for "
+            "sharded inputs, or on Wormhole.",
+            hint="Pass inplace=False then.",
+        )
     if inplace and source.layout is Layout.TILE:
         raise TTFatal(
             "In-place operation not supported: Tile layout requires non-inplace tensors. (inplace=true)",

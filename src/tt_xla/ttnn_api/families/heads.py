@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tt_xla.ttnn_api import chosen_shards
 from tt_xla.ttnn_api.enums import BufferType, Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.families.core_grids import num_cores_to_corerangeset
+from tt_xla.ttnn_api.families.kv_cache import check_width
 from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreCoord, MemoryConfig, ShardSpec
 from tt_xla.ttnn_api.inferred import from_kernel
 from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
@@ -20,7 +22,12 @@ for _name in (
     from_kernel(f"ttnn.experimental.{_name}", returns=tuple)
 for _name in ("nlp_create_qkv_heads_segformer", "nlp_create_qkv_heads_boltz"):
     from_kernel(f"ttnn.experimental.{_name}", each_output="output_tensors", returns=tuple)
-from_kernel("ttnn.experimental.nlp_concat_heads")
+from_kernel(
+    "ttnn.experimental.nlp_concat_heads",
+    completed=lambda values: {
+        "memory_config": chosen_shards.of_joined_heads(values.get("memory_config"), values["input_tensor"])
+    },
+)
 for _name in ("concatenate_heads", "nlp_concat_heads_boltz", "nlp_kv_cache_load_slice"):
     from_kernel(f"ttnn.experimental.{_name}", outputs=("output_tensor",))
 for _name in ("rotary_embedding_llama", "rotary_embedding_hf"):
@@ -48,7 +55,7 @@ for _name in (
 ):
     from_kernel(f"ttnn.transformer.{_name}")
 from_kernel("ttnn.transformer.joint_scaled_dot_product_attention", memory=(), returns=tuple, others=("joint_strategy",))
-from_kernel("ttnn.update_cache", outputs=("cache",))
+from_kernel("ttnn.update_cache", outputs=("cache",), completed=lambda values: check_width(values["input"]) or {})
 from_kernel("ttnn.experimental.paged_fill_cache", outputs=("cache_tensor",))
 from_kernel("ttnn.scale_mask_softmax", layout=Layout.TILE)
 

@@ -14,8 +14,14 @@ from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
+
+def _in_rows(values: dict[str, Any]) -> dict[str, Any]:
+    """Returns the data type of pooled images, whose rows hold no block floats."""
+    return {"dtype": DataType.BFLOAT16} if values["input_tensor"].dtype.element.is_block_float else {}
+
+
 for _name in ("adaptive_avg_pool2d", "adaptive_max_pool2d"):
-    from_kernel(f"ttnn.{_name}", others=("reallocate_output",), layout=Layout.ROW_MAJOR)
+    from_kernel(f"ttnn.{_name}", others=("reallocate_output",), layout=Layout.ROW_MAJOR, completed=_in_rows)
 from_kernel("ttnn.grid_sample")
 from_kernel(
     "ttnn.prepare_grid_sample_grid",
@@ -52,6 +58,8 @@ def upsample(input_tensor: Operand, scale_factor: Any, mode: str, memory_config:
     """Scales height and width of images [N, H, W, C]."""
     factors = [scale_factor] * 2 if isinstance(scale_factor, (int, float)) else list(scale_factor)
     batch, rows, columns, channels = input_tensor.shape
+    if not input_tensor.type.on_device:
+        raise TTFatal("upsample expects an allocated device tensor as input", hint="Move it there with ttnn.to_device.")
     if mode == "bilinear" and channels % TILE_SIZE:
         raise TTFatal(
             "input channels should be divisible by 32",
@@ -143,6 +151,12 @@ def addmm(
     optional_output_tensor: Tensor | None,
 ) -> Tensor:
     """Computes ``beta * input + alpha * mat1 @ mat2``."""
+    wanted = [*mat1_tensor.shape[:-1], mat2_tensor.shape[-1]]
+    if list(input_tensor.shape) != wanted:
+        raise TTFatal(
+            "input_tensor must have shape matching one of result of mat1_tensor @ mat2_tensor",
+            hint=f"The product has shape {wanted}, the tensor {input_tensor.shape}.",
+        )
     f = Functions(memory_config)
     options = {"dtype": dtype, "program_config": program_config, "compute_kernel_config": compute_kernel_config}
     product = f.matmul(mat1_tensor, mat2_tensor, **options)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.layouts import Type
-from tt_xla.ttnn_api.operation import operation
-from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.operation import OPERATIONS, operation, unrefused
+from tt_xla.ttnn_api.plan import Calls, Operand, Step
 
 _REDUCTIONS = {None: "invalid", "add": "sum", "multiply": "prod", "amax": "max", "amin": "min"}
 _LARGEST_U16 = 65535
@@ -58,10 +59,19 @@ def _check_on_device(*operands: Operand) -> None:
         )
 
 
+def _check_dim(name: str, source: Operand, dim: int) -> None:
+    """Refuses dimensions that a tensor lacks."""
+    if not -source.rank <= dim < source.rank:
+        raise TTFatal(
+            f"{name}: dim {dim} is out of range for tensor rank {source.rank}", hint=f"Its shape is {source.shape}."
+        )
+
+
 @operation("ttnn.gather")
 def gather(input: Operand, dim: int, index: Operand, memory_config: MemoryConfig | None, out: Operand | None) -> Step:
     """Takes elements along a dimension at the positions of an index."""
     _check_on_device(input, index)
+    _check_dim("gather", input, dim)
     result = input.type.with_(shape=index.shape, memory=memory_config) if out is None else out.type
     return Step("ttnn.gather", {"input": input, "index": index}, [result], {"dim": input.dim(dim)}, into=out)
 
@@ -77,6 +87,7 @@ def scatter(
 ) -> Step:
     """Writes elements along a dimension at the positions of an index."""
     _check_on_device(input, index, src)
+    _check_dim("scatter", input, dim)
     if reduce not in _REDUCTIONS:
         raise TTFatal(f"ttnn.scatter: unknown reduction {reduce!r}", hint=f"TT-NN has {[*_REDUCTIONS]}.")
     attributes = {"dim": input.dim(dim), "scatter_reduce_type": _REDUCTIONS[reduce]}
@@ -94,12 +105,34 @@ def sort(
     out: Sequence[Operand] | None,
 ) -> Step:
     """Sorts along a dimension; returns elements and their positions."""
-    attributes = {"dim": input_tensor.dim(dim), "descending": descending, "stable": stable}
+    attributes = {"dim": input_tensor.dim(dim) if input_tensor.rank else 0, "descending": descending, "stable": stable}
     values = input_tensor.type.with_(memory=memory_config)
     results = [values, _positions(input_tensor, dim, values.shape, memory_config)]
     if out is not None:
+        _check_sorted(input_tensor, *out)
         results = [each.type for each in out]
     return Step("ttnn.sort", {"input": input_tensor}, results, attributes, into=out)
+
+
+def _check_sorted(source: Operand, values: Operand, positions: Operand) -> None:
+    """Refuses tensors that cannot receive sorted elements and their positions."""
+    if values.dtype is not source.dtype:
+        raise TTFatal(
+            f"Preallocated sort values tensor dtype must match the input dtype DataType::{source.dtype.name}, "
+            f"got DataType::{values.dtype.name}",
+            hint="Make it with the data type of the tensor.",
+        )
+    if positions.dtype not in (DataType.UINT16, DataType.UINT32):
+        raise TTFatal(
+            f"Preallocated sort indices tensor dtype must be UINT16 or UINT32, got DataType::{positions.dtype.name}",
+            hint="Make it in ttnn.uint16.",
+        )
+    if any(each.shape != source.shape for each in (values, positions)):
+        raise TTFatal(
+            f"Preallocated sort output tensors must match the input shape {source.shape}, got values shape "
+            f"{values.shape}, indices shape {positions.shape}",
+            hint="Make both with this shape.",
+        )
 
 
 @operation("ttnn.topk")
@@ -112,8 +145,21 @@ def topk(
     stable: bool,
     memory_config: MemoryConfig | None,
     output_tensor: Sequence[Operand] | None,
-) -> Step:
-    """Returns the greatest or least elements along a dimension, and their positions."""
+    indices_tensor: Operand | None,
+) -> Step | Calls:
+    """Returns the greatest or least elements along a dimension, and their positions.
+
+    With ``indices_tensor``, they are that tensor's elements at the positions.
+    """
+    if not -input_tensor.rank <= dim < input_tensor.rank:
+        raise TTFatal(
+            "Dimension for topk is out of range (expected to be in range of "
+            f"[{-input_tensor.rank}, {input_tensor.rank - 1}])",
+            hint=f"The tensor has shape {input_tensor.shape}.",
+        )
+    if indices_tensor is not None:
+        options = {"largest": largest, "sorted": sorted, "stable": stable, "memory_config": memory_config}
+        return Calls(functools.partial(_topk_of_indices, (k, dim), options, output_tensor))
     axis = input_tensor.dim(dim)
     shape = [k if index == axis else size for index, size in enumerate(input_tensor.shape)]
     values = input_tensor.type.with_(shape=shape, memory=memory_config)
@@ -124,8 +170,21 @@ def topk(
     return Step("ttnn.topk", {"input_tensor": input_tensor}, results, attributes, into=output_tensor)
 
 
+def _topk_of_indices(
+    place: tuple[int, int], options: Mapping[str, Any], into: Sequence[Operand] | None, tensors: Sequence[Any]
+) -> list[Any]:
+    """Returns the greatest elements, and those of a second tensor at the same positions."""
+    with unrefused():
+        values, positions = OPERATIONS["ttnn.topk"](tensors[0], *place, **options)
+        chosen = OPERATIONS["ttnn.gather"](tensors[1], place[1], positions)
+        if into is None:
+            return [values, chosen]
+        made = zip((values, chosen), into, strict=True)
+        return [OPERATIONS["ttnn.copy"](result, tensors[each.index]) for result, each in made]
+
+
 def _positions(source: Operand, dim: int, shape: object, memory: MemoryConfig | None):
     """Returns the type of positions along a dimension: 16 bits where they suffice."""
-    wide = source.shape[source.dim(dim)] > _LARGEST_U16 or source.dtype is DataType.FLOAT32
-    dtype = DataType.UINT32 if wide else DataType.UINT16
+    wide = bool(source.rank) and source.shape[source.dim(dim)] > _LARGEST_U16
+    dtype = DataType.UINT32 if wide or source.dtype is DataType.FLOAT32 else DataType.UINT16
     return source.type.with_(shape=shape, dtype=dtype, memory=memory)

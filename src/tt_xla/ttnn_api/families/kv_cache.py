@@ -6,8 +6,19 @@ from typing import Any
 
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import required
+from tt_xla.ttnn_api.geometry import TILE_SIZE
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
+
+
+def check_width(given: Operand) -> None:
+    """Refuses keys or values whose rows are divided among cores."""
+    spec, width = given.memory.shard_spec, -(-given.shape[-1] // TILE_SIZE) * TILE_SIZE
+    if spec is not None and spec.shape[1] != width:
+        raise TTFatal(
+            f"Input tensor shard width ({spec.shape[1]}) must equal padded width ({width})",
+            hint="Divide the rows alone among cores.",
+        )
 
 
 @operation("ttnn.experimental.paged_update_cache")
@@ -38,6 +49,7 @@ def fill_cache(cache_tensor: Operand, input_tensor: Operand, batch_idx: int) -> 
         TTFatal: the cache has no such sequence.
     """
     required(input_tensor, "ttnn.fill_cache")
+    check_width(input_tensor)
     if batch_idx >= cache_tensor.shape[0]:
         raise TTFatal(
             f"Batch index ({batch_idx}) must be less than cache tensor batch size ({cache_tensor.shape[0]})",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tt_xla.ttnn_api import chosen_shards
 from tt_xla.ttnn_api.configs import Config, compute_config, function_of
-from tt_xla.ttnn_api.enums import DataType
+from tt_xla.ttnn_api.enums import DataType, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import Function, required
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, MemoryConfig, Shape
@@ -33,12 +34,18 @@ def linear(
     if program_config is None:
         _check_shards(a, b, activation)
     shape = product_shape(_turned(a.shape, turn=transpose_a), _turned(b.shape, turn=transpose_b))
+    if transpose_a and bias is not None and a.shape[-2] > a.shape[-1] and program_config is None:
+        raise TTFatal(
+            "MeshBuffer must be large enough to hold the tensor.",
+            hint="TT-NN adds the bias in the shape of the untransposed operand; use ttnn.transpose before.",
+        )
     attributes: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b}
     attributes["compute_config"] = compute_config(compute_kernel_config)
     attributes["matmul_program_config"] = _program_config(program_config)
     function = activation or getattr(program_config, "fused_activation", None)
     attributes["activation"] = None if function is None else dict(function_of(function))["op_type"]
-    result = a.type.with_(shape=shape, dtype=dtype, memory=memory_config or DRAM_MEMORY_CONFIG)
+    memory = chosen_shards.of_product(memory_config, shape, a, b, program_config) or DRAM_MEMORY_CONFIG
+    result = a.type.with_(shape=shape, dtype=dtype, memory=memory)
     if optional_output_tensor is not None:
         result = optional_output_tensor.type
     operands = {"a": a, "b": b} | ({} if bias is None else {"bias": bias})
@@ -60,7 +67,13 @@ def _check_shards(a: Operand, b: Operand, activation: Function | None) -> None:
             "fused_activation field",
             hint="Pass a program_config with fused_activation, or apply the function afterwards.",
         )
-    if is_sharded[1] and not (is_sharded[0] and math.prod(b.shape[:-2]) > 1):
+    batched = math.prod(b.shape[:-2]) > 1
+    if is_sharded[0] and batched and a.memory.memory_layout is TensorMemoryLayout.WIDTH_SHARDED:
+        raise TTFatal(
+            "Input A memory layout must not be WIDTH_SHARDED, got: TensorMemoryLayout::WIDTH_SHARDED",
+            hint="Move the first operand with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
+        )
+    if is_sharded[1] and not (is_sharded[0] and batched):
         words = "Input tensor B must have INTERLEAVED memory layout"
         if not is_sharded[0]:
             words = "MatmulMultiCoreProgramConfig: Input B memory layout must be INTERLEAVED"

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.enums import DataType, Layout, ShardOrientation, TensorMemoryLayout
+from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, CoreRangeSet, MemoryConfig, ShardSpec
+from tt_xla.ttnn_api.geometry import (
+    DRAM_MEMORY_CONFIG,
+    TILE_SIZE,
+    CoreCoord,
+    CoreRange,
+    CoreRangeSet,
+    MemoryConfig,
+    ShardSpec,
+)
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
@@ -59,6 +67,15 @@ def untilize(input_tensor: Operand, memory_config: MemoryConfig | None) -> Step:
     return Step("ttnn.to_layout", {"input": input_tensor}, [result])
 
 
+def _whole(grid: Any) -> CoreRangeSet:
+    """Returns all cores of a grid, which is a core coordinate or a pair of sizes; of ranges, those."""
+    if isinstance(grid, (list, tuple)) and all(isinstance(each, int) for each in grid):
+        grid = CoreCoord(*grid)
+    if not isinstance(grid, CoreCoord):
+        return CoreRangeSet(grid)
+    return CoreRangeSet(CoreRange(CoreCoord(0, 0), CoreCoord(grid.x - 1, grid.y - 1)))
+
+
 @operation("ttnn.interleaved_to_sharded")
 def interleaved_to_sharded(
     input_tensor: Operand,
@@ -72,8 +89,9 @@ def interleaved_to_sharded(
     """Moves a tensor into the L1 of cores, a shard each."""
     if sharded_memory_config is None:
         assert shard_shape is not None
-        shards = ShardSpec(CoreRangeSet(grid), shard_shape, shard_orientation or ShardOrientation.ROW_MAJOR)
-        sharded_memory_config = MemoryConfig(shard_scheme, shard_spec=shards)
+        cores = grid if isinstance(grid, CoreRangeSet) else _whole(grid)
+        shards = ShardSpec(cores, shard_shape, shard_orientation or ShardOrientation.ROW_MAJOR)
+        sharded_memory_config = MemoryConfig(shard_scheme, BufferType.L1, shards)
     result = input_tensor.type.with_(memory=sharded_memory_config, dtype=output_dtype)
     return Step("ttnn.to_memory_config", {"input": input_tensor}, [result])
 

@@ -25,7 +25,6 @@ _PLAIN = {
     "matmul": "output",
     "mean": "output",
     "mean_backward": "input_grad",
-    "nll_loss": "output_tensor",
     "nll_loss_backward": "input_grad_tensor",
     "nll_loss_unreduced_backward": "input_grad_tensor",
     "norm": "output",
@@ -48,7 +47,8 @@ def _check_dims(values: dict[str, Any]) -> dict[str, Any]:
 
 
 for _name, _output in _PLAIN.items():
-    from_kernel(f"ttnn.moreh_{_name}", outputs=(_output,), completed=_check_dims if _name == "mean" else None)
+    from_kernel(f"ttnn.moreh_{_name}", outputs=(_output,), completed=_check_dims if _name in ("mean", "sum") else None)
+from_kernel("ttnn.moreh_nll_loss", outputs=("output_tensor", "divisor_tensor"), returns=lambda results: results[0])
 for _name in ("full", "full_like"):
     from_kernel(f"ttnn.moreh_{_name}")
 

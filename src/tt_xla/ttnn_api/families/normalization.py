@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import chosen_shards
 from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -14,6 +15,9 @@ from tt_xla.ttnn_api.layouts import volume
 from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Rule, define, operation, unrefused
 from tt_xla.ttnn_api.plan import Calls, Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
+
+_RANK_OF_ROWS = 4
+"""Dimensions of a tensor of rows of which TT-NN computes the softmax along the last one."""
 
 
 @operation("ttnn.softmax")
@@ -26,12 +30,15 @@ def softmax(
 ) -> Step:
     """Computes the softmax along a dimension."""
     source = required(input_tensor, "ttnn.softmax")
+    if source.layout is Layout.ROW_MAJOR and (source.rank != _RANK_OF_ROWS or source.dim(dim) != source.rank - 1):
+        raise TTFatal("Inputs to softmax must be tilized", hint="Convert it with ttnn.to_layout.")
+    result = source.type.with_(memory=memory_config, layout=Layout.TILE)
     attributes = {
         "dimension": source.dim(dim),
         "numericStable": numeric_stable,
         "compute_config": compute_config(compute_kernel_config),
     }
-    return Step("ttnn.softmax", {"input": source}, [source.type.with_(memory=memory_config)], attributes)
+    return Step("ttnn.softmax", {"input": source}, [result], attributes)
 
 
 def _check_parameters(
@@ -91,7 +98,8 @@ def _normalization(name: str) -> Rule:
             options = {"epsilon": epsilon, "compute_kernel_config": compute_kernel_config}
             return _of_sum(name, residual_input_tensor, operands, memory_config, options)
         attributes = {"epsilon": epsilon, "compute_config": compute_config(compute_kernel_config)}
-        return Step(f"ttnn.{name}", operands, [source.type.with_(memory=memory_config)], attributes)
+        memory = chosen_shards.inherited(memory_config, source.memory)
+        return Step(f"ttnn.{name}", operands, [source.type.with_(memory=memory)], attributes)
 
     rule.__doc__ = f"Normalizes along the last dimension ({name})."
     return rule

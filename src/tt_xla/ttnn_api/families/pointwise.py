@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tt_xla.ttnn_api import shards
+from tt_xla.ttnn_api import chosen_shards, shards
 from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op
-from tt_xla.ttnn_api.enums import DataType, GeluVariant, Layout, Named
+from tt_xla.ttnn_api.enums import DataType, GeluVariant, Layout, Named, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
 from tt_xla.ttnn_api.layouts import Type, type_of
@@ -69,7 +69,8 @@ def required(operand: object, name: str) -> Operand:
 def _unary(op: str) -> Rule:
     def rule(input_tensor: Operand, memory_config: MemoryConfig | None, output_tensor: Operand | None) -> Step:
         source = required(input_tensor, f"ttnn.{op}")
-        result = source.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+        memory = chosen_shards.for_elements(memory_config, source.shape, source.layout, [source])
+        result = source.type.with_(memory=memory) if output_tensor is None else output_tensor.type
         return Step(f"ttnn.{op}", {"input": source}, [result], into=output_tensor)
 
     rule.__doc__ = f"Computes {op} of each element."
@@ -244,15 +245,24 @@ def pair(
     result = first.type if output is None else output.type
     if output is None:
         layout = next((each.layout for each in tensors if each.layout is Layout.TILE), None)
+        memory = chosen_shards.for_elements(memory, shape, layout or first.layout, tensors)
         memory = memory or common_memory(tensors, shape)
         result = first.type.with_(shape=shape, dtype=dtype, layout=layout, memory=memory)
     return Step(op, {"lhs": lhs, "rhs": rhs}, [result], attributes, into=output)
 
 
+_PREFERRED = (
+    *(TensorMemoryLayout.BLOCK_SHARDED, TensorMemoryLayout.HEIGHT_SHARDED, TensorMemoryLayout.WIDTH_SHARDED),
+    TensorMemoryLayout.ND_SHARDED,
+)
+"""Ways to shard a result whose operands are sharded in several, in the order in which TT-NN takes them."""
+
+
 def common_memory(tensors: Sequence[Operand], shape: Shape) -> MemoryConfig:
-    """Returns the memory of a result of several tensors: that of the first sharded one, its shards resized for the
-    result's shape, else that of the first tensor."""
-    sharded = next((each for each in tensors if each.memory.is_sharded()), None)
+    """Returns the memory of a result of several tensors: that of a sharded one, its shards resized for the result's
+    shape, else that of the first tensor. Blocks come before rows, and these before columns."""
+    sharded = [each for each in tensors if each.memory.is_sharded()]
+    sharded = min(sharded, key=lambda each: _PREFERRED.index(each.memory.memory_layout), default=None)
     if sharded is None or sharded.memory.shard_spec is None:
         return tensors[0].memory
     if list(sharded.shape) == list(shape):
@@ -302,13 +312,15 @@ def where(
     output_tensor: Operand | None,
 ) -> Step:
     """Takes elements of one tensor where the predicate is not 0, and of another where it is."""
-    tensor = next((each for each in (true_value, false_value) if isinstance(each, Operand)), predicate)
+    given = [each for each in (true_value, false_value) if isinstance(each, Operand)]
+    tensor = given[0] if given else predicate
     chosen = [each if isinstance(each, Operand) else number(each, tensor.type) for each in (true_value, false_value)]
     shape = predicate.shape
     for each in chosen:
         shape = broadcast(shape, each.type.shape, "ttnn.where")
     tensors = [each for each in (predicate, true_value, false_value) if isinstance(each, Operand)]
-    memory = memory_config or common_memory(tensors, shape)
+    memory = chosen_shards.for_elements(memory_config, shape, tensor.layout, tensors)
+    memory = memory or common_memory(tensors, shape)
     result = tensor.type.with_(shape=shape, memory=memory) if output_tensor is None else output_tensor.type
     operands = {"first": predicate, "second": chosen[0], "third": chosen[1]}
     return Step("ttnn.where", operands, [result], into=output_tensor)

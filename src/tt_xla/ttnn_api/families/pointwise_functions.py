@@ -209,6 +209,11 @@ def mac(
 
 def _triangle(op: str) -> Rule:
     def rule(input_tensor: Operand, diagonal: int, memory_config: MemoryConfig | None) -> Step:
+        if not input_tensor.type.on_device:
+            raise TTFatal(
+                "Input tensor A must be on device, got storage type: StorageType::HOST",
+                hint="Move it there with ttnn.to_device.",
+            )
         rows, columns = matrix(input_tensor.shape, input_tensor.layout)
         tiled = matrix(input_tensor.shape, Layout.TILE)
         if input_tensor.layout is Layout.ROW_MAJOR and (rows, columns) != tiled:

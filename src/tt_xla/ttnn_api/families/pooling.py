@@ -125,6 +125,8 @@ def _result(
 def global_avg_pool2d(input_tensor: Operand, memory_config: MemoryConfig | None, dtype: DataType | None) -> Step:
     """Computes the mean of each channel of [N, H, W, C]."""
     batch, _height, _width, channels = input_tensor.shape
+    if not input_tensor.type.on_device:
+        raise TTFatal("Expected input tensor to be on device", hint="Move it there with ttnn.to_device.")
     memory = memory_config or (L1_MEMORY_CONFIG if input_tensor.memory.is_sharded() else None)
     result = input_tensor.type.with_(shape=(batch, 1, 1, channels), dtype=dtype, layout=Layout.TILE, memory=memory)
     return Step("ttnn.global_avg_pool2d", {"input": input_tensor}, [result])

@@ -8,18 +8,48 @@ from typing import Any
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.indexing import gradient_of_embedding
-from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, MemoryConfig
+from tt_xla.ttnn_api.families.reduction import check_fill
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
 from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
-for _name in ("roll", "indexed_fill", "index_fill", "index_fill_new", "scatter_add", "tosa_gather", "tosa_scatter"):
+for _name in ("indexed_fill", "index_fill", "index_fill_new", "scatter_add", "tosa_gather", "tosa_scatter"):
     from_kernel(f"ttnn.{_name}")
 for _name in ("convert_to_hwc", "convert_to_chw", "transpose_rm", "rotate_half", "intimg", "hc_sum_reduce"):
     from_kernel(f"ttnn.experimental.{_name}")
-for _name in ("prefix_scan", "repeat_and_interleave_eltwise_mul"):
-    from_kernel(f"ttnn.experimental.{_name}")
+from_kernel("ttnn.experimental.repeat_and_interleave_eltwise_mul")
+from_kernel("ttnn.experimental.prefix_scan", outputs=("", "h_prev"), returns=lambda results: results[0])
+
+
+def _rolled_type(values: dict[str, Any]) -> dict[str, Any]:
+    """Returns the data type of a rolled tensor: TT-NN cuts it in two, and a block float that is not cut between tiles
+    becomes a bfloat16.
+
+    Raises:
+        TTFatal: one part becomes a bfloat16 and the other does not.
+    """
+    source, dims = values["input_tensor"], values.get("dim")
+    if not source.dtype.element.is_block_float or dims is None:
+        return {}
+    shifts = values["shifts"]
+    steps = zip([shifts] if isinstance(shifts, int) else shifts, [dims] if isinstance(dims, int) else dims, strict=True)
+    dtype = source.dtype
+    for shift, dim in steps:
+        place = source.dim(dim)
+        cut = -shift % source.shape[place]
+        if not cut:
+            continue
+        in_rows = source.rank == 1 or place == source.rank - 2
+        if place >= source.rank - 2 and (source.shape[place] % TILE_SIZE or (in_rows and cut % TILE_SIZE)):
+            dtype = DataType.BFLOAT16
+        elif place == source.rank - 1 and cut % TILE_SIZE:
+            raise TTFatal("All Tensors should have same dtypes.", hint="Convert input_tensor with ttnn.typecast.")
+    return {"dtype": dtype}
+
+
+from_kernel("ttnn.roll", completed=_rolled_type)
 for _name in ("rand", "randn", "fill_rm", "fill_ones_rm"):
     from_kernel(f"ttnn.{_name}")
 from_kernel("ttnn.fold", memory=("override_memory_config",))
@@ -162,6 +192,7 @@ def fill_implicit_tile_padding(input_tensor: Tensor, fill_value: float, memory_c
     """Fills the padding of tiles, which is not materialized here: returns the tensor."""
     if input_tensor.layout is not Layout.TILE:
         raise TTFatal("FillPad should only be used for tile layout", hint="Move the tensor with ttnn.to_layout.")
+    check_fill(Operand(0, input_tensor.type))
     return input_tensor if memory_config is None else OPERATIONS["ttnn.to_memory_config"](input_tensor, memory_config)
 
 

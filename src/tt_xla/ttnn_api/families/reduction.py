@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api import shards
+from tt_xla.ttnn_api import chosen_shards, shards
 from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -104,7 +104,7 @@ def _reduction(name: str) -> Rule:
         source = required(input_tensor, f"ttnn.{name}")
         dims = dims_of(source, dim, f"ttnn.{name}")
         check_fill(source)
-        memory = memory_config or memory_of(name, source, dims, keep=keepdim)
+        memory = chosen_shards.inherited(memory_config, source.memory) or memory_of(name, source, dims, keep=keepdim)
         layout = _layout(name, source, dims)
         result = source.type.with_(shape=reduced(source, dims, keep=keepdim), memory=memory, layout=layout)
         attributes = {"keep_dim": keepdim, "dim_arg": dims, "compute_config": compute_config(compute_kernel_config)}
@@ -162,6 +162,24 @@ def _running(source: Operand, dim: int, reverse_order: bool) -> dict[str, Any]:
     return {"dim": source.dim(dim) if source.rank else 0, **({"reverse_order": True} if reverse_order else {})}
 
 
+def _check_running(source: Operand, dim: int, out: Operand | None) -> None:
+    """Refuses dimensions that a tensor lacks, and tensors that cannot receive the result."""
+    if source.rank and not -source.rank <= dim < source.rank:
+        raise TTFatal(
+            f"The requested accumulation axis is {dim}, while the input tensor has rank {source.rank}.",
+            hint=f"The tensor has shape {source.shape}.",
+        )
+    if out is None:
+        return
+    if not out.type.on_device:
+        raise TTFatal("Preallocated output tensor must be on device", hint="Move it there with ttnn.to_device.")
+    if out.shape != source.shape:
+        raise TTFatal(
+            f"Shape mismatch: input tensor shape {source.shape} does not match output tensor shape {out.shape}.",
+            hint="Make the tensor that receives the result with this shape.",
+        )
+
+
 @operation("ttnn.cumsum")
 def cumsum(
     input: Operand,
@@ -172,6 +190,7 @@ def cumsum(
     out: Operand | None,
 ) -> Step:
     """Adds up elements along a dimension."""
+    _check_running(input, dim, out)
     result = input.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
     return Step("ttnn.cumsum", {"input": input}, [result], _running(input, dim, reverse_order), into=out)
 
@@ -186,6 +205,7 @@ def cumprod(
     out: Operand | None,
 ) -> Step:
     """Multiplies up elements along a dimension."""
+    _check_running(input_tensor, dim, out)
     result = input_tensor.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
     return Step("ttnn.cumprod", {"input": input_tensor}, [result], _running(input_tensor, dim, reverse_order), into=out)
 

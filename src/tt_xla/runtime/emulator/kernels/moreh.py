@@ -201,23 +201,31 @@ def moreh_nll_loss(
     reduction: str,
     weight_tensor: Tensor | None = None,
     ignore_index: int = -100,
-) -> Tensor:
-    """Returns the negative log likelihood of targets; reduced, as one element."""
+) -> tuple[Tensor, Tensor]:
+    """Returns the negative log likelihood of targets; reduced, as one element. The second result is the sum of the
+    weights of the targets, by which a mean is divided."""
     weight = None if weight_tensor is None else wide(weight_tensor).reshape(-1)
     targets = target_tensor.to(torch.int64)
     if input_tensor.is_meta:
-        return input_tensor.new_empty(target_tensor.shape if reduction == "none" else (1,))
+        return input_tensor.new_empty(target_tensor.shape if reduction == "none" else (1,)), input_tensor.new_empty(1)
+    counted = targets != ignore_index
+    divisor = counted.sum() if weight is None else weight[targets.clamp(min=0)].where(counted, 0.0).sum()
     loss = F.nll_loss(wide(input_tensor), targets, weight, ignore_index=ignore_index, reduction=reduction)
-    return loss if reduction == "none" else loss.reshape(1)
+    return (loss if reduction == "none" else loss.reshape(1)), divisor.reshape(1).float()
 
 
 @kernel("ttnn.moreh_clip_grad_norm")
 def moreh_clip_grad_norm(
-    ctx: Any, inputs: Sequence[Tensor], max_norm: float, norm_type: float = 2.0
+    ctx: Any, inputs: Sequence[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> tuple[Tensor, ...]:
     """Returns the norm of all gradients, and the gradients scaled down to ``max_norm``."""
     norms = torch.stack([torch.linalg.vector_norm(wide(each), norm_type) for each in inputs])
     total = torch.linalg.vector_norm(norms, norm_type)
+    if error_if_nonfinite and not total.is_meta and not total.isfinite():
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped."
+        )
     factor = (max_norm / (total + 1e-6)).clamp(max=1.0)
     return total.reshape(1), *(wide(each) * factor for each in inputs)
 

@@ -230,12 +230,12 @@ def mac(ctx: Context, input: Tensor, first: Tensor, second: Tensor) -> Tensor:
 
 @kernel("ttnn.tril")
 def tril(ctx: Context, input: Tensor, diagonal: int = 0) -> Tensor:
-    return torch.tril(input, diagonal)
+    return torch.tril(input[None], diagonal)[0]  # of a vector, which is one row
 
 
 @kernel("ttnn.triu")
 def triu(ctx: Context, input: Tensor, diagonal: int = 0) -> Tensor:
-    return torch.triu(input, diagonal)
+    return torch.triu(input[None], diagonal)[0]
 
 
 @kernel("ttnn.var", "ttnn.std")

@@ -182,15 +182,15 @@ def hc_sum_reduce(ctx: Any, input: Tensor) -> Tensor:
 
 
 @kernel("ttnn.experimental.prefix_scan")
-def prefix_scan(ctx: Any, a: Tensor, bx: Tensor, h_prev: Tensor) -> Tensor:
-    """Returns the states ``h = a * h + bx`` of each row."""
+def prefix_scan(ctx: Any, a: Tensor, bx: Tensor, h_prev: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns the states ``h = a * h + bx`` of each row, and the last one, which takes the place of ``h_prev``."""
     decay, change, state = (each.float() for each in (a, bx, h_prev))
     rows: list[Tensor] = []
     state = state.expand_as(decay[..., :1, :]) if state.shape[-2] == 1 else state[..., :1, :]
     for row in range(decay.shape[-2]):
         state = decay[..., row : row + 1, :] * state + change[..., row : row + 1, :]
         rows.append(state)
-    return torch.cat(rows, -2)
+    return torch.cat(rows, -2), state.expand_as(h_prev)
 
 
 @kernel("ttnn.experimental.repeat_and_interleave_eltwise_mul")

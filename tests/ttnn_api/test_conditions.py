@@ -1,0 +1,159 @@
+"""What calls take and return that drawn calls and tt-metal's unit tests found: conditions of TT-NN's mock mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from tests.ttnn_api.conftest import Card, drawn
+
+
+@pytest.fixture
+def put(ttnn: Any, device: Any) -> Any:
+    """Returns a function that puts a torch tensor, or zeros of a shape, onto the device, in tiles by default."""
+
+    def made(value: Any, dtype: str = "bfloat16", layout: str = "TILE", **options: Any) -> Any:
+        source = value if isinstance(value, torch.Tensor) else torch.zeros(value)
+        where = getattr(ttnn, f"{layout}_LAYOUT")
+        return ttnn.from_torch(source, getattr(ttnn, dtype), layout=where, device=device, **options)
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("ttnn.softmax(put((32, 64), layout='ROW_MAJOR'), -1)", "Inputs to softmax must be tilized"),
+        ("ttnn.where(put((32, 32), 'float32'), put((32, 32)), 2.5)", "WHERE_TTS, dtype A: DataType::FLOAT32"),
+        ("ttnn.where(put((32, 32)), 2.5, put((32, 32), 'float32'))", "WHERE_TST, dtype A: DataType::BFLOAT16"),
+        ("ttnn.argmax(put((8, 65), 'int32'), -1)", "Only BFLOAT16, FLOAT32 are supported for inputs with TILE"),
+        ("ttnn.cumsum(put((1, 64)), 10)", "requested accumulation axis is 10, while the input tensor has rank 2"),
+        ("ttnn.cumprod(put((1, 64)), 1, out=put((1, 32)))", "Shape mismatch"),
+        ("ttnn.gather(put((8, 8)), 5, put((8, 8), 'uint32'))", "gather: dim 5 is out of range for tensor rank 2"),
+        ("ttnn.topk(put((1, 1, 32, 64)), 32, 10)", r"expected to be in range of \[-4, 3\]"),
+        ("ttnn.sort(put((1, 64)), out=(put((1, 64), 'uint16'), put((1, 64), 'uint16')))", "values tensor dtype must"),
+        ("ttnn.roll(put((1, 2, 32, 64), 'bfloat8_b'), 40, -1)", "All Tensors should have same dtypes"),
+        ("ttnn.group_norm(put((1, 1, 64, 64), layout='ROW_MAJOR'), num_groups=2, inplace=False)", "TILE layout"),
+        ("ttnn.transformer.scaled_dot_product_attention(*[put((1, 1, 96, 48))] * 3)", "head_dim dimension"),
+        ("ttnn.addmm(put((1, 64)), put((32, 32)), put((32, 64)))", "input_tensor must have shape matching"),
+        ("ttnn.concat_bw(*[put((32, 64))] * 3)", "concat_bw expects rank-4 tensors, got grad rank 2"),
+        ("ttnn.exp_bw(*[put((32, 64), layout='ROW_MAJOR')] * 2)", "Optional output tensor with Row Major input"),
+        ("ttnn.moreh_sum(put((33, 32)), dim=-1)", "Invalid dimension value: -1"),
+        ("ttnn.triu(ttnn.from_device(put((32, 32))))", "must be on device"),
+        ("ttnn.pad(put((3,)), [(0, 32)], 0.0)", "MeshBuffer must be large enough"),
+        (
+            "ttnn.linear(put((3, 96, 33)), put((3, 96, 64)), transpose_a=True, bias=put((1, 64)))",
+            "MeshBuffer must be large enough",
+        ),
+    ],
+)
+def test_calls_are_refused_in_tt_nns_words(ttnn: Any, put: Any, call: str, words: str) -> None:
+    with pytest.raises(RuntimeError, match=words):
+        eval(call, {"ttnn": ttnn, "put": put})
+
+
+def test_a_device_is_no_tensor_and_no_number(ttnn: Any, put: Any) -> None:
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        ttnn.moreh_full([2, 3], 1.0, put((32, 32)))
+
+
+@pytest.mark.parametrize(
+    ("call", "dtype", "layout"),
+    [
+        ("ttnn.softmax(put((1, 1, 31, 33), layout='ROW_MAJOR'), -1)", "BFLOAT16", "TILE"),
+        ("ttnn.where(put((32, 32), 'float32'), 15.5, 2.5)", "FLOAT32", "TILE"),
+        ("ttnn.argmax(put((8, 65), 'int32', 'ROW_MAJOR'), -1)", "UINT32", "ROW_MAJOR"),
+        ("ttnn.roll(put((1, 2, 32, 64), 'bfloat8_b'), 1, 1)", "BFLOAT8_B", "TILE"),
+        ("ttnn.roll(put((64, 64), 'bfloat8_b'), 1, 0)", "BFLOAT16", "TILE"),
+        ("ttnn.sort(put(()))[1]", "UINT16", "TILE"),
+        ("ttnn.adaptive_avg_pool2d(put((1, 1, 256, 32), 'bfloat8_b'), 1, 16, 16, 32, [4, 4])", "BFLOAT16", "ROW_MAJOR"),
+        ("ttnn.silu_bw(put((32, 64), 'bfloat8_b'), put((32, 64)))[0]", "BFLOAT16", "TILE"),
+        ("ttnn.triu(put((96,)))", "BFLOAT16", "TILE"),
+    ],
+)
+def test_types_of_results(ttnn: Any, put: Any, call: str, dtype: str, layout: str) -> None:
+    made = eval(call, {"ttnn": ttnn, "put": put})
+    assert (made.dtype.name, made.layout.name) == (dtype, layout)
+
+
+def test_attention_lies_in_dram(ttnn: Any, put: Any) -> None:
+    x = put((1, 1, 64, 64), memory_config=ttnn.L1_MEMORY_CONFIG)
+    assert ttnn.transformer.scaled_dot_product_attention(x, x, x).memory_config() == ttnn.DRAM_MEMORY_CONFIG
+
+
+def test_parts_are_joined_in_groups(ttnn: Any, put: Any) -> None:
+    a, b = drawn(1, 1, 32, 64).bfloat16(), drawn(1, 1, 32, 128, seed=1).bfloat16()
+    parts = [part for pair in zip(a.chunk(2, 3), b.chunk(2, 3), strict=True) for part in pair]
+    assert torch.equal(ttnn.to_torch(ttnn.concat([put(a), put(b)], 3, groups=2)), torch.cat(parts, 3))
+
+
+def test_the_greatest_elements_have_the_indices_that_are_given(ttnn: Any, put: Any) -> None:
+    x, indices = drawn(1, 1, 32, 64).bfloat16(), torch.arange(100, 164).expand(1, 1, 32, 64)
+    values, chosen = ttnn.topk(put(x), 32, -1, indices_tensor=put(indices.contiguous(), "uint32"))
+    positions = ttnn.to_torch(chosen).long() - 100
+    assert torch.equal(x.gather(-1, positions), ttnn.to_torch(values))
+
+
+def test_tensors_of_equal_elements_are_written(ttnn: Any, put: Any) -> None:
+    target = put((32, 64))
+    ttnn.full_like(put((32, 64)), 3.0, optional_tensor=target)
+    assert torch.equal(ttnn.to_torch(target), torch.full((32, 64), 3.0).bfloat16())
+
+
+def test_a_scan_keeps_its_last_state(ttnn: Any, put: Any) -> None:
+    a, bx, state = drawn(1, 1, 32, 64), drawn(1, 1, 32, 64, seed=1), torch.zeros(1, 1, 1, 64)
+    kept = put(state)
+    states = ttnn.experimental.prefix_scan(put(a), put(bx), kept)
+    assert torch.equal(ttnn.to_torch(kept), ttnn.to_torch(states)[..., -1:, :])
+
+
+def test_a_loss_tells_its_divisor_and_a_norm_that_it_is_not_finite(ttnn: Any, put: Any, card: Card) -> None:
+    targets, weight = torch.tensor([0, 2, 1, 2], dtype=torch.int32), torch.tensor([1.0, 2.0, 4.0])
+    divisor = put((1,))
+    options = {"weight_tensor": put(weight), "divisor_tensor": divisor}
+    ttnn.moreh_nll_loss(put(drawn(4, 3)), put(targets, "int32"), "mean", **options)
+    assert ttnn.to_torch(divisor).item() == 11
+    with pytest.raises(RuntimeError, match="total norm of order nan for gradients"):
+        ttnn.moreh_clip_grad_norm([put((32, 32))], 1.0, float("nan"), True)
+
+
+def test_functions_around_an_operation_have_a_time(ttnn: Any, put: Any, device: Any) -> None:
+    before = device.predicted_us
+    ttnn.add(put((32, 32)), put((32, 32)), activations=[ttnn.UnaryWithParam(ttnn.UnaryOpType.GTZ)])
+    assert device.predicted_us > before
+
+
+def test_a_grid_stands_for_all_of_its_cores(ttnn: Any, put: Any) -> None:
+    kinds = (ttnn.TensorMemoryLayout.HEIGHT_SHARDED, ttnn.ShardOrientation.ROW_MAJOR)
+    made = ttnn.interleaved_to_sharded(put((1, 1, 64, 64)), (2, 1), [32, 64], *kinds).memory_config()
+    assert (made.buffer_type, made.shard_spec.num_cores()) == (ttnn.BufferType.L1, 2)
+
+
+def test_new_programs_are_forbidden(ttnn: Any, put: Any, device: Any) -> None:
+    x = put((32, 32))
+    ttnn.exp(x)
+    device.set_program_cache_misses_allowed(False)
+    ttnn.exp(x)
+    with pytest.raises(RuntimeError, match="program cache miss occurred"):
+        ttnn.sin(x)
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "kind", "size"),
+    [
+        ((2, 3, 64, 96), [0, 2, 1, 3], "BLOCK", [416, 32]),
+        ((2, 3, 64, 96), [0, 1, 3, 2], "BLOCK", [64, 32]),
+        ((2, 31, 64), [1, 0, 2], "HEIGHT", None),
+    ],
+)
+def test_uneven_shards_of_reordered_dimensions(
+    ttnn: Any, put: Any, shape: tuple[int, ...], order: list[int], kind: str, size: list[int] | None
+) -> None:
+    across, down, block = (3, 6, (64, 32)) if kind == "BLOCK" else (2, 1, (32, 64))
+    grid = ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (across - 1, down - 1))])
+    spec = ttnn.ShardSpec(grid, block, ttnn.ShardOrientation.ROW_MAJOR)
+    memory = ttnn.MemoryConfig(getattr(ttnn.TensorMemoryLayout, f"{kind}_SHARDED"), ttnn.BufferType.L1, spec)
+    made = ttnn.permute(put(shape, memory_config=memory), order).memory_config()
+    assert (made.shard_spec and list(made.shard_spec.shape)) == size
