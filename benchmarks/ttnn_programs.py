@@ -55,6 +55,43 @@ def training() -> list[torch.Tensor]:
     return [loss, *parameters, *(p.grad for p in parameters if p.grad is not None)]
 
 
+class Decoder(nn.Module):
+    """A transformer layer that writes one position of each user into a cache and attends to the cache."""
+
+    def __init__(self, width: int, heads: int, groups: int) -> None:
+        super().__init__()
+        self.heads, self.groups, self.size = heads, groups, width // heads
+        self.norm, self.last = nn.RMSNorm(width), nn.RMSNorm(width)
+        self.query, self.output = (nn.Linear(width, width, bias=False) for _ in range(2))
+        self.key, self.value = (nn.Linear(width, groups * self.size, bias=False) for _ in range(2))
+        self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+
+    def forward(
+        self, x: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, position: torch.Tensor
+    ) -> torch.Tensor:
+        users = x.shape[0]
+        normed = self.norm(x)
+        query = self.query(normed).view(users, 1, self.heads, self.size).transpose(1, 2)
+        for cache, projection in ((keys, self.key), (values, self.value)):
+            cache.index_copy_(2, position, projection(normed).view(users, 1, self.groups, self.size).transpose(1, 2))
+        seen = torch.arange(keys.shape[2], device=x.device) <= position
+        mask = torch.where(seen, 0.0, -1e30).to(x.dtype).view(1, 1, 1, -1)
+        attended = nn.functional.scaled_dot_product_attention(query, keys, values, mask, enable_gqa=True)
+        x = x + self.output(attended.transpose(1, 2).reshape(users, 1, -1))
+        return x + self.down(nn.functional.gelu(self.up(self.last(x))))
+
+
+def decoding(users: int, length: int) -> list[torch.Tensor]:
+    """Two steps of decoding in bfloat16 at level 2: the results, then the caches."""
+    model = Decoder(256, 8, 2).eval().bfloat16().to("tt")
+    step = torch.compile(model, backend="tt", options={"optimization_level": 2})
+    caches = [torch.randn(users, 2, length, 32).bfloat16().to("tt") for _ in range(2)]
+    with torch.no_grad():
+        positions = [torch.tensor([place]).to("tt") for place in (length - 24, length - 23)]
+        results = [step(torch.randn(users, 1, 256).bfloat16().to("tt"), *caches, place) for place in positions]
+    return [*results, *caches]
+
+
 def host_op() -> list[torch.Tensor]:
     """A Cholesky factor, which the host computes, between programs of the device."""
 
@@ -81,7 +118,8 @@ def jax_gradient() -> list[torch.Tensor]:
 
 PROGRAMS: dict[str, Any] = {
     "digits": lambda: digits(0), "digits-level-2": lambda: digits(2), "mlp": mlp, "training": training,
-    "host-op": host_op, "jax": jax_gradient,
+    "decoding": lambda: decoding(4, 64), "decoding-of-32": lambda: decoding(32, 512), "host-op": host_op,
+    "jax": jax_gradient,
 }  # fmt: skip
 
 

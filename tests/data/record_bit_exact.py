@@ -39,6 +39,8 @@ class Case:
     in_l1: bool = False
     """Whether operands and result lie interleaved in L1; else they lie in DRAM."""
 
+    shards: tuple[int, int] | None = None
+    """Rows and columns of shards of the first operand and of the result, in L1."""
     positions: tuple[int, ...] = ()
     """The operand ``cur_pos_tensor``."""
 
@@ -146,6 +148,12 @@ EXACT = {"compute_config": {"math_fidelity": "hifi4", "fp32_dest_acc_en": True}}
 """Compute config of our programs."""
 
 
+def in_shards(name: str, op: str, rows: int, shards: tuple[int, int], columns: int, dtype: str = "bf16") -> Case:
+    """Returns a case of a normalization of a sharded tensor."""
+    operands = {"input": ((rows, columns), dtype), "weight": ((1, columns), dtype)}
+    return Case(name, f"ttnn.{op}", operands, dtype, {"epsilon": 1e-5, **EXACT}, -4.0, 4.0, shards=shards)
+
+
 def along_rows(name: str, op: str, dtype: str, *parameters: str, **attributes: Any) -> Case:
     """Returns a case of an op along the rows of 40 x 70; its parameters have the length of a row."""
     operands = {"input": ((40, 70), dtype), **dict.fromkeys(parameters, ((1, 70), dtype))}
@@ -230,6 +238,10 @@ CASES = (
     pair("atan2", "f32"),
     pair("divide", "bf16"),
     pair("divide", "f32"),
+    in_shards("rms_norm of shards", "rms_norm", 32, (1, 3), 288),
+    in_shards("rms_norm of shards of different widths", "rms_norm", 96, (1, 4), 224),
+    in_shards("layer_norm of blocks", "layer_norm", 128, (2, 2), 128, "f32"),
+    in_shards("layer_norm of two rows of cores", "layer_norm", 32, (1, 26), 832),
     *norms_and_sums("bf16"),
     *norms_and_sums("f32"),
 )
@@ -285,11 +297,11 @@ def computed(case: Case, device: Any) -> numpy.ndarray:
         stays = case.op == "ttnn.conv2d" and name != "input"
         layout = ttnn.ROW_MAJOR_LAYOUT if case.rows or stays or array.ndim == 1 else ttnn.TILE_LAYOUT
         host = ttnn.Tensor(numpy.ascontiguousarray(array), data_type=dtype, layout=layout)
-        return host if stays else ttnn.to_device(host, device, memory_config=memory_config(ttnn, case))
+        return host if stays else ttnn.to_device(host, device, memory_config=memory_config(ttnn, case, name))
 
     tensors = {name: placed(name, array) for name, array in case.arrays().items()}
     result = convolved(ttnn, case, tensors, device) if case.op == "ttnn.conv2d" else called(ttnn, case, tensors)
-    host = ttnn.from_device(result)
+    host = ttnn.from_device(ttnn.to_memory_config(result, ttnn.DRAM_MEMORY_CONFIG) if case.shards else result)
     if host.dtype is not ttnn.float32:
         host = ttnn.to_dtype(host, ttnn.float32)
     return numpy.array(numpy.from_dlpack(ttnn.to_layout(host, ttnn.ROW_MAJOR_LAYOUT).to_numpy()))
@@ -311,16 +323,25 @@ def called(ttnn: Any, case: Case, tensors: dict[str, Any]) -> Any:
     return function(*positional, **named, **keywords, **_typed(case, ttnn))
 
 
-def memory_config(ttnn: Any, case: Case) -> Any:
-    """Returns where operands and result lie."""
+def memory_config(ttnn: Any, case: Case, operand: str) -> Any:
+    """Returns where an operand lies; the result lies where the first does."""
+    if case.shards and operand == "input":
+        (down, across), (rows, columns) = case.shards, case.operands["input"][0]
+        kind = ttnn.TensorMemoryLayout.BLOCK_SHARDED if down > 1 else ttnn.TensorMemoryLayout.WIDTH_SHARDED
+        block = ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(across - 1, down - 1))})
+        cores = block if down > 1 else ttnn.num_cores_to_corerangeset(across, ttnn.CoreCoord(13, 10), True)
+        shape = (-(-rows // down // 32) * 32, -(-columns // across // 32) * 32)
+        spec = ttnn.ShardSpec(cores, shape, ttnn.ShardOrientation.ROW_MAJOR)
+        return ttnn.MemoryConfig(kind, ttnn.BufferType.L1, spec)
     return ttnn.L1_MEMORY_CONFIG if case.in_l1 else ttnn.DRAM_MEMORY_CONFIG
 
 
 def _typed(case: Case, ttnn: Any) -> dict[str, Any]:
     """Returns the keywords of the result's type and place, for ops that take them."""
-    if case.op != "ttnn.linear":
-        return {}
-    return {"dtype": getattr(ttnn, LABELS[case.result]), "memory_config": memory_config(ttnn, case)}
+    memory = {"memory_config": memory_config(ttnn, case, "input")}
+    if case.op == "ttnn.linear":
+        return {"dtype": getattr(ttnn, LABELS[case.result]), **memory}
+    return memory if case.shards else {}
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tt_xla.ir.layout import BufferType, DataType, TensorLayout
+from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
 from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.bit_exact import matrix_unit, native
@@ -41,16 +41,23 @@ def recorded() -> Any:
     return np.load(DATA / "bit_exact.npz")
 
 
-def spec(case: Any, shape: tuple[int, ...], dtype: Any) -> TensorSpec:
+def spec(case: Any, shape: tuple[int, ...], dtype: Any, *, sharded: bool = False) -> TensorSpec:
     place: dict[str, Any] = {"buffer": BufferType.L1, "grid": GRID} if case.in_l1 else {}
+    if sharded:
+        memory = MemoryLayout.BLOCK_SHARDED if case.shards[0] > 1 else MemoryLayout.WIDTH_SHARDED
+        place = {"buffer": BufferType.L1, "memory": memory, "grid": case.shards}
     return TensorSpec(
         tuple(shape), TensorLayout.of(tuple(shape), DataType(dtype), tiled=not case.rows and len(shape) > 1, **place)
     )
 
 
 def computed(case: Any, shape: tuple[int, ...]) -> np.ndarray:
-    specs = {name: spec(case, size, dtype) for name, (size, dtype) in case.operands.items()}
-    context = Context(case.op, "bit_exact", specs, (spec(case, shape, case.result),), grid=GRID)
+    sharded = case.shards is not None
+    specs = {
+        name: spec(case, size, dtype, sharded=sharded and name == "input")
+        for name, (size, dtype) in case.operands.items()
+    }
+    context = Context(case.op, "bit_exact", specs, (spec(case, shape, case.result, sharded=sharded),), grid=GRID)
     arrays = {name: torch.from_numpy(array) for name, array in case.arrays().items()}
     operands = [hold(array, DataType(case.operands[name][1])) for name, array in arrays.items()]
     call = bind(context, case.attributes)

@@ -6,6 +6,7 @@ Sources: TT-NN 0.81's ``reduce`` helpers, ``llk_math_reduce.h``, ``softmax.cpp``
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ import numpy as np
 import torch
 
 from tt_xla.ir.element_types import DataType
+from tt_xla.ir.layout import TILE, MemoryLayout, round_up
+from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bit_exact import functions, matrix_unit
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
@@ -60,6 +63,19 @@ class _Settings:
         """Returns the sums along the last dimension as the accumulator holds them, ``[rows, 1]``."""
         ones = torch.ones(x.shape[-1], 1, device=x.device)
         return product(self.read(x), ones, phases=self.phases, wide=self.wide)
+
+    def scaled_sum_of_rows(self, x: Tensor, scale: float, start: Tensor | None = None) -> Tensor:
+        """Returns ``start`` and the sums along the last dimension by a scale, which TT-NN rounds to bfloat16."""
+        scales = torch.full((x.shape[-1], 1), scale, device=x.device).to(torch.bfloat16).to(torch.float32)
+        return product(self.read(x), scales, start, phases=self.phases, wide=self.wide)
+
+    def chained(self, terms: Sequence[Tensor], scale: float) -> Tensor:
+        """Returns the sum of columns by a scale, which the accumulator adds one after another."""
+        total: Tensor | None = None
+        for term in terms:
+            total = self.scaled_sum_of_rows(term, scale, total)
+        assert total is not None
+        return total
 
     def multiply(self, a: Tensor, b: Tensor) -> Tensor:
         """Returns a product of the matrix unit, as the accumulator holds it."""
@@ -201,7 +217,7 @@ def layer_norm(
     """Normalizes over the last dimension; the buffers between the steps hold float32."""
     settings = _Settings.of(compute_config, wide=True, approximate=False)
     x = input.reshape(-1, input.shape[-1]).to(torch.float32)
-    centred = packed(settings.subtract(x, _mean(x, settings)), settings.between)
+    centred = packed(settings.subtract(x, _mean(x, settings, ctx.spec("input"), ctx.grid[1])), settings.between)
     return _normalized(ctx, input, centred, weight, bias, epsilon, settings)
 
 
@@ -220,10 +236,41 @@ def rms_norm(
     return _normalized(ctx, input, x, weight, bias, epsilon, settings)
 
 
-def _mean(x: Tensor, settings: _Settings) -> Tensor:
-    """Returns means of rows: a sum, which the vector unit multiplies."""
+def _mean(x: Tensor, settings: _Settings, spec: TensorSpec, row: int) -> Tensor:
+    """Returns means of rows: a sum, which the vector unit multiplies, if a core has whole rows.
+
+    Args:
+        row: cores of a row of the chip.
+    """
+    if spec.layout.memory in (MemoryLayout.WIDTH_SHARDED, MemoryLayout.BLOCK_SHARDED) and spec.layout.grid[1] > 1:
+        return _mean_of_shards(x, settings, spec, row)
     scaled = sfpu.multiply(settings.sum_of_rows(x), 1 / x.shape[-1])
     return packed(sfpu.stored(scaled, wide=settings.wide), settings.between)
+
+
+def _mean_of_shards(x: Tensor, settings: _Settings, spec: TensorSpec, row: int) -> Tensor:
+    """Returns means of rows that are cut among cores: each core averages its columns, and another all averages.
+
+    Tiles of rows are divided among the cores that join averages. Each core begins with its own, and goes on to the
+    cores after it. Where shards have different widths, the first average is the part of the sum. If the cores fill
+    several rows of the chip, the averages of the other rows are added first.
+    """
+    layout, width = spec.layout, x.shape[1]
+    height, columns = layout.shard[0], layout.shard[1] * TILE
+    parts = x.split(columns, 1)
+    inner, outer = (1 / columns, 1 / len(parts)) if len(parts) * columns == width else (1 / width, 1.0)
+    across = row if len(parts) % row == 0 else len(parts)
+    averages = [packed(settings.scaled_sum_of_rows(part, inner), settings.between) for part in parts]
+    index, size = torch.arange(x.shape[0], device=x.device), math.prod(spec.shape[-2:-1])
+    tiles = index // size * round_up(size, TILE) // TILE + index % size // TILE
+    cores = tiles % height // -(-height // len(parts))
+    result = torch.zeros(x.shape[0], 1, device=x.device)
+    for core in range(int(cores.amax()) + 1):
+        own = [average[cores == core] for average in averages]
+        first, *others = [own[start : start + across] for start in range(0, len(own), across)]
+        sums = [packed(settings.chained(row, 1.0), settings.between) for row in others]
+        result[cores == core] = packed(settings.chained([*first[core:], *first[:core], *sums], outer), settings.between)
+    return result
 
 
 def _normalized(
@@ -236,7 +283,7 @@ def _normalized(
     settings: _Settings,
 ) -> Tensor:
     between, wide = settings.between, settings.wide
-    variance = _mean(packed(settings.multiply(centred, centred), between), settings)
+    variance = _mean(packed(settings.multiply(centred, centred), between), settings, ctx.spec("input"), ctx.grid[1])
     constant = torch.full((1, 1), epsilon, device=input.device).to(torch.bfloat16)
     root = functions.rsqrt(settings.add(variance, constant), wide=wide, approximate=settings.approximate)
     result = settings.multiply(centred, packed(sfpu.stored(root, wide=wide), between))
