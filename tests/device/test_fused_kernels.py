@@ -457,6 +457,23 @@ def test_made_and_compared_once_for_all_processes(load, monkeypatch, make):
 
 
 @needs_compiler
+def test_those_of_an_earlier_process_are_called_from_the_fourth_run_on(load, monkeypatch):
+    monkeypatch.setattr(engine, "_LONG_S", 1e9)
+    monkeypatch.setattr(engine, "_TINY_S", 0.0)
+    first = load(residual)
+    for seed in range(3):
+        run(first, samples(first, seed))
+    for name in ("find_forms", "source", "_has_the_bits"):
+        monkeypatch.setattr(plan.Plan, name, lambda *_: pytest.fail("made again"))
+    for make, expected in ((residual, [0, 0, 1]), (add_and_norm, [0, 0, 0])):
+        later, counts = load(make, "auto"), []
+        for seed in range(3):
+            run(later, samples(later, seed))
+            counts.append(later.fused.count)
+        assert counts == expected
+
+
+@needs_compiler
 def test_compared_again_if_the_libraries_of_torch_may_compute_otherwise(load, monkeypatch):
     compared = []
     compare = plan.Plan._has_the_bits

@@ -55,6 +55,8 @@ class _Making:
 
     def __init__(self, plans: Mapping[str, Plan]) -> None:
         self._plans = plans
+        self._prefixed = {f"fused{position}": plan for position, plan in enumerate(plans.values())}
+        self._keys = stored.keys_of(self._prefixed)
         self.stage = _Stage.PROBING
         self.source = ""
         """The C++, once it is written."""
@@ -64,11 +66,20 @@ class _Making:
         """Why there are none."""
         self.done = False
 
+    def load(self) -> None:
+        """Takes the finished plans of an earlier process, if there are any, which takes milliseconds."""
+        linked = stored.load(self._keys.recorded, self._prefixed)
+        if linked is not None:
+            self.linked, self.done = linked, True
+
     def run(self) -> None:
-        """Does the work. An error is kept: nothing may end the thread."""
+        """Does what work is left. An error is kept: nothing may end the thread."""
         try:
             with without_gradients():
-                self._make()
+                if not self.done:
+                    self.load()
+                if not self.done:
+                    self._make()
         except Exception as error:
             self.error = error
         self.done = True
@@ -77,12 +88,7 @@ class _Making:
                 packed.find_chunks(step for plan in self._plans.values() for step in plan.steps)
 
     def _make(self) -> None:
-        plans = {f"fused{position}": plan for position, plan in enumerate(self._plans.values())}
-        key = stored.key_of(plans)
-        linked = stored.load(key, plans)
-        if linked is not None:
-            self.linked = linked
-            return
+        plans = self._prefixed
         if any(plan.needs_probe for plan in plans.values()):
             probe = Build.of(PROBE, optimize=False)
             for plan in plans.values():
@@ -93,7 +99,7 @@ class _Making:
             self.stage = _Stage.COMPILING
             build = Build.of(HEADER + self.source)
             self.linked = {plan.name: plan.compiled(build, prefix) for prefix, plan in plans.items()}
-        stored.store(key, [*plans.values()], build)
+        stored.store(self._keys, plans.values(), build)
 
 
 class FusedKernels:
@@ -115,6 +121,8 @@ class FusedKernels:
         """Whether C++ may compute what calls do."""
         self._stage = _Stage.WAITING if self.enabled else _Stage.DONE
         self._runs, self._seconds = 0, 0.0
+        self._are_known = False
+        """Whether an earlier process made the fused kernels of this program."""
         self.fresh: defaultdict[str, frozenset[int]] = defaultdict(frozenset)
         """Values that fused kernels make in memory of their own (:attr:`Plan.fresh`), by function."""
         self.count = 0
@@ -140,7 +148,9 @@ class FusedKernels:
 
     def _advanced(self, seconds: float) -> Mapping[str, Linked | None]:
         if self._stage is _Stage.WAITING:
-            long_enough = self._at_once or self._seconds >= _LONG_S or self._runs >= _OFTEN
+            if self._runs == _FIRST_RUNS:
+                self._are_known = stored.were_made(self._candidates().values())
+            long_enough = self._at_once or self._are_known or self._seconds >= _LONG_S or self._runs >= _OFTEN
             return self._record() if long_enough and self._runs >= _FIRST_RUNS else {}
         if self._stage is _Stage.RECORDING:
             self._make(wait=self._at_once or seconds < _TINY_S)
@@ -160,10 +170,14 @@ class FusedKernels:
         stage = making.stage if making is not None and self._stage is not _Stage.DONE else self._stage
         report(error, stage.value, steps, "" if making is None else making.source)
 
-    def _record(self) -> Mapping[str, Linked | None]:
+    def _candidates(self) -> dict[str, Plan]:
+        """Returns plans of the functions with steps that could be fused."""
         this = weakref.proxy(self)  # fused kernels' calls are no owners of this
         plans = self._make_plans(lambda error: this._report(error)) if compiler() is not None else {}
-        self._plans = {name: plan for name, plan in plans.items() if plan.has_candidates}
+        return {name: plan for name, plan in plans.items() if plan.has_candidates}
+
+    def _record(self) -> Mapping[str, Linked | None]:
+        self._plans = self._candidates()
         self._stage = _Stage.RECORDING if self._plans else _Stage.DONE
         return {name: plan.recording() for name, plan in self._plans.items()}
 
@@ -173,6 +187,8 @@ class FusedKernels:
             if plan.fault is not None:
                 raise plan.fault
         self._stage, self._making = _Stage.COMPILING, _Making(self._plans)
+        if self._are_known:
+            self._making.load()
         if wait:
             self._making.run()
         else:

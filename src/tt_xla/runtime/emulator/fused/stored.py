@@ -7,9 +7,9 @@ entry has all of these; whatever is different has the plan made and compared ane
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -33,9 +33,22 @@ def machine_and_libraries() -> object:
     )
 
 
-def key_of(plans: Mapping[str, Plan]) -> str:
-    """Returns the key of recorded plans, whose C++ functions have names that begin with the mapping's keys."""
-    return disk_cache.key_of([machine_and_libraries(), [(prefix, plan.recorded) for prefix, plan in plans.items()]])
+class Keys(NamedTuple):
+    """Keys of the plans of a program, which have to be taken before the plans are finished.
+
+    Attributes:
+        program: key of the program's steps.
+        recorded: key of the steps and of how tensors lie, under which finished plans are stored.
+    """
+
+    program: str
+    recorded: str
+
+
+def keys_of(plans: Mapping[str, Plan]) -> Keys:
+    """Returns the keys of recorded plans, whose C++ functions have names that begin with the mapping's keys."""
+    recorded = [(prefix, plan.recorded) for prefix, plan in plans.items()]
+    return Keys(_key_of_steps(plans.values()), disk_cache.key_of([machine_and_libraries(), recorded]))
 
 
 def load(key: str, plans: Mapping[str, Plan]) -> dict[str, Linked] | None:
@@ -56,12 +69,24 @@ def load(key: str, plans: Mapping[str, Plan]) -> dict[str, Linked] | None:
     return linked
 
 
-def store(key: str, plans: Sequence[Plan], build: Build | None) -> None:
+def store(keys: Keys, plans: Iterable[Plan], build: Build | None) -> None:
     """Stores plans that are finished; without a library none of them has a fused kernel."""
     cache = disk_cache.current()
     if cache is not None:
         entry = _Entry("", []) if build is None else _Entry(build.key, [plan.finished for plan in plans])
-        cache.put(KIND, key, json.dumps(vars(entry)).encode())
+        cache.put(KIND, keys.recorded, json.dumps(vars(entry)).encode())
+        cache.put(KIND, keys.program, b"")
+
+
+def were_made(plans: Iterable[Plan]) -> bool:
+    """Whether an earlier process stored plans of these functions, for tensors that lay in one way or another."""
+    cache = disk_cache.current()
+    return cache is not None and cache.get(KIND, _key_of_steps(plans)) is not None
+
+
+def _key_of_steps(plans: Iterable[Plan]) -> str:
+    steps = [(plan.name, [step.key for step in plan.steps]) for plan in plans]
+    return disk_cache.key_of([machine_and_libraries(), steps])
 
 
 @dataclass
@@ -74,4 +99,4 @@ class _Entry:
     """Contents of the plans, each from :attr:`Plan.finished`."""
 
 
-__all__ = ["KIND", "key_of", "load", "machine_and_libraries", "store"]
+__all__ = ["KIND", "Keys", "keys_of", "load", "machine_and_libraries", "store", "were_made"]
