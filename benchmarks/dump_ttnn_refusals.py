@@ -39,7 +39,13 @@ _CONDITIONAL = (
     r"group_norm: interleaved|shard height \d|fp32 tiled tensors yet"
 )
 """Words of refusals that depend on the shape of a shard, or on two kinds at once."""
-_IN_RULES = {"chunk": "Physical shard", "roll": "same dtypes", "slice": "Physical shard", "where": "WHERE_TTS"}
+_IN_RULES = {
+    "chunk": "Physical shard",
+    "roll": "same dtypes",
+    "scatter": "differs from",
+    "slice": "Physical shard",
+    "where": "WHERE_TTS",
+}
 """By function, words of refusals that depend on numbers, or on a third tensor: its rule refuses such calls."""
 TOGETHER = "together"
 """In the place of a position: all tensors of the call have the kind."""

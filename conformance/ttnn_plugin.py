@@ -27,6 +27,7 @@ DROPPED = (
     "accurate_mode",
     "approx_mode",
     "use_multicore",
+    "use_pack_untilize",
     "in_place_halo",
     "in_place",
 )
@@ -72,6 +73,15 @@ def _return_types_of_earlier_releases() -> None:
     ttnn.Tensor.to_torch = converted
 
 
+def _activation(name: Any) -> Any:
+    """Returns torch's function of an activation's name, as an earlier release's helper did; None for none."""
+    import torch
+
+    name = getattr(name, "op_type", name)
+    name = getattr(name, "name", name or "").lower()
+    return getattr(torch.nn.functional, name, None) or getattr(torch, name, None) if name else None
+
+
 class _Native(types.ModuleType):
     """Stands in for ``ttnn._ttnn``, whose names are those of ``ttnn`` as well."""
 
@@ -90,6 +100,9 @@ class _Native(types.ModuleType):
 
 def pytest_configure(config: pytest.Config) -> None:
     sys.path.insert(0, str(config.rootpath))
+    activations: Any = types.ModuleType("ttnn.operations.activations")
+    activations.get_torch_act_func_from_string = _activation
+    sys.modules["ttnn.operations.activations"] = activations
     helpers = types.ModuleType("tt_lib")
     helpers.__path__ = [str(config.rootpath / "ttnn" / "tt_lib")]  # without its __init__.py, which needs native code
     sys.modules.setdefault("tt_lib", helpers)

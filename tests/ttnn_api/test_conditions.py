@@ -42,6 +42,11 @@ def put(ttnn: Any, device: Any) -> Any:
         ("ttnn.exp_bw(*[put((32, 64), layout='ROW_MAJOR')] * 2)", "Optional output tensor with Row Major input"),
         ("ttnn.moreh_sum(put((33, 32)), dim=-1)", "Invalid dimension value: -1"),
         ("ttnn.triu(ttnn.from_device(put((32, 32))))", "must be on device"),
+        ("ttnn.permute(ttnn.from_device(put((2, 3))), [1, 0])", "Tensor must already be on device"),
+        ("ttnn.scatter(put((8, 8), 'int32'), 0, put((8, 8), 'int32'), put((8, 8), 'uint32'))", "input_dtype differs"),
+        ("ttnn.scatter(put((8, 8), 'float32'), 0, put((8, 8), 'int32'), put((8, 8), 'float32'))", "fp32 tiled tensors"),
+        ("ttnn.layer_norm(put((1, 1, 64, 33), layout='ROW_MAJOR'))", "to be a multiple of tile width"),
+        ("ttnn.upsample(put((1, 4, 4, 32), 'float32', 'ROW_MAJOR'), 2, mode='bilinear')", "requires BFLOAT16 input"),
         ("ttnn.pad(put((3,)), [(0, 32)], 0.0)", "MeshBuffer must be large enough"),
         (
             "ttnn.linear(put((3, 96, 33)), put((3, 96, 64)), transpose_a=True, bias=put((1, 64)))",
@@ -59,6 +64,9 @@ def test_a_device_is_no_tensor_and_no_number(ttnn: Any, put: Any) -> None:
         ttnn.moreh_full([2, 3], 1.0, put((32, 32)))
 
 
+_ROWS = "put((1, 1, 64, 64), layout='ROW_MAJOR')"
+
+
 @pytest.mark.parametrize(
     ("call", "dtype", "layout"),
     [
@@ -71,6 +79,11 @@ def test_a_device_is_no_tensor_and_no_number(ttnn: Any, put: Any) -> None:
         ("ttnn.adaptive_avg_pool2d(put((1, 1, 256, 32), 'bfloat8_b'), 1, 16, 16, 32, [4, 4])", "BFLOAT16", "ROW_MAJOR"),
         ("ttnn.silu_bw(put((32, 64), 'bfloat8_b'), put((32, 64)))[0]", "BFLOAT16", "TILE"),
         ("ttnn.triu(put((96,)))", "BFLOAT16", "TILE"),
+        ("ttnn.where(put((32, 32)), put((32, 32), layout='ROW_MAJOR'), 2.0)", "BFLOAT16", "TILE"),
+        ("ttnn.add_(put((64, 64)), put((64, 1), layout='ROW_MAJOR'))", "BFLOAT16", "TILE"),
+        ("ttnn.scatter(put((8, 8), 'uint16'), 0, put((8, 8), 'int32'), put((8, 8), 'uint16'))", "UINT16", "TILE"),
+        ("ttnn.addalpha_bw(put((32, 1)), put((32, 1)), put((32, 1), 'float32'), 2.0)[1]", "FLOAT32", "TILE"),
+        (f"ttnn.experimental.rotary_embedding(*[{_ROWS}] * 3)", "BFLOAT16", "TILE"),
     ],
 )
 def test_types_of_results(ttnn: Any, put: Any, call: str, dtype: str, layout: str) -> None:
@@ -78,9 +91,15 @@ def test_types_of_results(ttnn: Any, put: Any, call: str, dtype: str, layout: st
     assert (made.dtype.name, made.layout.name) == (dtype, layout)
 
 
-def test_attention_lies_in_dram(ttnn: Any, put: Any) -> None:
+def test_memories_of_results(ttnn: Any, put: Any) -> None:
     x = put((1, 1, 64, 64), memory_config=ttnn.L1_MEMORY_CONFIG)
     assert ttnn.transformer.scaled_dot_product_attention(x, x, x).memory_config() == ttnn.DRAM_MEMORY_CONFIG
+    assert ttnn.concat([x, x], 0).memory_config() == ttnn.DRAM_MEMORY_CONFIG
+    index = put((1, 1, 64, 64), "uint32")
+    assert [ttnn.gather(x, dim, index).memory_config().buffer_type.name for dim in (-1, -2)] == ["L1", "DRAM"]
+    rows = ttnn.create_sharded_memory_config((1, 1, 64, 64), ttnn.CoreGrid(y=1, x=2), ttnn.ShardStrategy.HEIGHT)
+    assert ttnn.add(x, ttnn.to_memory_config(x, rows)).memory_config() == ttnn.L1_MEMORY_CONFIG
+    assert ttnn.repeat(ttnn.to_memory_config(x, rows), [1, 2, 1, 1]).memory_config().shard_spec.num_cores() == 4
 
 
 def test_parts_are_joined_in_groups(ttnn: Any, put: Any) -> None:

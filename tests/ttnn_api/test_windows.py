@@ -271,3 +271,20 @@ def test_slices_of_poolings(device: Any, kind: Any) -> None:
     assert torch.equal(ttnn.to_torch(result).reshape(1, 1, -1, 16), ttnn.to_torch(whole))
     with pytest.raises(RuntimeError, match=r"smallest input slice \(size=2\) .* effective kernel size \(3\)"):
         pooled(11)
+
+
+def test_weights_along_one_dimension_are_prepared(ttnn: Any, device: Any) -> None:
+    weight = ttnn.from_torch(torch.rand(32, 16, 3), dtype=ttnn.bfloat16)
+    sizes = {"in_channels": 16, "out_channels": 32, "batch_size": 1, "input_height": 64, "input_width": 1, "groups": 1}
+    window = {"kernel_size": (3, 1), "stride": (1, 1), "padding": (1, 0), "dilation": (1, 1), "has_bias": False}
+    prepared = ttnn.prepare_conv_weights(
+        weight_tensor=weight,
+        input_memory_config=ttnn.DRAM_MEMORY_CONFIG,
+        input_layout=ttnn.ROW_MAJOR_LAYOUT,
+        weights_format="OIHW",
+        device=device,
+        input_dtype=ttnn.bfloat16,
+        **sizes,
+        **window,
+    )
+    assert prepared.shape == [1, 1, 48, 32]

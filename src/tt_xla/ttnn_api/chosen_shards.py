@@ -67,7 +67,7 @@ def divided(memory: MemoryConfig, shape: Sequence[int], layout: Layout, grid: Co
     unit = TILE_SIZE if layout is Layout.TILE else 1
     kind, cores = memory.memory_layout, grid.x * grid.y
     if kind is TensorMemoryLayout.BLOCK_SHARDED:
-        (high, down), (wide, across) = _parts(rows, grid.y, unit), _parts(columns, grid.x, unit)
+        (high, down), (wide, across) = _parts(rows, grid.y, TILE_SIZE), _parts(columns, grid.x, TILE_SIZE)
         return replace_shards(memory, _spec(_rectangle(across, down), (high, wide)))
     if kind is TensorMemoryLayout.HEIGHT_SHARDED:
         size, count = _parts(rows, cores, unit)

@@ -48,9 +48,14 @@ def two(values: Sequence[int]) -> tuple[int, int]:
     return (values[0], values[0]) if len(values) == 1 else (values[0], values[1])
 
 
+_ALONG_ONE = 3
+"""Dimensions of the weights of a convolution along one dimension."""
+
+
 def prepare(weight: Tensor, groups: int) -> Tensor:
-    """Turns weights OIHW into [1, 1, kh*kw*I, O] with O outermost in memory."""
-    weight = _without_groups(weight, groups)
+    """Turns weights OIHW, or OIH of a convolution along one dimension, into [1, 1, kh*kw*I, O] with O outermost in
+    memory."""
+    weight = _without_groups(weight if weight.ndim > _ALONG_ONE else weight[..., None], groups)
     ordered = weight.permute(0, 2, 3, 1).contiguous(memory_format=torch.contiguous_format)
     return ordered.view(weight.shape[0], -1).t().unsqueeze(0).unsqueeze(0)
 

@@ -145,6 +145,6 @@ def rotary_embedding(
             )
     shape = list(input_tensor.shape)
     shape[-2] = -(-shape[-2] // TILE_SIZE) * TILE_SIZE
-    result = input_tensor.type.with_(shape=shape, memory=memory_config)
+    result = input_tensor.type.with_(shape=shape, memory=memory_config, layout=Layout.TILE)
     operands = {"input": input_tensor, "cos_cache": cos_cache, "sin_cache": sin_cache}
     return Step("ttnn.rotary_embedding", operands, [result], {"token_index": token_index})

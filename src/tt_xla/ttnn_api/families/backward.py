@@ -384,7 +384,7 @@ IN_ROWS = ("gelu", "neg", "rsqrt", "tanh")
 """Those of them that take rows."""
 
 
-def _like_operand(result: Tensor, x: Tensor, memory: Any) -> Tensor:
+def like_operand(result: Tensor, x: Tensor, memory: Any) -> Tensor:
     """Returns a gradient in the data type of the operand, and in its memory unless the call names one."""
     if result.dtype is not x.dtype:
         result = OPERATIONS["ttnn.typecast"](result, x.dtype)
@@ -409,7 +409,7 @@ def _rule(name: str, gradient: Gradient, parameters: Sequence[str]) -> Callable[
             )
         result = gradient(Functions(memory_config), grad_tensor, input_tensor, *values)
         if name in IN_PLACE and input_grad is None:
-            return [_like_operand(result, input_tensor, memory_config)]
+            return [like_operand(result, input_tensor, memory_config)]
         return [delivered(result, input_grad)]
 
     rule.__doc__ = "Returns the gradient of the operand, as a list."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.families.backward import INF, NAN, delivered, gelu_gradient
+from tt_xla.ttnn_api.families.backward import INF, NAN, delivered, gelu_gradient, like_operand
 from tt_xla.ttnn_api.operation import Functions, define, operation
 from tt_xla.ttnn_api.tensor import Tensor
 
@@ -223,6 +223,17 @@ def rsub_bw(
     return _both(are_required_outputs, makers, (input_grad, other_grad))
 
 
+def _like(
+    operands: Sequence[Tensor], memory: Any, makers: Sequence[Callable[[], Tensor]]
+) -> tuple[Callable[[], Tensor], ...]:
+    """Returns makers of gradients in the data type and the memory of their operands."""
+
+    def made(maker: Callable[[], Tensor], operand: Tensor) -> Callable[[], Tensor]:
+        return lambda: like_operand(maker(), operand, memory)
+
+    return tuple(made(maker, operand) for maker, operand in zip(makers, operands, strict=True))
+
+
 @operation("ttnn.addalpha_bw", composite=True)
 def addalpha_bw(
     grad_tensor: Tensor,
@@ -236,7 +247,11 @@ def addalpha_bw(
 ) -> list[Tensor | None]:
     """Returns the gradients of ``a + alpha * b``."""
     f = Functions(memory_config)
-    makers = (_copied(f, grad_tensor), lambda: f.multiply(grad_tensor, alpha))
+    makers = _like(
+        (input_tensor_a, input_tensor_b),
+        memory_config,
+        (_copied(f, grad_tensor), lambda: f.multiply(grad_tensor, alpha)),
+    )
     return _both(are_required_outputs, makers, (input_a_grad, input_b_grad))
 
 
@@ -253,7 +268,11 @@ def subalpha_bw(
 ) -> list[Tensor | None]:
     """Returns the gradients of ``a - alpha * b``."""
     f = Functions(memory_config)
-    makers = (_copied(f, grad_tensor), lambda: f.multiply(f.neg(grad_tensor), alpha))
+    makers = _like(
+        (input_tensor_a, input_tensor_b),
+        memory_config,
+        (_copied(f, grad_tensor), lambda: f.multiply(f.neg(grad_tensor), alpha)),
+    )
     return _both(are_required_outputs, makers, (input_grad, other_grad))
 
 
@@ -300,6 +319,7 @@ def concat_bw(
         lambda: f.slice(grad_tensor, [0] * len(ends), list(input_tensor_a.shape)),
         lambda: f.slice(grad_tensor, border, ends),
     )
+    makers = _like((input_tensor_a, input_tensor_b), memory_config, makers)
     return _both(are_required_outputs, makers, (input_a_grad, input_b_grad))
 
 

@@ -62,6 +62,8 @@ def _permuted(source: Operand, shape: Sequence[int]) -> MemoryConfig:
 @operation("ttnn.permute")
 def permute(input_tensor: Operand, dims: Sequence[int], memory_config: MemoryConfig | None) -> Step:
     """Reorders dimensions."""
+    if not input_tensor.type.on_device:
+        raise TTFatal("Tensor must already be on device", hint="Move it there with ttnn.to_device.")
     order = [input_tensor.dim(dim) for dim in dims]
     if sorted(order) != list(range(input_tensor.rank)):
         raise TTFatal(
@@ -88,6 +90,15 @@ def transpose(input_tensor: Operand, dim1: int, dim2: int, memory_config: Memory
     return permute(input_tensor, order, memory_config)
 
 
+def _repeated(source: Operand, shape: Sequence[int]) -> MemoryConfig:
+    """Returns the memory of a repeated tensor: rows and blocks over all cores of the card, columns over the same."""
+    kind, device = source.memory.memory_layout, source.device
+    unchanged = list(shape) == list(source.shape) or kind is TensorMemoryLayout.WIDTH_SHARDED
+    if source.memory.shard_spec is None or device is None or unchanged:
+        return shards.spread(source.memory, shape, source.layout)
+    return chosen_shards.divided(source.memory, shape, source.layout, device.compute_with_storage_grid_size())
+
+
 @operation("ttnn.repeat")
 def repeat(input_tensor: Operand, repeat_dims: Sequence[int], memory_config: MemoryConfig | None) -> Step:
     """Repeats a tensor along its dimensions."""
@@ -95,9 +106,7 @@ def repeat(input_tensor: Operand, repeat_dims: Sequence[int], memory_config: Mem
     shape = input_tensor.shape.to_rank(max(len(counts), input_tensor.rank))
     counts = [1] * (len(shape) - len(counts)) + counts
     sizes = [size * count for size, count in zip(shape, counts, strict=True)]
-    memory = _memory(memory_config, input_tensor, sizes) or shards.spread(
-        input_tensor.memory, sizes, input_tensor.layout
-    )
+    memory = _memory(memory_config, input_tensor, sizes) or _repeated(input_tensor, sizes)
     result = input_tensor.type.with_(shape=sizes, memory=memory)
     return Step("ttnn.repeat", {"input": input_tensor}, [result], {"repeat_dims": counts})
 
@@ -169,7 +178,7 @@ def concat(
     shape = list(first.shape)
     shape[axis] = sum(each.shape[axis] for each in tensors)
     dtype, memory = None, memory_config
-    if memory is None and first.memory.is_sharded():
+    if memory is None and first.type.on_device:
         memory = DRAM_MEMORY_CONFIG
     in_tiles = axis >= first.rank - 2 and any(each.shape[axis] % TILE_SIZE for each in tensors)
     if first.dtype.element.is_block_float and in_tiles:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import shards
 from tt_xla.ttnn_api.configs import Config, WormholeComputeKernelConfig
 from tt_xla.ttnn_api.enums import Arch, DataType, Layout, MathFidelity
 from tt_xla.ttnn_api.errors import TTFatal
@@ -60,6 +61,8 @@ def upsample(input_tensor: Operand, scale_factor: Any, mode: str, memory_config:
     batch, rows, columns, channels = input_tensor.shape
     if not input_tensor.type.on_device:
         raise TTFatal("upsample expects an allocated device tensor as input", hint="Move it there with ttnn.to_device.")
+    if mode == "bilinear" and input_tensor.dtype is not DataType.BFLOAT16:
+        raise TTFatal("Bilinear upsample requires BFLOAT16 input", hint="Convert it with ttnn.typecast.")
     if mode == "bilinear" and channels % TILE_SIZE:
         raise TTFatal(
             "input channels should be divisible by 32",
@@ -71,7 +74,8 @@ def upsample(input_tensor: Operand, scale_factor: Any, mode: str, memory_config:
             hint="Move it with ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT).",
         )
     shape = (batch, int(rows * factors[0]), int(columns * factors[1]), channels)
-    result = input_tensor.type.with_(shape=shape, memory=memory_config)
+    memory = memory_config or shards.resized(input_tensor.memory, input_tensor.shape, shape, input_tensor.layout)
+    result = input_tensor.type.with_(shape=shape, memory=memory)
     return Step("ttnn.upsample", {"input": input_tensor}, [result], {"scale_factor": factors, "mode": mode})
 
 

@@ -72,7 +72,9 @@ def gather(input: Operand, dim: int, index: Operand, memory_config: MemoryConfig
     """Takes elements along a dimension at the positions of an index."""
     _check_on_device(input, index)
     _check_dim("gather", input, dim)
-    result = input.type.with_(shape=index.shape, memory=memory_config) if out is None else out.type
+    is_last = input.dim(dim) == input.rank - 1  # along another dimension TT-NN turns both tensors
+    memory = memory_config or (input if is_last or index.memory.is_sharded() else index).memory
+    result = input.type.with_(shape=index.shape, memory=memory) if out is None else out.type
     return Step("ttnn.gather", {"input": input, "index": index}, [result], {"dim": input.dim(dim)}, into=out)
 
 
@@ -88,11 +90,20 @@ def scatter(
     """Writes elements along a dimension at the positions of an index."""
     _check_on_device(input, index, src)
     _check_dim("scatter", input, dim)
+    if input.dtype is not src.dtype:
+        raise TTFatal("input_dtype differs from src_dtype", hint="Convert one of them with ttnn.typecast.")
+    if input.dtype is DataType.FLOAT32 and input.layout is Layout.TILE:
+        raise TTFatal(
+            "Scatter doesn't work for fp32 tiled tensors yet (see to_layout issue #) - input tensor is "
+            "DataType::FLOAT32 Layout::TILE.",
+            hint="Convert it with ttnn.to_layout to rows, or with ttnn.typecast.",
+        )
     if reduce not in _REDUCTIONS:
         raise TTFatal(f"ttnn.scatter: unknown reduction {reduce!r}", hint=f"TT-NN has {[*_REDUCTIONS]}.")
     attributes = {"dim": input.dim(dim), "scatter_reduce_type": _REDUCTIONS[reduce]}
     operands = {"input": input, "index": index, "source": src}
-    return Step("ttnn.scatter", operands, [input.type.with_(memory=memory_config)], attributes)
+    dtype = DataType.BFLOAT16 if input.dtype.element.is_block_float else None
+    return Step("ttnn.scatter", operands, [input.type.with_(memory=memory_config, dtype=dtype)], attributes)
 
 
 @operation("ttnn.sort")

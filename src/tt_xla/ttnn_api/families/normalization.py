@@ -50,6 +50,11 @@ def _check_parameters(
             "Sharded inputs require sharded outputs.", hint="Leave memory_config out, and move the result afterwards."
         )
     width = -(-source.shape[-1] // TILE_SIZE) * TILE_SIZE
+    if source.layout is Layout.ROW_MAJOR and width != source.shape[-1]:
+        raise TTFatal(
+            f"ROW_MAJOR input requires W ({source.shape[-1]}) to be a multiple of tile width ({TILE_SIZE})",
+            hint="Convert it with ttnn.to_layout.",
+        )
     for word, operand in (("Gamma", weight), ("Beta", bias)):
         if operand is None or operand.layout is not Layout.ROW_MAJOR:
             continue

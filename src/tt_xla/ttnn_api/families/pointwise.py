@@ -7,7 +7,7 @@ from typing import Any
 
 from tt_xla.ttnn_api import chosen_shards, shards
 from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op
-from tt_xla.ttnn_api.enums import DataType, GeluVariant, Layout, Named, TensorMemoryLayout
+from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Named, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
 from tt_xla.ttnn_api.layouts import Type, type_of
@@ -237,7 +237,7 @@ def pair(
             f"Shape of Output tensor {output.shape} provided does not match the broadcasted output shape {shape}",
             hint="Make the tensor that receives the result with this shape.",
         )
-    if output is not None and any(each.layout is Layout.ROW_MAJOR for each in tensors):
+    if output is not None and all(each.layout is Layout.ROW_MAJOR for each in tensors):
         raise TTFatal(
             "Optional output tensor with Row Major input is not supported right now for Elementwise operations",
             hint="Convert the tensors with ttnn.to_layout(tensor, ttnn.TILE_LAYOUT).",
@@ -260,7 +260,11 @@ _PREFERRED = (
 
 def common_memory(tensors: Sequence[Operand], shape: Shape) -> MemoryConfig:
     """Returns the memory of a result of several tensors: that of a sharded one, its shards resized for the result's
-    shape, else that of the first tensor. Blocks come before rows, and these before columns."""
+    shape, else that of the first tensor. Blocks come before rows, and these before columns.
+    A first tensor in L1 without shards keeps the result there."""
+    first = tensors[0].memory
+    if first.buffer_type is BufferType.L1 and not first.is_sharded():
+        return first
     sharded = [each for each in tensors if each.memory.is_sharded()]
     sharded = min(sharded, key=lambda each: _PREFERRED.index(each.memory.memory_layout), default=None)
     if sharded is None or sharded.memory.shard_spec is None:
@@ -321,7 +325,9 @@ def where(
     tensors = [each for each in (predicate, true_value, false_value) if isinstance(each, Operand)]
     memory = chosen_shards.for_elements(memory_config, shape, tensor.layout, tensors)
     memory = memory or common_memory(tensors, shape)
-    result = tensor.type.with_(shape=shape, memory=memory) if output_tensor is None else output_tensor.type
+    layout = next((each.layout for each in tensors if each.layout is Layout.TILE), None)
+    result = tensor.type.with_(shape=shape, memory=memory, layout=layout)
+    result = result if output_tensor is None else output_tensor.type
     operands = {"first": predicate, "second": chosen[0], "third": chosen[1]}
     return Step("ttnn.where", operands, [result], into=output_tensor)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api.chosen_shards import for_elements
 from tt_xla.ttnn_api.enums import Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import ACTIVATIONS, broadcast, number, pair, required, steps_around
@@ -71,7 +72,8 @@ def _unary(op: str, names: Sequence[str]) -> Rule:
         **parameters: Any,
     ) -> Step:
         source = required(input_tensor, op)
-        result = source.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+        memory = for_elements(memory_config, source.shape, source.layout, [source])
+        result = source.type.with_(memory=memory) if output_tensor is None else output_tensor.type
         given = [parameters[name] for name in names if parameters[name] is not None]
         return Step(op, {"input": source}, [result], {"params": given or None}, into=output_tensor)
 
