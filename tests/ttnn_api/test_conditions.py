@@ -62,6 +62,8 @@ def test_calls_are_refused_in_tt_nns_words(ttnn: Any, put: Any, call: str, words
 def test_a_device_is_no_tensor_and_no_number(ttnn: Any, put: Any) -> None:
     with pytest.raises(TypeError, match="incompatible function arguments"):
         ttnn.moreh_full([2, 3], 1.0, put((32, 32)))
+    with pytest.raises(TypeError, match="no negative sizes"):
+        ttnn.rand([2, -1])
 
 
 _ROWS = "put((1, 1, 64, 64), layout='ROW_MAJOR')"
@@ -176,3 +178,17 @@ def test_uneven_shards_of_reordered_dimensions(
     memory = ttnn.MemoryConfig(getattr(ttnn.TensorMemoryLayout, f"{kind}_SHARDED"), ttnn.BufferType.L1, spec)
     made = ttnn.permute(put(shape, memory_config=memory), order).memory_config()
     assert (made.shard_spec and list(made.shard_spec.shape)) == size
+
+
+def test_padding_of_tiles_is_remembered(ttnn: Any, put: Any) -> None:
+    filled = ttnn.from_device(ttnn.fill_implicit_tile_padding(put(torch.ones(3, 5)), 2.0))
+    padded = filled.to_torch_with_padded_shape()
+    assert (padded.shape, (padded == 2).sum().item()) == ((32, 32), 1024 - 15)
+
+
+def test_weights_of_groups_on_several_cores(card: Card) -> None:
+    x, weight = drawn(1, 1, 64, 960), drawn(960, seed=1)
+    rows = card.ttnn.create_group_norm_weight_bias_rm(weight, 960, 8)
+    made = card("group_norm", x, num_groups=32, weight=rows, epsilon=1e-5, inplace=False)
+    by_channel = torch.nn.functional.group_norm(x[0].transpose(1, 2), 32, weight, eps=1e-5)
+    torch.testing.assert_close(made, by_channel.transpose(1, 2)[None], rtol=2e-2, atol=5e-2)

@@ -48,6 +48,7 @@ class Plan:
         self.writes = None if step.writes is None else step.writes.index
         self.frees = None if step.frees is None else step.frees.index
         self.topology = step.topology
+        self.keeps_padding = step.op == "ttnn.from_device"
         instruction, values, sources = _instruction(step)
         self.sources: list[int | torch.Tensor] = sources
         """Operands in order: the position of a tensor argument, or the tensor of a number."""
@@ -134,6 +135,8 @@ class Plan:
             if place is not None:
                 operands[place].shards = shards
             made.append(Contents(shards, buffer) if place is None else operands[place])
+        if self.keeps_padding:
+            made[0].padding = operands[0].padding
         if device is not None and len(device.chips) > 1:
             self._spread(made, operands, device)
         if device is not None:

@@ -84,9 +84,9 @@ def _to_torch(self: Tensor, mesh_composer: Any = None) -> Any:
 
 
 def _to_torch_with_padded_shape(self: Tensor) -> Any:
-    """Returns the elements as a torch tensor with the padding of tiles, which is zeros."""
+    """Returns the elements as a torch tensor with the padding of tiles."""
     tensor = _to_torch(self)
-    padded = tensor.new_zeros(tuple(self.padded_shape))
+    padded = tensor.new_full(tuple(self.padded_shape), self.contents.padding)
     padded[tuple(slice(size) for size in tensor.shape)] = tensor
     return padded
 

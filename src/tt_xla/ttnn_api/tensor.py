@@ -34,12 +34,14 @@ class Contents:
         coords: places of the chips in the mesh, for a part of a tensor; None for all that its topology names.
     """
 
-    __slots__ = ("buffer", "coords", "shards")
+    __slots__ = ("buffer", "coords", "padding", "shards")
 
     def __init__(
         self, shards: Sequence[torch.Tensor], buffer: Buffer | None, coords: Sequence[MeshCoordinate] | None = None
     ) -> None:
         self.shards, self.buffer, self.coords = shards, buffer, coords
+        self.padding: float = 0
+        """What the padding of tiles holds, which is not materialized."""
 
 
 class Tensor:

@@ -50,7 +50,19 @@ def _rolled_type(values: dict[str, Any]) -> dict[str, Any]:
 
 
 from_kernel("ttnn.roll", completed=_rolled_type)
-for _name in ("rand", "randn", "fill_rm", "fill_ones_rm"):
+
+
+def _check_sizes(values: dict[str, Any]) -> dict[str, Any]:
+    """Refuses negative sizes, which are no shape."""
+    if any(size < 0 for size in values["shape"]):
+        raise TypeError(
+            f"ttnn.rand(): incompatible function arguments. A shape has no negative sizes: {values['shape']}"
+        )
+    return {}
+
+
+from_kernel("ttnn.rand", completed=_check_sizes)
+for _name in ("randn", "fill_rm", "fill_ones_rm"):
     from_kernel(f"ttnn.{_name}")
 from_kernel("ttnn.fold", memory=("override_memory_config",))
 from_kernel(
@@ -189,11 +201,13 @@ def untilize_with_unpadding(input_tensor: Tensor, output_tensor_end: Sequence[in
 
 @operation("ttnn.fill_implicit_tile_padding", composite=True)
 def fill_implicit_tile_padding(input_tensor: Tensor, fill_value: float, memory_config: Any) -> Tensor:
-    """Fills the padding of tiles, which is not materialized here: returns the tensor."""
+    """Fills the padding of tiles, which is not materialized here: the result remembers the value."""
     if input_tensor.layout is not Layout.TILE:
         raise TTFatal("FillPad should only be used for tile layout", hint="Move the tensor with ttnn.to_layout.")
     check_fill(Operand(0, input_tensor.type))
-    return input_tensor if memory_config is None else OPERATIONS["ttnn.to_memory_config"](input_tensor, memory_config)
+    filled = OPERATIONS["ttnn.clone"](input_tensor, memory_config=memory_config)
+    filled.contents.padding = fill_value
+    return filled
 
 
 @operation("ttnn.reshard", composite=True)

@@ -122,12 +122,14 @@ def batch_norm_training(
 
 
 def _by_channel(weight: Tensor, channels: int) -> Tensor:
-    """Returns the weights of all channels without the padding of each core's share."""
+    """Returns the weights of all channels without the padding of each core's share, which is zeros."""
     flat = weight.flatten().to(torch.float32)
     for cores in range(1, channels + 1):
         size = channels // cores
         if channels % cores == 0 and (size + -size % 32) * cores == flat.numel():
-            return flat.reshape(cores, -1)[:, :size].reshape(channels)
+            shares = flat.reshape(cores, -1)
+            if not shares[:, size:].any():
+                return shares[:, :size].reshape(channels)
     return flat[:channels]
 
 
