@@ -59,11 +59,11 @@ def test_calls_are_refused_in_tt_nns_words(ttnn: Any, put: Any, call: str, words
         eval(call, {"ttnn": ttnn, "put": put})
 
 
-def test_a_device_is_no_tensor_and_no_number(ttnn: Any, put: Any) -> None:
+def test_a_device_is_no_tensor_and_no_number(ttnn: Any, put: Any, device: Any) -> None:
     with pytest.raises(TypeError, match="incompatible function arguments"):
         ttnn.moreh_full([2, 3], 1.0, put((32, 32)))
     with pytest.raises(TypeError, match="no negative sizes"):
-        ttnn.rand([2, -1])
+        ttnn.rand([2, -1], device)
 
 
 _ROWS = "put((1, 1, 64, 64), layout='ROW_MAJOR')"
