@@ -85,6 +85,8 @@ def attention(name: str, rows: int, keys: int, heads: tuple[int, int] = (2, 2), 
     operands = {operand: (size, "bf16") for operand, size in sizes.items()}
     if mask:
         operands["attention_mask"] = (mask, "bf16")
+    if more.pop("sink", False):
+        operands["attention_sink"] = ((1, heads[0], 1, 1), "bf16")
     return Case(name, "ttnn.scaled_dot_product_attention", operands, "bf16", {"is_causal": False, **more})
 
 
@@ -144,6 +146,7 @@ def pair(name: str, dtype: str) -> Case:
 
 APPROXIMATE = {"math_fidelity": "hifi4", "fp32_dest_acc_en": False, "math_approx_mode": True}
 """Compute config whose kernels the simulator runs: it lacks an instruction of the accurate reciprocal of attention."""
+WIDE = APPROXIMATE | {"fp32_dest_acc_en": True}
 EXACT = {"compute_config": {"math_fidelity": "hifi4", "fp32_dest_acc_en": True}}
 """Compute config of our programs."""
 
@@ -213,6 +216,10 @@ CASES = (
     attention("attention of parts of tiles", 40, 70, (4, 2), scale=0.7),
     attention("causal attention", 70, 70, is_causal=True),
     attention("attention with a mask", 32, 64, mask=(1, 1, 32, 64), scale=0.3),
+    attention("attention in 32 bits", 64, 96, compute_config=WIDE),
+    attention("attention in 32 bits with a mask", 40, 64, (4, 2), mask=(1, 1, 40, 64), scale=0.3, compute_config=WIDE),
+    attention("causal attention in 32 bits", 64, 64, is_causal=True, compute_config=WIDE | {"math_fidelity": "hifi2"}),
+    attention("attention in 32 bits with sinks", 32, 64, sink=True, scale=0.3, compute_config=WIDE),
     decoding("decoding", (3, 4, 2), 64, 40, 5, 63),
     decoding("decoding by a tree of five cores", (3, 24, 3), 320, 300, 100, 0),
     decoding("decoding by one core", (8, 40, 20), 256, 200, 100, 50, 255, 0, 1, 31, 32, cache="bfp_bf8"),
@@ -221,7 +228,7 @@ CASES = (
     decoding("decoding with a window", (2, 8, 4), 192, 150, 100, sliding_window_size=50),
     decoding("decoding with sinks", (2, 8, 4), 192, 150, 20, sink=True),
     decoding("decoding in hifi4", (2, 8, 4), 96, 80, 20, compute_config=APPROXIMATE),
-    decoding("decoding in 32 bits", (2, 8, 4), 96, 80, 20, compute_config=APPROXIMATE | {"fp32_dest_acc_en": True}),
+    decoding("decoding in 32 bits", (2, 8, 4), 96, 80, 20, compute_config=WIDE),
     convolution("convolution", (8, 16, 1), 32),
     convolution("convolution of float32", (6, 32, 1), 32, dtype="f32"),
     convolution("convolution of rows", (8, 16, 1), 32, rows=True),

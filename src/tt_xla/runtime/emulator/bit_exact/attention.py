@@ -11,37 +11,15 @@ from typing import Any
 
 import torch
 
-from tt_xla.ir.element_types import DataType
-from tt_xla.runtime.emulator.bit_exact import functions, matrix_unit
+from tt_xla.runtime.emulator.bit_exact import functions, matrix_unit, standard_attention
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
+from tt_xla.runtime.emulator.bit_exact.attention_steps import BETWEEN, CHUNK, Config, difference, first_column
 from tt_xla.runtime.emulator.bit_exact.native import product
 from tt_xla.runtime.emulator.bit_exact.registers import added_in_l1, packed, source
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
-
-_CHUNK = 32
-"""Queries and keys of a chunk where the call has no program config, as in all programs of ours."""
-_BETWEEN = DataType.BF16
-"""Type of the buffers between the steps."""
-
-
-@dataclass(frozen=True)
-class Config:
-    phases: int
-    wide: bool
-    approximate: bool
-
-    @classmethod
-    def of(cls, config: Mapping[str, Any] | None) -> Config:
-        """Reads a compute config; without one TT-NN takes HiFi2 with a 16-bit accumulator and approximations."""
-        given = {name: value for name, value in (config or {}).items() if value is not None}
-        return cls(
-            matrix_unit.PHASES[str(given.get("math_fidelity", "hifi2")).lower()],
-            bool(given.get("fp32_dest_acc_en", False)),
-            bool(given.get("math_approx_mode", True)),
-        )
 
 
 @kernel("ttnn.scaled_dot_product_attention", bit_exact=True)
@@ -65,11 +43,12 @@ def scaled_dot_product_attention(
     mask = None
     if attention_mask is not None:
         mask = _divided(attention_mask, factor).expand(batch, heads, rows, key.shape[2])
+    compute = standard_attention.head if config.wide else _head
     results = torch.empty(batch, heads, rows, value.shape[-1], device=query.device)
     for item in range(batch):
         for head in range(heads):
             sink = None if attention_sink is None else attention_sink.reshape(-1)[head]
-            results[item, head] = _head(
+            results[item, head] = compute(
                 query[item, head],
                 key[item, head // groups],
                 value[item, head // groups],
@@ -87,7 +66,7 @@ def _divided(mask: Tensor, factor: float) -> Tensor:
     """Returns the mask that the kernel adds to scores before it scales both: TT-NN multiplies it by the inverse of the
     scale, in bfloat16."""
     inverse = torch.tensor(1 / factor, dtype=torch.bfloat16, device=mask.device).to(torch.float32)
-    return packed(mask.to(torch.float32) * inverse, _BETWEEN)
+    return packed(mask.to(torch.float32) * inverse, BETWEEN)
 
 
 def _head(
@@ -107,11 +86,11 @@ def _head(
     q, k, v = (source(tensor, wide=wide) for tensor in (query, key, value))
     rows = torch.arange(q.shape[0], device=q.device).unsqueeze(1)
     state: _State | None = None
-    for start in range(0, k.shape[0], _CHUNK):
-        keys = torch.arange(start, min(start + _CHUNK, k.shape[0]), device=q.device)
-        scores = packed(product(q, k[keys].mT.contiguous(), phases=phases, wide=wide), _BETWEEN)
+    for start in range(0, k.shape[0], CHUNK):
+        keys = torch.arange(start, min(start + CHUNK, k.shape[0]), device=q.device)
+        scores = packed(product(q, k[keys].mT.contiguous(), phases=phases, wide=wide), BETWEEN)
         if mask is not None:
-            scores = added_in_l1(scores, mask[:, keys], _BETWEEN)
+            scores = added_in_l1(scores, mask[:, keys], BETWEEN)
         hidden = torch.zeros_like(scores, dtype=torch.bool)
         if causal:
             hidden |= keys > rows
@@ -134,14 +113,14 @@ class _State:
     def normalized(self, sink: Tensor | None, factor: float, config: Config) -> Tensor:
         """Returns the values divided by the sums, as the accumulator holds them."""
         wide, phases = config.wide, config.phases
-        ones = torch.ones(_CHUNK, 1, device=self.sums.device)
+        ones = torch.ones(CHUNK, 1, device=self.sums.device)
         total = product(self.sums, ones, phases=phases, wide=wide)
         if sink is not None:
-            distance = _difference(self.largest, sink.to(torch.float32), wide=wide)
-            share = _first_column(distance, -factor, config)
+            distance = difference(self.largest, sink.to(torch.float32), wide=wide)
+            share = first_column(distance, -factor, config)
             total = sfpu.stored(sfpu.add(total, share), wide=wide)
         inverse = functions.reciprocal(total, wide=wide, approximate=config.approximate)
-        inverse = packed(sfpu.stored(inverse, wide=wide), _BETWEEN)
+        inverse = packed(sfpu.stored(inverse, wide=wide), BETWEEN)
         return matrix_unit.multiply(self.values, inverse, phases=phases, wide=wide)
 
 
@@ -151,25 +130,15 @@ def _step(state: _State | None, scores: Tensor, value: Tensor, factor: float, co
     largest = scores.amax(1, keepdim=True)
     if state is not None:
         largest = torch.maximum(largest, state.largest)
-    weights = functions.fast_exponential(_difference(scores, largest, wide=wide), factor)
-    weights = packed(sfpu.stored(weights, wide=wide).clamp(min=0), _BETWEEN)
-    values = packed(product(weights, value, phases=phases, wide=wide), _BETWEEN)
-    sums = torch.nn.functional.pad(weights, (0, _CHUNK - weights.shape[1]))
+    weights = functions.fast_exponential(difference(scores, largest, wide=wide), factor)
+    weights = packed(sfpu.stored(weights, wide=wide).clamp(min=0), BETWEEN)
+    values = packed(product(weights, value, phases=phases, wide=wide), BETWEEN)
+    sums = torch.nn.functional.pad(weights, (0, CHUNK - weights.shape[1]))
     if state is None:
         return _State(largest, sums, values)
-    decay = packed(_first_column(_difference(state.largest, largest, wide=wide), factor, config), _BETWEEN)
+    decay = packed(first_column(difference(state.largest, largest, wide=wide), factor, config), BETWEEN)
     old_values, old_sums = (
-        packed(matrix_unit.multiply(old, decay, phases=phases, wide=wide), _BETWEEN)
+        packed(matrix_unit.multiply(old, decay, phases=phases, wide=wide), BETWEEN)
         for old in (state.values, state.sums)
     )
-    return _State(largest, added_in_l1(sums, old_sums, _BETWEEN), added_in_l1(values, old_values, _BETWEEN))
-
-
-def _difference(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
-    return matrix_unit.add(a, -b, wide=wide)
-
-
-def _first_column(distance: Tensor, factor: float, config: Config) -> Tensor:
-    """Returns exponentials of differences of maxima, whose scale the kernel cuts to bfloat16."""
-    scale = float(sfpu.stored(torch.tensor(factor, device="cpu"), wide=False))
-    return sfpu.stored(functions.exponential(distance, wide=config.wide, scale=scale), wide=config.wide)
+    return _State(largest, added_in_l1(sums, old_sums, BETWEEN), added_in_l1(values, old_values, BETWEEN))

@@ -13,11 +13,10 @@ from typing import Any
 
 import torch
 
-from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import FACE
 from tt_xla.runtime.emulator.bit_exact import functions, matrix_unit
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
-from tt_xla.runtime.emulator.bit_exact.attention import Config
+from tt_xla.runtime.emulator.bit_exact.attention_steps import BETWEEN, Config, difference, first_column
 from tt_xla.runtime.emulator.bit_exact.native import product
 from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.context import Context
@@ -25,8 +24,6 @@ from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 
-_BETWEEN = DataType.BF16
-"""Type of the buffers between the steps."""
 _LONGEST_CHUNK = 512
 """Keys of a chunk where the call has no program config, as in all programs of ours: the largest power of 2 that divides
 their number, but no more than this."""
@@ -141,7 +138,7 @@ class _Step:
             part = slice(place * self.chunk, (place + 1) * self.chunk)
             scores = self._product(q, k[part].mT.contiguous())
             if mask is not None:
-                scores = packed(matrix_unit.add(scores, source(mask[:, part], wide=wide), wide=wide), _BETWEEN)
+                scores = packed(matrix_unit.add(scores, source(mask[:, part], wide=wide), wide=wide), BETWEEN)
             keys = torch.arange(part.start, part.stop, device=q.device)
             hidden = (keys < visible.start) | (keys >= visible.stop)
             state = self._after(state, scores.masked_fill(hidden, -torch.inf), v[part])
@@ -152,8 +149,8 @@ class _Step:
         largest = scores.amax(1, keepdim=True)
         if state is not None:
             largest = torch.maximum(largest, state.largest)
-        weights = functions.fast_exponential(self._difference(scores, largest), self.factor)
-        weights = packed(sfpu.stored(weights, wide=self.config.wide).clamp(min=0), _BETWEEN)
+        weights = functions.fast_exponential(difference(scores, largest, wide=self.config.wide), self.factor)
+        weights = packed(sfpu.stored(weights, wide=self.config.wide).clamp(min=0), BETWEEN)
         sums = self._sums(weights)
         values = self._product(weights, value)
         if state is None:
@@ -171,7 +168,7 @@ class _Step:
         for start in range(0, weights.shape[1], FACE):
             part = slice(start, start + FACE)
             total = product(weights[:, part], ones[part], total, phases=config.phases, wide=config.wide)
-        return packed(total, _BETWEEN)
+        return packed(total, BETWEEN)
 
     def _join(self, own: _Partial, other: _Partial) -> _Partial:
         wide = self.config.wide
@@ -180,9 +177,9 @@ class _Step:
         for part in (own, other):
             distance = sfpu.add(part.largest, functions.negative(largest))
             shrink = functions.exponential(distance, wide=wide, scale=self._short_factor)
-            shrinks.append(packed(sfpu.stored(shrink, wide=wide), _BETWEEN))
+            shrinks.append(packed(sfpu.stored(shrink, wide=wide), BETWEEN))
             sums.append(sfpu.stored(sfpu.multiply(shrink, part.sums), wide=wide))
-        total = packed(sfpu.stored(sfpu.add(sums[1], sums[0]), wide=wide), _BETWEEN)
+        total = packed(sfpu.stored(sfpu.add(sums[1], sums[0]), wide=wide), BETWEEN)
         values = [self._multiply(part.values, shrink) for part, shrink in zip((own, other), shrinks, strict=True)]
         return _Partial(largest, total, self._add(*values))
 
@@ -199,7 +196,7 @@ class _Step:
         inverse = sfpu.approximate_reciprocal(state.sums)
         if not self.config.approximate:
             inverse = functions.rounded(functions.newton_reciprocal(state.sums, 2 if wide else 1), wide=wide)
-        return self._multiply(state.values, packed(sfpu.stored(inverse, wide=wide), _BETWEEN))
+        return self._multiply(state.values, packed(sfpu.stored(inverse, wide=wide), BETWEEN))
 
     @property
     def _short_factor(self) -> float:
@@ -207,18 +204,14 @@ class _Step:
         return float(sfpu.stored(torch.tensor(self.factor, device="cpu"), wide=False))
 
     def _decay(self, old: Tensor, new: Tensor) -> Tensor:
-        wide = self.config.wide
-        power = functions.exponential(self._difference(old, new), wide=wide, scale=self._short_factor)
-        return packed(sfpu.stored(power, wide=wide), _BETWEEN)
+        power = first_column(difference(old, new, wide=self.config.wide), self.factor, self.config)
+        return packed(power, BETWEEN)
 
     def _product(self, a: Tensor, b: Tensor) -> Tensor:
-        return packed(product(a, b, phases=self.config.phases, wide=self.config.wide), _BETWEEN)
+        return packed(product(a, b, phases=self.config.phases, wide=self.config.wide), BETWEEN)
 
     def _multiply(self, a: Tensor, b: Tensor) -> Tensor:
-        return packed(matrix_unit.multiply(a, b, phases=self.config.phases, wide=self.config.wide), _BETWEEN)
+        return packed(matrix_unit.multiply(a, b, phases=self.config.phases, wide=self.config.wide), BETWEEN)
 
     def _add(self, a: Tensor, b: Tensor) -> Tensor:
-        return packed(matrix_unit.add(a, b, wide=self.config.wide), _BETWEEN)
-
-    def _difference(self, a: Tensor, b: Tensor) -> Tensor:
-        return matrix_unit.add(a, -b, wide=self.config.wide)
+        return packed(matrix_unit.add(a, b, wide=self.config.wide), BETWEEN)
