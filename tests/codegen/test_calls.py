@@ -190,6 +190,14 @@ def test_a_mask_in_l1_goes_to_dram() -> None:
     assert "attn_mask=ttnn.to_memory_config(v3, ttnn.DRAM_MEMORY_CONFIG)" in text
 
 
+def test_a_mask_hides_the_keys_that_fill_up_a_tile() -> None:
+    query, keys = spec(1, 2, 32, 64), spec(1, 2, 70, 64)
+    operands: dict[str, Operand] = {"query": 0, "key": 1, "value": 2, "attention_mask": 3}
+    values = (query, keys, keys, spec(1, 1, 32, 70), query)
+    text = source("ttnn.scaled_dot_product_attention", operands, *values, is_causal=False)
+    assert 'attn_mask=ttnn.fill_implicit_tile_padding(v3, float("-inf"))' in text
+
+
 def test_attention_for_decoding_says_its_scale_and_mask() -> None:
     rows, keys = spec(1, 2, 32, 64), spec(2, 1, 96, 64)
     operands: dict[str, Operand] = {"query": 0, "key": 1, "value": 2, "attention_mask": 3}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from tt_xla.codegen.calls.registry import Op, calls, compute_config, without_none
 from tt_xla.codegen.expressions import Call, Expression, Name
+from tt_xla.ir.layout import TILE
 
 
 @calls("ttnn.scaled_dot_product_attention")
@@ -38,11 +41,19 @@ def attention_decode(op: Op) -> Call:
 
 
 def _mask(op: Op) -> Expression:
-    """Returns the attention mask, moved to DRAM because TT-NN reads it only from there."""
+    """Returns the attention mask as TT-NN reads it: from DRAM, with keys hidden that fill up the last tile.
+
+    TT-NN reads the mask of those keys from the padding of its tiles, which is zero otherwise.
+    """
+    mask = op["attention_mask"]
+    if mask is None:
+        return None
     dram = Name("ttnn.DRAM_MEMORY_CONFIG")
-    if op["attention_mask"] is None or op.memory_of("attention_mask") == dram:
-        return op["attention_mask"]
-    return Call("ttnn.to_memory_config", (op["attention_mask"], dram))
+    if op.memory_of("attention_mask") != dram:
+        mask = Call("ttnn.to_memory_config", (mask, dram))
+    if op.spec("attention_mask").shape[-1] % TILE:
+        mask = Call("ttnn.fill_implicit_tile_padding", (mask, -math.inf))
+    return mask
 
 
 @calls("ttnn.concatenate_heads")

@@ -71,7 +71,7 @@ _VECTORS = {
     "dims?": "ttnn::SmallVector<int>",
     "elements": "std::vector<double>",
 }
-_FLOATS = {"f", "f1", "f?", "cf?", "number"}
+_FLOATS = {"f", "f1", "f?", "cf?", "number", "fill"}
 
 
 class Cpp:

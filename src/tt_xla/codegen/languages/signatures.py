@@ -49,6 +49,7 @@ TYPES: dict[str, tuple[str, str]] = {
     "f?": ("std::optional<float>", OPTIONAL),
     "cf?": ("const std::optional<float>&", OPTIONAL),
     "number": ("float", ""),
+    "fill": ("std::variant<unsigned int, float>", ""),
     "number?": ("std::optional<std::variant<float, int>>", OPTIONAL),
     "string": ("const std::string&", ""),
     "string?": ("const std::optional<std::string>&", OPTIONAL),
@@ -226,6 +227,9 @@ FUNCTIONS: dict[str, Function] = {
     "ttnn.concat": _function("ttnn::concat", "inputs:Tn dim:i memory_config:memory?"),
     "ttnn.slice": _function(
         "ttnn::slice", "input:T begins:i32s ends:i32s step:i32s memory_config:memory?", template="int32_t"
+    ),
+    "ttnn.fill_implicit_tile_padding": _function(
+        "ttnn::fill_implicit_tile_padding", "input:T fill_value:fill memory_config:memory?"
     ),
     "ttnn.pad": _function("ttnn::pad", "input:T padding:pairs value:f use_multicore:b memory_config:memory?"),
     "ttnn.embedding": _function(
