@@ -122,7 +122,7 @@ def convolution(
     compute = {"math_fidelity": "hifi4", "fp32_dest_acc_en": more.pop("wide", True)}
     attributes = {**window, "conv2d_config": config, "compute_config": compute}
     operands = {operand: (size, dtype) for operand, size in sizes.items()}
-    return Case(name, "ttnn.conv2d", operands, dtype, attributes, rows=more.pop("rows", False))
+    return Case(name, "ttnn.conv2d", operands, more.pop("result", dtype), attributes, rows=more.pop("rows", False))
 
 
 FUNCTIONS = (
@@ -237,6 +237,8 @@ CASES = (
     convolution("convolution in 16 bits", (8, 32, 1), 32, wide=False),
     convolution("convolution in blocks", (8, 128, 2), 32, stride=2),
     convolution("convolution by width", (4, 64, 1), 128),
+    convolution("convolution to bfp8", (8, 32, 1), 32, result="bfp_bf8"),
+    convolution("convolution to bfp8 in 16 bits", (8, 32, 1), 32, result="bfp_bf8", wide=False),
     convolution("convolution of patches", (8, 32, 1), 32, 2, stride=2, padding=0),
     *(function(name, dtype) for name in FUNCTIONS for dtype in ("bf16", "f32")),
     *(pair(name, "bf16") for name in ("add", "subtract", "multiply")),
@@ -282,11 +284,11 @@ def convolved(ttnn: Any, case: Case, tensors: dict[str, Any], device: Any) -> An
     config, compute = dict(window.pop("conv2d_config")), compute_config(ttnn, window.pop("compute_config"))
     if "activation" in config:
         config["activation"] = ttnn.UnaryWithParam(getattr(ttnn.UnaryOpType, config["activation"].upper()))
-    dtype = getattr(ttnn, LABELS[case.result])
-    options = {"conv_config": ttnn.Conv2dConfig(**{**config, "weights_dtype": dtype}), "compute_config": compute}
+    dtype, source = (getattr(ttnn, LABELS[label]) for label in (case.result, case.operands["input"][1]))
+    options = {"conv_config": ttnn.Conv2dConfig(**{**config, "weights_dtype": source}), "compute_config": compute}
     keywords = {**window, "device": device, **options}
     first = tensors["input"]
-    of_input = {"input_dtype": dtype, "output_dtype": dtype, "input_layout": first.layout}
+    of_input = {"input_dtype": source, "output_dtype": dtype, "input_layout": first.layout}
     preparing = {**keywords, **of_input, "input_memory_config": ttnn.DRAM_MEMORY_CONFIG}
     weight = ttnn.prepare_conv_weights(
         weight_tensor=tensors["weight"], weights_format="OIHW", has_bias="bias" in tensors, **preparing

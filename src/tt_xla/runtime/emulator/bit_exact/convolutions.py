@@ -1,6 +1,7 @@
 """Convolutions as TT-NN's kernel computes them: products of windows, in blocks of a row of the window.
 
-The kernel tilizes windows as the type of the result, for which float32 is cut to bfloat16. Sums of blocks lie in L1;
+The kernel tilizes windows as the type of the result, for which float32 is cut to bfloat16; through a 32-bit accumulator
+the packer aligns bfloat16 in block floats without a rounding before. Sums of blocks lie in L1;
 unlike those of a product they are loaded into the accumulator through a source register, which keeps 19 bits. A
 convolution with a kernel of 1 x 1, or one whose windows do not overlap and whose input lies in DRAM, is a product.
 """
@@ -58,7 +59,7 @@ def conv2d(ctx: Context, compute_config: Config = None, **attributes: Any) -> Ca
         wide = fidelities.keeps_float32(compute_config)
         windows = source(_windows(image.to(torch.float32), geometry), wide=ctx.dtype is DataType.F32)
         if ctx.dtype.is_block_float:
-            windows = packed(windows, ctx.dtype)
+            windows = packed(windows, ctx.dtype, rounds_first=not wide)
         matrix = prepare(kernels, geometry.groups).reshape(*windows.shape[1:], -1)
         total = _sum(source(windows, wide=wide), source(matrix, wide=wide), slices, compute_config, wide=wide)
         if vector is not None:

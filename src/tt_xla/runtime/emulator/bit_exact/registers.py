@@ -30,7 +30,7 @@ def source(tensor: Tensor, *, wide: bool) -> Tensor:
     return torch.where(bits & _INFINITY == 0, bits & _SIGN, bits).view(torch.float32)
 
 
-def packed(tensor: Tensor, dtype: DataType) -> Tensor:
+def packed(tensor: Tensor, dtype: DataType, *, rounds_first: bool = True) -> Tensor:
     """Returns what the packer writes of an accumulator, as a float32 tensor of values of ``dtype``.
 
     The packer rounds halves away from zero: to bfloat16, or for block floats to 7 significant bits before it aligns
@@ -39,9 +39,10 @@ def packed(tensor: Tensor, dtype: DataType) -> Tensor:
     Args:
         tensor: the accumulator, float32.
         dtype: a float type of the result.
+        rounds_first: whether numbers of block floats are rounded before they are aligned.
     """
     if dtype.is_block_float:
-        return _packed_blocks(tensor, MAGNITUDE_BITS[dtype.value])
+        return _packed_blocks(tensor, MAGNITUDE_BITS[dtype.value], rounds_first=rounds_first)
     if dtype is DataType.F32:
         return tensor
     bits = _without_nan(tensor.view(torch.int32))
@@ -59,11 +60,13 @@ def _without_nan(bits: Tensor) -> Tensor:
     return torch.where(bits & ~_SIGN > _INFINITY, (bits & _SIGN) | _INFINITY, bits)
 
 
-def _packed_blocks(tensor: Tensor, magnitude: int) -> Tensor:
+def _packed_blocks(tensor: Tensor, magnitude: int, *, rounds_first: bool) -> Tensor:
     """Rounds blocks of 16 along the last dimension to a sign, ``magnitude`` bits and a shared exponent."""
     columns = tensor.shape[-1]
     padded = torch.nn.functional.pad(tensor, (0, -columns % FACE)).contiguous()
-    bits = (_without_nan(padded.view(torch.int32)) + (1 << 16)) & -(1 << 17)
+    bits = _without_nan(padded.view(torch.int32))
+    if rounds_first:
+        bits = (bits + (1 << 16)) & -(1 << 17)
     blocks = bits.reshape(*padded.shape[:-1], -1, FACE)
     exponent = (blocks >> 23) & 0xFF
     mantissa = torch.where(exponent > 0, ((blocks >> 16) & 0x7F) | 0x80, 0)
