@@ -62,6 +62,9 @@ def test_calls_are_refused_in_tt_nns_words(ttnn: Any, put: Any, call: str, words
 def test_a_device_is_no_tensor_and_no_number(ttnn: Any, put: Any, device: Any) -> None:
     with pytest.raises(TypeError, match="incompatible function arguments"):
         ttnn.moreh_full([2, 3], 1.0, put((32, 32)))
+    for call in (lambda: ttnn.exp(torch.zeros(3)), lambda: ttnn.to_device(torch.zeros(3), device), lambda: ttnn.exp(2)):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            call()
     with pytest.raises(TypeError, match="no negative sizes"):
         ttnn.rand([2, -1], device)
 

@@ -156,6 +156,8 @@ class Operation:
 
     def _planned(self, arguments: Sequence[Any], keywords: Mapping[str, Any], device: MeshDevice | None) -> Any:
         """Returns the plan of a call."""
+        import torch
+
         from tt_xla.ttnn_api.engine import Plan
         from tt_xla.ttnn_api.exchange import ExchangePlan
 
@@ -166,6 +168,8 @@ class Operation:
             if isinstance(value, Tensor):
                 count += 1
                 return Operand(count - 1, value.type, value.device())
+            if isinstance(value, torch.Tensor):
+                raise signatures.refused(self.__name__, arguments, keywords)
             return [stand_in(item) for item in value] if type(value) in (list, tuple) else value
 
         positional = [stand_in(argument) for argument in arguments]

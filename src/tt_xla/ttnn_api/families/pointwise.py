@@ -57,8 +57,10 @@ def required(operand: object, name: str) -> Operand:
 
     Raises:
         TTFatal: it does not.
+        TypeError: it is no tensor.
     """
-    assert isinstance(operand, Operand)
+    if not isinstance(operand, Operand):
+        raise TypeError(f"{name}(): incompatible function arguments: a ttnn.Tensor is needed, got {operand!r}")
     if not operand.type.on_device:
         raise TTFatal(
             f"{name}: Operands to eltwise need to be on the device!", hint="Move the tensor with ttnn.to_device."
