@@ -38,6 +38,29 @@ CONVOLUTION = """func.func public @main(%x: tensor<1x8x16x16xbf16>, %w: tensor<8
 }"""
 
 
+BIASED = """func.func public @main(%x: tensor<1x8x16x16xbf16>, %w: tensor<8x8x3x3xbf16> {ttcore.argument_type =
+#ttcore.argument_type<parameter>, ttir.name = "w"}, %b: tensor<8xbf16> {ttcore.argument_type =
+#ttcore.argument_type<parameter>, ttir.name = "b"}) -> tensor<1x8x16x16xbf16> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+    window = {stride = [1, 1], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x8x16x16xbf16>, tensor<8x8x3x3xbf16>) -> tensor<1x8x16x16xbf16>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<8xbf16>) -> tensor<1x8x16x16xbf16>
+  %2 = stablehlo.add %0, %1 : tensor<1x8x16x16xbf16>
+  return %2 : tensor<1x8x16x16xbf16>
+}"""
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_a_bias_in_a_block_format_has_the_bits_of_the_program(level: int, tmp_path: Path) -> None:
+    options = {"optimization_level": level, "backend": "codegen_py", "export_path": str(tmp_path / "out")}
+    options["enable_bfp8_conversion"] = True
+    program = compile_module(parse_module(BIASED), CompileOptions.parse(options), load_target("p150"))
+    generator = torch.Generator().manual_seed(0)
+    inputs = [torch.randn(shape, generator=generator).bfloat16() for shape in ((1, 8, 16, 16), (8, 8, 3, 3), (8,))]
+    exporting(program, {}, get_device("p150").load(program).run)(inputs, [None] * 3)
+    assert "result 0 has all bits of tensors/expected0" in printed(tmp_path / "out", "p150")
+
+
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_run_has_the_bits_of_the_program(level: int, tmp_path: Path) -> None:
     options = {"optimization_level": level, "backend": "codegen_py", "export_path": str(tmp_path / "out")}

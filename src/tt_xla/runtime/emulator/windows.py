@@ -16,6 +16,7 @@ import torch
 
 from tt_xla.ir.layout import DataType
 from tt_xla.runtime.emulator.containers import hold
+from tt_xla.runtime.emulator.context import Context
 
 Tensor = torch.Tensor
 Config = Mapping[str, Any] | None
@@ -150,9 +151,15 @@ class Geometry:
         top, bottom, left, right = self.sides
         return torch.nn.functional.pad(x, (left, right, top, bottom))
 
-    def row(self, bias: Tensor | None) -> Tensor | None:
-        """Returns the bias as a vector of the output channels."""
-        return None if bias is None else bias.reshape(-1)[: self.out_channels]
+    def row(self, bias: Tensor | None, context: Context) -> Tensor | None:
+        """Returns the bias as a vector of the output channels, with the values of the format that the convolution
+        stores it in: a bias beside unprepared weights gets theirs."""
+        if bias is None:
+            return None
+        vector, stored = bias.reshape(-1)[: self.out_channels], self._stored
+        if stored is None or context.spec("weight").shape != self.weight:
+            return vector
+        return hold(vector[None], stored)[0]
 
     @property
     def activation(self) -> str | None:
@@ -164,7 +171,12 @@ class Geometry:
         shape, groups = self.weight, self.groups
         if tuple(weight.shape) != shape:
             return unprepare(weight, self.in_channels, shape[2:], groups)
-        stored = (self.conv2d_config or {}).get("weights_dtype")
-        if stored and DataType(stored).is_block_float:
-            return unprepare(hold(prepare(weight, groups), DataType(stored)), self.in_channels, shape[2:], groups)
+        if self._stored is not None:
+            return unprepare(hold(prepare(weight, groups), self._stored), self.in_channels, shape[2:], groups)
         return weight
+
+    @property
+    def _stored(self) -> DataType | None:
+        """The block format in which the convolution stores weights and bias; None for another format."""
+        stored = (self.conv2d_config or {}).get("weights_dtype")
+        return DataType(stored) if stored and DataType(stored).is_block_float else None

@@ -45,7 +45,7 @@ def conv2d(ctx: Context, compute_config: Config = None, **attributes: Any) -> Ca
     def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         if not input.is_floating_point():
             return otherwise(ctx, {**attributes, "compute_config": compute_config})(input, weight, bias)
-        image, kernels, vector = geometry.input_image(input), geometry.oihw(weight), geometry.row(bias)
+        image, kernels, vector = geometry.input_image(input), geometry.oihw(weight), geometry.row(bias, ctx)
         if is_product:
             windows = _windows(image, geometry).flatten(1)
             matrix = prepare(kernels, geometry.groups)[0, 0]

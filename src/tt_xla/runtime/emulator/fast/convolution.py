@@ -33,11 +33,11 @@ def take(context: Context, attributes: Mapping[str, Any]) -> Call | Weighted | N
     convolution = _Convolution(context, geometry, attributes)
 
     def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        result = convolution(geometry.input_image(input), convolution.sources(weight), geometry.row(bias))
+        result = convolution(geometry.input_image(input), convolution.sources(weight), geometry.row(bias, context))
         return flattened(result).reshape(shape)
 
     def with_prepared(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        return flattened(convolution(geometry.input_image(input), weight, geometry.row(bias))).reshape(shape)
+        return flattened(convolution(geometry.input_image(input), weight, geometry.row(bias, context))).reshape(shape)
 
     small = is_small(context, geometry)
     return Weighted(call, convolution.prepared, with_prepared, convolution.restored, keeps_weights=small)

@@ -112,7 +112,7 @@ def conv2d(
     activation, window = geometry.activation, geometry.window
 
     def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        x, weight, bias = geometry.input_image(input), geometry.oihw(weight), geometry.row(bias)
+        x, weight, bias = geometry.input_image(input), geometry.oihw(weight), geometry.row(bias, ctx)
         if ctx.silicon and x.is_floating_point() and not matrix_unit.keeps_float32(compute_config):
             around = window[1]
             padded = F.pad(x, (around[1], around[1], around[0], around[0])) if any(around) else x
