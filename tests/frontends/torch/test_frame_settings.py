@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import gc
+import logging
 
 import pytest
 import torch
@@ -213,3 +214,26 @@ def test_the_collector_is_paused_while_dynamo_traces():
         hook.remove()
     assert enabled == [False]
     assert gc.isenabled()
+
+
+def test_the_log_says_which_guard_made_it_compile_again(caplog):
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.factor = 2.0
+
+        def forward(self, x):
+            return x * self.factor
+
+    model = Scaled()
+    compiled = torch.compile(model, backend="tt")
+    with caplog.at_level(logging.INFO, "tt_xla"):
+        compiled(torch.ones(2, 3))
+        model.factor = 3.0
+        compiled(torch.ones(2, 3))
+        compiled(torch.ones(4, 3))
+    first, second = [record.getMessage() for record in caplog.records if "is compiled for the" in record.getMessage()]
+    assert "2. time" in first
+    assert "self.factor == 2.0" in first
+    assert "return x * self.factor" in first
+    assert "size mismatch at index 0. expected 2, actual 4" in second

@@ -7,13 +7,14 @@ unless the user has set another limit (:mod:`.frame_settings`). The last compila
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from tt_xla.frontends.torch.private.dynamo import config
-from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS
+from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS, failed_guard
 from tt_xla.frontends.torch.private.guards import CompileContext, TracingContext
 from tt_xla.log import logger
 
@@ -29,7 +30,12 @@ def report_recompilation(example_inputs: Sequence[Any]) -> None:
     if times == 1:
         return
     shapes = ", ".join(str(list(value.shape)) for value in example_inputs if _is_user_input(value))
-    logger().info("%s is compiled for the %d. time, for inputs of shapes %s", _user_function(), times, shapes)
+    if logger().isEnabledFor(logging.INFO):
+        guard = failed_guard()
+        cause = f"; this guard of the last compilation does not hold: {guard}" if guard else ""
+        logger().info(
+            "%s is compiled for the %d. time, for inputs of shapes %s%s", _user_function(), times, shapes, cause
+        )
     if times == config.recompile_limit:
         logger().warning(
             "%s has been compiled %d times, as often as torch._dynamo.config.recompile_limit allows; the last inputs "

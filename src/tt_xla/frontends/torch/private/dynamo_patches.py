@@ -14,7 +14,7 @@ from inspect import signature
 from types import CodeType
 from typing import Any, Protocol
 
-from torch._dynamo import config, convert_frame, output_graph
+from torch._dynamo import config, convert_frame, guards, output_graph
 from torch._dynamo.convert_frame import ConvertFrameAssert, DynamoOutput
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 from torch._dynamo.symbolic_convert import InstructionTranslatorBase
@@ -59,6 +59,8 @@ class FrameSettings(threading.local):
     settings: Settings | None = None
     code: CodeType | None = None
     """Code of the function whose frame is compiled."""
+    frame: Any = None
+    """The frame."""
     frames: Frames | None = None
     """The cache of frames, in a frame that ``tt`` compiles."""
     key: str | None = None
@@ -120,6 +122,7 @@ def install(backend: Callable[..., Any], settings: Settings, frames: Frames) -> 
         outer = {name: getattr(frame, name) for name in _FIELDS}
         with contextlib.ExitStack() as patches:
             frame.converter, frame.patches, frame.settings, frame.code = self, patches, settings, args[0].f_code
+            frame.frame = args[0]
             frame.frames, frame.key, frame.graphs = None, None, []
             try:
                 ours = _innermost(self._torchdynamo_orig_backend) is backend
@@ -140,7 +143,23 @@ def install(backend: Callable[..., Any], settings: Settings, frames: Frames) -> 
     ConvertFrameAssert.__call__ = compile_frame_under_settings
 
 
-_FIELDS = ("converter", "patches", "settings", "code", "frames", "key", "own", "graphs")
+_FIELDS = ("converter", "patches", "settings", "code", "frame", "frames", "key", "own", "graphs")
+
+
+def failed_guard() -> str:
+    """Returns the guard of the current frame's latest compilation that does not hold in it; empty if unknown."""
+    settings = FRAME_SETTINGS
+    entries = [] if settings.code is None else _debug_get_cache_entry_list(settings.code)
+    if not entries or settings.converter is None:
+        return ""
+    latest = max(entries, key=lambda entry: entry.compile_id.frame_compile_id or 0)
+    reasons = guards.get_and_maybe_log_recompilation_reasons(
+        [latest], settings.frame, settings.converter._torchdynamo_orig_backend, skip_logging=True
+    )
+    if not reasons:
+        return ""
+    text = reasons[0].partition(": ")[2].split("\n")[0]  # without the number of the compilation
+    return " ".join(text.partition(" (HINT")[0].split())
 
 
 def _look_in_cache() -> None:
