@@ -231,3 +231,47 @@ def test_options_may_follow_a_configuration_but_are_a_scripts_own(command: click
         context = command.make_context(command.name, [path, option, "3"])
         assert context.params["arguments"] == (() if own else (option, "3"))
         assert (context.params[option.removeprefix("--")] == 3) is own
+
+
+WITHOUT_WEIGHTS = """
+import resource
+import torch, tt_torch
+
+with torch.device("meta"):
+    model = torch.nn.Sequential(*(torch.nn.Linear(8192, 8192, bias=False) for _ in range(4)))
+model = torch.compile(model.to_empty(device="tt"), backend="tt")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+with torch.no_grad():
+    for step in range(100):
+        print("step", step, model(torch.ones(32, 8192, device="tt")).cpu().abs().sum().item())
+        print("growth", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_a_prediction_computes_nothing_and_needs_no_weights(script: Script, capfd: pytest.CaptureFixture[str]) -> None:
+    result = CliRunner().invoke(bench_command, ["--predict-only", "--json", "--steps", "2", script(WITHOUT_WEIGHTS)])
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert [line for line in lines if line.startswith("step")] == ["step 0 0.0", "step 1 0.0"]
+    growth = max(int(line.split()[1]) for line in lines if line.startswith("growth"))
+    assert growth < 400 * 1024, "kibibytes; the weights have 1048576"
+    figures = json.loads(lines[-1])
+    program = max(figures["programs"], key=lambda item: item["device_us"])
+    assert program["weight_bytes"] == 4 * 8192 * 8192 * 4
+    assert figures["step_us"] >= program["device_us"] > 0
+    model = torch.compile(torch.nn.Linear(4, 4).to("tt"), backend="tt")
+    assert model(torch.ones(2, 4).to("tt")).cpu().abs().sum() > 0  # later programs compute again
+
+
+def test_a_prediction_of_a_script_that_runs_nothing(script: Script) -> None:
+    result = CliRunner().invoke(bench_command, ["--predict-only", script("print(1)")])
+    assert isinstance(result.exception, EmptyRecordingError)
+    assert "ran nothing on the device" in str(result.exception)
+
+
+def test_a_prediction_of_a_script_that_fails_shows_the_runs_before(script: Script) -> None:
+    text = WITHOUT_WEIGHTS.replace("8192", "64") + "raise ValueError('enough')"
+    result = CliRunner().invoke(bench_command, ["--predict-only", "--steps", "200", script(text)])
+    assert result.exit_code == 1
+    assert "A step takes" in result.output
+    assert "ValueError: enough" in result.output

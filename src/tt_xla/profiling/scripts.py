@@ -46,29 +46,47 @@ def run_recorded(
     Raises:
         OptionError: The script does not exist.
     """
+    check_exists(script, as_module=as_module)
+    with recorded(enough, keep_results=keep_results, keep_arguments=keep_arguments) as recording:
+        zones = _functions(recording, Path(script).resolve().parent) if functions else contextlib.nullcontext()
+        with zones:
+            error = run_script(script, arguments, as_module=as_module, stopped=lambda: recording.stopped)
+        recording.error = error or recording.error
+    return recording
+
+
+def check_exists(script: str, *, as_module: bool = False) -> None:
+    """Raises :class:`OptionError` if a script does not exist."""
     if not as_module and not Path(script).is_file():
         raise OptionError(
             f"The script '{script}' does not exist.", hint="Check the path, relative to the current folder."
         )
-    with (
-        recorded(enough, keep_results=keep_results, keep_arguments=keep_arguments) as recording,
-        as_main(script, arguments, as_module=as_module),
-        _terminable(),
-    ):
-        zones = _functions(recording, Path(script).resolve().parent) if functions else contextlib.nullcontext()
+
+
+def run_script(
+    script: str, arguments: Sequence[str] = (), *, as_module: bool = False, stopped: Callable[[], bool]
+) -> str:
+    """Runs a script in this process and returns the error that ended it, which is printed; empty without one.
+
+    Args:
+        script: Path of the script, or name of the module.
+        arguments: The script's command-line arguments.
+        as_module: Whether ``script`` is the name of a module, as for ``python -m``.
+        stopped: Whether the script was ended by :class:`StopScript`, which a framework may wrap in its own error.
+    """
+    with as_main(script, arguments, as_module=as_module), _terminable():
         try:
-            with zones:
-                runpy.run_module(script, run_name="__main__") if as_module else runpy.run_path(script, None, "__main__")
+            runpy.run_module(script, run_name="__main__") if as_module else runpy.run_path(script, None, "__main__")
         except StopScript:
             pass
         except SystemExit as error:
             if error.code not in (None, 0):
-                recording.error = f"SystemExit: {error.code}"
+                return f"SystemExit: {error.code}"
         except BaseException as error:
-            if not recording.stopped:  # a framework may wrap StopScript in an error of its own
-                recording.error = "".join(traceback.format_exception_only(error)).strip()
+            if not stopped():
                 traceback.print_exception(error)
-    return recording
+                return "".join(traceback.format_exception_only(error)).strip()
+    return ""
 
 
 @contextlib.contextmanager

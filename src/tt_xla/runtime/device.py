@@ -14,7 +14,7 @@ from tt_xla.errors import ExecutionError, OptionError, ResourceExhaustedError, T
 from tt_xla.ir.program import Program
 from tt_xla.log import logger
 from tt_xla.options import LOAD_BACKEND
-from tt_xla.runtime.compiled_only import CompiledOnly
+from tt_xla.runtime.compiled_only import CompiledOnly, is_predicting
 from tt_xla.runtime.emulator import heap
 from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
@@ -207,7 +207,7 @@ class Device:
     def _executable(
         self, program: Program, expansion: Expansion | None = None, chips: Sequence[Device] = ()
     ) -> Executable:
-        if environment.is_compile_only() or program.options.get("dry_run"):
+        if environment.is_compile_only() or is_predicting() or program.options.get("dry_run"):
             return CompiledOnly(self, program, expansion, chips)
         if program.options.get("backend") == LOAD_BACKEND:
             from tt_xla.runtime.ttnn.source import SourceExecutable

@@ -30,10 +30,22 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Folder of the report.",
 )
+@click.option(
+    "--predict-only",
+    is_flag=True,
+    help="Compile the script's programs and show their predicted device time, but compute nothing: results are zeros, "
+    "and weights need no memory if the model is made under torch.device('meta') and moved by to_empty(device='tt').",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object at the end.")
 @click.pass_context
 def bench_command(
-    context: click.Context, script: str, arguments: tuple[str, ...], steps: int, out: Path, as_json: bool
+    context: click.Context,
+    script: str,
+    arguments: tuple[str, ...],
+    steps: int,
+    out: Path,
+    predict_only: bool,
+    as_json: bool,
 ) -> None:
     """Benchmark an unchanged training or inference SCRIPT, or an experiment's YAML file.
 
@@ -48,6 +60,9 @@ def bench_command(
     from tt_xla.profiling.workload import resolve
 
     path, script_arguments = resolve(script, list(arguments))
+    if predict_only:
+        _predict(context, path, script_arguments, steps, as_json=as_json)
+        return
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -68,6 +83,27 @@ def bench_command(
         click.echo(json.dumps(result.as_dict()))
     if result.partial:
         click.echo(f"error: the script ended early ({result.partial}); the steps before are in {out}.", err=True)
+        context.exit(1)
+
+
+def _predict(context: click.Context, path: str, arguments: list[str], steps: int, *, as_json: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from tt_xla.profiling.predicting import predict
+
+    prediction = predict(path, arguments, steps)
+    table = Table("program", "system", "runs", "predicted us", "weights, MiB", box=None)
+    for item in prediction.programs:
+        figures = (str(item.runs), f"{item.device_us:,.1f}", f"{item.weight_bytes / 2**20:,.1f}")
+        table.add_row(item.program.name, item.program.target, *figures)
+    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
+    console.print(table)
+    console.print(f"A step takes {prediction.step_us:,.1f} us on the device, as predicted; nothing was computed.")
+    if as_json:
+        click.echo(json.dumps(prediction.as_dict()))
+    if prediction.error:
+        click.echo(f"error: the script ended early ({prediction.error}); the runs before are shown.", err=True)
         context.exit(1)
 
 

@@ -1,6 +1,7 @@
 """Memory of the device: what tensors and programs take, when it is freed, and what happens when it is full."""
 
 import gc
+import resource
 import sys
 
 import pytest
@@ -168,3 +169,19 @@ def test_a_buffer_that_could_not_be_made_ends_without_a_further_error(monkeypatc
         Buffer(unknown=1)
     gc.collect()
     assert not further
+
+
+def test_a_large_empty_tensor_takes_no_memory_until_it_is_written():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    tensor = torch.empty(1 << 28, device="tt")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 18
+    assert tensor[:: 1 << 20].cpu().abs().sum() == 0
+    del tensor
+    part = torch.empty(1 << 10, 1 << 10, 2, dtype=torch.bfloat16, device="tt")
+    part[3] = 2
+    assert part.cpu().sum() == 1 << 12
+
+
+def test_a_large_empty_tensor_that_does_not_fit_raises():
+    with pytest.raises(torch.OutOfMemoryError):
+        torch.empty(1 << 40, device="tt")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from tt_xla.frontends.torch.device import chips, metrics
@@ -40,6 +42,10 @@ def _is_ours(tensor: torch.Tensor) -> bool:
 # Making tensors ------------------------------------------------------------------------------------------------------
 
 
+_LARGE = 1 << 22
+"""Bytes from which an empty tensor is no recorded op: its zeros would fill memory before anybody writes to it."""
+
+
 def _empty(
     size: Sequence[int],
     *,
@@ -52,7 +58,12 @@ def _empty(
     """Returns a new tensor. Elements that nobody wrote are zeros."""
     dtype = dtype or torch.get_default_dtype()
     if memory_format in (None, torch.contiguous_format, torch.preserve_format):
-        return new_tensor(full(size, 0, dtype, chips.chip_of(device)))
+        chip, nbytes = chips.chip_of(device), math.prod(size) * dtype.itemsize
+        if nbytes < _LARGE:
+            return new_tensor(full(size, 0, dtype, chip))
+        MEMORY[chip].check(nbytes)
+        # The operating system gives memory to a page of these zeros once it is written.
+        return lift(torch.from_numpy(np.zeros(nbytes, np.uint8)).view(dtype).view(*size), chip)
     strides = torch.empty(size, dtype=dtype, device="meta", memory_format=memory_format).stride()
     return _empty_strided(size, strides, dtype=dtype, device=device)
 
