@@ -347,7 +347,11 @@ class Executable:
         call = self._weights.bind(function.name, step.inputs[1], kernel, may_release=may_release)
         if call is None:
             return kernel.call
-        self._reader.distinguishes_contents = True
+        position = self._weights.input_position(function.name, step.inputs[1])
+        if position is None:
+            self._reader.distinguishes_contents = True
+        else:
+            self._reader.watch(position)
         return call
 
     def _checked(self, first_run: FirstRun, function: Function, step: Step, call: Call) -> Call:

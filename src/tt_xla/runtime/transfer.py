@@ -34,7 +34,7 @@ class _Slot:
     dtype: torch.dtype
     shape: tuple[int, ...]
     persistent: bool
-    """Whether the argument is a parameter or constant."""
+    """Whether the argument is a parameter or constant, or an input that came with the same contents again."""
     passes_through: bool
     """Whether the device holds the declared dtype and shape and computes on the CPU, so that nothing is converted."""
     version: Version = None
@@ -43,6 +43,8 @@ class _Slot:
     """The caller's last tensor; None when it has no version and so cannot be recognized again."""
     converted: torch.Tensor | None = None
     """On-device tensor made from ``source``: the same object as long as the contents are the same."""
+    may_repeat: bool = False
+    """Whether the argument is an input that a kernel reads as its weights, which a caller may pass run after run."""
 
 
 class ArgumentReader:
@@ -112,6 +114,8 @@ class ArgumentReader:
                 continue
             if tensor.dtype is not slot.dtype or tensor.shape != slot.shape:
                 raise self._mismatch(slot, tensor)
+            if slot.may_repeat:
+                tensor = self._recognized(slot, tensor, version)
             if not slot.persistent or (version is None and not self.distinguishes_contents):
                 tokens.append(None)
                 arguments.append(tensor if slot.passes_through else self._narrowed(slot, tensor))
@@ -119,6 +123,19 @@ class ArgumentReader:
                 arguments.append(self._remembered(slot, tensor, version))
                 tokens.append(slot.token)
         return arguments, tokens
+
+    def watch(self, position: int) -> None:
+        """Makes an input that comes with the same contents again the same tensor object, as parameters are."""
+        self._slots[position].may_repeat = self._slots[position].passes_through
+
+    def _recognized(self, slot: _Slot, tensor: torch.Tensor, version: Version) -> torch.Tensor:
+        """Decides whether an input lasts. Returns the tensor to read: a new object where its contents are new."""
+        if version is not None and version == slot.version:
+            if not slot.persistent:
+                slot.persistent, slot.version = True, None  # new to :meth:`_remembered`
+            return tensor
+        slot.persistent, slot.version, slot.token, slot.source, slot.converted = False, version, None, None, None
+        return tensor.detach()
 
     def replaceable(self, position: int) -> torch.Tensor | None:
         """Returns the tensor that the entry reads for an argument, if a stand-in may replace it.

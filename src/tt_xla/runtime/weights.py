@@ -113,7 +113,13 @@ class ProgramWeights:
             if argument.role is not Role.INPUT and not argument.written
         }
         """Positions of parameters and constants, by their values in the entry."""
-        lasting = {*cached, *self._positions}
+        self._inputs = {
+            value: position
+            for position, (value, argument) in enumerate(zip(entry.arguments, program.arguments, strict=True))
+            if argument.role is Role.INPUT and not argument.written
+        }
+        """Positions of inputs, by their values in the entry. JAX programs have weights among them."""
+        lasting = {*cached, *self._positions, *self._inputs}
         self._entry_values = {(entry.name, value): value for value in lasting}
         """Value in the entry of each lasting value, by function name and value there."""
         for operands, name in traces:
@@ -153,9 +159,13 @@ class ProgramWeights:
             return None
         call = WeightedCall(kernel)
         self._calls.append(call)
-        if may_release and not kernel.keeps_weights:
+        if may_release and not kernel.keeps_weights and entry_value not in self._inputs:
             self._releasing.setdefault(entry_value, []).append(call)
         return call
+
+    def input_position(self, function: str, value: int) -> int | None:
+        """Returns the position of the input that a value is; None for another value."""
+        return self._inputs.get(self._entry_values.get((function, value), -1))
 
     def parameters_changed(self, runs: int) -> None:
         """Records that a run received new parameters.

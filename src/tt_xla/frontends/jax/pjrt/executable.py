@@ -24,7 +24,7 @@ from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import bytes_at, has_field, struct
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
 from tt_xla.frontends.jax.pjrt.wire import read_compile_options
-from tt_xla.ir.program import HOST_CALLBACK, Program, Result, Role
+from tt_xla.ir.program import HOST_CALLBACK, Program, Result
 
 FREE, KEPT = 1, 2
 """States of an argument of a run.
@@ -84,7 +84,6 @@ class Executable(Unloaded):
         self._run = exporting(program, modules or {}, load, join=join)
         if self._run is load:  # an executable that exports source is loaded once only
             _reloadable.add(self)
-        self._versioned = [argument.role is not Role.INPUT for argument in program.arguments]
         donated = set(compiled.donated)
         self._updated_in_place = [
             index for index, argument in enumerate(program.arguments) if argument.written and index in donated
@@ -106,9 +105,7 @@ class Executable(Unloaded):
         Returns:
             Handles of the result buffers.
         """
-        versions = [
-            buffer.version if versioned else None for buffer, versioned in zip(inputs, self._versioned, strict=True)
-        ]
+        versions = [buffer.version for buffer in inputs]
         donated = [index for index in self._updated_in_place if states[index] == FREE and inputs[index].holders == 1]
         results = self._run([buffer.tensor for buffer in inputs], versions, donated)
         return tuple([create(tensor) for create, tensor in zip(self._factories[0], results, strict=True)])
@@ -157,10 +154,7 @@ class MeshExecutable(Executable):
         """
         count = len(self.program.arguments)
         arguments = [inputs[index::count] for index in range(count)]
-        versions = [
-            self._version(index, shards) if versioned else None
-            for index, (shards, versioned) in enumerate(zip(arguments, self._versioned, strict=True))
-        ]
+        versions = [self._version(index, shards) for index, shards in enumerate(arguments)]
         donated = [index for index in self._updated_in_place if _is_free(arguments[index], states[index::count])]
         results = self._run([[buffer.tensor for buffer in shards] for shards in arguments], versions, donated)
         holders = Counter(id(tensor) for shards in results for tensor in shards)

@@ -14,8 +14,8 @@ from tt_xla.runtime.emulator import matrix_unit
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Call, Context, Weighted
 from tt_xla.runtime.emulator.fast import onednn
-from tt_xla.runtime.emulator.fast.threads import product_by_one_thread
 from tt_xla.runtime.emulator.functions import activate, fused_activation
+from tt_xla.runtime.emulator.threads import product_by_one_thread
 
 Tensor = torch.Tensor
 

@@ -12,6 +12,17 @@ import torch
 Tensor = torch.Tensor
 
 
+_FEW = 1 << 18
+"""Multiplications up to which one thread is done before another one has woken up."""
+
+
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """Returns ``a @ b``, computed by the calling thread alone where that takes less time."""
+    if a.dtype is torch.float32 and a.numel() * b.shape[-1] <= _FEW:
+        return product_by_one_thread(a, b)
+    return torch.matmul(a, b)
+
+
 def product_by_one_thread(a: Tensor, b: Tensor) -> Tensor:
     """Returns ``a @ b``, computed by the calling thread alone.
 
@@ -45,4 +56,4 @@ def _mkl_threads_of_this_thread() -> Callable[[int], int] | None:
     return None
 
 
-__all__ = ["product_by_one_thread"]
+__all__ = ["product", "product_by_one_thread"]
