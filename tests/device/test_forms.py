@@ -113,8 +113,10 @@ def compared(load, make):
 @needs_compiler
 @pytest.mark.parametrize("dtype", ["bf16", "f32"])
 def test_ops_are_fused_with_the_bits_of_their_calls(load, dtype):
-    """All at once, so that they are compiled once."""
-    assert compared(load, lambda f: [make(f, dtype) for make in OPS.values()]) == []
+    """All at once, so that they are compiled once. No form is known for convolutions by instructions for bfloat16."""
+    by_instruction = dtype == "bf16" and torch.cpu._is_avx512_bf16_supported()
+    ops = [make for name, make in OPS.items() if not (by_instruction and name.startswith("convolution"))]
+    assert compared(load, lambda f: [make(f, dtype) for make in ops]) == []
 
 
 def drawn(seed, dtype):
