@@ -7,6 +7,7 @@ judge results.
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import sys
@@ -100,9 +101,8 @@ class _Native(types.ModuleType):
 
 def pytest_configure(config: pytest.Config) -> None:
     sys.path.insert(0, str(config.rootpath))
-    activations: Any = types.ModuleType("ttnn.operations.activations")
-    activations.get_torch_act_func_from_string = _activation
-    sys.modules["ttnn.operations.activations"] = activations
+    convolution: Any = importlib.import_module("ttnn.operations.conv2d")
+    convolution.get_torch_act_func_from_string = _activation
     helpers = types.ModuleType("tt_lib")
     helpers.__path__ = [str(config.rootpath / "ttnn" / "tt_lib")]  # without its __init__.py, which needs native code
     sys.modules.setdefault("tt_lib", helpers)

@@ -84,6 +84,7 @@ _ROWS = "put((1, 1, 64, 64), layout='ROW_MAJOR')"
         ("ttnn.adaptive_avg_pool2d(put((1, 1, 256, 32), 'bfloat8_b'), 1, 16, 16, 32, [4, 4])", "BFLOAT16", "ROW_MAJOR"),
         ("ttnn.silu_bw(put((32, 64), 'bfloat8_b'), put((32, 64)))[0]", "BFLOAT16", "TILE"),
         ("ttnn.triu(put((96,)))", "BFLOAT16", "TILE"),
+        ("ttnn.silu_bw(put((32, 64)), put((32, 64), layout='ROW_MAJOR'))[0]", "BFLOAT16", "ROW_MAJOR"),
         ("ttnn.where(put((32, 32)), put((32, 32), layout='ROW_MAJOR'), 2.0)", "BFLOAT16", "TILE"),
         ("ttnn.add_(put((64, 64)), put((64, 1), layout='ROW_MAJOR'))", "BFLOAT16", "TILE"),
         ("ttnn.scatter(put((8, 8), 'uint16'), 0, put((8, 8), 'int32'), put((8, 8), 'uint16'))", "UINT16", "TILE"),

@@ -385,11 +385,17 @@ IN_ROWS = ("gelu", "neg", "rsqrt", "tanh")
 
 
 def like_operand(result: Tensor, x: Tensor, memory: Any) -> Tensor:
-    """Returns a gradient in the data type of the operand, and in its memory unless the call names one."""
+    """Returns a gradient in the layout and data type of the operand, and in its memory unless the call names one."""
+    if result.layout is not x.layout and not x.dtype.element.is_block_float:
+        result = OPERATIONS["ttnn.to_layout"](result, x.layout)
     if result.dtype is not x.dtype:
         result = OPERATIONS["ttnn.typecast"](result, x.dtype)
     wanted = memory or x.memory_config()
     return result if result.memory_config() == wanted else OPERATIONS["ttnn.to_memory_config"](result, wanted)
+
+
+def _all_rows(*tensors: Tensor) -> bool:
+    return all(each.layout is Layout.ROW_MAJOR for each in tensors)
 
 
 def delivered(result: Tensor, into: Tensor | None) -> Tensor:
@@ -402,7 +408,7 @@ def _rule(name: str, gradient: Gradient, parameters: Sequence[str]) -> Callable[
         grad_tensor: Tensor, input_tensor: Tensor, memory_config: Any, input_grad: Tensor | None = None, **others: Any
     ) -> list[Tensor]:
         values = [others[each] for each in parameters]
-        if name in IN_PLACE and name not in IN_ROWS and input_tensor.layout is Layout.ROW_MAJOR:
+        if name in IN_PLACE and name not in IN_ROWS and _all_rows(grad_tensor, input_tensor):
             raise TTFatal(
                 "Optional output tensor with Row Major input is not supported right now for Elementwise operations",
                 hint="Convert the tensors with ttnn.to_layout(tensor, ttnn.TILE_LAYOUT).",
