@@ -46,6 +46,13 @@ def _take_arguments_of_earlier_releases() -> None:
         return call(self, *arguments, **kept)
 
     kind.__call__ = tolerant
+    config = ttnn.Conv2dConfig.__mro__[1]
+    make = config.__init__
+
+    def made(self: Any, *arguments: Any, **fields: Any) -> None:
+        make(self, *arguments, **{name: value for name, value in fields.items() if name not in DROPPED})
+
+    config.__init__ = made
 
 
 def _have_names_of_earlier_releases() -> None:
