@@ -11,6 +11,9 @@ import torch
 import torch.nn.functional as F
 
 from tt_xla.errors import ExecutionError
+from tt_xla.runtime.emulator import streaming
+from tt_xla.runtime.emulator.bit_exact import functions
+from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.registry import find, kernel, kernels
 
 BF16 = torch.bfloat16
@@ -343,6 +346,14 @@ def test_attention_for_decoding(run_op, mode, kv_heads):
     exact = np.einsum("bhk,bhkd->bhd", powers / powers.sum(-1, keepdims=True), values)[None]
     result = run_op("ttnn.scaled_dot_product_attention_decode", operands, q.shape, "f32", scale=0.3, **attributes)
     assert_close(result, exact)
+
+
+def test_weights_of_attention_are_those_of_the_chips_exponential():
+    distances = -torch.arange(32 * 64).reshape(64, 32).float().div(128).to(torch.bfloat16)
+    distances[:, 0] = 0  # the largest score of each row
+    weights, _ = streaming.softmax(distances, 1.0)
+    exact = sfpu.stored(functions.fast_exponential(distances.float()), wide=False).clamp(min=0)
+    assert torch.equal(weights.float(), exact)
 
 
 @pytest.mark.parametrize(("keys", "kv_heads", "mode"), [(64, 4, "plain"), (100, 2, "causal"), (41, 2, "mask")])

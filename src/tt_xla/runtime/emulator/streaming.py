@@ -14,9 +14,9 @@ CHUNK = 32
 """Keys of a chunk where the call has no program config."""
 
 LOG2_E = 1.4426950216293335
-BIAS = 32500.818359375 / 2 + 0.75
-"""Constant of Schraudolph's exponential. The kernel has 8 bits of mantissa; half of the sum, and 3/4, round it to
-bfloat16's 7."""
+BIAS = 32500.818359375 / 2 + 0.25
+"""Constant of Schraudolph's exponential. The kernel rounds to 8 bits of mantissa, of which the accumulator keeps 7.
+Half of the sum and 1/4, cut off, is the same."""
 LARGEST = 16383.0
 """Bit pattern of the bfloat16 before 2.0, beyond which no weight lies."""
 PARTS = 2.0**24
