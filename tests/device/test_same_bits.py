@@ -18,6 +18,7 @@ from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context, Weighted
 from tt_xla.runtime.emulator.fast import attention as fast_attention
 from tt_xla.runtime.emulator.fast import onednn
+from tt_xla.runtime.emulator.fast.products import SMALL_PRODUCT
 from tt_xla.runtime.emulator.functions import FUNCTIONS
 from tt_xla.runtime.emulator.fused.build import compiler
 from tt_xla.runtime.emulator.fused.verify import same_bits
@@ -156,7 +157,7 @@ def test_prepared_weights_give_a_product_the_bits_of_plain_ones(rows, dtype, tra
     if not onednn.available(CONTAINERS[DataType(dtype)]):
         pytest.skip(f"this CPU's oneDNN multiplies no {dtype}, so that no weights are prepared")
     generator = torch.Generator().manual_seed(0)
-    for inner, columns in ((16, 33), (100, 128), (512, 10)):
+    for inner, columns in ((16, 33), (100, 128), (512, 10), (300, 700), (96, 1024)):
         a, b = (
             torch.randn(shape, generator=generator).to(CONTAINERS[DataType(dtype)])
             for shape in ((rows, inner), (columns, inner) if transpose_b else (inner, columns))
@@ -166,17 +167,19 @@ def test_prepared_weights_give_a_product_the_bits_of_plain_ones(rows, dtype, tra
         product = bind(context, {"transpose_a": False, "transpose_b": transpose_b})
         assert isinstance(product, Weighted)
         prepared = product.prepare(b)
-        if (rows, dtype, transpose_b, numerics) == (1, "f32", False, "exact"):
-            assert prepared is None  # one row is multiplied by weights as they are
+        small = inner * columns <= SMALL_PRODUCT
+        if small and (rows, dtype, transpose_b, numerics) == (1, "f32", False, "exact"):
+            assert prepared is None  # one row is multiplied by few weights as they are
         else:
             assert same_bits(product.with_prepared(a, prepared), product.call(a, b))
+            assert numerics == "silicon" or same_bits(product.restore(prepared), b)
 
 
 @pytest.mark.parametrize("transpose_b", [False, True])
 def test_addresses_and_threads_change_no_bit_of_a_product_of_one_row(transpose_b):
     generator = torch.Generator().manual_seed(0)
     threads = torch.get_num_threads()
-    for inner, columns in ((768, 256), (4096, 8), (100, 33)):
+    for inner, columns in ((768, 256), (4096, 8), (100, 33), (1000, 101), (576, 4096)):
         shapes = {"a": (1, inner), "b": (columns, inner) if transpose_b else (inner, columns)}
         operands = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
         attributes = {"transpose_a": False, "transpose_b": transpose_b}

@@ -22,9 +22,12 @@ Tensor = torch.Tensor
 SMALL_PRODUCT = 1 << 16
 """Multiplications up to which a product may be part of a fused kernel, which reads its weights as they are."""
 
-_ROW_WEIGHTS = 1 << 19
-"""Elements of weights up to which the fixed time of a call of oneDNN is worth avoiding for one row, and weights that
-lie in the other order are copied quickly where they come anew in each run."""
+_VECTOR = 16
+"""Columns of which a block has a multiple: floats of the widest vector register."""
+
+_BLOCKS = (8, 6, 4)
+"""Numbers of blocks of columns, of which the weights that one row is multiplied by have the one that wants least filling.
+Threads share blocks, and one thread computes each, so that the order of additions does not depend on their number."""
 
 
 def take(context: Context, attributes: Mapping[str, Any]) -> Call | Weighted | None:
@@ -56,10 +59,11 @@ class Linear:
         self.dtype = torch.bfloat16 if dtypes == {torch.bfloat16} and ends_exactly else torch.float32
         empty = not (math.prod(a.shape) and math.prod(b.shape))
         taken = not empty and onednn.takes(self.dtype, self.activation, approximates=approximates)
-        one_row = self.rows == 1 and math.prod(b.shape) <= _ROW_WEIGHTS
-        self.is_row = taken and one_row and self.dtype is torch.float32
-        """Whether torch multiplies one row by weights [K, N]. oneDNN takes five times as long for small weights. With
-        weights in that order torch's bits do not depend on the addresses, and one thread computes all of them."""
+        self.is_row = taken and self.rows == 1 and self.dtype is torch.float32
+        """Whether torch multiplies one row by weights [K, N]. oneDNN takes five times as long for small weights, and
+        twice as long for large ones of few columns, which it reads by one thread. With weights in that order torch's
+        bits do not depend on the addresses."""
+        self.columns = b.shape[-2 if self.transpose_b else -1]
         self.by_onednn = taken and not self.is_row
         self.as_is = dtypes == {self.dtype} and min(self.a_bits, self.b_bits) >= matrix_unit.SIGNIFICANT[self.dtype]
         """Whether the matrix unit's registers hold all bits of both operands."""
@@ -79,10 +83,10 @@ class Linear:
         return Weighted(with_weights, self._prepare, with_prepared, self._restore, self.as_is, self.is_small)
 
     def _sources(self, b: Tensor) -> Tensor:
-        """Returns weights as the matrix unit's registers hold them: [N, K], or [K, N] for one row."""
+        """Returns weights as the matrix unit's registers hold them: [N, K]; for one row [K, N], or blocks of that."""
         rows = b if self.transpose_b != self.is_row else b.t()
         if self.is_row:
-            rows = rows.contiguous()
+            rows = rows.contiguous() if self.is_small else _in_blocks(rows)
         if self.by_onednn and (self.rows == 1 or not rows.t().is_contiguous()):
             # oneDNN adds the terms of a single row in another order when the weights lie transposed. Prepared weights
             # never do, so the bits would change in the run in which the weights are prepared. For weights with gaps
@@ -97,13 +101,16 @@ class Linear:
         return onednn.ordered(rows, self.rows) if self.by_onednn else rows
 
     def _restore(self, prepared: Tensor) -> Tensor:
-        rows = onednn.plain(prepared).to(self.weights_dtype)
+        rows = _from_blocks(prepared, self.columns) if prepared.ndim == 3 else onednn.plain(prepared)
+        rows = rows.to(self.weights_dtype)
         return rows if self.transpose_b != self.is_row else rows.t().contiguous()
 
     def _product(self) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
         dtype, activation, as_is = self.dtype, self.activation, self.as_is
         transpose_a, by_onednn = self.transpose_a, self.by_onednn
-        linear = _times_columns if self.is_row else F.linear
+        linear: Callable[[Tensor, Tensor, Tensor | None], Tensor] = F.linear
+        if self.is_row:
+            linear = _times_columns if self.is_small else _times_blocks(self.columns)
         cut = matrix_unit.cutter(dtype, self.a_bits)
 
         def product(a: Tensor, rows: Tensor, bias: Tensor | None) -> Tensor:
@@ -122,9 +129,33 @@ class Linear:
 
 
 def _times_columns(a: Tensor, columns: Tensor, bias: Tensor | None) -> Tensor:
-    """Returns ``a @ columns + bias`` for weights [K, N]."""
+    """Returns ``a @ columns + bias`` for one row and weights [K, N]."""
     product = product_by_one_thread(a, columns)
     return product if bias is None else product.add_(bias)
+
+
+def _in_blocks(columns: Tensor) -> Tensor:
+    """Returns weights [K, N] as blocks of columns, [blocks, K, N / blocks], with zeros after the last column."""
+    inner, count = columns.shape
+    wide, blocks = min((-(-count // (blocks * _VECTOR)) * blocks * _VECTOR, -blocks) for blocks in _BLOCKS)
+    filled = columns if wide == count else F.pad(columns, (0, wide - count))
+    return filled.reshape(inner, -blocks, -1).permute(1, 0, 2).contiguous()
+
+
+def _from_blocks(blocks: Tensor, columns: int) -> Tensor:
+    return blocks.permute(1, 0, 2).flatten(1)[:, :columns].contiguous()
+
+
+def _times_blocks(columns: int) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
+    """Returns what multiplies one row by :func:`_in_blocks` of weights with this number of columns."""
+
+    def product(a: Tensor, blocks: Tensor, bias: Tensor | None) -> Tensor:
+        row = a.reshape(1, 1, -1).expand(len(blocks), 1, -1)
+        result = torch.bmm(row, blocks).reshape(*a.shape[:-1], -1)
+        result = result if result.shape[-1] == columns else result[..., :columns].contiguous()
+        return result if bias is None else result.add_(bias)
+
+    return product
 
 
 def is_one_product(context: Context, attributes: Mapping[str, Any]) -> bool:
