@@ -26,8 +26,8 @@ _VECTOR = 16
 """Columns of which a block has a multiple: floats of the widest vector register."""
 
 _BLOCKS = (8, 6, 4)
-"""Numbers of blocks of columns, of which the weights that one row is multiplied by have the one that wants least filling.
-Threads share blocks, and one thread computes each, so that the order of additions does not depend on their number."""
+"""Numbers of blocks of columns. Weights that one row is multiplied by have the number that wants least filling. Threads
+share blocks, and one thread computes each, so that the order of additions does not depend on the number of threads."""
 
 
 def take(context: Context, attributes: Mapping[str, Any]) -> Call | Weighted | None:
