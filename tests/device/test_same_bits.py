@@ -172,7 +172,8 @@ def test_prepared_weights_give_a_product_the_bits_of_plain_ones(rows, dtype, tra
             assert prepared is None  # one row is multiplied by few weights as they are
         else:
             assert same_bits(product.with_prepared(a, prepared), product.call(a, b))
-            assert numerics == "silicon" or same_bits(product.restore(prepared), b)
+            if numerics == "exact":
+                assert same_bits(product.restore(prepared), b)
 
 
 @pytest.mark.parametrize("transpose_b", [False, True])
