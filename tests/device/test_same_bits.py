@@ -180,7 +180,7 @@ def test_prepared_weights_give_a_product_the_bits_of_plain_ones(rows, dtype, tra
 def test_addresses_and_threads_change_no_bit_of_a_product_of_one_row(transpose_b):
     generator = torch.Generator().manual_seed(0)
     threads = torch.get_num_threads()
-    for inner, columns in ((768, 256), (4096, 8), (100, 33), (1000, 101), (576, 4096)):
+    for inner, columns in ((768, 256), (4096, 8), (100, 33), (1000, 101), (576, 4096), (1100, 4096)):
         shapes = {"a": (1, inner), "b": (columns, inner) if transpose_b else (inner, columns)}
         operands = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
         attributes = {"transpose_a": False, "transpose_b": transpose_b}

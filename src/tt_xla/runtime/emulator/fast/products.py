@@ -22,6 +22,10 @@ Tensor = torch.Tensor
 SMALL_PRODUCT = 1 << 16
 """Multiplications up to which a product may be part of a fused kernel, which reads its weights as they are."""
 
+_ROW_WEIGHTS = 1 << 22
+"""Elements of weights up to which torch multiplies one row by them: weights that come anew in each run are copied into
+the other order in 3 ms, and oneDNN is as quick for more of them."""
+
 _VECTOR = 16
 """Columns of which a block has a multiple: floats of the widest vector register."""
 
@@ -59,7 +63,8 @@ class Linear:
         self.dtype = torch.bfloat16 if dtypes == {torch.bfloat16} and ends_exactly else torch.float32
         empty = not (math.prod(a.shape) and math.prod(b.shape))
         taken = not empty and onednn.takes(self.dtype, self.activation, approximates=approximates)
-        self.is_row = taken and self.rows == 1 and self.dtype is torch.float32
+        one_row = self.rows == 1 and math.prod(b.shape) <= _ROW_WEIGHTS
+        self.is_row = taken and one_row and self.dtype is torch.float32
         """Whether torch multiplies one row by weights [K, N]. oneDNN takes five times as long for small weights, and
         twice as long for large ones of few columns, which it reads by one thread. With weights in that order torch's
         bits do not depend on the addresses."""
