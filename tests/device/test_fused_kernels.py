@@ -12,12 +12,12 @@ from random import Random
 import pytest
 import torch
 
-from tt_xla import log
+from tt_xla import log, stage_times
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Instruction
 from tt_xla.runtime.emulator import report
 from tt_xla.runtime.emulator.functions import FUNCTIONS
-from tt_xla.runtime.emulator.fused import block, build, engine, families, plan
+from tt_xla.runtime.emulator.fused import block, build, engine, families, packed, plan
 
 needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")
 
@@ -369,6 +369,42 @@ def test_fused_kernels_have_the_bits_of_the_calls(load, name):
     for seed, special in ((3, False), (4, True), (5, True)):
         inputs = samples(plain, seed, special)
         same_bits(run(compiled, inputs), run(plain, inputs))
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", CASES)
+def test_a_program_long_in_the_making_has_them_from_its_second_run_on(load, monkeypatch, name):
+    usual, plain = load(CASES[name]), load(CASES[name], "off")
+    for seed in range(3):
+        run(usual, samples(usual, seed))
+    monkeypatch.setattr(engine.EXPECTATION, "end", lambda: 1e9)
+    early = load(CASES[name], "auto")
+    run(early, samples(early, 0))
+    assert early.fused.count == usual.fused.count
+    recorded = [[plan.recorded for plan in each.fused._plans.values()] for each in (early, usual)]
+    assert recorded[0] == recorded[1]  # tensors lie as in later runs
+    for seed in (1, 2):
+        inputs = samples(plain, seed, special=True)
+        same_bits(run(early, inputs), run(plain, inputs))
+
+
+@needs_compiler
+def test_what_all_programs_share_is_compiled_ahead(monkeypatch, cache):
+    expectation = engine._Expectation()
+    monkeypatch.setattr(expectation, "waited_s", lambda: engine._EXPECTANT_S)
+    expectation.compile_ahead()
+    expectation.wait()
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("compiled again"))
+    build.Build.of(families.PROBE, optimize=False)
+    packed.compile_library.__wrapped__()
+
+
+def test_the_making_of_a_program_ends_with_its_first_run():
+    expectation = engine._Expectation()
+    with stage_times.stage(stage_times.COMPILING):
+        pass
+    assert expectation.end() > 0
+    assert expectation.end() == 0
 
 
 LARGE = (2, 8, 32, 64)

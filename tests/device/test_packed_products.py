@@ -10,7 +10,7 @@ import torch
 
 from tt_xla.ir.program import Role
 from tt_xla.runtime.emulator import report
-from tt_xla.runtime.emulator.fused import build, packed
+from tt_xla.runtime.emulator.fused import build, engine, packed
 
 pytestmark = pytest.mark.skipif(
     build.compiler() is None or torch.backends.cpu.get_cpu_capability() != "AVX512", reason="no AVX-512, or no compiler"
@@ -99,6 +99,16 @@ def test_a_later_process_reads_the_chunks(load_product, monkeypatch):
     monkeypatch.setattr(packed, "_tried", lambda *_: pytest.fail("tried again"))
     executable = load_product(64, 576, 96)
     results(executable, drawn(executable, special=False))
+    assert uses_cpp(executable)
+
+
+def test_a_program_long_in_the_making_has_them_in_its_second_run(load_product, monkeypatch):
+    monkeypatch.setattr(engine.EXPECTATION, "end", lambda: 1e9)
+    executable, plain = load_product(64, 576, 96), load_product(64, 576, 96, mode="off")
+    tensors = drawn(plain, special=False)
+    expected = results(plain, tensors)[0]
+    for result in results(executable, tensors):
+        assert_same_bits(result, expected)
     assert uses_cpp(executable)
 
 

@@ -318,8 +318,10 @@ class Executable:
         if first_run is None:
             linked = bound.code.link(calls)
         else:
-            pairs = zip(steps, calls, strict=True)
-            linked = bound.code.link([self._checked(first_run, function, *pair) for pair in pairs])
+            checked = [self._checked(first_run, function, *pair) for pair in zip(steps, calls, strict=True)]
+            repeats = function.kind is not FunctionKind.CONST_EVAL
+            recording = self.fused.recording(bound.code, calls, checked) if repeats else None
+            linked = recording or bound.code.link(checked)
         if environment.program_cache_enabled():
             bound.calls, bound.linked = calls, linked
         return linked
@@ -368,6 +370,7 @@ class Executable:
         """Runs the entry with the checks of the first run."""
         for chip in self.devices:
             chip.check_memory(self)
+        self.fused.begin(step for bound in self._bound.values() for step in bound.code.steps)
         self._const_evals.clear()  # a first run that failed left results; memory accounting expects none
         # A made-up chip has no memory to account for.
         target = self.device.target if isinstance(self.device.target, Target) else None

@@ -6,14 +6,17 @@ program goes on with the calls it had.
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 
-from tt_xla import environment
-from tt_xla.runtime.binding import Linked
+from tt_xla import disk_cache, environment, stage_times
+from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.emulator import place
+from tt_xla.runtime.emulator.context import Call
 from tt_xla.runtime.emulator.fused import packed, stored
 from tt_xla.runtime.emulator.fused.background import start
 from tt_xla.runtime.emulator.fused.build import Build, compiler
@@ -31,9 +34,58 @@ _LONG_S, _OFTEN = 1.0, 20
 _TINY_S = 1e-3
 """Seconds of a run below which a program waits for the compiler: hundreds of its runs would be over before."""
 
+_PATIENT_S = 4.0
+"""Seconds that a program was in the making, from which its fused kernels are made at the end of its first run: they
+take a second, and later calls are quick."""
+
+_EXPECTANT_S = 2.0
+"""Seconds that a program has been in the making, from which it is expected to become one of those."""
+
 Failed = Callable[[Exception], None]
 MakePlans = Callable[[Failed], Mapping[str, Plan]]
 """Returns the plans of the functions that are run, by name, once they have run. Takes what is told of failed calls."""
+
+
+class _Expectation:
+    """How long the program that is being made has taken, and the C++ that is compiled meanwhile."""
+
+    def __init__(self) -> None:
+        self._former_s = 0.0
+        self._threads: list[threading.Thread] = []
+
+    def waited_s(self) -> float:
+        """Returns the seconds that the stages of the present program have taken."""
+        return sum(times.wall_s for times in stage_times.spent().values()) - self._former_s
+
+    def end(self) -> float:
+        """Ends the making of a program, and returns the seconds that it took."""
+        waited = self.waited_s()
+        self._former_s += waited
+        return waited
+
+    def compile_ahead(self) -> None:
+        """Begins to compile the C++ that all programs share, for the cache on disk."""
+        useful = environment.emulator_chains() != "off" and disk_cache.current() is not None
+        if not self._threads and useful and compiler() is not None and self.waited_s() >= _EXPECTANT_S:
+            self._threads = [start(job) for job in (_compile_products, _compile_probe)]
+
+    def wait(self) -> None:
+        """Waits for what :meth:`compile_ahead` began."""
+        for thread in self._threads:
+            thread.join()
+
+
+def _compile_products() -> None:
+    with contextlib.suppress(Exception):  # whoever needs the library compiles it again, and reports what fails
+        packed.compile_library()
+
+
+def _compile_probe() -> None:
+    with contextlib.suppress(Exception):
+        Build.of(PROBE, optimize=False)
+
+
+EXPECTATION = _Expectation()
 
 
 class _Stage(Enum):
@@ -123,6 +175,8 @@ class FusedKernels:
         self._runs, self._seconds = 0, 0.0
         self._are_known = False
         """Whether an earlier process made the fused kernels of this program."""
+        self._early = False
+        """Whether the fused kernels are made at the end of the first run."""
         self.fresh: defaultdict[str, frozenset[int]] = defaultdict(frozenset)
         """Values that fused kernels make in memory of their own (:attr:`Plan.fresh`), by function."""
         self.count = 0
@@ -132,6 +186,30 @@ class FusedKernels:
     def waits(self) -> bool:
         """Whether runs are to be reported by :meth:`ran`."""
         return self._stage is not _Stage.DONE
+
+    def begin(self, steps: Iterable[Step]) -> None:
+        """Decides, before the kernels of the first run are bound, whether its end will make the fused kernels."""
+        waited = EXPECTATION.end()
+        self._plans = {}
+        self._early = self.enabled and compiler() is not None and waited >= _PATIENT_S
+        if self._early:
+            EXPECTATION.wait()
+            packed.find_chunks(steps)
+
+    def recording(self, code: Code, calls: Sequence[Call], checked: Sequence[Call]) -> Linked | None:
+        """Returns a function of the first run whose tensors are recorded; None if they need not be.
+
+        Args:
+            code: the function.
+            calls: the bound calls of its steps.
+            checked: what the steps call in the first run.
+        """
+        this = weakref.proxy(self)
+        plan = Plan(code, calls, lambda error: this._report(error)) if self._early else None
+        if plan is None or not plan.has_candidates:
+            return None
+        self._plans[code.name] = plan
+        return plan.recording(checked)
 
     def ran(self, seconds: float) -> Mapping[str, Linked | None]:
         """Records a run's duration.
@@ -147,6 +225,11 @@ class FusedKernels:
             return self._give_up(error)
 
     def _advanced(self, seconds: float) -> Mapping[str, Linked | None]:
+        if self._early:
+            self._early = False
+            self._stage = _Stage.RECORDING if self._plans else _Stage.DONE
+            with stage_times.stage(stage_times.LOADING):
+                return self._advanced(seconds=0.0)
         if self._stage is _Stage.WAITING:
             if self._runs == _FIRST_RUNS:
                 self._are_known = stored.were_made(self._candidates().values())

@@ -141,7 +141,8 @@ def _find(step: Step) -> Linear | None:
 
 
 @functools.cache
-def _build() -> Build:
+def compile_library() -> Build:
+    """Compiles the products, or loads them from the cache on disk."""
     return Build.of(_SOURCE)
 
 
@@ -184,7 +185,7 @@ def find_chunks(steps: Iterable[Step]) -> None:
         if linear is None or _chunk(key := _key(step)) is not None:
             continue
         try:
-            _chunks[key] = _tried(step, linear) if hasattr(_build().library, "multiply") else 0
+            _chunks[key] = _tried(step, linear) if hasattr(compile_library().library, "multiply") else 0
         except Exception as error:
             _fence(_bound(step), step).report(error)
             return
@@ -226,7 +227,7 @@ def _in_cpp(kernel: Weighted, linear: Linear, step: Step, chunk: int) -> Weighte
     context, transposed = step.context, linear.transpose_b
     assert context is not None
     columns, inner = context.result.shape[-1], context.spec("a").shape[-1]
-    library = _build().library
+    library = compile_library().library
     pack, multiply = function(library, "pack", 2, 5), function(library, "multiply", 5, 5)
     a_mask, b_mask = (matrix_unit.mask_of(bits) for bits in (linear.a_bits, linear.b_bits))
 
@@ -283,4 +284,4 @@ def _fenced(call: Callable[..., Any], instead: Callable[[Exception, Any], Any]) 
     return fenced
 
 
-__all__ = ["find_chunks", "instead_of"]
+__all__ = ["compile_library", "find_chunks", "instead_of"]

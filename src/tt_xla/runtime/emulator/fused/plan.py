@@ -267,9 +267,13 @@ class Plan:
         used = {name for context, attributes in steps for name in functions_of(context, attributes)}
         return [name for name in PROBED_FUNCTIONS if name in used]
 
-    def recording(self) -> Linked:
-        """Returns the function, which notes how the tensors of its steps lie while it runs."""
-        pairs = zip(self._code.steps, self._calls, strict=True)
+    def recording(self, calls: Sequence[Call] | None = None) -> Linked:
+        """Returns the function, which notes how the tensors of its steps lie while it runs.
+
+        Args:
+            calls: what the steps call; by default their bound calls.
+        """
+        pairs = zip(self._code.steps, self._calls if calls is None else calls, strict=True)
         return self._code.link([call if step.context is None else self._recorder(step, call) for step, call in pairs])
 
     def _recorder(self, step: Step, call: Call) -> Call:
