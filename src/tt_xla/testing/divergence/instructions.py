@@ -22,6 +22,7 @@ from tt_xla.runtime.binding import Step
 from tt_xla.runtime.emulator.context import Call
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.observation import observed_kernels
+from tt_xla.runtime.ownership import as_base
 from tt_xla.target import load_target
 from tt_xla.testing.divergence.float32 import Float32Copies, as_sequence, float32_call_of, type_text, worse
 from tt_xla.testing.divergence.modules import Source
@@ -93,15 +94,15 @@ class Float32Observer:
 
         def run_both(*tensors: torch.Tensor) -> Any:
             alone, running = self._copies.called(float32_call, tensors)
-            returned = call(*tensors)
-            self._keep(function, step, returned, alone, running)
-            return returned
+            # The runtime replaces views that it keeps, so that a view's counterpart would not be found again.
+            results = [as_base(tensor) for tensor in as_sequence(call(*tensors))]
+            self._keep(function, step, results, alone, running)
+            return tuple(results) if len(results) != 1 else results[0]
 
         return run_both
 
-    def _keep(self, function: Function, step: Step, returned: Any, alone: Any, running: Any) -> None:
+    def _keep(self, function: Function, step: Step, results: Sequence[torch.Tensor], alone: Any, running: Any) -> None:
         """Keeps the float32 results of a step, and its errors if they are larger than those known."""
-        results = as_sequence(returned)
         counterparts = self._copies.keep(results, running)
         if function is self._program.functions[0]:
             self._entry_values |= zip(step.instruction.results, counterparts, strict=True)
