@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Generator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
@@ -156,24 +157,14 @@ class Operation:
 
     def _planned(self, arguments: Sequence[Any], keywords: Mapping[str, Any], device: MeshDevice | None) -> Any:
         """Returns the plan of a call."""
-        import torch
-
         from tt_xla.ttnn_api.engine import Plan
         from tt_xla.ttnn_api.exchange import ExchangePlan
 
-        count = 0
-
-        def stand_in(value: Any) -> Any:
-            nonlocal count
-            if isinstance(value, Tensor):
-                count += 1
-                return Operand(count - 1, value.type, value.device())
-            if isinstance(value, torch.Tensor):
-                raise signatures.refused(self.__name__, arguments, keywords)
-            return [stand_in(item) for item in value] if type(value) in (list, tuple) else value
-
-        positional = [stand_in(argument) for argument in arguments]
-        named = {name: stand_in(argument) for name, argument in keywords.items()}
+        if any(map(_has_torch, [*arguments, *keywords.values()])):
+            raise signatures.refused(self.__name__, arguments, keywords)
+        numbers = itertools.count()
+        positional = [_stand_in(argument, numbers) for argument in arguments]
+        named = {name: _stand_in(argument, numbers) for name, argument in keywords.items()}
         step: Step | Calls = self.rule(**self.bound(positional, named))
         if isinstance(step, Calls):
             return step
@@ -233,6 +224,24 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<ttnn operation {self.__name__}>"
+
+
+def _has_torch(argument: Any) -> bool:
+    """Whether an argument is, or contains, a tensor of PyTorch."""
+    import torch
+
+    return isinstance(argument, torch.Tensor) or (type(argument) in (list, tuple) and any(map(_has_torch, argument)))
+
+
+def _stand_in(argument: Any, numbers: Iterator[int]) -> Any:
+    """Returns an argument with operands, numbered in order, in the place of tensors.
+
+    Plans keep what this returns. A closure of the arguments that calls itself would be a reference cycle, which keeps
+    the tensors of a call in the device's memory.
+    """
+    if isinstance(argument, Tensor):
+        return Operand(next(numbers), argument.type, argument.device())
+    return [_stand_in(item, numbers) for item in argument] if type(argument) in (list, tuple) else argument
 
 
 def _check_places(step: Step) -> None:
