@@ -67,6 +67,9 @@ def test_a_device_is_no_tensor_and_no_number(ttnn: Any, put: Any, device: Any) -
             call()
     with pytest.raises(TypeError, match="no negative sizes"):
         ttnn.rand([2, -1], device)
+    for name, word in (("layout", "ROW_MAJOR"), ("memory_config", "DRAM"), ("dtype", "bfloat16")):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            ttnn.rand([2, 2], device, **{name: word})
 
 
 _ROWS = "put((1, 1, 64, 64), layout='ROW_MAJOR')"

@@ -15,8 +15,9 @@ from tt_xla.spmd.collectives import BETWEEN_CHIPS
 from tt_xla.ttnn_api import refusals, signatures
 from tt_xla.ttnn_api.complex_tensors import ComplexTensor
 from tt_xla.ttnn_api.devices import MeshDevice
+from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import Tile
+from tt_xla.ttnn_api.geometry import MemoryConfig, Tile
 from tt_xla.ttnn_api.graph_capture import CAPTURES
 from tt_xla.ttnn_api.plan import Calls, Operand, Step
 from tt_xla.ttnn_api.settings import POST_HOOKS, PRE_HOOKS
@@ -197,7 +198,7 @@ class Operation:
         if found is None:
             raise signatures.refused(self.__name__, arguments, keywords)
         binder, values = found
-        if isinstance(values.get("device"), (Tensor, Operand, int)):
+        if isinstance(values.get("device"), (Tensor, Operand, int)) or not (self.composite or _of_kinds(values)):
             raise signatures.refused(self.__name__, arguments, keywords)
         if not _nested:
             refusals.check(self.__name__, values)
@@ -242,6 +243,15 @@ def _stand_in(argument: Any, numbers: Iterator[int]) -> Any:
     if isinstance(argument, Tensor):
         return Operand(next(numbers), argument.type, argument.device())
     return [_stand_in(item, numbers) for item in argument] if type(argument) in (list, tuple) else argument
+
+
+_KINDS = {"dtype": DataType, "layout": Layout, "memory_config": MemoryConfig}
+"""Classes of parameters that functions of one op have in common."""
+
+
+def _of_kinds(values: Mapping[str, Any]) -> bool:
+    """Returns whether data types, layouts and memory configs are such, and no words for them."""
+    return all(values.get(name) is None or isinstance(values[name], kind) for name, kind in _KINDS.items())
 
 
 def _check_places(step: Step) -> None:
