@@ -15,9 +15,10 @@ import torch
 from tt_xla import log, stage_times
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Instruction
+from tt_xla.runtime import ahead
 from tt_xla.runtime.emulator import report
 from tt_xla.runtime.emulator.functions import FUNCTIONS
-from tt_xla.runtime.emulator.fused import block, build, engine, families, packed, plan
+from tt_xla.runtime.emulator.fused import background, block, build, engine, families, packed, plan
 
 needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")
 
@@ -377,7 +378,7 @@ def test_a_program_long_in_the_making_has_them_from_its_second_run_on(load, monk
     usual, plain = load(CASES[name]), load(CASES[name], "off")
     for seed in range(3):
         run(usual, samples(usual, seed))
-    monkeypatch.setattr(engine.EXPECTATION, "end", lambda: 1e9)
+    monkeypatch.setattr(engine.AHEAD, "end", lambda: 1e9)
     early = load(CASES[name], "auto")
     run(early, samples(early, 0))
     assert early.fused.count == usual.fused.count
@@ -390,21 +391,59 @@ def test_a_program_long_in_the_making_has_them_from_its_second_run_on(load, monk
 
 @needs_compiler
 def test_what_all_programs_share_is_compiled_ahead(monkeypatch, cache):
-    expectation = engine._Expectation()
-    monkeypatch.setattr(expectation, "waited_s", lambda: engine._EXPECTANT_S)
-    expectation.compile_ahead()
-    expectation.wait()
+    begun = ahead.Ahead()
+    monkeypatch.setattr(stage_times, "WATCHERS", [lambda: begun])
+    monkeypatch.setattr(begun, "waited_s", lambda: ahead._EXPECTANT_S)
+    monkeypatch.setattr(ahead, "_WAIT_S", 60)
+    packed.compile_library.cache_clear()
+    with stage_times.stage(stage_times.COMPILING):
+        assert begun.is_ready()
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("compiled again"))
     build.Build.of(families.PROBE, optimize=False)
     packed.compile_library.__wrapped__()
 
 
+@needs_compiler
+def test_the_first_run_does_not_wait_for_a_slow_compiler(load, monkeypatch):
+    monkeypatch.setattr(ahead, "_WAIT_S", 0.01)
+    monkeypatch.setattr(ahead, "AHEAD", begun := ahead.Ahead())
+    monkeypatch.setattr(engine, "AHEAD", begun)
+    monkeypatch.setattr(begun, "end", lambda: 1e9)
+    done = threading.Event()
+    begun._threads = [background.start(done.wait)]
+    executable = load(residual, "auto")
+    run(executable, samples(executable, 0))
+    done.set()
+    assert executable.fused.count == 0
+    assert executable.fused.waits
+
+
+@needs_compiler
+@pytest.mark.parametrize("broken", ["recording", "has_candidates"])
+def test_a_fault_in_the_first_recorded_run_leaves_the_calls(load, monkeypatch, caplog, broken):
+    monkeypatch.setattr(report, "_logged", set())
+    monkeypatch.setattr(log.logger(), "propagate", False)
+    monkeypatch.setattr(log.logger(), "handlers", [caplog.handler])
+    monkeypatch.setattr(engine.AHEAD, "end", lambda: 1e9)
+    monkeypatch.setattr(engine.Plan, broken, property(lambda _: 1 / 0))
+    executable, plain = load(residual, "auto"), load(residual, "off")
+    for seed in (0, 1):
+        inputs = samples(plain, seed)
+        same_bits(run(executable, inputs), run(plain, inputs))
+    assert not executable.fused.waits
+    (warning,) = [record for record in caplog.records if "Fused kernels failed" in record.message]
+    assert "division by zero" in warning.message
+
+
 def test_the_making_of_a_program_ends_with_its_first_run():
-    expectation = engine._Expectation()
+    begun = ahead.Ahead()
+    begun.end()
     with stage_times.stage(stage_times.COMPILING):
         pass
-    assert expectation.end() > 0
-    assert expectation.end() == 0
+    assert begun.end() > 0
+    with stage_times.stage(stage_times.FIRST_RUN):
+        pass
+    assert begun.end() == 0
 
 
 LARGE = (2, 8, 32, 64)

@@ -12,17 +12,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tt_xla.runtime.ahead import compile_ahead
     from tt_xla.runtime.device import Device, MemoryReport, get_device
     from tt_xla.runtime.executable import Counters, Executable
     from tt_xla.runtime.observation import recorded_runs
 
-__all__ = ["Counters", "Device", "Executable", "MemoryReport", "get_device", "recorded_runs"]
+__all__ = ["Counters", "Device", "Executable", "MemoryReport", "compile_ahead", "get_device", "recorded_runs"]
 
 _HOMES = {
     "Counters": "executable",
     "Device": "device",
     "Executable": "executable",
     "MemoryReport": "device",
+    "compile_ahead": "ahead",
     "get_device": "device",
     "recorded_runs": "observation",
 }

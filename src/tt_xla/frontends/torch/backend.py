@@ -41,7 +41,7 @@ from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host
 from tt_xla.frontends.torch.torch_options import TORCH_OPTIONS, compile_options, mode_options
 from tt_xla.frontends.torch.unwrapped import unwrapped, updated_inputs
 from tt_xla.progress import show_progress
-from tt_xla.runtime.emulator.fused.engine import EXPECTATION
+from tt_xla.runtime import compile_ahead
 from tt_xla.stage_times import AUTOGRAD, stage
 
 BoxedCall = Callable[[list[Any]], Sequence[Any]]
@@ -88,7 +88,6 @@ def tt(
     """
     register()
     with Surfacing(), compiling(), stage(AUTOGRAD):
-        EXPECTATION.compile_ahead()
         own = mode_options(mode) if mode else compile_options(options or {})
         settings.current().with_own(own)  # raises if an option is bad
         frame_settings.apply(graph_module)
@@ -195,5 +194,6 @@ def _compile_stages(
 
 frame_settings.install(tt)
 show_progress()
+compile_ahead()
 
 __all__ = ["TORCH_OPTIONS", "clear_programs", "compiled_programs", "tt"]

@@ -6,14 +6,13 @@ program goes on with the calls it had.
 
 from __future__ import annotations
 
-import contextlib
-import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 
-from tt_xla import disk_cache, environment, stage_times
+from tt_xla import environment, stage_times
+from tt_xla.runtime.ahead import AHEAD
 from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.context import Call
@@ -38,54 +37,9 @@ _PATIENT_S = 4.0
 """Seconds that a program was in the making, from which its fused kernels are made at the end of its first run: they
 take a second, and later calls are quick."""
 
-_EXPECTANT_S = 2.0
-"""Seconds that a program has been in the making, from which it is expected to become one of those."""
-
 Failed = Callable[[Exception], None]
 MakePlans = Callable[[Failed], Mapping[str, Plan]]
 """Returns the plans of the functions that are run, by name, once they have run. Takes what is told of failed calls."""
-
-
-class _Expectation:
-    """How long the program that is being made has taken, and the C++ that is compiled meanwhile."""
-
-    def __init__(self) -> None:
-        self._former_s = 0.0
-        self._threads: list[threading.Thread] = []
-
-    def waited_s(self) -> float:
-        """Returns the seconds that the stages of the present program have taken."""
-        return sum(times.wall_s for times in stage_times.spent().values()) - self._former_s
-
-    def end(self) -> float:
-        """Ends the making of a program, and returns the seconds that it took."""
-        waited = self.waited_s()
-        self._former_s += waited
-        return waited
-
-    def compile_ahead(self) -> None:
-        """Begins to compile the C++ that all programs share, for the cache on disk."""
-        useful = environment.emulator_chains() != "off" and disk_cache.current() is not None
-        if not self._threads and useful and compiler() is not None and self.waited_s() >= _EXPECTANT_S:
-            self._threads = [start(job) for job in (_compile_products, _compile_probe)]
-
-    def wait(self) -> None:
-        """Waits for what :meth:`compile_ahead` began."""
-        for thread in self._threads:
-            thread.join()
-
-
-def _compile_products() -> None:
-    with contextlib.suppress(Exception):  # whoever needs the library compiles it again, and reports what fails
-        packed.compile_library()
-
-
-def _compile_probe() -> None:
-    with contextlib.suppress(Exception):
-        Build.of(PROBE, optimize=False)
-
-
-EXPECTATION = _Expectation()
 
 
 class _Stage(Enum):
@@ -189,12 +143,16 @@ class FusedKernels:
 
     def begin(self, steps: Iterable[Step]) -> None:
         """Decides, before the kernels of the first run are bound, whether its end will make the fused kernels."""
-        waited = EXPECTATION.end()
-        self._plans = {}
-        self._early = self.enabled and compiler() is not None and waited >= _PATIENT_S
-        if self._early:
-            EXPECTATION.wait()
-            packed.find_chunks(steps)
+        waited = AHEAD.end()
+        self._plans, self._early = {}, False
+        if not self.enabled or waited < _PATIENT_S:
+            return
+        try:
+            if compiler() is not None and AHEAD.is_ready():
+                packed.find_chunks(steps)
+                self._early = True
+        except Exception as error:
+            self._give_up(error)
 
     def recording(self, code: Code, calls: Sequence[Call], checked: Sequence[Call]) -> Linked | None:
         """Returns a function of the first run whose tensors are recorded; None if they need not be.
@@ -204,12 +162,19 @@ class FusedKernels:
             calls: the bound calls of its steps.
             checked: what the steps call in the first run.
         """
+        if not self._early:
+            return None
         this = weakref.proxy(self)
-        plan = Plan(code, calls, lambda error: this._report(error)) if self._early else None
-        if plan is None or not plan.has_candidates:
+        try:
+            plan = Plan(code, calls, lambda error: this._report(error))
+            if not plan.has_candidates:
+                return None
+            recording = plan.recording(checked)
+        except Exception as error:
+            self._give_up(error)
             return None
         self._plans[code.name] = plan
-        return plan.recording(checked)
+        return recording
 
     def ran(self, seconds: float) -> Mapping[str, Linked | None]:
         """Records a run's duration.
@@ -227,9 +192,7 @@ class FusedKernels:
     def _advanced(self, seconds: float) -> Mapping[str, Linked | None]:
         if self._early:
             self._early = False
-            self._stage = _Stage.RECORDING if self._plans else _Stage.DONE
-            with stage_times.stage(stage_times.LOADING):
-                return self._advanced(seconds=0.0)
+            return self._made_early()
         if self._stage is _Stage.WAITING:
             if self._runs == _FIRST_RUNS:
                 self._are_known = stored.were_made(self._candidates().values())
@@ -241,9 +204,18 @@ class FusedKernels:
             return plain | self._made()
         return self._made()
 
+    def _made_early(self) -> Mapping[str, Linked | None]:
+        """Makes fused kernels from what the first run recorded."""
+        if not self._plans:
+            self._stage = _Stage.DONE
+            return {}
+        with stage_times.stage(stage_times.LOADING):
+            self._make(wait=True)
+        return self._made()
+
     def _give_up(self, error: Exception) -> Mapping[str, Linked | None]:
         self._report(error)
-        self._stage, self.count = _Stage.DONE, 0
+        self._stage, self.count, self._early = _Stage.DONE, 0, False
         self.fresh.clear()
         return dict.fromkeys(self._plans)
 
