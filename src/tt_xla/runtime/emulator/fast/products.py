@@ -68,6 +68,8 @@ class Linear:
         """Whether torch multiplies one row by weights [K, N]. oneDNN takes five times as long for small weights, and
         twice as long for large ones of few columns, which it reads by one thread. With weights in that order torch's
         bits do not depend on the addresses."""
+        self.in_blocks = self.is_row and not self.is_small
+        """Whether the weights of one row are blocks of columns."""
         self.columns = b.shape[-2 if self.transpose_b else -1]
         self.by_onednn = taken and not self.is_row
         self.as_is = dtypes == {self.dtype} and min(self.a_bits, self.b_bits) >= matrix_unit.SIGNIFICANT[self.dtype]
@@ -91,7 +93,7 @@ class Linear:
         """Returns weights as the matrix unit's registers hold them: [N, K]; for one row [K, N], or blocks of that."""
         rows = b if self.transpose_b != self.is_row else b.t()
         if self.is_row:
-            rows = rows.contiguous() if self.is_small else _in_blocks(rows)
+            rows = _in_blocks(rows) if self.in_blocks else rows.contiguous()
         if self.by_onednn and (self.rows == 1 or not rows.t().is_contiguous()):
             # oneDNN adds the terms of a single row in another order when the weights lie transposed. Prepared weights
             # never do, so the bits would change in the run in which the weights are prepared. For weights with gaps
@@ -106,7 +108,7 @@ class Linear:
         return onednn.ordered(rows, self.rows) if self.by_onednn else rows
 
     def _restore(self, prepared: Tensor) -> Tensor:
-        rows = _from_blocks(prepared, self.columns) if prepared.ndim == 3 else onednn.plain(prepared)
+        rows = _from_blocks(prepared, self.columns) if self.in_blocks else onednn.plain(prepared)
         rows = rows.to(self.weights_dtype)
         return rows if self.transpose_b != self.is_row else rows.t().contiguous()
 
@@ -115,7 +117,7 @@ class Linear:
         transpose_a, by_onednn = self.transpose_a, self.by_onednn
         linear: Callable[[Tensor, Tensor, Tensor | None], Tensor] = F.linear
         if self.is_row:
-            linear = _times_columns if self.is_small else _times_blocks(self.columns)
+            linear = _times_blocks(self.columns) if self.in_blocks else _times_columns
         cut = matrix_unit.cutter(dtype, self.a_bits)
 
         def product(a: Tensor, rows: Tensor, bias: Tensor | None) -> Tensor:
@@ -142,9 +144,15 @@ def _times_columns(a: Tensor, columns: Tensor, bias: Tensor | None) -> Tensor:
 def _in_blocks(columns: Tensor) -> Tensor:
     """Returns weights [K, N] as blocks of columns, [blocks, K, N / blocks], with zeros after the last column."""
     inner, count = columns.shape
-    wide, blocks = min((-(-count // (blocks * _VECTOR)) * blocks * _VECTOR, -blocks) for blocks in _BLOCKS)
-    filled = columns if wide == count else F.pad(columns, (0, wide - count))
-    return filled.reshape(inner, -blocks, -1).permute(1, 0, 2).contiguous()
+
+    def filled(blocks: int) -> int:
+        """Returns the number of columns with as many zeros after them as make the blocks equal."""
+        return math.ceil(count / (blocks * _VECTOR)) * blocks * _VECTOR
+
+    blocks = min(_BLOCKS, key=filled)
+    wide = filled(blocks)
+    padded = columns if wide == count else F.pad(columns, (0, wide - count))
+    return padded.reshape(inner, blocks, -1).permute(1, 0, 2).contiguous()
 
 
 def _from_blocks(blocks: Tensor, columns: int) -> Tensor:
