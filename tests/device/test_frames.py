@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from tt_xla.ir.program import Instruction
@@ -25,7 +23,6 @@ def faults_at(depth, function):
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="frames have memory of their own before Python 3.11")
 def test_no_call_of_a_long_function_maps_memory_at_any_depth():
     def call(value, depth=4):
         return call(value, depth - 1) if depth else value
