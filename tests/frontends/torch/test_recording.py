@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tt_xla.errors import ResourceExhaustedError, TTXLAError
+from tt_xla.frontends.torch import lowering
 from tt_xla.frontends.torch import settings as compile_settings
 from tt_xla.frontends.torch.device import buffer_of, dispatch, placements, programs, recording
 from tt_xla.frontends.torch.device.geometry import find_view
@@ -640,6 +641,24 @@ def test_a_growing_sequence_of_tokens_compiles_no_program_per_length():
     before = compiled()
     assert grow("tt") == expected
     assert compiled() == before
+
+
+def test_no_lowering_is_checked_for_each_length_of_a_growing_sequence(monkeypatch):
+    tokens = torch.ones(1, 4, dtype=torch.int64, device="tt")
+    for step in range(6):
+        if step == 3:
+            monkeypatch.setattr(lowering, "check_rules", lambda _: pytest.fail("a lowering was checked"))
+        tokens = torch.cat([tokens, tokens[:, -1:] + 1], 1)
+        assert tokens[0, -1].item() == step + 2
+
+
+def test_a_growing_op_gets_its_graph_where_its_trace_runs_as_one_program(monkeypatch):
+    monkeypatch.setattr(programs, "_grows", lambda _: False)
+    tokens = torch.ones(1, 3, dtype=torch.int64, device="tt")
+    for _ in range(3):
+        tokens = torch.cat([tokens, tokens], 1)
+        programs.synchronize()
+    assert (tokens * 2.5).sum().item() == 24 * 2.5
 
 
 def test_an_index_out_of_bounds_in_a_growing_sequence_is_an_error_of_what_reads_it():

@@ -63,7 +63,7 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         signature = signature.for_numbers(args)
     if signature.is_pure:
         kind, values = record(signature, args, _on_first_chip(kwargs) if chip else kwargs, chip)
-        if kind.graph is None:
+        if kind.reason:
             return on_host.run(signature, args, kwargs, chip)
         result = new_tensors(kind, values)
     elif signature.is_random:
@@ -113,7 +113,7 @@ def _write_results(signature: Signature, args: Sequence[Any], kwargs: dict[str, 
     arguments = _for_functional(functional, signature, targets, kwargs)
     chip = _requested_chip(args, arguments["device"]) if "device" in arguments else None
     kind, values = record(signature_of(functional), args, _on_first_chip(arguments) if chip else arguments, chip)
-    if kind.graph is None:
+    if kind.reason:
         return on_host.run(signature, args, kwargs)
     for target, value in zip(targets, values, strict=True):
         if signature.is_out:

@@ -2,24 +2,22 @@
 
 Each size would be a program for a single run. In a trace that has run before with other sizes, ops on few integers
 therefore run on the host, where PyTorch's kernels compute the same bits, and the other ops run as programs. The sizes
-of those are often the same in all runs.
+of those are often the same in all runs. The lowering of such an op is checked for its first sizes alone, and when a
+program is compiled (:func:`~.kinds.make_kind`): a check takes longer than all else that the host does for a token.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
-from tt_xla.frontends.torch.device.kinds import fill, results_of
+from tt_xla.frontends.torch.device.kinds import fill, results_of, runs_on_host
 from tt_xla.frontends.torch.device.values import Node, Value
 from tt_xla.frontends.torch.private.dispatcher import storage_identity
 
-_MAX_ELEMENTS = 1 << 14
-"""Number of elements up to which an op on integers runs on the host."""
 _MAX_FORMS = 4096
 
 _FORMS: dict[tuple[Any, ...], int] = {}
@@ -43,18 +41,6 @@ def has_other_sizes(nodes: Sequence[Node]) -> bool:
         _FORMS.clear()
     _FORMS[key] = _FORMS.get(key, 0) + 1
     return _FORMS[key] > 1
-
-
-def runs_on_host(node: Node) -> bool:
-    """Returns whether all tensors of an op are integers or booleans of at most :data:`_MAX_ELEMENTS` elements."""
-    if node.kind.op.namespace not in ("aten", "prims"):
-        return False
-    tensors = [(value.dtype, value.shape) for value in node.inputs]
-    tensors += [(output.dtype, output.shape) for output in node.kind.outputs]
-    return all(
-        not dtype.is_floating_point and not dtype.is_complex and math.prod(shape) <= _MAX_ELEMENTS
-        for dtype, shape in tensors
-    )
 
 
 def compute(node: Node, results: Iterable[Value]) -> None:
@@ -88,10 +74,10 @@ def next_program(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Value]
     """
     ready: set[Node] = set()
     for node in nodes:
-        if not runs_on_host(node) and all(value.data is not None or value.node in ready for value in node.inputs):
+        if not runs_on_host(node.kind) and all(value.data is not None or value.node in ready for value in node.inputs):
             ready.add(node)
     read = [value for node in nodes if node not in ready for value in node.inputs]
     return [value for value in dict.fromkeys([*read, *outputs]) if value.data is None and value.node in ready]
 
 
-__all__ = ["compute", "has_other_sizes", "next_program", "runs_on_host"]
+__all__ = ["compute", "has_other_sizes", "next_program"]

@@ -75,6 +75,13 @@ class _Silence(threading.local):
 
 _SILENCE = _Silence()
 
+_MAX_ELEMENTS = 1 << 14
+"""Number of elements up to which an op on integers runs on the host."""
+_MAX_FORMS = 4096
+
+_LOWERED: set[Any] = set()
+"""Forms, which are ops on operands of any sizes, that a lowering rule took."""
+
 
 @functools.cache
 def _add_log_filter() -> None:
@@ -108,15 +115,68 @@ def make_kind(
         The kind. When the op cannot be lowered, the kind has no graph, and its ``reason`` says why.
     """
     kind = Kind(op, template, operands)
+    form = _form(kind) if runs_on_host(kind) else None
+    if form in _LOWERED and _describe_grown(kind, scalars):
+        return kind
     with _computing_shapes():
         try:
-            args, kwargs = fill(template, operands, scalars)
-            out = op(*args, **kwargs)
+            out = _called(kind, kind.operands, scalars)
             _describe_outputs(kind, out)
-            kind.graph = _one_node(kind, scalars) or _expanded(kind, scalars)
+            kind.graph = _one_node(kind, scalars, out)
+            if kind.graph is None:
+                kind.graph = _expanded(kind, scalars)
+            elif form is not None and runs_on_host(kind):
+                _remember(form)
         except Exception as error:  # the op then runs on the CPU, which raises again if the arguments are wrong
             kind.reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     return kind
+
+
+def _describe_grown(kind: Kind, scalars: Sequence[float]) -> bool:
+    """Describes the result of an op whose form has lowered, by PyTorch's meta tensors: they are quicker than fake ones.
+
+    Returns:
+        Whether that could be done. The kind then has no graph yet.
+    """
+    if any(isinstance(value, torch.device) for value in kind.template[1].values()):
+        return False
+    with outside_dynamo(), private_fake.unset_fake_temporarily(), torch.no_grad():
+        operands = [
+            torch.empty_strided(operand.shape, operand.stride(), dtype=operand.dtype, device="meta")
+            for operand in kind.operands
+        ]
+        try:
+            out = _called(kind, operands, scalars)
+        except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):
+            return False
+    if not isinstance(out, torch.Tensor) or not _has_few_integers(out) or not out.is_contiguous():
+        return False
+    kind.structure = 0
+    kind.outputs.append(_contiguous(tuple(out.shape), out.dtype))
+    return True
+
+
+def runs_on_host(kind: Kind) -> bool:
+    """Returns whether all tensors of an op are integers or booleans of at most :data:`_MAX_ELEMENTS` elements."""
+    return kind.op.namespace in ("aten", "prims") and all(map(_has_few_integers, (*kind.operands, *kind.outputs)))
+
+
+def _has_few_integers(tensor: torch.Tensor | Output) -> bool:
+    dtype = tensor.dtype
+    return not dtype.is_floating_point and not dtype.is_complex and math.prod(tensor.shape) <= _MAX_ELEMENTS
+
+
+def _form(kind: Kind) -> Any:
+    """Returns what kinds have in common that differ in the sizes of their operands and in scalars."""
+    args, kwargs = kind.template
+    operands = tuple((operand.dtype, operand.dim()) for operand in kind.operands)
+    return kind.op, operands, repr(args), repr(kwargs)
+
+
+def _remember(form: Any) -> None:
+    if len(_LOWERED) >= _MAX_FORMS:
+        _LOWERED.clear()
+    _LOWERED.add(form)
 
 
 def graph_with_inputs(kind: Kind, inputs: frozenset[int], scalars: Sequence[float]) -> torch.fx.Graph:
@@ -128,13 +188,14 @@ def graph_with_inputs(kind: Kind, inputs: frozenset[int], scalars: Sequence[floa
         scalars: values of all scalars.
     """
     if not scalars:
-        assert kind.graph is not None
+        if kind.graph is None:
+            with _computing_shapes():
+                kind.graph = _checked_graph(kind, scalars)
         return kind.graph
     if len(inputs) == len(scalars) and inputs in kind.variants:
         return kind.variants[inputs]
     with _computing_shapes():
-        graph = _with_scalars(kind, inputs, scalars) if inputs else _one_node(kind, scalars)
-        graph = graph if graph is not None else _expanded(kind, scalars)
+        graph = _with_scalars(kind, inputs, scalars) if inputs else _checked_graph(kind, scalars)
     if len(inputs) == len(scalars):
         kind.variants[inputs] = graph
     return graph
@@ -185,14 +246,29 @@ def _contiguous(shape: Shape, dtype: torch.dtype) -> Output:
     return Output(shape, stride, dtype, None, TensorFactory(dtype, shape, stride))
 
 
-def _one_node(kind: Kind, scalars: Sequence[float]) -> torch.fx.Graph | None:
-    """Returns a graph of the op alone, or None when no lowering rule takes these arguments."""
+def _called(kind: Kind, operands: Sequence[torch.Tensor], scalars: Sequence[float]) -> Any:
+    """Returns what the op returns for some operands."""
+    args, kwargs = fill(kind.template, operands, scalars)
+    return kind.op(*args, **kwargs)
+
+
+def _checked_graph(kind: Kind, scalars: Sequence[float]) -> torch.fx.Graph:
+    """Returns a graph of ops that have lowering rules.
+
+    Raises:
+        NotImplementedError: there is none.
+    """
+    graph = _one_node(kind, scalars, _called(kind, kind.operands, scalars))
+    return _expanded(kind, scalars) if graph is None else graph
+
+
+def _one_node(kind: Kind, scalars: Sequence[float], out: Any) -> torch.fx.Graph | None:
+    """Returns a graph of the op alone, which returns ``out``, or None when no lowering rule takes these arguments."""
     from tt_xla.frontends.torch.aten import LOWERINGS
 
     if kind.op not in LOWERINGS:
         return None
-    args, kwargs = fill(kind.template, kind.operands, scalars)
-    graph = _node_graph(kind, scalars, kind.op(*args, **kwargs))
+    graph = _node_graph(kind, scalars, out)
     return graph if _lowers(graph) else None
 
 

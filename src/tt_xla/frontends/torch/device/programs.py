@@ -18,7 +18,7 @@ from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
-from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, scalar_dtype
+from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, runs_on_host, scalar_dtype
 from tt_xla.frontends.torch.device.placements import (
     MixedMeshesError,
     Placement,
@@ -262,7 +262,8 @@ def _run(outputs: list[Value], chip: int) -> None:
 
 def _grows(trace: Trace) -> bool:
     """Returns whether a trace without a program has run before with other sizes, and has ops to run on the host."""
-    return not in_use() and growing.has_other_sizes(trace.nodes) and any(map(growing.runs_on_host, trace.nodes))
+    on_host = (runs_on_host(node.kind) for node in trace.nodes)
+    return not in_use() and growing.has_other_sizes(trace.nodes) and any(on_host)
 
 
 def _run_in_parts(trace: Trace) -> None:
@@ -275,7 +276,7 @@ def _run_in_parts(trace: Trace) -> None:
     while nodes:
         with outside_dynamo(), torch.no_grad():
             for node in nodes:
-                if growing.runs_on_host(node) and all(value.data is not None for value in node.inputs):
+                if runs_on_host(node.kind) and all(value.data is not None for value in node.inputs):
                     growing.compute(node, results[node])
         nodes = _nodes_of(trace.outputs)
         if values := growing.next_program(nodes, trace.outputs):

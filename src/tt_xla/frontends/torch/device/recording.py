@@ -86,7 +86,7 @@ def record(
         chip: number of the chip that computes the results; None for that of the tensors among the arguments.
 
     Returns:
-        The kind and the results. When the op has to run on the host, the kind has no graph and there are no results.
+        The kind and the results. When the op has to run on the host, the kind has a reason and there are no results.
 
     Raises:
         RuntimeError: an argument is a tensor of another device.
@@ -114,7 +114,7 @@ def record(
     kind = _KINDS.get(kind_key)
     if kind is None:
         kind = _new_kind(kind_key, signature, args, kwargs, numbers)
-    if kind.graph is None:
+    if kind.reason:
         return kind, []
     Pressure.nodes += 1
     node = Node(kind, tuple(values), tuple(numbers), _user_frame())

@@ -71,8 +71,9 @@ class Kind:
         operands: fake tensors for the operands.
         outputs: layouts of the results.
         structure: 0 for a single result; otherwise a list or tuple of result indices and None.
-        graph: FX graph to compile; None where the op runs on the host.
-        reason: why there is no graph.
+        graph: FX graph to compile; None where the op runs on the host, and until a program needs the graph of an op on
+            few integers that has lowered with other sizes.
+        reason: why the op runs on the host; empty for other ops.
         variants: graphs with some scalars as 0-dim inputs, keyed by the indices of those scalars.
         serial: unique number of the kind.
     """
