@@ -379,6 +379,7 @@ def test_a_program_long_in_the_making_has_them_from_its_second_run_on(load, monk
     for seed in range(3):
         run(usual, samples(usual, seed))
     monkeypatch.setattr(engine.AHEAD, "end", lambda: 1e9)
+    monkeypatch.setattr(engine, "_PATIENCE_S", 600)
     early = load(CASES[name], "auto")
     run(early, samples(early, 0))
     assert early.fused.count == usual.fused.count
@@ -390,11 +391,31 @@ def test_a_program_long_in_the_making_has_them_from_its_second_run_on(load, monk
 
 
 @needs_compiler
+def test_kernels_that_take_long_are_finished_beside_later_runs(load, monkeypatch):
+    monkeypatch.setattr(engine.AHEAD, "end", lambda: 1e9)
+    monkeypatch.setattr(engine, "_PATIENCE_S", 0.01)
+    compiler_waits, make = threading.Event(), engine._Making.run
+    monkeypatch.setattr(engine._Making, "run", lambda self: compiler_waits.wait() and make(self))
+    early, plain = load(residual, "auto"), load(residual, "off")
+    for seed in range(3):
+        inputs = samples(plain, seed)
+        same_bits(run(early, inputs), run(plain, inputs))
+        assert early.fused.count == 0
+    compiler_waits.set()
+    while not early.fused._making.done:
+        time.sleep(0.01)
+    for seed in range(2):
+        inputs = samples(plain, seed)
+        same_bits(run(early, inputs), run(plain, inputs))
+    assert early.fused.count == 1
+
+
+@needs_compiler
 def test_what_all_programs_share_is_compiled_ahead(monkeypatch, cache):
     begun = ahead.Ahead()
     monkeypatch.setattr(stage_times, "WATCHERS", [lambda: begun])
     monkeypatch.setattr(begun, "waited_s", lambda: ahead._EXPECTANT_S)
-    monkeypatch.setattr(ahead, "_WAIT_S", 60)
+    monkeypatch.setattr(ahead, "_WAIT_S", 600)
     packed.compile_library.cache_clear()
     with stage_times.stage(stage_times.COMPILING):
         assert begun.is_ready()

@@ -34,8 +34,12 @@ _TINY_S = 1e-3
 """Seconds of a run below which a program waits for the compiler: hundreds of its runs would be over before."""
 
 _PATIENT_S = 4.0
-"""Seconds that a program was in the making, from which its fused kernels are made at the end of its first run: they
-take a second, and later calls are quick."""
+"""Seconds that a program was in the making, from which its fused kernels are made at the end of its first run, so that
+later calls are quick."""
+
+_PATIENCE_S = 1.5
+"""Seconds that the end of a first run waits for fused kernels. Those of a model with many kinds of layers take longer
+and are finished beside the next runs."""
 
 Failed = Callable[[Exception], None]
 MakePlans = Callable[[Failed], Mapping[str, Plan]]
@@ -199,9 +203,8 @@ class FusedKernels:
             long_enough = self._at_once or self._are_known or self._seconds >= _LONG_S or self._runs >= _OFTEN
             return self._record() if long_enough and self._runs >= _FIRST_RUNS else {}
         if self._stage is _Stage.RECORDING:
-            self._make(wait=self._at_once or seconds < _TINY_S)
-            plain: dict[str, Linked | None] = dict.fromkeys(self._plans)
-            return plain | self._made()
+            self._make(wait_s=None if self._at_once or seconds < _TINY_S else 0.0)
+            return dict.fromkeys(self._plans) | self._made()
         return self._made()
 
     def _made_early(self) -> Mapping[str, Linked | None]:
@@ -210,8 +213,8 @@ class FusedKernels:
             self._stage = _Stage.DONE
             return {}
         with stage_times.stage(stage_times.LOADING):
-            self._make(wait=True)
-        return self._made()
+            self._make(wait_s=_PATIENCE_S)
+        return dict.fromkeys(self._plans) | self._made()
 
     def _give_up(self, error: Exception) -> Mapping[str, Linked | None]:
         self._report(error)
@@ -236,18 +239,22 @@ class FusedKernels:
         self._stage = _Stage.RECORDING if self._plans else _Stage.DONE
         return {name: plan.recording() for name, plan in self._plans.items()}
 
-    def _make(self, *, wait: bool) -> None:
-        """Begins to make fused kernels from what was recorded: at once, or in a thread while the program runs on."""
+    def _make(self, *, wait_s: float | None) -> None:
+        """Begins to make fused kernels from what was recorded, in a thread while the program runs on.
+
+        Args:
+            wait_s: seconds to wait for them; None to make them in this thread.
+        """
         for plan in self._plans.values():
             if plan.fault is not None:
                 raise plan.fault
         self._stage, self._making = _Stage.COMPILING, _Making(self._plans)
         if self._are_known:
             self._making.load()
-        if wait:
+        if wait_s is None:
             self._making.run()
         else:
-            start(self._making.run)
+            start(self._making.run).join(wait_s)
 
     def _made(self) -> dict[str, Linked]:
         """Returns the functions with calls of fused kernels, once they are made.
