@@ -152,6 +152,14 @@ class UsesConstant(Chain):
         return self.steps(x) * torch.tensor([1.5, 2.5]).to(x.device)[1]
 
 
+class BeginsCache(Chain):
+    """Appends to an empty tensor, as the first call of a language model with a growing cache does."""
+
+    def forward(self, x):
+        cache = torch.tensor([], dtype=x.dtype, device=x.device)
+        return torch.cat([cache, self.steps(x)], -2)
+
+
 class Draws(Chain):
     def forward(self, x):
         return self.steps(x) + torch.rand_like(x)
@@ -207,7 +215,8 @@ def compile_and_run(monkeypatch, make, *, stamps, train=False):
         (lambda: Stack(Narrows), 2 * (DEPTH - 2)),  # autocast ends within the first occurrence
         (lambda: Stack(PassesViews), 2 * (DEPTH - 2)),  # two layers differ: each has other strides than the next
         (lambda: Stack(Grows), 0),
-        (lambda: Stack(UsesConstant), DEPTH - 1),  # constants are recorded one by one
+        (lambda: Stack(UsesConstant), 2 * (DEPTH - 1)),
+        (lambda: Stack(BeginsCache), 2 * (DEPTH - 1)),
         (lambda: Stack(WritesState), 2 * (DEPTH - 1)),
         (lambda: Stack(WritesInput), 2 * (DEPTH - 1)),
         (lambda: Stack(WritesCache), 2 * (DEPTH - 1)),
@@ -215,7 +224,7 @@ def compile_and_run(monkeypatch, make, *, stamps, train=False):
         (ReadsAfterWrites, 2 * (DEPTH - 1)),
     ],
     ids=[
-        *("block", "states", "chain", "in-place", "random", "autocast", "views", "grows", "constant"),
+        *("block", "states", "chain", "in-place", "random", "autocast", "views", "grows", "constant", "begins-cache"),
         *("writes-state", "writes-input", "writes-cache", "writes-part", "reads-after-writes"),
     ],
 )

@@ -39,6 +39,9 @@ REPLACED = ((graph_capture_wrappers, "PropagateUnbackedSymInts"),)
 _REGENERATED = "is_functional_regenerated"
 """Mark of recorded nodes that compute a view anew after a write. They have the stack trace of the view."""
 
+_CONSTANT = "_tensor_constant"
+"""Beginning of the names that PyTorch gives to tensors made of numbers in the traced function."""
+
 NewArguments = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
 """Returns the arguments of an op in a copy, from the op and the arguments in the template."""
 
@@ -285,18 +288,13 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
         """Copies the nodes of a template. Returns the copies by node."""
         assert _ACTIVE.copies is not None
         new_arguments = _ACTIVE.copies()
-        graph = self._tracer.graph
         copies = dict(zip(template.inputs.nodes, inputs.nodes, strict=True))
         recorded: list[Node] = []
         instance = place.repeat.instances[place.instance]
         for node, step in zip(instance, template.steps, strict=True):
             with self._set_current_node(node):
                 for old in step:
-                    args, kwargs = map_arg((old.args, old.kwargs), copies.__getitem__)
-                    args = new_arguments(old.target, args)
-                    packet: Any = getattr(old.target, "overloadpacket", old.target)
-                    name = graph._target_to_str(packet.__name__)
-                    copies[old] = self._tracer.create_node("call_function", old.target, args, kwargs, name)
+                    copies[old] = self._copy_constant(old) or self._copy_op(old, copies, new_arguments)
                     if _REGENERATED in old.meta:
                         copies[old].stack_trace = instance[template.lines[old.stack_trace]].stack_trace
                     recorded.append(old)
@@ -307,6 +305,21 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
                     meta.setdefault(key, value)
                 meta["val"] = fakes.like(old.meta["val"])
         return copies
+
+    def _copy_constant(self, old: Node) -> Node | None:
+        """Returns a node that reads the same constant, under a name of its own as PyTorch gives it; None for an op."""
+        if old.op != "get_attr":
+            return None
+        name = self._tracer.get_fresh_qualname(_CONSTANT)
+        setattr(self._tracer.root, name, getattr(self._tracer.root, str(old.target)))
+        return self._tracer.create_node("get_attr", name, (), {})
+
+    def _copy_op(self, old: Node, copies: dict[Node, Node], new_arguments: NewArguments) -> Node:
+        args, kwargs = map_arg((old.args, old.kwargs), copies.__getitem__)
+        args = new_arguments(old.target, args)
+        packet: Any = getattr(old.target, "overloadpacket", old.target)
+        name = self._tracer.graph._target_to_str(packet.__name__)
+        return self._tracer.create_node("call_function", old.target, args, kwargs, name)
 
 
 class _Fakes:
@@ -409,9 +422,13 @@ def _between(before: Node | None, last: Node | None) -> list[Node]:
 
 
 def _check_recorded(node: Node, recorded: set[Node], inputs: Sequence[Node]) -> None:
-    """Raises :class:`_CannotCopyError` if a recorded node is more than an op on inputs and results of other ops."""
+    """Raises :class:`_CannotCopyError` if a recorded node is no constant, and more than an op on inputs and results of
+    other ops."""
     is_op = isinstance(node.target, OpOverload) or node.target is operator.getitem
-    if not is_op or any(source not in recorded and source not in inputs for source in node.all_input_nodes):
+    is_constant = node.op == "get_attr" and str(node.target).startswith(_CONSTANT)
+    if not (is_op or is_constant) or any(
+        source not in recorded and source not in inputs for source in node.all_input_nodes
+    ):
         raise _CannotCopyError
     if "unbacked_bindings" in node.meta or (_REGENERATED in node.meta and "custom" in node.meta):
         raise _CannotCopyError
