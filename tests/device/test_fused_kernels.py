@@ -786,7 +786,7 @@ def test_what_the_compiler_says_is_in_the_report(load, monkeypatch, cache):
 @needs_compiler
 def test_a_fused_kernel_with_other_bits_is_not_used(load, monkeypatch):
     """The C++ adds 1 too much, as a fault of a compiler would."""
-    monkeypatch.setattr(engine, "HEADER", engine.HEADER.replace("return x + y;", "return x + y + 1.0f;", 1))
+    monkeypatch.setattr(families, "HEADER", families.HEADER.replace("return x + y;", "return x + y + 1.0f;", 1))
     executable, plain = load(residual), load(residual, "off")
     for seed in range(4):
         inputs = samples(plain, seed)

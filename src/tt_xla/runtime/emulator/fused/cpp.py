@@ -76,7 +76,7 @@ PRELUDE = """\
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#ifdef __AVX512BF16__
+#if defined(__AVX512BF16__) && defined(PAIRS)
 #include <immintrin.h>
 #endif
 static inline uint32_t bits(float x) { uint32_t u; std::memcpy(&u, &x, 4); return u; }
@@ -142,7 +142,7 @@ static void multiply_in_four_sums(const float* a, const float* b, float* c, long
       for (int i = 0; i < 16; ++i) c[n + i] = s[0][i] + s[1][i] + s[2][i] + s[3][i];
     }
 }
-#ifdef __AVX512BF16__
+#if defined(__AVX512BF16__) && defined(PAIRS)
 static inline uint32_t pair(float low, float high) { return bits(low) >> 16 | (bits(high) & 0xffff0000u); }
 template <int V> static inline void pair_columns(const uint32_t* a, const uint32_t* b, float* c, long K, long N) {
   __m512 s[V];

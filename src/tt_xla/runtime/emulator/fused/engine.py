@@ -19,7 +19,7 @@ from tt_xla.runtime.emulator.context import Call
 from tt_xla.runtime.emulator.fused import packed, stored
 from tt_xla.runtime.emulator.fused.background import start
 from tt_xla.runtime.emulator.fused.build import Build, compiler
-from tt_xla.runtime.emulator.fused.families import HEADER, PROBE
+from tt_xla.runtime.emulator.fused.families import PROBE, library
 from tt_xla.runtime.emulator.fused.plan import Plan
 from tt_xla.runtime.emulator.fused.report import report
 from tt_xla.runtime.gradients import without_gradients
@@ -107,7 +107,7 @@ class _Making:
         build = None
         if self.source:
             self.stage = _Stage.COMPILING
-            build = Build.of(HEADER + self.source)
+            build = Build.of(library(self.source))
             self.linked = {plan.name: plan.compiled(build, prefix) for prefix, plan in plans.items()}
         stored.store(self._keys, plans.values(), build)
 

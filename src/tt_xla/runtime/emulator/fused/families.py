@@ -17,7 +17,18 @@ _BY_OP = {op: family for family in _FAMILIES for op in family.ops}
 HEADER = PRELUDE + TORCH_CPP
 """C++ that the source of every library begins with."""
 
-PROBE = "\n".join([HEADER, *(family.probe for family in _FAMILIES), FUNCTION_PROBES])
+
+def library(source: str) -> str:
+    """Returns the C++ of a library with these functions, after all that they use.
+
+    The CPU's instructions for pairs of bfloat16 are left out where no function uses them: their header takes as long to
+    compile as the functions of a language model.
+    """
+    pairs = "#define PAIRS\n" if "multiply_pairs" in source else ""
+    return pairs + HEADER + source
+
+
+PROBE = library("\n".join([*(family.probe for family in _FAMILIES), FUNCTION_PROBES]))
 """Source of the library that tries the forms. It is the same for all programs."""
 
 
