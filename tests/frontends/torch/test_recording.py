@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import pickle
 import subprocess
 import sys
@@ -643,6 +644,46 @@ def test_a_growing_sequence_of_tokens_compiles_no_program_per_length():
     assert compiled() == before
 
 
+def test_of_a_growing_cache_only_attention_is_compiled_per_length():
+    """One program a length serves all layers, and those of a deeper model."""
+    torch.manual_seed(0)
+    weights = [[torch.randn(32, 32) * 0.2 for _ in range(4)] for _ in range(5)]
+
+    def attended(x, cache, query, key, value, out):
+        cache[:] = [torch.cat([cache[0], x @ key], 1), torch.cat([cache[1], x @ value], 1)]
+        scores = torch.softmax((x @ query) @ cache[0].transpose(1, 2), -1)
+        return torch.tanh(x + (scores @ cache[1]) @ out)
+
+    def grow(device, depth):
+        layers = [[weight.to(device) for weight in layer] for layer in weights[:depth]]
+        caches = [[torch.zeros(1, 0, 32, device=device) for _ in "kv"] for _ in layers]
+        x, sums, counts = torch.ones(1, 1, 32, device=device), [], []
+        for _ in range(9):
+            for layer, cache in zip(layers, caches, strict=True):
+                x = attended(x, cache, *layer)
+            sums.append(x.sum().item())
+            counts.append(compiled())
+        return sums, counts
+
+    for depth, programs_per_length in ((2, 1), (5, 0)):
+        expected, _ = grow("cpu", depth)
+        actual, counts = grow("tt", depth)
+        assert actual == pytest.approx(expected, abs=1e-4)
+        assert [after - before for before, after in itertools.pairwise(counts[4:])] == [programs_per_length] * 4
+
+
+def test_two_sizes_that_take_turns_have_one_program_each():
+    x = torch.randn(4, 8, device="tt")
+
+    def step(rows):
+        return torch.tanh(torch.cat([x[:rows], x]) @ x.t()).sum().item()
+
+    for _ in range(3):
+        sums = [step(1), step(2)]
+    assert sums == [step(1), step(2)]
+    assert compiled() == 2
+
+
 def test_no_lowering_is_checked_for_each_length_of_a_growing_sequence(monkeypatch):
     tokens = torch.ones(1, 4, dtype=torch.int64, device="tt")
     for step in range(6):
@@ -653,7 +694,7 @@ def test_no_lowering_is_checked_for_each_length_of_a_growing_sequence(monkeypatc
 
 
 def test_a_growing_op_gets_its_graph_where_its_trace_runs_as_one_program(monkeypatch):
-    monkeypatch.setattr(programs, "_grows", lambda _: False)
+    monkeypatch.setattr(programs, "_changed_ops", lambda _: None)
     tokens = torch.ones(1, 3, dtype=torch.int64, device="tt")
     for _ in range(3):
         tokens = torch.cat([tokens, tokens], 1)

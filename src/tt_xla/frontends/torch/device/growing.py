@@ -1,14 +1,18 @@
 """Traces whose sizes change from run to run, such as those that append a token to a sequence.
 
 Each size would be a program for a single run. In a trace that has run before with other sizes, ops on few integers
-therefore run on the host, where PyTorch's kernels compute the same bits, and the other ops run as programs. The sizes
-of those are often the same in all runs. The lowering of such an op is checked for its first sizes alone, and when a
-program is compiled (:func:`~.kinds.make_kind`): a check takes longer than all else that the host does for a token.
+therefore run on the host, where PyTorch's kernels compute the same bits, and the other ops run as programs. From the
+third size on, ops whose sizes have changed have programs apart from the others': in a language model with a growing
+cache, those of attention are compiled once for all layers, and what lies between them not again. The lowering of an op
+on few integers is checked for its first sizes alone, and when a program is compiled (:func:`~.kinds.make_kind`): a
+check takes longer than all else that the host does for a token.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -20,27 +24,52 @@ from tt_xla.frontends.torch.private.dispatcher import storage_identity
 
 _MAX_FORMS = 4096
 
-_FORMS: dict[tuple[Any, ...], int] = {}
-"""For each form of a trace, the number of structures of that form that were compiled or run in parts."""
+_APART_FROM = 3
+"""Number of sizes of a trace from which ops whose sizes have changed have programs of their own. With two, such as
+those of two batches, each has one program."""
+
+_REACH = 256
+"""Ops in a row that wait for others, after which a program takes no further ones."""
 
 
-def has_other_sizes(nodes: Sequence[Node]) -> bool:
-    """Returns whether the ops of a new structure have run before on tensors of other sizes.
+@dataclass
+class _Form:
+    """What traces have in common that differ in sizes.
+
+    Attributes:
+        count: number of structures of this form that were compiled or run in parts.
+        kinds: numbers of the kinds of the last one's ops.
+    """
+
+    count: int = 0
+    kinds: list[int] = field(default_factory=lambda: [])
+
+
+_FORMS: dict[tuple[Any, ...], _Form] = {}
+
+
+def changed_ops(nodes: Sequence[Node]) -> set[Node] | None:
+    """Returns the ops of a new structure that have programs of their own; None if its form has not run before.
 
     Args:
         nodes: recorded ops of a structure that has no program, in the order of recording.
     """
     numbers = {node: number for number, node in enumerate(nodes)}
-    form: list[Any] = []
+    key: list[Any] = []
     for node in nodes:
-        form.append(node.kind.op)
+        key.append(node.kind.op)
         for value in node.inputs:
-            form.append(numbers[value.node] if value.data is None and value.node is not None else value.dtype)
-    key = tuple(form)
+            key.append(numbers[value.node] if value.data is None and value.node is not None else value.dtype)
     if len(_FORMS) >= _MAX_FORMS:
         _FORMS.clear()
-    _FORMS[key] = _FORMS.get(key, 0) + 1
-    return _FORMS[key] > 1
+    form = _FORMS.setdefault(tuple(key), _Form())
+    former, form.kinds = form.kinds, [node.kind.serial for node in nodes]
+    form.count += 1
+    if form.count == 1:
+        return None
+    if form.count < _APART_FROM:
+        return set()
+    return {node for node, kind in zip(nodes, former, strict=True) if node.kind.serial != kind}
 
 
 def compute(node: Node, results: Iterable[Value]) -> None:
@@ -65,19 +94,55 @@ def _on_cpu(argument: Any) -> Any:
     return torch.device("cpu") if is_device else argument
 
 
-def next_program(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Value]:
-    """Returns the values that one program computes before further ops can run on the host.
+class Parts:
+    """The programs of a trace that runs in parts.
 
     Args:
-        nodes: the ops without results, in the order of recording. Those that run on the host wait for others.
+        nodes: the trace's ops, in the order of recording.
         outputs: the values that are needed in the end.
+        changed: ops that are in no program with others.
     """
-    ready: set[Node] = set()
-    for node in nodes:
-        if not runs_on_host(node.kind) and all(value.data is not None or value.node in ready for value in node.inputs):
-            ready.add(node)
-    read = [value for node in nodes if node not in ready for value in node.inputs]
-    return [value for value in dict.fromkeys([*read, *outputs]) if value.data is None and value.node in ready]
+
+    def __init__(self, nodes: Sequence[Node], outputs: Sequence[Value], changed: Collection[Node]) -> None:
+        self.on_host = [node for node in nodes if runs_on_host(node.kind)]
+        """Ops that are left to run on the host."""
+        host_ops = {*self.on_host}
+        self._others = [node for node in nodes if node not in host_ops]
+        self._changed = changed
+        self._readers = Counter(value for node in nodes for value in node.inputs if value.data is None)
+        self._readers.update(outputs)
+        self._results: dict[Node, list[Value]] = {node: [] for node in nodes}
+        for value in self._readers:
+            if value.node is not None:
+                self._results[value.node].append(value)
+
+    def compute_on_host(self) -> None:
+        """Runs the ops on few integers whose operands have bytes."""
+        waiting: list[Node] = []
+        for node in self.on_host:
+            if any(value.data is None for value in node.inputs):
+                waiting.append(node)
+            else:
+                compute(node, self._results[node])
+        self.on_host = waiting
+
+    def next_program(self) -> list[Value]:
+        """Returns the values that the next program computes: those of its ops' results that others read."""
+        ready: set[Node] = set()
+        has_changed: bool | None = None
+        last = 0
+        for position, node in enumerate(self._others):
+            if ready and position - last > _REACH:
+                break
+            if has_changed not in (None, node in self._changed):
+                continue
+            if all(value.data is not None or value.node in ready for value in node.inputs):
+                ready.add(node)
+                has_changed, last = node in self._changed, position
+        self._others = [node for node in self._others if node not in ready]
+        inside = Counter(value for node in ready for value in node.inputs)
+        results = (value for node in ready for value in self._results[node])
+        return [value for value in results if self._readers[value] > inside[value]]
 
 
-__all__ = ["compute", "has_other_sizes", "next_program"]
+__all__ = ["Parts", "changed_ops", "compute"]

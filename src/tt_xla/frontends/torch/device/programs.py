@@ -219,12 +219,20 @@ def _by_mesh(outputs: list[Value]) -> list[list[Value]]:
     return list(groups.values())
 
 
-def _run(outputs: list[Value], chip: int) -> None:
-    """Compiles, or finds, the program that computes some values, and runs it on a chip."""
+def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
+    """Compiles, or finds, the program that computes some values, and runs it on a chip.
+
+    Args:
+        outputs: the values.
+        chip: number of the chip.
+        is_part: whether this is a program of a trace that runs in parts.
+    """
     trace = collect(outputs, chip)
-    if (trace.key, trace.placements, trace.chip) not in _STRUCTURES and _grows(trace):
-        _run_in_parts(trace)
-        return
+    if not is_part and (trace.key, trace.placements, trace.chip) not in _STRUCTURES:
+        changed = _changed_ops(trace)
+        if changed is not None:
+            _run_in_parts(trace, changed)
+            return
     structure, program = _program(trace)
     tensors = [leaf.data for leaf in trace.leaves]
     versions: list[int | None] = [leaf.version for leaf in trace.leaves]
@@ -260,28 +268,25 @@ def _run(outputs: list[Value], chip: int) -> None:
         storages.add(storage)
 
 
-def _grows(trace: Trace) -> bool:
-    """Returns whether a trace without a program has run before with other sizes, and has ops to run on the host."""
-    on_host = (runs_on_host(node.kind) for node in trace.nodes)
-    return not in_use() and growing.has_other_sizes(trace.nodes) and any(on_host)
+def _changed_ops(trace: Trace) -> set[Node] | None:
+    """Returns the ops of a trace without a program that have programs of their own; None if all are in one program."""
+    changed = None if in_use() else growing.changed_ops(trace.nodes)
+    if changed is None:
+        return None
+    has_host_ops = any(runs_on_host(node.kind) for node in trace.nodes)
+    return changed if has_host_ops or 0 < len(changed) < len(trace.nodes) else None
 
 
-def _run_in_parts(trace: Trace) -> None:
-    """Runs ops on few integers on the host, and all other ops as programs."""
-    results: dict[Node, dict[Value, None]] = {node: {} for node in trace.nodes}
-    for value in (*trace.outputs, *(value for node in trace.nodes for value in node.inputs)):
-        if value.data is None and value.node is not None:
-            results[value.node][value] = None
-    nodes = trace.nodes
-    while nodes:
+def _run_in_parts(trace: Trace, changed: set[Node]) -> None:
+    """Runs ops on few integers on the host and the others as programs, some of which have the ops ``changed`` alone."""
+    parts = growing.Parts(trace.nodes, trace.outputs, changed)
+    while True:
         with outside_dynamo(), torch.no_grad():
-            for node in nodes:
-                if runs_on_host(node.kind) and all(value.data is not None for value in node.inputs):
-                    growing.compute(node, results[node])
-        nodes = _nodes_of(trace.outputs)
-        if values := growing.next_program(nodes, trace.outputs):
-            _run(sorted(values, key=_recorded_at), trace.chip)
-            nodes = _nodes_of(trace.outputs)
+            parts.compute_on_host()
+        values = parts.next_program()
+        if not values:
+            return
+        _run(sorted(values, key=_recorded_at), trace.chip, is_part=True)
 
 
 def _nodes_of(outputs: Sequence[Value]) -> list[Node]:
