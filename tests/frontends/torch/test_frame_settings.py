@@ -13,7 +13,7 @@ from torch._dynamo import config
 
 from tt_torch.backend.backend import tt_backend
 from tt_xla import log
-from tt_xla.frontends.torch import frame_settings
+from tt_xla.frontends.torch import backend, frame_settings
 
 X = torch.arange(6.0)
 
@@ -237,3 +237,21 @@ def test_the_log_says_which_guard_made_it_compile_again(caplog):
     assert "self.factor == 2.0" in first
     assert "return x * self.factor" in first
     assert "size mismatch at index 0. expected 2, actual 4" in second
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_sizes_that_change_are_traced_as_numbers(monkeypatch, dynamic):
+    traced = []
+    report = backend.report_recompilation
+    monkeypatch.setattr(backend, "report_recompilation", lambda inputs: traced.append(inputs) or report(inputs))
+    function = torch.compile(lambda x: x.sum(0) + x.shape[0], backend="tt", dynamic=dynamic)
+    for size in (2, 3, 4):
+        assert function(torch.ones(size, 2)).tolist() == [2.0 * size] * 2
+    sizes = [size for inputs in traced for value in inputs if isinstance(value, torch.Tensor) for size in value.shape]
+    assert [type(size) for size in sizes] == [int] * len(sizes)
+    assert sizes == [2, 2, 3, 2, 4, 2]
+    monkeypatch.setenv("TTXLA_DYNAMO_DEFAULTS", "1")
+    for size in (5, 6):
+        assert function(torch.ones(size, 2)).tolist() == [2.0 * size] * 2
+    (sizes,) = [value.shape for value in traced[-1] if isinstance(value, torch.Tensor)]
+    assert isinstance(sizes[0], torch.SymInt)

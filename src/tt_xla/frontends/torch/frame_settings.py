@@ -5,6 +5,8 @@
   the arguments took to gather, and the look for the current stream where the graph does not use streams. Together they
   are a fifth of the host time of a call of a tiny model.
 
+- Sizes of tensors stay numbers when they change (``private/dynamo_patches.py``).
+
 A setting that a script has changed from its default stays, and ``TTXLA_DYNAMO_DEFAULTS=1`` leaves PyTorch's everywhere.
 """
 

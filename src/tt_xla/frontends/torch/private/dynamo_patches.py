@@ -18,8 +18,10 @@ from torch._dynamo import config, convert_frame, guards, output_graph
 from torch._dynamo.convert_frame import ConvertFrameAssert, DynamoOutput
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 from torch._dynamo.symbolic_convert import InstructionTranslatorBase
+from torch._dynamo.variables import builder
 
 from tt_xla.collector import collector_paused
+from tt_xla.environment import keeps_dynamo_defaults
 from tt_xla.frontends.torch.private.frames import Installed
 from tt_xla.stage_times import TRACING, stage
 
@@ -35,6 +37,7 @@ REPLACED = (
     (ConvertFrameAssert, "__call__"),
     *(((convert_frame, "_compile"), (DynamoOutput, "build_guards")) if IS_CACHED else ()),
     (InstructionTranslatorBase, "get_line_of_code_header"),
+    (builder, "_automatic_dynamic"),
 )
 """Owner and name of each attribute that :func:`install` replaces."""
 
@@ -114,6 +117,7 @@ def install(backend: Callable[..., Any], settings: Settings, frames: Frames) -> 
     if IS_CACHED:
         _look_in_cache()
     _name_lines_for_logs_alone()
+    _fix_sizes()
     compile_frame = ConvertFrameAssert.__call__
 
     @functools.wraps(compile_frame)
@@ -211,6 +215,22 @@ def _name_lines_for_logs_alone() -> None:
         return "" if is_ours and not is_logged else header(self, lineno)
 
     InstructionTranslatorBase.get_line_of_code_header = header_for_logs  # type: ignore[method-assign]
+
+
+def _fix_sizes() -> None:
+    """Makes dynamo trace a frame with the sizes that its tensors have, also where they differ from earlier ones.
+
+    A program has fixed sizes. Dynamo would make a size that has changed a symbol, which takes it five times as long and
+    is replaced by the number afterwards.
+    """
+    automatic_dynamic = builder._automatic_dynamic
+
+    @functools.wraps(automatic_dynamic)
+    def with_fixed_sizes(e: Any, tx: Any, source: Any, static_shapes: bool, *args: Any, **kwargs: Any) -> Any:
+        are_fixed = static_shapes or (FRAME_SETTINGS.frames is not None and not keeps_dynamo_defaults())
+        return automatic_dynamic(e, tx, source, are_fixed, *args, **kwargs)
+
+    builder._automatic_dynamic = with_fixed_sizes
 
 
 def _is_watched(hooks: Any, compilations: int) -> bool:
