@@ -239,19 +239,19 @@ def test_the_log_says_which_guard_made_it_compile_again(caplog):
     assert "size mismatch at index 0. expected 2, actual 4" in second
 
 
-@pytest.mark.parametrize("dynamic", [None, True])
-def test_sizes_that_change_are_traced_as_numbers(monkeypatch, dynamic):
-    traced = []
-    report = backend.report_recompilation
-    monkeypatch.setattr(backend, "report_recompilation", lambda inputs: traced.append(inputs) or report(inputs))
-    function = torch.compile(lambda x: x.sum(0) + x.shape[0], backend="tt", dynamic=dynamic)
+@pytest.mark.parametrize(("variable", "last"), [("", int), ("1", torch.SymInt)])
+def test_sizes_that_change_are_traced_as_numbers(monkeypatch, variable, last):
+    monkeypatch.setenv("TTXLA_DYNAMO_DEFAULTS", variable)
+    monkeypatch.setenv("TTXLA_CACHE", "off")
+    kinds, found = [], backend.find_repeats
+
+    def seen(graph):
+        values = [node.meta["example_value"] for node in graph.find_nodes(op="placeholder")]
+        kinds.extend(type(value.shape[0]) for value in values if isinstance(value, torch.Tensor))
+        return found(graph)
+
+    monkeypatch.setattr(backend, "find_repeats", seen)
+    function = torch.compile(lambda x: x.sum(0) + x.shape[0], backend="tt")
     for size in (2, 3, 4):
         assert function(torch.ones(size, 2)).tolist() == [2.0 * size] * 2
-    sizes = [size for inputs in traced for value in inputs if isinstance(value, torch.Tensor) for size in value.shape]
-    assert [type(size) for size in sizes] == [int] * len(sizes)
-    assert sizes == [2, 2, 3, 2, 4, 2]
-    monkeypatch.setenv("TTXLA_DYNAMO_DEFAULTS", "1")
-    for size in (5, 6):
-        assert function(torch.ones(size, 2)).tolist() == [2.0 * size] * 2
-    (sizes,) = [value.shape for value in traced[-1] if isinstance(value, torch.Tensor)]
-    assert isinstance(sizes[0], torch.SymInt)
+    assert kinds == [int, last, last]
