@@ -228,6 +228,19 @@ REFUSED = {
         MalformedModuleError,
         "line 2, column 3: 'ttir.matmul' op: .*2 operands",
     ),
+    "use before the op": (
+        _function(
+            '%0 = "ttir.relu"(%1) : (tensor<2x3xf32>) -> tensor<2x3xf32>\n'
+            '  %1 = "ttir.exp"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>'
+        ),
+        MalformedModuleError,
+        r"line 2, column 3: 'ttir\.relu' op: operand 0 is the result of a later 'ttir\.exp' op",
+    ),
+    "deep nesting": (
+        _function(f'%0 = "ttir.relu"(%a) {{a = {"[" * 4000}{"]" * 4000}}} : (tensor<2x3xf32>) -> tensor<2x3xf32>'),
+        MalformedModuleError,
+        "nested too deeply",
+    ),
     "no lowering": (
         _function("%0 = ttir.empty() : tensor<2x3xf32>"),
         UnsupportedOpError,

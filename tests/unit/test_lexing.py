@@ -106,7 +106,7 @@ def test_an_error_shows_behind_a_text_that_was_read_before(before: str, after: s
         parse_module(MODULE[:place] + after + MODULE[place + len(before) :])
 
 
-@pytest.mark.parametrize("error", [NotImplementedError("semi-affine"), RecursionError("deep"), KeyError("no such")])
+@pytest.mark.parametrize("error", [NotImplementedError("semi-affine"), KeyError("no such")])
 def test_errors_of_the_parser_are_errors_of_the_text(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(parser: Any) -> None:
         raise error

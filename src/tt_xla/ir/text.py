@@ -101,16 +101,48 @@ def parse_module(text: str, name: str = "<text>", *, unknown_ops: bool = False) 
         _settle_padding(module)
     except ParseError as error:
         raise _malformed(name, error.msg, *_place(text, error.span.start)) from error
+    except RecursionError as error:
+        raise _malformed(name, "its regions, types or attributes are nested too deeply to be read") from error
     except (*_PARSER_ERRORS, VerifyException, DiagnosticException) as error:
         raise _malformed(name, f"{type(error).__name__}: {error}") from error
     try:
+        _check_order(module)
         module.verify()
     except (*_PARSER_ERRORS, VerifyException, DiagnosticException) as error:
-        op, reason = _broken_op(module) or (module, str(error).partition("\n\n")[0])
+        if isinstance(error, _EarlyUseError):
+            op, reason = error.op, str(error)
+        else:
+            op, reason = _broken_op(module) or (module, str(error).partition("\n\n")[0])
         place: Any = op.location
         at = (place.line.data, place.column.data) if isinstance(place, FileLineColLoc) else ()
         raise _malformed(name, reason, *at, file=place.filename.data if at else "") from error
     return module
+
+
+def _check_order(module: ModuleOp) -> None:
+    """Checks that each op comes after those whose results it reads, which xDSL does not.
+
+    Raises:
+        VerifyException: an op comes before. Regions of several blocks, which no op of ours has, are not checked.
+    """
+    seen: set[Operation] = set()
+    for op in module.walk():
+        for position, operand in enumerate(op.operands):
+            owner = operand.owner
+            if not isinstance(owner, Operation) or owner in seen:
+                continue
+            region = owner.parent_region()
+            if region is not None and len(region.blocks) == 1:
+                raise _EarlyUseError(op, f"operand {position} is the result of a later '{owner.name}' op")
+        seen.add(op)
+
+
+class _EarlyUseError(VerifyException):
+    """An op reads a result of a later one."""
+
+    def __init__(self, op: Operation, reason: str) -> None:
+        super().__init__(f"'{op.name}' op: {reason}")
+        self.op = op
 
 
 def _malformed(name: str, reason: str, line: int = 0, column: int = 0, file: str = "") -> MalformedModuleError:
