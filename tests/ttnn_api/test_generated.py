@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -59,6 +60,62 @@ def test_a_bias_in_a_block_format_has_the_bits_of_the_program(level: int, tmp_pa
     inputs = [torch.randn(shape, generator=generator).bfloat16() for shape in ((1, 8, 16, 16), (8, 8, 3, 3), (8,))]
     exporting(program, {}, get_device("p150").load(program).run)(inputs, [None] * 3)
     assert "result 0 has all bits of tensors/expected0" in printed(tmp_path / "out", "p150")
+
+
+PRODUCTS = """func.func public @main(%x: tensor<3x4x5xf32>) -> (tensor<3xf32>, tensor<f32>) {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %one) applies stablehlo.multiply across dimensions = [1, 2]
+    : (tensor<3x4x5xf32>, tensor<f32>) -> tensor<3xf32>
+  %1 = stablehlo.reduce(%x init: %one) applies stablehlo.multiply across dimensions = [0, 1, 2]
+    : (tensor<3x4x5xf32>, tensor<f32>) -> tensor<f32>
+  return %0, %1 : tensor<3xf32>, tensor<f32>
+}"""
+
+SUM = """func.func public @main(%x: tensor<9x2x96xf32>) -> tensor<96xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0, 1]
+    : (tensor<9x2x96xf32>, tensor<f32>) -> tensor<96xf32>
+  return %0 : tensor<96xf32>
+}"""
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_products_along_dimensions_have_the_bits_of_the_program(level: int, tmp_path: Path) -> None:
+    options = {"optimization_level": level, "backend": "codegen_py", "export_path": str(tmp_path / "out")}
+    program = compile_module(parse_module(PRODUCTS), CompileOptions.parse(options), load_target("p150"))
+    x = torch.rand((3, 4, 5), generator=torch.Generator().manual_seed(0)) + 0.5
+    exporting(program, {}, get_device("p150").load(program).run)([x], [None])
+    output = printed(tmp_path / "out", "p150")
+    for index in range(2):
+        assert f"result {index} has all bits of tensors/expected{index}" in output
+
+
+def test_arguments_that_lie_across_are_run_as_they_are_stored(tmp_path: Path) -> None:
+    options = CompileOptions.parse({"backend": "codegen_py", "export_path": str(tmp_path / "out")})
+    program = compile_module(parse_module(SUM), options, load_target("p150"))
+    executable, passed = get_device("p150").load(program), []
+
+    def run(tensors: list[torch.Tensor], *rest: Any) -> list[torch.Tensor]:
+        passed.append(tensors[0])
+        return executable.run(tensors, *rest)
+
+    x = torch.randn((96, 2, 9), generator=torch.Generator().manual_seed(0)).permute(2, 1, 0)
+    exported = exporting(program, {}, run)
+    exported([x], [None])
+    exported([x], [None])
+    assert [each.is_contiguous() for each in passed] == [True, False]
+    assert torch.equal(passed[0], x)
+
+
+def test_bits_of_a_sum_do_not_depend_on_strides() -> None:
+    program = compile_module(parse_module(SUM), CompileOptions.parse({}), load_target("p150"))
+    x = torch.randn((9, 2, 96), generator=torch.Generator().manual_seed(0))
+    run = get_device("p150").load(program).run
+    (expected,) = run([x], [None])
+    for across in (x.permute(2, 1, 0).contiguous().permute(2, 1, 0), x.transpose(0, 1).contiguous().transpose(0, 1)):
+        assert not across.is_contiguous()
+        (result,) = run([across], [None])
+        assert torch.equal(result, expected)
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])

@@ -215,8 +215,9 @@ def exporting(
 
     def run_as_part(*arguments: Any) -> list[torch.Tensor]:
         assert part is not None
-        results = run(*arguments)
-        if not part.graph.is_written(root):
+        done = part.graph.is_written(root)
+        results = run(*arguments) if done else run([_contiguous(each) for each in arguments[0]], *arguments[1:])
+        if not done:
             part.graph.programs[part.folder] = program
             collected = (files if program.mesh is None else joined_files)(arguments[0], results)
             part.graph.files |= {f"{part.folder}/{name}": content for name, content in collected.items()}
@@ -228,8 +229,10 @@ def exporting(
         nonlocal written
         begun = _begun[root.resolve()]
         done = written == begun
-        results = run(tensors, versions, donated if done else ())  # the run must not change arguments to be exported
-        if not done:
+        if done:
+            results = run(tensors, versions, donated)
+        else:  # the run must not change arguments to be exported
+            results = run([_contiguous(each) for each in tensors], versions, ())
             key = hashlib.sha256(program.to_bytes()).hexdigest()
             collected = files(tensors, results) if program.mesh is None else joined_files(tensors, results)
             _write_graph(root, key, collected, source.language.label, own_folder=own_folder)
@@ -237,6 +240,14 @@ def exporting(
         return results
 
     return run_as_part if part else run_and_export
+
+
+def _contiguous(argument: Any) -> Any:
+    """Returns an argument, a tensor or the shards of all chips, as the stored tensors lie in memory.
+
+    The order in which the host's libraries add, and so the last bits of a result, depends on an argument's strides.
+    """
+    return argument.contiguous() if hasattr(argument, "contiguous") else [_contiguous(shard) for shard in argument]
 
 
 def check_arguments(program: Program, passed_positions: Container[int] = ()) -> None:

@@ -18,12 +18,9 @@ def reduce(op: Op) -> Call:
 
 @calls("ttnn.prod")
 def prod(op: Op) -> Call:
-    """Returns a product along one dimension; the lowering splits products over several."""
-    dims = op.get("dim_arg")
-    dim = {"dim": dims[0]} if dims else {}
-    return Call(
-        "ttnn.prod", (op["input"],), dim | {"keepdim": op.get("keep_dim")} | without_none(memory_config=op.memory)
-    )
+    """Returns a product along one dimension or all of them; the lowering splits products over several."""
+    keywords: dict[str, Expression] = without_none(dim=op.get("dim_arg")) | {"keepdim": op.get("keep_dim")}
+    return Call("ttnn.prod", (op["input"],), keywords | without_none(memory_config=op.memory))
 
 
 @calls("ttnn.argmax")
