@@ -1,4 +1,4 @@
-"""What fused kernels of any program need, compiled while the compilation of a long program goes on."""
+"""Compiles what fused kernels of any program need while the compilation of a long program goes on."""
 
 from __future__ import annotations
 

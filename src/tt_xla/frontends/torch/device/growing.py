@@ -34,7 +34,7 @@ _REACH = 256
 
 @dataclass
 class _Form:
-    """What traces have in common that differ in sizes.
+    """A record of the traces that differ in nothing but sizes.
 
     Attributes:
         count: number of structures of this form that were compiled or run in parts.
