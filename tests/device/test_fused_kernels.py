@@ -18,7 +18,7 @@ from tt_xla.ir.program import Instruction
 from tt_xla.runtime import ahead
 from tt_xla.runtime.emulator import report
 from tt_xla.runtime.emulator.functions import FUNCTIONS
-from tt_xla.runtime.emulator.fused import background, block, build, engine, families, packed, plan
+from tt_xla.runtime.emulator.fused import background, block, build, engine, families, forms, packed, plan
 
 needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")
 
@@ -408,6 +408,40 @@ def test_kernels_that_take_long_are_finished_beside_later_runs(load, monkeypatch
         inputs = samples(plain, seed)
         same_bits(run(early, inputs), run(plain, inputs))
     assert early.fused.count == 1
+
+
+@needs_compiler
+def test_a_thread_calls_torch_in_turns_alone(load, monkeypatch):
+    """At its exit Python ends a daemon thread where torch takes the interpreter's lock, which aborts the process."""
+    depth, outside, made = threading.local(), [], []
+
+    class Turns:
+        def __enter__(self):
+            depth.value = getattr(depth, "value", 0) + 1
+
+        def __exit__(self, *_):
+            depth.value -= 1
+
+    def watched(function):
+        def call(*args, **kwargs):
+            if threading.current_thread() is not threading.main_thread():
+                made.append(function)
+                outside.extend([function] if not getattr(depth, "value", 0) else [])
+            return function(*args, **kwargs)
+
+        return call
+
+    for module in (plan, packed, forms):
+        monkeypatch.setattr(module, "COMPUTING", Turns(), raising=module is not forms)
+    monkeypatch.setattr(torch, "empty", watched(torch.empty))
+    monkeypatch.setattr(plan, "bind", watched(plan.bind))
+    monkeypatch.setattr(engine.AHEAD, "end", lambda: 1e9)
+    monkeypatch.setattr(engine, "_PATIENCE_S", 600)
+    executable = load(layer, "auto")
+    run(executable, samples(executable, 0))
+    assert executable.fused.count > 0
+    assert made != []
+    assert outside == []
 
 
 @needs_compiler

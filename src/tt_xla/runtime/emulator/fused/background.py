@@ -18,12 +18,12 @@ class _Turns:
     """The lock, which a forked process makes anew: a thread that held it is not there."""
 
     def __init__(self) -> None:
-        self._lock, self._ended = threading.Lock(), False
+        self._lock, self._ended = threading.RLock(), False
         os.register_at_fork(after_in_child=self._renew)
         atexit.register(self._end)
 
     def _renew(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def _end(self) -> None:
         """Waits for the turn that somebody has, and lets threads that do not keep the process alive have no other."""
@@ -42,7 +42,8 @@ class _Turns:
 
 
 COMPUTING = _Turns()
-"""Entered for a short computation of torch's or of a fused kernel, so that only one thread computes at a time."""
+"""Entered for each call of torch and each short computation of a fused kernel, so that only one thread computes at a
+time."""
 
 
 def start(job: Job) -> threading.Thread:

@@ -303,8 +303,9 @@ class Plan:
             operands = tuple(self._operands[value] for value in step.inputs)
             key = step.key, operands
             if key not in known:
-                call, attributes = _unprepared(step), step.instruction.attributes
+                attributes = step.instruction.attributes
                 with COMPUTING:
+                    call = _unprepared(step)
                     known[key] = form_of(family, call, context, attributes, operands, library)
             form = known[key]
             if form is not None:
@@ -413,7 +414,8 @@ class Plan:
         calls: list[Call] = []
         position = 0
         for fusion in self.fusions:
-            call = self._call(fusion, self._if_needed(fusion), self._failed)
+            with COMPUTING:
+                call = self._call(fusion, self._if_needed(fusion), self._failed)
             steps += [*self._code.steps[position : fusion.start], _step(fusion, self._code.steps)]
             calls += [*self._calls[position : fusion.start], call]
             position = fusion.end
