@@ -47,18 +47,8 @@ def _reduction(
     return prepare
 
 
-def _sum(input: Tensor, dims: list[int], keep_dim: bool) -> Tensor:
-    """Returns sums of a contiguous copy, because the order in which torch adds depends on the strides."""
-    return torch.sum(input.contiguous(), dims, keep_dim)
-
-
-def _mean(input: Tensor, dims: list[int], keep_dim: bool) -> Tensor:
-    """Returns means of a contiguous copy, for the same reason as :func:`_sum`."""
-    return torch.mean(input.contiguous(), dims, keep_dim)
-
-
-kernel("ttnn.sum", prepared=True)(_reduction(_sum, integers_become=torch.int64))
-kernel("ttnn.mean", prepared=True)(_reduction(_mean, integers_become=torch.float32))
+kernel("ttnn.sum", prepared=True)(_reduction(torch.sum, integers_become=torch.int64))
+kernel("ttnn.mean", prepared=True)(_reduction(torch.mean, integers_become=torch.float32))
 kernel("ttnn.max", prepared=True)(_reduction(torch.amax))
 kernel("ttnn.min", prepared=True)(_reduction(torch.amin))
 
