@@ -445,6 +445,15 @@ def test_a_thread_calls_torch_in_turns_alone(load, monkeypatch):
 
 
 @needs_compiler
+def test_at_once_is_at_once_for_a_program_long_in_the_making(load, monkeypatch):
+    monkeypatch.setattr(engine.AHEAD, "end", lambda: 1e9)
+    monkeypatch.setattr(engine, "_PATIENCE_S", 0)
+    executable = load(residual)
+    run(executable, samples(executable, 0))
+    assert executable.fused.count == 1
+
+
+@needs_compiler
 def test_what_all_programs_share_is_compiled_ahead(monkeypatch, cache):
     begun = ahead.Ahead()
     monkeypatch.setattr(stage_times, "WATCHERS", [lambda: begun])

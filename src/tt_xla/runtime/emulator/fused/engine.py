@@ -213,7 +213,7 @@ class FusedKernels:
             self._stage = _Stage.DONE
             return {}
         with stage_times.stage(stage_times.LOADING):
-            self._make(wait_s=_PATIENCE_S)
+            self._make(wait_s=None if self._at_once else _PATIENCE_S)
         return dict.fromkeys(self._plans) | self._made()
 
     def _give_up(self, error: Exception) -> Mapping[str, Linked | None]:
