@@ -379,7 +379,7 @@ def test_a_program_long_in_the_making_has_them_from_its_second_run_on(load, monk
     for seed in range(3):
         run(usual, samples(usual, seed))
     monkeypatch.setattr(engine.AHEAD, "end", lambda: 1e9)
-    monkeypatch.setattr(engine, "_PATIENCE_S", 600)
+    monkeypatch.setattr(engine, "_LONGEST_WAIT_S", 600)
     early = load(CASES[name], "auto")
     run(early, samples(early, 0))
     assert early.fused.count == usual.fused.count
@@ -393,7 +393,7 @@ def test_a_program_long_in_the_making_has_them_from_its_second_run_on(load, monk
 @needs_compiler
 def test_kernels_that_take_long_are_finished_beside_later_runs(load, monkeypatch):
     monkeypatch.setattr(engine.AHEAD, "end", lambda: 1e9)
-    monkeypatch.setattr(engine, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(engine, "_LONGEST_WAIT_S", 0.01)
     compiler_waits, make = threading.Event(), engine._Making.run
     monkeypatch.setattr(engine._Making, "run", lambda self: compiler_waits.wait() and make(self))
     early, plain = load(residual, "auto"), load(residual, "off")
@@ -436,7 +436,7 @@ def test_a_thread_calls_torch_in_turns_alone(load, monkeypatch):
     monkeypatch.setattr(torch, "empty", watched(torch.empty))
     monkeypatch.setattr(plan, "bind", watched(plan.bind))
     monkeypatch.setattr(engine.AHEAD, "end", lambda: 1e9)
-    monkeypatch.setattr(engine, "_PATIENCE_S", 600)
+    monkeypatch.setattr(engine, "_LONGEST_WAIT_S", 600)
     executable = load(layer, "auto")
     run(executable, samples(executable, 0))
     assert executable.fused.count > 0
@@ -447,7 +447,7 @@ def test_a_thread_calls_torch_in_turns_alone(load, monkeypatch):
 @needs_compiler
 def test_at_once_is_at_once_for_a_program_long_in_the_making(load, monkeypatch):
     monkeypatch.setattr(engine.AHEAD, "end", lambda: 1e9)
-    monkeypatch.setattr(engine, "_PATIENCE_S", 0)
+    monkeypatch.setattr(engine, "_LONGEST_WAIT_S", 0)
     executable = load(residual)
     run(executable, samples(executable, 0))
     assert executable.fused.count == 1

@@ -104,7 +104,7 @@ def test_a_later_process_reads_the_chunks(load_product, monkeypatch):
 
 def test_a_program_long_in_the_making_has_them_in_its_second_run(load_product, monkeypatch):
     monkeypatch.setattr(engine.AHEAD, "end", lambda: 1e9)
-    monkeypatch.setattr(engine, "_PATIENCE_S", 600)
+    monkeypatch.setattr(engine, "_LONGEST_WAIT_S", 600)
     executable, plain = load_product(64, 576, 96), load_product(64, 576, 96, mode="off")
     tensors = drawn(plain, special=False)
     expected = results(plain, tensors)[0]

@@ -72,7 +72,7 @@ def changed_ops(nodes: Sequence[Node]) -> set[Node] | None:
     return {node for node, kind in zip(nodes, former, strict=True) if node.kind.serial != kind}
 
 
-def compute(node: Node, results: Iterable[Value]) -> None:
+def _compute(node: Node, results: Iterable[Value]) -> None:
     """Computes an op on the host.
 
     Args:
@@ -100,13 +100,12 @@ class Parts:
     Args:
         nodes: the trace's ops, in the order of recording.
         outputs: the values that are needed in the end.
-        changed: ops that are in no program with others.
+        changed: ops whose programs have no other ops.
     """
 
     def __init__(self, nodes: Sequence[Node], outputs: Sequence[Value], changed: Collection[Node]) -> None:
-        self.on_host = [node for node in nodes if runs_on_host(node.kind)]
-        """Ops that are left to run on the host."""
-        host_ops = {*self.on_host}
+        self._on_host = [node for node in nodes if runs_on_host(node.kind)]
+        host_ops = {*self._on_host}
         self._others = [node for node in nodes if node not in host_ops]
         self._changed = changed
         self._readers = Counter(value for node in nodes for value in node.inputs if value.data is None)
@@ -119,12 +118,12 @@ class Parts:
     def compute_on_host(self) -> None:
         """Runs the ops on few integers whose operands have bytes."""
         waiting: list[Node] = []
-        for node in self.on_host:
+        for node in self._on_host:
             if any(value.data is None for value in node.inputs):
                 waiting.append(node)
             else:
-                compute(node, self._results[node])
-        self.on_host = waiting
+                _compute(node, self._results[node])
+        self._on_host = waiting
 
     def next_program(self) -> list[Value]:
         """Returns the values that the next program computes: those of its ops' results that others read."""
@@ -145,4 +144,4 @@ class Parts:
         return [value for value in results if self._readers[value] > inside[value]]
 
 
-__all__ = ["Parts", "changed_ops", "compute"]
+__all__ = ["Parts", "changed_ops"]

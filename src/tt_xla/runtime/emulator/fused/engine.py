@@ -37,7 +37,7 @@ _PATIENT_S = 4.0
 """Seconds that a program was in the making, from which its fused kernels are made at the end of its first run, so that
 later calls are quick."""
 
-_PATIENCE_S = 1.5
+_LONGEST_WAIT_S = 1.5
 """Seconds that the end of a first run waits for fused kernels. Those of a model with many kinds of layers take longer
 and are finished beside the next runs."""
 
@@ -213,7 +213,7 @@ class FusedKernels:
             self._stage = _Stage.DONE
             return {}
         with stage_times.stage(stage_times.LOADING):
-            self._make(wait_s=None if self._at_once else _PATIENCE_S)
+            self._make(wait_s=None if self._at_once else _LONGEST_WAIT_S)
         return dict.fromkeys(self._plans) | self._made()
 
     def _give_up(self, error: Exception) -> Mapping[str, Linked | None]:
