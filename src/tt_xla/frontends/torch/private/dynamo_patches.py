@@ -220,8 +220,8 @@ def _name_lines_for_logs_alone() -> None:
 def _fix_sizes() -> None:
     """Makes dynamo trace a frame with the sizes that its tensors have, also where they differ from earlier ones.
 
-    A program has fixed sizes. Dynamo would make a size that has changed a symbol, which takes it five times as long and
-    is replaced by the number afterwards.
+    A program has fixed sizes. Dynamo would make a size that has changed a symbol, which takes it two to four times as
+    long and is replaced by the number afterwards.
     """
     automatic_dynamic = builder._automatic_dynamic
 
