@@ -89,7 +89,13 @@ def check(module: str) -> None:
 def is_plain(module: str) -> bool:
     """Whether the text of a StableHLO module has only ops and types that XLA's CPU compiler always accepts."""
     ops = set(re.findall(r"(?:stablehlo|chlo|vhlo|mhlo)\.\w+", module))
-    return all(op.removeprefix("stablehlo.") in _PLAIN_OPS for op in ops) and not _ODD_TYPE.search(module)
+    if _FOREIGN_OP.search(module) or _ODD_TYPE.search(module):
+        return False
+    return all(op.removeprefix("stablehlo.") in _PLAIN_OPS for op in ops)
+
+
+_FOREIGN_OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?(?!(?:stablehlo|func)\.)[a-z_]\w*\.\w', re.MULTILINE)
+"""Start of an op of another dialect, such as ``arith.addi``. StableHLO's interpreter ends the process on some."""
 
 
 @lru_cache(maxsize=256)

@@ -242,9 +242,9 @@ REFUSED = {
         "nested too deeply",
     ),
     "no lowering": (
-        _function("%0 = ttir.empty() : tensor<2x3xf32>"),
+        _function('%0 = "ttir.cumprod"(%a) <{dim = 0 : i64}> : (tensor<2x3xf32>) -> tensor<2x3xf32>'),
         UnsupportedOpError,
-        r"'ttir\.empty'.* At <module>:2:3\.",
+        r"'ttir\.cumprod'.* At <module>:2:3\.",
     ),
     "cut off": (_function("%0 = ttir.empty() : tensor<2x3xf32>")[:-9], MalformedModuleError, r"line \d, column \d"),
     "element type": (

@@ -27,6 +27,7 @@ from tt_xla.compiler.ttir import (
     merge_all_reduces,
     merge_host_calls,
     move_through_collectives,
+    plain_forms,
     rows_of_images,
     scatter_all_reduces,
     sink_permutes,
@@ -250,6 +251,11 @@ def choose_op_layouts(
 
 
 TTIR_STAGES = (
+    Stage(
+        "ttir-plain-forms",
+        _alone(plain_forms.run),
+        "TTIR text of other compilers has ops that are short for others, which no later stage knows.",
+    ),
     Stage(
         "ttir-fold",
         _fold,

@@ -100,7 +100,7 @@ def _rows_of_tiles(high: int, wide: int, rates: Rates) -> tuple[int, float]:
     parts = 1
     if wide > families.WIDE_TILES and wide > high:
         parts = min(max(rates.cores // cores, 1), wide)
-    return cores * parts, each / max(high, 1) * -(-wide // parts) / wide
+    return cores * parts, each / max(high, 1) * -(-wide // parts) / max(wide, 1)
 
 
 def _by_sticks(tiled: TensorSpec, before: Work, after: Work, rates: Rates) -> Cost:

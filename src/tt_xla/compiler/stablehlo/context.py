@@ -84,6 +84,8 @@ class ModuleContext:
         default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
     )
     """Real and imaginary part, both on the chip, of complex tensors."""
+    resources: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    """Contents of the module's ``dialect_resources`` by name, once a constant refers to one."""
     mesh: Mesh | None = None
     """The chips that the module is for; None for one chip."""
     replicas: int = 1

@@ -141,7 +141,11 @@ def _destinations(context: ImportContext, op: Any) -> _Destinations:
     window_dims = [dim for dim in range(len(operand_shape)) if dim not in (*numbers.inserted_window_dims, *batching)]
     position = dict(zip(window_dims, update_windows, strict=True))
     sizes = tuple(update_shape[position[dim]] if dim in position else 1 for dim in range(len(operand_shape)))
-    partial = [dim for dim in window_dims if dim not in index_dims and sizes[dim] != operand_shape[dim]]
+    partial = [
+        dim
+        for dim in range(len(operand_shape))
+        if dim not in (*index_dims, *batching) and (dim not in position or sizes[dim] != operand_shape[dim])
+    ]
     indices_by_dim = index_parts(context, indices, numbers.index_vector_dim)
     batch = shape(indices_by_dim[0])
     lines = batch_lines(context, batch, numbers.scatter_indices_batching_dims, numbers.index_vector_dim)

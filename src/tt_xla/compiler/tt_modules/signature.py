@@ -43,8 +43,8 @@ def of_ttnn(entry: FuncOp) -> tuple[tuple[Argument, ...], tuple[Result, ...]]:
     """
     returned = body(entry).last_op
     assert isinstance(returned, ReturnOp)
-    results = tuple(Result(*_of_ttnn(value)) for value in returned.operands)
-    return _arguments(entry, [_of_ttnn(argument) for argument in body(entry).args]), results
+    results = tuple(Result(*_of_ttnn(value, entry)) for value in returned.operands)
+    return _arguments(entry, [_of_ttnn(argument, entry) for argument in body(entry).args]), results
 
 
 def _of_ttir(type_: Attribute, entry: FuncOp) -> tuple[tuple[int, ...], str]:
@@ -63,7 +63,13 @@ def _of_ttir(type_: Attribute, entry: FuncOp) -> tuple[tuple[int, ...], str]:
     return type_.get_shape(), element.value
 
 
-def _of_ttnn(value: SSAValue) -> tuple[tuple[int, ...], str]:
+def _of_ttnn(value: SSAValue, entry: FuncOp) -> tuple[tuple[int, ...], str]:
+    if not (isinstance(value.type, TensorType) and isinstance(value.type.encoding, TTNNLayoutAttr)):
+        raise MalformedModuleError(
+            f"Function @{entry.sym_name.data} takes or returns {value.type}; "
+            "expected a tensor with a #ttnn.ttnn_layout.",
+            location=describe(entry.location),
+        )
     element = declared(ELEMENT_TYPES[layout_of(value).dtype])
     assert element is not None
     return tensor_type(value).get_shape(), element.value

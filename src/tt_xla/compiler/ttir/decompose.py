@@ -187,7 +187,7 @@ def reverse(op: ReverseOp, rewriter: PatternRewriter) -> None:
     The table has a row for each position in the reversed dimensions.
     """
     sizes = shape(op.input)
-    dims = tuple(dim for dim in sorted(op.dimensions) if sizes[dim] != 1)
+    dims = tuple(dim for dim in shapes.normalise_dims(op.dimensions, len(sizes)) if sizes[dim] != 1)
     count = math.prod(sizes[dim] for dim in dims)
     if count <= 1 or not math.prod(sizes):
         rewriter.replace(op, [], [op.input])
