@@ -48,6 +48,22 @@ def put(ttnn: Any, device: Any) -> Any:
         ("ttnn.layer_norm(put((1, 1, 64, 33), layout='ROW_MAJOR'))", "to be a multiple of tile width"),
         ("ttnn.upsample(put((1, 4, 4, 32), 'float32', 'ROW_MAJOR'), 2, mode='bilinear')", "requires BFLOAT16 input"),
         ("ttnn.pad(put((3,)), [(0, 32)], 0.0)", "MeshBuffer must be large enough"),
+        ("ttnn.transpose(put((64, 64)), 0, 5)", "should be between 0 and 1 however is 5.* choose one of its"),
+        ("ttnn.concat([put((64, 64))] * 2, -5)", "should be between 0 and 1 however is -5"),
+        ("ttnn.split(put((64, 64)), 7, 3)", "should be between 0 and 1 however is 3"),
+        ("ttnn.softmax(put((64, 64)), 7)", r"in range of \[-2, 1\], but got 7.* choose one of its dimensions"),
+        ("ttnn.slice(put((64, 64)), [0], [10])", "Input rank 2 and begins 1 must have the same size"),
+        ("ttnn.slice(put((64, 64)), [0, 0], [10])", "Start 2 and end 1 must have the same size"),
+        ("ttnn.slice(put((64, 64)), [0, 0], [10, 10], [1])", "Step 1 must have the same size as start 2 and end"),
+        ("ttnn.layer_norm(put((64, 64)), weight=put((1, 96)))", "multiplied by gamma padding.*Give it 64 columns"),
+        ("ttnn.layer_norm(put((64, 64)), bias=put((1, 96)))", "offset by beta padding.*Give it 64 columns"),
+        ("ttnn.linear(put((64, 64)), put((64, 64)), bias=put((1, 96)))", "Unsupported bias shape: .* 96, .* 64"),
+        (
+            "ttnn.transformer.split_query_key_value_and_split_heads(put((64, 96)), num_heads=1)",
+            "expected 3 dimensions, but found 2",
+        ),
+        ("ttnn.topk(put((64, 64)), 500)", r"ttnn.topk: invalid arguments: .*Compare ranks, sizes and dimensions"),
+        ("ttnn.chunk(put((64, 64)), 3, 4)", r"ttnn.chunk: invalid arguments: .* called with Shape\(\[64, 64\]\)"),
         (
             "ttnn.linear(put((3, 96, 33)), put((3, 96, 64)), transpose_a=True, bias=put((1, 64)))",
             "MeshBuffer must be large enough",
@@ -57,6 +73,34 @@ def put(ttnn: Any, device: Any) -> Any:
 def test_calls_are_refused_in_tt_nns_words(ttnn: Any, put: Any, call: str, words: str) -> None:
     with pytest.raises(RuntimeError, match=words):
         eval(call, {"ttnn": ttnn, "put": put})
+
+
+def test_an_index_lies_within_its_dimension(ttnn: Any, put: Any) -> None:
+    x = put((64, 32))
+    with pytest.raises(IndexError, match=r"Index 64 .* out of bounds for dimension 0 of size 64. Choose one from -64"):
+        x[64]
+    with pytest.raises(IndexError, match=r"Index -33 \(converted to -1\) is out of bounds for dimension 1 of size 32"):
+        x[0, -33]
+    with pytest.raises(IndexError, match=r"Too many indices for tensor of dimension 2: got 3"):
+        x[0, 0, 0]
+    assert torch.equal(ttnn.to_torch(x[-64, -32:]), ttnn.to_torch(x)[-64, -32:])
+
+
+def test_a_missing_or_unknown_argument_is_named(ttnn: Any, put: Any) -> None:
+    x = put((32, 32))
+    with pytest.raises(TypeError, match=r"types: ttnn.Tensor, foo: int\nttnn.relu got an unexpected .* 'foo'"):
+        ttnn.relu(x, foo=1)
+    with pytest.raises(TypeError, match=r"ttnn.relu missing 1 required positional argument: 'input_tensor'"):
+        ttnn.relu()
+    with pytest.raises(TypeError, match=r"a ttnn.Tensor or a number is needed, got None"):
+        ttnn.add(x, None)
+
+
+def test_nothing_is_created_on_a_closed_device(ttnn: Any) -> None:
+    device = ttnn.open_device(device_id=0)
+    ttnn.close_device(device)
+    with pytest.raises(RuntimeError, match=r"Device is not open. Create tensors on it before ttnn.close_device"):
+        ttnn.zeros((32, 32), device=device)
 
 
 def test_a_device_is_no_tensor_and_no_number(ttnn: Any, put: Any, device: Any) -> None:

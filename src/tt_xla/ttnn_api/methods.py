@@ -135,12 +135,27 @@ def _neg(self: Tensor) -> Tensor:
 
 
 def _getitem(self: Tensor, places: Any) -> Tensor:
-    """Returns a slice of the tensor; a number in the place of a slice removes the dimension."""
+    """Returns a slice of the tensor; a number in the place of a slice removes the dimension.
+
+    Raises:
+        IndexError: an index lies outside of its dimension, or there are more of them than dimensions.
+    """
     sizes = self.shape
     listed = [*places] if isinstance(places, tuple) else [places]
     if Ellipsis in listed:
         at = listed.index(Ellipsis)
         listed[at : at + 1] = [slice(None)] * (len(sizes) - len(listed) + 1)
+    if len(listed) > len(sizes):
+        raise IndexError(
+            f"Too many indices for tensor of dimension {len(sizes)}: got {len(listed)}. Give at most one for each "
+            f"dimension of {sizes}."
+        )
+    for axis, (each, size) in enumerate(zip(listed, sizes, strict=False)):
+        if not isinstance(each, slice) and not -size <= each < size:
+            raise IndexError(
+                f"Index {each} (converted to {each + size if each < 0 else each}) is out of bounds for dimension "
+                f"{axis} of size {size}. Choose one from {-size} to {size - 1}."
+            )
     listed += [slice(None)] * (len(sizes) - len(listed))
     whole = [each if isinstance(each, slice) else slice(each, each + 1 or None) for each in listed]
     begins, ends, steps = zip(*(each.indices(size) for each, size in zip(whole, sizes, strict=True)), strict=True)

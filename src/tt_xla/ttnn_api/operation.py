@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
-from tt_xla.errors import ExecutionError
+from tt_xla.errors import ExecutionError, TTXLAError
 from tt_xla.registry import Registry
 from tt_xla.spmd.collectives import BETWEEN_CHIPS
 from tt_xla.ttnn_api import refusals, signatures
@@ -127,6 +127,8 @@ class Operation:
         device = _device_of(tensors) if tensors else None
         if device is None:
             device = keywords.get("device") or next((each for each in arguments if type(each) is MeshDevice), None)
+            if device is not None and not device.is_open:
+                raise TTFatal("Device is not open", hint="Create tensors on it before ttnn.close_device.")
         plans = _HOST_PLANS if device is None else device.plans
         key_ = tuple(key)
         plan = plans.get(key_)
@@ -138,14 +140,19 @@ class Operation:
                     f"Device operation {self.__name__}: program cache miss occurred, but cache misses are forbidden",
                     hint="Allow them with device.set_program_cache_misses_allowed(True).",
                 )
-            plan = plans[key_] = self._planned(arguments, keywords, device)
+            with _explained(self.__name__, tensors, (IndexError, ValueError)):
+                plan = self._planned(arguments, keywords, device)
+            with _explained(self.__name__, tensors, (IndexError, ValueError, RuntimeError)):
+                results = plan.run(tensors)
+            plans[key_] = plan
+            return results
         return plan.run(tensors)
 
     def _composed(self, values: Mapping[str, Any]) -> Any:
         """Executes an operation that calls others."""
         if _nested:
             return self.rule(**values)
-        with unrefused():
+        with unrefused(), _explained(self.__name__, values.values(), (IndexError, ValueError)):
             return self.rule(**values)
 
     def _read(self, place: int | str, argument: Any) -> Any:
@@ -225,6 +232,28 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<ttnn operation {self.__name__}>"
+
+
+@contextlib.contextmanager
+def _explained(name: str, arguments: Iterable[Any], kinds: tuple[type[Exception], ...]) -> Generator[None]:
+    """Turns an error of Python or PyTorch, for arguments that no condition refused, into one that tells what to do.
+
+    Args:
+        name: the function that was called.
+        arguments: its arguments, or the tensors among them.
+        kinds: classes of such errors.
+    """
+    try:
+        yield
+    except kinds as error:
+        if isinstance(error, TTXLAError):
+            raise
+        given = ", ".join(f"{each.shape}" for each in arguments if isinstance(each, Tensor)) or "no tensors"
+        signature = " or ".join(f"{name}({parameters})" for parameters in signatures.lines().get(name, ()))
+        raise TTFatal(
+            f"{name}: invalid arguments: {error}",
+            hint=f"It was called with {given}. Compare ranks, sizes and dimensions with {signature or name}.",
+        ) from error
 
 
 def _has_torch(argument: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
 from tt_xla.ttnn_api.layouts import Type
 from tt_xla.ttnn_api.topology import TensorTopology
@@ -42,8 +43,18 @@ class Operand:
         return self.type.memory
 
     def dim(self, dim: int) -> int:
-        """Returns a dimension counted from the front."""
-        return dim + self.rank if dim < 0 else dim
+        """Returns a dimension counted from the front.
+
+        Raises:
+            TTFatal: the tensor has no such dimension.
+        """
+        place = dim + self.rank if dim < 0 else dim
+        if not 0 <= place < self.rank:
+            raise TTFatal(
+                f"Index is out of bounds for the rank, should be between 0 and {self.rank - 1} however is {dim}",
+                hint=f"The tensor has shape {self.shape}; choose one of its dimensions.",
+            )
+        return place
 
 
 class Scalar(NamedTuple):

@@ -86,12 +86,30 @@ def defaults(binder: Binder) -> dict[str, Any]:
 def refused(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> TypeError:
     """Returns the error for arguments that no overload takes, in nanobind's words."""
     supported = "\n".join(f"    {number}. {text}" for number, text in enumerate(_shown(name), 1))
-    given = [type(argument).__name__ for argument in arguments]
-    given += [f"{key}: {type(value).__name__}" for key, value in keywords.items()]
+    given = [_kind(argument) for argument in arguments]
+    given += [f"{key}: {_kind(value)}" for key, value in keywords.items()]
     return TypeError(
         f"{name}(): incompatible function arguments. The following argument types are supported:\n{supported}\n\n"
-        f"Invoked with types: {', '.join(given) or 'none'}"
+        f"Invoked with types: {', '.join(given) or 'none'}{_unbound(name, arguments, keywords)}"
     )
+
+
+def _kind(value: Any) -> str:
+    """Returns the name of a value's class; that of a tensor is TT-NN's, also for what stands for one in a plan."""
+    kind = type(value).__name__
+    return "ttnn.Tensor" if kind in ("Tensor", "Operand") else kind
+
+
+def _unbound(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
+    """Returns why a function's only overload does not take the arguments; nothing for several, or for a wrong kind."""
+    overloads = binders(name)
+    if len(overloads) != 1:
+        return ""
+    try:
+        overloads[0](*arguments, **keywords)
+    except TypeError as error:
+        return f"\n{str(error).replace('<lambda>()', name)}."
+    return ""
 
 
 def _shown(name: str) -> list[str]:

@@ -103,7 +103,13 @@ def split_heads(
     memory_config: MemoryConfig | None,
 ) -> Step:
     """Splits [batch, sequence, (heads + 2 * kv_heads) * width] into query, key and value."""
-    batch, rows, columns = required(input_tensor, "ttnn.transformer.split_query_key_value_and_split_heads").shape
+    source = required(input_tensor, "ttnn.transformer.split_query_key_value_and_split_heads")
+    if source.rank != 3:
+        raise TTFatal(
+            f"Invalid input tensor: expected 3 dimensions, but found {source.rank}",
+            hint="Use ttnn.reshape to [batch, sequence, width].",
+        )
+    batch, rows, columns = source.shape
     kv_heads = num_kv_heads or num_heads
     width = columns // (num_heads + 2 * kv_heads if kv_input_tensor is None else num_heads)
     if width % TILE_SIZE:

@@ -188,6 +188,19 @@ def concat(
     return Step("ttnn.concat", {"inputs": tensors}, [result], {"dim": axis}, into=output_tensor)
 
 
+def _check_bounds(sizes: Sequence[int], begins: Sequence[int], stops: Sequence[int], by: Sequence[int]) -> None:
+    """Refuses a slice that has not one start, one end and one step for each dimension."""
+    words = None
+    if len(begins) != len(sizes):
+        words = f"Input rank {len(sizes)} and begins {len(begins)} must have the same size"
+    elif len(stops) != len(sizes):
+        words = f"Start {len(begins)} and end {len(stops)} must have the same size"
+    elif len(by) != len(sizes):
+        words = f"Step {len(by)} must have the same size as start {len(begins)} and end"
+    if words is not None:
+        raise TTFatal(words, hint=f"Give a start, an end and a step for each of the {len(sizes)} dimensions.")
+
+
 @operation("ttnn.slice")
 def slice_(
     input_tensor: Operand,
@@ -205,6 +218,7 @@ def slice_(
     stops: Any = ends if starts is not None else slice_end
     by = list(steps or slice_step or [1] * input_tensor.rank)
     sizes = input_tensor.shape
+    _check_bounds(sizes, begins, stops, by)
     begins = [begin + size if begin < 0 else begin for begin, size in zip(begins, sizes, strict=True)]
     stops = [min(stop + size if stop < 0 else stop, size) for stop, size in zip(stops, sizes, strict=True)]
     for begin, stop in zip(begins, stops, strict=True):

@@ -10,7 +10,7 @@ from tt_xla.ttnn_api.configs import Config, compute_config, function_of
 from tt_xla.ttnn_api.enums import DataType, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import Function, required
-from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, MemoryConfig, Shape
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig, Shape
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
@@ -34,6 +34,8 @@ def linear(
     if program_config is None:
         _check_shards(a, b, activation)
     shape = product_shape(_turned(a.shape, turn=transpose_a), _turned(b.shape, turn=transpose_b))
+    if bias is not None and b.rank > 1:
+        _check_bias(bias.shape, shape)
     if transpose_a and bias is not None and a.shape[-2] > a.shape[-1] and program_config is None:
         raise TTFatal(
             "MeshBuffer must be large enough to hold the tensor.",
@@ -51,6 +53,21 @@ def linear(
     operands = {"a": a, "b": b} | ({} if bias is None else {"bias": bias})
     op = "ttnn.matmul" if bias is None and attributes["activation"] is None else "ttnn.linear"
     return Step(op, operands, [result], attributes, into=optional_output_tensor)
+
+
+def _check_bias(bias: Shape, product: Shape) -> None:
+    """Refuses a bias whose columns do not fill the same tiles as those of the product.
+
+    Raises:
+        TTFatal: they do not.
+    """
+    own, columns = (-(-shape[-1] // TILE_SIZE) * TILE_SIZE for shape in (bias, product))
+    if own != columns:
+        raise TTFatal(
+            f"Unsupported bias shape: padded last dimension of bias, {own}, not equal to second input's padded last "
+            f"dimension, {columns}.",
+            hint=f"The bias has shape {bias}, and the product {product}; give the bias as many columns.",
+        )
 
 
 def _check_shards(a: Operand, b: Operand, activation: Function | None) -> None:

@@ -140,6 +140,12 @@ def split(
     input_tensor: Tensor, split_size: int | Sequence[int], dim: int, memory_config: MemoryConfig | None
 ) -> list[Tensor]:
     """Cuts a tensor along a dimension into parts of given sizes; the last part may be smaller."""
+    rank = len(input_tensor.shape)
+    if not -rank <= dim < rank:
+        raise TTFatal(
+            f"Index is out of bounds for the rank, should be between 0 and {rank - 1} however is {dim}",
+            hint=f"The tensor has shape {input_tensor.shape}; choose one of its dimensions.",
+        )
     total = input_tensor.shape[dim]
     sizes = [split_size] * -(-total // split_size) if isinstance(split_size, int) else list(split_size)
     if sum(sizes) != total and not isinstance(split_size, int):

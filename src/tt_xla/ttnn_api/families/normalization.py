@@ -30,6 +30,11 @@ def softmax(
 ) -> Step:
     """Computes the softmax along a dimension."""
     source = required(input_tensor, "ttnn.softmax")
+    if not -source.rank <= dim < source.rank:
+        raise TTFatal(
+            f"Dimension out of range (expected to be in range of [{-source.rank}, {source.rank - 1}], but got {dim})",
+            hint=f"The tensor has shape {source.shape}; choose one of its dimensions.",
+        )
     if source.layout is Layout.ROW_MAJOR and (source.rank != _RANK_OF_ROWS or source.dim(dim) != source.rank - 1):
         raise TTFatal("Inputs to softmax must be tilized", hint="Convert it with ttnn.to_layout.")
     result = source.type.with_(memory=memory_config, layout=Layout.TILE)
@@ -56,6 +61,8 @@ def _check_parameters(
             hint="Convert it with ttnn.to_layout.",
         )
     for word, operand in (("Gamma", weight), ("Beta", bias)):
+        if operand is not None and operand.layout is Layout.TILE and operand.type.on_device:
+            _check_width(source.shape[-1], operand.shape[-1], word.lower())
         if operand is None or operand.layout is not Layout.ROW_MAJOR:
             continue
         if operand.shape[-1] != TILE_SIZE or volume(operand.shape) != width:
@@ -66,6 +73,29 @@ def _check_parameters(
                 f"tile_width: {TILE_SIZE}",
                 hint=f"Reshape it to [{width // TILE_SIZE}, {TILE_SIZE}], or move it with ttnn.to_layout to tiles.",
             )
+
+
+def _check_width(width: int, own: int, name: str) -> None:
+    """Refuses a parameter in tiles that is wider or narrower than the rows.
+
+    Args:
+        width: width of the rows.
+        own: width of the parameter.
+        name: TT-NN's name of it.
+
+    Raises:
+        TTFatal: the widths differ.
+    """
+    padded, own_padded = (-(-each // TILE_SIZE) * TILE_SIZE for each in (width, own))
+    if padded == own_padded and own >= width:
+        return
+    change = {"gamma": "multiplied", "beta": "offset"}[name]
+    raise TTFatal(
+        f"Input and {name} padded widths must match and {name} logical width must be >= input logical width (otherwise "
+        f"valid input columns would be {change} by {name} padding). Got input: logical[-1]={width} "
+        f"padded[-1]={padded} vs {name}: logical[-1]={own} padded[-1]={own_padded}",
+        hint=f"Give it {width} columns.",
+    )
 
 
 def _of_sum(

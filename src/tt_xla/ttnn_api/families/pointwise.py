@@ -230,6 +230,8 @@ def pair(
     attributes: dict[str, Any],
 ) -> Step:
     """Returns the step of an op of two tensors, one of which may be a number."""
+    if left is None or right is None:
+        raise TypeError(f"{op}(): incompatible function arguments: a ttnn.Tensor or a number is needed, got None")
     tensors = [required(each, op) for each in (left, right) if isinstance(each, Operand)]
     first = tensors[0]
     lhs, rhs = (each if isinstance(each, Operand) else number(each, first.type) for each in (left, right))
