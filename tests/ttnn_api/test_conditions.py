@@ -243,3 +243,19 @@ def test_weights_of_groups_on_several_cores(card: Card) -> None:
     made = card("group_norm", x, num_groups=32, weight=rows, epsilon=1e-5, inplace=False)
     by_channel = torch.nn.functional.group_norm(x[0].transpose(1, 2), 32, weight, eps=1e-5)
     torch.testing.assert_close(made, by_channel.transpose(1, 2)[None], rtol=2e-2, atol=5e-2)
+
+
+@pytest.mark.parametrize("kind", ["", "MultiCast", "MultiCast1D"])
+def test_blocks_of_a_product_divide_its_inner_dimension(ttnn: Any, put: Any, kind: str) -> None:
+    options = {"compute_with_storage_grid_size": (2, 2), "out_subblock_h": 1, "out_subblock_w": 1, "per_core_M": 1}
+    options |= {"per_core_N": 1}
+    options |= {"MultiCast": {"transpose_mcast": False}, "MultiCast1D": {"fuse_batch": True, "mcast_in0": True}}.get(
+        kind, {}
+    )
+    made = getattr(ttnn, f"MatmulMultiCoreReuse{kind}ProgramConfig")
+    x = put((64, 64))
+    assert list(ttnn.matmul(x, x, program_config=made(in0_block_w=2, **options)).shape) == [64, 64]
+    with pytest.raises(
+        RuntimeError, match=rf"Reuse{kind}ProgramConfig: Kt \(2\) must be divisible by in0_block_w \(3\)"
+    ):
+        ttnn.matmul(x, x, program_config=made(in0_block_w=3, **options))

@@ -41,6 +41,7 @@ def linear(
             "MeshBuffer must be large enough to hold the tensor.",
             hint="TT-NN adds the bias in the shape of the untransposed operand; use ttnn.transpose before.",
         )
+    _check_blocks(_turned(a.shape, turn=transpose_a)[-1], program_config)
     attributes: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b}
     attributes["compute_config"] = compute_config(compute_kernel_config)
     attributes["matmul_program_config"] = _program_config(program_config)
@@ -107,6 +108,23 @@ _CONFIGS = {
     "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig": "dram_sharded",
 }
 """Kind of a ``#ttnn.matmul_program_config`` by TT-NN's class."""
+
+
+def _check_blocks(inner: int, config: Config | None) -> None:
+    """Refuses a program config whose blocks do not divide the inner dimension.
+
+    Raises:
+        TTFatal: the number of tiles is no multiple of ``in0_block_w``.
+    """
+    name = type(config).__name__
+    if _CONFIGS.get(name) not in ("reuse", "multi_cast", "multi_cast_1d") or getattr(config, "gather_in0", False):
+        return
+    tiles, block = -(-inner // TILE_SIZE), getattr(config, "in0_block_w", None)
+    if block and tiles % block:
+        raise TTFatal(
+            f"{name}: Kt ({tiles}) must be divisible by in0_block_w ({block})",
+            hint="Choose an in0_block_w that divides the number of tiles of the inner dimension.",
+        )
 
 
 def _program_config(config: Config | None) -> dict[str, Any] | None:
