@@ -45,8 +45,16 @@ SCRIPTS = {
     "pytorch/codegen/python/resnet.py": [],
     "jax/codegen/python/custom_module.py": [],
     "jax/codegen/python/resnet.py": [],
+    "train.py": ["--epochs", "1"],
+    "pytorch/mnist_performant.py": [],
+    "pytorch/opt_demo.py": [],
+    "jax/mnist.py": ["--epochs", "1"],
+    "jax/gpt_demo.py": [],
 }
 """Examples for one chip, with arguments that shorten them."""
+
+MESH_SCRIPTS = {"data_parallel.py": "n300-llmbox", "several_chips.py": "n300", "several_chips_jax.py": "n300"}
+"""Examples for several chips, with the system that each is for."""
 
 
 @dataclass
@@ -214,9 +222,9 @@ def run_example(script: str, level: int) -> Outcome:
         root = Path(scratch, "generated")
         forced = {"backend": "codegen_py", "export_path": str(root), "optimization_level": level}
         forced |= {"export_tensors": True, "target_module": True}
-        variables = environment(SYSTEM) | {"TTXLA_TTNN_PYTHON": sys.executable}
+        variables = environment(MESH_SCRIPTS.get(script, SYSTEM)) | {"TTXLA_TTNN_PYTHON": sys.executable}
         script_variables = variables | {"TTXLA_COMPILE_OPTIONS": json.dumps(forced), "JAX_PLATFORMS": ""}
-        command: list[str | Path] = [sys.executable, EXAMPLES / script, *SCRIPTS[script]]
+        command: list[str | Path] = [sys.executable, EXAMPLES / script, *SCRIPTS.get(script, [])]
         done = subprocess.run(command, env=script_variables, cwd=scratch, capture_output=True, text=True)
         folders = sorted(root.glob("graph_*"))
         if done.returncode or not folders:
@@ -262,10 +270,11 @@ def main(names: tuple[str, ...], levels: tuple[int, ...], document: Path | None)
 
     jax.config.update("jax_num_cpu_devices", 8)  # programs for meshes need them, before any program uses JAX
     set_variable("TTXLA_SYSTEM", SYSTEM)
-    chosen = names or (*PROGRAMS, *MESH_PROGRAMS, *SCRIPTS)
+    chosen = names or (*PROGRAMS, *MESH_PROGRAMS, *SCRIPTS, *MESH_SCRIPTS)
     single = shown(outcomes([name for name in chosen if name in PROGRAMS], levels))
     several = shown(on_meshes([name for name in chosen if name in MESH_PROGRAMS], levels))
-    examples = shown(run_example(name, level) for name in chosen if name in SCRIPTS for level in levels)
+    scripts = [name for name in chosen if name in SCRIPTS or name in MESH_SCRIPTS]
+    examples = shown(run_example(name, level) for name in scripts for level in levels)
     total = len(single) + len(several) + len(examples)
     passed = sum(outcome.passed for outcome in (*single, *several, *examples))
     click.echo(f"{passed} of {total} have the same bits.")

