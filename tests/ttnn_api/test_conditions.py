@@ -55,6 +55,8 @@ def put(ttnn: Any, device: Any) -> Any:
         ("ttnn.slice(put((64, 64)), [0], [10])", "Input rank 2 and begins 1 must have the same size"),
         ("ttnn.slice(put((64, 64)), [0, 0], [10])", "Start 2 and end 1 must have the same size"),
         ("ttnn.slice(put((64, 64)), [0, 0], [10, 10], [1])", "Step 1 must have the same size as start 2 and end"),
+        ("ttnn.slice(put((64, 64)), [0, 0], [100, 64])", "Ends 128 must be less than or equal to the shape .* 64"),
+        ("ttnn.slice(put((64, 64)), [0, 0], [100, 64], [2, 1])", "Ends 100 must be .* end dimension 0 at 64 at most"),
         ("ttnn.layer_norm(put((64, 64)), weight=put((1, 96)))", "multiplied by gamma padding.*Give it 64 columns"),
         ("ttnn.layer_norm(put((64, 64)), bias=put((1, 96)))", "offset by beta padding.*Give it 64 columns"),
         ("ttnn.linear(put((64, 64)), put((64, 64)), bias=put((1, 96)))", "Unsupported bias shape: .* 96, .* 64"),
@@ -94,6 +96,18 @@ def test_a_missing_or_unknown_argument_is_named(ttnn: Any, put: Any) -> None:
         ttnn.relu()
     with pytest.raises(TypeError, match=r"a ttnn.Tensor or a number is needed, got None"):
         ttnn.add(x, None)
+
+
+def test_arrays_and_words_are_refused_where_a_tensor_or_a_type_is_needed(ttnn: Any, put: Any) -> None:
+    x, array = put((2, 2)), torch.ones(2, 2)
+    with pytest.raises(TypeError, match=r"types: ttnn.Tensor, ndarray"):
+        ttnn.add(x, array.numpy())
+    with pytest.raises(TypeError, match=r"ttnn.to_torch\(\): .* a ttnn.Tensor is needed, got <class 'torch.Tensor'>"):
+        ttnn.to_torch(array)
+    with pytest.raises(TypeError, match=r"dtype must be a ttnn.DataType such as ttnn.bfloat16, got 'bf16'"):
+        ttnn.from_torch(array, dtype="bf16")
+    with pytest.raises(TypeError, match=r"layout must be a ttnn.Layout such as ttnn.TILE_LAYOUT, got 'tile'"):
+        ttnn.from_torch(array, layout="tile")
 
 
 def test_nothing_is_created_on_a_closed_device(ttnn: Any) -> None:

@@ -47,7 +47,13 @@ def tensor_of(data: Any, shape: Sequence[int] | None, dtype: DataType | None, la
         shape: shape of a sequence of numbers.
         dtype: the data type; by default that of ``data``.
         layout: tiles or rows, rows by default; block floats exist in tiles only.
+
+    Raises:
+        TypeError: the data type or the layout is none of TT-NN's.
+        TTFatal: TT-NN has no data type for the elements.
     """
+    _check_kind("dtype", dtype, DataType, "bfloat16")
+    _check_kind("layout", layout, Layout, "TILE_LAYOUT")
     if isinstance(data, Tensor):
         return Tensor.of(data.type, data.contents, data.device(), data.topology)
     source = data.detach() if isinstance(data, torch.Tensor) else torch.as_tensor(_numbers(data))
@@ -65,6 +71,14 @@ def tensor_of(data: Any, shape: Sequence[int] | None, dtype: DataType | None, la
     if held.untyped_storage().data_ptr() == source.untyped_storage().data_ptr():
         held = held.clone(memory_format=torch.contiguous_format)
     return Tensor.of(type_of(held.shape, dtype, layout, on_device=False), Contents([held], None), None)
+
+
+def _check_kind(name: str, value: object, kind: type, example: str) -> None:
+    if value is not None and not isinstance(value, kind):
+        raise TypeError(
+            f"ttnn.Tensor(): incompatible function arguments: {name} must be a ttnn.{kind.__name__} such as "
+            f"ttnn.{example}, got {value!r}"
+        )
 
 
 def _numbers(data: Any) -> Any:

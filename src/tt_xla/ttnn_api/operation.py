@@ -131,7 +131,10 @@ class Operation:
                 raise TTFatal("Device is not open", hint="Create tensors on it before ttnn.close_device.")
         plans = _HOST_PLANS if device is None else device.plans
         key_ = tuple(key)
-        plan = plans.get(key_)
+        try:
+            plan = plans.get(key_)
+        except TypeError as error:  # an argument that no function takes, such as an array, has no hash
+            raise signatures.refused(self.__name__, arguments, keywords) from error
         if plan is None:
             if self.__name__ in OF_COMPLEX and _has_complex(arguments, keywords):
                 return OF_COMPLEX[self.__name__](*arguments, **keywords)

@@ -201,6 +201,19 @@ def _check_bounds(sizes: Sequence[int], begins: Sequence[int], stops: Sequence[i
         raise TTFatal(words, hint=f"Give a start, an end and a step for each of the {len(sizes)} dimensions.")
 
 
+def _check_ends(source: Operand, stops: Sequence[int], by: Sequence[int]) -> None:
+    """Refuses a slice that ends after the tensor, or after the padding of its tiles where TT-NN takes whole tiles."""
+    in_tiles = source.layout is Layout.TILE and all(step == 1 for step in by)
+    for axis, (stop, size) in enumerate(zip(stops, source.shape, strict=True)):
+        unit = TILE_SIZE if in_tiles and axis >= source.rank - 2 else 1
+        end, limit = (-(-each // unit) * unit for each in (stop, size))
+        if end > limit:
+            raise TTFatal(
+                f"Ends {end} must be less than or equal to the shape of the tensor {limit}",
+                hint=f"The tensor has shape {source.shape}; end dimension {axis} at {size} at most.",
+            )
+
+
 @operation("ttnn.slice")
 def slice_(
     input_tensor: Operand,
@@ -219,6 +232,7 @@ def slice_(
     by = list(steps or slice_step or [1] * input_tensor.rank)
     sizes = input_tensor.shape
     _check_bounds(sizes, begins, stops, by)
+    _check_ends(input_tensor, stops, by)
     begins = [begin + size if begin < 0 else begin for begin, size in zip(begins, sizes, strict=True)]
     stops = [min(stop + size if stop < 0 else stop, size) for stop, size in zip(stops, sizes, strict=True)]
     for begin, stop in zip(begins, stops, strict=True):

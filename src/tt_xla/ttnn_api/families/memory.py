@@ -150,9 +150,18 @@ def as_tensor(
 
 
 @operation("ttnn.to_torch", composite=True)
-def to_torch(tensor: Tensor, dtype: Any, torch_rank: int | None, mesh_composer: Any) -> Any:
-    """Returns a tensor of TT-NN as a torch tensor."""
+def to_torch(tensor: object, dtype: Any, torch_rank: int | None, mesh_composer: Any) -> Any:
+    """Returns a tensor of TT-NN as a torch tensor.
+
+    Raises:
+        TypeError: it is none of TT-NN's.
+    """
     from tt_xla.ttnn_api.conversion import to_torch as converted
+
+    if not isinstance(tensor, Tensor):
+        raise TypeError(
+            f"ttnn.to_torch(): incompatible function arguments: a ttnn.Tensor is needed, got {type(tensor)}"
+        )
 
     composer = mesh_composer or DEFAULTS.get("mesh_composer")
     result = converted(tensor if composer is None else composer.join(tensor), dtype)
