@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,30 @@ def test_the_bits_are_those_of_the_simulator(name: str, recorded: Any) -> None:
     expected = recorded[name]
     actual = computed(CASES[name], expected.shape)
     assert np.array_equal(actual.view(np.int32), expected.view(np.int32))
+
+
+def of_rows(op: str, **rows: list[float]) -> list[float]:
+    """Returns the result of an op on rows of bfloat16, computed with numerics=bit_exact."""
+    shape = (1, len(next(iter(rows.values()))))
+    tiled = TensorSpec(shape, TensorLayout.of(shape, DataType.BF16, tiled=True))
+    call = bind(Context(op, "bit_exact", dict.fromkeys(rows, tiled), (tiled,), grid=GRID), {})
+    assert not isinstance(call, Weighted)
+    return call(*(torch.tensor([row], dtype=torch.bfloat16) for row in rows.values())).flatten().tolist()
+
+
+def test_squares_of_differences_keep_the_bits_of_the_matrix_unit() -> None:
+    """The expected numbers are those of the simulator."""
+    assert of_rows(
+        "ttnn.squared_difference",
+        lhs=[0.1025390625, 4.09375, -1.53125, -0.16796875, 4.6875],
+        rhs=[0.734375, 0.76171875, 3.859375, 0.466796875, 0.203125],
+    ) == [0.400390625, 11.0625, 29.25, 0.40625, 20.25]
+
+
+def test_truncation_to_zero_has_no_sign_and_no_nan() -> None:
+    """The expected numbers are those of the simulator."""
+    result = of_rows("ttnn.trunc", input=[math.nan, math.inf, -math.inf, -0.0, -0.5, 1.5, -2.5])
+    assert repr(result) == repr([math.inf, math.inf, -math.inf, 0.0, 0.0, 1.0, -2.0])
 
 
 @pytest.mark.parametrize("phases", [1, 2, 3, 4])

@@ -137,6 +137,25 @@ def binary(
     return _result(ctx, result)
 
 
+@kernel("ttnn.squared_difference", bit_exact=True)
+def squared_difference(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Functions) -> Tensor:
+    """The vector unit squares the matrix unit's difference of bfloat16 and block floats."""
+    if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
+        return otherwise(ctx, {})(lhs, rhs, **functions_of_operands)
+    if DataType.F32 in {ctx.spec("lhs").layout.dtype, ctx.spec("rhs").layout.dtype}:
+        return _result(ctx, torch.square(_loaded(lhs) - _loaded(rhs)))
+    difference = sfpu.stored(_subtract(source(_loaded(lhs), wide=True), source(_loaded(rhs), wide=True)), wide=True)
+    return _result(ctx, _multiply(difference, difference))
+
+
+@kernel("ttnn.trunc", bit_exact=True)
+def trunc(ctx: Context, input: Tensor) -> Tensor:
+    if not input.is_floating_point():
+        return otherwise(ctx, {})(input)
+    whole = torch.trunc(_loaded(input))
+    return _result(ctx, torch.where(whole.isnan(), torch.nan, whole))
+
+
 @kernel("ttnn.atan2", bit_exact=True)
 def atan2(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
     wide = DataType.F32 in {ctx.spec("lhs").layout.dtype, ctx.spec("rhs").layout.dtype}
