@@ -33,14 +33,20 @@ def source(op: str, operands: dict[str, Operand], *values: TensorSpec, **attribu
 
 
 STRUCTURAL = {
+    "ttnn.batch_norm_inference",
     "ttnn.capture_or_execute_trace",
     "ttnn.distributed_layer_norm",
     "ttnn.distributed_rms_norm",
     "ttnn.get_device",
+    "ttnn.global_avg_pool2d",
     "ttnn.host_call",
     "ttnn.host_callback",
+    "ttnn.ones",
     "ttnn.rand",
+    "ttnn.repeat_interleave",
+    "ttnn.transpose",
     "ttnn.update_cache",
+    "ttnn.zeros",
 }
 """Ops that are not calls of TT-NN: the device, calls of the program's functions, host ops, and TTIR ops that the
 compiler lowers to other TTNN ops than those of their name."""
