@@ -163,6 +163,18 @@ def along_rows(name: str, op: str, dtype: str, *parameters: str, **attributes: A
     return Case(f"{name}, {dtype}", f"ttnn.{op}", operands, dtype, attributes, -4.0, 4.0)
 
 
+def running(op: str, dtype: str, along: int, **attributes: Any) -> Case:
+    """Returns a case of products, or of running sums or products, along a dimension."""
+    name = f"{op} along {along}, {dtype}"
+    return Case(name, f"ttnn.{op}", {"input": ((40, 70), dtype)}, dtype, attributes, -2.0, 3.0)
+
+
+def scaled_product(dtype: str, value: float) -> Case:
+    """Returns a case of ``input + value * first * second``."""
+    operands = dict.fromkeys(("input", "first", "second"), ((32, 64), dtype))
+    return Case(f"addcmul of {dtype}", "ttnn.addcmul", operands, dtype, {"value": value}, -8.0, 8.0)
+
+
 def norms_and_sums(dtype: str) -> tuple[Case, ...]:
     """Returns cases of softmax and normalizations and sums of a type."""
     softmax = {"dimension": -1, "numericStable": True}
@@ -253,6 +265,11 @@ CASES = (
     in_shards("layer_norm of two rows of cores", "layer_norm", 32, (1, 26), 832),
     *norms_and_sums("bf16"),
     *norms_and_sums("f32"),
+    *(running("prod", dtype, dim, dim_arg=dim, keep_dim=True) for dtype in ("bf16", "f32") for dim in (0, 1)),
+    *(running(op, dtype, dim, dim=dim) for op in ("cumsum", "cumprod") for dtype in ("bf16", "f32") for dim in (0, 1)),
+    scaled_product("f32", 0.7),
+    function("deg2rad", "bf16"),
+    function("rad2deg", "bf16"),
 )
 
 NAMES = {
@@ -325,7 +342,9 @@ def called(ttnn: Any, case: Case, tensors: dict[str, Any]) -> Any:
     for part in NAMES.get(case.op, case.op).split(".")[1:]:
         function = getattr(function, part)
     positional = [
-        tensors.pop(name) for name in ("a", "b", "input", "lhs", "rhs", "query", "key", "value") if name in tensors
+        tensors.pop(name)
+        for name in ("a", "b", "input", "first", "second", "lhs", "rhs", "query", "key", "value")
+        if name in tensors
     ]
     named = {RENAMED.get(name, name): tensor for name, tensor in tensors.items()}
     keywords = {RENAMED.get(name, name): value for name, value in keywords.items()}

@@ -8,6 +8,7 @@ makes an infinity of a NaN unless the result is float32.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -154,6 +155,25 @@ def trunc(ctx: Context, input: Tensor) -> Tensor:
         return otherwise(ctx, {})(input)
     whole = torch.trunc(_loaded(input))
     return _result(ctx, torch.where(whole.isnan(), torch.nan, whole))
+
+
+@kernel("ttnn.addcmul", bit_exact=True)
+def addcmul(ctx: Context, input: Tensor, first: Tensor, second: Tensor, value: float = 1.0) -> Tensor:
+    """A multiply-add of the product of ``value`` and ``first`` with ``second``, in float32."""
+    if ctx.spec("input").layout.dtype is not DataType.F32:
+        return otherwise(ctx, {"value": value})(input, first, second)
+    a, b, c = map(_loaded, (input, first, second))
+    return _result(ctx, sfpu.mad(sfpu.multiply(b, value), c, a))
+
+
+@kernel("ttnn.deg2rad", "ttnn.rad2deg", bit_exact=True)
+def angle(ctx: Context, input: Tensor) -> Tensor:
+    """A product with a constant, of which an accumulator of 16 bits keeps the first 16."""
+    if not input.is_floating_point():
+        return otherwise(ctx, {})(input)
+    factor = math.pi / 180 if ctx.op == "ttnn.deg2rad" else 180 / math.pi
+    wide = ctx.spec("input").layout.dtype is DataType.F32
+    return _result(ctx, sfpu.stored(sfpu.multiply(_loaded(input), factor), wide=wide))
 
 
 @kernel("ttnn.atan2", bit_exact=True)

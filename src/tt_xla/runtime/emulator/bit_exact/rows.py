@@ -169,16 +169,6 @@ def _from_the_last(registers: Sequence[Tensor]) -> Tensor:
     return total
 
 
-@kernel("ttnn.cumsum", bit_exact=True)
-def cumsum(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -> Tensor:
-    """The sums are float32, and the packer rounds them."""
-    if not input.is_floating_point():
-        return otherwise(ctx, {"dim": dim, "reverse_order": reverse_order})(input)
-    terms = input.to(torch.float32)
-    sums = terms.flip(dim).cumsum(dim).flip(dim) if reverse_order else terms.cumsum(dim)
-    return packed(sums, ctx.dtype).to(ctx.container)
-
-
 @kernel("ttnn.softmax", bit_exact=True)
 def softmax(
     ctx: Context, input: Tensor, dimension: int, numericStable: bool = False, compute_config: Config = None

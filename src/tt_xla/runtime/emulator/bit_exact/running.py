@@ -1,0 +1,80 @@
+"""Products, running sums and running products along a dimension as TT-NN's kernels compute them, element after element.
+
+Sources: TT-NN 0.81's ``prod_nc.cpp``, ``accumulation_compute.cpp``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from tt_xla.runtime.emulator.bit_exact import matrix_unit
+from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
+from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
+from tt_xla.runtime.emulator.bit_exact.registers import packed, source
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
+
+Tensor = torch.Tensor
+
+_HIFI4 = 4
+
+
+@kernel("ttnn.prod", bit_exact=True)
+def prod(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: int | Sequence[int] | None = None) -> Tensor:
+    """The matrix unit multiplies the product so far with the next element, and the packer rounds each product.
+
+    A product of several dimensions was not compared, and is computed as by the other numerics.
+    """
+    dims = [dim_arg] if isinstance(dim_arg, int) else list(dim_arg or range(input.ndim))
+    if not input.is_floating_point() or len(dims) > 1:
+        return otherwise(ctx, {"keep_dim": keep_dim, "dim_arg": dim_arg})(input)
+    wide = ctx.dtype.bits == 32
+    terms = source(input.to(torch.float32), wide=True).movedim(dims[0], 0)
+    total = torch.ones_like(terms[0])
+    for term in terms:
+        total = packed(matrix_unit.multiply(source(total, wide=True), term, phases=_HIFI4, wide=wide), ctx.dtype)
+        total = total.to(torch.float32)
+    return (total.unsqueeze(dims[0]) if keep_dim else total).to(ctx.container)
+
+
+@kernel("ttnn.cumsum", bit_exact=True)
+def cumsum(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -> Tensor:
+    """The sums are float32, each compensated by what the sum before lost (Kahan's algorithm)."""
+    if not input.is_floating_point():
+        return otherwise(ctx, {"dim": dim, "reverse_order": reverse_order})(input)
+    terms = _in_order(input, dim, reverse_order)
+    total, lost, sums = torch.zeros_like(terms[0]), torch.zeros_like(terms[0]), [terms[:0]]
+    for term in terms:
+        corrected = sfpu.add(term, -lost)
+        following = sfpu.add(total, corrected)
+        lost = sfpu.add(sfpu.add(following, -total), -corrected)
+        total = following
+        sums.append(total[None])
+    return _packed(ctx, torch.cat(sums), dim, reverse_order)
+
+
+@kernel("ttnn.cumprod", bit_exact=True)
+def cumprod(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -> Tensor:
+    """The products are float32, each rounded to nearest even."""
+    if not input.is_floating_point():
+        return otherwise(ctx, {"dim": dim, "reverse_order": reverse_order})(input)
+    terms = _in_order(input, dim, reverse_order)
+    total, products = torch.ones_like(terms[0]), [terms[:0]]
+    for term in terms:
+        total = sfpu.multiply(total, term)
+        products.append(total[None])
+    return _packed(ctx, torch.cat(products), dim, reverse_order)
+
+
+def _in_order(input: Tensor, dim: int, backwards: bool) -> Tensor:
+    """Returns the elements in float32, with the dimension in front, in the order in which they are taken."""
+    terms = input.to(torch.float32).movedim(dim, 0)
+    return terms.flip(0) if backwards else terms
+
+
+def _packed(ctx: Context, running: Tensor, dim: int, backwards: bool) -> Tensor:
+    """Returns the result of running sums or products, whose dimension is in front, in the order of the operand."""
+    ordered = (running.flip(0) if backwards else running).movedim(0, dim)
+    return packed(ordered, ctx.dtype).to(ctx.container)
