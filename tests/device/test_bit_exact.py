@@ -99,6 +99,16 @@ def test_truncation_to_zero_has_no_sign_and_no_nan() -> None:
     assert repr(result) == repr([math.inf, math.inf, -math.inf, 0.0, 0.0, 1.0, -2.0])
 
 
+@pytest.mark.parametrize(
+    ("op", "attributes"), [("prod", {"dim_arg": 0, "keep_dim": True}), ("cumsum", {"dim": 0}), ("cumprod", {"dim": 0})]
+)
+def test_no_elements_are_no_fault(op: str, attributes: dict[str, Any]) -> None:
+    empty, made = (TensorSpec(shape, TensorLayout.of(shape, DataType.F32)) for shape in ((0, 3), (op == "prod", 3)))
+    call = bind(Context(f"ttnn.{op}", "bit_exact", {"input": empty}, (made,), grid=GRID), attributes)
+    assert not isinstance(call, Weighted)
+    assert call(torch.zeros(0, 3)).tolist() == ([[1.0] * 3] if op == "prod" else [])
+
+
 @pytest.mark.parametrize("phases", [1, 2, 3, 4])
 @pytest.mark.parametrize("wide", [True, False])
 def test_the_product_in_cpp_has_the_bits_of_the_one_in_torch(phases: int, wide: bool) -> None:

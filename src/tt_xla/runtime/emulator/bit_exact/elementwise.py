@@ -151,6 +151,7 @@ def squared_difference(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_op
 
 @kernel("ttnn.trunc", bit_exact=True)
 def trunc(ctx: Context, input: Tensor) -> Tensor:
+    """Zeros lose their sign in the packer, and a NaN becomes an infinity."""
     if not input.is_floating_point():
         return otherwise(ctx, {})(input)
     whole = torch.trunc(_loaded(input))

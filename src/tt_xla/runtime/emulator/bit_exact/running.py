@@ -1,6 +1,7 @@
 """Products, running sums and running products along a dimension as TT-NN's kernels compute them, element after element.
 
-Sources: TT-NN 0.81's ``prod_nc.cpp``, ``accumulation_compute.cpp``.
+TT-NN's ``prod_nc.cpp`` says how products are computed. How running sums and running products are computed was found by
+comparing them with the simulator's.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 
 import torch
 
+from tt_xla.ir.element_types import DataType
 from tt_xla.runtime.emulator.bit_exact import matrix_unit
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
@@ -28,24 +30,23 @@ def prod(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: int | Sequence[in
     A product of several dimensions was not compared, and is computed as by the other numerics.
     """
     dims = [dim_arg] if isinstance(dim_arg, int) else list(dim_arg or range(input.ndim))
-    if not input.is_floating_point() or len(dims) > 1:
+    if not _has_floats(input) or len(dims) != 1:
         return otherwise(ctx, {"keep_dim": keep_dim, "dim_arg": dim_arg})(input)
-    wide = ctx.dtype.bits == 32
+    wide = ctx.dtype is DataType.F32
     terms = source(input.to(torch.float32), wide=True).movedim(dims[0], 0)
     total = torch.ones_like(terms[0])
     for term in terms:
         total = packed(matrix_unit.multiply(source(total, wide=True), term, phases=_HIFI4, wide=wide), ctx.dtype)
-        total = total.to(torch.float32)
     return (total.unsqueeze(dims[0]) if keep_dim else total).to(ctx.container)
 
 
 @kernel("ttnn.cumsum", bit_exact=True)
 def cumsum(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -> Tensor:
     """The sums are float32, each compensated by what the sum before lost (Kahan's algorithm)."""
-    if not input.is_floating_point():
+    if not _has_floats(input):
         return otherwise(ctx, {"dim": dim, "reverse_order": reverse_order})(input)
     terms = _in_order(input, dim, reverse_order)
-    total, lost, sums = torch.zeros_like(terms[0]), torch.zeros_like(terms[0]), [terms[:0]]
+    total, lost, sums = torch.zeros_like(terms[0]), torch.zeros_like(terms[0]), list[Tensor]()
     for term in terms:
         corrected = sfpu.add(term, -lost)
         following = sfpu.add(total, corrected)
@@ -58,14 +59,19 @@ def cumsum(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -
 @kernel("ttnn.cumprod", bit_exact=True)
 def cumprod(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -> Tensor:
     """The products are float32, each rounded to nearest even."""
-    if not input.is_floating_point():
+    if not _has_floats(input):
         return otherwise(ctx, {"dim": dim, "reverse_order": reverse_order})(input)
     terms = _in_order(input, dim, reverse_order)
-    total, products = torch.ones_like(terms[0]), [terms[:0]]
+    total, products = torch.ones_like(terms[0]), list[Tensor]()
     for term in terms:
         total = sfpu.multiply(total, term)
         products.append(total[None])
     return _packed(ctx, torch.cat(products), dim, reverse_order)
+
+
+def _has_floats(input: Tensor) -> bool:
+    """Returns whether a tensor has a dimension and floats. Other tensors are computed as by the other numerics."""
+    return input.is_floating_point() and input.ndim > 0 and input.numel() > 0
 
 
 def _in_order(input: Tensor, dim: int, backwards: bool) -> Tensor:
