@@ -110,6 +110,15 @@ def test_arrays_and_words_are_refused_where_a_tensor_or_a_type_is_needed(ttnn: A
         ttnn.from_torch(array, layout="tile")
 
 
+def test_a_call_is_refused_alike_after_one_of_the_same_types(ttnn: Any, put: Any) -> None:
+    table, options = put((4, 32)), {"dtype": "uint32", "layout": "ROW_MAJOR"}
+    ttnn.embedding(put(torch.zeros(1, 32), **options), table)
+    with pytest.raises(
+        RuntimeError, match=r"ttnn.embedding: invalid arguments: .*outside the table of 4 rows.*called with"
+    ):
+        ttnn.embedding(put(torch.full((1, 32), 9), **options), table)
+
+
 def test_nothing_is_created_on_a_closed_device(ttnn: Any) -> None:
     device = ttnn.open_device(device_id=0)
     ttnn.close_device(device)

@@ -144,12 +144,13 @@ class Operation:
                     hint="Allow them with device.set_program_cache_misses_allowed(True).",
                 )
             with _explained(self.__name__, tensors, (IndexError, ValueError)):
-                plan = self._planned(arguments, keywords, device)
-            with _explained(self.__name__, tensors, (IndexError, ValueError, RuntimeError)):
-                results = plan.run(tensors)
-            plans[key_] = plan
-            return results
-        return plan.run(tensors)
+                plan = plans[key_] = self._planned(arguments, keywords, device)
+        try:
+            return plan.run(tensors)
+        except (IndexError, ValueError, RuntimeError) as error:  # a context manager would cost each call a microsecond
+            if isinstance(error, TTXLAError):
+                raise
+            raise _invalid(self.__name__, tensors, error) from error
 
     def _composed(self, values: Mapping[str, Any]) -> Any:
         """Executes an operation that calls others."""
@@ -251,12 +252,17 @@ def _explained(name: str, arguments: Iterable[Any], kinds: tuple[type[Exception]
     except kinds as error:
         if isinstance(error, TTXLAError):
             raise
-        given = ", ".join(f"{each.shape}" for each in arguments if isinstance(each, Tensor)) or "no tensors"
-        signature = " or ".join(f"{name}({parameters})" for parameters in signatures.lines().get(name, ()))
-        raise TTFatal(
-            f"{name}: invalid arguments: {error}",
-            hint=f"It was called with {given}. Compare ranks, sizes and dimensions with {signature or name}.",
-        ) from error
+        raise _invalid(name, arguments, error) from error
+
+
+def _invalid(name: str, arguments: Iterable[Any], error: Exception) -> TTFatal:
+    """Returns the error for arguments that no condition refused, from an error of Python or PyTorch."""
+    given = ", ".join(f"{each.shape}" for each in arguments if isinstance(each, Tensor)) or "no tensors"
+    signature = " or ".join(f"{name}({parameters})" for parameters in signatures.lines().get(name, ()))
+    return TTFatal(
+        f"{name}: invalid arguments: {error}",
+        hint=f"It was called with {given}. Compare ranks, sizes and dimensions with {signature or name}.",
+    )
 
 
 def _has_torch(argument: Any) -> bool:
