@@ -53,7 +53,17 @@ FAMILIES = (
 )
 """Modules of :mod:`tt_xla.runtime.emulator.kernels`."""
 
-BIT_EXACT = ("attention", "convolutions", "decode_attention", "elementwise", "products", "rows", "running")
+BIT_EXACT = (
+    "attention",
+    "conversions",
+    "convolutions",
+    "decode_attention",
+    "elementwise",
+    "moves",
+    "products",
+    "rows",
+    "running",
+)
 """Modules of :mod:`tt_xla.runtime.emulator.bit_exact` that define kernels."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
