@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families import operations
 from tt_xla.ttnn_api.geometry import MemoryConfig, Tile
+from tt_xla.ttnn_api.operation import unrefused
 from tt_xla.ttnn_api.tensor import Tensor
 
 _OPERATORS = {
@@ -66,6 +68,7 @@ def _init(
     """
     from tt_xla.ttnn_api.conversion import tensor_of
 
+    _check_listed(data, shape, data_type, layout)
     if isinstance(shape, DataType):  # Tensor(array, data_type, ...)
         shape, data_type = None, shape
     made = tensor_of(data, shape, data_type, layout)
@@ -74,6 +77,25 @@ def _init(
     if device is not None:
         made = operations()["ttnn.to_device"](made, device, mem_config)
     self.set(made.type, made.contents, made.device(), made.topology)
+
+
+def _check_listed(data: Any, shape: Any, data_type: DataType | None, layout: Layout | None) -> None:
+    """Refuses numbers without a shape, a data type and a layout, or whose count is not that of the shape."""
+    if hasattr(data, "shape") and hasattr(data, "dtype"):
+        return  # a tensor or an array
+    flat = isinstance(data, (list, tuple)) and not any(isinstance(each, (list, tuple, str)) for each in data)
+    if not flat or shape is None or isinstance(shape, DataType) or data_type is None or layout is None:
+        raise TypeError(
+            "__init__(): incompatible function arguments. The following argument types are supported:\n"
+            "    1. __init__(self, tensor, data_type=None, ...) with a torch tensor, an array or a ttnn.Tensor\n"
+            "    2. __init__(self, data, shape, data_type, layout, ...) with a flat sequence of numbers\n\n"
+            "Pass numbers with shape, data_type and layout, or use ttnn.from_torch."
+        )
+    if len(data) != math.prod(shape):
+        raise TTFatal(
+            f"Buffer size {len(data)} differs from shape volume {math.prod(shape)}",
+            hint=f"Pass as many numbers as a tensor of shape {list(shape)} has.",
+        )
 
 
 def _to_torch(self: Tensor, mesh_composer: Any = None) -> Any:
@@ -110,7 +132,8 @@ def _pad(self: Tensor, shape: Sequence[int], start: Sequence[int], value: float)
 
 def _unpad(self: Tensor, start: Sequence[int], end: Sequence[int]) -> Tensor:
     """Returns the elements from ``start`` up to ``end``, which is exclusive."""
-    return operations()["ttnn.slice"](self, list(start), list(end), [1] * len(self.shape))
+    with unrefused():  # TT-NN's function of the same name takes tensors on a device alone
+        return operations()["ttnn.slice"](self, list(start), list(end), [1] * len(self.shape))
 
 
 def _to_numpy(self: Tensor, mesh_composer: Any = None) -> Any:
@@ -134,34 +157,77 @@ def _neg(self: Tensor) -> Tensor:
     return operations()["ttnn.neg"](self)
 
 
+def _places(self: Tensor, places: Any) -> list[Any]:
+    """Returns an index or a slice for each dimension of a tensor.
+
+    Raises:
+        TypeError: an index is neither a number nor a slice.
+        ValueError: there are two ellipses.
+        IndexError: there are more indices than dimensions.
+    """
+    listed = [*places] if isinstance(places, (tuple, list)) else [places]
+    rank = len(self.shape)
+    if listed.count(...) > 1:
+        raise ValueError("Only one ellipsis ('...') is allowed in a slice. Write the other dimensions as ':'.")
+    if ... in listed:
+        at = listed.index(...)
+        listed[at : at + 1] = [slice(None)] * (rank - len(listed) + 1)
+    if len(listed) > rank:
+        raise IndexError(
+            f"Too many indices for tensor of dimension {rank}: got {len(listed)}. Give at most one for each "
+            f"dimension of {self.shape}."
+        )
+    for each in listed:
+        if not isinstance(each, (int, slice)):
+            raise TypeError(f"Invalid slice type: {each}. Use numbers, slices, or ttnn.gather for a list of indices.")
+    return listed + [slice(None)] * (rank - len(listed))
+
+
 def _getitem(self: Tensor, places: Any) -> Tensor:
     """Returns a slice of the tensor; a number in the place of a slice removes the dimension.
+
+    Unlike bounds of Python's own slices, those of a dimension lie within it.
 
     Raises:
         IndexError: an index lies outside of its dimension, or there are more of them than dimensions.
     """
     sizes = self.shape
-    listed = [*places] if isinstance(places, tuple) else [places]
-    if Ellipsis in listed:
-        at = listed.index(Ellipsis)
-        listed[at : at + 1] = [slice(None)] * (len(sizes) - len(listed) + 1)
-    if len(listed) > len(sizes):
-        raise IndexError(
-            f"Too many indices for tensor of dimension {len(sizes)}: got {len(listed)}. Give at most one for each "
-            f"dimension of {sizes}."
-        )
-    for axis, (each, size) in enumerate(zip(listed, sizes, strict=False)):
+    listed = _places(self, places)
+    for axis, (each, size) in enumerate(zip(listed, sizes, strict=True)):
         if not isinstance(each, slice) and not -size <= each < size:
             raise IndexError(
                 f"Index {each} (converted to {each + size if each < 0 else each}) is out of bounds for dimension "
                 f"{axis} of size {size}. Choose one from {-size} to {size - 1}."
             )
-    listed += [slice(None)] * (len(sizes) - len(listed))
-    whole = [each if isinstance(each, slice) else slice(each, each + 1 or None) for each in listed]
-    begins, ends, steps = zip(*(each.indices(size) for each, size in zip(whole, sizes, strict=True)), strict=True)
-    part = operations()["ttnn.slice"](self, list(begins), list(ends), list(steps))
+    pairs = zip(listed, sizes, strict=True)
+    whole = [each if isinstance(each, slice) else slice(each % size, each % size + 1) for each, size in pairs]
+    begins = [0 if each.start is None else each.start for each in whole]
+    ends = [size if each.stop is None else each.stop for each, size in zip(whole, sizes, strict=True)]
+    steps = [1 if each.step is None else each.step for each in whole]
+    part = _part(self, begins, ends, steps)
     kept = [size for each, size in zip(listed, part.shape, strict=True) if isinstance(each, slice)]
     return part if len(kept) == len(sizes) else operations()["ttnn.reshape"](part, kept)
+
+
+def _part(self: Tensor, begins: list[int], ends: list[int], steps: list[int]) -> Tensor:
+    """Returns the elements between bounds.
+
+    Raises:
+        TTFatal: bounds of a host tensor are not those of elements that it has.
+    """
+    if self.type.on_device:
+        return operations()["ttnn.slice"](self, begins, ends, steps)
+    if any(step != 1 for step in steps):
+        raise TTFatal(
+            "Host tensors cannot be accessed with non-unit stride", hint="Move the tensor with ttnn.to_device first."
+        )
+    for axis, (begin, end, size) in enumerate(zip(begins, ends, self.shape, strict=True)):
+        if not 0 <= begin <= end <= size:
+            raise TTFatal(
+                f"Host tensors cannot be accessed from {begin} to {end} in dimension {axis} of size {size}",
+                hint="Bounds of a tensor on the host count from the front and lie within it.",
+            )
+    return _unpad(self, begins, ends)
 
 
 def _cpu(self: Tensor, blocking: bool = True, cq_id: int | None = None) -> Tensor:
@@ -189,9 +255,7 @@ def _pad_to_tile(self: Tensor, pad_value: float = 0.0) -> Tensor:
 def _unpad_from_tile(self: Tensor, output_tensor_shape: Sequence[int]) -> Tensor:
     """Returns the elements that are no padding."""
     shape = list(output_tensor_shape)
-    if list(self.shape) == shape:
-        return self
-    return operations()["ttnn.slice"](self, [0] * len(shape), shape)
+    return self if list(self.shape) == shape else _unpad(self, [0] * len(shape), shape)
 
 
 def _repr(self: Tensor) -> str:

@@ -94,6 +94,15 @@ def refused(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) ->
     )
 
 
+def unfit(name: str, reason: str) -> TypeError:
+    """Returns the error for arguments whose kinds fit and whose values no overload takes, in nanobind's words."""
+    supported = "\n".join(f"    {number}. {text}" for number, text in enumerate(_shown(name), 1))
+    return TypeError(
+        f"{name}(): incompatible function arguments. The following argument types are supported:\n{supported}\n\n"
+        f"{reason}."
+    )
+
+
 def _kind(value: Any) -> str:
     """Returns the name of a value's class; that of a tensor is TT-NN's, also for what stands for one in a plan."""
     kind = type(value).__name__

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api import chosen_shards
+from tt_xla.ttnn_api import chosen_shards, conditions
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import required
@@ -13,6 +13,55 @@ from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.layouts import type_of
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Scalar, Step, Value
+
+
+def _check_heads(query: Operand, key: Operand, value: Operand) -> None:
+    """Refuses queries, keys and values whose sizes do not belong together."""
+    for operand in (query, key, value):
+        conditions.check_rank(operand, 4, "[batch, heads, sequence, width]")
+    (batch, heads, _, width), keys, values = query.shape, key.shape, value.shape
+    words = None
+    if keys[0] != batch or values[0] != batch:
+        words = f"K and V batch must match. Got K: {keys[0]}, V: {values[0]}"
+    elif keys[1] != values[1]:
+        words = f"K and V num_heads must match. Got K: {keys[1]}, V: {values[1]}"
+    elif keys[2] != values[2]:
+        words = f"K and V sequence length must match. Got K: {keys[2]}, V: {values[2]}"
+    elif keys[3] != width or values[3] != width:
+        words = f"K and V hidden dim must match. Got K: {keys[3]}, V: {values[3]}"
+    elif not keys[1] or heads % keys[1]:
+        words = (
+            "Q num_heads must be >= K num_heads and divisible by K num_heads, and K num_heads must be greater than 0. "
+            f"Got Q: {heads}, K: {keys[1]}"
+        )
+    if words is not None:
+        raise TTFatal(words, hint=f"The query has shape {query.shape}, the key {keys} and the value {values}.")
+
+
+def _check_mask(query: Operand, key: Operand, mask: Operand | None, *, is_causal: bool) -> None:
+    """Refuses a causal attention with a mask or over another number of keys, and a mask of another size."""
+    words = None
+    (batch, heads, rows, _), columns = query.shape, key.shape[2]
+    if is_causal and mask is not None:
+        words = "is_causal and attn_mask cannot both be present. Got is_causal: true, attn_mask: true"
+    elif is_causal and rows != columns:
+        words = f"Causal SDPA requires Q and K to have the same sequence length. Got Q: {rows}, K: {columns}"
+    if words is not None:
+        raise TTFatal(words, hint="Pass is_causal=False; a mask can hide later positions.")
+    if mask is None:
+        return
+    sizes = mask.shape
+    if sizes[0] not in (1, batch):
+        words = "Mask batch dim must either be 1 (to be broadcasted across all batches) or must match Q batch dimension"
+    elif mask.rank < 4 or sizes[1] not in (1, heads):
+        words = "Mask num_heads must either be 1 (to be broadcasted across all heads) or must match Q heads dimension"
+    elif sizes[2] != rows:
+        words = "Mask sequence length must match Q sequence length"
+    elif sizes[3] != columns:
+        words = "Mask sequence length must match K sequence length"
+    if words is not None:
+        wanted = f"[1 or {batch}, 1 or {heads}, {rows}, {columns}]"
+        raise TTFatal(words, hint=f"The mask has shape {sizes}; make it {wanted}.")
 
 
 @operation("ttnn.transformer.scaled_dot_product_attention")
@@ -40,11 +89,13 @@ def attention(
     query = required(input_tensor_q, "ttnn.transformer.scaled_dot_product_attention")
     if attn_mask is not None and attn_mask.layout is not Layout.TILE:
         raise TTFatal("When mask is provided to SDPA, it must be tilized", hint="Convert it with ttnn.to_layout.")
+    _check_heads(query, input_tensor_k, input_tensor_v)
     if query.shape[3] % TILE_SIZE:
         raise TTFatal(
             "Padding is not supported on the head_dim dimension",
             hint=f"Pad the heads to a multiple of {TILE_SIZE} with ttnn.pad.",
         )
+    _check_mask(query, input_tensor_k, attn_mask, is_causal=is_causal)
     operands = {"query": query, "key": input_tensor_k, "value": input_tensor_v}
     operands |= {"attention_mask": attn_mask, "attention_sink": attention_sink}
     attributes = {"is_causal": is_causal, "scale": scale, "sliding_window_size": sliding_window_size}
@@ -69,6 +120,8 @@ def attention_decode(
 ) -> Step:
     """Computes attention of one position of each sequence: query [1, batch, heads, width]."""
     query = required(input_tensor_q, "ttnn.transformer.scaled_dot_product_attention_decode")
+    for operand in (query, input_tensor_k, input_tensor_v):
+        conditions.check_rank(operand, 4, "one of four dimensions")
     operands: dict[str, Value] = {"query": query, "key": input_tensor_k, "value": input_tensor_v}
     positions: Value = cur_pos_tensor
     if cur_pos and cur_pos_tensor is None:
@@ -82,7 +135,13 @@ def attention_decode(
 @operation("ttnn.transformer.concatenate_heads")
 def concatenate_heads(input_tensor: Operand, memory_config: MemoryConfig | None) -> Step:
     """Turns [batch, heads, sequence, width] into [batch, sequence, heads * width]."""
-    batch, heads, rows, width = required(input_tensor, "ttnn.transformer.concatenate_heads").shape
+    source = required(input_tensor, "ttnn.transformer.concatenate_heads")
+    if source.rank != 4:
+        raise TTFatal(
+            f"Input tensor must have rank 4. Shape: {source.shape}",
+            hint="Make it [batch, heads, sequence, width] with ttnn.reshape.",
+        )
+    batch, heads, rows, width = source.shape
     if width % TILE_SIZE:
         raise TTFatal(
             f"Head size must be a multiple of {TILE_SIZE} but was found to be {width}",

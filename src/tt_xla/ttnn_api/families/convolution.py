@@ -12,6 +12,7 @@ from tt_xla.ttnn_api.configs import Config, function_of
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, PaddingMode
 from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.window_inputs import check_convolution, of_first_rows
 from tt_xla.ttnn_api.families.window_sizes import borders
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.layouts import type_of
@@ -67,7 +68,12 @@ def _size(geometry: dict[str, Any], axis: int, *, transposed: bool, extra: Seque
     return shapes.window(size, kernel, step, low, high, spread)
 
 
+_FEWER = "MeshBuffer must be large enough to hold the tensor."
+"""What TT-NN says of an input with fewer rows than its images."""
+
+
 @operation("ttnn.conv2d")
+@of_first_rows("ttnn.conv2d", "input_height", "input_width", "in_channels", _FEWER)
 def conv2d(
     input_tensor: Operand,
     weight_tensor: Operand,
@@ -96,6 +102,7 @@ def conv2d(
         in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups
     )
     tensors = (input_tensor, weight_tensor, bias_tensor)
+    check_convolution("ttnn.conv2d", geometry, weight_tensor, bias_tensor)
     if return_weights_and_bias or _converts(weight_tensor, conv_config):
         arguments = geometry | {"device": device, "conv_config": conv_config}
         more = {"dtype": dtype, "compute_config": compute_config, "memory_config": memory_config}
@@ -106,6 +113,7 @@ def conv2d(
 
 
 @operation("ttnn.conv_transpose2d")
+@of_first_rows("ttnn.conv_transpose2d", "input_height", "input_width", "in_channels", _FEWER)
 def conv_transpose2d(
     input_tensor: Operand,
     weight_tensor: Operand,
@@ -136,6 +144,7 @@ def conv_transpose2d(
         in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups
     )
     tensors = (input_tensor, weight_tensor, bias_tensor)
+    check_convolution("ttnn.conv_transpose2d", geometry, weight_tensor, bias_tensor)
     extra = list(output_padding)
     if return_weights_and_bias or _converts(weight_tensor, conv_config):
         arguments = geometry | {"device": device, "conv_config": conv_config}

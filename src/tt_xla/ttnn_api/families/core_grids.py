@@ -8,6 +8,7 @@ from typing import Any
 
 from tt_xla.ttnn_api.chosen_shards import cores_in_order
 from tt_xla.ttnn_api.enums import BufferType, ShardOrientation, ShardStrategy, TensorMemoryLayout
+from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreCoord, CoreGrid, CoreRange, CoreRangeSet, MemoryConfig, ShardSpec
 from tt_xla.ttnn_api.operation import operation
 
@@ -25,7 +26,7 @@ def _cores(core_grid: Any) -> CoreRangeSet:
     if isinstance(core_grid, CoreGrid):
         return CoreRangeSet(CoreRange(CoreCoord(0, 0), CoreCoord(core_grid.x - 1, core_grid.y - 1)))
     if not isinstance(core_grid, (list, tuple)) or len(core_grid) != 2:
-        raise RuntimeError("Invalid core_grid type")
+        raise TTFatal("Invalid core_grid type", hint="Pass a ttnn.CoreGrid, or a ttnn.CoreRangeSet.")
     first, last = core_grid
     below = CoreRange(CoreCoord(0, first.y), CoreCoord(last.x - 1, first.y))
     return CoreRangeSet([CoreRange(CoreCoord(0, 0), CoreCoord(first.x - 1, first.y - 1)), below])
@@ -33,7 +34,11 @@ def _cores(core_grid: Any) -> CoreRangeSet:
 
 def _divided(size: int, parts: int, *, exact: bool) -> int:
     if exact and size % parts:
-        raise RuntimeError("Invalid sharding core_grid")
+        raise TTFatal(
+            "Invalid sharding core_grid",
+            hint=f"Choose as many cores as divide {size}; {parts} do not. Shards of whole tiles need multiples of "
+            f"{TILE_SIZE}.",
+        )
     return -(-size // parts)
 
 
@@ -49,7 +54,10 @@ def _sharded(
 ) -> MemoryConfig:
     layout = strategy if isinstance(strategy, TensorMemoryLayout) else _LAYOUTS.get(strategy)
     if layout is None:
-        raise RuntimeError("Invalid sharding strategy")
+        raise TTFatal(
+            "Invalid sharding strategy",
+            hint="Pass ttnn.ShardStrategy.HEIGHT, WIDTH or BLOCK.",
+        )
     turned = orientation is ShardOrientation.COL_MAJOR
     cores = _cores(core_grid)
     *batches, rows, columns = shape
@@ -80,7 +88,10 @@ def create_sharded_memory_config(
 ) -> MemoryConfig:
     """Returns the memory config of a tensor that is divided evenly among cores."""
     if isinstance(core_grid, CoreRangeSet) and not use_height_and_width_as_shard_shape:
-        raise RuntimeError("height and width must be shard shape with CoreRangeSet")
+        raise TTFatal(
+            "height and width must be shard shape with CoreRangeSet",
+            hint="Pass the shape of a shard and use_height_and_width_as_shard_shape=True, or a ttnn.CoreGrid.",
+        )
     return _sharded(shape, core_grid, strategy, orientation, is_shard=use_height_and_width_as_shard_shape, exact=True)
 
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api import chosen_shards, shards
+from tt_xla.ttnn_api import chosen_shards, conditions, shards, signatures
 from tt_xla.ttnn_api.enums import DataType, Layout, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG, TILE_SIZE, MemoryConfig, Shape
@@ -22,15 +22,32 @@ def _memory(memory: MemoryConfig | None, source: Operand, shape: Sequence[int]) 
     return chosen_shards.for_elements(memory, shape, source.layout, [source])
 
 
+def _without_open(source: Sequence[int], wanted: list[int]) -> list[int]:
+    """Returns the sizes of a reshape with what is left in the place of -1."""
+    if -1 not in wanted:
+        return wanted
+    used = f"({','.join(map(str, wanted))},)"
+    if wanted.count(-1) > 1:
+        raise TTFatal(
+            f"Shape cannot have more than 1 elements that is set to -1! Shape used: {used}",
+            hint="Name all sizes but one.",
+        )
+    rest = volume([size for size in wanted if size != -1])
+    if not rest:
+        raise TTFatal(
+            f"cannot reshape tensor of 0 elements into shape {used} because the unspecified dimension size -1 can be "
+            "any value and is ambiguous",
+            hint=f"The tensor has shape {source}; name all sizes.",
+        )
+    return [volume(source) // rest if size == -1 else size for size in wanted]
+
+
 @operation("ttnn.reshape")
 def reshape(
     input_tensor: Operand, shape: Sequence[int] | None, logical_shape: Sequence[int] | None, memory_config: Any
 ) -> Step:
     """Gives a tensor another shape with the same number of elements; -1 stands for what is left."""
-    sizes = list(shape if shape is not None else logical_shape or ())
-    if -1 in sizes:
-        rest = volume([size for size in sizes if size != -1])
-        sizes[sizes.index(-1)] = volume(input_tensor.shape) // max(rest, 1)
+    sizes = _without_open(input_tensor.shape, list(shape if shape is not None else logical_shape or ()))
     if volume(sizes) != volume(input_tensor.shape):
         raise TTFatal(
             f"Invalid arguments to reshape: new volume {volume(sizes)} is not the old volume "
@@ -64,12 +81,16 @@ def permute(input_tensor: Operand, dims: Sequence[int], memory_config: MemoryCon
     """Reorders dimensions."""
     if not input_tensor.type.on_device:
         raise TTFatal("Tensor must already be on device", hint="Move it there with ttnn.to_device.")
-    order = [input_tensor.dim(dim) for dim in dims]
-    if sorted(order) != list(range(input_tensor.rank)):
+    if len(dims) != input_tensor.rank:
         raise TTFatal(
-            f"The number of dimensions in the tensor input does not match the length of the desired ordering: "
-            f"{list(dims)} for {input_tensor.shape}",
-            hint="Name each dimension once.",
+            "The number of dimensions in the tensor input does not match the length of the desired ordering",
+            hint=f"The tensor has shape {input_tensor.shape}, and dims is {list(dims)}; name each dimension once.",
+        )
+    order = [input_tensor.dim(dim) for dim in dims]
+    if len(set(order)) < len(order):
+        raise TTFatal(
+            f"ttnn.permute: dims {list(dims)} names a dimension twice",
+            hint="TT-NN returns a tensor most of whose elements no kernel writes; name each dimension once.",
         )
     shape = [input_tensor.shape[dim] for dim in order]
     memory = _memory(memory_config, input_tensor, shape) or _permuted(input_tensor, shape)
@@ -102,6 +123,7 @@ def _repeated(source: Operand, shape: Sequence[int]) -> MemoryConfig:
 @operation("ttnn.repeat")
 def repeat(input_tensor: Operand, repeat_dims: Sequence[int], memory_config: MemoryConfig | None) -> Step:
     """Repeats a tensor along its dimensions."""
+    conditions.check_unsigned("ttnn.repeat", "repeat_dims", repeat_dims)
     counts = list(repeat_dims)
     shape = input_tensor.shape.to_rank(max(len(counts), input_tensor.rank))
     counts = [1] * (len(shape) - len(counts)) + counts
@@ -111,9 +133,29 @@ def repeat(input_tensor: Operand, repeat_dims: Sequence[int], memory_config: Mem
     return Step("ttnn.repeat", {"input": input_tensor}, [result], {"repeat_dims": counts})
 
 
+def _check_expanded(source: Shape, wanted: Sequence[int]) -> None:
+    """Refuses shapes that a tensor cannot be repeated to."""
+    words = None
+    leading = len(wanted) - len(source)
+    if leading < 0:
+        words = "Output rank must be >= input rank for expand"
+    for axis, size in enumerate(wanted if leading >= 0 else ()):
+        if axis < leading and size < 0:
+            words = f"Leading dimension must be non-negative (got {size}); it has no corresponding input dimension"
+        elif size < -1:
+            words = f"Expand dimension size must be -1 or non-negative (got {size})"
+        elif axis >= leading and size not in (-1, source[axis - leading]) and source[axis - leading] != 1:
+            words = "Only size 1 dimensions can be expanded in the output shape"
+        if words is not None:
+            break
+    if words is not None:
+        raise TTFatal(words, hint=f"The tensor has shape {source}, and the wanted one is {list(wanted)}.")
+
+
 @operation("ttnn.expand")
 def expand(input_tensor: Operand, output_shape: Sequence[int], memory_config: MemoryConfig | None) -> Step:
     """Repeats a tensor along its dimensions of size 1 up to a shape; -1 keeps a dimension."""
+    _check_expanded(input_tensor.shape, list(output_shape))
     shape = input_tensor.shape.to_rank(len(output_shape))
     counts = [1 if wanted in (-1, size) else wanted for size, wanted in zip(shape, output_shape, strict=True)]
     return repeat(input_tensor, counts, memory_config)
@@ -122,6 +164,9 @@ def expand(input_tensor: Operand, output_shape: Sequence[int], memory_config: Me
 @operation("ttnn.repeat_interleave")
 def repeat_interleave(input_tensor: Operand, repeats: int, dim: int, memory_config: MemoryConfig | None) -> Step:
     """Repeats each element along a dimension."""
+    conditions.check_unsigned("ttnn.repeat_interleave", "repeats", repeats)
+    if not repeats:
+        raise TTFatal("ttnn.concat: expected a non-empty list of Tensors!", hint="Repeat each element at least once.")
     axis = input_tensor.dim(dim) if repeats > 1 else 0  # TT-NN returns the tensor before it looks at the dimension
     shape = list(input_tensor.shape)
     shape[axis] *= repeats
@@ -201,8 +246,33 @@ def _check_bounds(sizes: Sequence[int], begins: Sequence[int], stops: Sequence[i
         raise TTFatal(words, hint=f"Give a start, an end and a step for each of the {len(sizes)} dimensions.")
 
 
-def _check_ends(source: Operand, stops: Sequence[int], by: Sequence[int]) -> None:
-    """Refuses a slice that ends after the tensor, or after the padding of its tiles where TT-NN takes whole tiles."""
+_WRAPPED = 2**32
+"""What TT-NN, whose bounds are 32 bits without a sign, adds to one that lies before the first element."""
+
+
+def _from_front(bounds: Sequence[int], sizes: Sequence[int]) -> list[int]:
+    """Returns bounds that are counted from the front, as TT-NN reads them."""
+    counted = [bound + size if bound < 0 else bound for bound, size in zip(bounds, sizes, strict=True)]
+    return [bound % _WRAPPED for bound in counted]
+
+
+def _check_within(source: Operand, begins: Sequence[int], stops: Sequence[int], by: Sequence[int]) -> None:
+    """Refuses a slice that ends before it begins, or after the tensor: after the padding of its tiles where TT-NN takes
+    whole tiles."""
+    for begin, stop in zip(begins, stops, strict=True):
+        if stop < begin:
+            raise TTFatal(
+                f"End {stop} must be greater than or equal to start {begin}",
+                hint=f"The tensor has shape {source.shape}. Begin within it, and before the end of the slice.",
+            )
+    if any(begin == stop for begin, stop in zip(begins, stops, strict=True)):
+        return  # TT-NN returns a tensor without elements before it looks further
+    for axis, (begin, size) in enumerate(zip(begins, source.shape, strict=True)):
+        if begin >= size:
+            raise TTFatal(
+                f"Slice start[{axis}] ({begin}) must be less than input tensor shape[{axis}] ({size})",
+                hint=f"The tensor has shape {source.shape}; start dimension {axis} below {size}.",
+            )
     in_tiles = source.layout is Layout.TILE and all(step == 1 for step in by)
     for axis, (stop, size) in enumerate(zip(stops, source.shape, strict=True)):
         unit = TILE_SIZE if in_tiles and axis >= source.rank - 2 else 1
@@ -212,6 +282,15 @@ def _check_ends(source: Operand, stops: Sequence[int], by: Sequence[int]) -> Non
                 f"Ends {end} must be less than or equal to the shape of the tensor {limit}",
                 hint=f"The tensor has shape {source.shape}; end dimension {axis} at {size} at most.",
             )
+
+
+def _sliced_padding(bounds: Sequence[Sequence[int]], memory: MemoryConfig | None, tensors: Sequence[Any]) -> Any:
+    """Takes elements of a tensor and of the padding of its tiles."""
+    source = tensors[0]
+    pairs = [(0, max(0, stop - size)) for stop, size in zip(bounds[1], source.shape, strict=True)]
+    with unrefused():
+        whole = OPERATIONS["ttnn.pad"](source, pairs, source.contents.padding)
+        return OPERATIONS["ttnn.slice"](whole, *bounds, memory_config=memory)
 
 
 @operation("ttnn.slice")
@@ -225,21 +304,19 @@ def slice_(
     slice_step: Sequence[int] | None,
     memory_config: MemoryConfig | None,
     output_tensor: Operand | None,
-) -> Step:
+) -> Step | Calls:
     """Takes the elements from ``starts`` up to ``ends``, which are exclusive."""
     begins: Any = starts if starts is not None else slice_start
     stops: Any = ends if starts is not None else slice_end
     by = list(steps or slice_step or [1] * input_tensor.rank)
     sizes = input_tensor.shape
     _check_bounds(sizes, begins, stops, by)
-    _check_ends(input_tensor, stops, by)
-    begins = [begin + size if begin < 0 else begin for begin, size in zip(begins, sizes, strict=True)]
-    stops = [min(stop + size if stop < 0 else stop, size) for stop, size in zip(stops, sizes, strict=True)]
-    for begin, stop in zip(begins, stops, strict=True):
-        if stop < begin:
-            raise TTFatal(
-                f"End {stop} must be greater than or equal to start {begin}", hint="Swap the bounds of the slice."
-            )
+    if min(by, default=1) <= 0:
+        raise TTFatal(f"Steps must be greater than 0, got {by}", hint="Leave the step out, or turn the tensor first.")
+    begins, stops = _from_front(begins, sizes), _from_front(stops, sizes)
+    _check_within(input_tensor, begins, stops, by)
+    if output_tensor is None and any(stop > size for stop, size in zip(stops, sizes, strict=True) if size):
+        return Calls(functools.partial(_sliced_padding, (begins, stops, by), memory_config))
     shape = [max(0, -(-(stop - begin) // step)) for begin, stop, step in zip(begins, stops, by, strict=True)]
     memory = _memory(memory_config, input_tensor, shape) or shards.spread(
         input_tensor.memory, shape, input_tensor.layout
@@ -258,6 +335,20 @@ def slice_(
 OPERATIONS["ttnn.slice"].numbers = (1, 2, "starts", "ends")
 
 
+def _pairs(source: Operand, starts: Sequence[int], ends: Sequence[int]) -> list[tuple[int, int]]:
+    """Returns the padding of a tensor that starts at a place within a shape of four dimensions."""
+    if len(starts) != 4 or len(ends) != 4:
+        raise signatures.unfit("ttnn.pad", "output_padded_shape and input_tensor_start must have four numbers each")
+    conditions.check_rank(source, 4, "one of four dimensions")
+    pairs = [(low, end - low - size) for low, end, size in zip(starts, ends, source.shape, strict=True)]
+    if any(high < 0 for _, high in pairs):
+        raise TTFatal(
+            "Output size cannot fit input with offset",
+            hint=f"The tensor has shape {source.shape}; at {list(starts)} it does not fit into {list(ends)}.",
+        )
+    return pairs
+
+
 @operation("ttnn.pad")
 def pad(
     input_tensor: Operand,
@@ -270,8 +361,10 @@ def pad(
     """Adds elements of a value before and after the others."""
     shape = input_tensor.shape
     if padding is None:
-        starts, ends = input_tensor_start or (), output_padded_shape or ()
-        padding = [(low, end - low - size) for low, end, size in zip(starts, ends, shape, strict=True)]
+        padding = _pairs(input_tensor, input_tensor_start or (), output_padded_shape or ())
+    if not all(isinstance(each, (list, tuple)) and len(each) == 2 for each in padding):
+        raise signatures.unfit("ttnn.pad", f"padding must have two numbers for each dimension, got {padding!r}")
+    conditions.check_unsigned("ttnn.pad", "padding", padding)
     if len(padding) > len(shape):
         raise TTFatal(
             "ttnn.pad: padding len can't be larger than input tensor rank", hint=f"The tensor has shape {shape}."
@@ -302,7 +395,11 @@ def pad(
 def squeeze(input_tensor: Operand, dim: Any) -> Step:
     """Removes dimensions of size 1."""
     named = range(input_tensor.rank) if dim is None else [dim] if isinstance(dim, int) else dim
-    gone = {input_tensor.dim(each) for each in named}
+    places = [conditions.place_of(each, input_tensor.rank) for each in named]
+    gone = set(places)
+    if len(gone) < len(places):
+        twice = next(each for each in places if places.count(each) > 1)
+        raise TTFatal(f"dim {twice} appears multiple times in the list of dims", hint="Name each dimension once.")
     return reshape(
         input_tensor,
         [size for index, size in enumerate(input_tensor.shape) if index not in gone or size != 1],
@@ -314,11 +411,13 @@ def squeeze(input_tensor: Operand, dim: Any) -> Step:
 @operation("ttnn.unsqueeze")
 def unsqueeze(input_tensor: Operand, dim: int) -> Step:
     """Adds a dimension of size 1."""
-    place = dim + input_tensor.rank + 1 if dim < 0 else dim
+    place = conditions.place_of(dim, input_tensor.rank + 1)
     return reshape(input_tensor, [*input_tensor.shape[:place], 1, *input_tensor.shape[place:]], None, None)
 
 
 @operation("ttnn.unsqueeze_to_4D")
 def unsqueeze_to_4d(tensor: Operand) -> Step:
     """Adds dimensions of size 1 in front until there are four."""
+    if tensor.rank > 4:
+        raise TTFatal("Tensor rank is greater than 4", hint=f"Its shape is {tensor.shape}; use ttnn.reshape.")
     return reshape(tensor, Shape(tensor.shape).to_rank(4), None, None)

@@ -6,27 +6,52 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tt_xla.ttnn_api import chosen_shards
+from tt_xla.ttnn_api import chosen_shards, conditions
 from tt_xla.ttnn_api.enums import BufferType, Layout, ShardOrientation, TensorMemoryLayout
+from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.core_grids import num_cores_to_corerangeset
 from tt_xla.ttnn_api.families.kv_cache import check_width
 from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreCoord, MemoryConfig, ShardSpec
 from tt_xla.ttnn_api.inferred import from_kernel
 from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
+from tt_xla.ttnn_api.plan import Operand
 from tt_xla.ttnn_api.tensor import Tensor
 
+
+def _of_four_dimensions(values: dict[str, Any]) -> dict[str, Any]:
+    """Refuses tensors with fewer than four dimensions."""
+    for value in values.values():
+        if isinstance(value, Operand):
+            conditions.check_rank(value, 4, "one of four dimensions")
+    return {}
+
+
+def _of_one_matrix(values: dict[str, Any]) -> dict[str, Any]:
+    """Refuses inputs that are not [batch, 1, sequence, width]."""
+    _of_four_dimensions(values)
+    source = values["input"]
+    if source.shape[1] != 1:
+        raise TTFatal(
+            f"Unsupported input sequence length {source.shape[1]} is not equal to 1",
+            hint=f"The tensor has shape {source.shape}; make it [batch, 1, sequence, width] with ttnn.reshape.",
+        )
+    return {}
+
+
+from_kernel("ttnn.experimental.nlp_create_qkv_heads", returns=tuple, completed=_of_one_matrix)
 for _name in (
-    *("nlp_create_qkv_heads", "create_qkv_heads", "create_qkv_heads_from_separate_tensors"),
+    *("create_qkv_heads", "create_qkv_heads_from_separate_tensors"),
     *("nlp_create_qkv_heads_falcon7b", "nlp_create_qkv_heads_vit", "nlp_create_q_heads_split"),
 ):
-    from_kernel(f"ttnn.experimental.{_name}", returns=tuple)
+    from_kernel(f"ttnn.experimental.{_name}", returns=tuple, completed=_of_four_dimensions)
 for _name in ("nlp_create_qkv_heads_segformer", "nlp_create_qkv_heads_boltz"):
     from_kernel(f"ttnn.experimental.{_name}", each_output="output_tensors", returns=tuple)
 from_kernel(
     "ttnn.experimental.nlp_concat_heads",
-    completed=lambda values: {
-        "memory_config": chosen_shards.of_joined_heads(values.get("memory_config"), values["input_tensor"])
-    },
+    completed=lambda values: (
+        _of_four_dimensions(values)
+        | {"memory_config": chosen_shards.of_joined_heads(values.get("memory_config"), values["input_tensor"])}
+    ),
 )
 for _name in ("concatenate_heads", "nlp_concat_heads_boltz", "nlp_kv_cache_load_slice"):
     from_kernel(f"ttnn.experimental.{_name}", outputs=("output_tensor",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api import shards
+from tt_xla.ttnn_api import conditions, shards, signatures
 from tt_xla.ttnn_api.configs import Config, WormholeComputeKernelConfig
 from tt_xla.ttnn_api.enums import Arch, DataType, Layout, MathFidelity
 from tt_xla.ttnn_api.errors import TTFatal
@@ -54,10 +54,28 @@ def _check_grid(
         raise TTFatal("Input shape must have 4 dimensions [N, H, W, C]", hint=f"It is {list(input_shape)}.")
 
 
+def _check_factors(factors: Sequence[float], mode: str) -> None:
+    """Refuses factors by which images cannot be scaled."""
+    if len(factors) != 2:
+        raise signatures.unfit("ttnn.upsample", f"scale_factor must have two numbers, got {list(factors)}")
+    for name, factor in zip("hw", factors, strict=True):
+        if factor <= 0:
+            raise TTFatal(f"scale_factor_{name} must be positive, got {factor}", hint="Pass factors above 0.")
+    if mode not in ("nearest", "bilinear"):
+        raise TTFatal("mode must be 'nearest' or 'bilinear'", hint=f"Got {mode!r}.")
+    if mode == "bilinear" and any(factor != int(factor) for factor in factors):
+        raise TTFatal(
+            f"bilinear mode requires integer scale factors, got ({factors[0]}, {factors[1]})",
+            hint="Pass mode='nearest', or whole numbers.",
+        )
+
+
 @operation("ttnn.upsample")
 def upsample(input_tensor: Operand, scale_factor: Any, mode: str, memory_config: MemoryConfig | None) -> Step:
     """Scales height and width of images [N, H, W, C]."""
     factors = [scale_factor] * 2 if isinstance(scale_factor, (int, float)) else list(scale_factor)
+    conditions.check_rank(input_tensor, 4, "[N, H, W, C]")
+    _check_factors(factors, mode)
     batch, rows, columns, channels = input_tensor.shape
     if not input_tensor.type.on_device:
         raise TTFatal("upsample expects an allocated device tensor as input", hint="Move it there with ttnn.to_device.")

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import conditions
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
@@ -33,6 +34,12 @@ def embedding(
         raise TTFatal(
             "Embedding does not currently support sharded inputs",
             hint="Move the indices with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
+        )
+    leading = weight.shape.to_rank(max(4, weight.rank))[:2]
+    if any(size != 1 for size in leading):
+        raise TTFatal(
+            f"First two dimensions for the weights must be 1 but got {leading[0]} and {leading[1]}",
+            hint=f"The weights have shape {weight.shape}; make them [1, 1, rows, columns] with ttnn.reshape.",
         )
     shape = (*input_tensor.shape, weight.shape[-1])
     result = weight.type.with_(
@@ -167,6 +174,13 @@ def topk(
             "Dimension for topk is out of range (expected to be in range of "
             f"[{-input_tensor.rank}, {input_tensor.rank - 1}])",
             hint=f"The tensor has shape {input_tensor.shape}.",
+        )
+    conditions.check_unsigned("ttnn.topk", "k", k)
+    size = input_tensor.shape[dim]
+    if k > size:
+        raise TTFatal(
+            f"K cannot be larger than the dimension size! K={k}, dimension size={size}",
+            hint=f"The tensor has shape {input_tensor.shape}; ask for {size} elements at most.",
         )
     if indices_tensor is not None:
         options = {"largest": largest, "sorted": sorted, "stable": stable, "memory_config": memory_config}

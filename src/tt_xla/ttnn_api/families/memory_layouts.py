@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import conditions
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import (
@@ -135,6 +136,19 @@ def narrow(input_tensor: Tensor, dim: int, start: int, length: int) -> Tensor:
     return OPERATIONS["ttnn.slice"](input_tensor, begins, ends, [1] * len(begins))
 
 
+def _check_parts(size: int | Sequence[int]) -> None:
+    """Refuses parts without elements, and no parts at all."""
+    words = None
+    if isinstance(size, int):
+        words = f"split_size must be greater than 0, but got: {size}" if size <= 0 else None
+    elif not size:
+        words = "split_sizes must not be empty"
+    elif min(size) <= 0:
+        words = f"split_size should be greater than 0, instead got: {{{', '.join(map(str, size))}}}"
+    if words is not None:
+        raise TTFatal(words, hint="Give each part one element or more.")
+
+
 @operation("ttnn.split", composite=True)
 def split(
     input_tensor: Tensor, split_size: int | Sequence[int], dim: int, memory_config: MemoryConfig | None
@@ -146,6 +160,7 @@ def split(
             f"Index is out of bounds for the rank, should be between 0 and {rank - 1} however is {dim}",
             hint=f"The tensor has shape {input_tensor.shape}; choose one of its dimensions.",
         )
+    _check_parts(split_size)
     total = input_tensor.shape[dim]
     sizes = [split_size] * -(-total // split_size) if isinstance(split_size, int) else list(split_size)
     if sum(sizes) != total and not isinstance(split_size, int):
@@ -174,13 +189,24 @@ def split(
 @operation("ttnn.chunk", composite=True)
 def chunk(input_tensor: Tensor, chunks: int, dim: int) -> list[Tensor]:
     """Cuts a tensor along a dimension into a number of parts."""
+    rank = len(input_tensor.shape)
+    conditions.check_unsigned("ttnn.chunk", "chunks", chunks)
+    if not chunks:
+        raise TTFatal("Number of chunks must be greater than zero", hint="Pass 1 or more.")
+    if not -rank <= dim < rank:
+        raise TTFatal(
+            f"Invalid dimension for chunk operation, {rank} needs to be greater than {dim}",
+            hint=f"The tensor has shape {input_tensor.shape}; choose one of its dimensions.",
+        )
     return split(input_tensor, -(-input_tensor.shape[dim] // chunks), dim, None)
 
 
 @operation("ttnn.stack", composite=True)
 def stack(input_tensors: Sequence[Tensor], dim: int) -> Tensor:
     """Joins tensors along a new dimension."""
-    place = dim + len(input_tensors[0].shape) + 1 if dim < 0 else dim
+    if not input_tensors:
+        raise TTFatal("Stack expects at least one tensor", hint="Pass the tensors in a list.")
+    place = conditions.place_of(dim, len(input_tensors[0].shape) + 1)
     expanded = [OPERATIONS["ttnn.unsqueeze"](each, place) for each in input_tensors]
     return OPERATIONS["ttnn.concat"](expanded, place, memory_config=DRAM_MEMORY_CONFIG)
 

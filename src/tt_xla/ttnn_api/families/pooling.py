@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tt_xla.ir import shapes
 from tt_xla.ttnn_api.configs import Config
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.window_inputs import check_pool, of_first_rows
 from tt_xla.ttnn_api.families.window_sizes import borders
 from tt_xla.ttnn_api.families.window_slices import check_pooling
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG, MemoryConfig
 from tt_xla.ttnn_api.layouts import Type
-from tt_xla.ttnn_api.operation import operation
-from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.operation import OPERATIONS, operation, unrefused
+from tt_xla.ttnn_api.plan import Calls, Operand, Step
+
+_FEWER = "Pool2D: the input has fewer rows than its images"
+"""TT-NN reads memory after such an input."""
 
 
 @operation("ttnn.max_pool2d")
+@of_first_rows("ttnn.max_pool2d", "input_h", "input_w", "channels", _FEWER)
 def max_pool2d(
     input_tensor: Operand,
     batch_size: int,
@@ -48,6 +54,7 @@ def max_pool2d(
 
 
 @operation("ttnn.avg_pool2d")
+@of_first_rows("ttnn.avg_pool2d", "input_h", "input_w", "channels", _FEWER)
 def avg_pool2d(
     input_tensor: Operand,
     batch_size: int,
@@ -98,6 +105,7 @@ def _result(
         places: memory of the result, how to shard the input, and how to cut it into slices; None for TT-NN's choice.
     """
     memory, scheme, slices = places
+    check_pool(op.removesuffix("_with_indices"), source, attributes)
     top, bottom, left, right = borders(attributes["padding"])
     kernel, stride, dilation, ceil = (attributes[name] for name in ("kernel_size", "stride", "dilation", "ceil_mode"))
     height = shapes.window(attributes["input_height"], kernel[0], stride[0], top, bottom, dilation[0], ceil)
@@ -121,12 +129,29 @@ def _result(
     return source.type.with_(shape=shape, dtype=dtype, layout=layout, memory=memory or chosen)
 
 
+def _of_images(options: Mapping[str, Any], shape: Sequence[int], tensors: Sequence[Any]) -> Any:
+    """Computes the mean of each channel of images in four dimensions."""
+    with unrefused():
+        images = OPERATIONS["ttnn.reshape"](tensors[0], list(shape))
+        return OPERATIONS["ttnn.global_avg_pool2d"](images, **options)
+
+
 @operation("ttnn.global_avg_pool2d")
-def global_avg_pool2d(input_tensor: Operand, memory_config: MemoryConfig | None, dtype: DataType | None) -> Step:
-    """Computes the mean of each channel of [N, H, W, C]."""
-    batch, _height, _width, channels = input_tensor.shape
+def global_avg_pool2d(
+    input_tensor: Operand, memory_config: MemoryConfig | None, dtype: DataType | None
+) -> Step | Calls:
+    """Computes the mean of each channel of [N, H, W, C], [H, W, C] or [H, W]."""
+    if input_tensor.rank not in (2, 3, 4):
+        raise TTFatal(
+            f"global_avg_pool2d expects rank 2, 3, or 4 input, got rank {input_tensor.rank}",
+            hint="Make the images [N, H, W, C] with ttnn.reshape.",
+        )
     if not input_tensor.type.on_device:
         raise TTFatal("Expected input tensor to be on device", hint="Move it there with ttnn.to_device.")
+    if input_tensor.rank < 4:
+        shape = (1, *input_tensor.shape, *(1,) * (3 - input_tensor.rank))
+        return Calls(functools.partial(_of_images, {"memory_config": memory_config, "dtype": dtype}, shape))
+    batch, _height, _width, channels = input_tensor.shape
     memory = memory_config or (L1_MEMORY_CONFIG if input_tensor.memory.is_sharded() else None)
     result = input_tensor.type.with_(shape=(batch, 1, 1, channels), dtype=dtype, layout=Layout.TILE, memory=memory)
     return Step("ttnn.global_avg_pool2d", {"input": input_tensor}, [result])
