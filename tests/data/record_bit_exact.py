@@ -79,6 +79,12 @@ def product(name: str, shape: tuple[int, int, int], a: str, b: str, result: str,
     return Case(name, "ttnn.linear", operands, result, {"compute_config": config, **more}, in_l1=in_l1)
 
 
+def plain_product(a: str, b: str, result: str) -> Case:
+    """Returns a case of ttnn.linear whose compute config TT-NN chooses."""
+    operands = {"a": ((40, 192), a), "b": ((192, 64), b)}
+    return Case(f"{a} by {b} to {result} without a config", "ttnn.linear", operands, result)
+
+
 def attention(name: str, rows: int, keys: int, heads: tuple[int, int] = (2, 2), mask: Any = None, **more: Any) -> Case:
     """Returns a case of attention with heads of 32 elements; ``mask`` is a shape."""
     sizes = {"query": (1, heads[0], rows, 32), "key": (1, heads[1], keys, 32), "value": (1, heads[1], keys, 32)}
@@ -224,6 +230,12 @@ CASES = (
     product("in L1, one side", (32, 96, 320), "bf16", "bf16", "f32", "hifi4", in_l1=True),
     product("in L1 with a bias", (40, 192, 64), "bf16", "bf16", "bf16", "hifi4", in_l1=True, wide=False, bias="bf16"),
     product("one matrix by two", (40, 192, 64), "bf16", "bf16", "f32", "hifi4", batch=(1,), right=(2,)),
+    plain_product("bf16", "bf16", "bf16"),
+    plain_product("bf16", "bf16", "f32"),
+    plain_product("f32", "bf16", "f32"),
+    plain_product("f32", "f32", "f32"),
+    plain_product("bf16", "bfp_bf8", "bf16"),
+    plain_product("bfp_bf8", "bfp_bf8", "bfp_bf8"),
     attention("attention", 64, 96),
     attention("attention of parts of tiles", 40, 70, (4, 2), scale=0.7),
     attention("causal attention", 70, 70, is_causal=True),

@@ -93,6 +93,31 @@ def test_squares_of_differences_keep_the_bits_of_the_matrix_unit() -> None:
     ) == [0.400390625, 11.0625, 29.25, 0.40625, 20.25]
 
 
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [
+        ("abs", [math.inf, math.inf, math.inf, 0.0, 0.5]),
+        ("ceil", [math.inf, math.inf, -math.inf, 0.0, 0.0]),
+        ("log", [math.inf, math.inf, math.inf, -math.inf, math.inf]),
+        ("logical_not", [0.0, 0.0, 0.0, 0.0, 0.0]),
+        ("neg", [-math.inf, -math.inf, math.inf, 0.0, 0.5]),
+        ("relu6", [6.0, 6.0, 0.0, 0.0, 0.0]),
+        ("sign", [1.0, 1.0, -1.0, 0.0, -1.0]),
+    ],
+)
+def test_functions_of_nan_infinities_and_a_negative_zero(op: str, expected: list[float]) -> None:
+    """The expected numbers are those of the simulator."""
+    assert repr(of_rows(f"ttnn.{op}", input=[math.nan, math.inf, -math.inf, -0.0, -0.5])) == repr(expected)
+
+
+@pytest.mark.parametrize(
+    ("op", "first", "second"), [("add", math.nan, 1.0), ("divide", math.inf, math.inf), ("multiply", math.inf, 0.0)]
+)
+def test_no_number_is_a_positive_infinity(op: str, first: float, second: float) -> None:
+    """The expected numbers are those of the simulator."""
+    assert of_rows(f"ttnn.{op}", lhs=[first], rhs=[second]) == [math.inf]
+
+
 def test_truncation_to_zero_has_no_sign_and_no_nan() -> None:
     """The expected numbers are those of the simulator."""
     result = of_rows("ttnn.trunc", input=[math.nan, math.inf, -math.inf, -0.0, -0.5, 1.5, -2.5])

@@ -9,6 +9,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator.bind import bind
+from tt_xla.runtime.emulator.context import Context, Weighted
 from tt_xla.ttnn_api.operation import unrefused
 
 UNARY: dict[str, tuple[Callable[..., torch.Tensor], dict[str, float]]] = {
@@ -169,3 +173,14 @@ def test_functions_of_integers(ttnn: Any, device: Any) -> None:
     for name, function in (("gcd", torch.gcd), ("lcm", torch.lcm), ("bitwise_left_shift", torch.bitwise_left_shift)):
         assert torch.equal(ttnn.to_torch(getattr(ttnn, name)(a, b)), function(x, y))
     assert torch.equal(ttnn.to_torch(ttnn.bitwise_right_shift(ttnn.neg(a), 2)), -x >> 2)
+
+
+@pytest.mark.parametrize("numerics", ["silicon", "bit_exact"])
+def test_a_quotient_of_integers_keeps_its_fraction(numerics: str) -> None:
+    """The expected numbers are those of Tenstorrent's functional simulator."""
+    spec = TensorSpec((1, 4), TensorLayout.of((1, 4), DataType.SI32))
+    result = TensorSpec((1, 4), TensorLayout.of((1, 4), DataType.F32))
+    call = bind(Context("ttnn.divide", numerics, {"lhs": spec, "rhs": spec}, (result,)), {})
+    assert not isinstance(call, Weighted)
+    quotients = call(torch.tensor([[-6, 51, -94, 89]]), torch.tensor([[25, 4, 13, 3]]))
+    assert quotients.tolist() == torch.tensor([[-0.24, 12.75, -7.230769, 29.666666]]).tolist()

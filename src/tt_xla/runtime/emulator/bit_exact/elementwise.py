@@ -31,6 +31,10 @@ Functions = Sequence[Any]
 _KNOWN = {**functions.FUNCTIONS, **angles.FUNCTIONS}
 
 
+_ON_PATTERNS = ("ceil", "floor", "logical_not", "relu", "relu6", "sign")
+"""Functions that look at bits and compute nothing, so that a denormal is no zero to them."""
+
+
 def applied(name: str, x: Tensor, parameters: Sequence[float] = (), *, wide: bool) -> Tensor:
     """Returns what the accumulator holds after a function of its contents.
 
@@ -56,14 +60,16 @@ def _unary(name: str) -> Callable[..., Tensor]:
         if not input.is_floating_point():
             return otherwise(ctx, {})(input)
         wide = ctx.spec("input").layout.dtype is DataType.F32
-        return _result(ctx, applied(name, _loaded(input), wide=wide))
+        return _result(ctx, applied(name, _loaded(input, keeps_denormals=name in _ON_PATTERNS), wide=wide))
 
     return run
 
 
-def _loaded(tensor: Tensor) -> Tensor:
-    """Returns an operand as the accumulator holds it: denormals are zero."""
-    return sfpu.stored(tensor.to(torch.float32), wide=True)
+def _loaded(tensor: Tensor, *, keeps_denormals: bool = False) -> Tensor:
+    """Returns an operand as the vector unit reads it. A NaN is positive, as TT-NN's host makes it."""
+    number = tensor.to(torch.float32)
+    number = torch.where(number.isnan(), torch.nan, number)
+    return number if keeps_denormals else sfpu.stored(number, wide=True)
 
 
 def _result(ctx: Context, accumulator: Tensor) -> Tensor:
@@ -81,7 +87,7 @@ def otherwise(ctx: Context, attributes: dict[str, Any]) -> Call:
 
 
 for _name, _function in FUNCTIONS.items():
-    if _function.is_op and not _function.keeps_integers:
+    if _function.is_op and _name != "bitwise_not":
         kernel(f"ttnn.{_name}", bit_exact=True)(_unary(_name))
 
 
@@ -123,16 +129,18 @@ def binary(
         "input_tensor_a_activations": input_tensor_a_activations,
         "input_tensor_b_activations": input_tensor_b_activations,
     }
-    if not lhs.is_floating_point() or not rhs.is_floating_point():
+    of_integers = not lhs.is_floating_point() or not rhs.is_floating_point()
+    if of_integers and not (ctx.op == "ttnn.divide" and ctx.dtype is DataType.F32):
         return otherwise(ctx, attributes)(lhs, rhs)
     dtypes = {spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec)}
-    wide = DataType.F32 in dtypes
+    wide = of_integers or DataType.F32 in dtypes
     a = _with_functions(lhs, input_tensor_a_activations, wide=wide)
     b = _with_functions(rhs, input_tensor_b_activations, wide=wide)
     compute = (_ON_32_BITS if wide else _ON_16_BITS)[ctx.op.removeprefix("ttnn.")]
     if not wide:
         a, b = source(a, wide=True), source(b, wide=True)
     result = sfpu.stored(compute(a, b), wide=True)
+    result = torch.where(result.isnan(), torch.nan, result)
     for item in activations:
         result = _applied(dict(item), result, wide=wide)
     return _result(ctx, result)

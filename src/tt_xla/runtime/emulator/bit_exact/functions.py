@@ -270,6 +270,7 @@ def log(x: Tensor, *, wide: bool) -> Tensor:
     result = sfpu.mad(power, 0.693147182 * 1.19209290e-7, result)
     infinite = sfpu.bits(x) & 0x7F800000 == 0x7F800000
     result = torch.where(infinite, sfpu.multiply(result, x), result)
+    result = torch.where(x == 0, -torch.inf, result)
     return rounded(torch.where(x >= 0, result, torch.nan), wide=wide)
 
 
@@ -418,6 +419,25 @@ def _reciprocal(x: Tensor, *, wide: bool) -> Tensor:
     return reciprocal(x, wide=wide)
 
 
+def _negative(x: Tensor, *, wide: bool) -> Tensor:
+    return negative(x)
+
+
+def _logical_not(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns whether all bits are zero, which those of a negative zero are not."""
+    return (sfpu.bits(x) == 0).to(torch.float32)
+
+
+def _relu6(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns a number within 0 and 6, which is 6 for NaN."""
+    return torch.where(x.isnan(), 6.0, x.clamp(0.0, 6.0))
+
+
+def _sign(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the sign, which is that of the bits for NaN."""
+    return torch.where(x.isnan(), 1.0, torch.sign(x))
+
+
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "cbrt": cbrt,
     "cos": cosine,
@@ -429,11 +449,15 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "hardsigmoid": hardsigmoid,
     "log": log,
     "log1p": log1p,
+    "logical_not": _logical_not,
     "mish": mish,
+    "neg": _negative,
     "recip": _reciprocal,
+    "relu6": _relu6,
     "reciprocal": _reciprocal,
     "rsqrt": rsqrt,
     "sigmoid": sigmoid,
+    "sign": _sign,
     "silu": silu,
     "sin": sine,
     "sqrt": sqrt,

@@ -40,6 +40,7 @@ def linear(
     if not a.is_floating_point():
         attributes = (transpose_a, transpose_b, matmul_program_config, activation, compute_config)
         return other_linear(ctx, *attributes)(a, b, bias)
+    compute_config = compute_config or default_config(ctx, matmul_program_config)
     wide = fidelities.keeps_float32(compute_config)
     left, right = source(a, wide=wide), source(b, wide=wide)
     left, right = left.mT if transpose_a else left, right.mT if transpose_b else right
@@ -72,6 +73,20 @@ def linear(
         wide_result = ctx.dtype is DataType.F32
         result = packed(applied(activation, result, wide=wide_result), ctx.dtype)
     return result.to(ctx.container)
+
+
+def default_config(ctx: Context, program_config: Config) -> Mapping[str, Any]:
+    """Returns TT-NN's compute config of a product that names none: its result decides about the accumulator, and its
+    operands about the fidelity."""
+    inputs = [ctx.spec(name).layout.dtype for name in ("a", "b")]
+    wide = ctx.dtype is DataType.F32
+    if all(dtype is DataType.F32 for dtype in inputs):
+        fidelity = "hifi4"
+    elif program_config is not None or all(dtype.is_block_float for dtype in inputs):
+        fidelity = "lofi"
+    else:
+        fidelity = "hifi2"
+    return {"math_fidelity": fidelity, "fp32_dest_acc_en": wide, "packer_l1_acc": not wide}
 
 
 def _with_bias(result: Tensor, bias: Tensor, dtypes: set[DataType], dtype: DataType) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.containers import hold
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS, Function, in_whole_vectors, power
@@ -127,6 +128,11 @@ _BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
+def _of_integers(ctx: Context) -> bool:
+    """Returns whether the operands are integers. TT-NN's quotient of them is float32, with its fraction."""
+    return not any(spec.layout.dtype.is_float for spec in ctx.operands.values() if isinstance(spec, TensorSpec))
+
+
 def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Callable[..., Tensor]]:
     def prepare(
         ctx: Context,
@@ -135,8 +141,10 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Calla
         input_tensor_b_activations: Functions = (),
     ) -> Callable[..., Tensor]:
         commute = _commutes(activations)
-        in_float = bool(input_tensor_a_activations or input_tensor_b_activations) or not commute
         relu_alone = [dict(item)["op_type"] for item in activations] == ["relu"]
+        of_operands = bool(input_tensor_a_activations or input_tensor_b_activations)
+        quotient = function is _divide and ctx.dtype.is_float and _of_integers(ctx)
+        in_float = of_operands or quotient or not commute
 
         def plain(lhs: Tensor, rhs: Tensor) -> Tensor:
             return function(lhs, rhs)
@@ -154,7 +162,7 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Calla
             result = function(applied(lhs, input_tensor_a_activations), applied(rhs, input_tensor_b_activations))
             return result.relu_() if relu_alone else applied(result, activations)
 
-        return in_pieces if activations or input_tensor_a_activations or input_tensor_b_activations else plain
+        return in_pieces if in_float or activations else plain
 
     return prepare
 
