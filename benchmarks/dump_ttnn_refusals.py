@@ -4,7 +4,8 @@ It writes the table ``src/tt_xla/ttnn_api/refusals.txt``, from which our ``ttnn`
 call with plain tensors that TT-NN accepts is varied, one tensor at a time; two tensors of pointwise functions and
 gradients get all combinations of data types. A line of the table has the words, the kinds that are refused, and the
 functions with the parameters. ``{OP}`` stands for the function's name, ``{A}`` and ``{B}`` for data types, ``{SHARD}``
-for the rows and columns of a shard. A kind with ``!`` is refused where not all tensors of the call have it.
+for the rows and columns of a shard. A kind with ``!`` is refused where not all tensors of the call have it, and one
+with ``&`` where all of them have it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _CONDITIONAL = (
     r"group_norm: interleaved|shard height \d|fp32 tiled tensors yet"
 )
 """Words of refusals that depend on the shape of a shard, or on two kinds at once."""
+_ON_HOST = "Device Operations expect device tensors as inputs"
+"""Words about a tensor on the host."""
 _IN_RULES = {
     "chunk": "Physical shard",
     "roll": "same dtypes",
@@ -110,7 +113,7 @@ def variations(call: str, *, pointwise: bool) -> Iterator[tuple[str, str, str]]:
         yield other, str(position), varied(call, position, layout=other)
         if call.startswith(_CONFIGURED):
             continue
-        for other in MEMORIES:
+        for other in (*MEMORIES, "host"):
             yield other, str(position), varied(call, position, memory=other)
         if not dtype.endswith("_b"):
             yield "small_shards", str(position), varied(call, position, layout="row_major", memory="height")
@@ -159,6 +162,8 @@ def _refuses(outcome: Mapping[str, str]) -> bool:
 
 def words_of(text: str, name: str, kinds: str) -> str:
     """Returns the words of a refusal with marks for the function and the data types."""
+    if kinds == "host":
+        return _ON_HOST  # many functions end the interpreter instead
     words = re.sub(r"\s+", " ", reason(text)).strip().replace("|", "/")
     words = re.sub(r"shard shape \(\d+, \d+\)", "shard shape {SHARD}", words)
     if re.search(r"Shard (width|height) \d|Number of shards|[sS]hape \[|\d B\b|tile-aligned|FillPad", words):
@@ -206,6 +211,7 @@ def main(functions: str) -> None:
     for name, each in plan.items():
         places = parameters(each[0][2]) | {"n": parameters(each[-1][2].replace(", 2.5)", ", NUMBER)")).get("n", "")}
         refused: dict[tuple[str, str], list[str]] = defaultdict(list)
+        alone = {kinds for kinds, at, call in each if at != TOGETHER and _refuses(results[call])}
         together = {kinds for kinds, at, call in each if at == TOGETHER and not _refuses(results[call])}
         paired = any("*" in at for _, at, _ in each)
         for kinds, positions, call in each:
@@ -214,6 +220,10 @@ def main(functions: str) -> None:
                 continue
             if words := words_of(outcome["words"], name, kinds):
                 refused[words, positions].append(f"{kinds}!" if kinds in together else kinds)
+        for kinds, at, call in each:
+            outcome = results[call]
+            if at == TOGETHER and kinds == "row_major" and kinds not in alone and outcome["result"] == "refused":
+                refused[words_of(outcome["words"], name, kinds), "0"].append(f"{kinds}&")
         for (words, positions), kinds in refused.items():
             named = "*".join(places.get(each, "") for each in positions.split("*"))
             table[words, " ".join(kinds)].append(f"{name}:{named}")

@@ -47,6 +47,7 @@ class Plan:
         """Index of the argument that receives each result; None if all results are new."""
         self.writes = None if step.writes is None else step.writes.index
         self.frees = None if step.frees is None else step.frees.index
+        self.moves = step.moves
         self.topology = step.topology
         self.keeps_padding = step.op == "ttnn.from_device"
         instruction, values, sources = _instruction(step)
@@ -124,6 +125,8 @@ class Plan:
         operands = [tensor.contents for tensor in tensors]
         device = self.device
         into: Sequence[int | None] = self.into or [None] * len(self.types)
+        if self.moves:
+            self._free(tensors)
         buffers = [
             self._buffer(type_, size, operands) if place is None else None
             for type_, size, place in zip(self.types, self.bytes, into, strict=True)
@@ -145,8 +148,7 @@ class Plan:
                 device.recording.append((self, operands, made))
         if self.writes is not None:
             return tensors[self.writes]
-        if self.frees is not None:
-            tensors[self.frees].deallocate()
+        self._free(tensors)
         distributed = [tensor.topology for tensor in tensors if tensor.topology is not None]
         topology = merged(distributed) if distributed else None if device is None else device.topology
         if self.topology is not None:
@@ -160,6 +162,11 @@ class Plan:
         if self.returns is not None:
             return self.returns(outputs)
         return outputs[0] if len(outputs) == 1 else outputs
+
+    def _free(self, tensors: Sequence[Tensor]) -> None:
+        """Frees the memory of the operand that the call does away with."""
+        if self.frees is not None:
+            tensors[self.frees].deallocate()
 
     def _spread(self, made: Sequence[Contents], operands: Sequence[Contents], device: MeshDevice) -> None:
         """Gives every chip of the mesh a result that does not depend on chips, and parts of tensors their places."""

@@ -398,5 +398,9 @@ class Functions:
     def __init__(self, memory: Any = None) -> None:
         self._options = {} if memory is None else {"memory_config": memory}
 
+    def with_default(self, memory: Any) -> Functions:
+        """Returns the functions with a memory config of results, if they have none."""
+        return self if self._options else Functions(memory)
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return functools.partial(OPERATIONS[f"ttnn.{name}"], **self._options)

@@ -87,6 +87,8 @@ class Step:
     """Operand whose elements the op changes; the call returns it."""
     frees: Operand | None = None
     """Operand whose memory the call frees."""
+    moves: bool = False
+    """Whether it frees that memory before it takes memory for its results."""
     topology: Callable[[TensorTopology | None], TensorTopology | None] | None = None
     """Returns the topology of the results from the operands'; None for an op on each chip, which keeps it."""
     returns: Callable[[list[Any]], Any] | None = None

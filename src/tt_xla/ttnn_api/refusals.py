@@ -2,8 +2,9 @@
 
 A line of the table has TT-NN's words, the kinds, and the functions with their parameters (``softmax:input_tensor``).
 ``benchmarks/dump_ttnn_refusals.py`` makes it from the real package. A kind is a data type, a layout, a memory
-(``l1``, ``height``, ``width``, ``block``), ``small_shards`` for shards of rows that do not fill tiles, or data types of
-several parameters joined by ``*``. A kind with ``!`` is refused where not all tensors of the call have it.
+(``host``, ``l1``, ``height``, ``width``, ``block``), ``small_shards`` for shards of rows that do not fill tiles, or
+data types of several parameters joined by ``*``. A kind with ``!`` is refused where not all tensors of the call have
+it, and one with ``&`` where all of them have it and none is sharded.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _CONFIGURED = ("program_config", "conv_config")
 
 _SMALL = "small_shards"
 """Row-major shards that do not consist of whole tiles."""
+
+_RESHAPES = ("ttnn.reshape", "ttnn.unsqueeze")
 
 _MEMORIES = ("l1", "height", "width", "block", _SMALL)
 
@@ -71,6 +74,10 @@ def check(name: str, values: Mapping[str, Any]) -> None:
     refusals = table().get(name)
     if refusals is None:
         return
+    chosen = [values.get(each) for each in ("true_value", "false_value")]
+    by_number = name == "ttnn.where" and not all(map(_types, chosen))  # tensors beside numbers may lie in rows
+    if name in _RESHAPES and _moves_nothing(name, values):
+        return
     configured = any(values.get(each) is not None for each in _CONFIGURED)
     for parameter, by_kind in refusals.single.items():
         for type_ in _types(values.get(parameter)):
@@ -78,8 +85,10 @@ def check(name: str, values: Mapping[str, Any]) -> None:
                 words = by_kind.get(kind)
                 if words is None and f"{kind}!" in by_kind and not _shared(kind, values):
                     words = by_kind[f"{kind}!"]
+                if words is None and f"{kind}&" in by_kind and _shared(kind, values) and not type_.memory.is_sharded():
+                    words = by_kind[f"{kind}&"]
                 in_tiles = words is not None and "with TILE layout" in words
-                if in_tiles and type_.layout is Layout.ROW_MAJOR:
+                if (in_tiles or (by_number and kind == "row_major")) and type_.layout is Layout.ROW_MAJOR:
                     continue
                 if words is not None and not (configured and kind in _MEMORIES):
                     raise _refused(name, words, [type_], kind, parameter)
@@ -91,6 +100,21 @@ def check(name: str, values: Mapping[str, Any]) -> None:
         if kind in by_kind:
             types = [type_ for each in given for type_ in _types(each)]
             raise _refused(name, by_kind[kind], types, kind, " and ".join(parameters))
+
+
+def _moves_nothing(name: str, values: Mapping[str, Any]) -> bool:
+    """Returns whether a reshape leaves all elements where they are, whatever their type."""
+    type_ = values["input_tensor"].type
+    sizes = [*type_.shape]
+    if name == "ttnn.unsqueeze":
+        place = values["dim"] % (len(sizes) + 1)
+        made = [*sizes[:place], 1, *sizes[place:]]
+    else:
+        made = [*(values.get("shape") or values.get("logical_shape") or ())]
+    (rows, columns), (rows_made, columns_made) = ([1, 1, *each][-2:] for each in (sizes, made))
+    if columns != columns_made or type_.layout is Layout.ROW_MAJOR:
+        return columns == columns_made
+    return rows == rows_made or not (rows % TILE_SIZE or rows_made % TILE_SIZE)
 
 
 def _check_choice(values: Mapping[str, Any]) -> None:
@@ -119,6 +143,7 @@ def _kinds(type_: Type) -> Iterator[str]:
     yield type_.dtype.name.lower()
     yield type_.layout.name.lower()
     if not type_.on_device:
+        yield "host"
         return
     yield from _memory_kinds(type_.memory, type_.layout)
 
@@ -159,6 +184,8 @@ def _refused(name: str, words: str, types: Sequence[Type], kind: str, parameter:
     elif kind in ("tile", "row_major"):
         wanted = "ttnn.ROW_MAJOR_LAYOUT" if kind == "tile" else "ttnn.TILE_LAYOUT"
         hint = f"Convert {parameter} with ttnn.to_layout(tensor, {wanted})."
+    elif kind == "host":
+        hint = f"Move {parameter} with ttnn.to_device."
     else:
         hint = f"Move {parameter} with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG)."
     return TTFatal(text, hint=hint)

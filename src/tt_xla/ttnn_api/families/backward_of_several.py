@@ -42,11 +42,15 @@ def _ldexp(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
     return power, f.multiply(a, f.multiply(power, math.log(2)))
 
 
-def _logaddexp(power: Callable[[Functions, Tensor], Tensor]) -> Gradients:
+def _logaddexp(power: Callable[[Functions, Tensor], Tensor], *, in_first: bool = False) -> Gradients:
+    """Returns the gradients of a logarithm of a sum of powers, which lie where the first of both tensors does
+    (``in_first``), or where the gradient does."""
+
     def gradients(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
         for each in (grad, a, b):
             if each.dtype.element.is_block_float:
                 raise TTFatal("BFLOAT8_B/BFLOAT4_B dtypes are not supported !!", hint="Use bfloat16 or float32.")
+        f = f.with_default(a.memory_config()) if in_first else f
 
         def share(one: Tensor, other: Tensor) -> Tensor:
             return f.multiply(grad, f.reciprocal(f.add(power(f, f.subtract(other, one)), 1.0)))
@@ -85,7 +89,7 @@ BINARY: dict[str, Gradients] = {
     "hypot": _hypot,
     "ldexp": _ldexp,
     "logaddexp": _logaddexp(lambda f, x: f.exp(x)),
-    "logaddexp2": _logaddexp(lambda f, x: f.rpow(x, 2.0)),
+    "logaddexp2": _logaddexp(lambda f, x: f.rpow(x, 2.0), in_first=True),
     "max": _extreme(greatest=True),
     "min": _extreme(greatest=False),
     "remainder": _quotient("floor"),

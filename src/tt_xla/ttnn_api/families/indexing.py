@@ -42,9 +42,10 @@ def embedding(
             hint=f"The weights have shape {weight.shape}; make them [1, 1, rows, columns] with ttnn.reshape.",
         )
     shape = (*input_tensor.shape, weight.shape[-1])
-    result = weight.type.with_(
-        shape=shape, layout=layout or weight.layout, dtype=dtype, memory=memory_config or input_tensor.memory
-    )
+    made = layout or weight.layout
+    dtype = dtype if made is Layout.TILE else None  # rows keep the type of the table
+    memory = memory_config or input_tensor.memory
+    result = weight.type.with_(shape=shape, layout=made, dtype=dtype, memory=memory)
     if output_tensor is not None:
         result = output_tensor.type
     return Step("ttnn.embedding", {"input": input_tensor, "weight": weight}, [result], into=output_tensor)
@@ -123,6 +124,11 @@ def sort(
     out: Sequence[Operand] | None,
 ) -> Step:
     """Sorts along a dimension; returns elements and their positions."""
+    if not -max(input_tensor.rank, 1) <= dim < max(input_tensor.rank, 1):
+        raise TTFatal(
+            f"Sort dim {dim} is out of range for rank-{input_tensor.rank} tensor",
+            hint=f"The tensor has shape {input_tensor.shape}; choose one of its dimensions.",
+        )
     attributes = {"dim": input_tensor.dim(dim) if input_tensor.rank else 0, "descending": descending, "stable": stable}
     values = input_tensor.type.with_(memory=memory_config)
     results = [values, _positions(input_tensor, dim, values.shape, memory_config)]
@@ -189,7 +195,7 @@ def topk(
     shape = [k if index == axis else size for index, size in enumerate(input_tensor.shape)]
     values = input_tensor.type.with_(shape=shape, memory=memory_config)
     attributes = {"k": k, "dim": axis, "largest": largest, "sorted": sorted}
-    results = [values, _positions(input_tensor, dim, shape, memory_config)]
+    results = [values, _positions(input_tensor, dim, shape, memory_config, _LARGEST_U16 + 1)]
     if output_tensor is not None:
         results = [each.type for each in output_tensor]
     return Step("ttnn.topk", {"input_tensor": input_tensor}, results, attributes, into=output_tensor)
@@ -208,8 +214,8 @@ def _topk_of_indices(
         return [OPERATIONS["ttnn.copy"](result, tensors[each.index]) for result, each in made]
 
 
-def _positions(source: Operand, dim: int, shape: object, memory: MemoryConfig | None):
-    """Returns the type of positions along a dimension: 16 bits where they suffice."""
-    wide = bool(source.rank) and source.shape[source.dim(dim)] > _LARGEST_U16
+def _positions(source: Operand, dim: int, shape: object, memory: MemoryConfig | None, most: int = _LARGEST_U16) -> Type:
+    """Returns the type of positions along a dimension: 16 bits for ``most`` elements, of which sorts leave out one."""
+    wide = bool(source.rank) and source.shape[source.dim(dim)] > most
     dtype = DataType.UINT32 if wide or source.dtype is DataType.FLOAT32 else DataType.UINT16
     return source.type.with_(shape=shape, dtype=dtype, memory=memory)

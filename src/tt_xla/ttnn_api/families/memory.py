@@ -81,10 +81,11 @@ def clone(input: Operand, dtype: DataType | None, memory_config: MemoryConfig | 
 
 @operation("ttnn.move", "ttnn.reallocate")
 def move(input_tensor: Operand | None, tensor: Operand | None, memory_config: MemoryConfig | None) -> Step:
-    """Moves a tensor to another address."""
+    """Moves a tensor to another address, which may be its own: its memory is free before the result takes its."""
     source = input_tensor or tensor
     assert source is not None
-    return Step("ttnn.assign", {"input": source}, [source.type.with_(memory=memory_config)])
+    result = source.type.with_(memory=memory_config)
+    return Step("ttnn.assign", {"input": source}, [result], frees=source, moves=True)
 
 
 @operation("ttnn.copy")

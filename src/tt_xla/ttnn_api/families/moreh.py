@@ -36,13 +36,16 @@ _PLAIN = {
 
 
 def _check_dims(values: dict[str, Any]) -> dict[str, Any]:
-    """Refuses dimensions that are counted from the end."""
-    dim = values.get("dim")
+    """Refuses dimensions that are counted from the end, or that a tensor lacks."""
+    dim, shape = values.get("dim"), values["input"].shape
+    rank = len(shape)
     for each in dim if isinstance(dim, (list, tuple)) else [dim]:
         if each is not None and each < 0:
             raise TTFatal(
                 f"Invalid dimension value: {each}. Expected a value between 0 and 7.", hint="Count from the front."
             )
+        if each is not None and each >= rank:
+            raise TTFatal(f"dim must be smaller than input tensor rank {rank}.", hint=f"The tensor has shape {shape}.")
     return {}
 
 

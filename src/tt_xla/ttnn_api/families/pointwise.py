@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,8 +12,8 @@ from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Nam
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
 from tt_xla.ttnn_api.layouts import Type, type_of
-from tt_xla.ttnn_api.operation import Rule, define, operation
-from tt_xla.ttnn_api.plan import Operand, Scalar, Step
+from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation, unrefused
+from tt_xla.ttnn_api.plan import Calls, Operand, Scalar, Step
 
 Function = UnaryWithParam | Named | str
 
@@ -150,6 +151,14 @@ def _binary(op: str) -> Rule:
         left = input_tensor_a
         if op in ("divide", "multiply") and dtype is None and rounding_mode is None:
             dtype = _promoted(left, right, always=op == "divide")
+        whole = (DataType.INT32, DataType.UINT32)
+        wrong = dtype not in (None, DataType.FLOAT32) and rounding_mode is None
+        if op == "divide" and wrong and isinstance(left, Operand) and left.dtype in whole:
+            raise TTFatal(
+                "Incorrect output_dtype value for Integer Division(rounding_mode=None) ; valid input values are None "
+                "or ttnn.float32",
+                hint="Pass rounding_mode='trunc' for integers, or convert the result with ttnn.typecast.",
+            )
         if rounding_mode not in (None, "trunc", "floor"):
             raise TTFatal(
                 "Incorrect rounding mode (expected None, 'trunc', or 'floor')", hint=f"Got {rounding_mode!r}."
@@ -336,11 +345,26 @@ def where(
     return Step("ttnn.where", operands, [result], into=output_tensor)
 
 
+def _clamped_as_floats(
+    bounds: Mapping[str, float | None], memory: MemoryConfig | None, into: Operand | None, tensors: Sequence[Any]
+) -> Any:
+    """Limits integers to a range of numbers with a point."""
+    with unrefused():
+        floats = OPERATIONS["ttnn.typecast"](tensors[0], DataType.FLOAT32, memory_config=memory)
+        result = OPERATIONS["ttnn.clamp"](floats, **bounds, memory_config=memory)
+        return result if into is None else OPERATIONS["ttnn.copy"](result, tensors[into.index])
+
+
 @operation("ttnn.clamp", "ttnn.clip")
 def clamp(
     input_tensor: Operand, min: Any, max: Any, memory_config: MemoryConfig | None, output_tensor: Operand | None
-) -> Step:
-    """Limits elements to a range."""
+) -> Step | Calls:
+    """Limits elements to a range; integers by numbers with a point become float32."""
+    kinds = {type(each) for each in (min, max) if isinstance(each, (int, float))}
+    if input_tensor.dtype is DataType.INT32 and float in kinds:
+        if len(kinds) > 1:
+            raise TTFatal("std::get: wrong index for variant", hint="Pass two whole numbers, or two with a point.")
+        return Calls(functools.partial(_clamped_as_floats, {"min": min, "max": max}, memory_config, output_tensor))
     result = input_tensor.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
     if isinstance(min, Operand) or isinstance(max, Operand):
         operands = {"input": input_tensor, "min": min, "max": max}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.chosen_shards import for_elements
-from tt_xla.ttnn_api.enums import Layout
+from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import ACTIVATIONS, broadcast, number, pair, required, steps_around
 from tt_xla.ttnn_api.families.reduction import dims_of, memory_of, reduced
@@ -72,6 +72,8 @@ def _unary(op: str, names: Sequence[str]) -> Rule:
         **parameters: Any,
     ) -> Step:
         source = required(input_tensor, op)
+        if op == "ttnn.softcap" and not parameters["beta"]:
+            raise TTFatal("Unary: SOFTCAP requires a non-zero beta", hint="Pass the greatest size of the results.")
         memory = for_elements(memory_config, source.shape, source.layout, [source])
         result = source.type.with_(memory=memory) if output_tensor is None else output_tensor.type
         given = [parameters[name] for name in names if parameters[name] is not None]
@@ -170,11 +172,25 @@ def _scaled(op: str) -> Rule:
         memory_config: MemoryConfig | None,
         output_tensor: Operand | None,
     ) -> Step:
+        _check_scaled(op, input_a, input_b, input_c)
         operands = {"input": input_a, "first": input_b, "second": input_c}
         return of_three(op, operands, {"value": float(value)}, memory_config, output_tensor)
 
     rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of three tensors."
     return rule
+
+
+def _check_scaled(op: str, *operands: Operand) -> None:
+    """Refuses data types of three tensors that are added, multiplied or divided."""
+    types = [operand.dtype for operand in operands]
+    if op == "ttnn.addcdiv" and set(types) == {DataType.INT32}:
+        raise TTFatal("Addcdiv TTT does not support INT32 inputs.", hint="Convert the tensors with ttnn.typecast.")
+    if op == "ttnn.addcmul" and len(set(types)) > 1:
+        given = ", ".join(f"input_{letter}=DataType::{each.name}" for letter, each in zip("abc", types, strict=True))
+        raise TTFatal(
+            f"Addcmul TTT requires all input tensors to have the same dtype. Got {given}",
+            hint="Convert them with ttnn.typecast.",
+        )
 
 
 for _name in ("addcmul", "addcdiv"):

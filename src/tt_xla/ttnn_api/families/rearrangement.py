@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import conditions, signatures
+from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.indexing import gradient_of_embedding
@@ -53,10 +55,20 @@ from_kernel("ttnn.roll", completed=_rolled_type)
 
 
 def _check_sizes(values: dict[str, Any]) -> dict[str, Any]:
-    """Refuses negative sizes, which are no shape."""
-    if any(size < 0 for size in values["shape"]):
-        raise TypeError(
-            f"ttnn.rand(): incompatible function arguments. A shape has no negative sizes: {values['shape']}"
+    """Refuses what is no shape, no device or no number, and an empty range."""
+    shape, device, low, high = (values[each] for each in ("shape", "device", "low", "high"))
+    if not isinstance(shape, (list, tuple)) or not all(isinstance(size, int) for size in shape):
+        raise signatures.unfit("ttnn.rand", f"shape must be a list of whole numbers, got {shape!r}")
+    conditions.check_unsigned("ttnn.rand", "shape", list(shape))
+    if not isinstance(device, MeshDevice):
+        raise signatures.unfit("ttnn.rand", f"device must be a device, got {device!r}")
+    if not all(isinstance(each, (int, float)) for each in (low, high, values["seed"])):
+        raise signatures.unfit("ttnn.rand", f"low, high and seed must be numbers, got {low!r}, {high!r}")
+    conditions.check_unsigned("ttnn.rand", "seed", values["seed"])
+    if low >= high:
+        raise TTFatal(
+            f"Uniform range lower bound must be less than upper bound, got [{low}, {high})",
+            hint="Use ttnn.full for a tensor of one number.",
         )
     return {}
 
