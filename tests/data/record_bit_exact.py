@@ -280,6 +280,8 @@ CASES = (
     *(running("prod", dtype, dim, dim_arg=dim, keep_dim=True) for dtype in ("bf16", "f32") for dim in (0, 1)),
     *(running(op, dtype, dim, dim=dim) for op in ("cumsum", "cumprod") for dtype in ("bf16", "f32") for dim in (0, 1)),
     scaled_product("f32", 0.7),
+    function("hardswish", "bf16"),
+    function("hardswish", "f32"),
     function("deg2rad", "bf16"),
     function("rad2deg", "bf16"),
 )

@@ -157,6 +157,21 @@ def squared_difference(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_op
     return _result(ctx, _multiply(difference, difference))
 
 
+@kernel("ttnn.hardswish", bit_exact=True)
+def hardswish(ctx: Context, input: Tensor) -> Tensor:
+    """The matrix unit multiplies a 16-bit number and its hardsigmoid, and the vector unit float32 ones."""
+    if not input.is_floating_point():
+        return otherwise(ctx, {})(input)
+    x, wide = _loaded(input), ctx.spec("input").layout.dtype is DataType.F32
+    factor = sfpu.stored(functions.hardsigmoid(x, wide=wide), wide=wide)
+    if wide:
+        return _result(ctx, sfpu.multiply(factor, x))
+    phases = matrix_unit.PHASES["hifi4"]
+    return _result(
+        ctx, matrix_unit.multiply(source(factor, wide=True), source(x, wide=True), phases=phases, wide=False)
+    )
+
+
 @kernel("ttnn.trunc", bit_exact=True)
 def trunc(ctx: Context, input: Tensor) -> Tensor:
     """Zeros lose their sign in the packer, and a NaN becomes an infinity."""
