@@ -235,8 +235,13 @@ def joint_attention(
 def scale_mask_softmax(
     ctx: Any, input_tensor: Tensor, scale: float | None = None, mask: Tensor | None = None, is_causal_mask: bool = False
 ) -> Tensor:
-    """Computes the softmax of ``scale * x + mask`` along rows."""
+    """Computes the softmax of ``scale * x + mask`` along rows.
+
+    TT-NN adds a mask's first row to all rows unless the mask is causal (seen on Tenstorrent's functional simulator).
+    """
     scores = input_tensor.float() * (1.0 if scale is None else scale)
+    if mask is not None and not is_causal_mask:
+        mask = mask[..., :1, :]
     return torch.softmax(scores if mask is None else scores + mask.float(), -1)
 
 
