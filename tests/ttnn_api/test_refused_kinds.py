@@ -95,7 +95,12 @@ def test_a_moved_tensor_takes_the_memory_that_it_leaves(ttnn: Any, put: Any, mem
     assert torch.equal(ttnn.to_torch(moved).float(), torch.full((32, 32), 2.0))
 
 
-def test_gradients_of_a_sum_of_powers_lie_where_the_first_tensor_does(ttnn: Any, put: Any) -> None:
+@pytest.mark.parametrize(
+    ("functions", "places"),
+    [("hypot ldexp logaddexp2", ["DRAM", "DRAM"]), ("add sub mul div", ["DRAM", "L1"]), ("logaddexp", ["L1", "L1"])],
+)
+def test_gradients_lie_where_a_tensor_of_the_call_does(ttnn: Any, put: Any, functions: str, places: list[str]) -> None:
     grad, a, b = (put((32, 32), memory_config=each) for each in (ttnn.L1_MEMORY_CONFIG, None, ttnn.L1_MEMORY_CONFIG))
-    assert ttnn.logaddexp2_bw(grad, a, b)[0].memory_config() == ttnn.DRAM_MEMORY_CONFIG
-    assert ttnn.logaddexp_bw(grad, a, b)[0].memory_config() == ttnn.L1_MEMORY_CONFIG
+    for name in functions.split():
+        made = getattr(ttnn, f"{name}_bw")(grad, a, b)
+        assert [each.memory_config().buffer_type.name for each in made] == places, name

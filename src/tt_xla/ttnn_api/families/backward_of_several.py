@@ -33,11 +33,13 @@ def _xlogy(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
 
 
 def _hypot(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
+    f = f.with_default(a.memory_config())
     inverse = f.reciprocal(f.hypot(a, b))
     return f.multiply(grad, f.multiply(a, inverse)), f.multiply(grad, f.multiply(b, inverse))
 
 
 def _ldexp(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
+    f = f.with_default(a.memory_config())
     power = f.multiply(grad, f.rpow(b, 2.0))
     return power, f.multiply(a, f.multiply(power, math.log(2)))
 
@@ -184,11 +186,14 @@ def _arithmetic(name: str) -> Callable[..., list[Tensor | None]]:
             raise TTFatal(
                 "Incorrect rounding mode (expected None, 'trunc', or 'floor')", hint="Pass one of these rounding modes."
             )
+        one = other = f
+        if isinstance(b, Tensor):  # each gradient lies where its tensor does
+            one, other = f.with_default(a.memory_config()), f.with_default(b.memory_config())
         first, second = {
-            "add": (_copied(f, grad), _copied(f, grad)),
-            "sub": (_copied(f, grad), lambda: f.neg(grad)),
-            "mul": (lambda: f.multiply(grad, b), lambda: f.multiply(grad, a)),
-            "div": _divided(f, grad, a, b),
+            "add": (_copied(one, grad), _copied(other, grad)),
+            "sub": (_copied(one, grad), lambda: other.neg(grad)),
+            "mul": (lambda: one.multiply(grad, b), lambda: other.multiply(grad, a)),
+            "div": (_divided(one, grad, a, b)[0], _divided(other, grad, a, b)[1]),
         }[name]
         if rounding_mode is not None:
             first = second = lambda: f.zeros_like(grad)
