@@ -112,7 +112,8 @@ def jax_gradient() -> list[torch.Tensor]:
         return jnp.mean((jnp.tanh(x @ weights[0]) @ weights[1] - y) ** 2)
 
     x, up, down, y = (torch.randn(*shape).numpy() for shape in ((16, 32), (32, 64), (64, 4), (16, 4)))
-    value, gradients = jax.jit(jax.value_and_grad(loss))([up * 0.1, down * 0.1], x, y)
+    with jax.default_device(jax.devices("tt")[0]):
+        value, gradients = jax.jit(jax.value_and_grad(loss))([up * 0.1, down * 0.1], x, y)
     return [torch.tensor(np.asarray(each)) for each in (value, *gradients)]
 
 

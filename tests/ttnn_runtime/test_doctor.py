@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tt_xla.codegen import mock
 from tt_xla.tools import doctor
 from tt_xla.tools.cli import main
 from tt_xla.tools.doctor import Machine
@@ -81,7 +82,8 @@ def test_blackhole_behind_an_iommu_needs_no_huge_pages(tmp_path: Path) -> None:
 
 
 def test_a_machine_without_a_card_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TTXLA_TTNN_PYTHON", str(tmp_path / "nowhere"))
+    monkeypatch.setenv("TTXLA_TTNN_PYTHON", "")
+    monkeypatch.setattr(mock, "candidates", list)
     reported: list[Finding] = []
     assert doctor.run(reported.append, Machine(tmp_path))
     by_name = {each.name: each for each in reported}
@@ -90,6 +92,29 @@ def test_a_machine_without_a_card_is_no_error(tmp_path: Path, monkeypatch: pytes
     assert "TTXLA_TTNN_PYTHON" in by_name["interpreter"].advice
     assert by_name["product"].state is State.OK
     assert "emulated card" in by_name["product"].text
+
+
+def test_a_named_interpreter_that_is_not_there_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_TTNN_PYTHON", str(tmp_path / "nowhere"))
+    reported: list[Finding] = []
+    assert not doctor.run(reported.append, Machine(tmp_path))
+    (interpreter,) = (each for each in reported if each.name == "interpreter")
+    assert interpreter.state is State.ERROR
+    assert str(tmp_path / "nowhere") in interpreter.text
+    assert "TTXLA_TTNN_PYTHON" in interpreter.advice
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_compare_names_a_simulator_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulator, path = tmp_path / "libttsim.so", tmp_path / "program.mlir"
+    monkeypatch.setenv("TT_METAL_SIMULATOR", str(simulator))
+    path.write_text(PROGRAM)
+    with pytest.raises(SystemExit) as end:
+        main(["compare", str(path), "--against", "ttnn"])
+    assert end.value.code == 1
+    assert f"TT_METAL_SIMULATOR={simulator} does not exist" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.usefixtures("stand_in")

@@ -149,10 +149,12 @@ def _archs(machine: Machine) -> set[str]:
 
 
 def _interpreter() -> Finding:
+    """Finds the interpreter of TT-NN. One that the user names is an error if it is not there."""
     try:
         return Finding("interpreter", State.OK, str(ttnn_python()))
     except RuntimeUnavailableError as error:
-        return Finding("interpreter", State.WARNING, error.message, error.hint)
+        state = State.ERROR if variable("TTXLA_TTNN_PYTHON") else State.WARNING
+        return Finding("interpreter", state, error.message, error.hint)
 
 
 _ASK = """\

@@ -25,7 +25,8 @@ def launch() -> Launch:
     """Returns how to start a worker, as the environment selects it.
 
     Raises:
-        RuntimeUnavailableError: no Python interpreter has ``ttnn``, or it has neither a card nor a simulator.
+        RuntimeUnavailableError: no Python interpreter has ``ttnn``, there is neither a card nor a simulator, or the
+            simulator's file is missing.
         OptionError: an environment variable has an invalid value.
     """
     seconds = environment.ttnn_timeout_seconds()
@@ -35,7 +36,12 @@ def launch() -> Launch:
         return Launch(mock_mode.python, mock_mode.environment, "mock", seconds)
     python = ttnn_python()
     variables = {"TT_METAL_LOGGER_LEVEL": "error", "LOGURU_LEVEL": "WARNING"} | environment.child_environment()
-    if not CARDS.exists() and not environment.variable("TT_METAL_SIMULATOR"):
+    simulator = environment.variable("TT_METAL_SIMULATOR")
+    if simulator and not Path(simulator).exists():
+        raise RuntimeUnavailableError(
+            f"The simulator TT_METAL_SIMULATOR={simulator} does not exist.", hint="Correct it, or unset it."
+        )
+    if not CARDS.exists() and not simulator:
         raise RuntimeUnavailableError(
             f"TTXLA_RUNTIME=ttnn needs a Tenstorrent card, but {CARDS} does not exist and TT_METAL_SIMULATOR is not "
             "set.",
