@@ -150,6 +150,14 @@ def pair(name: str, dtype: str) -> Case:
     return Case(f"{name} of {dtype}", f"ttnn.{name}", operands, dtype, {}, -8.0, 8.0)
 
 
+def divided_by_number(dtype: str) -> Case:
+    """Returns a case of an addition whose first operand is divided by a number first."""
+    operands = {"lhs": ((32, 64), dtype), "rhs": ((32, 64), dtype)}
+    division = {"op_type": "div_unary_sfpu", "params": [0.031622775]}
+    attributes = {"input_tensor_a_activations": [division]}
+    return Case(f"quotient by a number of {dtype}", "ttnn.add", operands, dtype, attributes)
+
+
 APPROXIMATE = {"math_fidelity": "hifi4", "fp32_dest_acc_en": False, "math_approx_mode": True}
 """Compute config whose kernels the simulator runs: it lacks an instruction of the accurate reciprocal of attention."""
 WIDE = APPROXIMATE | {"fp32_dest_acc_en": True}
@@ -284,6 +292,8 @@ CASES = (
     function("hardswish", "f32"),
     function("deg2rad", "bf16"),
     function("rad2deg", "bf16"),
+    divided_by_number("f32"),
+    divided_by_number("bf16"),
 )
 
 NAMES = {
@@ -352,6 +362,12 @@ def called(ttnn: Any, case: Case, tensors: dict[str, Any]) -> Any:
     keywords = dict(case.attributes)
     if "compute_config" in keywords:
         keywords["compute_kernel_config"] = compute_config(ttnn, keywords.pop("compute_config"))
+    functions = keywords.get("input_tensor_a_activations", ())
+    if functions:
+        kinds = [getattr(ttnn.UnaryOpType, each["op_type"].upper()) for each in functions]
+        keywords["input_tensor_a_activations"] = [
+            ttnn.UnaryWithParam(kind, *each["params"]) for kind, each in zip(kinds, functions, strict=True)
+        ]
     function: Any = ttnn
     for part in NAMES.get(case.op, case.op).split(".")[1:]:
         function = getattr(function, part)

@@ -44,6 +44,8 @@ def applied(name: str, x: Tensor, parameters: Sequence[float] = (), *, wide: boo
         parameters: parameters of the function.
         wide: whether the accumulator has 32 bits.
     """
+    if name == "div_unary_sfpu":
+        return sfpu.stored(_by_number(x, parameters[0]), wide=wide)
     known = _KNOWN.get(name)
     if known is not None and not parameters:
         return sfpu.stored(known(x, wide=wide), wide=wide)
@@ -53,6 +55,11 @@ def applied(name: str, x: Tensor, parameters: Sequence[float] = (), *, wide: boo
     result = result.to(torch.float32)
     result = torch.where(result.isnan(), torch.nan, result)
     return sfpu.stored(result if wide else sfpu.to_bfloat16(result), wide=wide)
+
+
+def _by_number(x: Tensor, divisor: float) -> Tensor:
+    """Returns a quotient by a number: TT-NN multiplies by the number's inverse, which its host rounds to float32."""
+    return sfpu.multiply(x, float(torch.tensor(divisor, dtype=torch.float32, device="cpu").reciprocal()))
 
 
 def _unary(name: str) -> Callable[..., Tensor]:
