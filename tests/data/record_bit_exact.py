@@ -189,6 +189,22 @@ def scaled_product(dtype: str, value: float) -> Case:
     return Case(f"addcmul of {dtype}", "ttnn.addcmul", operands, dtype, {"value": value}, -8.0, 8.0)
 
 
+def of_three(op: str, dtype: str, *names: str, **attributes: Any) -> Case:
+    """Returns a case of an op of three tensors."""
+    operands = dict.fromkeys(names, ((32, 64), dtype))
+    return Case(f"{op} of {dtype}", f"ttnn.{op}", operands, dtype, attributes, -8.0, 8.0)
+
+
+def quotients_and_multiply_adds(dtype: str) -> tuple[Case, ...]:
+    """Returns cases of quotients, remainders and multiply-adds of a type."""
+    return (
+        *(pair(op, dtype) for op in ("div_no_nan", "floor_div", "modulo", "remainder")),
+        of_three("addcdiv", dtype, "input", "first", "second", value=0.7),
+        of_three("lerp", dtype, "input", "end", "weight"),
+        of_three("mac", dtype, "input", "first", "second"),
+    )
+
+
 def norms_and_sums(dtype: str) -> tuple[Case, ...]:
     """Returns cases of softmax and normalizations and sums of a type."""
     softmax = {"dimension": -1, "numericStable": True}
@@ -294,12 +310,15 @@ CASES = (
     function("rad2deg", "bf16"),
     divided_by_number("f32"),
     divided_by_number("bf16"),
+    *quotients_and_multiply_adds("f32"),
+    *quotients_and_multiply_adds("bf16"),
+    scaled_product("bf16", 0.7),
 )
 
 NAMES = {
     f"ttnn.{name}": f"ttnn.transformer.{name}"
     for name in ("scaled_dot_product_attention", "scaled_dot_product_attention_decode")
-}
+} | {"ttnn.modulo": "ttnn.remainder", "ttnn.remainder": "ttnn.fmod"}
 """Functions of TT-NN whose names differ from those of our ops."""
 RENAMED = {
     "attention_mask": "attn_mask",

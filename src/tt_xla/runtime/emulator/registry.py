@@ -58,6 +58,7 @@ BIT_EXACT = (
     "conversions",
     "convolutions",
     "decode_attention",
+    "divisions",
     "elementwise",
     "moves",
     "products",

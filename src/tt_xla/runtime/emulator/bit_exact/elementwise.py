@@ -21,6 +21,7 @@ from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.context import Call, Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS
+from tt_xla.runtime.emulator.kernels import elementwise
 from tt_xla.runtime.emulator.registry import kernel, kernels
 
 Tensor = torch.Tensor
@@ -35,6 +36,10 @@ _ON_PATTERNS = ("ceil", "floor", "logical_not", "relu", "relu6", "sign")
 """Functions that look at bits and compute nothing, so that a denormal is no zero to them."""
 
 
+_WITH_NUMBER = ("add_unary_sfpu", "mul_unary_sfpu", "sub_unary_sfpu")
+"""Functions of an element and a float32 number, of whose results an accumulator of 16 bits keeps the first 16."""
+
+
 def applied(name: str, x: Tensor, parameters: Sequence[float] = (), *, wide: bool) -> Tensor:
     """Returns what the accumulator holds after a function of its contents.
 
@@ -46,10 +51,13 @@ def applied(name: str, x: Tensor, parameters: Sequence[float] = (), *, wide: boo
     """
     if name == "div_unary_sfpu":
         return sfpu.stored(_by_number(x, parameters[0]), wide=wide)
+    function = [(("op_type", name), ("params", tuple(parameters)))]
+    if name in _WITH_NUMBER:
+        return sfpu.stored(elementwise.applied(x, function), wide=wide)
     known = _KNOWN.get(name)
     if known is not None and not parameters:
         return sfpu.stored(known(x, wide=wide), wide=wide)
-    result = FUNCTIONS[name].compute(x, *parameters)
+    result = elementwise.applied(x, function)
     if not result.is_floating_point():
         return result.to(torch.float32)
     result = result.to(torch.float32)
@@ -67,22 +75,32 @@ def _unary(name: str) -> Callable[..., Tensor]:
         if not input.is_floating_point():
             return otherwise(ctx, {})(input)
         wide = ctx.spec("input").layout.dtype is DataType.F32
-        return _result(ctx, applied(name, _loaded(input, keeps_denormals=name in _ON_PATTERNS), wide=wide))
+        return result_of(ctx, applied(name, loaded(input, keeps_denormals=name in _ON_PATTERNS), wide=wide))
 
     return run
 
 
-def _loaded(tensor: Tensor, *, keeps_denormals: bool = False) -> Tensor:
+def loaded(tensor: Tensor, *, keeps_denormals: bool = False) -> Tensor:
     """Returns an operand as the vector unit reads it. A NaN is positive, as TT-NN's host makes it."""
     number = tensor.to(torch.float32)
     number = torch.where(number.isnan(), torch.nan, number)
     return number if keeps_denormals else sfpu.stored(number, wide=True)
 
 
-def _result(ctx: Context, accumulator: Tensor) -> Tensor:
+def result_of(ctx: Context, accumulator: Tensor) -> Tensor:
     if not ctx.dtype.is_float:
         return accumulator.to(ctx.container)
     return packed(accumulator, ctx.dtype).to(ctx.container)
+
+
+def in_float32(ctx: Context) -> bool:
+    """Returns whether an operand is float32, which makes the accumulator 32 bits wide."""
+    return DataType.F32 in {spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec)}
+
+
+def to_nearest_even(x: Tensor) -> Tensor:
+    """Rounds to bfloat16, halves to even, as kernels do before they store a number in an accumulator of 16 bits."""
+    return x.to(torch.bfloat16).to(torch.float32)
 
 
 def otherwise(ctx: Context, attributes: dict[str, Any]) -> Call:
@@ -108,15 +126,10 @@ def _subtract(a: Tensor, b: Tensor) -> Tensor:
 
 def _multiply(a: Tensor, b: Tensor) -> Tensor:
     """Returns a product of the vector unit, rounded to nearest even."""
-    return (a * b).to(torch.bfloat16).to(torch.float32)
+    return to_nearest_even(a * b)
 
 
-def _divide(a: Tensor, b: Tensor) -> Tensor:
-    """Returns a quotient of the vector unit, rounded to nearest even."""
-    return (a / b).to(torch.bfloat16).to(torch.float32)
-
-
-_ON_16_BITS = {"add": _add, "divide": _divide, "subtract": _subtract, "multiply": _multiply}
+_ON_16_BITS = {"add": _add, "divide": functions.quotient_of_bfloat16, "subtract": _subtract, "multiply": _multiply}
 _ON_32_BITS = {"add": torch.add, "divide": functions.quotient, "subtract": torch.sub, "multiply": torch.mul}
 
 
@@ -139,18 +152,21 @@ def binary(
     of_integers = not lhs.is_floating_point() or not rhs.is_floating_point()
     if of_integers and not (ctx.op == "ttnn.divide" and ctx.dtype is DataType.F32):
         return otherwise(ctx, attributes)(lhs, rhs)
-    dtypes = {spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec)}
-    wide = of_integers or DataType.F32 in dtypes
+    wide = of_integers or in_float32(ctx)
     a = _with_functions(lhs, input_tensor_a_activations, wide=wide)
     b = _with_functions(rhs, input_tensor_b_activations, wide=wide)
-    compute = (_ON_32_BITS if wide else _ON_16_BITS)[ctx.op.removeprefix("ttnn.")]
+    if not lhs.is_floating_point() and not rhs.is_floating_point():
+        a, b = torch.broadcast_tensors(lhs, rhs)
+        compute = functions.quotient_of_integers
+    else:
+        compute = (_ON_32_BITS if wide else _ON_16_BITS)[ctx.op.removeprefix("ttnn.")]
     if not wide:
         a, b = source(a, wide=True), source(b, wide=True)
     result = sfpu.stored(compute(a, b), wide=True)
     result = torch.where(result.isnan(), torch.nan, result)
     for item in activations:
         result = _applied(dict(item), result, wide=wide)
-    return _result(ctx, result)
+    return result_of(ctx, result)
 
 
 @kernel("ttnn.squared_difference", bit_exact=True)
@@ -159,9 +175,9 @@ def squared_difference(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_op
     if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
         return otherwise(ctx, {})(lhs, rhs, **functions_of_operands)
     if DataType.F32 in {ctx.spec("lhs").layout.dtype, ctx.spec("rhs").layout.dtype}:
-        return _result(ctx, torch.square(_loaded(lhs) - _loaded(rhs)))
-    difference = sfpu.stored(_subtract(source(_loaded(lhs), wide=True), source(_loaded(rhs), wide=True)), wide=True)
-    return _result(ctx, _multiply(difference, difference))
+        return result_of(ctx, torch.square(loaded(lhs) - loaded(rhs)))
+    difference = sfpu.stored(_subtract(source(loaded(lhs), wide=True), source(loaded(rhs), wide=True)), wide=True)
+    return result_of(ctx, _multiply(difference, difference))
 
 
 @kernel("ttnn.hardswish", bit_exact=True)
@@ -169,12 +185,12 @@ def hardswish(ctx: Context, input: Tensor) -> Tensor:
     """The matrix unit multiplies a 16-bit number and its hardsigmoid, and the vector unit float32 ones."""
     if not input.is_floating_point():
         return otherwise(ctx, {})(input)
-    x, wide = _loaded(input), ctx.spec("input").layout.dtype is DataType.F32
+    x, wide = loaded(input), ctx.spec("input").layout.dtype is DataType.F32
     factor = sfpu.stored(functions.hardsigmoid(x, wide=wide), wide=wide)
     if wide:
-        return _result(ctx, sfpu.multiply(factor, x))
+        return result_of(ctx, sfpu.multiply(factor, x))
     phases = matrix_unit.PHASES["hifi4"]
-    return _result(
+    return result_of(
         ctx, matrix_unit.multiply(source(factor, wide=True), source(x, wide=True), phases=phases, wide=False)
     )
 
@@ -184,17 +200,54 @@ def trunc(ctx: Context, input: Tensor) -> Tensor:
     """Zeros lose their sign in the packer, and a NaN becomes an infinity."""
     if not input.is_floating_point():
         return otherwise(ctx, {})(input)
-    whole = torch.trunc(_loaded(input))
-    return _result(ctx, torch.where(whole.isnan(), torch.nan, whole))
+    whole = torch.trunc(loaded(input))
+    return result_of(ctx, torch.where(whole.isnan(), torch.nan, whole))
 
 
-@kernel("ttnn.addcmul", bit_exact=True)
-def addcmul(ctx: Context, input: Tensor, first: Tensor, second: Tensor, value: float = 1.0) -> Tensor:
-    """A multiply-add of the product of ``value`` and ``first`` with ``second``, in float32."""
-    if ctx.spec("input").layout.dtype is not DataType.F32:
-        return otherwise(ctx, {"value": value})(input, first, second)
-    a, b, c = map(_loaded, (input, first, second))
-    return _result(ctx, sfpu.mad(sfpu.multiply(b, value), c, a))
+@kernel("ttnn.threshold", bit_exact=True)
+def threshold(ctx: Context, input: Tensor, params: Sequence[float]) -> Tensor:
+    """Of a number in the place of small elements an accumulator of 16 bits keeps the first 16."""
+    x, wide = loaded(input), ctx.spec("input").layout.dtype is DataType.F32
+    least, value = params
+    return result_of(ctx, sfpu.stored(torch.where(x > least, x, value), wide=wide))
+
+
+@kernel("ttnn.prelu", bit_exact=True)
+def prelu(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Functions) -> Tensor:
+    """The vector unit multiplies by a float32 slope; an accumulator of 16 bits keeps the first 16."""
+    is_number = lhs.is_floating_point() and rhs.ndim == 0 and not functions_of_operands
+    if not is_number:
+        return otherwise(ctx, functions_of_operands)(lhs, rhs)
+    x, wide = loaded(lhs), ctx.spec("lhs").layout.dtype is DataType.F32
+    return result_of(ctx, sfpu.stored(torch.where(x < 0, sfpu.multiply(x, loaded(rhs)), x), wide=wide))
+
+
+def _addcmul(a: Tensor, b: Tensor, c: Tensor, value: float = 1.0) -> Tensor:
+    return sfpu.mad(sfpu.multiply(b, float(torch.tensor(value, dtype=torch.float32))), c, a)
+
+
+def _lerp(start: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    return sfpu.mad(end - start, weight, start)
+
+
+_MULTIPLY_ADDS: dict[str, Callable[..., Tensor]] = {
+    "ttnn.addcmul": _addcmul,
+    "ttnn.lerp": _lerp,
+    "ttnn.mac": sfpu.mad,
+}
+
+
+@kernel(*_MULTIPLY_ADDS, bit_exact=True)
+def multiply_add(ctx: Context, input: Tensor, **others: Any) -> Tensor:
+    """A multiply-add of three tensors in float32, which the packer rounds, or the kernel of lerp itself."""
+    attributes = {name: value for name, value in others.items() if not isinstance(value, Tensor)}
+    tensors = [input, *(value for value in others.values() if isinstance(value, Tensor))]
+    if not all(tensor.is_floating_point() for tensor in tensors):
+        return otherwise(ctx, attributes)(*tensors)
+    operands = torch.broadcast_tensors(*map(loaded, tensors))
+    result = _MULTIPLY_ADDS[ctx.op](*operands, **attributes)
+    rounds_first = ctx.op == "ttnn.lerp" and not in_float32(ctx)
+    return result_of(ctx, to_nearest_even(result) if rounds_first else result)
 
 
 @kernel("ttnn.deg2rad", "ttnn.rad2deg", bit_exact=True)
@@ -204,19 +257,19 @@ def angle(ctx: Context, input: Tensor) -> Tensor:
         return otherwise(ctx, {})(input)
     factor = math.pi / 180 if ctx.op == "ttnn.deg2rad" else 180 / math.pi
     wide = ctx.spec("input").layout.dtype is DataType.F32
-    return _result(ctx, sfpu.stored(sfpu.multiply(_loaded(input), factor), wide=wide))
+    return result_of(ctx, sfpu.stored(sfpu.multiply(loaded(input), factor), wide=wide))
 
 
 @kernel("ttnn.atan2", bit_exact=True)
 def atan2(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
     wide = DataType.F32 in {ctx.spec("lhs").layout.dtype, ctx.spec("rhs").layout.dtype}
-    angle = angles.atan2(_loaded(lhs), _loaded(rhs), wide=wide)
-    return _result(ctx, sfpu.stored(angle, wide=wide))
+    angle = angles.atan2(loaded(lhs), loaded(rhs), wide=wide)
+    return result_of(ctx, sfpu.stored(angle, wide=wide))
 
 
 def _with_functions(tensor: Tensor, items: Functions, *, wide: bool) -> Tensor:
     """Returns an operand after its functions, as the buffer between holds it."""
-    result = _loaded(tensor)
+    result = loaded(tensor)
     for item in items:
         result = _applied(dict(item), result, wide=wide)
     return packed(result, DataType.F32 if wide else DataType.BF16) if items else result

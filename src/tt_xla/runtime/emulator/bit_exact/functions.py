@@ -113,6 +113,22 @@ def quotient(a: Tensor, b: Tensor) -> Tensor:
     return torch.where(is_normal, result, sfpu.mad(negative(a), scale, nan))
 
 
+def quotient_of_bfloat16(a: Tensor, b: Tensor) -> Tensor:
+    """Returns ``a / b`` rounded to bfloat16, halves to even. The inverse of a NaN and of numbers from 2^126 is zero."""
+    result = torch.where(size_of(b) < 2.0**126, a / b, a * 0.0)
+    return result.to(torch.bfloat16).to(torch.float32)
+
+
+def quotient_of_integers(a: Tensor, b: Tensor) -> Tensor:
+    """Returns the quotient of integers in float32: its remainder corrects it once (``calculate_div_int32``)."""
+    x, y = a.to(torch.float32), b.to(torch.float32)
+    inverse = newton_reciprocal(y, 2)
+    guess = sfpu.multiply(x, inverse)
+    corrected = sfpu.mad(sfpu.mad(negative(guess), y, x), inverse, guess)
+    corrected = torch.where(y == 0, guess, corrected)
+    return torch.where((a == b) & (a != 0), 1.0, corrected)
+
+
 def negative(x: Tensor) -> Tensor:
     """Returns a number with the other sign."""
     return sfpu.number(sfpu.bits(x) ^ -(1 << 31))

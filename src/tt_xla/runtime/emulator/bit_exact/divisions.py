@@ -1,0 +1,109 @@
+"""Quotients and remainders as TT-NN's kernels of the vector unit compute them.
+
+All but the quotient of two floats multiply by an inverse that two steps of Newton's method refine. A comparison with
+zero does not hold for -0, whose bits differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tt_xla.ir.element_types import DataType
+from tt_xla.runtime.emulator.bit_exact import functions
+from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
+from tt_xla.runtime.emulator.bit_exact.elementwise import (
+    Functions,
+    in_float32,
+    loaded,
+    otherwise,
+    result_of,
+    to_nearest_even,
+)
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
+
+Tensor = torch.Tensor
+
+
+def _inverse(x: Tensor) -> Tensor:
+    return functions.newton_reciprocal(x, 2)
+
+
+def of_truncated(a: Tensor, b: Tensor) -> Tensor:
+    """Returns the remainder of a division whose quotient is cut; it has the sign of ``a`` (``_sfpu_binary_fmod_``)."""
+    size = functions.size_of(b)
+    result = _rest(a, b, torch.trunc)
+    closer = torch.where(result >= 0, result - size, result + size)
+    result = torch.where(functions.size_of(result) >= size, closer, result)
+    wrong = torch.where(a >= 0, result < 0, result > 0)
+    result = torch.where(wrong, torch.where(a >= 0, result + size, result - size), result)
+    result = torch.where(a == b, 0.0, result)
+    return torch.where(sfpu.bits(b) == 0, torch.nan, result)
+
+
+def of_floor(a: Tensor, b: Tensor) -> Tensor:
+    """Returns the remainder of a division that rounds down; it has the sign of ``b`` (``_sfpu_binary_remainder_``)."""
+    result = _rest(a, b, torch.floor)
+    result = torch.where((sfpu.bits(result) != 0) & (result.signbit() != b.signbit()), result + b, result)
+    less = result - b
+    too_large = torch.where(b > 0, (a > 0) & (less >= 0), (b < 0) & (a < 0) & (less <= 0))
+    result = torch.where(too_large, less, result)
+    return torch.where(sfpu.bits(b) == 0, torch.nan, result)
+
+
+def _rest(a: Tensor, b: Tensor, whole: Callable[[Tensor], Tensor]) -> Tensor:
+    return sfpu.mad(functions.negative(whole(sfpu.multiply(a, _inverse(b)))), b, a)
+
+
+_REMAINDERS = {"ttnn.modulo": (of_floor, torch.remainder), "ttnn.remainder": (of_truncated, torch.fmod)}
+"""The remainder by a tensor, and by a number in float32."""
+
+
+@kernel(*_REMAINDERS, bit_exact=True)
+def remainder(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Functions) -> Tensor:
+    """The kernel of two tensors rounds to nearest even. Of one with a number the accumulator keeps its 16 bits."""
+    if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
+        return otherwise(ctx, functions_of_operands)(lhs, rhs)
+    by_tensor, by_number = _REMAINDERS[ctx.op]
+    if rhs.ndim == 0:
+        wide = ctx.spec("lhs").layout.dtype is DataType.F32
+        return result_of(ctx, sfpu.stored(by_number(loaded(lhs), loaded(rhs)), wide=wide))
+    result = by_tensor(*torch.broadcast_tensors(loaded(lhs), loaded(rhs)))
+    result = torch.where(result.isnan(), torch.nan, result)
+    return result_of(ctx, result if in_float32(ctx) else sfpu.to_bfloat16(result))
+
+
+@kernel("ttnn.div_no_nan", "ttnn.floor_div", bit_exact=True)
+def quotient(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Functions) -> Tensor:
+    """The quotient has the type of the result before it is rounded down."""
+    if functions_of_operands:
+        return otherwise(ctx, functions_of_operands)(lhs, rhs)
+    if not lhs.is_floating_point() and not rhs.is_floating_point():
+        result = functions.quotient_of_integers(*torch.broadcast_tensors(lhs, rhs))
+    elif in_float32(ctx):
+        result = functions.quotient(*torch.broadcast_tensors(loaded(lhs), loaded(rhs)))
+    else:
+        result = functions.quotient_of_bfloat16(loaded(lhs), loaded(rhs))
+    result = torch.where(result.isnan(), torch.nan, result)
+    if ctx.op == "ttnn.floor_div":
+        return result_of(ctx, torch.floor(result))
+    return result_of(ctx, torch.where(rhs == 0, 0.0, result))
+
+
+@kernel("ttnn.addcdiv", bit_exact=True)
+def addcdiv(ctx: Context, input: Tensor, first: Tensor, second: Tensor, value: float = 1.0) -> Tensor:
+    """A multiply-add of the product of ``value`` and ``first`` with the inverse of ``second``."""
+    tensors = (input, first, second)
+    if not all(tensor.is_floating_point() for tensor in tensors):
+        return otherwise(ctx, {"value": value})(*tensors)
+    a, b, c = torch.broadcast_tensors(*map(loaded, tensors))
+    result = sfpu.mad(sfpu.multiply(b, _single(value)), _inverse(c), a)
+    return result_of(ctx, result if in_float32(ctx) else to_nearest_even(result))
+
+
+def _single(value: Any) -> float:
+    """Returns a number rounded to float32."""
+    return float(torch.tensor(value, dtype=torch.float32, device="cpu"))
