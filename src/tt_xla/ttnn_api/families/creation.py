@@ -9,6 +9,7 @@ from typing import Any
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.pointwise import as_taken
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.layouts import type_of
 from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation
@@ -84,7 +85,7 @@ def _like(value: float | None) -> Rule:
         own = tensor.type.with_(dtype=dtype, layout=layout, memory=memory_config)
         own = own if optional_tensor is None else optional_tensor.type
         chosen = value if value is not None else fill_value or 0
-        fill = float(chosen) if own.dtype.element.is_float else int(chosen)
+        fill = as_taken("ttnn.full", float(chosen), own.dtype) if own.dtype.element.is_float else int(chosen)
         return Step("ttnn.full", {}, [own], {"fill_value": fill, "shape": list(own.shape)}, into=optional_tensor)
 
     rule.__doc__ = "Creates a tensor of equal elements with the type of another one."

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy
+
 from tt_xla.ttnn_api import chosen_shards, shards
 from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op
 from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Named, TensorMemoryLayout
@@ -150,7 +152,7 @@ def _binary(op: str) -> Rule:
         right = next((each for each in (input_tensor_b, input_b, value, scalar) if each is not None), None)
         left = input_tensor_a
         if op in ("divide", "multiply") and dtype is None and rounding_mode is None:
-            dtype = _promoted(left, right, always=op == "divide")
+            dtype = promoted(left, right, always=op == "divide")
         whole = (DataType.INT32, DataType.UINT32)
         wrong = dtype not in (None, DataType.FLOAT32) and rounding_mode is None
         if op == "divide" and wrong and isinstance(left, Operand) and left.dtype in whole:
@@ -185,7 +187,7 @@ def steps_around(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: [function_of(each) for each in arguments[name]] for name in ACTIVATIONS if arguments.get(name)}
 
 
-def _promoted(left: Any, right: Any, *, always: bool) -> DataType | None:
+def promoted(left: Any, right: Any, *, always: bool) -> DataType | None:
     """Returns the float type of a product or quotient of integers with floats; None for that of the first tensor.
 
     Args:
@@ -243,7 +245,7 @@ def pair(
         raise TypeError(f"{op}(): incompatible function arguments: a ttnn.Tensor or a number is needed, got None")
     tensors = [required(each, op) for each in (left, right) if isinstance(each, Operand)]
     first = tensors[0]
-    lhs, rhs = (each if isinstance(each, Operand) else number(each, first.type) for each in (left, right))
+    lhs, rhs = (each if isinstance(each, Operand) else number(op, each, first.type) for each in (left, right))
     shape = broadcast(lhs.type.shape, rhs.type.shape, op)
     if output is not None and list(output.shape) != list(shape):
         raise TTFatal(
@@ -287,15 +289,32 @@ def common_memory(tensors: Sequence[Operand], shape: Shape) -> MemoryConfig:
     return shards.resized(sharded.memory, sharded.shape, shape, sharded.layout)
 
 
-def number(value: float, like: Type) -> Scalar:
+_CUT = ("ttnn.floor_div", "ttnn.full", "ttnn.lerp", "ttnn.where")
+"""Ops that take the first 16 bits of a float32 number beside bfloat16; the others round it."""
+
+_IN_FLOAT32 = ("ttnn.modulo", "ttnn.prelu", "ttnn.remainder")
+"""Ops that take a number in float32, whatever the tensor's type."""
+
+
+def number(op: str, value: float, like: Type) -> Scalar:
     """Returns a number that takes the place of a tensor.
 
-    It has the tensor's type, but bfloat16 beside block floats, and float32 if it is no integer beside integers.
+    It has the tensor's type, but bfloat16 beside block floats, and float32 if it is no integer beside integers. Which
+    ops cut or keep float32 was found with TT-NN 0.81 on Tenstorrent's functional simulator.
     """
     dtype = DataType.BFLOAT16 if like.dtype.element.is_block_float else like.dtype
-    if not dtype.element.is_float and not isinstance(value, int):
+    is_whole = not dtype.element.is_float and isinstance(value, int)
+    if not is_whole and (not dtype.element.is_float or op in _IN_FLOAT32):
         dtype = DataType.FLOAT32
-    return Scalar(value, type_of((), dtype, Layout.ROW_MAJOR, on_device=False))
+    return Scalar(as_taken(op, value, dtype), type_of((), dtype, Layout.ROW_MAJOR, on_device=False))
+
+
+def as_taken(op: str, value: float, dtype: DataType) -> float:
+    """Returns a number as an op takes it: cut to bfloat16 by some of those that write it."""
+    if dtype is not DataType.BFLOAT16 or op not in _CUT:
+        return value
+    pattern = numpy.float32(value).view(numpy.uint32)
+    return float(numpy.uint32(pattern & 0xFFFF0000).view(numpy.float32))
 
 
 for _name, _op in _BINARY.items():
@@ -331,7 +350,8 @@ def where(
     """Takes elements of one tensor where the predicate is not 0, and of another where it is."""
     given = [each for each in (true_value, false_value) if isinstance(each, Operand)]
     tensor = given[0] if given else predicate
-    chosen = [each if isinstance(each, Operand) else number(each, tensor.type) for each in (true_value, false_value)]
+    values = (true_value, false_value)
+    chosen = [each if isinstance(each, Operand) else number("ttnn.where", each, tensor.type) for each in values]
     shape = predicate.shape
     for each in chosen:
         shape = broadcast(shape, each.type.shape, "ttnn.where")

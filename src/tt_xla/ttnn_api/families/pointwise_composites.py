@@ -22,19 +22,24 @@ def _written(result: Tensor, output: Tensor | None) -> Tensor:
     return result if output is None else OPERATIONS["ttnn.copy"](result, output)
 
 
-def _scaled(function: str) -> Rule:
+def _scaled(op: str) -> Rule:
     def rule(
-        input_tensor_a: Tensor, input_tensor_b: Tensor, alpha: float, memory_config: Any, output_tensor: Tensor | None
-    ) -> Tensor:
-        f = Functions(memory_config)
-        return getattr(f, function)(input_tensor_a, f.multiply(input_tensor_b, alpha), output_tensor=output_tensor)
+        input_tensor_a: Operand,
+        input_tensor_b: Operand,
+        alpha: float,
+        memory_config: MemoryConfig | None,
+        output_tensor: Operand | None,
+    ) -> Step:
+        multiple = [("op_type", "mul_unary_sfpu"), ("params", [float(alpha)])]
+        attributes = {"input_tensor_b_activations": [multiple]}
+        return pair(op, input_tensor_a, input_tensor_b, None, memory_config, output_tensor, attributes)
 
-    rule.__doc__ = f"Computes {function} of the first operand and a multiple of the second one."
+    rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of the first operand and a multiple of the second one."
     return rule
 
 
-define("ttnn.addalpha", _scaled("add"), composite=True)
-define("ttnn.subalpha", _scaled("subtract"), composite=True)
+define("ttnn.addalpha", _scaled("ttnn.add"))
+define("ttnn.subalpha", _scaled("ttnn.subtract"))
 
 
 def _integers(op: str) -> Rule:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 from tt_xla.ttnn_api.chosen_shards import for_elements
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.families.pointwise import ACTIVATIONS, broadcast, number, pair, required, steps_around
+from tt_xla.ttnn_api.families.pointwise import ACTIVATIONS, broadcast, number, pair, promoted, required, steps_around
 from tt_xla.ttnn_api.families.reduction import dims_of, memory_of, reduced
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation
@@ -61,6 +63,9 @@ _BINARY = {
 }
 """Kernel of each function of two tensors."""
 
+_QUOTIENTS = ("ttnn.div_no_nan", "ttnn.floor_div")
+"""Functions whose results of integers are float32."""
+
 _OF_TWO = ("dtype", "memory_config", "output_tensor", *ACTIVATIONS)
 
 
@@ -107,10 +112,24 @@ def _binary(op: str) -> Rule:
     def rule(input_tensor_a: Any, memory_config: MemoryConfig | None, **others: Any) -> Step:
         right = next(others[name] for name in ("input_tensor_b", "value", "weight") if others.get(name) is not None)
         dtype, output = others.get("dtype"), others.get("output_tensor")
+        if op in _QUOTIENTS:
+            dtype = promoted(input_tensor_a, right, always=True)
+        if op == "ttnn.div_no_nan" and not isinstance(right, Operand):
+            return _by_number(input_tensor_a, right, memory_config)
         return pair(op, input_tensor_a, right, dtype, memory_config, output, steps_around(others))
 
     rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of two tensors, or of a tensor and a number."
     return rule
+
+
+def _by_number(operand: Operand, divisor: float, memory: MemoryConfig | None) -> Step:
+    """Returns div_no_nan by a number: TT-NN multiplies by the number's inverse, or makes zeros."""
+    dtype = promoted(operand, divisor, always=True)
+    if divisor:
+        inverse = float(numpy.reciprocal(numpy.float32(divisor)))
+        return pair("ttnn.multiply", operand, inverse, dtype, memory, None, {})
+    zeros = operand.type.with_(memory=memory)
+    return Step("ttnn.full", {}, [zeros], {"fill_value": 0.0, "shape": list(operand.shape)})
 
 
 for _name, _op in _BINARY.items():
@@ -147,7 +166,8 @@ def isclose(
 ) -> Step:
     """Returns 1 where elements are nearly equal, else 0."""
     attributes = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
-    return pair("ttnn.isclose", input_tensor_a, input_tensor_b, None, memory_config, None, attributes)
+    dtype = promoted(input_tensor_a, input_tensor_b, always=True)
+    return pair("ttnn.isclose", input_tensor_a, input_tensor_b, dtype, memory_config, None, attributes)
 
 
 def of_three(
@@ -157,7 +177,7 @@ def of_three(
     shape = first.shape
     for name, operand in operands.items():
         if not isinstance(operand, Operand):
-            operands[name] = number(operand, first.type)
+            operands[name] = number(op, operand, first.type)
         shape = broadcast(shape, operands[name].type.shape, op)
     result = first.type.with_(shape=shape, memory=memory) if output is None else output.type
     return Step(op, operands, [result], attributes, into=output)
