@@ -189,6 +189,13 @@ def scaled_product(dtype: str, value: float) -> Case:
     return Case(f"addcmul of {dtype}", "ttnn.addcmul", operands, dtype, {"value": value}, -8.0, 8.0)
 
 
+def softmax_of_columns(dtype: str, along: int, **attributes: Any) -> Case:
+    """Returns a case of a softmax along another dimension than the last."""
+    name = f"softmax along {along}{' with a config' if attributes else ''}, {dtype}"
+    attributes = {"dimension": along, "numericStable": True, **attributes}
+    return Case(name, "ttnn.softmax", {"input": ((3, 40, 70), dtype)}, dtype, attributes, -4.0, 4.0)
+
+
 def of_three(op: str, dtype: str, *names: str, **attributes: Any) -> Case:
     """Returns a case of an op of three tensors."""
     operands = dict.fromkeys(names, ((32, 64), dtype))
@@ -313,6 +320,12 @@ CASES = (
     *quotients_and_multiply_adds("f32"),
     *quotients_and_multiply_adds("bf16"),
     scaled_product("bf16", 0.7),
+    *(
+        softmax_of_columns(dtype, dim, **config)
+        for dtype in ("bf16", "f32")
+        for dim in (0, 1)
+        for config in ({}, EXACT)
+    ),
 )
 
 NAMES = {

@@ -173,12 +173,12 @@ def _from_the_last(registers: Sequence[Tensor]) -> Tensor:
 def softmax(
     ctx: Context, input: Tensor, dimension: int, numericStable: bool = False, compute_config: Config = None
 ) -> Tensor:
-    """A softmax along the last dimension, whose exponentials are approximate in bfloat16 without a compute config."""
-    attributes = {"dimension": dimension, "numericStable": numericStable, "compute_config": compute_config}
-    if dimension % input.ndim != input.ndim - 1:
-        return otherwise(ctx, attributes)(input)
+    """A softmax, whose exponentials along the last dimension are approximate in bfloat16 without a compute config."""
     bfloat16 = ctx.spec("input").layout.dtype is not DataType.F32
     settings = _Settings.of(compute_config, wide=True, approximate=bfloat16)
+    if dimension % input.ndim != input.ndim - 1:
+        result = _softmax_of_columns(input.to(torch.float32), dimension % input.ndim, settings)
+        return packed(result, ctx.dtype).to(ctx.container)
     x = input.reshape(-1, input.shape[-1]).to(torch.float32)
     terms = settings.read(x)
     if numericStable:
@@ -193,6 +193,33 @@ def softmax(
     inverse = packed(sfpu.stored(inverse, wide=wide), settings.between)
     result = packed(settings.multiply(powers, inverse), ctx.dtype)
     return result.reshape(input.shape).to(ctx.container)
+
+
+def _softmax_of_columns(x: Tensor, dim: int, settings: _Settings) -> Tensor:
+    """Returns the softmax along another dimension than the last, as the accumulator holds it.
+
+    A source register brings the differences to the exponential. The matrix unit multiplies the second to last dimension
+    by ones, and adds the tiles of the others one after another, which a source register brings to the reciprocal
+    (``moreh_softmax_h.cpp``, ``moreh_softmax_c_large.cpp``).
+    """
+    wide, between = settings.wide, settings.between
+    largest = settings.read(x).amax(dim, keepdim=True)
+    terms = settings.read(packed(settings.subtract(x, largest.expand_as(x)), between))
+    powers = packed(sfpu.stored(functions.exponential(terms, wide=wide), wide=wide), between)
+    if dim == x.ndim - 2:
+        columns = settings.read(powers).movedim(dim, 0)
+        ones = torch.ones(1, columns.shape[0], device=x.device)
+        total = product(ones, columns.reshape(columns.shape[0], -1), phases=settings.phases, wide=wide)
+        total = total.reshape(columns.shape[1:]).unsqueeze(dim)
+    else:
+        first, *others = powers.split(1, dim)
+        total = first
+        for other in others:
+            total = packed(settings.add(total, other), between)
+        total = settings.read(total)
+    inverse = functions.reciprocal(sfpu.stored(total, wide=wide), wide=wide, approximate=settings.approximate)
+    inverse = packed(sfpu.stored(inverse, wide=wide), between)
+    return settings.multiply(powers, inverse.expand_as(powers))
 
 
 @kernel("ttnn.layer_norm", bit_exact=True)
