@@ -6,8 +6,6 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy
-
 from tt_xla.ttnn_api import chosen_shards, shards
 from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op
 from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Named, TensorMemoryLayout
@@ -313,6 +311,8 @@ def as_taken(op: str, value: float, dtype: DataType) -> float:
     """Returns a number as an op takes it: cut to bfloat16 by some of those that write it."""
     if dtype is not DataType.BFLOAT16 or op not in _CUT:
         return value
+    import numpy
+
     pattern = numpy.float32(value).view(numpy.uint32)
     return float(numpy.uint32(pattern & 0xFFFF0000).view(numpy.float32))
 

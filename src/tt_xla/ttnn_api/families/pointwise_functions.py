@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy
-
 from tt_xla.ttnn_api.chosen_shards import for_elements
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -126,6 +124,8 @@ def _by_number(operand: Operand, divisor: float, memory: MemoryConfig | None) ->
     """Returns div_no_nan by a number: TT-NN multiplies by the number's inverse, or makes zeros."""
     dtype = promoted(operand, divisor, always=True)
     if divisor:
+        import numpy
+
         inverse = float(numpy.reciprocal(numpy.float32(divisor)))
         return pair("ttnn.multiply", operand, inverse, dtype, memory, None, {})
     zeros = operand.type.with_(memory=memory)
