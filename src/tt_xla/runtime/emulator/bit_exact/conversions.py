@@ -47,7 +47,8 @@ def _float(number: Tensor, source: DataType, dtype: DataType) -> Tensor:
         return packed(number, dtype, rounds_first=cuts)
     nan = number.isnan()
     number = torch.where(nan, torch.nan, number)
-    if dtype is DataType.F32:  # the accumulator adds zero, and loses the sign of a zero
+    # The accumulator adds zero to what becomes float32, and loses the sign of a zero.
+    if dtype is DataType.F32:
         return packed(number, DataType.BF16)
     if source is DataType.F32 and dtype is DataType.BF16:
         number = number.to(torch.bfloat16).to(torch.float32)
