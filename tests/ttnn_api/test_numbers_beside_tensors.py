@@ -50,7 +50,9 @@ def test_a_quotient_is_rounded_to_a_whole_number(rounding: str, expected: list[f
     assert ttnn.to_torch(ttnn.div(a, b, rounding_mode=rounding)).flatten().tolist() == expected
 
 
-@pytest.mark.parametrize("call", ["div_no_nan(a, b)", "div_no_nan(a, 3)", "floor_div(a, b)", "isclose(a, b)"])
+@pytest.mark.parametrize(
+    "call", ["div_no_nan(a, b)", "div_no_nan(a, 3)", "div_no_nan(a, 0)", "floor_div(a, b)", "isclose(a, b)"]
+)
 def test_quotients_of_integers_are_float32(call: str, ttnn: Any, device: Any) -> None:
     a, b = (on_device(ttnn, device, torch.tensor(each), "int32") for each in ([7, -7], [2, 2]))
     assert eval(f"ttnn.{call}", {"ttnn": ttnn, "a": a, "b": b}).dtype == ttnn.float32

@@ -128,7 +128,7 @@ def _by_number(operand: Operand, divisor: float, memory: MemoryConfig | None) ->
 
         inverse = float(numpy.reciprocal(numpy.float32(divisor)))
         return pair("ttnn.multiply", operand, inverse, dtype, memory, None, {})
-    zeros = operand.type.with_(memory=memory)
+    zeros = operand.type.with_(dtype=dtype, memory=memory)
     return Step("ttnn.full", {}, [zeros], {"fill_value": 0.0, "shape": list(operand.shape)})
 
 
