@@ -69,7 +69,7 @@ def _size(geometry: dict[str, Any], axis: int, *, transposed: bool, extra: Seque
 
 
 _FEWER = "MeshBuffer must be large enough to hold the tensor."
-"""What TT-NN says of an input with fewer rows than its images."""
+"""TT-NN's words about an input with fewer rows than its images."""
 
 
 @operation("ttnn.conv2d")

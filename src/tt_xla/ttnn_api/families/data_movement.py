@@ -247,7 +247,7 @@ def _check_bounds(sizes: Sequence[int], begins: Sequence[int], stops: Sequence[i
 
 
 _WRAPPED = 2**32
-"""What TT-NN, whose bounds are 32 bits without a sign, adds to one that lies before the first element."""
+"""The number that TT-NN adds to a bound before the first element, as its bounds are 32 bits without a sign."""
 
 
 def _from_front(bounds: Sequence[int], sizes: Sequence[int]) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 
 from tt_xla.ir.element_types import DataType
+from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
 from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.containers import INTEGER_RANGES
@@ -51,7 +52,7 @@ def _float(number: Tensor, source: DataType, dtype: DataType) -> Tensor:
     if dtype is DataType.F32:
         return packed(number, DataType.BF16)
     if source is DataType.F32 and dtype is DataType.BF16:
-        number = number.to(torch.bfloat16).to(torch.float32)
+        number = sfpu.to_nearest_even(number)
         return packed(torch.where(nan, torch.nan, number), dtype)
     result = packed(number, dtype, rounds_first=cuts)
     return torch.where(nan, torch.nan, result) if source is DataType.F32 and dtype is DataType.BFP_BF8 else result

@@ -7,7 +7,6 @@ zero does not hold for -0, whose bits differ.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -20,7 +19,6 @@ from tt_xla.runtime.emulator.bit_exact.elementwise import (
     loaded,
     otherwise,
     result_of,
-    to_nearest_even,
 )
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
@@ -100,10 +98,5 @@ def addcdiv(ctx: Context, input: Tensor, first: Tensor, second: Tensor, value: f
     if not all(tensor.is_floating_point() for tensor in tensors):
         return otherwise(ctx, {"value": value})(*tensors)
     a, b, c = torch.broadcast_tensors(*map(loaded, tensors))
-    result = sfpu.mad(sfpu.multiply(b, _single(value)), _inverse(c), a)
-    return result_of(ctx, result if in_float32(ctx) else to_nearest_even(result))
-
-
-def _single(value: Any) -> float:
-    """Returns a number rounded to float32."""
-    return float(torch.tensor(value, dtype=torch.float32, device="cpu"))
+    result = sfpu.mad(sfpu.multiply(b, sfpu.single(value)), _inverse(c), a)
+    return result_of(ctx, result if in_float32(ctx) else sfpu.to_nearest_even(result))

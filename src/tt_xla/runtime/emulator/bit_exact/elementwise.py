@@ -98,11 +98,6 @@ def in_float32(ctx: Context) -> bool:
     return DataType.F32 in {spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec)}
 
 
-def to_nearest_even(x: Tensor) -> Tensor:
-    """Rounds to bfloat16, halves to even, as kernels do before they store a number in an accumulator of 16 bits."""
-    return x.to(torch.bfloat16).to(torch.float32)
-
-
 def otherwise(ctx: Context, attributes: dict[str, Any]) -> Call:
     """Returns the kernel of the other numerics."""
     definition = kernels()[ctx.op]
@@ -126,7 +121,7 @@ def _subtract(a: Tensor, b: Tensor) -> Tensor:
 
 def _multiply(a: Tensor, b: Tensor) -> Tensor:
     """Returns a product of the vector unit, rounded to nearest even."""
-    return to_nearest_even(a * b)
+    return sfpu.to_nearest_even(a * b)
 
 
 _ON_16_BITS = {"add": _add, "divide": functions.quotient_of_bfloat16, "subtract": _subtract, "multiply": _multiply}
@@ -206,7 +201,7 @@ def trunc(ctx: Context, input: Tensor) -> Tensor:
 
 @kernel("ttnn.threshold", bit_exact=True)
 def threshold(ctx: Context, input: Tensor, params: Sequence[float]) -> Tensor:
-    """Of a number in the place of small elements an accumulator of 16 bits keeps the first 16."""
+    """A number takes the place of small elements; an accumulator of 16 bits keeps the first 16 of its bits."""
     x, wide = loaded(input), ctx.spec("input").layout.dtype is DataType.F32
     least, value = params
     return result_of(ctx, sfpu.stored(torch.where(x > least, x, value), wide=wide))
@@ -223,7 +218,7 @@ def prelu(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Funct
 
 
 def _addcmul(a: Tensor, b: Tensor, c: Tensor, value: float = 1.0) -> Tensor:
-    return sfpu.mad(sfpu.multiply(b, float(torch.tensor(value, dtype=torch.float32))), c, a)
+    return sfpu.mad(sfpu.multiply(b, sfpu.single(value)), c, a)
 
 
 def _lerp(start: Tensor, end: Tensor, weight: Tensor) -> Tensor:
@@ -247,7 +242,7 @@ def multiply_add(ctx: Context, input: Tensor, **others: Any) -> Tensor:
     operands = torch.broadcast_tensors(*map(loaded, tensors))
     result = _MULTIPLY_ADDS[ctx.op](*operands, **attributes)
     rounds_first = ctx.op == "ttnn.lerp" and not in_float32(ctx)
-    return result_of(ctx, to_nearest_even(result) if rounds_first else result)
+    return result_of(ctx, sfpu.to_nearest_even(result) if rounds_first else result)
 
 
 @kernel("ttnn.deg2rad", "ttnn.rad2deg", bit_exact=True)

@@ -116,7 +116,7 @@ def quotient(a: Tensor, b: Tensor) -> Tensor:
 def quotient_of_bfloat16(a: Tensor, b: Tensor) -> Tensor:
     """Returns ``a / b`` rounded to bfloat16, halves to even. The inverse of a NaN and of numbers from 2^126 is zero."""
     result = torch.where(size_of(b) < 2.0**126, a / b, a * 0.0)
-    return result.to(torch.bfloat16).to(torch.float32)
+    return sfpu.to_nearest_even(result)
 
 
 def quotient_of_integers(a: Tensor, b: Tensor) -> Tensor:

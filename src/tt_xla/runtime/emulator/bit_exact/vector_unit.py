@@ -143,6 +143,16 @@ def to_bfloat16(value: Tensor) -> Tensor:
     return number(torch.where((place == 0) | (place == _INFINITY), special, rounded))
 
 
+def to_nearest_even(value: Tensor) -> Tensor:
+    """Rounds to bfloat16, halves to even, as kernels do before they store a number in an accumulator of 16 bits."""
+    return value.to(torch.bfloat16).to(torch.float32)
+
+
+def single(value: float) -> float:
+    """Returns a number rounded to float32, as TT-NN's host passes it to a kernel."""
+    return float(torch.tensor(value, dtype=torch.float32, device="cpu"))
+
+
 def greater(a: Operand, b: Operand) -> Tensor:
     """Returns where ``a`` is greater in the total order of signs and magnitudes, as SFPGT and SFPSWAP compare."""
     first, second = (_order(bits(value)) for value in _together(a, b))
