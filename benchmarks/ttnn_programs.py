@@ -40,19 +40,94 @@ def mlp() -> list[torch.Tensor]:
         return [torch.compile(model, backend="tt")(torch.randn(8, 64))]
 
 
-def training() -> list[torch.Tensor]:
-    """Two steps of SGD: the last loss, then weights and gradients."""
-    model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 10))
-    batch, labels = torch.randn(16, 32), torch.randint(0, 10, (16,))
-    compiled, step = torch.compile(model, backend="tt"), torch.optim.SGD(model.parameters(), 0.1)
+def trained(model: nn.Module, step: torch.optim.Optimizer, batch: torch.Tensor) -> list[torch.Tensor]:
+    """Trains a classifier of ten classes for two steps. Returns the last loss, then weights and gradients."""
+    labels = torch.randint(0, 10, (batch.shape[0],))
+    compiled = torch.compile(model, backend="tt")
     loss = torch.zeros(())
     for _ in range(2):
         step.zero_grad()
-        loss = nn.functional.cross_entropy(compiled(batch), labels)
+        loss = nn.functional.cross_entropy(compiled(batch).float(), labels)
         loss.backward()
         step.step()
     parameters = list(model.parameters())
     return [loss, *parameters, *(p.grad for p in parameters if p.grad is not None)]
+
+
+def training() -> list[torch.Tensor]:
+    """Two steps of SGD in float32."""
+    model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 10))
+    return trained(model, torch.optim.SGD(model.parameters(), 0.1), torch.randn(16, 32))
+
+
+def training_with_adam() -> list[torch.Tensor]:
+    """Two steps of Adam in float32, with weights and moments on the device."""
+    model = nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 10)).to("tt")
+    step = torch.optim.Adam(model.parameters(), 0.01)
+    batch, labels = torch.randn(16, 32).to("tt"), torch.randint(0, 10, (16,)).to("tt")
+
+    @torch.compile(backend="tt")
+    def update() -> torch.Tensor:
+        loss = nn.functional.cross_entropy(model(batch), labels)
+        loss.backward()
+        step.step()
+        step.zero_grad()
+        return loss
+
+    losses = [update() for _ in range(2)]
+    return [*losses, *model.parameters()]
+
+
+class Layer(nn.Module):
+    """A transformer layer with a classifier of the mean of its positions."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm, self.last = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.joint, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down, self.classes = (
+            nn.Linear(width, 2 * width),
+            nn.Linear(2 * width, width),
+            nn.Linear(width, 10),
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, width = x.shape
+        joint = self.joint(self.norm(x)).view(batch, length, 3, self.heads, width // self.heads)
+        attended = nn.functional.scaled_dot_product_attention(*joint.permute(2, 0, 3, 1, 4), is_causal=True)
+        x = x + self.output(attended.transpose(1, 2).reshape(x.shape))
+        x = x + self.down(nn.functional.gelu(self.up(self.last(x))))
+        return self.classes(x.mean(1))
+
+
+def layer(dtype: torch.dtype, level: int) -> list[torch.Tensor]:
+    """A transformer layer, two sequences of 64 positions."""
+    model = torch.compile(Layer(128, 4).eval().to(dtype), backend="tt", options={"optimization_level": level})
+    with torch.no_grad():
+        return [model(torch.randn(2, 64, 128).to(dtype))]
+
+
+def layer_training() -> list[torch.Tensor]:
+    """Two steps of SGD of a transformer layer in float32."""
+    model = Layer(64, 2)
+    return trained(model, torch.optim.SGD(model.parameters(), 0.1), torch.randn(2, 32, 64))
+
+
+def convolutional_training(dtype: torch.dtype) -> list[torch.Tensor]:
+    """Two steps of SGD of a convolutional network."""
+    model = nn.Sequential(
+        nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(256, 10)
+    ).to(dtype)
+    return trained(model, torch.optim.SGD(model.parameters(), 0.1), torch.randn(4, 3, 8, 8).to(dtype))
+
+
+def traced() -> list[torch.Tensor]:
+    """Three runs of an MLP in bfloat16 whose dispatch is recorded and replayed."""
+    model = nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.Linear(128, 10)).eval().bfloat16().to("tt")
+    compiled = torch.compile(model, backend="tt", options={"optimization_level": 2, "enable_trace": True})
+    with torch.no_grad():
+        return [compiled(torch.randn(8, 64).bfloat16().to("tt")) for _ in range(3)]
 
 
 class Decoder(nn.Module):
@@ -119,6 +194,10 @@ def jax_gradient() -> list[torch.Tensor]:
 
 PROGRAMS: dict[str, Any] = {
     "digits": lambda: digits(0), "digits-level-2": lambda: digits(2), "mlp": mlp, "training": training,
+    "training-with-adam": training_with_adam, "layer": lambda: layer(torch.bfloat16, 0),
+    "layer-level-2": lambda: layer(torch.bfloat16, 2), "layer-float32": lambda: layer(torch.float32, 0),
+    "layer-training": layer_training, "convolution-training": lambda: convolutional_training(torch.float32),
+    "convolution-training-bfloat16": lambda: convolutional_training(torch.bfloat16), "traced": traced,
     "decoding": lambda: decoding(4, 64), "decoding-of-32": lambda: decoding(32, 512), "host-op": host_op,
     "jax": jax_gradient,
 }  # fmt: skip

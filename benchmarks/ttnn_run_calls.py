@@ -1,18 +1,26 @@
 """Executes calls of ``ttnn``, the real one or ours, and prints what each returns or how it is refused.
 
-    python ttnn_run_calls.py calls.json results.jsonl
+    python ttnn_run_calls.py calls.json results.jsonl [folder]
 
-``calls.json`` is a list of texts in which ``ttnn_tensor`` makes a tensor and ``device`` is the device.
+``calls.json`` is a list of texts in which ``ttnn_tensor`` makes a tensor and ``device`` is the device. With a folder,
+the elements of each result are saved there, in a file that ``file_of`` names.
 """
 
+import hashlib
 import json
+import pathlib
 import sys
+import zlib
 
 import numpy
 import ttnn
 
 _KINDS = {"int32": numpy.int32, "uint32": numpy.uint32, "uint16": numpy.uint16, "uint8": numpy.uint8}
 _SHARDED = {"height": "HEIGHT_SHARDED", "width": "WIDTH_SHARDED", "block": "BLOCK_SHARDED"}
+_RANGES = ((-2.0, 2.0), (0.01, 4.0), (-30.0, 30.0))
+"""Ranges of floats; a call draws all its operands from one of them."""
+_SPECIAL = (numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1e-40, 3e38)
+"""Elements that operands with special elements have among the others."""
 
 
 def cores_for(count):
@@ -39,22 +47,41 @@ def memory_config(name, shape, layout):
     return ttnn.MemoryConfig(getattr(ttnn.TensorMemoryLayout, _SHARDED[name]), ttnn.BufferType.L1, spec)
 
 
-def elements(shape, dtype, high=None):
-    """Returns an array of a shape, the same for each call: floats between -2 and 2, or integers below a limit."""
-    draws = numpy.random.default_rng(7)
+def elements(shape, dtype, high=None, seed=(7,), span=(-2.0, 2.0), special=False):
+    """Returns an array of a shape: floats within a span, or integers below a limit.
+
+    Args:
+        seed: integers that decide the draws.
+        special: whether one element of ten is NaN, infinite, a zero, a denormal number or near the largest one.
+    """
+    draws = numpy.random.default_rng(seed)
     if dtype in _KINDS:
         return draws.integers(0, high or 100, shape).astype(_KINDS[dtype])
     if high is not None:
         return draws.integers(0, high, shape).astype(numpy.float32)  # indices
-    return draws.uniform(-2, 2, shape).astype(numpy.float32)
+    drawn = draws.uniform(*span, shape)
+    if special:
+        drawn = numpy.where(draws.random(shape) < 0.1, draws.choice(_SPECIAL, shape), drawn)
+    return drawn.astype(numpy.float32)
 
 
-def tensor_on(device):
-    """Returns the function ``ttnn_tensor`` of the calls."""
+def draws(call=""):
+    """Returns a function that draws the elements of a call's tensors one after another; the call decides them."""
+    seed, made = zlib.crc32(call.encode()), iter(range(100))
 
-    def ttnn_tensor(shape, dtype, layout, memory, high=None):
+    def drawn(shape, dtype, high=None, special=False):
+        return elements(shape, dtype, high, (seed, next(made)), _RANGES[seed % len(_RANGES)], special)
+
+    return drawn
+
+
+def tensor_on(device, call=""):
+    """Returns the function ``ttnn_tensor`` of a call."""
+    drawn = draws(call)
+
+    def ttnn_tensor(shape, dtype, layout, memory, high=None, special=False):
         data_type, kind = getattr(ttnn, dtype), ttnn.TILE_LAYOUT if layout == "tile" else ttnn.ROW_MAJOR_LAYOUT
-        host = ttnn.Tensor(elements(shape, dtype, high), data_type=data_type, layout=kind)
+        host = ttnn.Tensor(drawn(shape, dtype, high, special), data_type=data_type, layout=kind)
         if memory == "host":
             return host
         return ttnn.to_device(host, device, memory_config=memory_config(memory, shape, layout))
@@ -83,24 +110,49 @@ def shown(value):
     return f"{list(value.shape)} {value.dtype} {value.layout} {memory}".replace("BufferType.", "")
 
 
-def outcome(call, names):
-    """Returns the type of what a call returns, and why it was refused."""
+def outcome(call, device, folder=None):
+    """Returns the type of what a call returns, and why it was refused; saves the elements in a folder."""
     try:
-        result = eval(call, {"ttnn": ttnn, **names})
+        result = eval(call, {"ttnn": ttnn, "device": device, "ttnn_tensor": tensor_on(device, call)})
+        if folder is not None:
+            arrays = [array(each) for each in flat(result)]
+            numpy.savez(pathlib.Path(folder, file_of(call)), *arrays)
     except Exception as error:
         refused = "arguments" if isinstance(error, TypeError) else "refused"
         return {"call": call, "result": refused, "words": str(error)[:1500]}
     return {"call": call, "result": shown(result), "words": ""}
 
 
-def main(source, target):
+def file_of(call):
+    """Returns the name of the file that has the elements of a call's result."""
+    return hashlib.sha256(call.encode()).hexdigest()[:24] + ".npz"
+
+
+def flat(value):
+    """Returns the tensors of a result."""
+    if isinstance(value, (list, tuple)):
+        return [tensor for each in value for tensor in flat(each)]
+    return [value] if isinstance(value, ttnn.Tensor) else []
+
+
+def array(tensor):
+    """Returns a tensor's elements; those of floats are float32, which has every value of the other types."""
+    if tensor.storage_type() == ttnn.StorageType.DEVICE:
+        if tensor.memory_config().is_sharded():
+            tensor = ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG)
+        tensor = ttnn.from_device(tensor)
+    if tensor.dtype in (ttnn.bfloat16, ttnn.bfloat8_b, ttnn.bfloat4_b):
+        tensor = ttnn.to_dtype(tensor, ttnn.float32)
+    return numpy.array(numpy.from_dlpack(ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT).to_numpy()))
+
+
+def main(source, target, folder=None):
     device = ttnn.open_device(device_id=0, l1_small_size=65536)
-    names = {"device": device, "ttnn_tensor": tensor_on(device)}
     with open(source) as file:
         calls = json.load(file)
     with open(target, "a") as file:
         for call in calls:
-            file.write(json.dumps(outcome(call, names)) + "\n")
+            file.write(json.dumps(outcome(call, device, folder)) + "\n")
             file.flush()
             device.disable_and_clear_program_cache()  # programs keep tables of convolutions in L1_SMALL
 

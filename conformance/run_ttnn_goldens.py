@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +38,18 @@ class FloatDraw(Draw):
         return self.one(floats or dtypes), layouts[0], "dram"
 
 
-def torch_tensor(shape: Any, dtype: str, layout: str, memory: str, high: int = 100) -> torch.Tensor:
-    """Returns the tensor of a call as golden functions take it."""
-    elements = torch.from_numpy(ttnn_run_calls.elements(shape, dtype, high))
-    if dtype in ("uint32", "uint16", "uint8"):
-        return elements.to(torch.int32)
-    tensor = elements.to(torch.bfloat16) if dtype == "bfloat16" else elements
-    return tensor.requires_grad_(GRADIENTS and tensor.is_floating_point())
+def torch_tensors() -> Callable[..., torch.Tensor]:
+    """Returns a function that makes the tensors of a call as golden functions take them."""
+    drawn = ttnn_run_calls.draws()
+
+    def torch_tensor(shape: Any, dtype: str, layout: str, memory: str, high: int | None = None) -> torch.Tensor:
+        elements = torch.from_numpy(drawn(shape, dtype, high))
+        if dtype in ("uint32", "uint16", "uint8"):
+            return elements.to(torch.int32)
+        tensor = elements.to(torch.bfloat16) if dtype == "bfloat16" else elements
+        return tensor.requires_grad_(GRADIENTS and tensor.is_floating_point())
+
+    return torch_tensor
 
 
 GRADIENTS = False
@@ -98,7 +103,7 @@ def outcome(call: str, device: Any, known: Mapping[str, Any]) -> str:
     text = re.sub(r", ((memory_config|layout)=ttnn\.\w+|dtype=ttnn\.bfloat8_b)", "", call[len(name) :])
     try:
         expected = flat(
-            eval(f"golden{text}", {"golden": golden, "ttnn": ttnn, "device": device, "ttnn_tensor": torch_tensor})
+            eval(f"golden{text}", {"golden": golden, "ttnn": ttnn, "device": device, "ttnn_tensor": torch_tensors()})
         )
     except Exception as error:
         return f"golden refuses: {type(error).__name__}: {str(error)[:80]}"

@@ -1,0 +1,79 @@
+"""Tests of what compares results of drawn calls: processes that make calls, and distances between results."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+import ttnn_values
+from ttnn_values import Runs, compared, comparison, elements, with_special
+
+ADDED = 'ttnn.add(ttnn_tensor((3, 40), "bfloat16", "tile", "dram"), ttnn_tensor((3, 40), "bfloat16", "tile", "dram"))'
+TYPE = "[2] DataType.BFLOAT16 Layout.TILE DRAM"
+STAND_IN = """
+import json, os, pathlib, sys, time
+for call in json.loads(pathlib.Path(sys.argv[1]).read_text()):
+    if call == "end":
+        os._exit(3)
+    if call == "hang":
+        time.sleep(60)
+    with open(sys.argv[2], "a") as file:
+        file.write(json.dumps({"call": call, "result": call, "words": ""}) + "\\n")
+"""
+"""A script that makes no calls, but records them; it ends or hangs if it is told to."""
+
+
+def test_a_call_that_ends_the_process_or_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(STAND_IN)
+    monkeypatch.setattr(ttnn_values, "SCRIPT", script)
+    monkeypatch.setattr(ttnn_values, "SILENCE", 2.0)
+    runs = Runs(tmp_path / "results", sys.executable, os.environ)
+    assert len(list(runs.make(["one", "end", "refused", "hang", "two", "one"]))) == 6
+    results = {call: record["result"] for call, record in runs.records().items()}
+    assert results == {"one": "one", "end": "stopped", "refused": "refused", "hang": "stopped", "two": "two"}
+    before = runs.records_file.read_text()
+    list(runs.make(["two"]))
+    assert runs.records_file.read_text() == before
+
+
+def test_results_are_compared_by_their_elements(tmp_path: Path) -> None:
+    runs = Runs(tmp_path, sys.executable, {**os.environ, "TTXLA_SYSTEM": "p150"})
+    calls = [ADDED, ADDED.replace("add", "subtract"), with_special(ADDED), ADDED.replace("(3, 40)", "(4, 40)", 1)]
+    list(runs.make(calls))
+    records = [runs.records()[call] for call in calls]
+    assert [each["result"] for each in records] == ["[3, 40] DataType.BFLOAT16 Layout.TILE DRAM"] * 3 + ["refused"]
+    assert comparison(ADDED, records[0], records[0], runs, runs).kind == "same bits"
+    assert comparison(ADDED, records[0], records[3], runs, runs).kind == "refused by TT-NN"
+    assert comparison(ADDED, records[3], records[0], runs, runs).kind == "refused by ours alone"
+    difference, special = (elements(runs, call)[0] for call in calls[1:3])
+    assert (difference != 0).mean() > 0.9  # the operands of a call differ
+    assert numpy.isnan(special).any()
+
+
+@pytest.mark.parametrize(
+    ("ours", "kind"),
+    [
+        ([1.0, -2.0], "same bits"),
+        ([1.0, numpy.nan], "beyond 1 ULP"),
+        ([1.0078125, -2.0], "within 1 ULP"),
+        ([1.015625, -2.0], "beyond 1 ULP"),
+    ],
+)
+def test_distances_are_of_the_result_type(ours: list[float], kind: str) -> None:
+    real = numpy.array([1.0, -2.0], numpy.float32)
+    found = compared(TYPE, [numpy.array(ours, numpy.float32)], [real])
+    assert found.kind == kind
+    assert bool(found.words) == (kind != "same bits")
+
+
+def test_all_nans_are_one_value_and_signs_of_zeros_are_told() -> None:
+    real = numpy.array([numpy.nan, 0.0], numpy.float32)
+    other = numpy.array([numpy.uint32(0xFFC00001), numpy.uint32(0x80000000)]).astype(numpy.uint32).view(numpy.float32)
+    assert compared(TYPE, [real], [real]).kind == "same bits"
+    assert compared(TYPE, [other], [real]).kind == "same but for the sign of zeros"
