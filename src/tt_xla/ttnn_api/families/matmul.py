@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tt_xla.ttnn_api import chosen_shards
+from tt_xla.ttnn_api import chosen_programs, chosen_shards
 from tt_xla.ttnn_api.configs import Config, compute_config, function_of
 from tt_xla.ttnn_api.enums import DataType, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import Function, required
-from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig, Shape
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, CoreGrid, MemoryConfig, Shape
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
@@ -27,13 +27,15 @@ def linear(
     program_config: Config | None,
     activation: Function | None,
     compute_kernel_config: Config | None,
+    core_grid: CoreGrid | None,
     optional_output_tensor: Operand | None,
 ) -> Step:
     """Multiplies matrices, adds a bias and applies a function."""
     a, b = required(input_tensor_a, "ttnn.matmul"), required(input_tensor_b, "ttnn.matmul")
     if program_config is None:
         _check_shards(a, b, activation)
-    shape = product_shape(_turned(a.shape, turn=transpose_a), _turned(b.shape, turn=transpose_b))
+    turned = (_turned(a.shape, turn=transpose_a), _turned(b.shape, turn=transpose_b))
+    shape = product_shape(*turned)
     if bias is not None and b.rank > 1:
         _check_bias(bias.shape, shape)
     if transpose_a and bias is not None and a.shape[-2] > a.shape[-1] and program_config is None:
@@ -41,18 +43,24 @@ def linear(
             "MeshBuffer must be large enough to hold the tensor.",
             hint="TT-NN adds the bias in the shape of the untransposed operand; use ttnn.transpose before.",
         )
-    _check_blocks(_turned(a.shape, turn=transpose_a)[-1], program_config)
+    _check_blocks(turned[0][-1], program_config)
     attributes: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b}
-    attributes["compute_config"] = compute_config(compute_kernel_config)
-    attributes["matmul_program_config"] = _program_config(program_config)
-    function = activation or getattr(program_config, "fused_activation", None)
-    attributes["activation"] = None if function is None else dict(function_of(function))["op_type"]
+    configured = program_config is not None or core_grid is not None
+    chosen = {"math_fidelity": chosen_programs.fidelity(a.dtype, b.dtype, configured=configured)}
+    attributes["compute_config"] = compute_config(compute_kernel_config) or chosen
+    function = None if activation is None else dict(function_of(activation))
+    config = _program_config(program_config)
+    if program_config is None and core_grid is not None and a.type.on_device:
+        config, function = chosen_programs.of_grid(core_grid, a, b, turned, function), None
+    attributes["matmul_program_config"] = config
+    attributes["activation"] = None if function is None else function["op_type"]
     memory = chosen_shards.of_product(memory_config, shape, a, b, program_config) or DRAM_MEMORY_CONFIG
     result = a.type.with_(shape=shape, dtype=dtype, memory=memory)
     if optional_output_tensor is not None:
         result = optional_output_tensor.type
     operands = {"a": a, "b": b} | ({} if bias is None else {"bias": bias})
-    op = "ttnn.matmul" if bias is None and attributes["activation"] is None else "ttnn.linear"
+    is_plain = bias is None and function is None and "fused_activation" not in (config or {})
+    op = "ttnn.matmul" if is_plain else "ttnn.linear"
     return Step(op, operands, [result], attributes, into=optional_output_tensor)
 
 

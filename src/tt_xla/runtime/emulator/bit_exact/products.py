@@ -40,7 +40,8 @@ def linear(
     if not a.is_floating_point():
         attributes = (transpose_a, transpose_b, matmul_program_config, activation, compute_config)
         return other_linear(ctx, *attributes)(a, b, bias)
-    compute_config = compute_config or default_config(ctx, matmul_program_config)
+    if "fp32_dest_acc_en" not in (compute_config or {}):
+        compute_config = {**default_config(ctx, matmul_program_config), **(compute_config or {})}
     wide = fidelities.keeps_float32(compute_config)
     left, right = source(a, wide=wide), source(b, wide=wide)
     left, right = left.mT if transpose_a else left, right.mT if transpose_b else right
