@@ -104,3 +104,26 @@ def test_gradients_lie_where_a_tensor_of_the_call_does(ttnn: Any, put: Any, func
     for name in functions.split():
         made = getattr(ttnn, f"{name}_bw")(grad, a, b)
         assert [each.memory_config().buffer_type.name for each in made] == places, name
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("ttnn.min_bw(put((32, 32), 'int32'), put((32, 32), 'float32'), put((32, 32), 'int32'))", "Mixed dtype"),
+        ("ttnn.ldexp_bw(put((32, 32)), put((32, 32)), put((32, 32), 'int32'))", "RPOW does not support integer"),
+        ("ttnn.subalpha_bw(*[put((32, 32), 'uint32')] * 3)", "NEG does not support integer"),
+    ],
+)
+def test_gradients_refuse_what_their_parts_refuse(ttnn: Any, put: Any, call: str, words: str) -> None:
+    with pytest.raises(RuntimeError, match=words):
+        eval(call, {"ttnn": ttnn, "put": put})
+
+
+def test_gradients_of_extremes_and_limits_take_infinite_gradients(ttnn: Any, put: Any) -> None:
+    grad, a, b = (put(torch.tensor([values])) for values in ([torch.inf] * 2, [1.0, 2.0], [2.0, 1.0]))
+    first, second = ttnn.max_bw(grad, a, b)
+    assert ttnn.to_torch(first).tolist() == [[0.0, torch.inf]]
+    assert ttnn.to_torch(second).tolist() == [[torch.inf, 0.0]]
+    assert ttnn.to_torch(ttnn.clamp_bw(grad, a, min=1.5)[0]).tolist() == [[0.0, torch.inf]]
+    relu = ttnn.relu_bw(grad, put(torch.tensor([[-1.0, 1.0]])))
+    assert ttnn.to_torch(relu[0]).tolist() == [[0.0, torch.inf]]

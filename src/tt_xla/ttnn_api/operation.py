@@ -40,6 +40,9 @@ _SPEED_ONLY = {
 }
 """Parameters that change how a card computes a result, and that an operation may leave out."""
 
+_CONDITIONS_OF_PARTS = "_bw"
+"""End of the names of composite operations that TT-NN refuses where it refuses one of the calls that they make."""
+
 Names = Sequence[str] | Callable[[], Sequence[str]]
 
 _calls: list[Any] = []
@@ -154,7 +157,7 @@ class Operation:
 
     def _composed(self, values: Mapping[str, Any]) -> Any:
         """Executes an operation that calls others."""
-        if _nested:
+        if _nested or self.__name__.endswith(_CONDITIONS_OF_PARTS):
             return self.rule(**values)
         with unrefused(), _explained(self.__name__, values.values(), (IndexError, ValueError)):
             return self.rule(**values)

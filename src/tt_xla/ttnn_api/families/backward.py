@@ -119,13 +119,11 @@ def _bounded(f: Functions, result: Tensor) -> Tensor:
 
 
 def _sinh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    large = f.logical_or(f.gt(x, 88.5), f.lt(x, -88.5))
-    return _bounded(f, f.where(large, _infinite(f, grad), f.multiply(grad, f.cosh(x))))
+    return _bounded(f, f.multiply(grad, f.cosh(x)))
 
 
 def _cosh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    below = f.where(f.lt(x, -88.5), f.multiply(f.sign(grad), -INF), f.multiply(grad, f.sinh(x)))
-    return _bounded(f, f.where(f.gt(x, 88.5), _infinite(f, grad), below))
+    return _bounded(f, f.multiply(grad, f.sinh(x)))
 
 
 def _logit(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
@@ -152,7 +150,7 @@ def _hardswish(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
 
 
 def _hardsigmoid(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return f.where(f.logical_or(f.le(x, -3.0), f.ge(x, 3.0)), 0.0, f.multiply(grad, 1 / 6))
+    return f.where(f.logical_or(f.le(x, -3.0), f.ge(x, 3.0)), 0.0, Functions().multiply(grad, 1 / 6))
 
 
 def _selu(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
@@ -272,10 +270,11 @@ def _clamp(f: Functions, grad: Tensor, x: Tensor, low: Any, high: Any) -> Tensor
             "Only one of 'min' or 'max' can be None. Please provide one value", hint="Pass min, max, or both."
         )
     if high is None:
-        return f.multiply(grad, f.ge(x, low))
+        return f.where(f.ge(x, low), grad, 0.0)
     if low is None:
-        return f.multiply(grad, f.le(x, high))
-    return f.multiply(grad, f.logical_and(f.ge(x, low), f.le(x, high)))
+        return f.where(f.le(x, high), grad, 0.0)
+    f = f.with_default(x.memory_config())
+    return f.where(f.logical_and(f.ge(x, low), f.le(x, high)), grad, 0.0)
 
 
 def _threshold(f: Functions, grad: Tensor, x: Tensor, threshold: float, value: float) -> Tensor:
@@ -335,7 +334,7 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
     "neg": lambda f, g, x: f.neg(g),
     "rad2deg": lambda f, g, x: f.multiply(g, 180 / math.pi),
     "reciprocal": _reciprocal,
-    "relu": lambda f, g, x: f.multiply(f.gtz(x), g),
+    "relu": lambda f, g, x: f.where(f.gtz(x), g, 0.0),
     "relu6": _relu6,
     "round": _zeros,
     "rsqrt": _rsqrt,

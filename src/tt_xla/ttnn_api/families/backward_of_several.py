@@ -77,9 +77,9 @@ def _squared_difference(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pai
 def _extreme(*, greatest: bool) -> Gradients:
     def gradients(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
         half, difference = f.multiply(grad, 0.5), f.subtract(b, a)
-        equal = f.multiply(f.eqz(difference), half)
-        first = f.add(f.multiply(f.ltz(difference), grad), equal)
-        second = f.add(f.multiply(f.gtz(difference), grad), equal)
+        tie = f.where(f.eqz(difference), half, 0.0)
+        first = f.where(f.ltz(difference), grad, tie)
+        second = f.where(f.gtz(difference), grad, tie)
         return (first, second) if greatest else (second, first)
 
     return gradients
