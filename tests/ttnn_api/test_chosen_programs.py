@@ -64,7 +64,8 @@ def test_a_grid_fuses_the_function_which_is_applied_once(
     named = ttnn.to_torch(ttnn.linear(a, b, program_config=config))
     chosen = ttnn.to_torch(ttnn.linear(a, b, activation="silu", core_grid=ttnn.CoreGrid(y=2, x=2)))
     assert torch.equal(named, chosen)
-    product = ttnn.to_torch(a).float() @ ttnn.to_torch(b).float()
+    loosely = configured(ttnn, "LoFi")
+    product = ttnn.to_torch(ttnn.linear(a, b, compute_kernel_config=loosely)).float()
     once = torch.nn.functional.silu(product)
     assert (chosen - once).abs().mean() < 0.2 * (chosen - torch.nn.functional.silu(once)).abs().mean()
 

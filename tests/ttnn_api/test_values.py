@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
-import numpy
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import ttnn_values
+from ttnn_run_calls import array, tensor_on
 from ttnn_values import Runs, compared, comparison, elements, with_special
 
+RECORDED = np.load(Path(__file__).parents[1] / "data" / "calls.npz")
+"""Calls of convolutions, and the upper 16 bits of their results in float32: what TT-NN 0.81.1 gave on the simulator,
+from a folder that ``ttnn_values.py --keep`` filled."""
 ADDED = 'ttnn.add(ttnn_tensor((3, 40), "bfloat16", "tile", "dram"), ttnn_tensor((3, 40), "bfloat16", "tile", "dram"))'
 TYPE = "[2] DataType.BFLOAT16 Layout.TILE DRAM"
 STAND_IN = """
@@ -53,27 +58,37 @@ def test_results_are_compared_by_their_elements(tmp_path: Path) -> None:
     assert comparison(ADDED, records[3], records[0], runs, runs).kind == "refused by ours alone"
     difference, special = (elements(runs, call)[0] for call in calls[1:3])
     assert (difference != 0).mean() > 0.9  # the operands of a call differ
-    assert numpy.isnan(special).any()
+    assert np.isnan(special).any()
 
 
 @pytest.mark.parametrize(
     ("ours", "kind"),
     [
         ([1.0, -2.0], "same bits"),
-        ([1.0, numpy.nan], "beyond 1 ULP"),
+        ([1.0, np.nan], "beyond 1 ULP"),
         ([1.0078125, -2.0], "within 1 ULP"),
         ([1.015625, -2.0], "beyond 1 ULP"),
     ],
 )
 def test_distances_are_of_the_result_type(ours: list[float], kind: str) -> None:
-    real = numpy.array([1.0, -2.0], numpy.float32)
-    found = compared(TYPE, [numpy.array(ours, numpy.float32)], [real])
+    real = np.array([1.0, -2.0], np.float32)
+    found = compared(TYPE, [np.array(ours, np.float32)], [real])
     assert found.kind == kind
     assert bool(found.words) == (kind != "same bits")
 
 
 def test_all_nans_are_one_value_and_signs_of_zeros_are_told() -> None:
-    real = numpy.array([numpy.nan, 0.0], numpy.float32)
-    other = numpy.array([numpy.uint32(0xFFC00001), numpy.uint32(0x80000000)]).astype(numpy.uint32).view(numpy.float32)
+    real = np.array([np.nan, 0.0], np.float32)
+    other = np.array([np.uint32(0xFFC00001), np.uint32(0x80000000)]).astype(np.uint32).view(np.float32)
     assert compared(TYPE, [real], [real]).kind == "same bits"
     assert compared(TYPE, [other], [real]).kind == "same but for the sign of zeros"
+
+
+@pytest.mark.parametrize("number", range(len(RECORDED.files) // 2))
+def test_convolutions_without_a_config_have_the_bits_of_the_simulator(
+    number: int, ttnn: Any, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TTXLA_NUMERICS", "bit_exact")
+    call, expected = str(RECORDED[f"call{number}"]), RECORDED[f"bits{number}"]
+    result = eval(call, {"ttnn": ttnn, "device": device, "ttnn_tensor": tensor_on(device, call)})
+    assert np.array_equal(array(result).view(np.uint32) >> 16, expected)

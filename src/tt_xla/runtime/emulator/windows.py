@@ -156,10 +156,10 @@ class Geometry:
         stores it in: a bias beside unprepared weights gets theirs."""
         if bias is None:
             return None
-        vector, stored = bias.reshape(-1)[: self.out_channels], self._stored
-        if stored is None or context.spec("weight").shape != self.weight:
+        vector, weight = bias.reshape(-1)[: self.out_channels], context.spec("weight")
+        if tuple(weight.shape) != self.weight:
             return vector
-        return hold(vector[None], stored)[0]
+        return hold(vector[None], self._stored or weight.layout.dtype)[0]
 
     @property
     def activation(self) -> str | None:

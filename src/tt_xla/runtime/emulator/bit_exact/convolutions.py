@@ -8,7 +8,7 @@ convolution with a kernel of 1 x 1, or one whose windows do not overlap and whos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,11 +26,15 @@ from tt_xla.runtime.emulator.bit_exact.elementwise import applied, otherwise
 from tt_xla.runtime.emulator.bit_exact.products import in_blocks, linear
 from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.kernels.convolution import turned
 from tt_xla.runtime.emulator.registry import kernel
 from tt_xla.runtime.emulator.windows import Geometry, prepare, two
 
 Tensor = torch.Tensor
 Config = Mapping[str, Any] | None
+
+_DEFAULT = {"math_fidelity": "hifi4", "fp32_dest_acc_en": False, "packer_l1_acc": False}
+"""The compute config that TT-NN takes for a convolution without one."""
 
 
 @kernel("ttnn.conv2d", prepared=True, bit_exact=True)
@@ -38,7 +42,7 @@ def conv2d(ctx: Context, compute_config: Config = None, **attributes: Any) -> Ca
     """TT-NN cuts a convolution that does not fit L1 into parts, which are not modelled; they change the order of terms
     only where they change the way of sharding."""
     geometry = Geometry.of(attributes)
-    config = compute_config or {}
+    config = compute_config = compute_config or _DEFAULT
     source_layout = ctx.spec("input").layout
     is_product = _is_product(geometry, source_layout)
 
@@ -67,6 +71,43 @@ def conv2d(ctx: Context, compute_config: Config = None, **attributes: Any) -> Ca
         if geometry.activation:
             total = applied(geometry.activation, total, wide=wide)
         return packed(total, ctx.dtype).to(ctx.container).reshape(ctx.result.shape)
+
+    return call
+
+
+@kernel("ttnn.conv_transpose2d", prepared=True, bit_exact=True)
+def conv_transpose2d(
+    ctx: Context,
+    output_padding: Sequence[int],
+    compute_config: Config = None,
+    conv2d_slice_config: Config = None,
+    mirror_kernel: bool = True,
+    **attributes: Any,
+) -> Callable[..., Tensor]:
+    """The convolution of the input with zeros between its elements, by kernels that are turned around."""
+    geometry = Geometry.of(attributes)
+    (down, right), (high, wide) = two(geometry.stride), two(geometry.kernel_size)
+    (apart_high, apart_wide), (below, beside) = two(geometry.dilation), two(output_padding)
+    top, bottom, left, upright = geometry.sides
+    rows, columns = ((high - 1) * apart_high, (wide - 1) * apart_wide)
+    spread = attributes | {
+        "input_height": (geometry.input_height - 1) * down + 1,
+        "input_width": (geometry.input_width - 1) * right + 1,
+        "stride": (1, 1),
+        "padding": (rows - top, rows - bottom + below, columns - left, columns - upright + beside),
+    }
+    convolution = conv2d(ctx, compute_config, **spread)
+
+    def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        if not input.is_floating_point():
+            more = {"compute_config": compute_config, "mirror_kernel": mirror_kernel, "output_padding": output_padding}
+            return otherwise(ctx, {**attributes, **more})(input, weight, bias)
+        sizes = (geometry.batch_size, geometry.input_height, geometry.input_width, geometry.in_channels)
+        zeros = input.new_zeros(sizes[0], spread["input_height"], spread["input_width"], sizes[3])
+        zeros[:, ::down, ::right] = input.reshape(sizes)
+        if tuple(weight.shape) == (geometry.in_channels, geometry.weight[0] // geometry.groups, high, wide):
+            weight = turned(weight if mirror_kernel else weight.flip(2, 3), geometry.groups)
+        return convolution(zeros, weight, bias)
 
     return call
 

@@ -154,10 +154,10 @@ def prepare_conv_transpose2d_weights(
     """Prepares the weights of the convolution over the dilated input that a transposed convolution is."""
     if not mirror_kernel:
         weight_tensor = weight_tensor.flip(2, 3)
-    return _padded_rows(prepare(_turned(weight_tensor, groups), groups), ctx.result.shape)
+    return _padded_rows(prepare(turned(weight_tensor, groups), groups), ctx.result.shape)
 
 
-def _turned(weight: Tensor, groups: int) -> Tensor:
+def turned(weight: Tensor, groups: int) -> Tensor:
     """Turns [I, O/groups, kh, kw] into [O, I/groups, kh, kw] with the kernels turned around, or the other way."""
     first, second, height, width = weight.shape
     by_group = weight.reshape(groups, first // groups, second, height, width).transpose(1, 2)
@@ -192,7 +192,7 @@ def conv_transpose2d(
     """
     x = image(input, batch_size, input_height, input_width, in_channels)
     if tuple(weight.shape) != (in_channels, out_channels // groups, *two(kernel_size)):
-        weight = _turned(unprepare(weight, in_channels, two(kernel_size), groups), groups)
+        weight = turned(unprepare(weight, in_channels, two(kernel_size), groups), groups)
     elif not mirror_kernel:
         weight = weight.flip(2, 3)
     top, bottom, left, right = four_sides(padding)
