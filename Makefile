@@ -111,8 +111,8 @@ default-numerics: $(STAMP) ## compare the default with bit_exact for models, in 
 differential: $(STAMP) ## compare the emulated card with TT-NN (TT_METAL_SIMULATOR or a card), in docs/numerics.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python differential.py $(if $(JUDGE),--judge "$(JUDGE)") --document ../docs/numerics.md
 
-differential-calls: $(STAMP) ## compare results of drawn calls of ttnn with TT-NN's (TT_METAL_SIMULATOR or a card), in docs/numerics.md: KEEP=folder LIST=1
-	@cd benchmarks && ../$(BIN)/python ttnn_values.py $(if $(KEEP),--keep $(abspath $(KEEP))) $(if $(LIST),--list) --document ../docs/numerics.md
+differential-calls: $(STAMP) ## compare results of drawn calls of ttnn with TT-NN's (TT_METAL_SIMULATOR or a card), in docs/numerics.md: KEEP=folder LIST=1 SEED=1
+	@cd benchmarks && ../$(BIN)/python ttnn_values.py $(if $(SEED),--seed $(SEED)) $(if $(KEEP),--keep $(abspath $(KEEP))) $(if $(LIST),--list) --document ../docs/numerics.md
 
 calibrate: $(STAMP) ## compare the cost model with measured times, in docs/cost_model.md: PERF=folder of CSV files
 	@$(BIN)/python benchmarks/calibrate_cost.py --folder $(or $(PERF),../shared/reference/perf) --document docs/cost_model.md

@@ -34,6 +34,9 @@ SPECIAL = ("pointwise", "gradients", "data movement", "reduction", "normalizatio
 """Families whose calls are made with special elements too."""
 UNDEFINED = ("ttnn.empty", "ttnn.empty_like")
 """Functions whose results have any elements."""
+MANTISSAS = {"DataType.BFLOAT8_B": 7, "DataType.BFLOAT4_B": 3}
+"""Bits of an element of the block floats, which share an exponent in blocks of ``BLOCK`` elements of a row."""
+BLOCK = 16
 SILENCE = 240.0
 """Seconds after which a call that has not returned is stopped."""
 KINDS = (
@@ -127,13 +130,28 @@ def ordered(array: numpy.ndarray, narrow: bool) -> numpy.ndarray:
     return bits >> 16 if narrow else bits
 
 
+def distances(one: numpy.ndarray, other: numpy.ndarray, dtype: str) -> numpy.ndarray:
+    """Returns how many values of a type lie between elements; in block floats, how many steps of the block."""
+    between = numpy.abs(ordered(one, dtype != "DataType.FLOAT32") - ordered(other, dtype != "DataType.FLOAT32"))
+    bits = MANTISSAS.get(dtype)
+    if bits is None or not other.size or not other.ndim:
+        return between
+    padding = -other.shape[-1] % BLOCK
+    rows = [(0, 0)] * (other.ndim - 1)
+    blocks = numpy.pad(numpy.abs(other), [*rows, (0, padding)]).reshape(*other.shape[:-1], -1, BLOCK)
+    _, exponent = numpy.frexp(numpy.where(numpy.isfinite(blocks), blocks, 0).max(-1, keepdims=True))
+    steps = numpy.broadcast_to(numpy.ldexp(1.0, exponent - bits), blocks.shape).reshape(*other.shape[:-1], -1)
+    with numpy.errstate(invalid="ignore", over="ignore"):
+        apart = numpy.abs(one.astype(float) - other) / steps[..., : other.shape[-1]]
+    return numpy.where(numpy.isfinite(apart), numpy.ceil(apart), between).astype(numpy.int64)
+
+
 def compared(result: str, ours: Sequence[numpy.ndarray], real: Sequence[numpy.ndarray]) -> Comparison:
     """Compares the elements of two results of one type."""
     types = [word for word in result.replace("]", " ").split() if word.startswith("DataType.")]
     zeros, beyond, largest, near = 0, 0.0, 0, 0
     for one, other, dtype in zip(ours, real, types, strict=True):
-        narrow = dtype not in ("DataType.FLOAT32",)
-        distance = numpy.abs(ordered(one, narrow) - ordered(other, narrow))
+        distance = distances(one, other, dtype)
         near += int((distance > 0).sum())
         zeros += int((numpy.signbit(one) != numpy.signbit(other))[distance == 0].sum()) if one.dtype.kind == "f" else 0
         if distance.size:

@@ -77,6 +77,17 @@ def test_distances_are_of_the_result_type(ours: list[float], kind: str) -> None:
     assert bool(found.words) == (kind != "same bits")
 
 
+def test_block_floats_are_counted_in_steps_of_their_block() -> None:
+    real = np.array([[1.0, 0.0625, -0.5] + [0.0] * 15 + [0.25]], np.float32)
+    step = 2.0**-6  # of the first sixteen elements, whose largest is 1
+    dtype = "[1, 19] DataType.BFLOAT8_B Layout.TILE DRAM"
+    other = real.copy()
+    other[0, 1] += step
+    assert "largest 1" in compared(dtype, [other], [real]).words
+    other[0, 1] += step
+    assert "largest 2" in compared(dtype, [other], [real]).words
+
+
 def test_all_nans_are_one_value_and_signs_of_zeros_are_told() -> None:
     real = np.array([np.nan, 0.0], np.float32)
     other = np.array([np.uint32(0xFFC00001), np.uint32(0x80000000)]).astype(np.uint32).view(np.float32)

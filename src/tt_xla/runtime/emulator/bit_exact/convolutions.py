@@ -90,9 +90,10 @@ def conv_transpose2d(
     (apart_high, apart_wide), (below, beside) = two(geometry.dilation), two(output_padding)
     top, bottom, left, upright = geometry.sides
     rows, columns = ((high - 1) * apart_high, (wide - 1) * apart_wide)
+    height, width = (geometry.input_height - 1) * down + 1, (geometry.input_width - 1) * right + 1
     spread = attributes | {
-        "input_height": (geometry.input_height - 1) * down + 1,
-        "input_width": (geometry.input_width - 1) * right + 1,
+        "input_height": height,
+        "input_width": width,
         "stride": (1, 1),
         "padding": (rows - top, rows - bottom + below, columns - left, columns - upright + beside),
     }
@@ -103,7 +104,7 @@ def conv_transpose2d(
             more = {"compute_config": compute_config, "mirror_kernel": mirror_kernel, "output_padding": output_padding}
             return otherwise(ctx, {**attributes, **more})(input, weight, bias)
         sizes = (geometry.batch_size, geometry.input_height, geometry.input_width, geometry.in_channels)
-        zeros = input.new_zeros(sizes[0], spread["input_height"], spread["input_width"], sizes[3])
+        zeros = input.new_zeros(sizes[0], height, width, sizes[3])
         zeros[:, ::down, ::right] = input.reshape(sizes)
         if tuple(weight.shape) == (geometry.in_channels, geometry.weight[0] // geometry.groups, high, wide):
             weight = turned(weight if mirror_kernel else weight.flip(2, 3), geometry.groups)
