@@ -16,8 +16,8 @@ from ttnn_run_calls import array, tensor_on
 from ttnn_values import Runs, compared, comparison, elements, with_special
 
 RECORDED = np.load(Path(__file__).parents[1] / "data" / "calls.npz")
-"""Calls of convolutions, and the upper 16 bits of their results in float32: what TT-NN 0.81.1 gave on the simulator,
-from a folder that ``ttnn_values.py --keep`` filled."""
+"""Calls of convolutions and rotary embeddings, and the upper 16 bits of their results in float32: what TT-NN 0.81.1
+gave on the simulator, from a folder that ``ttnn_values.py --keep`` filled."""
 ADDED = 'ttnn.add(ttnn_tensor((3, 40), "bfloat16", "tile", "dram"), ttnn_tensor((3, 40), "bfloat16", "tile", "dram"))'
 TYPE = "[2] DataType.BFLOAT16 Layout.TILE DRAM"
 STAND_IN = """
@@ -96,7 +96,7 @@ def test_all_nans_are_one_value_and_signs_of_zeros_are_told() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(RECORDED.files) // 2))
-def test_convolutions_without_a_config_have_the_bits_of_the_simulator(
+def test_recorded_calls_have_the_bits_of_the_simulator(
     number: int, ttnn: Any, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TTXLA_NUMERICS", "bit_exact")

@@ -62,6 +62,7 @@ BIT_EXACT = (
     "elementwise",
     "moves",
     "products",
+    "rotary",
     "rows",
     "running",
 )
