@@ -16,8 +16,8 @@ from ttnn_run_calls import array, tensor_on
 from ttnn_values import Runs, compared, comparison, elements, with_special
 
 RECORDED = np.load(Path(__file__).parents[1] / "data" / "calls.npz")
-"""Calls of convolutions and rotary embeddings, and the upper 16 bits of their results in float32: what TT-NN 0.81.1
-gave on the simulator, from a folder that ``ttnn_values.py --keep`` filled."""
+"""Calls of convolutions, rotary embeddings and attention_softmax, and the upper 16 bits of their results in float32:
+what TT-NN 0.81.1 gave on the simulator, from a folder that ``ttnn_values.py --keep`` filled."""
 ADDED = 'ttnn.add(ttnn_tensor((3, 40), "bfloat16", "tile", "dram"), ttnn_tensor((3, 40), "bfloat16", "tile", "dram"))'
 TYPE = "[2] DataType.BFLOAT16 Layout.TILE DRAM"
 STAND_IN = """

@@ -180,8 +180,46 @@ def softmax(
         result = _softmax_of_columns(input.to(torch.float32), dimension % input.ndim, settings)
         return packed(result, ctx.dtype).to(ctx.container)
     x = input.reshape(-1, input.shape[-1]).to(torch.float32)
+    result = _softmax_of_rows(x, settings, bfloat16=bfloat16, stable=numericStable)
+    return packed(result, ctx.dtype).reshape(input.shape).to(ctx.container)
+
+
+@kernel("ttnn.scale_mask_softmax", bit_exact=True)
+def scale_mask_softmax(
+    ctx: Context,
+    input_tensor: Tensor,
+    scale: float | None = None,
+    mask: Tensor | None = None,
+    is_causal_mask: bool = False,
+) -> Tensor:
+    """The scale is cut to bfloat16, and scaled and masked scores lie in bfloat16. Those of float32 are not modelled."""
+    if ctx.dtype is DataType.F32:
+        attributes = {"scale": scale, "is_causal_mask": is_causal_mask}
+        return otherwise(ctx, attributes)(input_tensor, mask=mask)
+    settings = _Settings.of(None, wide=True, approximate=True)
+    scores = input_tensor.to(torch.float32)
+    if scale is not None:
+        factor = sfpu.stored(torch.full_like(scores, scale), wide=False)
+        scores = packed(settings.multiply(scores, factor), DataType.BF16).to(torch.float32)
+    if mask is not None:
+        # TT-NN adds a mask's first row to all rows unless the mask is causal.
+        rows = mask.to(torch.float32) if is_causal_mask else mask[..., :1, :].to(torch.float32)
+        scores = packed(settings.add(scores, rows.expand_as(scores)), DataType.BF16).to(torch.float32)
+    result = _softmax_of_rows(scores.reshape(-1, scores.shape[-1]), settings, bfloat16=True, stable=True)
+    return packed(result, ctx.dtype).reshape(input_tensor.shape).to(ctx.container)
+
+
+def _softmax_of_rows(x: Tensor, settings: _Settings, *, bfloat16: bool, stable: bool) -> Tensor:
+    """Returns the softmax along rows as the accumulator holds it.
+
+    Args:
+        x: ``[rows, columns]``.
+        settings: the compute config.
+        bfloat16: whether the operand is bfloat16; approximate exponentials of it lie in bfloat16 too.
+        stable: whether the largest element of a row is subtracted first.
+    """
     terms = settings.read(x)
-    if numericStable:
+    if stable:
         largest = terms.amax(1, keepdim=True)
         terms = settings.subtract(x, largest)
     wide = settings.wide
@@ -191,8 +229,7 @@ def softmax(
     )
     inverse = functions.reciprocal(settings.sum_of_rows(powers), wide=wide)
     inverse = packed(sfpu.stored(inverse, wide=wide), settings.between)
-    result = packed(settings.multiply(powers, inverse), ctx.dtype)
-    return result.reshape(input.shape).to(ctx.container)
+    return settings.multiply(powers, inverse)
 
 
 def _softmax_of_columns(x: Tensor, dim: int, settings: _Settings) -> Tensor:
