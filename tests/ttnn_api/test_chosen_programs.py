@@ -24,21 +24,20 @@ def configured(ttnn: Any, fidelity: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "keywords", "fidelity"),
+    ("dtype", "on_grid", "fidelity"),
     [
-        ("bfloat16", {}, "HiFi2"),
-        ("bfloat16", {"core_grid": (2, 2)}, "LoFi"),
-        ("bfloat8_b", {}, "LoFi"),
-        ("float32", {}, "HiFi4"),
-        ("float32", {"core_grid": (2, 2)}, "HiFi4"),
+        ("bfloat16", False, "HiFi2"),
+        ("bfloat16", True, "LoFi"),
+        ("bfloat8_b", False, "LoFi"),
+        ("float32", False, "HiFi4"),
+        ("float32", True, "HiFi4"),
     ],
 )
 def test_the_fidelity_follows_operands_and_grid(
-    ttnn: Any, device: Any, dtype: str, keywords: dict[str, Any], fidelity: str
+    ttnn: Any, device: Any, dtype: str, on_grid: bool, fidelity: str
 ) -> None:
     a, b = operands(ttnn, device, (ROWS, INNER), (INNER, COLUMNS), dtype=dtype)
-    if "core_grid" in keywords:
-        keywords = {"core_grid": ttnn.CoreGrid(y=2, x=2)}
+    keywords = {"core_grid": ttnn.CoreGrid(y=2, x=2)} if on_grid else {}
     results = {
         name: ttnn.to_torch(ttnn.linear(a, b, compute_kernel_config=configured(ttnn, name)))
         for name in ("LoFi", "HiFi2", "HiFi4")
@@ -99,6 +98,14 @@ def test_a_function_after_batched_weights_is_refused(ttnn: Any, device: Any) -> 
     a, b = operands(ttnn, device, (2, 64, 64), (2, 64, 64))
     with pytest.raises(RuntimeError, match="Cannot use activation with batched input b"):
         ttnn.matmul(a, b, activation="gelu", core_grid=ttnn.CoreGrid(y=2, x=2))
+
+
+@pytest.mark.parametrize("grid", [(2, 2), (0, 0)])
+def test_vectors_and_empty_grids_are_multiplied(ttnn: Any, device: Any, grid: tuple[int, int]) -> None:
+    vector, matrix = operands(ttnn, device, (64,), (64, 64))
+    cores = ttnn.CoreGrid(y=grid[0], x=grid[1])
+    assert ttnn.matmul(matrix, matrix, core_grid=cores).shape == [64, 64]
+    assert ttnn.matmul(vector, matrix, core_grid=cores).shape == [64]
 
 
 def test_fewer_cores_take_longer(ttnn: Any, device: Any) -> None:

@@ -38,13 +38,18 @@ def fidelity(a: DataType, b: DataType, *, configured: bool) -> str:
     return "lofi" if configured or (a in _BLOCK_FLOATS and b in _BLOCK_FLOATS) else "hifi2"
 
 
+def divides(turned: Sequence[Sequence[int]]) -> bool:
+    """Returns whether cores can divide the product of two shapes: both are matrices, and none of them is empty."""
+    return all(len(shape) > 1 and all(shape) for shape in turned)
+
+
 def of_grid(
     grid: CoreGrid, a: Operand, b: Operand, turned: Sequence[Sequence[int]], function: dict[str, Any] | None
 ) -> dict[str, Any]:
     """Returns the fields of the program config that TT-NN makes for a grid of cores.
 
     Args:
-        grid: the call's ``core_grid``; one that is larger than the chip's is not taken.
+        grid: the call's ``core_grid``; if it is empty or larger than the chip's, the chip's is taken.
         a: the left operand.
         b: the right operand.
         turned: shapes of both operands, transposed where the call asks for it.
@@ -84,7 +89,7 @@ def _cores(grid: CoreGrid, a: Operand) -> tuple[int, int]:
     """Returns the columns and rows of cores that take part."""
     assert a.device is not None
     most = a.device.compute_with_storage_grid_size()
-    return (grid.x, grid.y) if grid.x <= most.x and grid.y <= most.y else (most.x, most.y)
+    return (grid.x, grid.y) if 0 < grid.x <= most.x and 0 < grid.y <= most.y else (most.x, most.y)
 
 
 def _of_batched(a: Operand, inner: int) -> int:

@@ -380,7 +380,7 @@ IN_PLACE = ("exp", "fill", "gelu", "neg", "pow", "rsqrt", "silu", "sqrt", "tanh"
 
 
 IN_ROWS = ("gelu", "neg", "rsqrt", "tanh")
-"""Those of them that take rows."""
+"""Functions of :data:`IN_PLACE` whose gradient takes row-major tensors."""
 
 
 def like_operand(result: Tensor, x: Tensor, memory: Any) -> Tensor:

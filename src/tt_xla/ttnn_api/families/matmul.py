@@ -50,7 +50,7 @@ def linear(
     attributes["compute_config"] = compute_config(compute_kernel_config) or chosen
     function = None if activation is None else dict(function_of(activation))
     config = _program_config(program_config)
-    if program_config is None and core_grid is not None and a.type.on_device:
+    if program_config is None and core_grid is not None and a.type.on_device and chosen_programs.divides(turned):
         config, function = chosen_programs.of_grid(core_grid, a, b, turned, function), None
     attributes["matmul_program_config"] = config
     attributes["activation"] = None if function is None else function["op_type"]

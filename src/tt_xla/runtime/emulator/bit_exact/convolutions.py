@@ -84,7 +84,7 @@ def conv_transpose2d(
     mirror_kernel: bool = True,
     **attributes: Any,
 ) -> Callable[..., Tensor]:
-    """The convolution of the input with zeros between its elements, by kernels that are turned around."""
+    """Returns the convolution of the input, with zeros put between its elements, by kernels that are turned around."""
     geometry = Geometry.of(attributes)
     (down, right), (high, wide) = two(geometry.stride), two(geometry.kernel_size)
     (apart_high, apart_wide), (below, beside) = two(geometry.dilation), two(output_padding)

@@ -192,7 +192,7 @@ def scale_mask_softmax(
     mask: Tensor | None = None,
     is_causal_mask: bool = False,
 ) -> Tensor:
-    """The scale is cut to bfloat16, and scaled and masked scores lie in bfloat16. Those of float32 are not modelled."""
+    """TT-NN cuts the scale to bfloat16 and keeps scaled and masked scores in it. Float32 is computed as by default."""
     if ctx.dtype is DataType.F32:
         attributes = {"scale": scale, "is_causal_mask": is_causal_mask}
         return otherwise(ctx, attributes)(input_tensor, mask=mask)
