@@ -62,9 +62,6 @@ def _have_names_of_earlier_releases() -> None:
     ttnn.GrayskullComputeKernelConfig = ttnn.WormholeComputeKernelConfig
     members = {each.name: (each, "") for each in ttnn.DataType}
     type.__setattr__(ttnn.DataType, "__entries", members)
-    tracer: Any = types.ModuleType("ttnn.tracer")  # scripts that tests import trace with it, and no test does
-    tracer.trace = tracer.visualize = None
-    sys.modules["ttnn.tracer"] = tracer
 
 
 def _return_types_of_earlier_releases() -> None:

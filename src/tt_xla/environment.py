@@ -120,6 +120,8 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable(
             "TTXLA_CACHE", "", "folder of the cache on disk, or off; the user's cache folder by default"
         ),
+        EnvironmentVariable("TTNN_CONFIG_PATH", "", "JSON file of settings that ttnn.CONFIG begins with"),
+        EnvironmentVariable("TTNN_CONFIG_OVERRIDES", "", "settings of ttnn.CONFIG as JSON, after those of the file"),
         EnvironmentVariable("TT_METAL_HOME", "", "checkout of TT-Metal; its Python environment may have ttnn"),
         EnvironmentVariable("TT_METAL_SIMULATOR", "", "simulator that TT-NN runs programs on in place of a card"),
         EnvironmentVariable(

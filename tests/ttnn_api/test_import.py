@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 import sys
@@ -81,12 +80,3 @@ def test_absent_names_are_tt_nns() -> None:
     for pattern in absent.REASONS:
         names = [name for name in signatures.lines() if fnmatchcase(name, pattern)]
         assert [name for name in names if name not in operations()], pattern
-
-
-@pytest.mark.parametrize("module", ["tracer", "torch_tracer"])
-def test_modules_that_draw_calls_name_what_to_use(ttnn: Any, module: str) -> None:
-    words = r"this ttnn does not draw calls\. .*begin_graph_capture.*`tt-xla profile script.py`.*`tt-xla explore`"
-    with pytest.raises(ModuleNotFoundError, match=words):
-        importlib.import_module(f"ttnn.{module}")
-    with pytest.raises(AttributeError, match=words):
-        getattr(ttnn, module)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,33 @@ def test_settings_are_checked_and_saved(ttnn: Any, tmp_path: Path) -> None:
         ttnn.CONFIG.enable_loging = True
     with pytest.raises(TypeError, match="is a bool"):
         ttnn.load_config_from_dictionary({"enable_logging": "yes"})
+
+
+def _begins_with(name: str, value: str) -> subprocess.CompletedProcess[str]:
+    shown = "import ttnn; print(ttnn.CONFIG.enable_logging, ttnn.CONFIG.tmp_dir)"
+    return subprocess.run(
+        [sys.executable, "-c", shown], env=os.environ | {name: value}, capture_output=True, text=True, check=False
+    )
+
+
+def test_settings_begin_with_those_of_the_environment(tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    file.write_text('{"enable_logging": true, "tmp_dir": "/there"}')
+    assert _begins_with("TTNN_CONFIG_PATH", f"{file}").stdout == "True /there\n"
+    assert _begins_with("TTNN_CONFIG_OVERRIDES", '{"enable_logging": true}').stdout == "True /tmp/ttnn\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("TTNN_CONFIG_OVERRIDES", "{", "TTNN_CONFIG_OVERRIDES holds no settings as JSON: Expecting property name"),
+        ("TTNN_CONFIG_OVERRIDES", "[1]", "TTNN_CONFIG_OVERRIDES holds no JSON object of settings. Got '[1]'"),
+        ("TTNN_CONFIG_OVERRIDES", '{"a": 1}', "Invalid configuration key 'a'"),
+        ("TTNN_CONFIG_PATH", "/nowhere", "TTNN_CONFIG_PATH holds no settings as JSON: [Errno 2] No such file"),
+    ],
+)
+def test_settings_of_the_environment_are_checked(name: str, value: str, words: str) -> None:
+    assert words in _begins_with(name, value).stderr
 
 
 def test_hooks_see_the_calls_of_the_user(ttnn: Any, device: Any) -> None:

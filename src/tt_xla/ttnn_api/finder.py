@@ -15,6 +15,8 @@ MODULES = {
     "ttnn": "root.py",
     "ttnn.dot_access": "dot_access.py",
     "ttnn.model_preprocessing": "model_preprocessing.py",
+    "ttnn.torch_tracer": "tracer.py",
+    "ttnn.tracer": "tracer.py",
 }
 """File of each module that is imported by its name."""
 
@@ -25,10 +27,6 @@ ALIASES = ("core", "decorators", "device", "types", "distributed.distributed")
 """Modules of the real package below ``ttnn`` whose names ``ttnn`` has as well."""
 
 
-DRAWINGS = ("tracer", "torch_tracer")
-"""Modules of the real package that draw the calls of a model."""
-
-
 class _AttributeLoader(Loader):
     """Loads a module below ``ttnn`` whose names are attributes that ``ttnn`` finds."""
 
@@ -36,19 +34,6 @@ class _AttributeLoader(Loader):
         return sys.modules["ttnn"].namespace(spec.name)
 
     def exec_module(self, module: ModuleType) -> None: ...
-
-
-def undrawn(name: str) -> str:
-    """Returns what to use instead of a module that draws calls.
-
-    Args:
-        name: its full name.
-    """
-    return (
-        f"{name} is not available: this ttnn does not draw calls. Record the calls of ttnn with "
-        "ttnn.graph.begin_graph_capture and ttnn.graph.end_graph_capture, list them with times by "
-        "`tt-xla profile script.py`, or open a compiled model with `tt-xla explore`."
-    )
 
 
 def find(name: str) -> ModuleSpec | None:
@@ -65,8 +50,6 @@ def find(name: str) -> ModuleSpec | None:
     short = name.removeprefix("ttnn.")
     if short in (*NAMESPACES, *ALIASES) or short.startswith("operations."):
         return ModuleSpec(name, _AttributeLoader(), is_package=True)
-    if short in DRAWINGS:
-        raise ModuleNotFoundError(undrawn(name), name=name)
     if name not in MODULES:
         raise ModuleNotFoundError(
             f"{name} is not available: this ttnn is the part of its API that tt-xla runs on the emulated card. "

@@ -78,8 +78,6 @@ def _attribute(package: str, name: str) -> Any:
         return _configs.config_class("ttnn.Op2DSliceConfig")(slice_type=_configs.SliceTypeEnum.L1Full, num_slices=0)
     if full in _signatures.lines() and name.endswith("Config"):
         return _configs.config_class(full)
-    if package == "ttnn" and name in _finder.DRAWINGS:
-        raise AttributeError(_finder.undrawn(full))
     known = "TT-NN has no such name"
     if full in _signatures.lines():
         why = _absent.reason(full)

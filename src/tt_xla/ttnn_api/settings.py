@@ -6,8 +6,9 @@ import contextlib
 import json
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from tt_xla.environment import variable
 from tt_xla.ttnn_api.errors import TTFatal
 
 __all__ = [
@@ -95,6 +96,27 @@ def load_config_from_json_file(json_path: str | Path) -> None:
 def save_config_to_json_file(json_path: str | Path) -> None:
     """Writes all settings into a file."""
     Path(json_path).write_text(json.dumps(CONFIG.values(), indent=4))
+
+
+def _load_from_environment() -> None:
+    """Sets what ``TTNN_CONFIG_PATH`` and ``TTNN_CONFIG_OVERRIDES`` name, as TT-NN does when it is imported."""
+    for name in ("TTNN_CONFIG_PATH", "TTNN_CONFIG_OVERRIDES"):
+        value = variable(name)
+        if not value:
+            continue
+        try:
+            settings = json.loads(Path(value).expanduser().read_text() if name == "TTNN_CONFIG_PATH" else value)
+        except (OSError, ValueError) as error:
+            raise TTFatal(
+                f"{name} holds no settings as JSON: {error}",
+                hint=f'Got {value!r}; expected such as {{"enable_fast_runtime_mode": false}}.',
+            ) from error
+        if not isinstance(settings, dict):
+            raise TTFatal(f"{name} holds no JSON object of settings", hint=f"Got {value!r}.")
+        load_config_from_dictionary(cast("dict[str, Any]", settings))
+
+
+_load_from_environment()
 
 
 @contextlib.contextmanager

@@ -1,0 +1,1 @@
+"""The graph of a model's calls that ``ttnn.tracer`` records, draws and writes as Python."""
