@@ -40,6 +40,8 @@ class BackgroundFunction:
         try:
             self._use(Build.of(self._source))
         except Exception as error:
+            if not threading.main_thread().is_alive():  # the program has ended, and with it the compiler's files
+                return
             logger().warning("%s: %s.", self._without, error)
             self.built.set()
 
