@@ -55,6 +55,16 @@ class Product:
     """Whether the accumulator has 32 bits."""
 
     @property
+    def adds_bias_after(self) -> bool:
+        """Whether TT-NN adds a bias to the rounded product, since it may choose its plain kernel: without a program
+        config, where the result lies in L1, or an operand in L1 or shards while the left one is in none."""
+        if self.program_config:
+            return False
+        layouts = (self.left, self.right, self.result)
+        in_dram = all(each.buffer is BufferType.DRAM and not each.is_sharded for each in layouts)
+        return self.result.buffer is not BufferType.DRAM or (not self.left.is_sharded and not in_dram)
+
+    @property
     def tiles(self) -> tuple[int, int, int]:
         """The shape in tiles."""
         rows, inner, columns = (-(-size // TILE) for size in self.shape)

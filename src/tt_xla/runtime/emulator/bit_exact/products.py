@@ -34,9 +34,10 @@ def linear(
     activation: str | None = None,
     compute_config: Config = None,
 ) -> Tensor:
-    """A bias is added by the kernel, to partial sums as the source registers read them, unless the weights are batched;
-    then it is an addition of its own, after the product was rounded. So is an activation that the op names; one of the
-    program config is applied to the accumulator."""
+    """A bias is added by the kernel, to partial sums as the source registers read them, or by an addition of its own
+    after the product was rounded: where the weights are batched, and where TT-NN may choose its plain kernel. An
+    activation that the op names is a function of its own too; one of the program config is applied to the
+    accumulator."""
     if not a.is_floating_point():
         attributes = (transpose_a, transpose_b, matmul_program_config, activation, compute_config)
         return other_linear(ctx, *attributes)(a, b, bias)
@@ -58,7 +59,8 @@ def linear(
         wide,
     )
     width = width_of(product, ctx.grid)
-    in_kernel = None if bias is None or width is None or _is_batched(right) else source(bias, wide=wide)
+    apart = width is None or _is_batched(right) or product.adds_bias_after
+    in_kernel = None if bias is None or apart else source(bias, wide=wide)
     blocks = blocks_of(product, width or product.tiles[1], compute_config, biased=in_kernel is not None)
     phases = matrix_unit.PHASES[fidelities.fidelity(compute_config)]
     total = _batched(left, right, blocks, phases, wide=wide, keeps_blocks=in_kernel is not None)
