@@ -9,7 +9,7 @@ from tt_xla.ttnn_api.chosen_shards import for_elements
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import ACTIVATIONS, broadcast, number, pair, promoted, required, steps_around
-from tt_xla.ttnn_api.families.reduction import dims_of, memory_of, reduced
+from tt_xla.ttnn_api.families.reduction import dims_of, memory_of, reduced, scaled_by
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation
 from tt_xla.ttnn_api.plan import Operand, Step
@@ -30,7 +30,7 @@ _PARAMETERS = {
     "hardtanh": ("min_val", "max_val"),
     "heaviside": ("value",),
     "logit": ("eps",),
-    "rdiv": ("value",),
+    "rdiv": ("value", "rounding_mode"),
     "relu_max": ("upper_limit",),
     "relu_min": ("lower_limit",),
     "rpow": ("exponent",),
@@ -278,12 +278,13 @@ def _spread(op: str) -> Rule:
         keepdim: bool,
         memory_config: MemoryConfig | None,
         correction: bool,
+        scalar: float,
     ) -> Step:
         dims = dims_of(input_tensor, dim, op)
         shape = reduced(input_tensor, dims, keep=keepdim)
         memory = memory_config or memory_of(op.removeprefix("ttnn."), input_tensor, dims, keep=keepdim)
         result = input_tensor.type.with_(shape=shape, memory=memory, layout=Layout.TILE)
-        attributes = {"dim_arg": dims, "keep_dim": keepdim, "correction": correction}
+        attributes = {"dim_arg": dims, "keep_dim": keepdim, "correction": correction} | scaled_by(scalar)
         return Step(op, {"input": input_tensor}, [result], attributes)
 
     rule.__doc__ = f"Computes the {op.removeprefix('ttnn.')} of elements along dimensions."

@@ -93,6 +93,11 @@ def memory_of(name: str, source: Operand, dims: Sequence[int], *, keep: bool) ->
     return memory if keep else shards.reshaped(memory, shape, reduced(source, dims, keep=False), layout)
 
 
+def scaled_by(scalar: float) -> dict[str, Any]:
+    """Returns the attribute of a reduction for what it multiplies its elements by; none for 1."""
+    return {} if scalar == 1 else {"scalar": float(scalar)}
+
+
 def _reduction(name: str) -> Rule:
     def rule(
         input_tensor: Operand,
@@ -100,6 +105,7 @@ def _reduction(name: str) -> Rule:
         keepdim: bool,
         memory_config: MemoryConfig | None,
         compute_kernel_config: Config | None,
+        scalar: float,
     ) -> Step:
         source = required(input_tensor, f"ttnn.{name}")
         dims = dims_of(source, dim, f"ttnn.{name}")
@@ -107,7 +113,8 @@ def _reduction(name: str) -> Rule:
         memory = chosen_shards.inherited(memory_config, source.memory) or memory_of(name, source, dims, keep=keepdim)
         layout = _layout(name, source, dims)
         result = source.type.with_(shape=reduced(source, dims, keep=keepdim), memory=memory, layout=layout)
-        attributes = {"keep_dim": keepdim, "dim_arg": dims, "compute_config": compute_config(compute_kernel_config)}
+        attributes: dict[str, Any] = {"keep_dim": keepdim, "dim_arg": dims}
+        attributes |= {"compute_config": compute_config(compute_kernel_config)} | scaled_by(scalar)
         return Step(f"ttnn.{name}", {"input": source}, [result], attributes)
 
     rule.__doc__ = f"Reduces along dimensions by {name}."

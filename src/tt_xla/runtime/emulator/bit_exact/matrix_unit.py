@@ -161,6 +161,16 @@ def add(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
     return _encoded(total << _SUM_SHIFT, exponent, wide=wide).view(torch.float32)
 
 
+def add_to(total: Tensor | None, a: Tensor, *, wide: bool) -> Tensor:
+    """Returns an accumulator to which ELWADD adds a source register and zero; None stands for an empty accumulator."""
+    exponent, significand, negative = _parts(a)
+    exponent = exponent.clamp(min=0)
+    before = torch.zeros_like(exponent) if total is None else total.contiguous().view(torch.int32)
+    nothing = (torch.zeros_like(exponent), torch.zeros_like(exponent))
+    term = (exponent, (significand ^ negative) - negative)
+    return _accumulated(before, term, nothing, wide=wide).view(torch.float32)
+
+
 def multiply(a: Tensor, b: Tensor, *, phases: int, wide: bool) -> Tensor:
     """Returns ``a * b`` as ELWMUL computes it in its fidelity phases, each added to the accumulator.
 

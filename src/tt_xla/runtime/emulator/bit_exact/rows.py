@@ -1,4 +1,4 @@
-"""Sums, softmax and normalizations along rows as TT-NN's kernels compute them.
+"""Softmax and normalizations along rows as TT-NN's kernels compute them.
 
 The matrix unit adds the terms as a product with ones: of rows as activations, of columns as weights, tile after tile.
 Sources: TT-NN 0.81's ``reduce`` helpers, ``llk_math_reduce.h``, ``softmax.cpp`` and ``layernorm.cpp``.
@@ -7,166 +7,22 @@ Sources: TT-NN 0.81's ``reduce`` helpers, ``llk_math_reduce.h``, ``softmax.cpp``
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import torch
 
 from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import TILE, MemoryLayout, round_up
 from tt_xla.ir.program import TensorSpec
-from tt_xla.runtime.emulator.bit_exact import functions, matrix_unit
+from tt_xla.runtime.emulator.bit_exact import functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
 from tt_xla.runtime.emulator.bit_exact.native import product
-from tt_xla.runtime.emulator.bit_exact.registers import packed, source
+from tt_xla.runtime.emulator.bit_exact.registers import packed
+from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
-Config = Mapping[str, Any] | None
-
-_HIFI4 = 4
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """The fields of a compute config, or TT-NN's default for an op."""
-
-    phases: int
-    wide: bool
-    approximate: bool
-
-    @classmethod
-    def of(cls, config: Config, *, wide: bool, approximate: bool) -> _Settings:
-        given = {name: value for name, value in (config or {}).items() if value is not None}
-        if not given:
-            return cls(_HIFI4, wide, approximate)
-        return cls(
-            matrix_unit.PHASES[str(given.get("math_fidelity", "hifi4")).lower()],
-            bool(given.get("fp32_dest_acc_en", True)),
-            bool(given.get("math_approx_mode", False)),
-        )
-
-    @property
-    def between(self) -> DataType:
-        """Type of the buffers between the steps."""
-        return DataType.F32 if self.wide else DataType.BF16
-
-    def read(self, x: Tensor) -> Tensor:
-        """Returns what the source registers hold of a buffer."""
-        return source(x, wide=self.wide)
-
-    def sum_of_rows(self, x: Tensor) -> Tensor:
-        """Returns the sums along the last dimension as the accumulator holds them, ``[rows, 1]``."""
-        ones = torch.ones(x.shape[-1], 1, device=x.device)
-        return product(self.read(x), ones, phases=self.phases, wide=self.wide)
-
-    def scaled_sum_of_rows(self, x: Tensor, scale: float, start: Tensor | None = None) -> Tensor:
-        """Returns ``start`` and the sums along the last dimension by a scale, which TT-NN rounds to bfloat16."""
-        scales = torch.full((x.shape[-1], 1), scale, device=x.device).to(torch.bfloat16).to(torch.float32)
-        return product(self.read(x), scales, start, phases=self.phases, wide=self.wide)
-
-    def chained(self, terms: Sequence[Tensor], scale: float) -> Tensor:
-        """Returns the sum of columns by a scale, which the accumulator adds one after another."""
-        total: Tensor | None = None
-        for term in terms:
-            total = self.scaled_sum_of_rows(term, scale, total)
-        assert total is not None
-        return total
-
-    def multiply(self, a: Tensor, b: Tensor) -> Tensor:
-        """Returns a product of the matrix unit, as the accumulator holds it."""
-        return matrix_unit.multiply(self.read(a), self.read(b), phases=self.phases, wide=self.wide)
-
-    def add(self, a: Tensor, b: Tensor) -> Tensor:
-        """Returns a sum of the matrix unit, as the accumulator holds it."""
-        return matrix_unit.add(self.read(a), self.read(b), wide=self.wide)
-
-    def subtract(self, a: Tensor, b: Tensor) -> Tensor:
-        """Returns a difference of the matrix unit, as the accumulator holds it."""
-        return matrix_unit.add(self.read(a), -self.read(b), wide=self.wide)
-
-
-@kernel("ttnn.sum", "ttnn.mean", bit_exact=True)
-def reduced(
-    ctx: Context,
-    input: Tensor,
-    dim_arg: int | Sequence[int] | None = None,
-    keep_dim: bool = False,
-    compute_config: Config = None,
-) -> Tensor:
-    """A sum along one of the last two dimensions. The matrix unit adds 16-bit numbers and cuts the scaler of a mean to
-    bfloat16; the vector unit adds float32."""
-    attributes = {"dim_arg": dim_arg, "keep_dim": keep_dim, "compute_config": compute_config}
-    dims = [dim_arg] if isinstance(dim_arg, int) else list(dim_arg or ())
-    single = len(dims) == 1 and input.ndim > 1 and dims[0] % input.ndim >= input.ndim - 2
-    if not single or not input.is_floating_point():
-        return otherwise(ctx, attributes)(input)
-    if ctx.spec("input").layout.dtype is DataType.F32:
-        total = _in_float32(input, dims[0] % input.ndim, is_mean=ctx.op == "ttnn.mean")
-        result = packed(total, ctx.dtype).to(ctx.container)
-        return result.unsqueeze(dims[0] % input.ndim) if keep_dim else result
-    settings = _Settings.of(compute_config, wide=True, approximate=False)
-    dim = dims[0] % input.ndim
-    count = input.shape[dim]
-    scaler = 1.0
-    if ctx.op == "ttnn.mean":
-        scaler = float(sfpu.stored(torch.tensor(1 / count, device="cpu"), wide=False))
-    terms = settings.read(input)
-    if dim == input.ndim - 1:
-        weights = torch.full((count, 1), scaler, device=input.device)
-        total = product(terms.reshape(-1, count), weights, phases=settings.phases, wide=settings.wide)
-    else:
-        weights = torch.full((1, count), scaler, device=input.device)
-        columns = terms.movedim(-2, 0).reshape(count, -1)
-        total = product(weights, columns, phases=settings.phases, wide=settings.wide)
-    shape = [size for place, size in enumerate(input.shape) if place != dim]
-    result = packed(total.reshape(shape).contiguous(), ctx.dtype)
-    return (result.unsqueeze(dim) if keep_dim else result).to(ctx.container)
-
-
-_TILE, _FACE, _LANES = 32, 16, 4
-"""Sides of a tile and of a face, and rows that a register of the vector unit holds."""
-
-
-def _in_float32(x: Tensor, dim: int, *, is_mean: bool) -> Tensor:
-    """Returns sums or means along one of the last two dimensions: tiles are added one after another, then the elements
-    of the last sum (``perform_reduce_row_sum_tile`` and ``perform_reduce_col_sum_avg``)."""
-    count = x.shape[dim]
-    terms = x.movedim(dim, -1)
-    terms = torch.nn.functional.pad(terms, (0, -count % _TILE))
-    tiles = sfpu.stored(terms.contiguous(), wide=True).split(_TILE, -1)
-    tile = tiles[0]
-    for other in tiles[1:]:
-        tile = sfpu.add(tile, other)
-    total = _of_columns(tile) if dim == x.ndim - 1 else _of_rows(tile)
-    return sfpu.multiply(total, float(np.float32(1) / np.float32(count))) if is_mean else total
-
-
-def _of_columns(tile: Tensor) -> Tensor:
-    """Returns the sum of a row of a tile: registers hold the even or the odd columns of a face, and fold by halves."""
-    faces = tile.split(_FACE, -1)
-    lanes = _from_the_last([face[..., odd::2] for face in faces for odd in (0, 1)])
-    while lanes.shape[-1] > 1:
-        lanes = sfpu.add(*lanes.chunk(2, -1))
-    return lanes.squeeze(-1)
-
-
-def _of_rows(tile: Tensor) -> Tensor:
-    """Returns the sum of a column of a tile, whose rows are the last dimension: registers hold four rows of a face."""
-    upper, lower = (_from_the_last(face.split(_LANES, -1)) for face in tile.split(_FACE, -1))
-    return _from_the_last(sfpu.add(upper, lower).unbind(-1))
-
-
-def _from_the_last(registers: Sequence[Tensor]) -> Tensor:
-    """Returns the sum of registers, which begins with the last two."""
-    total = registers[-1]
-    for register in reversed(registers[:-1]):
-        total = sfpu.add(register, total)
-    return total
 
 
 @kernel("ttnn.softmax", bit_exact=True)
@@ -175,7 +31,7 @@ def softmax(
 ) -> Tensor:
     """A softmax, whose exponentials along the last dimension are approximate in bfloat16 without a compute config."""
     bfloat16 = ctx.spec("input").layout.dtype is not DataType.F32
-    settings = _Settings.of(compute_config, wide=True, approximate=bfloat16)
+    settings = Settings.of(compute_config, wide=True, approximate=bfloat16)
     if dimension % input.ndim != input.ndim - 1:
         result = _softmax_of_columns(input.to(torch.float32), dimension % input.ndim, settings)
         return packed(result, ctx.dtype).to(ctx.container)
@@ -196,7 +52,7 @@ def scale_mask_softmax(
     if ctx.dtype is DataType.F32:
         attributes = {"scale": scale, "is_causal_mask": is_causal_mask}
         return otherwise(ctx, attributes)(input_tensor, mask=mask)
-    settings = _Settings.of(None, wide=True, approximate=True)
+    settings = Settings.of(None, wide=True, approximate=True)
     scores = input_tensor.to(torch.float32)
     if scale is not None:
         factor = sfpu.stored(torch.full_like(scores, scale), wide=False)
@@ -209,7 +65,7 @@ def scale_mask_softmax(
     return packed(result, ctx.dtype).reshape(input_tensor.shape).to(ctx.container)
 
 
-def _softmax_of_rows(x: Tensor, settings: _Settings, *, bfloat16: bool, stable: bool) -> Tensor:
+def _softmax_of_rows(x: Tensor, settings: Settings, *, bfloat16: bool, stable: bool) -> Tensor:
     """Returns the softmax along rows as the accumulator holds it.
 
     Args:
@@ -232,7 +88,7 @@ def _softmax_of_rows(x: Tensor, settings: _Settings, *, bfloat16: bool, stable: 
     return settings.multiply(powers, inverse)
 
 
-def _softmax_of_columns(x: Tensor, dim: int, settings: _Settings) -> Tensor:
+def _softmax_of_columns(x: Tensor, dim: int, settings: Settings) -> Tensor:
     """Returns the softmax along another dimension than the last, as the accumulator holds it.
 
     A source register brings the differences to the exponential. The matrix unit multiplies the second to last dimension
@@ -269,7 +125,7 @@ def layer_norm(
     compute_config: Config = None,
 ) -> Tensor:
     """Normalizes over the last dimension; the buffers between the steps hold float32."""
-    settings = _Settings.of(compute_config, wide=True, approximate=False)
+    settings = Settings.of(compute_config, wide=True, approximate=False)
     x = input.reshape(-1, input.shape[-1]).to(torch.float32)
     centred = packed(settings.subtract(x, _mean(x, settings, ctx.spec("input"), ctx.grid[1])), settings.between)
     return _normalized(ctx, input, centred, weight, bias, epsilon, settings)
@@ -285,12 +141,12 @@ def rms_norm(
     compute_config: Config = None,
 ) -> Tensor:
     """Normalizes over the last dimension, with a 16-bit accumulator and an approximate root where TT-NN chooses."""
-    settings = _Settings.of(compute_config, wide=False, approximate=True)
+    settings = Settings.of(compute_config, wide=False, approximate=True)
     x = input.reshape(-1, input.shape[-1]).to(torch.float32)
     return _normalized(ctx, input, x, weight, bias, epsilon, settings)
 
 
-def _mean(x: Tensor, settings: _Settings, spec: TensorSpec, row: int) -> Tensor:
+def _mean(x: Tensor, settings: Settings, spec: TensorSpec, row: int) -> Tensor:
     """Returns means of rows: a sum, which the vector unit multiplies, if a core has whole rows.
 
     Args:
@@ -302,7 +158,7 @@ def _mean(x: Tensor, settings: _Settings, spec: TensorSpec, row: int) -> Tensor:
     return packed(sfpu.stored(scaled, wide=settings.wide), settings.between)
 
 
-def _mean_of_shards(x: Tensor, settings: _Settings, spec: TensorSpec, row: int) -> Tensor:
+def _mean_of_shards(x: Tensor, settings: Settings, spec: TensorSpec, row: int) -> Tensor:
     """Returns means of rows that are cut among cores: each core averages its columns, and another all averages.
 
     Tiles of rows are divided among the cores that join averages. Each core begins with its own, and goes on to the
@@ -334,7 +190,7 @@ def _normalized(
     weight: Tensor | None,
     bias: Tensor | None,
     epsilon: float,
-    settings: _Settings,
+    settings: Settings,
 ) -> Tensor:
     between, wide = settings.between, settings.wide
     variance = _mean(packed(settings.multiply(centred, centred), between), settings, ctx.spec("input"), ctx.grid[1])

@@ -32,8 +32,8 @@ def _heaviside(x: Tensor, value: float) -> Tensor:
     return torch.heaviside(x, torch.full_like(x, value))
 
 
-def _rdiv(x: Tensor, value: float) -> Tensor:
-    return value / x
+def _rdiv(x: Tensor, value: float, rounding_mode: str | None = None) -> Tensor:
+    return torch.div(value, x, rounding_mode=rounding_mode)
 
 
 def _rpow(x: Tensor, base: float) -> Tensor:
@@ -239,11 +239,14 @@ def triu(ctx: Context, input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 @kernel("ttnn.var", "ttnn.std")
-def var(ctx: Context, input: Tensor, dim_arg: Sequence[int], keep_dim: bool, correction: bool) -> Tensor:
-    """Returns the variance, or the standard deviation, of elements along dimensions."""
-    compute = torch.std if ctx.op == "ttnn.std" else torch.var
+def var(
+    ctx: Context, input: Tensor, dim_arg: Sequence[int], keep_dim: bool, correction: bool, scalar: float = 1.0
+) -> Tensor:
+    """Returns the variance, or the standard deviation, of the products of elements and a scalar along dimensions."""
+    compute, factor = (torch.std, abs(scalar)) if ctx.op == "ttnn.std" else (torch.var, scalar * scalar)
     count = math.prod(input.shape[dim] for dim in dim_arg)
-    return compute(input.to(torch.float32), list(dim_arg), correction=int(correction and count > 1), keepdim=keep_dim)
+    apart = int(correction and count > 1)
+    return compute(input.to(torch.float32), list(dim_arg), correction=apart, keepdim=keep_dim) * factor
 
 
 @kernel("ttnn.alt_complex_rotate90")

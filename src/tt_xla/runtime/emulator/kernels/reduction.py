@@ -23,34 +23,53 @@ def _dims(rank: int, dim_arg: Dims) -> list[int]:
 
 
 def _reduction(
-    reduce: Callable[[Tensor, list[int], bool], Tensor], integers_become: torch.dtype | None = None
+    reduce: Callable[[Tensor, list[int], bool], Tensor],
+    integers_become: torch.dtype | None = None,
+    negative: Callable[[Tensor, list[int], bool], Tensor] | None = None,
 ) -> Callable[..., Callable[[Tensor], Tensor]]:
-    """Returns the kernel of a reduction along some dimensions; integers are converted first, if a dtype is given."""
+    """Returns the kernel of a reduction along some dimensions, whose result it multiplies by a scalar.
+
+    Args:
+        integers_become: dtype to which integers are converted first.
+        negative: the reduction whose product with a negative scalar is the reduction of the products.
+    """
 
     def prepare(
-        ctx: Context, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None
+        ctx: Context, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None, scalar: float = 1.0
     ) -> Callable[[Tensor], Tensor]:
         operand = ctx.spec("input")
         dims = _dims(len(operand.shape), dim_arg)
-        converts = integers_become is not None and not CONTAINERS[operand.layout.dtype].is_floating_point
+        is_float = CONTAINERS[operand.layout.dtype].is_floating_point
+        chosen = negative if negative is not None and scalar < 0 else reduce
 
         def call(input: Tensor) -> Tensor:
-            return reduce(input, dims, keep_dim)
+            return chosen(input, dims, keep_dim)
 
         def call_converted(input: Tensor) -> Tensor:
-            return reduce(input.to(integers_become), dims, keep_dim)
+            return chosen(input.to(integers_become), dims, keep_dim)
 
+        called = call_converted if integers_become is not None and not is_float else call
         if not dims:
-            return lambda input: input
-        return call_converted if converts else call
+            called = _unchanged
+        return called if scalar == 1 else lambda input: _scaled(called(input), scalar)
 
     return prepare
 
 
+def _unchanged(input: Tensor) -> Tensor:
+    return input
+
+
+def _scaled(total: Tensor, scalar: float) -> Tensor:
+    """Returns a reduction by a scalar; integers lose the fraction of the product."""
+    product = total.to(torch.float32) * scalar
+    return product if total.is_floating_point() else product.trunc().to(total.dtype)
+
+
 kernel("ttnn.sum", prepared=True)(_reduction(torch.sum, integers_become=torch.int64))
 kernel("ttnn.mean", prepared=True)(_reduction(torch.mean, integers_become=torch.float32))
-kernel("ttnn.max", prepared=True)(_reduction(torch.amax))
-kernel("ttnn.min", prepared=True)(_reduction(torch.amin))
+kernel("ttnn.max", prepared=True)(_reduction(torch.amax, negative=torch.amin))
+kernel("ttnn.min", prepared=True)(_reduction(torch.amin, negative=torch.amax))
 
 
 @kernel("ttnn.prod")

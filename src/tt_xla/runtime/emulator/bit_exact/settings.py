@@ -1,0 +1,78 @@
+"""The compute config of a kernel, and the steps of the matrix unit with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tt_xla.ir.element_types import DataType
+from tt_xla.runtime.emulator.bit_exact import matrix_unit
+from tt_xla.runtime.emulator.bit_exact.native import product
+from tt_xla.runtime.emulator.bit_exact.registers import source
+
+Tensor = torch.Tensor
+Config = Mapping[str, Any] | None
+
+_HIFI4 = 4
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The fields of a compute config, or TT-NN's default for an op."""
+
+    phases: int
+    wide: bool
+    approximate: bool
+
+    @classmethod
+    def of(cls, config: Config, *, wide: bool, approximate: bool) -> Settings:
+        given = {name: value for name, value in (config or {}).items() if value is not None}
+        if not given:
+            return cls(_HIFI4, wide, approximate)
+        return cls(
+            matrix_unit.PHASES[str(given.get("math_fidelity", "hifi4")).lower()],
+            bool(given.get("fp32_dest_acc_en", True)),
+            bool(given.get("math_approx_mode", False)),
+        )
+
+    @property
+    def between(self) -> DataType:
+        """Type of the buffers between the steps."""
+        return DataType.F32 if self.wide else DataType.BF16
+
+    def read(self, x: Tensor) -> Tensor:
+        """Returns what the source registers hold of a buffer."""
+        return source(x, wide=self.wide)
+
+    def sum_of_rows(self, x: Tensor) -> Tensor:
+        """Returns the sums along the last dimension as the accumulator holds them, ``[rows, 1]``."""
+        ones = torch.ones(x.shape[-1], 1, device=x.device)
+        return product(self.read(x), ones, phases=self.phases, wide=self.wide)
+
+    def scaled_sum_of_rows(self, x: Tensor, scale: float, start: Tensor | None = None) -> Tensor:
+        """Returns ``start`` and the sums along the last dimension by a scale, which TT-NN rounds to bfloat16."""
+        scales = torch.full((x.shape[-1], 1), scale, device=x.device).to(torch.bfloat16).to(torch.float32)
+        return product(self.read(x), scales, start, phases=self.phases, wide=self.wide)
+
+    def chained(self, terms: Sequence[Tensor], scale: float) -> Tensor:
+        """Returns the sum of columns by a scale, which the accumulator adds one after another."""
+        total: Tensor | None = None
+        for term in terms:
+            total = self.scaled_sum_of_rows(term, scale, total)
+        assert total is not None
+        return total
+
+    def multiply(self, a: Tensor, b: Tensor) -> Tensor:
+        """Returns a product of the matrix unit, as the accumulator holds it."""
+        return matrix_unit.multiply(self.read(a), self.read(b), phases=self.phases, wide=self.wide)
+
+    def add(self, a: Tensor, b: Tensor) -> Tensor:
+        """Returns a sum of the matrix unit, as the accumulator holds it."""
+        return matrix_unit.add(self.read(a), self.read(b), wide=self.wide)
+
+    def subtract(self, a: Tensor, b: Tensor) -> Tensor:
+        """Returns a difference of the matrix unit, as the accumulator holds it."""
+        return matrix_unit.add(self.read(a), -self.read(b), wide=self.wide)
