@@ -241,6 +241,7 @@ SIMILAR: dict[str, str] = {
     **dict.fromkeys(("ldexp", "logaddexp", "logaddexp2"), "exp"),
     **{"hypot": "sqrt", "i1": "i0", "log_sigmoid": "sigmoid", "modulo": "remainder", "round_decimals": "round"},
     **{"softcap": "tanh", "xielu": "expm1", "xlogy": "log"},
+    **{"sigmoid_bw": "sigmoid", "tanh_bw": "exp"},
 }
 """Elementwise functions that were not measured, by the row of the vector unit's table whose cycles stand in."""
 

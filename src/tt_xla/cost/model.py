@@ -74,14 +74,16 @@ _PRICED_LIMIT = 65536
 
 
 def _elementwise(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, op: str) -> Cost:
-    """Returns the cost of a unary or ternary op: one pass through the vector unit."""
+    """Returns the cost of a unary or ternary op: one pass through the vector unit. ``op`` is empty for a mere chain."""
     out = Work(values[instruction.results[0]].layout)
     works = [Work(spec.layout) for spec in inputs_of(instruction, values)]
     cores, share = split(out, rates)
     dram, noc = moved(works, out, rates, share)
-    compute = out.tiles * share * rates.sfpu[op]
+    compute = out.tiles * share * rates.sfpu[op] if op else 0.0
     for step in instruction.attributes.get("chain") or ():
         compute += out.tiles * share * rates.sfpu.get(step, 0.0)
+    for step in instruction.attributes.get("functions") or ():
+        compute += out.tiles * share * rates.sfpu[_row_of(str(dict(step)["op_type"]))]
     return cost_of(rates, compute, dram, noc, cores)
 
 
@@ -278,7 +280,7 @@ def _table() -> dict[str, tuple[Model, Any]]:
     table |= dict.fromkeys(families.PAGED_MOVES, (programs.joined, None))
     table |= dict.fromkeys(families.CACHE_WRITES, (programs.cache_write, None))
     table |= dict.fromkeys(families.PLAIN_MOVES, _MOVEMENT)
-    table |= {"adamw": (_elementwise, "relu"), "dropout": (_elementwise, "relu")}
+    table |= {"adamw": (_elementwise, "relu"), "dropout": (_elementwise, "relu"), "unary_chain": (_elementwise, "")}
     table |= dict.fromkeys(("slice_static", "slice_dynamic"), (movement.slice_, None))
     return table | {
         "fill_cache": (movement.cache_write, None),

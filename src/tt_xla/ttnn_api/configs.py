@@ -104,6 +104,12 @@ class UnaryWithParam:
         return f"UnaryWithParam(op_type={self.op_type}, params={list(self.params)})"
 
 
+def step(name: str, *params: float) -> UnaryWithParam:
+    """Returns a function by its name in TT-NN's ``UnaryOpType``, in any case."""
+    kind: Named = UnaryOpType[name.upper()]  # pyright: ignore[reportIndexIssue, reportUnknownVariableType]
+    return UnaryWithParam(kind, *params)
+
+
 @dataclass(frozen=True)
 class YUVCoefficients:
     """Weights of red, green and blue, and an offset, for luma and the two chroma."""
@@ -130,7 +136,7 @@ def function_of(value: UnaryWithParam | Named | str | Sequence[Any]) -> list[tup
     if isinstance(value, str):
         if value == "gelu_approx":
             return [("op_type", value)]
-        value = UnaryWithParam(UnaryOpType[value.upper()])  # pyright: ignore[reportIndexIssue, reportUnknownArgumentType]
+        value = step(value)
     elif not isinstance(value, UnaryWithParam):
         value = UnaryWithParam(cast(Named, value))
     name = value.op_type.name.lower()

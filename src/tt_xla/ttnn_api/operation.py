@@ -247,6 +247,16 @@ class Operation:
         return f"<ttnn operation {self.__name__}>"
 
 
+class Part(Operation):
+    """A kernel that functions of TT-NN execute, and that has no function of its own.
+
+    It takes the rule's parameters by position and by name, and TT-NN's conditions are those of the function.
+    """
+
+    def bound(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        return dict.fromkeys(self.named) | dict(zip(self.named, arguments, strict=False)) | dict(keywords)
+
+
 @contextlib.contextmanager
 def _explained(name: str, arguments: Iterable[Any], kinds: tuple[type[Exception], ...]) -> Generator[None]:
     """Turns an error of Python or PyTorch, for arguments that no condition refused, into one that tells what to do.
@@ -406,6 +416,10 @@ class Functions:
 
     def __init__(self, memory: Any = None) -> None:
         self._options = {} if memory is None else {"memory_config": memory}
+
+    def apply(self, part: Part, *arguments: Any) -> Any:
+        """Executes a kernel that has no function of its own."""
+        return part(*arguments, **self._options)
 
     def with_default(self, memory: Any) -> Functions:
         """Returns the functions with a memory config of results, if they have none."""

@@ -204,6 +204,16 @@ def power(x: Tensor, exponent: Tensor | float) -> Tensor:
     return in_whole_vectors(functools.partial(_power_of, exponent=exponent))(x)
 
 
+_PATTERNS = {torch.bfloat16: torch.int16, torch.float32: torch.int32}
+"""Integers of as many bits as a float."""
+
+
+def _bitwise_not(x: Tensor) -> Tensor:
+    """Returns what has the other bits: of a float, another float."""
+    pattern = _PATTERNS.get(x.dtype)
+    return torch.bitwise_not(x) if pattern is None else torch.bitwise_not(x.view(pattern)).view(x.dtype)
+
+
 FUNCTIONS: dict[str, Function] = {
     "abs": Function(torch.abs, keeps_integers=True, commutes_with_rounding=True, cpp="std::fabs({x})"),
     "acos": Function(torch.acos),
@@ -211,7 +221,7 @@ FUNCTIONS: dict[str, Function] = {
     "asinh": Function(_asinh),
     "atan": Function(torch.atan),
     "atanh": Function(_atanh),
-    "bitwise_not": Function(torch.bitwise_not, keeps_integers=True),
+    "bitwise_not": Function(_bitwise_not, keeps_integers=True),
     "cbrt": Function(_cbrt),
     "ceil": Function(torch.ceil, keeps_integers=True),
     "cos": Function(torch.cos),

@@ -6,12 +6,18 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tt_xla.ttnn_api.chosen_shards import for_elements
+from tt_xla.ttnn_api.configs import UnaryWithParam, step
 from tt_xla.ttnn_api.enums import GeluVariant, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, define
+from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Part, define
+from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
 INF, NAN = math.inf, math.nan
+_CHIP_INF, _CHIP_NAN = 1.7014e38, 7.0040e19
+"""What TT-NN's ``hal::get_inf`` and ``hal::get_nan`` return, which it takes for infinities and NaN in ``acosh_bw``."""
 
 Gradient = Callable[..., Tensor]
 """Takes the functions to compose, the gradient of the result, the operand, and parameters."""
@@ -38,20 +44,40 @@ def _sqrt(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
 
 
 def _rsqrt(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    result = f.multiply(f.multiply(grad, f.pow(f.rsqrt(x), 3)), -0.5)
-    result = f.where(f.eqz(x), INF, result)
+    result = f.multiply(f.multiply(grad, _chain(f, f.rsqrt(x), step("power", 3.0))), -0.5)
     result = f.where(f.ltz(x), NAN, result)
     return f.where(f.logical_and(f.eqz(x), f.eqz(grad)), NAN, result)
+
+
+def _chain(f: Functions, x: Tensor, *steps: UnaryWithParam) -> Tensor:
+    """Returns the result of functions that one kernel applies one after another."""
+    return f.unary_chain(x, steps)
+
+
+def _of_two(op: str) -> Part:
+    """Returns the kernel of a gradient, which has the type of the operand."""
+
+    def rule(grad: Operand, x: Operand, memory_config: MemoryConfig | None, **attributes: Any) -> Step:
+        memory = for_elements(memory_config, x.shape, x.layout, [x]) or x.memory
+        return Step(op, {"lhs": grad, "rhs": x}, [x.type.with_(memory=memory)], attributes)
+
+    return Part(op, rule, named=("grad", "x", "memory_config", *(("approximate",) if "gelu" in op else ())))
+
+
+_KERNELS = {name: _of_two(f"ttnn.{name}_bw") for name in ("gelu", "sigmoid", "tanh")}
+"""Gradients that TT-NN computes in kernels of their own."""
+
+
+def _by_kernel(name: str) -> Gradient:
+    def gradient(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+        return f.apply(_KERNELS[name], grad, x)
+
+    return gradient
 
 
 def _silu(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     gate = f.sigmoid(x)
     return f.multiply(f.multiply(grad, gate), f.add(f.multiply(f.rsub(gate, 1.0), x), 1.0))
-
-
-def _sigmoid(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    gate = f.sigmoid(x)
-    return f.multiply(f.multiply(gate, f.rsub(gate, 1.0)), grad)
 
 
 def _log_sigmoid(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
@@ -63,10 +89,12 @@ def _log_sigmoid(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
 
 def _log(base: float) -> Gradient:
     def gradient(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-        scaled = x if base == 1.0 else f.multiply(x, base)
-        result = f.multiply(grad, f.reciprocal(scaled))
-        at_zero = f.where(f.eqz(grad), NAN, _infinite(f, grad))
-        return f.where(f.eqz(x), at_zero, result)
+        if base == 1.0:
+            at_zero = f.where(f.eqz(grad), NAN, _infinite(f, grad))
+            return f.where(f.eqz(x), at_zero, f.multiply(grad, f.reciprocal(x)))
+        infinite = f.where(f.ltz(grad), -INF, INF)
+        result = f.multiply(grad, f.reciprocal(f.multiply(x, base)))
+        return f.where(f.logical_and(f.eqz(x), f.eqz(grad)), NAN, f.where(f.eqz(x), infinite, result))
 
     return gradient
 
@@ -82,10 +110,10 @@ def _acosh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     squared = f.square(x)
     result = f.multiply(grad, f.rsqrt(f.subtract(squared, 1.0)))
     negative = f.multiply(f.signbit(grad), -1.0)
-    signed = f.multiply(f.add(negative, f.eqz(negative)), INF)
+    signed = f.multiply(f.add(negative, f.eqz(negative)), _CHIP_INF)
     outside = f.logical_or(f.lt(squared, 1.0), f.logical_and(f.eq(x, 1.0), f.eqz(grad)))
     edge = f.logical_and(f.le(x, 1.0), f.ge(x, -1.0))
-    return f.where(outside, NAN, f.where(edge, signed, result))
+    return f.where(outside, _CHIP_NAN, f.where(edge, signed, result))
 
 
 def _between(f: Functions, x: Tensor, result: Tensor, at_edge: Tensor) -> Tensor:
@@ -101,16 +129,31 @@ def _acos(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
 
 
 def _asin(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    root = f.rsqrt(f.add(f.neg(f.square(x)), 1.0))
-    return _between(f, x, f.multiply(grad, root), _infinite(f, grad))
+    root = _chain(f, x, step("square"), step("neg"), step("add_unary_sfpu", 1.0), step("rsqrt"))
+    less, more = f.add(x, -1.0), f.add(x, 1.0)
+    result = f.where(f.eqz(less), _infinite(f, grad), f.multiply(grad, root))
+    result = f.where(f.gtz(less), NAN, f.where(f.eqz(more), _infinite(f, grad), result))
+    return f.where(f.ltz(more), NAN, result)
+
+
+def _asinh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    return f.multiply(grad, _chain(f, x, step("square"), step("add_unary_sfpu", 1.0), step("rsqrt")))
+
+
+def _atan(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    return f.multiply(grad, _chain(f, x, step("square"), step("add_unary_sfpu", 1.0), step("recip")))
 
 
 def _atanh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    result = f.multiply(grad, f.reciprocal(f.neg(f.subtract(f.square(x), 1.0))))
-    result = f.where(f.eqz(grad), NAN, result)
-    result = f.where(f.logical_and(f.eqz(grad), f.eqz(x)), 0.0, result)
-    edge = f.logical_and(f.logical_or(f.eq(x, 1.0), f.eq(x, -1.0)), f.nez(grad))
-    return f.where(edge, _infinite(f, grad), result)
+    result = f.multiply(grad, _chain(f, x, step("square"), step("sub_unary_sfpu", 1.0), step("neg"), step("recip")))
+    edge = f.logical_or(f.eq(x, 1.0), f.eq(x, -1.0))
+    result = f.where(f.logical_and(edge, f.eqz(grad)), NAN, result)
+    result = f.where(f.logical_and(edge, f.nez(grad)), INF, result)
+    return f.where(f.logical_and(f.eq(result, INF), f.ltz(grad)), -INF, result)
+
+
+def _softsign(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    return f.multiply(grad, _chain(f, x, step("abs"), step("add_unary_sfpu", 1.0), step("square"), step("recip")))
 
 
 def _bounded(f: Functions, result: Tensor) -> Tensor:
@@ -145,7 +188,7 @@ def _relu6(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
 
 
 def _hardswish(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    middle = f.multiply(grad, f.add(f.multiply(x, 1 / 3), 0.5))
+    middle = f.multiply(grad, f.add(f.multiply(x, 0.3333), 0.5))
     return f.where(f.lt(x, -3.0), 0.0, f.where(f.le(x, 3.0), middle, grad))
 
 
@@ -159,8 +202,10 @@ def _selu(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
 
 
 def _reciprocal(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    at_zero = f.where(f.eqz(grad), NAN, f.multiply(f.neg(f.sign(grad)), INF))
-    return f.where(f.eqz(x), at_zero, f.multiply(f.neg(grad), f.reciprocal(f.square(x))))
+    infinite = f.multiply(grad, -INF, input_tensor_a_activations=[step("sign")])
+    before = [step("square"), step("recip")]
+    result = f.multiply(grad, x, input_tensor_a_activations=[step("neg")], input_tensor_b_activations=before)
+    return f.where(f.eqz(x), f.where(f.eqz(grad), NAN, infinite), result)
 
 
 def _at_zero(f: Functions, grad: Tensor, x: Tensor, result: Tensor, sign: float) -> Tensor:
@@ -186,23 +231,26 @@ def _multigammaln(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     return result
 
 
-def _erf(factor: float) -> Gradient:
-    def gradient(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-        return f.multiply(f.multiply(f.exp(f.neg(f.square(x))), grad), factor)
+def _erf(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    before = [step("square"), step("neg"), step("exp")]
+    return f.multiply(f.multiply(x, grad, input_tensor_a_activations=before), 2 / math.sqrt(math.pi))
 
-    return gradient
+
+def _erfc(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
+    return f.multiply(f.multiply(f.exp(f.neg(f.square(x))), grad), -2 / math.sqrt(math.pi))
 
 
 def _erfinv(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    result = f.multiply(f.multiply(f.exp(f.square(f.erfinv(x))), grad), math.sqrt(math.pi))
-    return _between(f, x, f.multiply(result, 0.5), _infinite(f, grad))
+    before = [step("erfinv"), step("square"), step("exp")]
+    result = f.multiply(f.multiply(x, grad, input_tensor_a_activations=before), math.sqrt(math.pi) * 0.5)
+    infinite = f.multiply(grad, INF, input_tensor_a_activations=[step("sign")])
+    result = f.where(f.logical_or(f.lt(x, -1.0), f.gt(x, 1.0)), NAN, result)
+    return f.where(f.eq(f.abs(x), 1.0), infinite, result)
 
 
 def _softplus(f: Functions, grad: Tensor, x: Tensor, beta: float, threshold: float) -> Tensor:
     scaled = f.multiply(x, beta)
-    power = f.exp(scaled)
-    result = f.multiply(f.multiply(grad, power), f.reciprocal(f.add(power, 1.0)))
-    return f.where(f.gtz(f.add(scaled, -threshold)), grad, result)
+    return f.where(f.gt(scaled, threshold), grad, f.multiply(grad, f.sigmoid(scaled)))
 
 
 def _elu(f: Functions, grad: Tensor, x: Tensor, alpha: float) -> Tensor:
@@ -256,8 +304,14 @@ def _rdiv(f: Functions, grad: Tensor, x: Tensor, scalar: float, rounding_mode: s
         )
     if rounding_mode is not None:
         return f.zeros_like(grad)
-    result = f.multiply(f.neg(grad), f.multiply(f.reciprocal(f.square(x)), scalar))
-    return _at_zero(f, grad, x, result, -math.copysign(1.0, scalar))
+    inverse = f.reciprocal(x)
+    result = f.multiply(f.neg(grad), f.multiply(f.multiply(inverse, scalar), inverse))
+    result = f.where(f.nez(x), result, NAN)
+    if scalar:
+        infinite = math.copysign(INF, scalar)
+        result = f.where(f.logical_and(f.eqz(x), f.ltz(grad)), infinite, result)
+        result = f.where(f.logical_and(f.eqz(x), f.gtz(grad)), -infinite, result)
+    return result
 
 
 def _div_no_nan(f: Functions, grad: Tensor, x: Tensor, scalar: float) -> Tensor:
@@ -284,9 +338,7 @@ def _threshold(f: Functions, grad: Tensor, x: Tensor, threshold: float, value: f
 def gelu_gradient(f: Functions, grad: Tensor, x: Tensor, variant: GeluVariant) -> Tensor:
     """Returns the gradient of gelu: of its approximation by tanh for ``GeluVariant.Tanh``."""
     if variant is not GeluVariant.Tanh:
-        cdf = f.multiply(f.add(f.erf(f.multiply(x, math.sqrt(0.5))), 1.0), 0.5)
-        pdf = f.multiply(f.exp(f.multiply(f.multiply(x, x), -0.5)), 1 / math.sqrt(2 * math.pi))
-        return f.multiply(grad, f.add(cdf, f.multiply(x, pdf)))
+        return f.apply(_KERNELS["gelu"], grad, x)
     beta, kappa = math.sqrt(2 / math.pi), 0.044715
     squared = f.multiply(x, x)
     inner = f.tanh(f.multiply(f.add(x, f.multiply(f.multiply(squared, x), kappa)), beta))
@@ -302,20 +354,20 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
     "acos": _acos,
     "acosh": _acosh,
     "asin": _asin,
-    "asinh": lambda f, g, x: f.multiply(g, f.rsqrt(f.add(f.square(x), 1.0))),
-    "atan": lambda f, g, x: f.multiply(g, f.reciprocal(f.add(f.square(x), 1.0))),
+    "asinh": _asinh,
+    "atan": _atan,
     "atanh": _atanh,
     "ceil": _zeros,
     "cos": lambda f, g, x: f.multiply(g, f.neg(f.sin(x))),
     "cosh": _cosh,
     "deg2rad": lambda f, g, x: f.multiply(g, math.pi / 180),
     "digamma": _digamma,
-    "erf": _erf(2 / math.sqrt(math.pi)),
-    "erfc": _erf(-2 / math.sqrt(math.pi)),
+    "erf": _erf,
+    "erfc": _erfc,
     "erfinv": _erfinv,
     "exp": lambda f, g, x: f.multiply(g, f.exp(x)),
     "exp2": lambda f, g, x: f.multiply(g, f.multiply(f.exp2(x), math.log(2))),
-    "expm1": lambda f, g, x: f.multiply(g, f.add(f.expm1(x), 1.0)),
+    "expm1": lambda f, g, x: f.multiply(g, f.exp(x)),
     "fill": _zeros,
     "fill_zero": _zeros,
     "floor": _zeros,
@@ -339,16 +391,16 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
     "round": _zeros,
     "rsqrt": _rsqrt,
     "selu": _selu,
-    "sigmoid": _sigmoid,
+    "sigmoid": _by_kernel("sigmoid"),
     "sign": _zeros,
     "silu": _silu,
     "sin": lambda f, g, x: f.multiply(g, f.cos(x)),
     "sinh": _sinh,
-    "softsign": lambda f, g, x: f.multiply(g, f.reciprocal(f.square(f.add(f.abs(x), 1.0)))),
+    "softsign": _softsign,
     "sqrt": _sqrt,
     "square": lambda f, g, x: f.multiply(f.multiply(g, 2.0), x),
     "tan": lambda f, g, x: f.multiply(g, f.add(f.square(f.tan(x)), 1.0)),
-    "tanh": lambda f, g, x: f.multiply(g, f.rsub(f.square(f.tanh(x)), 1.0)),
+    "tanh": _by_kernel("tanh"),
     "tanhshrink": lambda f, g, x: f.multiply(g, f.square(f.tanh(x))),
     "trunc": _zeros,
 }

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tt_xla.ttnn_api.configs import step
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.backward import INF, NAN, delivered, gelu_gradient, like_operand
 from tt_xla.ttnn_api.operation import Functions, define, operation
@@ -17,7 +18,7 @@ Gradients = Callable[..., Pair]
 
 
 def _atan2(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
-    scaled = f.multiply(grad, f.reciprocal(f.square(f.hypot(a, b))))
+    scaled = f.multiply(grad, f.unary_chain(f.hypot(a, b), [step("square"), step("recip")]))
     origin = f.logical_and(f.eqz(a), f.eqz(b))
     return (
         f.where(origin, NAN, f.multiply(b, scaled)),
@@ -27,9 +28,9 @@ def _atan2(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
 
 def _xlogy(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
     log = f.where(f.ltz(b), NAN, f.log(b))
-    log = f.where(f.logical_and(f.eqz(a), f.le(b, 0.0)), 0.0, log)
-    other = f.multiply(grad, f.multiply(a, f.reciprocal(b)))
-    return f.multiply(grad, log), f.where(f.eqz(b), f.multiply(f.sign(grad), INF), other)
+    nothing = f.logical_and(f.logical_or(f.eqz(a), f.eqz(grad)), f.le(b, 0.0))
+    ratio = f.multiply(a, b, input_tensor_b_activations=[step("recip")])
+    return f.multiply(grad, f.where(nothing, 0.0, log)), f.multiply(grad, ratio)
 
 
 def _hypot(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:

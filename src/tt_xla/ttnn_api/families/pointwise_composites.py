@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.configs import UnaryWithParam
-from tt_xla.ttnn_api.enums import DataType, Layout
+from tt_xla.ttnn_api.chosen_shards import for_elements
+from tt_xla.ttnn_api.configs import UnaryWithParam, function_of
+from tt_xla.ttnn_api.enums import DataType, Layout, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import BINARY_PARAMETERS, in_place, pair
 from tt_xla.ttnn_api.families.pointwise_functions import of_three
 from tt_xla.ttnn_api.geometry import MemoryConfig
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Rule, define, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Part, Rule, define, operation
 from tt_xla.ttnn_api.operation_enums import BcastOpDim, BcastOpMath, LossReductionMode
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
@@ -139,18 +140,46 @@ def polyval(input_tensor_a: Tensor, coeffs: Sequence[float], memory_config: Any)
 
 @operation("ttnn.outer", composite=True)
 def outer(input_tensor_a: Tensor, input_tensor_b: Tensor, memory_config: Any) -> Tensor:
-    """Computes the outer product of two vectors, each of which has one dimension larger than 1."""
+    """Multiplies each element of the last dimension of one tensor with each of the other's; dimensions before it are
+    those of a batch, which broadcast."""
+    check_outer(input_tensor_a, input_tensor_b)
     f = Functions()
     sides: list[Tensor] = []
-    for tensor, place in ((input_tensor_a, 2), (input_tensor_b, 3)):
-        if sum(size != 1 for size in tensor.shape) > 1:
-            raise TTFatal(
-                "3 dimensions are required to be 1 for use with outer product", hint=f"The shape is {tensor.shape}."
-            )
-        shape = [1, 1, 1, 1]
-        shape[place] = tensor.logical_volume()
-        sides.append(f.to_layout(f.reshape(tensor, shape), Layout.TILE))
-    return Functions(memory_config).matmul(*sides)
+    for tensor, place in ((input_tensor_a, -1), (input_tensor_b, -2)):
+        layout = tensor.memory_config().memory_layout
+        if layout not in (TensorMemoryLayout.INTERLEAVED, TensorMemoryLayout.HEIGHT_SHARDED):
+            kind = tensor.memory_config().buffer_type
+            tensor = f.to_memory_config(tensor, MemoryConfig(TensorMemoryLayout.INTERLEAVED, kind))
+        sides.append(f.unsqueeze(tensor, place))
+    batch = max(math.prod(each.shape[:-1]) for each in (input_tensor_a, input_tensor_b))
+    if batch > 1 or input_tensor_a.dtype in (DataType.INT32, DataType.UINT32, DataType.FLOAT32):
+        return Functions(memory_config).multiply(*sides)
+    return Functions(memory_config).matmul(*(f.to_layout(each, Layout.TILE) for each in sides))
+
+
+def check_outer(a: Tensor, b: Tensor) -> None:
+    """Refuses operands of an outer product.
+
+    Raises:
+        TTFatal: one has no dimension, or their data types are not taken or differ.
+    """
+    if not (a.shape and b.shape):
+        raise TTFatal(
+            f"ttnn.outer: inputs must be at least 1D, but got shapes {a.shape} and {b.shape}",
+            hint="Give each a dimension with ttnn.unsqueeze.",
+        )
+    taken = (DataType.BFLOAT16, DataType.BFLOAT8_B, DataType.FLOAT32, DataType.INT32, DataType.UINT32)
+    if a.dtype not in taken or b.dtype not in taken:
+        raise TTFatal(
+            f"ttnn.outer: unsupported dtype (got {a.dtype} and {b.dtype}); supported dtypes are BFLOAT16, BFLOAT8_B, "
+            "FLOAT32, INT32, UINT32",
+            hint="Convert them with ttnn.typecast.",
+        )
+    if a.dtype is not b.dtype:
+        raise TTFatal(
+            f"ttnn.outer: inputs must have the same dtype, but got {a.dtype} and {b.dtype}",
+            hint="Convert one with ttnn.typecast.",
+        )
 
 
 def _gated(op: str, names: Sequence[str]) -> Rule:
@@ -202,14 +231,38 @@ _CHAIN = {
 def unary_chain(
     input_tensor: Tensor, ops_chain: Sequence[Any], memory_config: Any, output_tensor: Tensor | None
 ) -> Tensor:
-    """Applies functions of one number one after the other."""
+    """Applies functions of one number one after the other: floats in one kernel."""
+    steps = [each if isinstance(each, UnaryWithParam) else UnaryWithParam(each) for each in ops_chain]
+    if steps and input_tensor.dtype.element.is_float:
+        return _written(chain(input_tensor, steps, memory_config), output_tensor)
     f, result = Functions(memory_config), input_tensor
-    for each in ops_chain:
-        step = each if isinstance(each, UnaryWithParam) else UnaryWithParam(each)
+    for step in steps:
         name = step.op_type.name.lower()
-        takes = () if name in ("gelu", "exp", "erf", "erfc", "rsqrt", "sqrt") else step.params
-        result = getattr(f, _CHAIN.get(name, name))(result, *takes)
+        result = getattr(f, _CHAIN.get(name, name))(result, *_parameters_of(step))
     return _written(result, output_tensor)
+
+
+_MODES = ("exp", "erf", "erfc", "rsqrt", "sqrt")
+"""Functions whose parameter says whether they are approximate."""
+
+
+def _parameters_of(step: UnaryWithParam) -> Sequence[Any]:
+    """Returns the parameters of a step of a chain that its function takes."""
+    return () if step.op_type.name.lower() in (*_MODES, "gelu") else step.params
+
+
+def _chain(input_tensor: Operand, ops_chain: Sequence[UnaryWithParam], memory_config: MemoryConfig | None) -> Step:
+    functions = [
+        [("op_type", each.op_type.name.lower())] if each.op_type.name.lower() in _MODES else function_of(each)
+        for each in ops_chain
+    ]
+    memory = for_elements(memory_config, input_tensor.shape, input_tensor.layout, [input_tensor])
+    result = input_tensor.type.with_(memory=memory)
+    return Step("ttnn.unary_chain", {"input": input_tensor}, [result], {"functions": functions})
+
+
+chain = Part("ttnn.unary_chain", _chain)
+"""Applies functions one after another to a float, without rounding to its type between them."""
 
 
 @operation("ttnn.assign", composite=True)

@@ -16,7 +16,7 @@ import torch
 
 from tt_xla.ir.element_types import DataType
 from tt_xla.ir.program import TensorSpec
-from tt_xla.runtime.emulator.bit_exact import angles, functions, matrix_unit
+from tt_xla.runtime.emulator.bit_exact import angles, curves, functions, matrix_unit, powers, special
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.context import Call, Context
@@ -29,7 +29,8 @@ Functions = Sequence[Any]
 """Elementwise functions, each as the named fields of its ``#ttnn.unary_with_param``."""
 
 
-_KNOWN = {**functions.FUNCTIONS, **angles.FUNCTIONS}
+_CURVES = curves.FUNCTIONS | special.FUNCTIONS
+_KNOWN = {**functions.FUNCTIONS, **angles.FUNCTIONS, **_CURVES}
 
 
 _ON_PATTERNS = ("ceil", "floor", "logical_not", "relu", "relu6", "sign")
@@ -52,11 +53,13 @@ def applied(name: str, x: Tensor, parameters: Sequence[float] = (), *, wide: boo
     if name == "div_unary_sfpu":
         return sfpu.stored(_by_number(x, parameters[0]), wide=wide)
     function = [(("op_type", name), ("params", tuple(parameters)))]
+    if name == "power":
+        return sfpu.stored(powers.power(x, parameters[0], wide=wide), wide=wide)
     if name in _WITH_NUMBER:
         return sfpu.stored(elementwise.applied(x, function), wide=wide)
     known = _KNOWN.get(name)
-    if known is not None and not parameters:
-        return sfpu.stored(known(x, wide=wide), wide=wide)
+    if known is not None and (name in _CURVES or not parameters):
+        return sfpu.stored(known(x, *parameters, wide=wide), wide=wide)
     result = elementwise.applied(x, function)
     if not result.is_floating_point():
         return result.to(torch.float32)
@@ -106,9 +109,18 @@ def otherwise(ctx: Context, attributes: dict[str, Any]) -> Call:
     return functools.partial(definition.function, ctx, **attributes)
 
 
-for _name, _function in FUNCTIONS.items():
-    if _function.is_op and _name != "bitwise_not":
-        kernel(f"ttnn.{_name}", bit_exact=True)(_unary(_name))
+_DEFINED = [f"ttnn.{name}" for name, function in FUNCTIONS.items() if function.is_op and name != "bitwise_not"]
+for _name in _DEFINED:
+    kernel(_name, bit_exact=True)(_unary(_name.removeprefix("ttnn.")))
+
+
+@kernel(*(f"ttnn.{name}" for name in _CURVES if f"ttnn.{name}" not in _DEFINED), bit_exact=True)
+def curve(ctx: Context, input: Tensor, params: Sequence[float] = ()) -> Tensor:
+    """A function that is no elementwise op of compiled programs, with its parameters."""
+    if not input.is_floating_point():
+        return otherwise(ctx, {"params": params})(input)
+    wide = ctx.spec("input").layout.dtype is DataType.F32
+    return result_of(ctx, applied(ctx.op.removeprefix("ttnn."), loaded(input), params, wide=wide))
 
 
 def _add(a: Tensor, b: Tensor) -> Tensor:
@@ -137,8 +149,8 @@ def binary(
     input_tensor_a_activations: Functions = (),
     input_tensor_b_activations: Functions = (),
 ) -> Tensor:
-    """The matrix unit adds bfloat16 and block floats; the vector unit multiplies and divides them, and computes with
-    float32."""
+    """The matrix unit adds bfloat16 and block floats, and multiplies block floats; the vector unit multiplies bfloat16,
+    divides, and computes with float32."""
     attributes = {
         "activations": activations,
         "input_tensor_a_activations": input_tensor_a_activations,
@@ -150,9 +162,18 @@ def binary(
     wide = of_integers or in_float32(ctx)
     a = _with_functions(lhs, input_tensor_a_activations, wide=wide)
     b = _with_functions(rhs, input_tensor_b_activations, wide=wide)
+    blocks = any(isinstance(spec, TensorSpec) and spec.layout.dtype.is_block_float for spec in ctx.operands.values())
     if not lhs.is_floating_point() and not rhs.is_floating_point():
         a, b = torch.broadcast_tensors(lhs, rhs)
         compute = functions.quotient_of_integers
+    elif blocks and ctx.op == "ttnn.multiply":
+        phases = matrix_unit.PHASES["hifi4"]
+        a, b = source(a, wide=True), source(b, wide=True)
+        compute = functools.partial(matrix_unit.multiply, phases=phases, wide=wide)
+    elif wide and ctx.op in ("ttnn.add", "ttnn.subtract") and _types_differ(ctx):
+        sign = 1 if ctx.op == "ttnn.add" else -1
+        a, b = source(a, wide=True), sign * source(b, wide=True)
+        compute = functools.partial(matrix_unit.add, wide=True)
     else:
         compute = (_ON_32_BITS if wide else _ON_16_BITS)[ctx.op.removeprefix("ttnn.")]
     if not wide:
@@ -162,6 +183,11 @@ def binary(
     for item in activations:
         result = _applied(dict(item), result, wide=wide)
     return result_of(ctx, result)
+
+
+def _types_differ(ctx: Context) -> bool:
+    """Returns whether two tensors have different data types, so that the matrix unit adds them."""
+    return len({spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec) and spec.shape}) > 1
 
 
 @kernel("ttnn.squared_difference", bit_exact=True)

@@ -45,7 +45,12 @@ def exponential_of_bfloat16(x: Tensor) -> Tensor:
 
 def exponential_21(x: Tensor, constant: float = 1.0017248) -> Tensor:
     """Returns ``exp(x)`` with 21 bits, before it is rounded; ``constant`` is the polynomial's first coefficient."""
-    exponent = sfpu.maximum(sfpu.minimum(sfpu.mad(x, LOG2_E, 127.0), 255.0), 0.0)
+    return power_of_two(sfpu.mad(x, LOG2_E, 127.0), constant)
+
+
+def power_of_two(exponent: Tensor, constant: float = 1.0017248) -> Tensor:
+    """Returns ``2**(exponent - 127)`` with 21 bits, of an exponent that is taken between 0 and 255."""
+    exponent = sfpu.maximum(sfpu.minimum(exponent, 255.0), 0.0)
     joined = sfpu.number(sfpu.shifted(sfpu.mantissa(exponent, hidden=True), sfpu.exponent(exponent)))
     fraction = sfpu.from_integer(sfpu.mantissa(joined))
     refined = sfpu.polynomial(fraction, constant, 7.839635491371155e-08, 4.791750143340323e-15)
@@ -276,20 +281,44 @@ def rsqrt(x: Tensor, *, wide: bool, approximate: bool = False) -> Tensor:
 
 def log(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the natural logarithm, NaN of negative numbers (``calculate_log``)."""
+    return rounded(natural_log(x, wide=wide), wide=wide)
+
+
+def natural_log(x: Tensor, *, wide: bool, factor: float | None = None, base_two: bool = False) -> Tensor:
+    """Returns a logarithm before it is rounded (``calculate_log_body``).
+
+    Args:
+        wide: whether the series is the one for 32 bits.
+        factor: what the natural logarithm is multiplied by.
+        base_two: whether the logarithm of base 2 is computed, whose exponent takes no factor.
+    """
     x = sfpu.mad(x, 1.0, 0.0)
     place = (sfpu.bits(x) - 0x3F400000) & -(1 << 23)
     m = sfpu.add(sfpu.number(sfpu.bits(x) - place), -1.0)
     size = torch.where(place < 0, -place, place)
     power = sfpu.with_sign(sfpu.from_integer(size), sfpu.number(place))
-    series = _LOG if wide else _SHORT_LOG
-    result = sfpu.mad(sfpu.polynomial(m, *series), sfpu.multiply(m, m), m)
-    result = sfpu.mad(power, 0.693147182 * 1.19209290e-7, result)
+    result = sfpu.mad(sfpu.polynomial(m, *(_LOG if wide else _SHORT_LOG)), sfpu.multiply(m, m), m)
+    if base_two:
+        result = sfpu.mad(power, 1.19209290e-7, sfpu.multiply(result, 1.4426950216293335))
+    else:
+        result = sfpu.mad(power, 0.693147182 * 1.19209290e-7, result)
+    if factor is not None:
+        result = sfpu.multiply(result, factor)
     infinite = sfpu.bits(x) & 0x7F800000 == 0x7F800000
     result = torch.where(infinite, sfpu.multiply(result, x), result)
     result = torch.where(x == 0, -torch.inf, result)
-    return rounded(torch.where(x >= 0, result, torch.nan), wide=wide)
+    return torch.where(x >= 0, result, torch.nan)
 
 
+def cubic_log(x: Tensor) -> Tensor:
+    """Returns the natural logarithm of a positive number by a cubic of its mantissa
+    (``_calculate_log_body_no_init_``)."""
+    m = sfpu.with_exponent(x, torch.full_like(sfpu.bits(x), 127))
+    series = sfpu.polynomial(m, *(float.fromhex(each) for each in _CUBIC_LOG))
+    return torch.where(x == 0, -torch.inf, sfpu.mad(sfpu.exponent(x).to(torch.float32), 0.692871, series))
+
+
+_CUBIC_LOG = ("-0x1.952992p+0", "0x2.4f5388p+0", "-0xd.e712ap-4", "0x2.44734p-4")
 _LOG = tuple(
     float.fromhex(digits)
     for digits in (
@@ -302,6 +331,11 @@ _SHORT_LOG = tuple(map(float.fromhex, ("-0x1.008p-1", "0x1.744p-2", "-0x1p-2")))
 
 def log1p(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the logarithm of ``1 + x``, NaN below -1 (``calculate_log1p``)."""
+    return rounded(log_of_1_and(x, wide=wide), wide=wide)
+
+
+def log_of_1_and(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the logarithm of ``1 + x`` before it is rounded (``calculate_log1p_fp32``)."""
     above = sfpu.add(x, 1.0)
     place = (sfpu.bits(above) - 0x3F400000) & -(1 << 23)
     m = sfpu.number(sfpu.bits(x) - place)
@@ -311,7 +345,7 @@ def log1p(x: Tensor, *, wide: bool) -> Tensor:
     result = sfpu.mad(sfpu.polynomial(m, *(_LOG if wide else _SHORT_LOG)), sfpu.multiply(m, m), m)
     result = sfpu.mad(power, 0.693147182 * 1.19209290e-7, result)
     result = torch.where(sfpu.bits(above) >= 0x7F800000, above, result)
-    return rounded(torch.where(above >= 0, result, torch.nan), wide=wide)
+    return torch.where(above >= 0, result, torch.nan)
 
 
 def expm1(x: Tensor, *, wide: bool) -> Tensor:

@@ -1,0 +1,106 @@
+"""Gradients that TT-NN computes in kernels of their own, and chains of functions, as its kernels compute them.
+
+Sources: TT-NN 0.81's ``unary_backward``, ``ckernel_sfpu_tanh_derivative.h`` and ``ckernel_sfpu_gelu.h``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from tt_xla.ir.element_types import DataType
+from tt_xla.runtime.emulator.bit_exact import functions
+from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
+from tt_xla.runtime.emulator.bit_exact.curves import reduced, scaled
+from tt_xla.runtime.emulator.bit_exact.elementwise import applied, in_float32, loaded, otherwise, result_of
+from tt_xla.runtime.emulator.bit_exact.functions import negative, newton_reciprocal, rounded, size_of
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
+
+Tensor = torch.Tensor
+
+
+@kernel("ttnn.unary_chain", bit_exact=True)
+def unary_chain(ctx: Context, input: Tensor, functions: Sequence[Any]) -> Tensor:
+    """Functions one after another in the accumulator."""
+    if not input.is_floating_point():
+        return otherwise(ctx, {"functions": functions})(input)
+    wide = ctx.spec("input").layout.dtype is DataType.F32
+    result = loaded(input)
+    for item in map(dict, functions):
+        result = applied(item["op_type"], result, tuple(item.get("params") or ()), wide=wide)
+    return result_of(ctx, result)
+
+
+def _product(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
+    """Returns a product of the vector unit as the accumulator holds it."""
+    return sfpu.stored(a * b, wide=True) if wide else sfpu.to_nearest_even(a * b)
+
+
+@kernel("ttnn.sigmoid_bw", bit_exact=True)
+def sigmoid_bw(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
+    """The accumulator has 32 bits for every type."""
+    curve = functions.sigmoid(loaded(rhs), wide=True)
+    result = _product(_product(loaded(lhs), curve, wide=True), sfpu.add(1.0, negative(curve)), wide=True)
+    return result_of(ctx, result)
+
+
+@kernel("ttnn.tanh_bw", bit_exact=True)
+def tanh_bw(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
+    """The gradient is multiplied by the square of the hyperbolic secant."""
+    wide = in_float32(ctx)
+    slope = sfpu.stored(rounded(squared_secant(loaded(rhs)), wide=wide), wide=wide)
+    return result_of(ctx, _product(loaded(lhs), slope, wide=wide))
+
+
+def squared_secant(x: Tensor) -> Tensor:
+    """Returns ``1 / cosh(x)**2`` as ``4 e / (1 + e)**2`` of ``e = exp(-2 abs(x))``, with the rest of the division
+    (``calculate_tanh_derivative_sech2``)."""
+    size = size_of(x)
+    doubled = sfpu.multiply(size, -2.0)
+    power, rest = reduced(doubled, sfpu.multiply(doubled, 1.4426950408889634))
+    series = (1.0, 1.0, 4.99999851e-1, 1.66664720e-1, 4.16695364e-2, 8.37312452e-3, 1.37805939e-3)
+    e4 = scaled(sfpu.polynomial(rest, *series), power + 2)
+    q = sfpu.mad(e4, 0.0625, 0.5)
+    q_rest = sfpu.mad(e4, 0.0625, sfpu.add(0.5, negative(q)))
+    below = sfpu.mad(e4, q, 1.0)
+    below_rest = sfpu.mad(e4, q_rest, sfpu.mad(e4, q, sfpu.add(1.0, negative(below))))
+    y = sfpu.approximate_reciprocal(below)
+    for _ in range(2):
+        y = sfpu.mad(y, sfpu.mad(negative(below), y, 1.0), y)
+    quotient = sfpu.multiply(e4, y)
+    left = sfpu.mad(negative(quotient), below_rest, sfpu.mad(negative(quotient), below, e4))
+    return torch.where(size < 45.0, sfpu.mad(left, y, quotient), 0.0)
+
+
+@kernel("ttnn.gelu_bw", bit_exact=True)
+def gelu_bw(ctx: Context, lhs: Tensor, rhs: Tensor, approximate: str = "none") -> Tensor:
+    """The gradient is multiplied by the derivative of gelu. That of gelu's approximation is computed as by default."""
+    if approximate != "none":
+        return otherwise(ctx, {"approximate": approximate})(lhs, rhs)
+    wide = in_float32(ctx)
+    slope = sfpu.stored(rounded(gelu_slope(loaded(rhs), wide=wide), wide=wide), wide=wide)
+    return result_of(ctx, _product(loaded(lhs), slope, wide=wide))
+
+
+_SLOPE = (
+    7.9788309336e-01, -2.6593554020e-01, 5.9766173363e-02, -9.4142099842e-03, 1.1061388068e-03, -9.7448595625e-05,
+    6.0921474869e-06, -2.3764030743e-07, 4.2734988881e-09,
+)  # fmt: skip
+
+
+def gelu_slope(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the derivative of gelu: a polynomial around zero, and the tail of the normal distribution below -3
+    (``calculate_gelu_derivative_simple``)."""
+    square = sfpu.multiply(x, x)
+    middle = sfpu.mad(x, sfpu.polynomial(square, *_SLOPE), 0.5)
+    exponent = sfpu.multiply(square, -0.5)
+    power, rest = reduced(exponent, sfpu.multiply(exponent, 1.4426950408889634))
+    series = sfpu.polynomial(rest, 1.0, 1.0, 0.5, 0.166666667, 0.0416666667, 0.00833333333)
+    bell = sfpu.multiply(scaled(sfpu.multiply(x, series), power), 0.3989422804014327)
+    inverse = newton_reciprocal(square, 2 if wide else 1)
+    tail = sfpu.multiply(bell, sfpu.mad(inverse, inverse, sfpu.add(1.0, negative(inverse))))
+    result = torch.where(x >= -3.0, middle, torch.where(x > -13.375, tail, 0.0))
+    return torch.where(x >= sfpu.single(3.1719), 1.0, result)

@@ -1,0 +1,124 @@
+"""Functions of two numbers that TT-NN composes of steps in one kernel, powers, and choices.
+
+Sources: TT-NN 0.81's ``binary_ng_utils.cpp`` and ``ckernel_sfpu_logaddexp*.h``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tt_xla.ir.element_types import DataType
+from tt_xla.runtime.emulator.bit_exact import curves, functions, matrix_unit, powers
+from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
+from tt_xla.runtime.emulator.bit_exact.elementwise import applied, in_float32, loaded, otherwise, result_of
+from tt_xla.runtime.emulator.bit_exact.functions import negative, size_of
+from tt_xla.runtime.emulator.bit_exact.registers import packed, source
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
+
+Tensor = torch.Tensor
+
+
+def _of_floats(lhs: Tensor, rhs: Tensor, others: dict[str, Any]) -> bool:
+    return lhs.is_floating_point() and rhs.is_floating_point() and not others
+
+
+def _before(name: str, x: Tensor, *, wide: bool) -> Tensor:
+    """Returns an operand after a function, as the buffer between holds it."""
+    return packed(applied(name, loaded(x), wide=wide), DataType.F32 if wide else DataType.BF16)
+
+
+@kernel("ttnn.hypot", bit_exact=True)
+def hypot(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
+    """The root of a sum of squares, which the matrix unit adds for 16-bit numbers."""
+    if not _of_floats(lhs, rhs, others):
+        return otherwise(ctx, others)(lhs, rhs)
+    wide = in_float32(ctx)
+    a, b = (_before("square", each, wide=wide) for each in (lhs, rhs))
+    total = a + b if wide else matrix_unit.add(source(a, wide=True), source(b, wide=True), wide=False)
+    return result_of(ctx, applied("sqrt", sfpu.stored(total, wide=True), wide=wide))
+
+
+@kernel("ttnn.ldexp", bit_exact=True)
+def ldexp(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
+    """A product with a power of two, by the matrix unit for 16-bit numbers."""
+    if not _of_floats(lhs, rhs, others):
+        return otherwise(ctx, others)(lhs, rhs)
+    wide = in_float32(ctx)
+    a, b = torch.broadcast_tensors(loaded(lhs), _before("exp2", rhs, wide=wide))
+    if wide:
+        return result_of(ctx, sfpu.stored(a * b, wide=True))
+    phases = matrix_unit.PHASES["hifi4"]
+    product = matrix_unit.multiply(source(a, wide=True), source(b, wide=True), phases=phases, wide=False)
+    return result_of(ctx, product)
+
+
+_LOG1P = tuple(map(float.fromhex, ("-0x1.f48448p-2", "0x1.074d5ap-2", "-0x1.3402cep-4")))
+
+
+@kernel("ttnn.logaddexp", "ttnn.logaddexp2", bit_exact=True)
+def logaddexp(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
+    """The larger number and a logarithm of what the other adds to it (``calculate_sfpu_logaddexp``)."""
+    if not _of_floats(lhs, rhs, others):
+        return otherwise(ctx, others)(lhs, rhs)
+    a, b = torch.broadcast_tensors(loaded(lhs), loaded(rhs))
+    largest, gap = sfpu.maximum(a, b), size_of(sfpu.add(a, negative(b)))
+    undefined = gap.isnan()
+    largest, gap = torch.where(undefined, sfpu.add(a, b), largest), torch.where(undefined, 0.0, gap)
+    base_two, wide = ctx.op == "ttnn.logaddexp2", in_float32(ctx)
+    if wide:
+        power = functions.exponential_of_float32(sfpu.multiply(gap, -0.693147182) if base_two else negative(gap))
+        more = functions.log_of_1_and(power, wide=True)
+        return result_of(ctx, sfpu.mad(more, 1.442695041, largest) if base_two else sfpu.add(largest, more))
+    if base_two:
+        y = curves.exp2_of_bfloat16(negative(gap))
+    else:
+        y = functions.exponential_of_bfloat16(negative(sfpu.minimum(gap, 88.0)))
+    more = sfpu.mad(sfpu.polynomial(y, *_LOG1P), sfpu.multiply(y, y), y)
+    total = sfpu.mad(more, 1.442695041, largest) if base_two else sfpu.add(largest, more)
+    return result_of(ctx, sfpu.stored(sfpu.to_bfloat16(total), wide=False))
+
+
+@kernel("ttnn.where", bit_exact=True)
+def where(ctx: Context, first: Tensor, second: Tensor, third: Tensor) -> Tensor:
+    """A choice: denormals become zeros, and the packer makes an infinity of a NaN of 16 bits."""
+    chosen = otherwise(ctx, {})(first, second, third)
+    return result_of(ctx, loaded(chosen)) if chosen.is_floating_point() else chosen
+
+
+_ITERATED = (2.0, 3.0)
+"""Exponents of which TT-NN computes products; for 0 and 1 it computes nothing."""
+
+
+@kernel("ttnn.pow_tensor", bit_exact=True)
+def pow_tensor(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: object) -> Tensor:
+    """A power of two tensors."""
+    if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
+        return otherwise(ctx, dict(functions_of_operands))(lhs, rhs)
+    base, exponent = torch.broadcast_tensors(loaded(lhs), loaded(rhs))
+    return result_of(ctx, powers.of_registers(base, exponent, wide=in_float32(ctx)))
+
+
+@kernel("ttnn.pow_scalar", bit_exact=True)
+def pow_scalar(ctx: Context, lhs: Tensor, rhs: float) -> Tensor:
+    """A power with a number: a product for 2 and 3."""
+    if not lhs.is_floating_point() or rhs in (0.0, 1.0):
+        return otherwise(ctx, {"rhs": rhs})(lhs)
+    x, wide = loaded(lhs), ctx.spec("lhs").layout.dtype is DataType.F32
+    if rhs in _ITERATED:
+        square = sfpu.multiply(x, x)
+        result = square if rhs == 2 else sfpu.multiply(x, square)
+        return result_of(ctx, sfpu.stored(result, wide=wide))
+    return result_of(ctx, sfpu.stored(powers.power(x, float(rhs), wide=wide), wide=wide))
+
+
+@kernel("ttnn.rpow", bit_exact=True)
+def rpow(ctx: Context, input: Tensor, params: tuple[float, ...]) -> Tensor:
+    """A power of a number."""
+    if not input.is_floating_point():
+        return otherwise(ctx, {"params": params})(input)
+    exponent, wide = loaded(input), ctx.spec("input").layout.dtype is DataType.F32
+    base = torch.full_like(exponent, sfpu.single(params[0]))
+    return result_of(ctx, powers.of_registers(base, exponent, wide=wide))
