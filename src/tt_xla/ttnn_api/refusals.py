@@ -32,6 +32,9 @@ _SMALL = "small_shards"
 
 _RESHAPES = ("ttnn.reshape", "ttnn.unsqueeze")
 
+_OF_RESHAPES = "Can only work with bfloat16/float32"
+"""Begin of the words with which a reshape that moves elements refuses a data type."""
+
 _MEMORIES = ("l1", "height", "width", "block", _SMALL)
 
 
@@ -76,7 +79,8 @@ def check(name: str, values: Mapping[str, Any]) -> None:
         return
     chosen = [values.get(each) for each in ("true_value", "false_value")]
     by_number = name == "ttnn.where" and not all(map(_types, chosen))  # tensors beside numbers may lie in rows
-    if name in _RESHAPES and _moves_nothing(name, values):
+    moves_nothing = name in (*_RESHAPES, "ttnn.stack") and _moves_nothing(name, values)
+    if name in _RESHAPES and moves_nothing:
         return
     configured = any(values.get(each) is not None for each in _CONFIGURED)
     for parameter, by_kind in refusals.single.items():
@@ -87,6 +91,8 @@ def check(name: str, values: Mapping[str, Any]) -> None:
                     words = by_kind[f"{kind}!"]
                 if words is None and f"{kind}&" in by_kind and _shared(kind, values) and not type_.memory.is_sharded():
                     words = by_kind[f"{kind}&"]
+                if moves_nothing and words is not None and words.startswith(_OF_RESHAPES):
+                    continue
                 in_tiles = words is not None and "with TILE layout" in words
                 if (in_tiles or (by_number and kind == "row_major")) and type_.layout is Layout.ROW_MAJOR:
                     continue
@@ -104,9 +110,13 @@ def check(name: str, values: Mapping[str, Any]) -> None:
 
 def _moves_nothing(name: str, values: Mapping[str, Any]) -> bool:
     """Returns whether a reshape leaves all elements where they are, whatever their type."""
-    type_ = values["input_tensor"].type
+    source = values["input_tensors"] if name == "ttnn.stack" else values["input_tensor"]
+    types = _types(source)
+    if not types:
+        return False
+    type_ = types[0]
     sizes = [*type_.shape]
-    if name == "ttnn.unsqueeze":
+    if name in ("ttnn.stack", "ttnn.unsqueeze"):
         place = values["dim"] % (len(sizes) + 1)
         made = [*sizes[:place], 1, *sizes[place:]]
     else:

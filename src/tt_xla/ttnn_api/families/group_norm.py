@@ -9,7 +9,7 @@ from tt_xla.ttnn_api.enums import DataType, Layout, ShardOrientation, ShardStrat
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.core_grids import create_sharded_memory_config
 from tt_xla.ttnn_api.families.pointwise import required
-from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreGrid, MemoryConfig
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, CoreGrid, MemoryConfig
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
@@ -60,7 +60,8 @@ def group_norm(
         "epsilon": epsilon,
         "compute_config": compute_config(compute_kernel_config),
     }
-    result = source.type.with_(memory=memory_config, dtype=dtype, layout=output_layout)
+    memory = memory_config if source.memory.is_sharded() else memory_config or DRAM_MEMORY_CONFIG
+    result = source.type.with_(memory=memory, dtype=dtype, layout=output_layout)
     return Step("ttnn.group_norm", operands, [result], attributes)
 
 

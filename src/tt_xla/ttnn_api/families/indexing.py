@@ -131,7 +131,10 @@ def sort(
         )
     attributes = {"dim": input_tensor.dim(dim) if input_tensor.rank else 0, "descending": descending, "stable": stable}
     values = input_tensor.type.with_(memory=memory_config)
-    results = [values, _positions(input_tensor, dim, values.shape, memory_config)]
+    positions = _positions(input_tensor, dim, values.shape, memory_config)
+    if input_tensor.dtype is DataType.UINT16:  # the kernel moves positions with numbers of the same accumulator
+        positions = positions.with_(dtype=DataType.UINT32)
+    results = [values, positions]
     if out is not None:
         _check_sorted(input_tensor, *out)
         results = [each.type for each in out]
@@ -195,7 +198,8 @@ def topk(
     shape = [k if index == axis else size for index, size in enumerate(input_tensor.shape)]
     values = input_tensor.type.with_(shape=shape, memory=memory_config)
     attributes = {"k": k, "dim": axis, "largest": largest, "sorted": sorted}
-    results = [values, _positions(input_tensor, dim, shape, memory_config, _LARGEST_U16 + 1)]
+    positions = _positions(input_tensor, dim, shape, memory_config, _LARGEST_U16 + 1)
+    results = [values, positions if k else values]  # TT-NN makes no positions of no elements
     if output_tensor is not None:
         results = [each.type for each in output_tensor]
     return Step("ttnn.topk", {"input_tensor": input_tensor}, results, attributes, into=output_tensor)

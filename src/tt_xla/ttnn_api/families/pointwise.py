@@ -357,6 +357,8 @@ def where(
         shape = broadcast(shape, each.type.shape, "ttnn.where")
     tensors = [each for each in (predicate, true_value, false_value) if isinstance(each, Operand)]
     memory = chosen_shards.for_elements(memory_config, shape, tensor.layout, tensors)
+    if len(given) == 1 and not tensor.memory.is_sharded():
+        memory = memory or tensor.memory  # beside a number, the tensor that is chosen decides, and not the predicate
     memory = memory or common_memory(tensors, shape)
     layout = next((each.layout for each in tensors if each.layout is Layout.TILE), None)
     result = tensor.type.with_(shape=shape, memory=memory, layout=layout)
