@@ -307,6 +307,12 @@ def bitwise_not(x: Tensor, *, wide: bool) -> Tensor:
     return sfpu.number(~sfpu.bits(x) if wide else ~sfpu.bits(x) & -0x10000)
 
 
+def round_decimals(x: Tensor, decimals: float, *, wide: bool) -> Tensor:
+    """Rounds to a number of decimals, halves to even, by powers of ten in float32 (``_calculate_round_``)."""
+    coefficient, back = (float(np.float32(10.0**power)) for power in (decimals, -decimals))
+    return sfpu.multiply(back, torch.round(sfpu.multiply(x, coefficient)))
+
+
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "acosh": acosh,
     "asinh": asinh,
@@ -319,6 +325,7 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "log2": log2,
     "log_sigmoid": log_sigmoid,
     "rdiv": rdiv,
+    "round_decimals": round_decimals,
     "selu": selu,
     "softplus": softplus,
     "softsign": softsign,

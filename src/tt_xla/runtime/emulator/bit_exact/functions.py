@@ -310,15 +310,18 @@ def natural_log(x: Tensor, *, wide: bool, factor: float | None = None, base_two:
     return torch.where(x >= 0, result, torch.nan)
 
 
-def cubic_log(x: Tensor) -> Tensor:
-    """Returns the natural logarithm of a positive number by a cubic of its mantissa
-    (``_calculate_log_body_no_init_``)."""
+def cubic_log(x: Tensor, series: tuple[float, ...], ln2: float) -> Tensor:
+    """Returns the natural logarithm of a positive number by a cubic of its mantissa (``_calculate_log_body_``).
+
+    Args:
+        series: coefficients of the cubic, the constant one first.
+        ln2: what the exponent is multiplied by.
+    """
     m = sfpu.with_exponent(x, torch.full_like(sfpu.bits(x), 127))
-    series = sfpu.polynomial(m, *(float.fromhex(each) for each in _CUBIC_LOG))
-    return torch.where(x == 0, -torch.inf, sfpu.mad(sfpu.exponent(x).to(torch.float32), 0.692871, series))
+    result = sfpu.mad(sfpu.exponent(x).to(torch.float32), ln2, sfpu.polynomial(m, *series))
+    return torch.where(x == 0, -torch.inf, result)
 
 
-_CUBIC_LOG = ("-0x1.952992p+0", "0x2.4f5388p+0", "-0xd.e712ap-4", "0x2.44734p-4")
 _LOG = tuple(
     float.fromhex(digits)
     for digits in (

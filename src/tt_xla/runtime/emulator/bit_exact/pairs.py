@@ -81,6 +81,21 @@ def logaddexp(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     return result_of(ctx, sfpu.stored(sfpu.to_bfloat16(total), wide=False))
 
 
+_XLOGY = (-1.49277612, 2.11263230, -0.72910421, 0.10968964)
+
+
+@kernel("ttnn.xlogy", bit_exact=True)
+def xlogy(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
+    """A product with a logarithm, which the accumulator holds; NaN for negative numbers (``calculate_sfpu_binary``)."""
+    if not _of_floats(lhs, rhs, others):
+        return otherwise(ctx, others)(lhs, rhs)
+    a, b = torch.broadcast_tensors(loaded(lhs), loaded(rhs))
+    wide = in_float32(ctx)
+    logarithm = sfpu.stored(functions.cubic_log(b, _XLOGY, 0.69314718), wide=wide)
+    result = torch.where((b < 0) | b.isnan(), torch.nan, sfpu.multiply(logarithm, a))
+    return result_of(ctx, sfpu.stored(result, wide=wide))
+
+
 @kernel("ttnn.where", bit_exact=True)
 def where(ctx: Context, first: Tensor, second: Tensor, third: Tensor) -> Tensor:
     """A choice: denormals become zeros, and the packer makes an infinity of a NaN of 16 bits."""

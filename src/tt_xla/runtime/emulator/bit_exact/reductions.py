@@ -158,13 +158,12 @@ class _Reduction:
             return total.unsqueeze(dim)
         scaler = sfpu.stored(torch.full((1,), factor, device=x.device), wide=now is DataType.F32)
         scaler = source(scaler, wide=self.settings.wide)
-        count, terms = x.shape[dim], self.settings.read(x)
-        phases, wide = self.settings.phases, self.settings.wide
+        count = x.shape[dim]
         if dim == x.ndim - 1:
-            total = product(terms.reshape(-1, count), scaler.expand(count, 1), phases=phases, wide=wide)
+            terms, phases = self.settings.read(x).reshape(-1, count), self.settings.phases
+            total = product(terms, scaler.expand(count, 1), phases=phases, wide=self.settings.wide)
         else:
-            columns = terms.movedim(dim, 0).reshape(count, -1)
-            total = product(scaler.expand(1, count), columns, phases=phases, wide=wide)
+            total = self.settings.sum_of_columns(x.movedim(dim, 0).reshape(count, -1), float(scaler))
         shape = [size for place, size in enumerate(x.shape) if place != dim]
         return total.reshape(shape).contiguous().unsqueeze(dim)
 

@@ -15,11 +15,11 @@ from tt_xla.ir.layout import TILE, MemoryLayout, round_up
 from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bit_exact import functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
-from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
-from tt_xla.runtime.emulator.bit_exact.native import product
+from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise
 from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
 from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.kernels.normalization import per_channel
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
@@ -88,31 +88,76 @@ def _softmax_of_rows(x: Tensor, settings: Settings, *, bfloat16: bool, stable: b
     return settings.multiply(powers, inverse)
 
 
-def _softmax_of_columns(x: Tensor, dim: int, settings: Settings) -> Tensor:
-    """Returns the softmax along another dimension than the last, as the accumulator holds it.
+@kernel("ttnn.moreh_softmax", "ttnn.moreh_softmin", "ttnn.moreh_logsoftmax", bit_exact=True)
+def moreh_softmax(ctx: Context, input_tensor: Tensor, dim: int, op: str) -> Tensor:
+    """A softmax along any dimension; a softmin negates the differences, and of a logarithm the sum's is subtracted."""
+    settings = Settings(4, wide=ctx.spec("input_tensor").layout.dtype is DataType.F32, approximate=True)
+    x = input_tensor.to(torch.float32)
+    result = _softmax_of_columns(x, dim % x.ndim, settings, negated=op == "SOFTMIN", logarithmic=op == "LOGSOFTMAX")
+    return packed(result, ctx.dtype).to(ctx.container)
 
-    A source register brings the differences to the exponential. The matrix unit multiplies the second to last dimension
-    by ones, and adds the tiles of the others one after another, which a source register brings to the reciprocal
-    (``moreh_softmax_h.cpp``, ``moreh_softmax_c_large.cpp``).
+
+def _softmax_of_columns(
+    x: Tensor, dim: int, settings: Settings, *, negated: bool = False, logarithmic: bool = False
+) -> Tensor:
+    """Returns the softmax along a dimension as the kernels of moreh compute it, as the accumulator holds it.
+
+    A source register brings the differences to the exponential. The matrix unit multiplies the last two dimensions by
+    ones, and adds the tiles of the others one after another, which a source register brings to the reciprocal
+    (``moreh_softmax_w.cpp``, ``moreh_softmax_h.cpp``, ``moreh_softmax_c_large.cpp``).
     """
     wide, between = settings.wide, settings.between
     largest = settings.read(x).amax(dim, keepdim=True)
-    terms = settings.read(packed(settings.subtract(x, largest.expand_as(x)), between))
-    powers = packed(sfpu.stored(functions.exponential(terms, wide=wide), wide=wide), between)
-    if dim == x.ndim - 2:
-        columns = settings.read(powers).movedim(dim, 0)
-        ones = torch.ones(1, columns.shape[0], device=x.device)
-        total = product(ones, columns.reshape(columns.shape[0], -1), phases=settings.phases, wide=wide)
-        total = total.reshape(columns.shape[1:]).unsqueeze(dim)
-    else:
-        first, *others = powers.split(1, dim)
-        total = first
-        for other in others:
-            total = packed(settings.add(total, other), between)
-        total = settings.read(total)
-    inverse = functions.reciprocal(sfpu.stored(total, wide=wide), wide=wide, approximate=settings.approximate)
+    differences = packed(settings.subtract(x, largest.expand_as(x)), between)
+    terms = settings.read(differences)
+    terms = functions.negative(terms) if negated else terms
+    powers = packed(sfpu.stored(functions.FUNCTIONS["exp"](terms, wide=wide), wide=wide), between)
+    total = sfpu.stored(_sum_of_powers(powers, dim, settings), wide=wide)
+    if logarithmic:
+        logarithm = packed(sfpu.stored(functions.log(total, wide=wide), wide=wide), between)
+        return settings.subtract(differences, logarithm.expand_as(differences))
+    inverse = functions.reciprocal(total, wide=wide, approximate=settings.approximate)
     inverse = packed(sfpu.stored(inverse, wide=wide), between)
     return settings.multiply(powers, inverse.expand_as(powers))
+
+
+def _sum_of_powers(powers: Tensor, dim: int, settings: Settings) -> Tensor:
+    """Returns the sum along a dimension, whose size is 1 then."""
+    if dim == powers.ndim - 1:
+        total = settings.sum_of_rows(powers.reshape(-1, powers.shape[-1]))
+        return total.reshape(*powers.shape[:-1], 1)
+    if dim == powers.ndim - 2:
+        columns = powers.movedim(dim, 0)
+        total = settings.sum_of_columns(columns.reshape(columns.shape[0], -1))
+        return total.reshape(columns.shape[1:]).unsqueeze(dim)
+    first, *others = powers.split(1, dim)
+    total = first
+    for other in others:
+        total = packed(settings.add(total, other), settings.between)
+    return settings.read(total)
+
+
+@kernel("ttnn.batch_norm_inference", bit_exact=True)
+def batch_norm_inference(
+    ctx: Context,
+    input: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-5,
+    compute_config: Config = None,
+) -> Tensor:
+    """Normalizes with given statistics in the vector unit, in float32; the root is rounded to bfloat16 for it."""
+    wide = ctx.spec("input").layout.dtype is DataType.F32
+    x, mean, variance = (loaded(per_channel(each, input)) for each in (input, running_mean, running_var))
+    root = functions.rsqrt(sfpu.add(variance, sfpu.single(epsilon)), wide=wide)
+    result = sfpu.multiply(*torch.broadcast_tensors(sfpu.stored(x - mean, wide=True), root))
+    if weight is not None:
+        result = sfpu.stored(result * loaded(per_channel(weight, input)), wide=True)
+    if bias is not None:
+        result = sfpu.stored(result + loaded(per_channel(bias, input)), wide=True)
+    return packed(result, ctx.dtype).to(ctx.container)
 
 
 @kernel("ttnn.layer_norm", bit_exact=True)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from tt_xla.ir.element_types import DataType
+from tt_xla.ir.layout import FACE
 from tt_xla.runtime.emulator.bit_exact import matrix_unit
 from tt_xla.runtime.emulator.bit_exact.native import product
 from tt_xla.runtime.emulator.bit_exact.registers import source
@@ -51,6 +52,18 @@ class Settings:
         """Returns the sums along the last dimension as the accumulator holds them, ``[rows, 1]``."""
         ones = torch.ones(x.shape[-1], 1, device=x.device)
         return product(self.read(x), ones, phases=self.phases, wide=self.wide)
+
+    def sum_of_columns(self, x: Tensor, scaler: float = 1.0) -> Tensor:
+        """Returns the sums of columns by a scaler as the accumulator holds them, ``[1, columns]``.
+
+        All phases of the rows of a face come before those of the next.
+        """
+        total: Tensor | None = None
+        for rows in self.read(x).split(FACE):
+            weights = torch.full((1, rows.shape[0]), scaler, device=x.device)
+            total = product(weights, rows.contiguous(), total, phases=self.phases, wide=self.wide)
+        assert total is not None
+        return total
 
     def scaled_sum_of_rows(self, x: Tensor, scale: float, start: Tensor | None = None) -> Tensor:
         """Returns ``start`` and the sums along the last dimension by a scale, which TT-NN rounds to bfloat16."""

@@ -107,6 +107,9 @@ _LONG_DIGAMMA = (
 """Numerators and denominators below 51.005 and above."""
 
 
+_CUBIC_LOG = tuple(map(float.fromhex, ("-0x1.952992p+0", "0x2.4f5388p+0", "-0xd.e712ap-4", "0x2.44734p-4")))
+
+
 def digamma(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the logarithmic derivative of the gamma function: quotients of polynomials, and from 102 on a logarithm
     with corrections (``calculate_digamma``)."""
@@ -119,7 +122,7 @@ def digamma(x: Tensor, *, wide: bool) -> Tensor:
     one = newton_reciprocal(x, 2)
     square = sfpu.multiply(one, one)
     bern = sfpu.mad(negative(square), 0.0083333333, 0.0833333333)
-    large = sfpu.mad(negative(one), 0.5, functions.cubic_log(x))
+    large = sfpu.mad(negative(one), 0.5, functions.cubic_log(x, _CUBIC_LOG, 0.692871))
     large = sfpu.mad(negative(square), bern, large)
     return torch.where(x > 102.0, torch.where(x == torch.inf, torch.inf, large), result)
 

@@ -75,9 +75,9 @@ def rms_norm(
     return _scaled(normalized, _last_dimension(weight, wide), _last_dimension(bias, wide))
 
 
-def _per_channel(parameter: Tensor | None, input: Tensor) -> Tensor | None:
+def per_channel(parameter: Tensor, input: Tensor) -> Tensor:
     """Reshapes a vector of channels to [1, C, 1, ...]; returns a parameter of another rank as it is."""
-    if parameter is None or parameter.ndim != 1:
+    if parameter.ndim != 1 or input.ndim == 1:
         return parameter
     return parameter.reshape((1, -1) + (1,) * (input.ndim - 2))
 
@@ -94,9 +94,8 @@ def batch_norm_inference(
     compute_config: Config = None,
 ) -> Tensor:
     """Normalizes with given statistics: vectors belong to dimension 1, other shapes broadcast."""
-    mean, variance, scale, shift = (_per_channel(p, input) for p in (running_mean, running_var, weight, bias))
-    assert mean is not None
-    assert variance is not None
+    mean, variance = per_channel(running_mean, input), per_channel(running_var, input)
+    scale, shift = (None if each is None else per_channel(each, input) for each in (weight, bias))
     centred = input.to(torch.float32) - mean.to(torch.float32)
     return _scaled(centred * torch.rsqrt(variance.to(torch.float32) + epsilon), scale, shift)
 
@@ -117,7 +116,7 @@ def batch_norm_training(
     wide = input.to(torch.float32)
     dims = [dim for dim in range(input.ndim) if dim != 1]
     variance, mean = torch.var_mean(wide, dims, correction=0, keepdim=True)
-    scale, shift = _per_channel(weight, input), _per_channel(bias, input)
+    scale, shift = (None if each is None else per_channel(each, input) for each in (weight, bias))
     return _scaled((wide - mean) * torch.rsqrt(variance + epsilon), scale, shift)
 
 
