@@ -160,8 +160,8 @@ def binary(
     if of_integers and not (ctx.op == "ttnn.divide" and ctx.dtype is DataType.F32):
         return otherwise(ctx, attributes)(lhs, rhs)
     wide = of_integers or in_float32(ctx)
-    a = _with_functions(lhs, input_tensor_a_activations, wide=wide)
-    b = _with_functions(rhs, input_tensor_b_activations, wide=wide)
+    a = _with_functions(lhs, input_tensor_a_activations, ctx.operands["lhs"], wide=wide)
+    b = _with_functions(rhs, input_tensor_b_activations, ctx.operands["rhs"], wide=wide)
     blocks = any(isinstance(spec, TensorSpec) and spec.layout.dtype.is_block_float for spec in ctx.operands.values())
     if not lhs.is_floating_point() and not rhs.is_floating_point():
         a, b = torch.broadcast_tensors(lhs, rhs)
@@ -288,12 +288,13 @@ def atan2(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
     return result_of(ctx, sfpu.stored(angle, wide=wide))
 
 
-def _with_functions(tensor: Tensor, items: Functions, *, wide: bool) -> Tensor:
-    """Returns an operand after its functions, as the buffer between holds it."""
+def _with_functions(tensor: Tensor, items: Functions, spec: Any, *, wide: bool) -> Tensor:
+    """Returns an operand after its functions, as the buffer between holds it, which has the operand's type."""
     result = loaded(tensor)
     for item in items:
         result = _applied(dict(item), result, wide=wide)
-    return packed(result, DataType.F32 if wide else DataType.BF16) if items else result
+    between = spec.layout.dtype if isinstance(spec, TensorSpec) else DataType.BF16
+    return packed(result, DataType.F32 if wide else between) if items else result
 
 
 def _applied(item: dict[str, Any], x: Tensor, *, wide: bool) -> Tensor:

@@ -25,9 +25,9 @@ def _of_floats(lhs: Tensor, rhs: Tensor, others: dict[str, Any]) -> bool:
     return lhs.is_floating_point() and rhs.is_floating_point() and not others
 
 
-def _before(name: str, x: Tensor, *, wide: bool) -> Tensor:
+def _before(name: str, x: Tensor, between: DataType, *, wide: bool) -> Tensor:
     """Returns an operand after a function, as the buffer between holds it."""
-    return packed(applied(name, loaded(x), wide=wide), DataType.F32 if wide else DataType.BF16)
+    return packed(applied(name, loaded(x), wide=wide), DataType.F32 if wide else between)
 
 
 @kernel("ttnn.hypot", bit_exact=True)
@@ -36,7 +36,8 @@ def hypot(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     if not _of_floats(lhs, rhs, others):
         return otherwise(ctx, others)(lhs, rhs)
     wide = in_float32(ctx)
-    a, b = (_before("square", each, wide=wide) for each in (lhs, rhs))
+    a = _before("square", lhs, ctx.spec("lhs").layout.dtype, wide=wide)
+    b = _before("square", rhs, ctx.spec("rhs").layout.dtype, wide=wide)
     total = a + b if wide else matrix_unit.add(source(a, wide=True), source(b, wide=True), wide=False)
     return result_of(ctx, applied("sqrt", sfpu.stored(total, wide=True), wide=wide))
 
@@ -47,7 +48,7 @@ def ldexp(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     if not _of_floats(lhs, rhs, others):
         return otherwise(ctx, others)(lhs, rhs)
     wide = in_float32(ctx)
-    a, b = torch.broadcast_tensors(loaded(lhs), _before("exp2", rhs, wide=wide))
+    a, b = torch.broadcast_tensors(loaded(lhs), _before("exp2", rhs, DataType.BF16, wide=wide))
     if wide:
         return result_of(ctx, sfpu.stored(a * b, wide=True))
     phases = matrix_unit.PHASES["hifi4"]

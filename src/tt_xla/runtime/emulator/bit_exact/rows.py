@@ -91,7 +91,8 @@ def _softmax_of_rows(x: Tensor, settings: Settings, *, bfloat16: bool, stable: b
 @kernel("ttnn.moreh_softmax", "ttnn.moreh_softmin", "ttnn.moreh_logsoftmax", bit_exact=True)
 def moreh_softmax(ctx: Context, input_tensor: Tensor, dim: int, op: str) -> Tensor:
     """A softmax along any dimension; a softmin negates the differences, and of a logarithm the sum's is subtracted."""
-    settings = Settings(4, wide=ctx.spec("input_tensor").layout.dtype is DataType.F32, approximate=True)
+    dtype = ctx.spec("input_tensor").layout.dtype
+    settings = Settings(4, wide=dtype is DataType.F32, approximate=True, narrow=dtype)
     x = input_tensor.to(torch.float32)
     result = _softmax_of_columns(x, dim % x.ndim, settings, negated=op == "SOFTMIN", logarithmic=op == "LOGSOFTMAX")
     return packed(result, ctx.dtype).to(ctx.container)

@@ -27,6 +27,8 @@ class Settings:
     phases: int
     wide: bool
     approximate: bool
+    narrow: DataType = DataType.BF16
+    """Type of the buffers between the steps where the accumulator has 16 bits."""
 
     @classmethod
     def of(cls, config: Config, *, wide: bool, approximate: bool) -> Settings:
@@ -42,7 +44,7 @@ class Settings:
     @property
     def between(self) -> DataType:
         """Type of the buffers between the steps."""
-        return DataType.F32 if self.wide else DataType.BF16
+        return DataType.F32 if self.wide else self.narrow
 
     def read(self, x: Tensor) -> Tensor:
         """Returns what the source registers hold of a buffer."""
