@@ -69,6 +69,7 @@ BIT_EXACT = (
     "rotary",
     "rows",
     "running",
+    "unordinary",
 )
 """Modules of :mod:`tt_xla.runtime.emulator.bit_exact` that define kernels."""
 

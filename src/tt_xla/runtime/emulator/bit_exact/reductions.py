@@ -20,7 +20,7 @@ from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import TILE
 from tt_xla.runtime.emulator.bit_exact import matrix_unit
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
-from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
+from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise, result_of
 from tt_xla.runtime.emulator.bit_exact.native import product
 from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
@@ -71,8 +71,10 @@ def _delivered(ctx: Context, result: Tensor) -> Tensor:
 @kernel("ttnn.max", "ttnn.min", bit_exact=True)
 def extreme(ctx: Context, input: Tensor, scalar: float = 1.0, **attributes: Any) -> Tensor:
     """The largest or smallest element along dimensions, by a scalar in the vector unit."""
-    if scalar == 1 or not input.is_floating_point():
+    if not input.is_floating_point():
         return otherwise(ctx, {**attributes, "scalar": scalar})(input)
+    if scalar == 1:
+        return result_of(ctx, loaded(otherwise(ctx, attributes)(input)))
     sign = math.copysign(1.0, scalar)  # the default numerics take the other extreme for a negative one
     chosen = otherwise(ctx, {**attributes, "keep_dim": True, "scalar": sign})(input).to(torch.float32)
     return _delivered(ctx, packed(sfpu.multiply(chosen, sfpu.single(abs(scalar))), ctx.dtype))
