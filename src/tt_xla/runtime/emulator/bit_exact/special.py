@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -127,6 +128,49 @@ def digamma(x: Tensor, *, wide: bool) -> Tensor:
     return torch.where(x > 102.0, torch.where(x == torch.inf, torch.inf, large), result)
 
 
+_LOG_ROOT_2PI, _LOG_PI = 0.9189385332046727, 1.1447298858
+_NEAR_1 = (-0.57721566, 0.82246703, -0.40068563, 0.27058081, -0.20738555)
+_NEAR_2 = (0.42278434, 0.32246703, -0.06735230, 0.02058081, -0.00738555)
+_STIRLING = (0.0833333333, -0.0027777777, 0.0007936507, -0.0005952380)
+
+
+def lgamma(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the logarithm of the gamma function by Stirling's series, reflected below 0.5 (``lgamma_kernel.cpp``,
+    ``lgamma_fast_kernel.cpp``)."""
+    z = torch.where(x < 0.5, sfpu.add(1.0, negative(x)), x)
+    stirling = sfpu.stored(_stirling_of_float32(z) if wide else _stirling_of_bfloat16(x, z), wide=wide)
+    fraction = sfpu.stored(x - torch.trunc(x), wide=wide)
+    pi = sfpu.stored(torch.full_like(x, math.pi), wide=wide)
+    turned = sfpu.multiply(fraction, pi)
+    turned = turned if wide else sfpu.to_nearest_even(turned)
+    sine = torch.where(x == torch.floor(x), 0.0, sfpu.stored(functions.sine(turned, wide=wide), wide=wide))
+    logarithm = sfpu.stored(functions.log(size_of(sine), wide=wide), wide=wide)
+    reflected = sfpu.add(sfpu.add(_LOG_PI, negative(logarithm)), negative(stirling))
+    result = rounded(torch.where(x < 0.5, reflected, stirling), wide=wide)
+    return torch.where(x.isinf(), torch.inf, result) if wide else result
+
+
+def _stirling_of_bfloat16(x: Tensor, z: Tensor) -> Tensor:
+    logarithm = functions.cubic_log(z, _CUBIC_LOG, 0.692871)
+    result = sfpu.add(sfpu.mad(sfpu.add(z, -0.5), logarithm, negative(z)), _LOG_ROOT_2PI)
+    one = newton_reciprocal(z, 2)
+    result = sfpu.mad(one, sfpu.mad(sfpu.multiply(one, one), _STIRLING[1], _STIRLING[0]), result)
+    return sfpu.to_bfloat16(torch.where((x == 1) | (x == 2), 0.0, result))
+
+
+def _stirling_of_float32(z: Tensor) -> Tensor:
+    """Returns the logarithm by a polynomial around its zeros, 1 and 2, and by the series elsewhere."""
+    first, second = sfpu.add(z, -1.0), sfpu.add(z, -2.0)
+    logarithm = sfpu.stored(functions.log(z, wide=True), wide=True)
+    far = sfpu.add(sfpu.mad(sfpu.add(z, -0.5), logarithm, negative(z)), _LOG_ROOT_2PI)
+    one = newton_reciprocal(z, 2)
+    far = sfpu.mad(one, sfpu.polynomial(sfpu.multiply(one, one), *_STIRLING), far)
+    result = torch.where(size_of(second) <= 0.25, sfpu.multiply(second, sfpu.polynomial(second, *_NEAR_2)), far)
+    near = sfpu.multiply(first, sfpu.polynomial(first, *_NEAR_1))
+    result = torch.where(size_of(first) <= 0.25, near, result)
+    return torch.where(size_of(sfpu.add(z, -0.5)) < 0.01, sfpu.single(0.57236494), result)
+
+
 def logit(x: Tensor, eps: float | None = None, *, wide: bool) -> Tensor:
     """Returns ``log(x / (1 - x))`` of a number between ``eps`` and ``1 - eps`` (``logit_kernel.cpp``)."""
     if eps is not None:
@@ -142,6 +186,7 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "cosh": cosh,
     "digamma": digamma,
     "i1": i1,
+    "lgamma": lgamma,
     "logit": logit,
     "sinh": sinh,
 }
