@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 import torch
 
 from tt_xla.runtime.emulator.bit_exact import functions
@@ -182,12 +183,49 @@ def logit(x: Tensor, eps: float | None = None, *, wide: bool) -> Tensor:
     return functions.log(sfpu.stored(ratio, wide=True), wide=False)
 
 
+def polygamma(x: Tensor, order: float, *, wide: bool) -> Tensor:
+    """Returns a derivative of :func:`digamma`: six terms of its series and a tail (``calculate_polygamma``)."""
+    n = int(order)
+    scale = (-1) ** (n + 1) * math.factorial(n)
+    steps = 2 if wide else 1
+    total = torch.zeros_like(x)
+    for term in range(6):
+        one = newton_reciprocal(sfpu.add(x, float(term)), steps)
+        total = sfpu.mad(*_last_factors(one, n + 1, torch.full_like(x, scale)), total)
+    products = [math.prod(range(n + 1, n + 1 + count)) for count in (1, 3, 5)]
+    c2, c4, c6 = (
+        np.float32(scale * each) / np.float32(by) for each, by in zip(products, (12, -720, 30240), strict=True)
+    )
+    series = [float(np.float32(scale) / np.float32(n)), *map(float, (c2, c4, c6))]
+    one = newton_reciprocal(sfpu.add(x, 6.0), steps)
+    square = sfpu.multiply(one, one)
+    tail = sfpu.mad(0.5 * scale, one, sfpu.polynomial(square, *series))
+    if n == 1:
+        return rounded(sfpu.mad(tail, one, total), wide=wide)
+    tail = sfpu.multiply(tail, one) if n & 1 else tail
+    return rounded(sfpu.mad(*_last_factors(square, n >> 1, tail), total), wide=wide)
+
+
+def _last_factors(x: Tensor, power: int, value: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns the last two factors of ``value * x**power``, which the kernel multiplies bit by bit of the power."""
+    while True:
+        if power & 1:
+            if power == 1:
+                return value, x
+            value = sfpu.multiply(value, x)
+        power >>= 1
+        if power == 1:
+            return sfpu.multiply(value, x), x
+        x = sfpu.multiply(x, x)
+
+
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "cosh": cosh,
     "digamma": digamma,
     "i1": i1,
     "lgamma": lgamma,
     "logit": logit,
+    "polygamma": polygamma,
     "sinh": sinh,
 }
 """Functions of one number by the name of their op; each takes a register, parameters and whether the accumulator has
