@@ -218,13 +218,18 @@ class ShardSpec:
     """The cores of a sharded tensor and the rows and columns of a shard, in elements."""
 
     grid: CoreRangeSet
-    shape: tuple[int, ...]
+    _shape: tuple[int, ...]
     orientation: ShardOrientation
 
     def __init__(self, grid: CoreRangeSet, shard_shape: Sequence[int], shard_orientation: ShardOrientation) -> None:
         object.__setattr__(self, "grid", grid)
-        object.__setattr__(self, "shape", tuple(shard_shape))
+        object.__setattr__(self, "_shape", tuple(shard_shape))
         object.__setattr__(self, "orientation", shard_orientation)
+
+    @property
+    def shape(self) -> list[int]:
+        """Rows and columns of a shard, in a list of its own."""
+        return list(self._shape)
 
     def num_cores(self) -> int:
         return self.grid.num_cores()
@@ -232,7 +237,7 @@ class ShardSpec:
     def __repr__(self) -> str:
         orientation = f"ShardOrientation::{self.orientation.name}"
         grid = ", ".join(each.json() for each in self.grid.ranges())
-        return f"ShardSpec{{grid=[{grid}], shape={list(self.shape)}, orientation={orientation}}}"
+        return f"ShardSpec{{grid=[{grid}], shape={self.shape}, orientation={orientation}}}"
 
 
 @dataclass(frozen=True)

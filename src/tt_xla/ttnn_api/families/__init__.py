@@ -22,6 +22,7 @@ FAMILIES = (
     "delta_rules",
     "device_memory",
     "experts",
+    "folding",
     "fused_products",
     "goldens",
     "graph",

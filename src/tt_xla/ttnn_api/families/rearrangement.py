@@ -19,7 +19,7 @@ from tt_xla.ttnn_api.tensor import Tensor
 
 for _name in ("indexed_fill", "index_fill", "index_fill_new", "scatter_add", "tosa_gather", "tosa_scatter"):
     from_kernel(f"ttnn.{_name}")
-for _name in ("convert_to_hwc", "convert_to_chw", "transpose_rm", "rotate_half", "intimg", "hc_sum_reduce"):
+for _name in ("transpose_rm", "rotate_half", "intimg", "hc_sum_reduce"):
     from_kernel(f"ttnn.experimental.{_name}")
 from_kernel("ttnn.experimental.repeat_and_interleave_eltwise_mul")
 from_kernel("ttnn.experimental.prefix_scan", outputs=("", "h_prev"), returns=lambda results: results[0])
@@ -76,7 +76,6 @@ def _check_sizes(values: dict[str, Any]) -> dict[str, Any]:
 from_kernel("ttnn.rand", completed=_check_sizes)
 for _name in ("randn", "fill_rm", "fill_ones_rm"):
     from_kernel(f"ttnn.{_name}")
-from_kernel("ttnn.fold", memory=("override_memory_config",))
 from_kernel(
     "ttnn.nonzero",
     dtype=DataType.UINT32,

@@ -31,26 +31,32 @@ def fold(
     stride_h: int,
     stride_w: int,
     use_transpose_as_fold: bool = False,
-    padding: Sequence[int] = (0, 0),
+    output_shape: Sequence[int] | None = None,
+    padding: Sequence[int] = (0, 0, 0, 0, 0, 0),
     collapse_output: bool = False,
 ) -> Tensor:
     """Turns each block of ``stride_h`` by ``stride_w`` positions of [N, H, W, C] into channels.
 
-    With ``use_transpose_as_fold`` the input is [N, C, H, W].
+    Args:
+        ctx: the card.
+        input: [N, H, W, C], or [N, C, H, W] with ``use_transpose_as_fold``.
+        stride_h: rows of a block.
+        stride_w: columns of a block.
+        use_transpose_as_fold: whether the channels come first.
+        output_shape: how much of the result is kept.
+        padding: zeros around rows, columns and channels, each in front and behind.
+        collapse_output: whether the result is [1, 1, N * H * W, C].
     """
     x = input.permute(0, 2, 3, 1) if use_transpose_as_fold else input
-    sides = list(padding)
-    top, bottom, left, right = (sides[0], sides[0], sides[1], sides[1]) if len(sides) == 2 else sides[:4]
-    front, back = sides[4:6] if len(sides) == 6 else (0, 0)
-    if use_transpose_as_fold:
-        top, left, front = 0, 0, 0
-        bottom, right = (sides[0], sides[1]) if len(sides) == 2 else (sides[0], sides[2])
+    top, bottom, left, right, front, back = padding
     x = F.pad(x, (front, back, left, right, top, bottom))
     count, rows, columns, channels = x.shape
     blocks = x.reshape(count, rows // stride_h, stride_h, columns // stride_w, stride_w, channels)
     folded = blocks.permute(0, 1, 3, 2, 4, 5).reshape(
         count, rows // stride_h, columns // stride_w, stride_h * stride_w * channels
     )
+    if output_shape is not None:
+        folded = folded[tuple(slice(0, size) for size in output_shape)]
     return folded.reshape(1, 1, -1, folded.shape[-1]) if collapse_output else folded
 
 
@@ -142,9 +148,10 @@ def isin(ctx: Any, elements: Tensor, test_elements: Tensor, invert: bool = False
 
 
 @kernel("ttnn.convert_to_hwc", "ttnn.experimental.convert_to_hwc")
-def convert_to_hwc(ctx: Any, input: Tensor) -> Tensor:
-    """Turns [1, B, C, H * W] into [1, 1, B * H * W, C]."""
-    return input.transpose(2, 3).reshape(1, 1, -1, input.shape[2])
+def convert_to_hwc(ctx: Any, input: Tensor, channels: int | None = None) -> Tensor:
+    """Turns [1, B, C, H * W] into [1, 1, B * H * W, C], with zeros up to a number of channels."""
+    last = input.transpose(2, 3).reshape(1, 1, -1, input.shape[2])
+    return last if channels is None else F.pad(last, (0, channels - input.shape[2]))
 
 
 @kernel("ttnn.experimental.convert_to_chw")
