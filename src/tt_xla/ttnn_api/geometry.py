@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout
+from tt_xla.ttnn_api.json_forms import JsonForm
 from tt_xla.ttnn_api.operation_enums import ShardDistributionStrategy
 
 TILE_SIZE = 32
+
+FACE_SIZE = 16
 
 
 class Shape(tuple[int, ...]):
@@ -75,7 +78,7 @@ class MeshCoordinate(_Coordinates):
 
 
 @dataclass(frozen=True, init=False)
-class CoreCoord:
+class CoreCoord(JsonForm):
     """Column ``x`` and row ``y`` of a core."""
 
     x: int
@@ -85,6 +88,13 @@ class CoreCoord:
         column, row = (x, y) if isinstance(x, int) else x
         object.__setattr__(self, "x", column)
         object.__setattr__(self, "y", row)
+
+    def as_plain(self) -> Any:
+        return {"x": self.x, "y": self.y}
+
+    @classmethod
+    def of_plain(cls, plain: Any) -> Self:
+        return cls(int(plain["x"]), int(plain["y"]))
 
     def __repr__(self) -> str:
         return f"{self.x}-{self.y}"
@@ -106,7 +116,7 @@ class CoreGrid:
 
 
 @dataclass(frozen=True)
-class CoreRange:
+class CoreRange(JsonForm):
     """A rectangle of cores from ``start`` to ``end``, both of which belong to it."""
 
     start: CoreCoord
@@ -136,6 +146,13 @@ class CoreRange:
         columns = range(self.start.x, self.end.x + 1)
         return [CoreCoord(x, y) for y in range(self.start.y, self.end.y + 1) for x in columns]
 
+    def as_plain(self) -> Any:
+        return {"start": self.start.as_plain(), "end": self.end.as_plain()}
+
+    @classmethod
+    def of_plain(cls, plain: Any) -> Self:
+        return cls(*(CoreCoord.of_plain(plain[corner]) for corner in ("start", "end")))
+
     def __repr__(self) -> str:
         return f"[{self.start} - {self.end}]"
 
@@ -146,7 +163,7 @@ class CoreRange:
 
 
 @dataclass(frozen=True, init=False)
-class CoreRangeSet:
+class CoreRangeSet(JsonForm):
     """Rectangles of cores, in order."""
 
     _ranges: tuple[CoreRange, ...]
@@ -160,6 +177,13 @@ class CoreRangeSet:
 
     def ranges(self) -> list[CoreRange]:
         return list(self._ranges)
+
+    def as_plain(self) -> Any:
+        return [each.as_plain() for each in self._ranges]
+
+    @classmethod
+    def of_plain(cls, plain: Any) -> Self:
+        return cls([CoreRange.of_plain(each) for each in plain])
 
     def size(self) -> int:
         """Returns the number of ranges."""
@@ -214,7 +238,7 @@ def _rectangles(cores: set[CoreCoord]) -> CoreRangeSet:
 
 
 @dataclass(frozen=True, init=False)
-class ShardSpec:
+class ShardSpec(JsonForm):
     """The cores of a sharded tensor and the rows and columns of a shard, in elements."""
 
     grid: CoreRangeSet
@@ -234,6 +258,14 @@ class ShardSpec:
     def num_cores(self) -> int:
         return self.grid.num_cores()
 
+    def as_plain(self) -> Any:
+        return {"grid": self.grid.as_plain(), "orientation": int(self.orientation), "shape": self.shape}
+
+    @classmethod
+    def of_plain(cls, plain: Any) -> Self:
+        rows, columns = map(int, plain["shape"])
+        return cls(CoreRangeSet.of_plain(plain["grid"]), (rows, columns), ShardOrientation(plain["orientation"]))
+
     def __repr__(self) -> str:
         orientation = f"ShardOrientation::{self.orientation.name}"
         grid = ", ".join(each.json() for each in self.grid.ranges())
@@ -241,7 +273,7 @@ class ShardSpec:
 
 
 @dataclass(frozen=True)
-class NdShardSpec:
+class NdShardSpec(JsonForm):
     """The cores of a tensor that is cut along several dimensions, and the sizes of a shard."""
 
     shard_shape: Shape
@@ -255,6 +287,23 @@ class NdShardSpec:
     def num_cores(self) -> int:
         return self.grid.num_cores()
 
+    def as_plain(self) -> Any:
+        return {
+            "grid": self.grid.as_plain(),
+            "orientation": int(self.orientation),
+            "shard_distribution_strategy": int(self.shard_distribution_strategy),
+            "shard_shape": list(self.shard_shape),
+        }
+
+    @classmethod
+    def of_plain(cls, plain: Any) -> Self:
+        return cls(
+            Shape(map(int, plain["shard_shape"])),
+            CoreRangeSet.of_plain(plain["grid"]),
+            ShardOrientation(plain["orientation"]),
+            ShardDistributionStrategy(plain["shard_distribution_strategy"]),
+        )
+
     def __repr__(self) -> str:
         grid = ",".join(each.json() for each in self.grid.ranges())
         return (
@@ -265,7 +314,7 @@ class NdShardSpec:
 
 
 @dataclass(frozen=True, init=False)
-class MemoryConfig:
+class MemoryConfig(JsonForm):
     """The memory of a tensor on the device, and its distribution over banks or cores.
 
     Args:
@@ -305,6 +354,25 @@ class MemoryConfig:
     def interleaved(self) -> bool:
         return not self.is_sharded()
 
+    def as_plain(self) -> Any:
+        shards = {"shard_spec": self.shard_spec, "nd_shard_spec": self.nd_shard_spec}
+        return {
+            "buffer_type": int(self.buffer_type),
+            "created_with_nd_shard_spec": self.nd_shard_spec is not None,
+            "memory_layout": int(self.memory_layout),
+            "per_core_allocation": False,
+        } | {name: spec.as_plain() for name, spec in shards.items() if spec is not None}
+
+    @classmethod
+    def of_plain(cls, plain: Any) -> Self:
+        spec, cut = plain.get("shard_spec"), plain.get("nd_shard_spec")
+        return cls(
+            TensorMemoryLayout(plain["memory_layout"]),
+            BufferType(plain["buffer_type"]),
+            None if spec is None else ShardSpec.of_plain(spec),
+            None if cut is None else NdShardSpec.of_plain(cut),
+        )
+
     def __repr__(self) -> str:
         shards, cut = ("std::nullopt" if each is None else repr(each) for each in (self.shard_spec, self.nd_shard_spec))
         return (
@@ -326,19 +394,51 @@ L1_WIDTH_SHARDED_MEMORY_CONFIG = MemoryConfig(TensorMemoryLayout.WIDTH_SHARDED, 
 class Tile:
     """Rows and columns of a tile."""
 
-    tile_shape: tuple[int, int]
+    _rows: int
+    _columns: int
+    transpose_within_face: bool = False
+    transpose_of_faces: bool = False
 
     def __init__(self, tile_shape: Sequence[int] = (TILE_SIZE, TILE_SIZE), transpose_tile: bool = False) -> None:
         rows, columns = tile_shape
-        object.__setattr__(self, "tile_shape", (rows, columns))
+        fields = {"_rows": rows, "_columns": columns}
+        turned = {"transpose_within_face": transpose_tile, "transpose_of_faces": transpose_tile}
+        for name, value in {**fields, **turned}.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def tile_shape(self) -> list[int]:
+        return [self._rows, self._columns]
+
+    @property
+    def face_shape(self) -> list[int]:
+        """Rows and columns of a face: a quarter of a whole tile, or what a smaller tile has of it."""
+        return [min(self._rows, FACE_SIZE), min(self._columns, FACE_SIZE)]
+
+    @property
+    def num_faces(self) -> int:
+        rows, columns = self.face_shape
+        return self._rows // rows * (self._columns // columns)
+
+    @property
+    def partial_face(self) -> int:
+        """1 for a tile with fewer rows than a whole one."""
+        return int(self._rows < TILE_SIZE)
+
+    @property
+    def narrow_tile(self) -> int:
+        """1 for a tile with fewer columns than a whole one."""
+        return int(self._columns < TILE_SIZE)
 
     def get_tile_size(self, dtype: DataType) -> int:
-        """Returns the bytes of a tile."""
-        rows, columns = self.tile_shape
-        return dtype.element.tile_bytes * rows * columns // TILE_SIZE**2
+        """Returns the bytes of a tile; the exponents of block floats fill multiples of 16 bytes."""
+        element, count = dtype.element, self._rows * self._columns
+        if not element.is_block_float:
+            return element.element_bytes * count
+        return element.bits * count // 8 + -(-count // (FACE_SIZE * 16)) * 16
 
     def __repr__(self) -> str:
-        return f"Tile with shape: {list(self.tile_shape)}"
+        return f"Tile with shape: {self.tile_shape}"
 
 
 def padded(shape: Sequence[int], layout: Layout) -> Shape:

@@ -85,10 +85,10 @@ def _kind(counts: tuple[int, int], spec: NdShardSpec) -> TensorMemoryLayout | No
     rows, columns = counts
     if rows * columns > spec.num_cores():
         return None
-    if columns == 1:
-        return TensorMemoryLayout.HEIGHT_SHARDED
     if rows == 1:
         return TensorMemoryLayout.WIDTH_SHARDED
+    if columns == 1:
+        return TensorMemoryLayout.HEIGHT_SHARDED
     box = spec.grid.bounding_box().grid_size()
     across = box.x if spec.orientation is ShardOrientation.ROW_MAJOR else box.y
     return TensorMemoryLayout.BLOCK_SHARDED if columns == across else None
