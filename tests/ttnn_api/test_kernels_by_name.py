@@ -142,7 +142,7 @@ def test_shapes_that_do_not_fit_are_refused(card: Card) -> None:
 
 def test_sharded_memory_configs(ttnn: Any) -> None:
     config = ttnn.create_sharded_memory_config((1, 1, 256, 64), ttnn.CoreGrid(y=2, x=4), ttnn.ShardStrategy.BLOCK)
-    assert (config.shard_spec.shape, config.memory_layout) == ((128, 16), ttnn.TensorMemoryLayout.BLOCK_SHARDED)
+    assert (config.shard_spec.shape, config.memory_layout) == ([128, 16], ttnn.TensorMemoryLayout.BLOCK_SHARDED)
     with pytest.raises(RuntimeError, match="Invalid sharding core_grid"):
         ttnn.create_sharded_memory_config((1, 1, 100, 64), ttnn.CoreGrid(y=2, x=4), ttnn.ShardStrategy.HEIGHT)
     cores = ttnn.num_cores_to_corerangeset(11, ttnn.CoreCoord(8, 8), True)

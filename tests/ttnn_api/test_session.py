@@ -92,8 +92,8 @@ def test_a_spec_allocates_tensors(ttnn: Any, device: Any) -> None:
     cores = ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(1, 1))
     spec = ttnn.TensorSpec(ttnn.Shape([1, 2, 64, 64]), ttnn.bfloat16, ttnn.TILE_LAYOUT, ttnn.BufferType.L1)
     rows = spec.height_sharded(ttnn.CoreRangeSet([cores]))
-    assert rows.memory_config.shard_spec.shape == (32, 64)
-    assert spec.block_sharded(cores).memory_config.shard_spec.shape == (64, 32)
+    assert rows.memory_config.shard_spec.shape == [32, 64]
+    assert spec.block_sharded(cores).memory_config.shard_spec.shape == [64, 32]
     target = ttnn.allocate_tensor_on_device(rows, device)
     assert target.spec == rows
     host = ttnn.from_torch(torch.randn(1, 2, 64, 64), spec=spec)

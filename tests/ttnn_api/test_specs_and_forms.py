@@ -116,3 +116,53 @@ def test_values_are_written_as_ttnn_writes_them(ttnn: Any, grid: Any) -> None:
 def test_text_that_is_no_memory_is_refused(ttnn: Any, text: str) -> None:
     with pytest.raises(RuntimeError, match=r"MemoryConfig\.from_json: .* is no text of to_json"):
         ttnn.MemoryConfig.from_json(text)
+
+
+def test_a_device_tells_where_its_cores_are(ttnn: Any, device: Any) -> None:
+    banks = device.get_optimal_dram_bank_to_logical_worker_assignment(ttnn.NOC.NOC_0)
+    assert len(banks) == device.dram_grid_size().x
+    chip = ttnn.MeshCoordinate(0, 0)
+    assert device.get_optimal_dram_bank_to_logical_worker_assignment(ttnn.NOC.NOC_0, chip)[1] == banks[1]
+    grid = device.compute_with_storage_grid_size()
+    last = ttnn.CoreCoord(grid.x - 1, grid.y - 1)
+    place = device.worker_core_from_logical_core(last)
+    assert device.logical_core_from_worker_core(place) == last
+    assert place.x > last.x
+    for find in (device.worker_core_from_logical_core, device.logical_core_from_worker_core):
+        with pytest.raises(RuntimeError, match="No core coordinate found"):
+            find(ttnn.CoreCoord(50, 0))
+
+
+def test_columns_of_other_cores_are_counted_on_blackhole(ttnn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_SYSTEM", "p150")
+    device = ttnn.open_device(device_id=0)
+    places = [device.worker_core_from_logical_core(ttnn.CoreCoord(x, 0)).x for x in (0, 6, 7)]
+    ttnn.close_device(device)
+    assert places == [1, 7, 10]
+
+
+def test_the_chips_special_numbers_are_told(device: Any) -> None:
+    assert (device.sfpu_eps(), device.sfpu_nan(), device.sfpu_inf()) == (1.19209e-07, 7.0040e19, 1.7014e38)
+
+
+def test_identifiers_are_numbers_with_names(ttnn: Any, device: Any) -> None:
+    assert ttnn.QueueId(1) == 1
+    assert repr(ttnn.QueueId(1)) == "QueueId(1)"
+    assert isinstance(ttnn.record_event(device, ttnn.QueueId(0)), ttnn.MeshEvent)
+    trace = ttnn.begin_trace_capture(device, cq_id=ttnn.QueueId(0))
+    ttnn.end_trace_capture(device, trace, cq_id=ttnn.QueueId(0))
+    assert isinstance(trace, ttnn.MeshTraceId)
+    assert isinstance(ttnn.init_device_compute_kernel_config(device.arch()), ttnn.DeviceComputeKernelConfig)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ProgramDescriptor", "runs no kernels of a user's own"),
+        ("MeshSocket", "a mesh lies in one process"),
+        ("PagedCacheGeometryOverride", r"the emulated card does not\."),
+    ],
+)
+def test_absent_classes_say_why(ttnn: Any, name: str, words: str) -> None:
+    with pytest.raises(AttributeError, match=f"TT-NN has it, but .*{words}"):
+        getattr(ttnn, name)

@@ -56,6 +56,43 @@ REASONS = {
 """Reason by the names that a pattern of ``fnmatch`` matches."""
 
 
+_OF_KERNELS = """
+CBDescriptor CBFormatDescriptor ComputeConfigDescriptor DataMovementConfigDescriptor DataMovementProcessor FaceGeometry
+KernelDescriptor MeshProgramDescriptor NOC_MODE OverlappedTensor ProgramDescriptor ReaderConfigDescriptor RuntimeArgs
+RuntimeArgsColProxy SemaphoreDescriptor TensorAccessorArgs TileDescriptor UnpackToDestMode WriterConfigDescriptor
+Mcast McastCoreOrder McastDataReady McastSenderPlacement
+"""
+_OF_FABRIC = """
+FabricManagerMode FabricNodeId FabricReliabilityMode FabricTensixConfig FabricType FabricUDMMode MeshId
+"""
+_OF_SOCKETS = """
+D2DStageGateDescriptor D2DStageGateMode D2DStreamService D2DStreamServiceReceiver D2DStreamServiceSender D2HSocket
+D2HStreamService H2DMode H2DSocket H2DStreamService InterProcessCounterChannel LayerAckService MeshCoreCoord MeshSocket
+MMSignalAggregatorMode SocketConnection SocketEndpoint TransferMode
+"""
+_OF_PROCESSES = "Rank Size SubcontextId"
+_OF_PROGRAMS = """
+LayerNormDeviceOperation LayerNormInputs LayerNormMultiCoreProgramFactory LayerNormParams LayerNormShardedProgramFactory
+MatmulDeviceOperation MatmulInputs MatmulParams SliceDeviceOperation SliceInputs SliceParams SliceTileProgramFactory
+"""
+
+CLASSES = {
+    f"ttnn.{name}": why
+    for names, why in (
+        (_OF_KERNELS, _KERNELS),
+        (_OF_FABRIC, _FABRIC),
+        (_OF_SOCKETS, _SOCKETS),
+        (_OF_PROCESSES, _PROCESSES),
+        (_OF_PROGRAMS, _PROGRAMS),
+        ("LightMetalReplay", _LIGHT_METAL),
+        ("PagedCacheGeometryOverride RoutedExpertActivation", ""),
+    )
+    for name in names.split()
+}
+"""Reason by the full name of a class of TT-NN that is absent."""
+
+
 def reason(name: str) -> str:
-    """Returns why a function of TT-NN is absent, by its full name; empty where it is only not there yet."""
-    return next((why for pattern, why in REASONS.items() if fnmatchcase(name, pattern)), "")
+    """Returns why a function or class of TT-NN is absent, by its full name; empty where it is only not there yet."""
+    found = (why for pattern, why in REASONS.items() if fnmatchcase(name, pattern))
+    return CLASSES.get(name) or next(found, "")

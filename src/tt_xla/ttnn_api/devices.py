@@ -210,6 +210,63 @@ class MeshDevice:
     def dram_grid_size(self) -> CoreCoord:
         return CoreCoord(self.target.dram_banks, 1)
 
+    def get_optimal_dram_bank_to_logical_worker_assignment(
+        self, noc: Any, coord: MeshCoordinate | None = None
+    ) -> list[CoreCoord] | dict[int, CoreCoord]:
+        """Returns the core next to each bank of DRAM: that of the first network, also for the second.
+
+        Args:
+            noc: the network.
+            coord: the chip; with it the result is a dictionary by bank.
+        """
+        return self.bank_workers if coord is None else dict(enumerate(self.bank_workers))
+
+    @property
+    def bank_workers(self) -> list[CoreCoord]:
+        """The core next to each bank of DRAM on the first network."""
+        return [CoreCoord(x, y) for y, x in self.target.dram_bank_workers]
+
+    def worker_core_from_logical_core(self, logical_core: CoreCoord) -> CoreCoord:
+        """Returns the place of a worker core in translated coordinates, which count other cores as well.
+
+        Raises:
+            RuntimeError: there is no such core.
+        """
+        places = self._worker_places()
+        if logical_core not in places:
+            raise RuntimeError(f"No core coordinate found at location: ({logical_core.x}, {logical_core.y}, TENSIX)")
+        return places[logical_core]
+
+    def logical_core_from_worker_core(self, virtual_core: CoreCoord) -> CoreCoord:
+        """Returns the worker core at a place in translated coordinates.
+
+        Raises:
+            RuntimeError: there is no such core.
+        """
+        for core, place in self._worker_places().items():
+            if place == virtual_core:
+                return core
+        raise RuntimeError(f"No core coordinate found at location: ({virtual_core.x}, {virtual_core.y}, TENSIX)")
+
+    def _worker_places(self) -> dict[CoreCoord, CoreCoord]:
+        """Returns the translated coordinates of each worker core."""
+        (rows, columns), (top, left) = self.target.grid, self.target.coord_translation_offsets
+        between = _BETWEEN.get(self.target.arch, (columns, 0))
+        places = [left + x + (between[1] if x >= between[0] else 0) for x in range(columns)]
+        return {CoreCoord(x, y): CoreCoord(places[x], top + y) for y in range(rows) for x in range(columns)}
+
+    def sfpu_eps(self) -> float:
+        """Returns the distance from 1 to the next number of the vector unit, as TT-NN tells it."""
+        return 1.19209e-07
+
+    def sfpu_nan(self) -> float:
+        """Returns what TT-NN takes for the vector unit's NaN, which is a number."""
+        return 7.0040e19
+
+    def sfpu_inf(self) -> float:
+        """Returns what TT-NN takes for the vector unit's infinity, which is a number."""
+        return 1.7014e38
+
     def num_program_cache_entries(self) -> int:
         """Returns the number of programs of the card that calls have made so far."""
         return sum(plan.is_program for plan in self.plans.values())
@@ -261,6 +318,9 @@ class MeshDeviceView:
 
 
 Device = MeshDevice
+
+_BETWEEN = {"blackhole": (7, 2)}
+"""By architecture, the logical column in front of which other cores lie, and how many columns of them."""
 
 _open: dict[tuple[int, ...], MeshDevice] = {}
 _default: list[MeshDevice] = []

@@ -16,6 +16,7 @@ from tt_xla.ttnn_api import enums as _enums
 from tt_xla.ttnn_api import families as _families
 from tt_xla.ttnn_api import finder as _finder
 from tt_xla.ttnn_api import geometry as _geometry
+from tt_xla.ttnn_api import identifiers as _identifiers
 from tt_xla.ttnn_api import methods as _methods
 from tt_xla.ttnn_api import operation_enums as _operation_enums
 from tt_xla.ttnn_api import settings as _settings
@@ -36,7 +37,7 @@ for _module in (_enums, _operation_enums, _geometry, _devices, _tensor, _complex
             if not name.startswith("_") and getattr(value, "__module__", _module.__name__) == _module.__name__
         }
     )
-for _module in (_topology, _distribution, _settings, _specs, _sub_devices):
+for _module in (_topology, _distribution, _settings, _specs, _sub_devices, _identifiers):
     globals().update({name: getattr(_module, name) for name in _module.__all__})
 
 for _dtype in DataType:  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
@@ -79,7 +80,7 @@ def _attribute(package: str, name: str) -> Any:
     if full in _signatures.lines() and name.endswith("Config"):
         return _configs.config_class(full)
     known = "TT-NN has no such name"
-    if full in _signatures.lines():
+    if full in _signatures.lines() or full in _absent.CLASSES:
         why = _absent.reason(full)
         known = f"TT-NN has it, but the emulated card does not{f': {why}' if why else ''}"
     raise AttributeError(f"module {package!r} has no attribute {name!r}: {known}.")

@@ -14,6 +14,7 @@ from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import CoreCoord, CoreRangeSet, MemoryConfig, ShardSpec
+from tt_xla.ttnn_api.identifiers import MeshEvent
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
 from tt_xla.ttnn_api.shards import grid_of
 from tt_xla.ttnn_api.specs import TensorSpec
@@ -163,20 +164,6 @@ def copy_device_to_host_tensor(device_tensor: Tensor, host_tensor: Tensor) -> No
     host_tensor.topology = source.topology
 
 
-@dataclass(frozen=True)
-class MeshEvent:
-    """The end of the calls so far. On the emulated card they have ended when the event is recorded."""
-
-    id: int
-    device_id: int
-    mesh_cq_id: int
-    device_range: MeshCoordinateRange
-
-    def __repr__(self) -> str:
-        fields = f"id={self.id}, device_id={self.device_id}, mesh_cq_id={self.mesh_cq_id}"
-        return f"MeshEvent({fields}, device_range={self.device_range})"
-
-
 _events = itertools.count()
 
 
@@ -220,7 +207,7 @@ def get_max_worker_l1_unreserved_size() -> int:
 @operation("ttnn.get_optimal_dram_bank_to_logical_worker_assignment", composite=True)
 def get_optimal_dram_bank_to_logical_worker_assignment(device: MeshDevice, noc: Any) -> list[CoreCoord]:
     """Returns the core next to each bank of DRAM: that of the first network, also for the second."""
-    return [CoreCoord(x, y) for y, x in device.target.dram_bank_workers]
+    return device.bank_workers
 
 
 @operation("ttnn.get_optimal_worker_cores_for_sharded_tensor", composite=True)
@@ -237,8 +224,7 @@ def get_optimal_worker_cores_for_sharded_tensor(tensor: Tensor, noc: Any) -> lis
     cores = [core for part in spec.grid.ranges() for core in part.cores()]
     if memory.buffer_type is not BufferType.DRAM:
         return cores
-    workers = get_optimal_dram_bank_to_logical_worker_assignment(device, noc)
-    return [workers[core.x] for core in cores]
+    return [device.bank_workers[core.x] for core in cores]
 
 
 @operation("ttnn.copy_host_to_device_tensor_partial", composite=True)

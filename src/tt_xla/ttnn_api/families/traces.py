@@ -6,18 +6,19 @@ import itertools
 
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.identifiers import MeshTraceId
 from tt_xla.ttnn_api.operation import operation
 
 _numbers = itertools.count()
 
 
 @operation("ttnn.begin_trace_capture", composite=True)
-def begin_trace_capture(mesh_device: MeshDevice) -> int:
+def begin_trace_capture(mesh_device: MeshDevice) -> MeshTraceId:
     """Starts to capture calls, and returns the trace's number. The calls are executed as well."""
     if mesh_device.recording is not None:
         raise TTFatal("CQ is already being used for tracing tid", hint="End the capture first.")
     mesh_device.recording = []
-    return next(_numbers)
+    return MeshTraceId(next(_numbers))
 
 
 @operation("ttnn.end_trace_capture", composite=True)
