@@ -90,3 +90,20 @@ def test_rdiv_rounds_quotients(ttnn: Any, put: Any) -> None:
 def test_the_bits_of_a_float_are_inverted(ttnn: Any, put: Any) -> None:
     x = put((4, 32))
     assert torch.equal(ttnn.to_torch(ttnn.bitwise_not(x)).view(torch.int16), ~ttnn.to_torch(x).view(torch.int16))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat8_b", "bfloat4_b"])
+def test_block_floats_stay_in_tiles_where_nothing_is_turned(ttnn: Any, put: Any, dtype: str) -> None:
+    x = put((64, 64), dtype)
+    assert ttnn.to_layout(x, ttnn.TILE_LAYOUT).layout == ttnn.TILE_LAYOUT
+    host = x.cpu().to(ttnn.ROW_MAJOR_LAYOUT)
+    assert (host.layout, host.dtype) == (ttnn.TILE_LAYOUT, getattr(ttnn, dtype))
+
+
+def test_rows_are_made_in_the_type_of_the_tiles(ttnn: Any, put: Any) -> None:
+    rows = ttnn.ROW_MAJOR_LAYOUT
+    with pytest.raises(RuntimeError, match="dtype cannot be different from tensor dtype"):
+        ttnn.to_layout(put((64, 64)), rows, dtype=ttnn.float32)
+    assert ttnn.to_layout(put((64, 64), "bfloat8_b"), rows, dtype=ttnn.bfloat16).dtype == ttnn.bfloat16
+    with pytest.raises(RuntimeError, match="Only TILE layout is supported"):
+        ttnn.to_layout(put((64, 64), "bfloat4_b"), rows)

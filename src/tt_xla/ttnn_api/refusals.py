@@ -80,7 +80,7 @@ def check(name: str, values: Mapping[str, Any]) -> None:
     chosen = [values.get(each) for each in ("true_value", "false_value")]
     by_number = name == "ttnn.where" and not all(map(_types, chosen))  # tensors beside numbers may lie in rows
     moves_nothing = name in (*_RESHAPES, "ttnn.stack") and _moves_nothing(name, values)
-    if name in _RESHAPES and moves_nothing:
+    if (name in _RESHAPES and moves_nothing) or (name == "ttnn.to_layout" and _keeps_layout(values)):
         return
     configured = any(values.get(each) is not None for each in _CONFIGURED)
     for parameter, by_kind in refusals.single.items():
@@ -125,6 +125,11 @@ def _moves_nothing(name: str, values: Mapping[str, Any]) -> bool:
     if columns != columns_made or type_.layout is Layout.ROW_MAJOR:
         return columns == columns_made
     return rows == rows_made or not (rows % TILE_SIZE or rows_made % TILE_SIZE)
+
+
+def _keeps_layout(values: Mapping[str, Any]) -> bool:
+    """Returns whether ``to_layout`` has nothing to turn on the device."""
+    return any(type_.layout is values["layout"] or not type_.on_device for type_ in _types(values["tensor"]))
 
 
 def _check_choice(values: Mapping[str, Any]) -> None:

@@ -31,11 +31,26 @@ def from_device(tensor: Operand) -> Step:
 
 @operation("ttnn.to_layout")
 def to_layout(tensor: Operand, layout: Layout, dtype: DataType | None, memory_config: MemoryConfig | None) -> Step:
-    """Turns rows into tiles or tiles into rows. The data type stays on the host, and where there is nothing to turn."""
+    """Turns rows into tiles or tiles into rows. The data type stays on the host, and where there is nothing to turn.
+
+    Block floats stay in tiles on the host, and become bfloat16 on the device.
+
+    Raises:
+        TTFatal: rows are asked for in another data type.
+    """
+    block = tensor.dtype.element.is_block_float
+    if block and not tensor.type.on_device:
+        layout = tensor.layout
     if not tensor.type.on_device or layout is tensor.layout:
         dtype = None
-    if dtype is None and layout is Layout.ROW_MAJOR and tensor.dtype.element.is_block_float:
-        dtype = DataType.BFLOAT16 if tensor.type.on_device else DataType.FLOAT32
+    if layout is not tensor.layout and layout is Layout.ROW_MAJOR:
+        if dtype not in (None, tensor.dtype, DataType.BFLOAT16 if block else None):
+            raise TTFatal(
+                "dtype cannot be different from tensor dtype when converting to ROW_MAJOR_LAYOUT on device (allowed "
+                "exception: BFLOAT8_B -> BFLOAT16, which untilize handles natively)!",
+                hint="Convert the tensor with ttnn.typecast before or after.",
+            )
+        dtype = DataType.BFLOAT16 if block else None
     result = tensor.type.with_(layout=layout, dtype=dtype, memory=memory_config)
     return Step("ttnn.to_layout", {"input": tensor}, [result])
 
