@@ -138,15 +138,14 @@ class _Scope:
 def _described(tensors: Sequence[AnyTensor]) -> dict[str, tuple[Any, ...]]:
     """Returns the attributes of a node that describe its outputs."""
     ours = [tensor if isinstance(tensor, Tensor) else None for tensor in tensors]
-    with torch._C.DisableTorchFunction():  # pyright: ignore[reportPrivateUsage]  # reading a shape is not a call of the model's
-        return {
-            "shapes": tuple(tensor.shape if isinstance(tensor, Tensor) else tuple(tensor.shape) for tensor in tensors),
-            "dtypes": tuple(tensor.dtype for tensor in tensors),
-            "layouts": tuple(None if each is None else each.layout for each in ours),
-            "memory_configs": tuple(
-                None if each is None or not each.is_allocated() else each.memory_config() for each in ours
-            ),
-        }
+    return {
+        "shapes": tuple(tensor.shape if isinstance(tensor, Tensor) else tuple(tensor.shape) for tensor in tensors),
+        "dtypes": tuple(tensor.dtype for tensor in tensors),
+        "layouts": tuple(None if each is None else each.layout for each in ours),
+        "memory_configs": tuple(
+            None if each is None or not each.is_allocated() else each.memory_config() for each in ours
+        ),
+    }
 
 
 class Recorder(TorchFunctionMode):
