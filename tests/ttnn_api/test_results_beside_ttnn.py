@@ -107,3 +107,14 @@ def test_rows_are_made_in_the_type_of_the_tiles(ttnn: Any, put: Any) -> None:
     assert ttnn.to_layout(put((64, 64), "bfloat8_b"), rows, dtype=ttnn.bfloat16).dtype == ttnn.bfloat16
     with pytest.raises(RuntimeError, match="Only TILE layout is supported"):
         ttnn.to_layout(put((64, 64), "bfloat4_b"), rows)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_shards_are_not_accumulated(ttnn: Any, put: Any, name: str, dim: int) -> None:
+    core = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(0, 0))])
+    spec = ttnn.ShardSpec(core, [32, 32], ttnn.ShardOrientation.ROW_MAJOR)
+    memory = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.HEIGHT_SHARDED, ttnn.BufferType.L1, spec)
+    x = ttnn.to_memory_config(put((32, 32)), memory)
+    with pytest.raises(RuntimeError, match="do not support sharded input tensors"):
+        getattr(ttnn, name)(x, dim)

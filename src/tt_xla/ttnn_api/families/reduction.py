@@ -170,11 +170,16 @@ def _running(source: Operand, dim: int, reverse_order: bool) -> dict[str, Any]:
 
 
 def _check_running(source: Operand, dim: int, out: Operand | None) -> None:
-    """Refuses dimensions that a tensor lacks, and tensors that cannot receive the result."""
+    """Refuses dimensions that a tensor lacks, shards, and tensors that cannot receive the result."""
     if source.rank and not -source.rank <= dim < source.rank:
         raise TTFatal(
             f"The requested accumulation axis is {dim}, while the input tensor has rank {source.rank}.",
             hint=f"The tensor has shape {source.shape}.",
+        )
+    if source.memory.is_sharded() and source.rank and all(source.shape):
+        raise TTFatal(
+            "ttnn accumulation operations (cumprod, cumsum) do not support sharded input tensors.",
+            hint="Move the tensor with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
         )
     if out is None:
         return
