@@ -118,3 +118,14 @@ def test_shards_are_not_accumulated(ttnn: Any, put: Any, name: str, dim: int) ->
     x = ttnn.to_memory_config(put((32, 32)), memory)
     with pytest.raises(RuntimeError, match="do not support sharded input tensors"):
         getattr(ttnn, name)(x, dim)
+
+
+def test_a_typecast_does_not_distribute_anew(ttnn: Any, put: Any) -> None:
+    core = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(0, 0))])
+    spec = ttnn.ShardSpec(core, [32, 32], ttnn.ShardOrientation.ROW_MAJOR)
+    memory = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.HEIGHT_SHARDED, ttnn.BufferType.L1, spec)
+    x = put((32, 32))
+    for tensor, other in ((x, memory), (ttnn.to_memory_config(x, memory), ttnn.DRAM_MEMORY_CONFIG)):
+        with pytest.raises(RuntimeError, match="requires Input and Output memory layout to match"):
+            ttnn.typecast(tensor, ttnn.float32, memory_config=other)
+    assert ttnn.typecast(x, ttnn.float32, memory_config=ttnn.L1_MEMORY_CONFIG).dtype == ttnn.float32

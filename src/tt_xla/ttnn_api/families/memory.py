@@ -72,10 +72,21 @@ def typecast(
     memory_config: MemoryConfig | None,
     output_tensor: Operand | None,
 ) -> Step:
-    """Converts each element to another data type."""
+    """Converts each element to another data type.
+
+    Raises:
+        TTFatal: the result would be distributed in another way than the tensor.
+    """
     result = input_tensor.type.with_(dtype=dtype or output_dtype, memory=memory_config)
     if output_tensor is not None:
         result = output_tensor.type
+    own, other = (f"TensorMemoryLayout::{each.memory.memory_layout.name}" for each in (input_tensor.type, result))
+    if own != other and input_tensor.type.on_device:
+        raise TTFatal(
+            f"Typecast operation requires Input and Output memory layout to match. Input layout: {own}, Output layout: "
+            f"{other}",
+            hint="Move the result with ttnn.to_memory_config.",
+        )
     return Step("ttnn.typecast", {"input": input_tensor}, [result], into=output_tensor)
 
 
