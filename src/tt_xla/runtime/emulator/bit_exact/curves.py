@@ -13,11 +13,10 @@ import torch
 
 from tt_xla.runtime.emulator.bit_exact import functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
-from tt_xla.runtime.emulator.bit_exact.functions import ROUNDING, negative, newton_reciprocal, rounded, size_of
+from tt_xla.runtime.emulator.bit_exact.functions import LOG2_E, ROUNDING, negative, newton_reciprocal, rounded, size_of
 
 Tensor = torch.Tensor
 
-_INVERSE_LN2 = 1.4426950408889634
 _MINUS_LN2 = (-0.6931152343750000, -3.19461832987e-05)
 """Parts of -ln 2, which are multiplied one after another."""
 
@@ -63,7 +62,7 @@ def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0, *, wide: boo
 
 def _exponential_below_zero(x: Tensor) -> Tensor:
     """Returns ``exp(x)`` of float32 by Taylor's series of degree 7 (``softplus_exp_negative``)."""
-    power, rest = reduced(x, sfpu.multiply(x, _INVERSE_LN2))
+    power, rest = reduced(x, sfpu.multiply(x, LOG2_E))
     series = (1.0, 1.0, 0.5, 0.166666667, 0.0416666667, 0.00833333333, 0.00138888889, 0.000198412698)
     return scaled(sfpu.polynomial(rest, *series), power)
 
@@ -98,7 +97,7 @@ def selu(x: Tensor, scale: float = 1.0507, alpha: float = 1.67326, *, wide: bool
 def _exponential_less_1(x: Tensor, *, wide: bool) -> Tensor:
     """Returns ``exp(x) - 1`` (``expm1_cw_clamped``)."""
     x = sfpu.maximum(x, -87.0)
-    counted = sfpu.mad(x, _INVERSE_LN2, ROUNDING)
+    counted = sfpu.mad(x, LOG2_E, ROUNDING)
     power = sfpu.add(counted, -ROUNDING)
     rest = sfpu.mad(power, _MINUS_LN2[1], sfpu.mad(power, _MINUS_LN2[0], x))
     series = (1.0, 4.9999371171e-01, 1.6666433215e-01, 4.1875664145e-02, 8.3751315251e-03)
@@ -270,7 +269,7 @@ def xielu(x: Tensor, positive: float = 0.8, below: float = 0.8, *, wide: bool) -
         below: ``alpha_n``.
     """
     half, above, under = sfpu.multiply(0.5, x), sfpu.single(positive), sfpu.single(below)
-    ratio = sfpu.maximum(sfpu.multiply(x, _INVERSE_LN2), -126.5)
+    ratio = sfpu.maximum(sfpu.multiply(x, LOG2_E), -126.5)
     power, rest = reduced(x, ratio)
     series = (1.0, 1.0, 0.5, *(float(np.float32(1) / np.float32(each)) for each in (6, 24, 120, 720, 5040)))
     large = sfpu.add(sfpu.add(scaled(sfpu.polynomial(rest, *series), power), -1.0), negative(x))

@@ -170,7 +170,7 @@ def binary(
         phases = matrix_unit.PHASES["hifi4"]
         a, b = source(a, wide=True), source(b, wide=True)
         compute = functools.partial(matrix_unit.multiply, phases=phases, wide=wide)
-    elif wide and ctx.op in ("ttnn.add", "ttnn.subtract") and _types_differ(ctx):
+    elif wide and ctx.op in ("ttnn.add", "ttnn.subtract") and len(types_of(ctx)) > 1:
         sign = 1 if ctx.op == "ttnn.add" else -1
         a, b = source(a, wide=True), sign * source(b, wide=True)
         compute = functools.partial(matrix_unit.add, wide=True)
@@ -185,9 +185,9 @@ def binary(
     return result_of(ctx, result)
 
 
-def _types_differ(ctx: Context) -> bool:
-    """Returns whether two tensors have different data types, so that the matrix unit adds them."""
-    return len({spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec) and spec.shape}) > 1
+def types_of(ctx: Context) -> set[DataType]:
+    """Returns the data types of the tensors among the operands. The matrix unit adds tensors of different ones."""
+    return {spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec) and spec.shape}
 
 
 @kernel("ttnn.squared_difference", bit_exact=True)

@@ -310,6 +310,10 @@ def natural_log(x: Tensor, *, wide: bool, factor: float | None = None, base_two:
     return torch.where(x >= 0, result, torch.nan)
 
 
+CUBIC_LOG = tuple(map(float.fromhex, ("-0x1.952992p+0", "0x2.4f5388p+0", "-0xd.e712ap-4", "0x2.44734p-4")))
+"""Coefficients of a cubic for the natural logarithm of a number from 1 to 2, the constant one first."""
+
+
 def cubic_log(x: Tensor, series: tuple[float, ...], ln2: float) -> Tensor:
     """Returns the natural logarithm of a positive number by a cubic of its mantissa (``_calculate_log_body_``).
 

@@ -60,7 +60,7 @@ def squared_secant(x: Tensor) -> Tensor:
     (``calculate_tanh_derivative_sech2``)."""
     size = size_of(x)
     doubled = sfpu.multiply(size, -2.0)
-    power, rest = reduced(doubled, sfpu.multiply(doubled, 1.4426950408889634))
+    power, rest = reduced(doubled, sfpu.multiply(doubled, functions.LOG2_E))
     series = (1.0, 1.0, 4.99999851e-1, 1.66664720e-1, 4.16695364e-2, 8.37312452e-3, 1.37805939e-3)
     e4 = scaled(sfpu.polynomial(rest, *series), power + 2)
     q = sfpu.mad(e4, 0.0625, 0.5)
@@ -97,7 +97,7 @@ def gelu_slope(x: Tensor, *, wide: bool) -> Tensor:
     square = sfpu.multiply(x, x)
     middle = sfpu.mad(x, sfpu.polynomial(square, *_SLOPE), 0.5)
     exponent = sfpu.multiply(square, -0.5)
-    power, rest = reduced(exponent, sfpu.multiply(exponent, 1.4426950408889634))
+    power, rest = reduced(exponent, sfpu.multiply(exponent, functions.LOG2_E))
     series = sfpu.polynomial(rest, 1.0, 1.0, 0.5, 0.166666667, 0.0416666667, 0.00833333333)
     bell = sfpu.multiply(scaled(sfpu.multiply(x, series), power), 0.3989422804014327)
     inverse = newton_reciprocal(square, 2 if wide else 1)

@@ -14,8 +14,6 @@ from tt_xla.runtime.emulator.bit_exact.functions import ROUNDING, negative, size
 
 Tensor = torch.Tensor
 
-_LOG = tuple(map(float.fromhex, ("-0x1.952992p+0", "0x2.4f5388p+0", "-0xd.e712ap-4", "0x2.44734p-4")))
-
 
 def power(x: Tensor, exponent: float, *, wide: bool) -> Tensor:
     """Returns a power with a number (``calculate_unary_power``)."""
@@ -59,7 +57,7 @@ def _to_positive_integer(value: Tensor) -> Tensor:
 def _of_bfloat16(base: Tensor, exponent: Tensor) -> Tensor:
     """Returns a power of the size of a number: the logarithm has 16 bits, and the exponential two factors."""
     x = sfpu.with_exponent(size_of(base), torch.full_like(sfpu.bits(base), 127))
-    logarithm = sfpu.mad(sfpu.polynomial(x, *_LOG), 1.442695, _exponent(base))
+    logarithm = sfpu.mad(sfpu.polynomial(x, *functions.CUBIC_LOG), 1.442695, sfpu.exponent(base).to(torch.float32))
     z = sfpu.maximum(sfpu.multiply(exponent, logarithm), -127.0)
     joined = _to_positive_integer(sfpu.add(sfpu.multiply(z, 8388608.0), float(0x3F800000)))
     fraction = sfpu.mantissa(sfpu.number(joined))
@@ -67,12 +65,6 @@ def _of_bfloat16(base: Tensor, exponent: Tensor) -> Tensor:
     second = sfpu.from_integer(fraction + 0x560E)
     refined = sfpu.number(_to_positive_integer(sfpu.multiply(first, second)))
     return sfpu.with_exponent(refined, sfpu.exponent(sfpu.number(joined)) + 127)
-
-
-def _exponent(value: Tensor) -> Tensor:
-    """Returns the exponent of a number as float32."""
-    place = sfpu.exponent(value)
-    return place.to(torch.float32)
 
 
 def _logarithm(base: Tensor, exponent: Tensor, constant: float, slope: float) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from tt_xla.ir.element_types import DataType
-from tt_xla.ir.layout import TILE
+from tt_xla.ir.layout import FACE, TILE
 from tt_xla.runtime.emulator.bit_exact import matrix_unit
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise, result_of
@@ -29,8 +29,8 @@ from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 
-_FACE, _LANES = 16, 4
-"""Side of a face, and rows that a register of the vector unit holds."""
+_LANES = 4
+"""Rows that a register of the vector unit holds."""
 
 _TILES_PER_SLICE = 20
 """Tiles of a column from which on TT-NN divides the column among cores."""
@@ -185,7 +185,7 @@ def _in_float32(x: Tensor, dim: int) -> Tensor:
 
 def _of_columns(tile: Tensor) -> Tensor:
     """Returns the sum of a row of a tile: registers hold the even or the odd columns of a face, and fold by halves."""
-    faces = tile.split(_FACE, -1)
+    faces = tile.split(FACE, -1)
     lanes = _from_the_last([face[..., odd::2] for face in faces for odd in (0, 1)])
     while lanes.shape[-1] > 1:
         lanes = sfpu.add(*lanes.chunk(2, -1))
@@ -194,7 +194,7 @@ def _of_columns(tile: Tensor) -> Tensor:
 
 def _of_rows(tile: Tensor) -> Tensor:
     """Returns the sum of a column of a tile, whose rows are the last dimension: registers hold four rows of a face."""
-    upper, lower = (_from_the_last(face.split(_LANES, -1)) for face in tile.split(_FACE, -1))
+    upper, lower = (_from_the_last(face.split(_LANES, -1)) for face in tile.split(FACE, -1))
     return _from_the_last(sfpu.add(upper, lower).unbind(-1))
 
 

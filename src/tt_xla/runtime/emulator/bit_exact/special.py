@@ -109,9 +109,6 @@ _LONG_DIGAMMA = (
 """Numerators and denominators below 51.005 and above."""
 
 
-_CUBIC_LOG = tuple(map(float.fromhex, ("-0x1.952992p+0", "0x2.4f5388p+0", "-0xd.e712ap-4", "0x2.44734p-4")))
-
-
 def digamma(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the logarithmic derivative of the gamma function: quotients of polynomials, and from 102 on a logarithm
     with corrections (``calculate_digamma``)."""
@@ -124,7 +121,7 @@ def digamma(x: Tensor, *, wide: bool) -> Tensor:
     one = newton_reciprocal(x, 2)
     square = sfpu.multiply(one, one)
     bern = sfpu.mad(negative(square), 0.0083333333, 0.0833333333)
-    large = sfpu.mad(negative(one), 0.5, functions.cubic_log(x, _CUBIC_LOG, 0.692871))
+    large = sfpu.mad(negative(one), 0.5, functions.cubic_log(x, functions.CUBIC_LOG, 0.692871))
     large = sfpu.mad(negative(square), bern, large)
     return torch.where(x > 102.0, torch.where(x == torch.inf, torch.inf, large), result)
 
@@ -152,7 +149,7 @@ def lgamma(x: Tensor, *, wide: bool) -> Tensor:
 
 
 def _stirling_of_bfloat16(x: Tensor, z: Tensor) -> Tensor:
-    logarithm = functions.cubic_log(z, _CUBIC_LOG, 0.692871)
+    logarithm = functions.cubic_log(z, functions.CUBIC_LOG, 0.692871)
     result = sfpu.add(sfpu.mad(sfpu.add(z, -0.5), logarithm, negative(z)), _LOG_ROOT_2PI)
     one = newton_reciprocal(z, 2)
     result = sfpu.mad(one, sfpu.mad(sfpu.multiply(one, one), _STIRLING[1], _STIRLING[0]), result)

@@ -7,9 +7,8 @@ from typing import Any
 
 import torch
 
-from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
-from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise, result_of
+from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise, result_of, types_of
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 
@@ -52,8 +51,8 @@ def extreme_of_two(ctx: Context, lhs: Tensor, rhs: Tensor, **attributes: Any) ->
 def compared(ctx: Context, lhs: Tensor, rhs: Tensor, **attributes: Any) -> Tensor:
     """A comparison. The matrix unit, which subtracts block floats and numbers of different types, takes a NaN for an
     infinity."""
-    tensors = [spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec) and spec.shape]
-    by_matrix_unit = len(set(tensors)) > 1 or any(dtype.is_block_float for dtype in tensors)
+    types = types_of(ctx)
+    by_matrix_unit = len(types) > 1 or any(dtype.is_block_float for dtype in types)
     if by_matrix_unit and lhs.is_floating_point() and rhs.is_floating_point():
         lhs, rhs = (torch.where(each.isnan(), torch.inf, each) for each in (lhs, rhs))
     return otherwise(ctx, attributes)(lhs, rhs)
