@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tt_xla import environment
 from tt_xla.errors import MeshError
+from tt_xla.ttnn_api import hal
 from tt_xla.ttnn_api.enums import Arch, FabricConfig
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import CoreCoord, CoreGrid, MeshCoordinate, MeshShape
@@ -257,15 +258,15 @@ class MeshDevice:
 
     def sfpu_eps(self) -> float:
         """Returns the distance from 1 to the next number of the vector unit, as TT-NN tells it."""
-        return 1.19209e-07
+        return hal.EPSILON
 
     def sfpu_nan(self) -> float:
         """Returns what TT-NN takes for the vector unit's NaN, which is a number."""
-        return 7.0040e19
+        return hal.NOT_A_NUMBER
 
     def sfpu_inf(self) -> float:
         """Returns what TT-NN takes for the vector unit's infinity, which is a number."""
-        return 1.7014e38
+        return hal.INFINITY
 
     def num_program_cache_entries(self) -> int:
         """Returns the number of programs of the card that calls have made so far."""
@@ -320,7 +321,7 @@ class MeshDeviceView:
 Device = MeshDevice
 
 _BETWEEN = {"blackhole": (7, 2)}
-"""By architecture, the logical column in front of which other cores lie, and how many columns of them."""
+"""The logical column in front of which columns of other cores lie, and how many there are, by architecture."""
 
 _open: dict[tuple[int, ...], MeshDevice] = {}
 _default: list[MeshDevice] = []

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from tt_xla.ir.layout import FACE as _FACE
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.json_forms import JsonForm
 from tt_xla.ttnn_api.operation_enums import ShardDistributionStrategy
 
 TILE_SIZE = 32
-
-FACE_SIZE = 16
 
 
 class Shape(tuple[int, ...]):
@@ -413,7 +412,7 @@ class Tile:
     @property
     def face_shape(self) -> list[int]:
         """Rows and columns of a face: a quarter of a whole tile, or what a smaller tile has of it."""
-        return [min(self._rows, FACE_SIZE), min(self._columns, FACE_SIZE)]
+        return [min(self._rows, _FACE), min(self._columns, _FACE)]
 
     @property
     def num_faces(self) -> int:
@@ -435,7 +434,7 @@ class Tile:
         element, count = dtype.element, self._rows * self._columns
         if not element.is_block_float:
             return element.element_bytes * count
-        return element.bits * count // 8 + -(-count // (FACE_SIZE * 16)) * 16
+        return element.bits * count // 8 + -(-count // (_FACE * _FACE)) * 16
 
     def __repr__(self) -> str:
         return f"Tile with shape: {self.tile_shape}"

@@ -30,10 +30,8 @@ _CONFIGURED = ("program_config", "conv_config")
 _SMALL = "small_shards"
 """Row-major shards that do not consist of whole tiles."""
 
-_RESHAPES = ("ttnn.reshape", "ttnn.unsqueeze")
-
 _OF_RESHAPES = "Can only work with bfloat16/float32"
-"""Begin of the words with which a reshape that moves elements refuses a data type."""
+"""Beginning of the words with which a reshape that moves elements refuses a data type."""
 
 _MEMORIES = ("l1", "height", "width", "block", _SMALL)
 
@@ -79,9 +77,10 @@ def check(name: str, values: Mapping[str, Any]) -> None:
         return
     chosen = [values.get(each) for each in ("true_value", "false_value")]
     by_number = name == "ttnn.where" and not all(map(_types, chosen))  # tensors beside numbers may lie in rows
-    moves_nothing = name in (*_RESHAPES, "ttnn.stack") and _moves_nothing(name, values)
-    if (name in _RESHAPES and moves_nothing) or (name == "ttnn.to_layout" and _keeps_layout(values)):
+    unmoved = _UNMOVED.get(name)
+    if unmoved is not None and unmoved(name, values):
         return
+    stacks_whole = name == "ttnn.stack" and _moves_nothing(name, values)
     configured = any(values.get(each) is not None for each in _CONFIGURED)
     for parameter, by_kind in refusals.single.items():
         for type_ in _types(values.get(parameter)):
@@ -91,7 +90,7 @@ def check(name: str, values: Mapping[str, Any]) -> None:
                     words = by_kind[f"{kind}!"]
                 if words is None and f"{kind}&" in by_kind and _shared(kind, values) and not type_.memory.is_sharded():
                     words = by_kind[f"{kind}&"]
-                if moves_nothing and words is not None and words.startswith(_OF_RESHAPES):
+                if stacks_whole and words is not None and words.startswith(_OF_RESHAPES):
                     continue
                 in_tiles = words is not None and "with TILE layout" in words
                 if (in_tiles or (by_number and kind == "row_major")) and type_.layout is Layout.ROW_MAJOR:
@@ -127,9 +126,13 @@ def _moves_nothing(name: str, values: Mapping[str, Any]) -> bool:
     return rows == rows_made or not (rows % TILE_SIZE or rows_made % TILE_SIZE)
 
 
-def _keeps_layout(values: Mapping[str, Any]) -> bool:
+def _keeps_layout(name: str, values: Mapping[str, Any]) -> bool:
     """Returns whether ``to_layout`` has nothing to turn on the device."""
     return any(type_.layout is values["layout"] or not type_.on_device for type_ in _types(values["tensor"]))
+
+
+_UNMOVED = {"ttnn.reshape": _moves_nothing, "ttnn.unsqueeze": _moves_nothing, "ttnn.to_layout": _keeps_layout}
+"""Tells, by function, whether a call leaves all elements where they are, so that TT-NN executes no kernel."""
 
 
 def _check_choice(values: Mapping[str, Any]) -> None:

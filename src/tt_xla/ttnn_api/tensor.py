@@ -41,7 +41,7 @@ class Contents:
     ) -> None:
         self.shards, self.buffer, self.coords = shards, buffer, coords
         self.padding: float = 0
-        """What the padding of tiles holds, which is not materialized."""
+        """The value in the padding of tiles, which is not materialized."""
 
 
 class Tensor:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import hal
 from tt_xla.ttnn_api.chosen_shards import for_elements
 from tt_xla.ttnn_api.configs import UnaryWithParam, step
 from tt_xla.ttnn_api.enums import GeluVariant, Layout
@@ -16,8 +17,6 @@ from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
 INF, NAN = math.inf, math.nan
-_CHIP_INF, _CHIP_NAN = 1.7014e38, 7.0040e19
-"""What TT-NN's ``hal::get_inf`` and ``hal::get_nan`` return, which it takes for infinities and NaN in ``acosh_bw``."""
 
 Gradient = Callable[..., Tensor]
 """Takes the functions to compose, the gradient of the result, the operand, and parameters."""
@@ -110,10 +109,10 @@ def _acosh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     squared = f.square(x)
     result = f.multiply(grad, f.rsqrt(f.subtract(squared, 1.0)))
     negative = f.multiply(f.signbit(grad), -1.0)
-    signed = f.multiply(f.add(negative, f.eqz(negative)), _CHIP_INF)
+    signed = f.multiply(f.add(negative, f.eqz(negative)), hal.INFINITY)
     outside = f.logical_or(f.lt(squared, 1.0), f.logical_and(f.eq(x, 1.0), f.eqz(grad)))
     edge = f.logical_and(f.le(x, 1.0), f.ge(x, -1.0))
-    return f.where(outside, _CHIP_NAN, f.where(edge, signed, result))
+    return f.where(outside, hal.NOT_A_NUMBER, f.where(edge, signed, result))
 
 
 def _between(f: Functions, x: Tensor, result: Tensor, at_edge: Tensor) -> Tensor:

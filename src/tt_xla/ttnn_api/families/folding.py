@@ -110,12 +110,15 @@ def _check_padding(source: Operand, sides: Sequence[int]) -> None:
         )
 
 
-def _check_strides(shape: Sequence[int], stride_h: int, stride_w: int) -> None:
-    """Raises a TTFatal for strides that do not divide the padded rows and columns."""
+def _check_positive(stride_h: int, stride_w: int) -> None:
     if stride_h <= 0 or stride_w <= 0:
         raise TTFatal(
             f"Fold: stride_h ({stride_h}) and stride_w ({stride_w}) must be > 0.", hint="Pass strides of 1 or more."
         )
+
+
+def _check_strides(shape: Sequence[int], stride_h: int, stride_w: int) -> None:
+    """Raises a TTFatal for strides that do not divide the padded rows and columns."""
     for name, size, stride in (("H", shape[1], stride_h), ("W", shape[2], stride_w)):
         if size % stride:
             raise TTFatal(
@@ -200,8 +203,8 @@ def _as_fold(values: dict[str, Any]) -> dict[str, Any]:
             f"Fold op only supports 4D tensors, got {source.shape}",
             hint="Give the input four dimensions: [N, H, W, C].",
         )
+    _check_positive(stride_h, stride_w)
     if values["use_transpose_as_fold"]:
-        _check_strides([1, max(stride_h, 0), max(stride_w, 0), 1], stride_h, stride_w)
         return _by_transposing(values, source, sides)
     _check_padding(source, sides)
     batch, rows, columns, channels = source.shape

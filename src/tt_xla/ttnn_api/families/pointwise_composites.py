@@ -142,7 +142,7 @@ def polyval(input_tensor_a: Tensor, coeffs: Sequence[float], memory_config: Any)
 def outer(input_tensor_a: Tensor, input_tensor_b: Tensor, memory_config: Any) -> Tensor:
     """Multiplies each element of the last dimension of one tensor with each of the other's; dimensions before it are
     those of a batch, which broadcast."""
-    check_outer(input_tensor_a, input_tensor_b)
+    _check_outer(input_tensor_a, input_tensor_b)
     f = Functions()
     sides: list[Tensor] = []
     for tensor, place in ((input_tensor_a, -1), (input_tensor_b, -2)):
@@ -157,7 +157,7 @@ def outer(input_tensor_a: Tensor, input_tensor_b: Tensor, memory_config: Any) ->
     return Functions(memory_config).matmul(*(f.to_layout(each, Layout.TILE) for each in sides))
 
 
-def check_outer(a: Tensor, b: Tensor) -> None:
+def _check_outer(a: Tensor, b: Tensor) -> None:
     """Refuses operands of an outer product.
 
     Raises:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import networkx
 
 from tt_xla.ttnn_api.tracing.nodes import Node, TorchModule, TorchModuleInput
+from tt_xla.ttnn_api.tracing.recording import tensors_in
 
 if TYPE_CHECKING:
     from tt_xla.ttnn_api.tracing.nodes import Graph
@@ -26,7 +25,11 @@ def get_graph(value: Any, flatten: bool = False) -> Graph:
     Raises:
         ValueError: no tensor was traced.
     """
-    graphs = {id(each): each for each in ([value] if isinstance(value, networkx.MultiDiGraph) else _graphs_in(value))}
+    if isinstance(value, networkx.MultiDiGraph):
+        graphs = {id(value): value}
+    else:
+        places = (getattr(tensor, "graph", None) for tensor in tensors_in(value))
+        graphs = {id(each): each for each in places if each is not None}
     if not graphs:
         raise ValueError(
             f"No traced tensor in a {type(value).__name__}: tensors that a call returned inside of "
@@ -35,20 +38,6 @@ def get_graph(value: Any, flatten: bool = False) -> Graph:
     first, *others = graphs.values()
     graph = networkx.compose_all([first, *others]) if others else first
     return flatten_graph(graph) if flatten else graph
-
-
-def _graphs_in(value: Any) -> Iterator[Graph]:
-    if isinstance(graph := getattr(value, "graph", None), networkx.MultiDiGraph):
-        yield graph
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _graphs_in(each)
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _graphs_in(each)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for each in dataclasses.fields(value):
-            yield from _graphs_in(getattr(value, each.name))
 
 
 def inputs_of(graph: Graph, node: Node) -> list[Place]:

@@ -5,6 +5,7 @@ The classes have the names and fields of TT-NN's ``ttnn.tracer``, whose users re
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -82,16 +83,16 @@ class ModuleTensor:
         return self.graph.nodes[self.node]["shapes"][self.output_index]
 
 
-class Operation:
-    """What a node stands for."""
+class Operation(abc.ABC):
+    """The call, module or tensor that a node stands for."""
 
+    @abc.abstractmethod
     def to_string(self, verbose: bool = False) -> str:
         """Returns the label of the node.
 
         Args:
             verbose: whether it lists the arguments of the call.
         """
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return self.to_string()
