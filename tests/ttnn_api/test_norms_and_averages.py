@@ -165,3 +165,20 @@ def test_products_in_parts(ttnn: Any, device: Any) -> None:
     ):
         with pytest.raises(RuntimeError, match=message):
             ttnn.experimental.minimal_matmul_split(*given, **options)
+
+
+def test_a_batch_norm_in_training_moves_the_running_statistics(ttnn: Any, device: Any) -> None:
+    x, mean, variance = torch.randn(2, 3, 32, 32), torch.zeros(3), torch.ones(3)
+    running = [placed(ttnn, device, each.reshape(1, 3, 1, 1), dtype=ttnn.float32) for each in (mean, variance)]
+    source = placed(ttnn, device, x, dtype=ttnn.float32)
+    result = ttnn.batch_norm(source, running_mean=running[0], running_var=running[1], training=True, momentum=0.3)
+    expected = F.batch_norm(x, mean, variance, training=True, momentum=0.3)
+    torch.testing.assert_close(ttnn.to_torch(result), expected, atol=1e-4, rtol=1e-4)
+    for each, moved in zip(running, (mean, variance), strict=True):
+        torch.testing.assert_close(ttnn.to_torch(each).reshape(3), moved, atol=1e-5, rtol=1e-5)
+
+
+def test_a_residual_has_the_shape_of_the_input(ttnn: Any, device: Any) -> None:
+    x, row = placed(ttnn, device, torch.randn(32, 64)), placed(ttnn, device, torch.randn(1, 64))
+    with pytest.raises(RuntimeError, match="Input and residual logical and padded shapes must match"):
+        ttnn.layer_norm(x, residual_input_tensor=row)

@@ -281,6 +281,7 @@ def _table() -> dict[str, tuple[Model, Any]]:
     table |= dict.fromkeys(families.CACHE_WRITES, (programs.cache_write, None))
     table |= dict.fromkeys(families.PLAIN_MOVES, _MOVEMENT)
     table |= {"adamw": (_elementwise, "relu"), "dropout": (_elementwise, "relu"), "unary_chain": (_elementwise, "")}
+    table |= {"bcast": (_elementwise, ""), "running_statistics": (_elementwise, "")}
     table |= dict.fromkeys(("slice_static", "slice_dynamic"), (movement.slice_, None))
     return table | {
         "fill_cache": (movement.cache_write, None),

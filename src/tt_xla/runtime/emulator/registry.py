@@ -56,6 +56,7 @@ FAMILIES = (
 
 BIT_EXACT = (
     "attention",
+    "batch_norm",
     "conversions",
     "convolutions",
     "decode_attention",
@@ -63,6 +64,7 @@ BIT_EXACT = (
     "elementwise",
     "gradients",
     "moves",
+    "norms",
     "pairs",
     "products",
     "reductions",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import inspect
 
 from tt_xla.ttnn_api import chosen_shards
 from tt_xla.ttnn_api.configs import Config, compute_config
@@ -12,8 +11,8 @@ from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import required
 from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.layouts import volume
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Rule, define, operation, unrefused
-from tt_xla.ttnn_api.plan import Calls, Operand, Step
+from tt_xla.ttnn_api.operation import Functions, Part, Rule, define, operation
+from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
 _RANK_OF_ROWS = 4
@@ -98,22 +97,25 @@ def _check_width(width: int, own: int, name: str) -> None:
     )
 
 
-def _of_sum(
-    name: str,
-    residual: Operand,
-    operands: Mapping[str, Operand | None],
-    memory: MemoryConfig | None,
-    options: Mapping[str, Any],
-) -> Calls:
-    """Returns the call of a norm of the sum of two tensors: an addition, and the norm of its result."""
-
-    def run(tensors: Sequence[Tensor]) -> Tensor:
-        taken = {key: None if each is None else tensors[each.index] for key, each in operands.items()}
-        with unrefused():
-            total = OPERATIONS["ttnn.add"](taken.pop("input"), tensors[residual.index])
-            return getattr(Functions(memory), name)(total, **taken, **options)
-
-    return Calls(run)
+def _check_residual(source: Operand, residual: Operand | None) -> None:
+    """Refuses a residual that TT-NN refuses."""
+    if residual is None:
+        return
+    if residual.layout is not Layout.TILE:
+        raise TTFatal(
+            f"Residual tensor must have TILE layout, got: {residual.layout}", hint="Convert it with ttnn.to_layout."
+        )
+    if residual.shape != source.shape:
+        raise TTFatal(
+            f"Input and residual logical and padded shapes must match, got input: logical={source.shape} vs residual: "
+            f"logical={residual.shape}",
+            hint="Give it the input's shape.",
+        )
+    if source.memory.is_sharded() and residual.memory != source.memory:
+        raise TTFatal(
+            "Both a and b should have the same memory config",
+            hint="Move the residual with ttnn.to_memory_config to the input's.",
+        )
 
 
 def _normalization(name: str) -> Rule:
@@ -125,13 +127,11 @@ def _normalization(name: str) -> Rule:
         residual_input_tensor: Operand | None,
         memory_config: MemoryConfig | None,
         compute_kernel_config: Config | None,
-    ) -> Step | Calls:
+    ) -> Step:
         source = required(input_tensor, f"ttnn.{name}")
         _check_parameters(source, weight, bias, memory_config)
-        operands = {"input": source, "weight": weight, "bias": bias}
-        if residual_input_tensor is not None:
-            options = {"epsilon": epsilon, "compute_kernel_config": compute_kernel_config}
-            return _of_sum(name, residual_input_tensor, operands, memory_config, options)
+        _check_residual(source, residual_input_tensor)
+        operands = {"input": source, "residual": residual_input_tensor, "weight": weight, "bias": bias}
         attributes = {"epsilon": epsilon, "compute_config": compute_config(compute_kernel_config)}
         memory = chosen_shards.inherited(memory_config, source.memory)
         return Step(f"ttnn.{name}", operands, [source.type.with_(memory=memory)], attributes)
@@ -196,26 +196,88 @@ for _name, _count, _residual in (("rms_norm", 1, "residual"), ("layer_norm", 2, 
     define(f"ttnn.{_name}_post_all_gather", _by_statistics(_name, _count))
 
 
-@operation("ttnn.batch_norm")
-def batch_norm(
+def _normalization_by_channel(
     input: Operand,
-    running_mean: Operand | None,
-    running_var: Operand | None,
-    training: bool,
+    mean: Operand,
+    variance: Operand,
     eps: float,
-    momentum: float,
     weight: Operand | None,
     bias: Operand | None,
     output: Operand | None,
     memory_config: MemoryConfig | None,
     compute_kernel_config: Config | None,
 ) -> Step:
-    """Normalizes each channel, the second dimension."""
-    statistics = {"running_mean": running_mean, "running_var": running_var}
-    operands = {"input": input, **statistics, "weight": weight, "bias": bias}
+    operands = {"input": input, "running_mean": mean, "running_var": variance, "weight": weight, "bias": bias}
     attributes = {"epsilon": eps, "compute_config": compute_config(compute_kernel_config)}
-    op = "ttnn.batch_norm_training" if training else "ttnn.batch_norm_inference"
-    if training:
-        attributes["momentum"] = momentum
     result = input.type.with_(memory=memory_config) if output is None else output.type
-    return Step(op, operands, [result], attributes, into=output)
+    return Step("ttnn.batch_norm_inference", operands, [result], attributes, into=output)
+
+
+_NORMALIZED = Part(
+    "ttnn.batch_norm_inference",
+    _normalization_by_channel,
+    named=tuple(inspect.signature(_normalization_by_channel).parameters),
+)
+"""Normalizes each channel by given statistics."""
+
+
+def _running_statistics(
+    mean: Operand,
+    variance: Operand,
+    running_mean: Operand | None,
+    running_var: Operand | None,
+    momentum: float,
+    compute_kernel_config: Config | None,
+) -> Step:
+    into = [each for each in (running_mean, running_var) if each is not None]
+    operands = {"mean": mean, "variance": variance, "running_mean": running_mean, "running_var": running_var}
+    attributes = {"momentum": momentum, "compute_config": compute_config(compute_kernel_config)}
+    return Step("ttnn.running_statistics", operands, [each.type for each in into], attributes, into=into)
+
+
+_UPDATED = Part(
+    "ttnn.running_statistics", _running_statistics, named=tuple(inspect.signature(_running_statistics).parameters)
+)
+"""Moves running statistics towards those of a batch, in their memory."""
+
+
+def _mean_of_channels(x: Tensor, memory_config: MemoryConfig | None, config: Config | None) -> Tensor:
+    """Returns means over matrices and then over batches. Results of TT-NN 0.81 show this order."""
+    f = Functions(memory_config)
+    of_matrices = f.mean(x, [2, 3], True, compute_kernel_config=config)
+    return f.mean(of_matrices, 0, True, compute_kernel_config=config)
+
+
+@operation("ttnn.batch_norm", composite=True)
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    eps: float,
+    momentum: float,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    output: Tensor | None,
+    memory_config: MemoryConfig | None,
+    compute_kernel_config: Config | None,
+) -> Tensor:
+    """Normalizes each channel, the second dimension; in training by the statistics of the batch."""
+    if not training:
+        if running_mean is None or running_var is None:
+            raise TTFatal(
+                "running_mean and running_var must be defined in evaluation mode", hint="Pass both, or training=True."
+            )
+        mean, variance = running_mean, running_var
+    else:
+        f = Functions(memory_config)
+        mean = _mean_of_channels(input, memory_config, compute_kernel_config)
+        squares = f.square(f.subtract(input, mean))
+        variance = _mean_of_channels(squares, memory_config, compute_kernel_config)
+    result = _NORMALIZED(input, mean, variance, eps, weight, bias, output, memory_config, compute_kernel_config)
+    if training and (running_mean is not None or running_var is not None):
+        count = input.shape[0] * input.shape[-2] * input.shape[-1]
+        if running_var is not None and count > 1:
+            variance = Functions(memory_config).multiply(variance, count / (count - 1))
+        _UPDATED(mean, variance, running_mean, running_var, momentum, compute_kernel_config)
+    return result

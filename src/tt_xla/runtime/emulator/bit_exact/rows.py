@@ -1,25 +1,20 @@
-"""Softmax and normalizations along rows as TT-NN's kernels compute them.
+"""Softmax along rows and along other dimensions as TT-NN's kernels compute them.
 
 The matrix unit adds the terms as a product with ones: of rows as activations, of columns as weights, tile after tile.
-Sources: TT-NN 0.81's ``reduce`` helpers, ``llk_math_reduce.h``, ``softmax.cpp`` and ``layernorm.cpp``.
+Sources: TT-NN 0.81's ``reduce`` helpers, ``llk_math_reduce.h`` and ``softmax.cpp``.
 """
 
 from __future__ import annotations
 
-import math
-
 import torch
 
 from tt_xla.ir.element_types import DataType
-from tt_xla.ir.layout import TILE, MemoryLayout, round_up
-from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bit_exact import functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
-from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise
+from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
 from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
 from tt_xla.runtime.emulator.context import Context
-from tt_xla.runtime.emulator.kernels.normalization import per_channel
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
@@ -136,115 +131,3 @@ def _sum_of_powers(powers: Tensor, dim: int, settings: Settings) -> Tensor:
     for other in others:
         total = packed(settings.add(total, other), settings.between)
     return settings.read(total)
-
-
-@kernel("ttnn.batch_norm_inference", bit_exact=True)
-def batch_norm_inference(
-    ctx: Context,
-    input: Tensor,
-    running_mean: Tensor,
-    running_var: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    epsilon: float = 1e-5,
-    compute_config: Config = None,
-) -> Tensor:
-    """Normalizes with given statistics in the vector unit, in float32; the root is rounded to bfloat16 for it."""
-    wide = ctx.spec("input").layout.dtype is DataType.F32
-    x, mean, variance = (loaded(per_channel(each, input)) for each in (input, running_mean, running_var))
-    root = functions.rsqrt(sfpu.add(variance, sfpu.single(epsilon)), wide=wide)
-    result = sfpu.multiply(*torch.broadcast_tensors(sfpu.stored(x - mean, wide=True), root))
-    if weight is not None:
-        result = sfpu.stored(result * loaded(per_channel(weight, input)), wide=True)
-    if bias is not None:
-        result = sfpu.stored(result + loaded(per_channel(bias, input)), wide=True)
-    return packed(result, ctx.dtype).to(ctx.container)
-
-
-@kernel("ttnn.layer_norm", bit_exact=True)
-def layer_norm(
-    ctx: Context,
-    input: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    epsilon: float = 1e-12,
-    compute_config: Config = None,
-) -> Tensor:
-    """Normalizes over the last dimension; the buffers between the steps hold float32."""
-    settings = Settings.of(compute_config, wide=True, approximate=False)
-    x = input.reshape(-1, input.shape[-1]).to(torch.float32)
-    centred = packed(settings.subtract(x, _mean(x, settings, ctx.spec("input"), ctx.grid[1])), settings.between)
-    return _normalized(ctx, input, centred, weight, bias, epsilon, settings)
-
-
-@kernel("ttnn.rms_norm", bit_exact=True)
-def rms_norm(
-    ctx: Context,
-    input: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    epsilon: float = 1e-12,
-    compute_config: Config = None,
-) -> Tensor:
-    """Normalizes over the last dimension, with a 16-bit accumulator and an approximate root where TT-NN chooses."""
-    settings = Settings.of(compute_config, wide=False, approximate=True)
-    x = input.reshape(-1, input.shape[-1]).to(torch.float32)
-    return _normalized(ctx, input, x, weight, bias, epsilon, settings)
-
-
-def _mean(x: Tensor, settings: Settings, spec: TensorSpec, row: int) -> Tensor:
-    """Returns means of rows: a sum, which the vector unit multiplies, if a core has whole rows.
-
-    Args:
-        row: cores of a row of the chip.
-    """
-    if spec.layout.memory in (MemoryLayout.WIDTH_SHARDED, MemoryLayout.BLOCK_SHARDED) and spec.layout.grid[1] > 1:
-        return _mean_of_shards(x, settings, spec, row)
-    scaled = sfpu.multiply(settings.sum_of_rows(x), 1 / x.shape[-1])
-    return packed(sfpu.stored(scaled, wide=settings.wide), settings.between)
-
-
-def _mean_of_shards(x: Tensor, settings: Settings, spec: TensorSpec, row: int) -> Tensor:
-    """Returns means of rows that are cut among cores: each core averages its columns, and another all averages.
-
-    Tiles of rows are divided among the cores that join averages. Each core begins with its own, and goes on to the
-    cores after it. Where shards have different widths, the first average is the part of the sum. If the cores fill
-    several rows of the chip, the averages of the other rows are added first.
-    """
-    layout, width = spec.layout, x.shape[1]
-    height, columns = layout.shard[0], layout.shard[1] * TILE
-    parts = x.split(columns, 1)
-    inner, outer = (1 / columns, 1 / len(parts)) if len(parts) * columns == width else (1 / width, 1.0)
-    across = row if len(parts) % row == 0 else len(parts)
-    averages = [packed(settings.scaled_sum_of_rows(part, inner), settings.between) for part in parts]
-    index, size = torch.arange(x.shape[0], device=x.device), math.prod(spec.shape[-2:-1])
-    tiles = index // size * round_up(size, TILE) // TILE + index % size // TILE
-    cores = tiles % height // -(-height // len(parts))
-    result = torch.zeros(x.shape[0], 1, device=x.device)
-    for core in range(int(cores.amax()) + 1):
-        own = [average[cores == core] for average in averages]
-        first, *others = [own[start : start + across] for start in range(0, len(own), across)]
-        sums = [packed(settings.chained(row, 1.0), settings.between) for row in others]
-        result[cores == core] = packed(settings.chained([*first[core:], *first[:core], *sums], outer), settings.between)
-    return result
-
-
-def _normalized(
-    ctx: Context,
-    input: Tensor,
-    centred: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    epsilon: float,
-    settings: Settings,
-) -> Tensor:
-    between, wide = settings.between, settings.wide
-    variance = _mean(packed(settings.multiply(centred, centred), between), settings, ctx.spec("input"), ctx.grid[1])
-    constant = torch.full((1, 1), epsilon, device=input.device).to(torch.bfloat16)
-    root = functions.rsqrt(settings.add(variance, constant), wide=wide, approximate=settings.approximate)
-    result = settings.multiply(centred, packed(sfpu.stored(root, wide=wide), between))
-    if weight is not None:
-        result = settings.multiply(packed(result, between), weight.reshape(1, -1))
-    if bias is not None:
-        result = settings.add(packed(result, between), bias.reshape(1, -1))
-    return packed(result, ctx.dtype).reshape(input.shape).to(ctx.container)

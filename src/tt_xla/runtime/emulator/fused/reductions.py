@@ -130,7 +130,8 @@ def _takes_layer_norm(context: Context, attributes: Attributes) -> bool:
     length = context.result.shape[-1] if context.result.shape else 0
     parameters = [context.spec(name) for name in context.operands if name != "input"]
     alike = all(math.prod(parameter.shape) == length for parameter in parameters)
-    return next(iter(context.operands)) == "input" and bool(length) and alike and _all_floats(context)
+    plain = next(iter(context.operands)) == "input" and "residual" not in context.operands
+    return plain and bool(length) and alike and _all_floats(context)
 
 
 def _normalized_in(context: Context) -> torch.dtype:

@@ -273,6 +273,8 @@ def _takes(context: Context, attributes: Mapping[str, Any]) -> bool:
     if context.op == "ttnn.pow_scalar":
         return attributes["rhs"] in (2.0, 3.0) and len(_dtypes(context)) == 1
     if context.op == "ttnn.rms_norm":
+        if "residual" in context.operands:
+            return False
         return all(_spec(context, name).shape[-1:] == context.result.shape[-1:] for name in context.operands) and all(
             math.prod(_spec(context, name).shape) == context.result.shape[-1]
             for name in context.operands

@@ -43,12 +43,15 @@ def _last_dimension(parameter: Tensor | None, like: Tensor) -> Tensor | None:
 def layer_norm(
     ctx: Context,
     input: Tensor,
+    residual: Tensor | None = None,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalizes over the last dimension."""
+    """Normalizes over the last dimension, after the residual, if there is one, was added in float32."""
+    if residual is not None:
+        input = _with_residual(input, residual)
     if any(parameter is not None and parameter.dtype is not input.dtype for parameter in (weight, bias)):
         input = input.to(torch.float32)
     scale, shift = _last_dimension(weight, input), _last_dimension(bias, input)
@@ -59,16 +62,17 @@ def layer_norm(
 def rms_norm(
     ctx: Context,
     input: Tensor,
+    residual: Tensor | None = None,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalizes over the last dimension.
+    """Normalizes over the last dimension, after the residual, if there is one, was added in float32.
 
     The squares are summed in float64, whose rounding hides the order of the terms: fused kernels add them in another.
     """
-    wide = input.to(torch.float32)
+    wide = _with_residual(input, residual)
     norm = torch.linalg.vector_norm(wide, dim=-1, keepdim=True, dtype=torch.float64)
     factor = norm.square_().div_(input.shape[-1]).add_(epsilon).rsqrt_().to(torch.float32)
     normalized = wide.mul_(factor) if wide is not input else wide * factor
@@ -120,7 +124,27 @@ def batch_norm_training(
     return _scaled((wide - mean) * torch.rsqrt(variance + epsilon), scale, shift)
 
 
-def _by_channel(weight: Tensor, channels: int) -> Tensor:
+@kernel("ttnn.running_statistics")
+def running_statistics(
+    ctx: Context,
+    mean: Tensor,
+    variance: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    momentum: float = 0.1,
+    compute_config: Config = None,
+) -> Tensor | tuple[Tensor, ...]:
+    """Returns the running statistics that are given, each moved towards that of a batch."""
+    pairs = ((running_mean, mean), (running_var, variance))
+    results = [
+        torch.lerp(old.to(torch.float32), new.to(torch.float32).reshape(old.shape), momentum)
+        for old, new in pairs
+        if old is not None
+    ]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def by_channel(weight: Tensor, channels: int) -> Tensor:
     """Returns the weights of all channels without the padding of each core's share, which is zeros."""
     flat = weight.flatten().to(torch.float32)
     for cores in range(1, channels + 1):
@@ -142,15 +166,18 @@ def group_norm(
     bias: Tensor | None = None,
     epsilon: float = 1e-12,
     compute_config: Config = None,
+    core_grid: Sequence[int] | None = None,
+    num_out_blocks: int | None = None,
+    use_welford: bool = False,
 ) -> Tensor:
     """Normalizes groups of channels of an input [N, 1, H*W, C].
 
     The weights of each core's channels may be padded to a multiple of 32.
     """
     channels = input.shape[-1]
-    by_channel = input.to(torch.float32).reshape(input.shape[0], -1, channels).transpose(1, 2)
-    scale, shift = (None if p is None else _by_channel(p, channels) for p in (weight, bias))
-    normalized = F.group_norm(by_channel, num_groups, scale, shift, epsilon)
+    rows = input.to(torch.float32).reshape(input.shape[0], -1, channels).transpose(1, 2)
+    scale, shift = (None if p is None else by_channel(p, channels) for p in (weight, bias))
+    normalized = F.group_norm(rows, num_groups, scale, shift, epsilon)
     return normalized.transpose(1, 2).reshape(input.shape)
 
 
