@@ -71,6 +71,7 @@ BIT_EXACT = (
     "rotary",
     "rows",
     "running",
+    "spreads",
     "unordinary",
 )
 """Modules of :mod:`tt_xla.runtime.emulator.bit_exact` that define kernels."""

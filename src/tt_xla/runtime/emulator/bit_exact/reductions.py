@@ -57,10 +57,10 @@ def reduced(
     if input.ndim == 1:
         x, dims = x.unsqueeze(0), [1]
     reduction = _Reduction(settings, dtype, is_mean=ctx.op == "ttnn.mean", cores=math.prod(ctx.grid))
-    return _delivered(ctx, reduction.along(x, dims, scalar))
+    return delivered(ctx, reduction.along(x, dims, scalar))
 
 
-def _delivered(ctx: Context, result: Tensor) -> Tensor:
+def delivered(ctx: Context, result: Tensor) -> Tensor:
     """Returns a result that has dimensions of size 1 in its final shape, where block floats share other exponents."""
     shape = ctx.result.shape
     if ctx.dtype.is_block_float and shape and tuple(result.shape) != tuple(shape):
@@ -77,7 +77,7 @@ def extreme(ctx: Context, input: Tensor, scalar: float = 1.0, **attributes: Any)
         return result_of(ctx, loaded(otherwise(ctx, attributes)(input)))
     sign = math.copysign(1.0, scalar)  # the default numerics take the other extreme for a negative one
     chosen = otherwise(ctx, {**attributes, "keep_dim": True, "scalar": sign})(input).to(torch.float32)
-    return _delivered(ctx, packed(sfpu.multiply(chosen, sfpu.single(abs(scalar))), ctx.dtype))
+    return delivered(ctx, packed(sfpu.multiply(chosen, sfpu.single(abs(scalar))), ctx.dtype))
 
 
 @dataclass(frozen=True)
