@@ -63,6 +63,7 @@ BIT_EXACT = (
     "divisions",
     "elementwise",
     "gradients",
+    "group_norm",
     "moves",
     "norms",
     "pairs",

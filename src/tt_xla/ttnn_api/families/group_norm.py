@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tt_xla.target.group_norm_cores import chosen_grid, virtual_columns
 from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.enums import DataType, Layout, ShardOrientation, ShardStrategy, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -59,10 +60,22 @@ def group_norm(
         "num_groups": num_groups,
         "epsilon": epsilon,
         "compute_config": compute_config(compute_kernel_config),
+        "core_grid": _cores_of(source, num_groups) if core_grid is None else (core_grid.x, core_grid.y),
+        "num_out_blocks": -1 if core_grid is None else num_out_blocks,
+        "use_welford": use_welford,
     }
     memory = memory_config if source.memory.is_sharded() else memory_config or DRAM_MEMORY_CONFIG
     result = source.type.with_(memory=memory, dtype=dtype, layout=output_layout)
     return Step("ttnn.group_norm", operands, [result], attributes)
+
+
+def _cores_of(source: Operand, num_groups: int) -> tuple[int, int] | None:
+    """Returns the cores that TT-NN chooses; None where the input's shards say it."""
+    if source.device is None or source.memory.is_sharded():
+        return None
+    cores = source.device.compute_with_storage_grid_size()
+    batches, tiles = source.shape[0], source.shape[0] * source.shape[1] * -(-source.shape[2] // TILE_SIZE)
+    return chosen_grid((cores.x, cores.y), source.shape[3], num_groups, tiles, batches)
 
 
 def _check_cores(source: Operand, core_grid: CoreGrid | None) -> None:
@@ -142,39 +155,19 @@ def create_group_norm_weight_bias_rm(input_tensor: Any, num_channels: int, num_c
     return F.pad(input_tensor.reshape(-1, size), (0, -size % TILE_SIZE)).reshape(1, 1, -1, TILE_SIZE)
 
 
-def _virtual_columns(columns: int, num_groups: int, num_channels: int) -> int:
-    """Returns the most columns of cores that can share whole groups in whole tiles; 0 if none can."""
-    return next(
-        (
-            count
-            for count in range(min(columns, num_groups), 0, -1)
-            if num_channels // count % TILE_SIZE == 0 and num_groups % count == 0
-        ),
-        0,
-    )
-
-
 @operation("ttnn.determine_expected_group_norm_dram_grid_size", composite=True)
 def group_norm_dram_grid(device: Any, num_channels: int, num_groups: int, input_nhw: int, num_batches: int) -> CoreGrid:
     """Returns the cores for a group norm of a tensor in DRAM: grids without idle columns come first, then wide ones."""
     _check_channels(num_channels, num_groups)
     cores = device.compute_with_storage_grid_size()
-    tiles = -(-input_nhw // TILE_SIZE)
-    fitting: list[tuple[bool, int, int]] = []
-    for x in range(1, cores.x + 1):
-        columns = _virtual_columns(x, num_groups, num_channels)
-        for y in range(1, cores.y + 1) if columns else ():
-            rows = x // columns * y
-            if tiles % rows == 0 and (rows < num_batches or rows % num_batches == 0):
-                fitting.append((x % columns == 0, x, y))
-    if not fitting:
+    chosen = chosen_grid((cores.x, cores.y), num_channels, num_groups, -(-input_nhw // TILE_SIZE), num_batches)
+    if chosen is None:
         raise TTFatal(
             f"Cannot find a valid DRAM group-norm grid for num_channels={num_channels}, num_groups={num_groups}, "
             f"input_nhw={input_nhw}, num_batches={num_batches}",
             hint="Pad the channels to a multiple of 32.",
         )
-    _, x, y = max(fitting)
-    return CoreGrid(x=x, y=y)
+    return CoreGrid(x=chosen[0], y=chosen[1])
 
 
 def _check_channels(num_channels: int, num_groups: int) -> None:
@@ -208,7 +201,7 @@ def dram_group_norm_params_from_torch(
             hint="Leave mesh_axis out.",
         )
     grid = core_grid or device.core_grid
-    columns = _virtual_columns(grid.x, groups_per_device, channels_per_device)
+    columns = virtual_columns(grid.x, groups_per_device, channels_per_device)
     params: list[Any] = [torch_params] if isinstance(torch_params, torch.Tensor) else list(torch_params)
     for param in params:
         if param.numel() != channels_per_device:

@@ -171,19 +171,20 @@ def add_to(total: Tensor | None, a: Tensor, *, wide: bool) -> Tensor:
     return _accumulated(before, term, nothing, wide=wide).view(torch.float32)
 
 
-def multiply(a: Tensor, b: Tensor, *, phases: int, wide: bool) -> Tensor:
-    """Returns ``a * b`` as ELWMUL computes it in its fidelity phases, each added to the accumulator.
+def multiply(a: Tensor, b: Tensor, *, phases: int, wide: bool, start: Tensor | None = None) -> Tensor:
+    """Returns ``start + a * b`` as ELWMUL computes it in its fidelity phases, each added to the accumulator.
 
     Args:
         a: SrcA, 5 bits of which take part in a phase.
         b: SrcB, 7 bits of which take part in a phase, of a shape that broadcasts with ``a``.
         phases: how many fidelity phases are computed.
         wide: whether the accumulator has 32 bits.
+        start: the accumulator's contents before; zeros if it is None.
     """
     left, right = torch.broadcast_tensors(a, b)
     (exponents, significands, signs), (places, others, other_signs) = _parts(left), _parts(right)
     negative = signs ^ other_signs
-    total = torch.zeros_like(exponents)
+    total = torch.zeros_like(exponents) if start is None else start.contiguous().view(torch.int32)
     zero = (torch.zeros_like(exponents), torch.zeros_like(exponents))
     for phase in range(phases):
         low_a, low_b = bool(phase & 1), bool(phase & 2)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from tt_xla.ir.element_types import DataType
-from tt_xla.ir.layout import FACE
+from tt_xla.ir.layout import FACE, TILE
 from tt_xla.runtime.emulator.bit_exact import matrix_unit
 from tt_xla.runtime.emulator.bit_exact.native import product
 from tt_xla.runtime.emulator.bit_exact.registers import source
@@ -55,17 +55,33 @@ class Settings:
         ones = torch.ones(x.shape[-1], 1, device=x.device)
         return product(self.read(x), ones, phases=self.phases, wide=self.wide)
 
-    def sum_of_columns(self, x: Tensor, scaler: float = 1.0) -> Tensor:
-        """Returns the sums of columns by a scaler as the accumulator holds them, ``[1, columns]``.
+    def sum_of_columns(self, x: Tensor, scaler: float = 1.0, start: Tensor | None = None) -> Tensor:
+        """Returns ``start`` and the sums of columns by a scaler as the accumulator holds them, ``[1, columns]``.
 
         All phases of the rows of a face come before those of the next.
         """
-        total: Tensor | None = None
+        total = start
         for rows in self.read(x).split(FACE):
-            weights = torch.full((1, rows.shape[0]), scaler, device=x.device)
+            weights = self.read(torch.full((1, rows.shape[0]), scaler, device=x.device))
             total = product(weights, rows.contiguous(), total, phases=self.phases, wide=self.wide)
         assert total is not None
         return total
+
+    def sum_of_tiles(self, tiles: Tensor, scaler: float, *, narrow: bool = False) -> Tensor:
+        """Returns the sums of tiles as the accumulator holds them: the columns of the faces of a tile, then their sums.
+
+        Args:
+            tiles: ``[sums, tiles, rows of the four faces, columns of a face]``.
+            scaler: factor of both steps.
+            narrow: whether tiles are float32 and the scaler is bfloat16: then the sums of columns are cut to bfloat16.
+        """
+        total: Tensor | None = None
+        for tile in tiles.unbind(1):
+            columns = self.sum_of_columns(tile.movedim(1, 0).reshape(tile.shape[1], -1), scaler)
+            columns = source(columns, wide=not narrow)
+            total = self.sum_of_columns(columns.reshape(-1, FACE).T, scaler, total)
+        assert total is not None
+        return total.squeeze(0)
 
     def scaled_sum_of_rows(self, x: Tensor, scale: float, start: Tensor | None = None) -> Tensor:
         """Returns ``start`` and the sums along the last dimension by a scale, which TT-NN rounds to bfloat16."""
@@ -91,3 +107,10 @@ class Settings:
     def subtract(self, a: Tensor, b: Tensor) -> Tensor:
         """Returns a difference of the matrix unit, as the accumulator holds it."""
         return matrix_unit.add(self.read(a), -self.read(b), wide=self.wide)
+
+
+def faces(x: Tensor) -> Tensor:
+    """Returns the tiles of ``[matrices, rows, columns]``, row by row, each as the rows of its four faces."""
+    count, rows, columns = x.shape
+    tiles = x.reshape(count, rows // TILE, 2, FACE, columns // TILE, 2, FACE)
+    return tiles.permute(0, 1, 4, 2, 5, 3, 6).reshape(count, -1, TILE * TILE // FACE, FACE)
