@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tt_xla.ttnn_api.configs import WormholeComputeKernelConfig, compute_config
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -124,6 +125,8 @@ def _plain(value: Any) -> Any:
     """Returns a value of TT-NN as a value of an instruction."""
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
+    if isinstance(value, WormholeComputeKernelConfig):
+        return compute_config(value)
     return value.name if hasattr(value, "name") else value
 
 

@@ -64,6 +64,7 @@ BIT_EXACT = (
     "elementwise",
     "gradients",
     "group_norm",
+    "moreh_norms",
     "moves",
     "norms",
     "pairs",

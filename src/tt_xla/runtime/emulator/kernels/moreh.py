@@ -6,7 +6,7 @@ The parameters are TT-NN's. A tensor that TT-NN returns only if asked for is alw
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -16,6 +16,7 @@ from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
+Config = Mapping[str, Any] | None
 Dims = int | Sequence[int] | None
 
 
@@ -152,6 +153,7 @@ def moreh_layer_norm(
     eps: float = 1e-5,
     gamma: Tensor | None = None,
     beta: Tensor | None = None,
+    compute_kernel_config: Config = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Returns the normalized tensor, the mean, and the inverse of the standard deviation."""
     x = wide(input)
@@ -174,6 +176,7 @@ def moreh_group_norm(
     eps: float = 1e-5,
     gamma: Tensor | None = None,
     beta: Tensor | None = None,
+    compute_kernel_config: Config = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Returns the normalized tensor, the mean, and the inverse of the standard deviation of each group."""
     groups = wide(input).reshape(input.shape[0], num_groups, -1)
