@@ -286,6 +286,17 @@ _BCAST = {BcastOpMath.ADD: "add", BcastOpMath.SUB: "subtract", BcastOpMath.MUL: 
 _REPEATED = {BcastOpDim.H: (-2,), BcastOpDim.W: (-1,), BcastOpDim.HW: (-2, -1)}
 
 
+def _repeated(
+    lhs: Operand, rhs: Operand, function: str, memory_config: MemoryConfig | None, output_tensor: Operand | None
+) -> Step:
+    result = lhs.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+    return Step("ttnn.bcast", {"lhs": lhs, "rhs": rhs}, [result], {"function": function}, into=output_tensor)
+
+
+repeated = Part("ttnn.bcast", _repeated, named=("lhs", "rhs", "function", "memory_config", "output_tensor"))
+"""Adds, subtracts or multiplies floats in the matrix unit."""
+
+
 @operation("ttnn.bcast", composite=True)
 def bcast(
     input_a: Tensor,
@@ -303,8 +314,10 @@ def bcast(
                 f"its shape is {input_b.shape}",
                 hint="Pass another dim, or slice the tensor.",
             )
-    function = getattr(Functions(memory_config), _BCAST[math_op])
-    return function(input_a, input_b, output_tensor=output_tensor)
+    function = _BCAST[math_op]
+    if input_a.dtype.element.is_float and input_b.dtype.element.is_float:
+        return repeated(input_a, input_b, function, memory_config, output_tensor)
+    return getattr(Functions(memory_config), function)(input_a, input_b, output_tensor=output_tensor)
 
 
 def _loss(distance: str) -> Rule:

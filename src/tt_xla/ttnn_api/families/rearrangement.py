@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tt_xla.ttnn_api import conditions, signatures
+from tt_xla.ttnn_api.configs import step
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -14,6 +15,7 @@ from tt_xla.ttnn_api.families.reduction import check_fill
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
 from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
+from tt_xla.ttnn_api.operation_enums import BcastOpDim, BcastOpMath
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
@@ -254,19 +256,28 @@ def _over_matrices(compute: Callable[[Functions, Tensor], Tensor]) -> Callable[.
     return rule
 
 
+def _centered(x: Tensor) -> Tensor:
+    mean = Functions().mean(x, dim=[-2, -1], keepdim=True)
+    return Functions().bcast(x, mean, BcastOpMath.SUB, BcastOpDim.HW)
+
+
+def _variance_of(f: Functions, centered: Tensor) -> Tensor:
+    """Returns the mean of squares of matrices, in whose number TT-NN counts the padding of tiles."""
+    rows, columns = (-(-size // TILE_SIZE) * TILE_SIZE for size in centered.shape[-2:])
+    return Functions().sum(f.square(centered), dim=[-2, -1], keepdim=True, scalar=1 / (rows * columns))
+
+
 def _variance(f: Functions, x: Tensor) -> Tensor:
-    centered = f.subtract(x, f.mean(x, dim=[-2, -1], keepdim=True))
-    return f.mean(f.square(centered), dim=[-2, -1], keepdim=True)
+    return _variance_of(f, _centered(x))
 
 
 def _deviation(f: Functions, x: Tensor) -> Tensor:
-    return f.sqrt(_variance(f, x))
+    return Functions().sqrt(_variance(f, x))
 
 
 def _normalized(f: Functions, x: Tensor) -> Tensor:
-    centered = f.subtract(x, f.mean(x, dim=[-2, -1], keepdim=True))
-    deviation = f.sqrt(f.mean(f.square(centered), dim=[-2, -1], keepdim=True))
-    return f.multiply(centered, f.reciprocal(deviation))
+    centered = _centered(x)
+    return f.multiply(centered, _variance_of(f, centered), input_tensor_b_activations=[step("rsqrt")])
 
 
 def _normalized_as_one(f: Functions, x: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import applied, in_float32, loaded, otherwise, result_of
 from tt_xla.runtime.emulator.bit_exact.functions import negative, size_of
 from tt_xla.runtime.emulator.bit_exact.registers import packed, source
+from tt_xla.runtime.emulator.bit_exact.settings import Settings
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 
@@ -138,3 +139,11 @@ def rpow(ctx: Context, input: Tensor, params: tuple[float, ...]) -> Tensor:
     exponent, wide = loaded(input), ctx.spec("input").layout.dtype is DataType.F32
     base = torch.full_like(exponent, sfpu.single(params[0]))
     return result_of(ctx, powers.of_registers(base, exponent, wide=wide))
+
+
+@kernel("ttnn.bcast", bit_exact=True)
+def bcast(ctx: Context, lhs: Tensor, rhs: Tensor, function: str) -> Tensor:
+    """The matrix unit computes with an accumulator of 16 bits, in HiFi4, whatever the operands' types are."""
+    settings = Settings(matrix_unit.PHASES["hifi4"], wide=False, approximate=False)
+    compute = {"add": settings.add, "multiply": settings.multiply, "subtract": settings.subtract}[function]
+    return result_of(ctx, compute(*torch.broadcast_tensors(loaded(lhs), loaded(rhs))))

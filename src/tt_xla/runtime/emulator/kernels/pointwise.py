@@ -228,6 +228,15 @@ def mac(ctx: Context, input: Tensor, first: Tensor, second: Tensor) -> Tensor:
     return input.to(torch.float32) * first.to(torch.float32) + second.to(torch.float32)
 
 
+_REPEATED = {"add": torch.add, "multiply": torch.mul, "subtract": torch.sub}
+
+
+@kernel("ttnn.bcast")
+def bcast(ctx: Context, lhs: Tensor, rhs: Tensor, function: str) -> Tensor:
+    """Returns a sum, product or difference with a tensor that is repeated along rows, columns or both."""
+    return _REPEATED[function](lhs.to(torch.float32), rhs.to(torch.float32))
+
+
 @kernel("ttnn.tril")
 def tril(ctx: Context, input: Tensor, diagonal: int = 0) -> Tensor:
     return torch.tril(input[None], diagonal)[0]  # of a vector, which is one row
