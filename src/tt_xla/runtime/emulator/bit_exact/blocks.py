@@ -18,7 +18,7 @@ _NARROW = 8
 """A product whose sides differ by more than this factor is computed along one side alone."""
 _LARGEST_SIDE = 16
 """Side of the largest part of a result that a core gets unless all tensors lie in DRAM."""
-_L1_BYTES = 1_428_992
+L1_BYTES = 1_428_992
 """L1 of a core that circular buffers may fill."""
 
 
@@ -154,6 +154,6 @@ def _side(product: Product) -> int:
     narrow = max(DataType.BF16.tile_bytes, product.result.dtype.tile_bytes)
     partial = DataType.F32.tile_bytes if product.wide else narrow
     side = _LARGEST_SIDE
-    while side > 1 and side * 2 * 2 * (left + right) + side * side * (left + partial) >= _L1_BYTES:
+    while side > 1 and side * 2 * 2 * (left + right) + side * side * (left + partial) >= L1_BYTES:
         side //= 2
     return side

@@ -1,8 +1,8 @@
 """Normalizations of rows as TT-NN's kernels compute them.
 
 A core that has whole rows adds their elements as a product with ones. Of rows that are cut among cores, each core
-averages its columns, and another one all averages. Sources: TT-NN 0.81's ``layernorm.cpp``, ``layernorm_sharded.cpp``
-and ``layernorm_op_multi_core_sharded.cpp``.
+averages its columns, and another one all averages. Sources: TT-NN 0.81's ``layernorm.cpp``,
+``layernorm_large_tensor.cpp``, ``layernorm_sharded.cpp`` and the program factories.
 """
 
 from __future__ import annotations
@@ -12,16 +12,22 @@ from dataclasses import dataclass
 
 import torch
 
+from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import TILE, TensorLayout, round_up
 from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bit_exact import functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
+from tt_xla.runtime.emulator.bit_exact.blocks import L1_BYTES
+from tt_xla.runtime.emulator.bit_exact.elementwise import applied
 from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
+
+_ROOM = L1_BYTES * 95 // 100
+"""Bytes of L1 that TT-NN lets a norm fill. Tensors in L1 leave less, which no kernel here knows."""
 
 
 @kernel("ttnn.layer_norm", bit_exact=True)
@@ -35,11 +41,8 @@ def layer_norm(
     compute_config: Config = None,
 ) -> Tensor:
     """Normalizes over the last dimension; the buffers between the steps hold float32."""
-    norm = _norm(ctx, Settings.of(compute_config, wide=True, approximate=False))
-    x = norm.rows(input, residual)
-    centred = norm.masked(norm.kept(norm.settings.subtract(x, norm.mean(norm.masked(x)))))
-    variance = norm.mean(norm.kept(norm.settings.multiply(centred, centred)))
-    result = norm.normalized(centred, variance, weight, bias, epsilon)
+    norm = _norm(ctx, Settings.of(compute_config, wide=True, approximate=False), centres=True)
+    result = norm.normalized(*norm.centred(input, residual), weight, bias, epsilon)
     return packed(result, ctx.dtype).reshape(input.shape).to(ctx.container)
 
 
@@ -54,18 +57,37 @@ def rms_norm(
     compute_config: Config = None,
 ) -> Tensor:
     """Normalizes over the last dimension, with a 16-bit accumulator and an approximate root where TT-NN chooses."""
-    norm = _norm(ctx, Settings.of(compute_config, wide=False, approximate=True))
-    x = norm.rows(input, residual)
-    squares = norm.masked(norm.kept(norm.settings.multiply(x, x)))
-    result = norm.normalized(x, norm.mean(squares), weight, bias, epsilon)
+    norm = _norm(ctx, Settings.of(compute_config, wide=False, approximate=True), centres=False)
+    result = norm.normalized(*norm.centred(input, residual), weight, bias, epsilon)
     return packed(result, ctx.dtype).reshape(input.shape).to(ctx.container)
 
 
-def _norm(ctx: Context, settings: Settings) -> _Norm | _NormOfShards:
+def _norm(ctx: Context, settings: Settings, *, centres: bool) -> _Norm:
     spec = ctx.spec("input")
-    if not spec.layout.is_sharded:
-        return _Norm(settings)
-    return _NormOfShards(settings, spec, _cores_side_by_side(spec.layout) or ctx.grid[1])
+    if spec.layout.is_sharded:
+        return _NormOfShards(settings, centres, spec, _cores_side_by_side(spec.layout) or ctx.grid[1])
+    return (_Norm if _fits(ctx, settings, centres=centres) else _NormOfWideRows)(settings, centres)
+
+
+def _fits(ctx: Context, settings: Settings, *, centres: bool) -> bool:
+    """Returns whether a core has room for whole rows of tiles, or a parameter in rows lets TT-NN choose no other kernel
+    (``LayerNormCbFootprint``)."""
+    layouts = {name: spec.layout for name, spec in ctx.operands.items() if isinstance(spec, TensorSpec)}
+    parameters = [layouts[name] for name in ("weight", "bias") if name in layouts]
+    source, residual = layouts["input"], layouts.get("residual")
+    if source.tiled and any(not each.tiled for each in parameters):
+        return True
+    between, block = settings.between.tile_bytes, 4 if settings.wide else 8
+    width = round_up(-(-ctx.result.shape[-1] // TILE), block)
+    own = source.dtype.tile_bytes
+    size = (2 * block if residual is not None and source.tiled else width) * own
+    size += (2 * block if source.tiled else width) * ctx.dtype.tile_bytes
+    size += 0 if source.tiled else 2 * block * (own + ctx.dtype.tile_bytes)
+    size += (width * (1 + (centres or residual is not None)) + (4 if centres else 2) + 8) * between
+    size += width * sum(each.dtype.tile_bytes for each in parameters) + (2 * block * between if parameters else 0)
+    if residual is not None:
+        size += 2 * block * residual.dtype.tile_bytes + width * between * centres
+    return size + 4 * DataType.BF16.tile_bytes < _ROOM
 
 
 def _cores_side_by_side(layout: TensorLayout) -> int:
@@ -80,6 +102,16 @@ class _Norm:
 
     settings: Settings
     """The compute config."""
+    centres: bool
+    """Whether means are subtracted."""
+
+    def centred(self, input: Tensor, residual: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Returns what is divided by the root, ``[rows, columns]``, and the means of its squares."""
+        x = self.rows(input, residual)
+        if self.centres:
+            x = self.masked(self.kept(self.settings.subtract(x, self.mean(self.masked(x)))))
+        squares = self.kept(self.settings.multiply(x, x))
+        return x, self.mean(squares if self.centres else self.masked(squares))
 
     def kept(self, accumulator: Tensor) -> Tensor:
         """Returns what a buffer between the steps holds of the accumulator."""
@@ -94,10 +126,12 @@ class _Norm:
         """Returns elements after the columns that fill up the last tile were cleared."""
         return x
 
-    def mean(self, x: Tensor) -> Tensor:
-        """Returns means of rows: sums, which the vector unit multiplies."""
-        scaled = sfpu.multiply(self.settings.sum_of_rows(x), 1 / x.shape[-1])
-        return self.kept(sfpu.stored(scaled, wide=self.settings.wide))
+    def mean(self, x: Tensor, other: Tensor | None = None) -> Tensor:
+        """Returns means of rows, or of those of two tensors together: sums, which the vector unit multiplies."""
+        total = self.settings.sum_of_rows(x)
+        if other is not None:
+            total = self.settings.scaled_sum_of_rows(other, 1.0, total)
+        return self.kept(sfpu.stored(sfpu.multiply(total, 1 / x.shape[-1]), wide=self.settings.wide))
 
     def normalized(
         self, centred: Tensor, variance: Tensor, weight: Tensor | None, bias: Tensor | None, epsilon: float
@@ -113,6 +147,24 @@ class _Norm:
 
 
 @dataclass(frozen=True)
+class _NormOfWideRows(_Norm):
+    """The steps of a normalization of rows that a core has no room for, block after block."""
+
+    def centred(self, input: Tensor, residual: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Returns the same of numbers of which the vector unit takes squares before they are rounded."""
+        settings = self.settings
+        x, other = (
+            None if each is None else each.reshape(-1, input.shape[-1]).to(torch.float32) for each in (input, residual)
+        )
+        assert x is not None
+        accumulator = settings.subtract(x, self.mean(x, other)) if self.centres else settings.read(x)
+        if other is not None:
+            accumulator = settings.add(accumulator, other)
+        squares = self.kept(applied("square", accumulator, wide=settings.wide))
+        return self.kept(accumulator), self.mean(squares)
+
+
+@dataclass(frozen=True)
 class _NormOfShards(_Norm):
     """The steps of a normalization of a tensor in shards."""
 
@@ -125,7 +177,7 @@ class _NormOfShards(_Norm):
         """Multiplies by ones where columns fill up the last tile: of 11 bits of a number the product keeps 10."""
         return self.kept(self.settings.multiply(x, torch.ones_like(x))) if x.shape[-1] % TILE else x
 
-    def mean(self, x: Tensor) -> Tensor:
+    def mean(self, x: Tensor, other: Tensor | None = None) -> Tensor:
         """Returns means of rows that are cut among cores.
 
         Tiles of rows are divided among the cores that join averages. Each core begins with its own, and goes on to the
