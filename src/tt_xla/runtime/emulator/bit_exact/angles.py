@@ -1,4 +1,7 @@
-"""Tangent and arc tangents as TT-NN 0.81's kernels compute them, like :mod:`.functions`."""
+"""Tangent and its inverse, arc sine and arc cosine as TT-NN 0.81's kernels compute them, like :mod:`.functions`.
+
+Source: ``ckernel_sfpu_trigonometry.h``.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from collections.abc import Callable
 import torch
 
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
+from tt_xla.runtime.emulator.bit_exact.curves import custom_root
 from tt_xla.runtime.emulator.bit_exact.functions import (
     ROUNDING,
     negative,
     newton_reciprocal,
+    root_and_rest,
     rounded,
     size_of,
 )
@@ -94,5 +99,57 @@ def atan2(y: Tensor, x: Tensor, *, wide: bool) -> Tensor:
     return torch.where(sfpu.bits(large) > 0x7F800000, torch.nan, result)
 
 
-FUNCTIONS: dict[str, Callable[..., Tensor]] = {"atan": atan, "tan": tan}
+_ARC_SINE = ("0x1.55578cp-3", "0x1.329a74p-4", "0x1.7dcp-5", "0x1.364p-6", "0x1.9ep-5")
+_ARC_COSINE = ("0x1.555552p-3", "0x1.33411ep-4", "0x1.6acp-5", "0x1.158p-5", "0x1.cap-8", "0x1.83p-5")
+_SHORT_ARC_SINE = (
+    0.999978601932525634765625, 0.16771225631237030029296875, 0.06381262838840484619140625,
+    0.083148844540119171142578125,
+)  # fmt: skip
+
+
+def asin(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the arc sine, near 1 of half the distance to it, NaN beyond (``calculate_asin``)."""
+    if not wide:
+        return sfpu.to_bfloat16(torch.where(size_of(x) <= 1, _short_asin(x), torch.nan))
+    z, far, half = _reduced(x)
+    p = sfpu.multiply(_series(sfpu.multiply(z, z), _ARC_SINE), sfpu.multiply(z, z))
+    arc = sfpu.mad(p, z, z)
+    arc = torch.where(far >= 0, sfpu.mad(-2.0, arc, _HALF_PI), arc)
+    return torch.where(half < 0, torch.nan, sfpu.with_sign(arc, x))
+
+
+def acos(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns the arc cosine, NaN beyond 1 (``calculate_acos``)."""
+    if not wide:
+        arc = sfpu.add(_HALF_PI, negative(_short_asin(x)))
+        return sfpu.to_bfloat16(torch.where(size_of(x) <= 1, arc, torch.nan))
+    z, far, half = _reduced(x)
+    p = sfpu.multiply(_series(sfpu.multiply(z, z), _ARC_COSINE), sfpu.multiply(z, z))
+    z = sfpu.with_sign(z, sfpu.number(sfpu.bits(x) ^ sfpu.bits(far)))
+    arc = sfpu.mad(p, z, z)
+    arc = torch.where((sfpu.bits(z) | sfpu.bits(far)) < 0, sfpu.add(arc, _HALF_PI), arc)
+    arc = torch.where(far >= 0, sfpu.add(arc, arc), arc)
+    return torch.where(half < 0, torch.nan, arc)
+
+
+def _reduced(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the number whose arc sine is computed, the distance of the size of x from where it is a root, and half
+    the distance from 1 (``_sfpu_sqrt_endpoint_``)."""
+    size = size_of(x)
+    half = sfpu.multiply(sfpu.add(1.0, negative(size)), 0.5)
+    far = sfpu.add(size, -0.5625)
+    _, root, rest = root_and_rest(half)
+    return torch.where(far < 0, size, sfpu.mad(rest, sfpu.multiply(root, 0.5), root)), far, half
+
+
+def _short_asin(x: Tensor) -> Tensor:
+    size = size_of(x)
+    far = sfpu.add(size, -0.625)
+    root = custom_root(sfpu.multiply(sfpu.add(1.0, negative(size)), 0.5))
+    z = torch.where(far < 0, size, root)
+    arc = sfpu.multiply(z, sfpu.polynomial(sfpu.multiply(z, z), *_SHORT_ARC_SINE))
+    return sfpu.with_sign(torch.where(far >= 0, sfpu.mad(-2.0, arc, _HALF_PI), arc), x)
+
+
+FUNCTIONS: dict[str, Callable[..., Tensor]] = {"acos": acos, "asin": asin, "atan": atan, "tan": tan}
 """Functions of one number, like those of :mod:`.functions`."""

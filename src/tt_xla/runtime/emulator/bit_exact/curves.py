@@ -196,7 +196,7 @@ _ASINH = (
 def asinh(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the inverse hyperbolic sine: an odd polynomial below 0.75 and a logarithm above (``calculate_asinh``)."""
     size, square = size_of(x), sfpu.multiply(x, x)
-    below = inverse(sfpu.add(1.0, _root(sfpu.add(square, 1.0), wide=wide)), wide=wide)
+    below = inverse(sfpu.add(1.0, _root(sfpu.mad(x, x, 1.0), wide=wide)), wide=wide)
     argument = torch.where(size >= _LARGE, sfpu.add(size, -1.0), sfpu.mad(square, below, size))
     argument = torch.where(size < 0.75, 0.0, argument)
     result = functions.log_of_1_and(sfpu.stored(argument, wide=wide), wide=wide)
@@ -218,7 +218,7 @@ def atanh(x: Tensor, *, wide: bool) -> Tensor:
 
 def log10(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the logarithm of base 10: that of base e by a factor (``calculate_log_body``)."""
-    return rounded(functions.natural_log(x, wide=wide, factor=0.4342944920063019), wide=wide)
+    return rounded(functions.natural_log(x, wide=wide, factor=functions.LOG10_E), wide=wide)
 
 
 def log2(x: Tensor, *, wide: bool) -> Tensor:
@@ -226,7 +226,7 @@ def log2(x: Tensor, *, wide: bool) -> Tensor:
     return rounded(functions.natural_log(x, wide=wide, base_two=True), wide=wide)
 
 
-def _custom_root(x: Tensor) -> Tensor:
+def custom_root(x: Tensor) -> Tensor:
     """Returns the square root by two steps of Newton's method (``sfpu_sqrt_custom``)."""
     y = sfpu.number(0x5F370000 - ((sfpu.bits(x) >> 1) & 0x7FFFFFFF))
     half = sfpu.multiply(x, -0.5)
@@ -240,7 +240,7 @@ def erfinv(x: Tensor, *, wide: bool) -> Tensor:
     logarithm = functions.natural_log(sfpu.mad(negative(x), x, 1.0), wide=False)
     term = sfpu.mad(-0.5, logarithm, -4.330746750799873)
     inner = sfpu.mad(term, term, negative(sfpu.multiply(logarithm, 6.802721088435375)))
-    return sfpu.with_sign(_custom_root(sfpu.add(term, _custom_root(inner))), x)
+    return sfpu.with_sign(custom_root(sfpu.add(term, custom_root(inner))), x)
 
 
 _I0 = (

@@ -16,6 +16,7 @@ from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 Tensor = torch.Tensor
 
 LOG2_E = 1.4426950216293335
+LOG10_E = 0.4342944920063019
 _STEPS = 256.0
 """Parts of an octave that the 16 bits of :func:`fast_exponential` tell apart."""
 
@@ -177,17 +178,21 @@ _SHORT_ERF = (
 """Coefficients of a numerator, odd in x, and of a denominator, even in x (``ERF_LUT``, ``GELU_ERF_NUM``)."""
 
 
-def _erf(x: Tensor, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Tensor:
+def _erf(x: Tensor, coefficients: tuple[tuple[float, ...], tuple[float, ...]], steps: int = 2) -> Tensor:
     square = sfpu.multiply(x, x)
     numerator, denominator = (sfpu.polynomial(square, *each) for each in coefficients)
-    quotient = sfpu.multiply(sfpu.multiply(numerator, x), newton_reciprocal(denominator, 2))
+    quotient = sfpu.multiply(sfpu.multiply(numerator, x), newton_reciprocal(denominator, steps))
     return sfpu.maximum(sfpu.minimum(quotient, 1.0), -1.0)
 
 
-def erf(x: Tensor, *, wide: bool) -> Tensor:
-    """Returns the error function: a quotient of polynomials; an accumulator of 16 bits cuts it (``calculate_erf``)."""
+def erf(x: Tensor, *, wide: bool, steps: int = 2) -> Tensor:
+    """Returns the error function: a quotient of polynomials; an accumulator of 16 bits cuts it (``calculate_erf``).
+
+    Args:
+        steps: steps of Newton's method by which the reciprocal is computed.
+    """
     clamped = sfpu.maximum(sfpu.minimum(x, 10.0), -10.0)
-    return _erf(clamped, _ERF if wide else _SHORT_ERF)
+    return _erf(clamped, _ERF if wide else _SHORT_ERF, steps)
 
 
 def gelu(x: Tensor, *, wide: bool) -> Tensor:
@@ -198,6 +203,14 @@ def gelu(x: Tensor, *, wide: bool) -> Tensor:
     result = sfpu.multiply(x, sfpu.mad(error, 0.5, 0.5))
     result = torch.where(error == -1.0, sfpu.multiply(x, 2.0**-25), result)
     return torch.where(sfpu.greater(x, -5.54259443), result, sfpu.add(x, negative(x)))
+
+
+def gelu_by_tanh(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns gelu's approximation by a hyperbolic tangent, which has 32 bits (``calculate_gelu_tanh``)."""
+    inner = sfpu.multiply(x, sfpu.mad(0.044715, sfpu.multiply(x, x), 1.0))
+    tangent = tanh(sfpu.multiply(0.7978845608028654, inner), wide=True)
+    half = sfpu.multiply(x, 0.5)
+    return rounded(sfpu.mad(half, tangent, half), wide=wide)
 
 
 def _gelu_in_pieces(x: Tensor) -> Tensor:
@@ -248,7 +261,7 @@ def tanh(x: Tensor, *, wide: bool) -> Tensor:
     return sfpu.with_sign(torch.where(whole < 61, finite, past), x)
 
 
-def _root(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def root_and_rest(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Returns guesses of ``1 / sqrt(x)`` and ``sqrt(x)``, and what is left of 1 (``_calculate_sqrt_body_``)."""
     y = sfpu.number(0x5F1110A0 - ((sfpu.bits(x) >> 1) & 0x7FFFFFFF))
     c = sfpu.multiply(negative(y), sfpu.multiply(x, y))
@@ -257,23 +270,36 @@ def _root(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return y, root, sfpu.mad(negative(y), root, 1.0)
 
 
-def sqrt(x: Tensor, *, wide: bool) -> Tensor:
-    """Returns the square root, NaN of negative numbers (``calculate_sqrt``)."""
-    _, root, rest = _root(x)
-    result = torch.where(sfpu.bits(x) < 0x7F800000, sfpu.mad(rest, sfpu.multiply(root, 0.5), root), root)
-    result = torch.where(x < 0, torch.nan, result)
-    return rounded(torch.where(sfpu.bits(x) & 0x7FFFFFFF == 0, x, result), wide=wide)
+def sqrt(x: Tensor, *, wide: bool, checks: bool = True) -> Tensor:
+    """Returns the square root (``calculate_sqrt``).
+
+    Args:
+        checks: whether negative numbers give NaN, and -0 itself.
+    """
+    y, root, rest = root_and_rest(x)
+    # The kernel subtracts to compare, and the difference of a negative number's bits wraps.
+    refined = sfpu.bits(x) - 0x7F800000 < 0
+    result = torch.where(refined, sfpu.mad(rest, sfpu.multiply(root, 0.5), root), y)
+    if checks:
+        result = torch.where(x < 0, torch.nan, result)
+        result = torch.where(sfpu.bits(x) & 0x7FFFFFFF == 0, x, result)
+    return rounded(result, wide=wide)
 
 
-def rsqrt(x: Tensor, *, wide: bool, approximate: bool = False) -> Tensor:
-    """Returns ``1 / sqrt(x)``, NaN of negative numbers (``calculate_rsqrt``)."""
+def rsqrt(x: Tensor, *, wide: bool, approximate: bool = False, checks: bool = True) -> Tensor:
+    """Returns ``1 / sqrt(x)`` (``calculate_rsqrt``).
+
+    Args:
+        checks: whether negative numbers give NaN.
+    """
     if approximate:
         guess = sfpu.number(0x5F0B3892 - ((sfpu.bits(x) >> 1) & 0x7FFFFFFF))
         result = sfpu.multiply(guess, sfpu.mad(negative(guess), sfpu.multiply(x, guess), 1.89099014875))
     else:
-        y, _, rest = _root(x)
-        result = sfpu.mad(rest, sfpu.multiply(y, 0.5), y)
-    result = torch.where(x < 0, torch.nan, result)
+        y, _, rest = root_and_rest(x)
+        result = sfpu.mad(rest, sfpu.halved(y), y)
+    if checks:
+        result = torch.where(x < 0, torch.nan, result)
     edge = 0x7F800000 - sfpu.bits(x)
     special = (edge == 0) | (sfpu.bits(x) & 0x7FFFFFFF == 0)
     return rounded(torch.where(special, sfpu.number(edge), result), wide=wide)
@@ -284,15 +310,19 @@ def log(x: Tensor, *, wide: bool) -> Tensor:
     return rounded(natural_log(x, wide=wide), wide=wide)
 
 
-def natural_log(x: Tensor, *, wide: bool, factor: float | None = None, base_two: bool = False) -> Tensor:
+def natural_log(
+    x: Tensor, *, wide: bool, factor: float | None = None, base_two: bool = False, normalizes: bool = True
+) -> Tensor:
     """Returns a logarithm before it is rounded (``calculate_log_body``).
 
     Args:
         wide: whether the series is the one for 32 bits.
         factor: what the natural logarithm is multiplied by.
         base_two: whether the logarithm of base 2 is computed, whose exponent takes no factor.
+        normalizes: whether denormals and -0 count as 0.
     """
-    x = sfpu.mad(x, 1.0, 0.0)
+    if normalizes:
+        x = sfpu.mad(x, 1.0, 0.0)
     place = (sfpu.bits(x) - 0x3F400000) & -(1 << 23)
     m = sfpu.add(sfpu.number(sfpu.bits(x) - place), -1.0)
     size = torch.where(place < 0, -place, place)
@@ -304,10 +334,9 @@ def natural_log(x: Tensor, *, wide: bool, factor: float | None = None, base_two:
         result = sfpu.mad(power, 0.693147182 * 1.19209290e-7, result)
     if factor is not None:
         result = sfpu.multiply(result, factor)
-    infinite = sfpu.bits(x) & 0x7F800000 == 0x7F800000
-    result = torch.where(infinite, sfpu.multiply(result, x), result)
-    result = torch.where(x == 0, -torch.inf, result)
-    return torch.where(x >= 0, result, torch.nan)
+    halved = sfpu.halved(x)
+    result = torch.where(sfpu.exponent(halved, biased=True) == 255, sfpu.multiply(result, halved), result)
+    return torch.where(sfpu.bits(x) >= 0, result, torch.nan)
 
 
 CUBIC_LOG = tuple(map(float.fromhex, ("-0x1.952992p+0", "0x2.4f5388p+0", "-0xd.e712ap-4", "0x2.44734p-4")))
@@ -404,9 +433,13 @@ def cbrt(x: Tensor, *, wide: bool) -> Tensor:
 
 def mish(x: Tensor, *, wide: bool) -> Tensor:
     """Returns ``x * tanh(log(1 + exp(x)))`` as a quotient of squares (``calculate_mish``)."""
-    power = exponential(x, wide=wide)
+    return mish_of(x, exponential(x, wide=wide), 2 if wide else 1, wide=wide)
+
+
+def mish_of(x: Tensor, power: Tensor, steps: int, *, wide: bool) -> Tensor:
+    """Returns :func:`mish` of x from its exponential, by a reciprocal of so many steps of Newton's method."""
     above = sfpu.add(power, 1.0)
-    inverse = newton_reciprocal(sfpu.mad(above, above, 1.0), 2 if wide else 1)
+    inverse = newton_reciprocal(sfpu.mad(above, above, 1.0), steps)
     positive = sfpu.multiply(x, sfpu.mad(inverse, -2.0, 1.0))
     negative = sfpu.multiply(x, sfpu.multiply(sfpu.multiply(power, sfpu.add(power, 2.0)), inverse))
     return rounded(torch.where(x < 8.0, torch.where(x >= 0, positive, negative), x), wide=wide)
@@ -503,6 +536,7 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "exp": _exponential,
     "expm1": expm1,
     "gelu": gelu,
+    "gelu_tanh": gelu_by_tanh,
     "hardsigmoid": hardsigmoid,
     "log": log,
     "log1p": log1p,

@@ -180,20 +180,23 @@ def logit(x: Tensor, eps: float | None = None, *, wide: bool) -> Tensor:
     return functions.log(sfpu.stored(ratio, wide=True), wide=False)
 
 
+_FACTORIALS = {2: 2.0000002384185791, 3: 6.000000476837158, 5: 120.00000762939453, 9: 362880.03125, 11: 39916804.0}
+"""Factorials that TT-NN's host computes in float32 otherwise than exactly (``std::tgamma``)."""
+
+
 def polygamma(x: Tensor, order: float, *, wide: bool) -> Tensor:
     """Returns a derivative of :func:`digamma`: six terms of its series and a tail (``calculate_polygamma``)."""
     n = int(order)
-    scale = (-1) ** (n + 1) * math.factorial(n)
+    scale = (-1) ** (n + 1) * _FACTORIALS.get(n, float(math.factorial(n)))
     steps = 2 if wide else 1
     total = torch.zeros_like(x)
     for term in range(6):
         one = newton_reciprocal(sfpu.add(x, float(term)), steps)
         total = sfpu.mad(*_last_factors(one, n + 1, torch.full_like(x, scale)), total)
-    products = [math.prod(range(n + 1, n + 1 + count)) for count in (1, 3, 5)]
-    c2, c4, c6 = (
-        np.float32(scale * each) / np.float32(by) for each, by in zip(products, (12, -720, 30240), strict=True)
-    )
-    series = [float(np.float32(scale) / np.float32(n)), *map(float, (c2, c4, c6))]
+    series = [float(np.float32(scale) / np.float32(n))]
+    for count, divisor in ((1, 12), (3, -720), (5, 30240)):
+        product = np.float32(scale) * np.float32(math.prod(range(n + 1, n + 1 + count)))
+        series.append(float(product * (np.float32(1) / np.float32(divisor))))  # as the kernel's compiler divides
     one = newton_reciprocal(sfpu.add(x, 6.0), steps)
     square = sfpu.multiply(one, one)
     tail = sfpu.mad(0.5 * scale, one, sfpu.polynomial(square, *series))

@@ -99,6 +99,13 @@ def with_exponent(value: Tensor, place: Tensor) -> Tensor:
     return number((bits(value) & ~_INFINITY) | ((place & 0xFF) << 23))
 
 
+def halved(value: Tensor) -> Tensor:
+    """Returns a number with an exponent that is 1 less, as SFPDIVP2 does: of zeros and denormals it becomes that of an
+    infinity, which infinities and NaN keep."""
+    place = exponent(value, biased=True)
+    return with_exponent(value, torch.where(place == 255, 255, place - 1))
+
+
 def with_sign(value: Tensor, sign: Tensor) -> Tensor:
     """Returns ``value`` with the sign of ``sign``, as SFPSETSGN does."""
     return number((bits(value) & _MAGNITUDE) | (bits(sign) & _SIGN))
