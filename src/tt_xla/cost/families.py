@@ -239,6 +239,10 @@ SIMILAR: dict[str, str] = {
     **dict.fromkeys(("addcmul", "lerp", "mac", "prelu", "squared_difference", "isclose"), "where"),
     **dict.fromkeys(("addcdiv", "div_no_nan", "floor_div", "rdiv"), "div"),
     **dict.fromkeys(("ldexp", "logaddexp", "logaddexp2"), "exp"),
+    **{
+        f"{name}_approx": name
+        for name in ("erf", "exp", "log", "log10", "log2", "mish", "rsqrt", "sigmoid", "sqrt", "tanh")
+    },
     **{"hypot": "sqrt", "i1": "i0", "log_sigmoid": "sigmoid", "modulo": "remainder", "round_decimals": "round"},
     **{"softcap": "tanh", "xielu": "expm1", "xlogy": "log"},
     **{"sigmoid_bw": "sigmoid", "tanh_bw": "exp"},

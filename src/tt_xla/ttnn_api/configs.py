@@ -120,15 +120,21 @@ class YUVCoefficients:
 
 
 def gelu_op(variant: float) -> str:
-    """Returns the name of a variant of gelu by its number in TT-NN's ``GeluVariant``; the tanh form is computed
-    accurately too."""
-    return "gelu_approx" if int(variant) == 1 else "gelu"
+    """Returns the name of a variant of gelu by its number in TT-NN's ``GeluVariant``."""
+    return ("gelu", "gelu_approx", "gelu_tanh")[int(variant)]
+
+
+MODE_AT = dict.fromkeys(("erf", "erfc", "exp", "log", "log10", "log1p", "log2", "mish", "rsqrt", "sqrt", "tanh"), 0)
+MODE_AT["sigmoid"] = 1
+"""Place of the parameter that asks for the fast form of a function."""
+_ONE_FORM = ("erfc", "log1p")
+"""Functions whose fast form is the accurate one."""
 
 
 def function_of(value: UnaryWithParam | Named | str | Sequence[Any]) -> list[tuple[str, Any]]:
     """Returns a function as the fields of a ``#ttnn.unary_with_param``.
 
-    The parameter of gelu chooses its variant.
+    The parameter of gelu chooses its variant, and that of some functions their fast form.
     """
     if isinstance(value, (list, tuple)):
         kind, *params = value
@@ -142,7 +148,10 @@ def function_of(value: UnaryWithParam | Named | str | Sequence[Any]) -> list[tup
     name = value.op_type.name.lower()
     params = [float(param) for param in value.params]
     if name == "gelu":
-        return [("op_type", gelu_op(value.params[0] if value.params else 0))]
+        return [("op_type", gelu_op(bool(value.params and value.params[0])))]
+    if name in MODE_AT:
+        is_fast = any(params[MODE_AT[name] :]) and name not in _ONE_FORM
+        return [("op_type", f"{name}_approx" if is_fast else name)]
     return [("op_type", name), *([("params", params)] if params else [])]
 
 

@@ -36,7 +36,7 @@ def _same(f: Functions, grad: Tensor, x: Tensor, *parameters: object) -> Tensor:
 
 
 def _sqrt(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    result = f.multiply(grad, f.reciprocal(f.multiply(f.sqrt(x), 2.0)))
+    result = f.multiply(grad, f.reciprocal(f.multiply(f.sqrt(x), 2.0)), dtype=x.dtype)
     result = f.where(f.lez(x), NAN, result)
     result = f.where(f.logical_and(f.eqz(x), f.ltz(grad)), -INF, result)
     return f.where(f.logical_and(f.eqz(x), f.gtz(grad)), INF, result)
@@ -76,7 +76,8 @@ def _by_kernel(name: str) -> Gradient:
 
 def _silu(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     gate = f.sigmoid(x)
-    return f.multiply(f.multiply(grad, gate), f.add(f.multiply(f.rsub(gate, 1.0), x), 1.0))
+    slope = f.add(f.multiply(f.rsub(gate, 1.0), x), 1.0)
+    return f.multiply(f.multiply(grad, gate), slope, dtype=x.dtype)
 
 
 def _log_sigmoid(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
@@ -364,7 +365,7 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
     "erf": _erf,
     "erfc": _erfc,
     "erfinv": _erfinv,
-    "exp": lambda f, g, x: f.multiply(g, f.exp(x)),
+    "exp": lambda f, g, x: f.multiply(g, f.exp(x), dtype=x.dtype),
     "exp2": lambda f, g, x: f.multiply(g, f.multiply(f.exp2(x), math.log(2))),
     "expm1": lambda f, g, x: f.multiply(g, f.exp(x)),
     "fill": _zeros,

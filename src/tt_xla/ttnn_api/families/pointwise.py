@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tt_xla.ttnn_api import chosen_shards, shards
-from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op
-from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Named, TensorMemoryLayout
+from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op, step
+from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Named, SigmoidMode, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
 from tt_xla.ttnn_api.layouts import Type, type_of
@@ -18,10 +19,13 @@ from tt_xla.ttnn_api.plan import Calls, Operand, Scalar, Step
 Function = UnaryWithParam | Named | str
 
 _UNARY = (
-    "abs acos asin asinh atan atanh bitwise_not cbrt ceil cos erf erfc exp expm1 floor hardsigmoid isfinite log "
-    "log1p logical_not mish neg reciprocal relu relu6 rsqrt sigmoid sign silu sin sqrt tan tanh"
+    "abs acos asin asinh atan atanh bitwise_not cbrt ceil cos erfc expm1 floor hardsigmoid isfinite log1p logical_not "
+    "neg reciprocal relu relu6 sign silu sin tan"
 )
 """Functions that TTNN has under the same name."""
+
+_IN_MODES = "erf exp log log10 log2 mish rsqrt sqrt tanh"
+"""Functions with a fast, approximate form, whose op has a name that ends with ``_approx``."""
 
 _BINARY = {
     "add": "add",
@@ -80,8 +84,46 @@ def _unary(op: str) -> Rule:
     return rule
 
 
+def _in_modes(op: str) -> Rule:
+    def rule(
+        input_tensor: Operand,
+        fast_and_approximate_mode: bool | None,
+        memory_config: MemoryConfig | None,
+        output_tensor: Operand | None,
+    ) -> Step:
+        chosen = f"{op}_approx" if fast_and_approximate_mode else op
+        return _unary(chosen)(required(input_tensor, f"ttnn.{op}"), memory_config, output_tensor)
+
+    rule.__doc__ = f"Computes {op} of each element, in its fast form if that is asked for."
+    return rule
+
+
 for _name in _UNARY.split():
     define(f"ttnn.{_name}", _unary(_name))
+for _name in _IN_MODES.split():
+    define(f"ttnn.{_name}", _in_modes(_name))
+
+
+@operation("ttnn.sigmoid", "ttnn.sigmoid_accurate")
+def sigmoid(
+    input_tensor: Operand,
+    mode: SigmoidMode | None,
+    fast_and_approximate_mode: bool | None,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Computes the logistic function of each element, in the mode that is asked for."""
+    source = required(input_tensor, "ttnn.sigmoid")
+    if not fast_and_approximate_mode and mode is not SigmoidMode.AccurateWithFastExp:
+        return _unary("sigmoid_approx" if mode is SigmoidMode.FastApproximate else "sigmoid")(
+            source, memory_config, output_tensor
+        )
+    plain = _unary("unary_chain")(source, memory_config, output_tensor)
+    return dataclasses.replace(plain, attributes={"functions": [function_of(each) for each in _FAST_SIGMOID]})
+
+
+_FAST_SIGMOID = (step("neg"), step("exp", 1.0), step("add_unary_sfpu", 1.0), step("recip"))
+"""Functions of a sigmoid whose exponential is approximate."""
 
 
 @operation("ttnn.gelu")
@@ -143,10 +185,11 @@ def _binary(op: str) -> Rule:
         memory_config: MemoryConfig | None,
         output_tensor: Operand | None,
         rounding_mode: str | None,
+        fast_and_approximate_mode: bool | None,
         activations: Sequence[Function] | None,
         input_tensor_a_activations: Sequence[Function] | None,
         input_tensor_b_activations: Sequence[Function] | None,
-    ) -> Step:
+    ) -> Step | Calls:
         right = next((each for each in (input_tensor_b, input_b, value, scalar) if each is not None), None)
         left = input_tensor_a
         if op in ("divide", "multiply") and dtype is None and rounding_mode is None:
@@ -163,17 +206,52 @@ def _binary(op: str) -> Rule:
             raise TTFatal(
                 "Incorrect rounding mode (expected None, 'trunc', or 'floor')", hint=f"Got {rounding_mode!r}."
             )
-        attributes = steps_around(
-            {
-                "activations": [*([rounding_mode] if rounding_mode else []), *(activations or ())],
-                "input_tensor_a_activations": input_tensor_a_activations,
-                "input_tensor_b_activations": input_tensor_b_activations,
-            }
-        )
+        functions = {
+            "activations": activations,
+            "input_tensor_a_activations": input_tensor_a_activations,
+            "input_tensor_b_activations": input_tensor_b_activations,
+        }
+        if rounding_mode is not None and any(each.dtype.element.is_float for each in _tensors(left, right)):
+            is_fast = fast_and_approximate_mode and left.dtype is not DataType.BFLOAT16
+            options = functions | {"dtype": dtype, "memory_config": memory_config, "fast_and_approximate_mode": is_fast}
+            return Calls(functools.partial(_rounded_quotient, left, right, rounding_mode, options, output_tensor))
+        rounding = [rounding_mode] if rounding_mode else []
+        attributes = steps_around(functions | {"activations": [*rounding, *(activations or ())]})
+        attributes |= mode_of(op, fast_and_approximate_mode)
         return pair(f"ttnn.{op}", left, right, dtype, memory_config, output_tensor, attributes)
 
     rule.__doc__ = f"Computes {op} of two tensors, or of a tensor and a number."
     return rule
+
+
+def _tensors(*operands: Any) -> Sequence[Operand]:
+    return [each for each in operands if isinstance(each, Operand)]
+
+
+def _rounded_quotient(
+    left: Any, right: Any, rounding: str, options: Mapping[str, Any], into: Operand | None, tensors: Sequence[Any]
+) -> Any:
+    """Returns a quotient of floats that another kernel rounds, after it has the type of the result."""
+    one, other = (tensors[each.index] if isinstance(each, Operand) else each for each in (left, right))
+    dtype, memory = options["dtype"], options["memory_config"]
+    if into is not None:
+        dtype = into.dtype
+    whole = dtype is not None and not dtype.element.is_float
+    with unrefused():
+        quotient = OPERATIONS["ttnn.divide"](one, other, **options | {"dtype": None if whole else dtype})
+        result = OPERATIONS[f"ttnn.{rounding}"](quotient, memory_config=memory)
+        result = OPERATIONS["ttnn.typecast"](result, dtype, memory_config=memory) if whole else result
+        return result if into is None else OPERATIONS["ttnn.copy"](result, tensors[into.index])
+
+
+_FAST_UNASKED = {"add": True, "subtract": True, "divide": False, "multiply": False}
+"""Whether TT-NN computes a function of two tensors in its fast mode if a call says nothing of it."""
+
+
+def mode_of(op: str, fast: bool | None) -> dict[str, Any]:
+    """Returns the attributes of the mode of a function of two tensors: none for the mode that TT-NN takes by itself."""
+    unasked = _FAST_UNASKED.get(op)
+    return {} if unasked is None or fast in (None, unasked) else {"fast_and_approximate_mode": fast}
 
 
 ACTIVATIONS = ("activations", "input_tensor_a_activations", "input_tensor_b_activations")
@@ -216,7 +294,7 @@ def in_place(rule: Rule) -> Rule:
 
 BINARY_PARAMETERS = (
     *("input_tensor_a", "input_tensor_b", "input_b", "value", "scalar", "dtype", "memory_config", "output_tensor"),
-    *("rounding_mode", *ACTIVATIONS),
+    *("rounding_mode", "fast_and_approximate_mode", *ACTIVATIONS),
 )
 _IN_PLACE = (
     *("input_tensor_a", "input_a", "input_tensor_b", "input_b"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.chosen_shards import for_elements
-from tt_xla.ttnn_api.configs import UnaryWithParam, function_of
+from tt_xla.ttnn_api.configs import MODE_AT, UnaryWithParam, function_of
 from tt_xla.ttnn_api.enums import DataType, Layout, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import BINARY_PARAMETERS, in_place, pair
@@ -242,20 +242,13 @@ def unary_chain(
     return _written(result, output_tensor)
 
 
-_MODES = ("exp", "erf", "erfc", "rsqrt", "sqrt")
-"""Functions whose parameter says whether they are approximate."""
-
-
 def _parameters_of(step: UnaryWithParam) -> Sequence[Any]:
     """Returns the parameters of a step of a chain that its function takes."""
-    return () if step.op_type.name.lower() in (*_MODES, "gelu") else step.params
+    return () if step.op_type.name.lower() in (*MODE_AT, "gelu") else step.params
 
 
 def _chain(input_tensor: Operand, ops_chain: Sequence[UnaryWithParam], memory_config: MemoryConfig | None) -> Step:
-    functions = [
-        [("op_type", each.op_type.name.lower())] if each.op_type.name.lower() in _MODES else function_of(each)
-        for each in ops_chain
-    ]
+    functions = [function_of(each) for each in ops_chain]
     memory = for_elements(memory_config, input_tensor.shape, input_tensor.layout, [input_tensor])
     result = input_tensor.type.with_(memory=memory)
     return Step("ttnn.unary_chain", {"input": input_tensor}, [result], {"functions": functions})

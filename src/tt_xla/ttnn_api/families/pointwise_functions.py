@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.chosen_shards import for_elements
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.families.pointwise import ACTIVATIONS, broadcast, number, pair, promoted, required, steps_around
+from tt_xla.ttnn_api.families.pointwise import (
+    ACTIVATIONS,
+    broadcast,
+    mode_of,
+    number,
+    pair,
+    promoted,
+    required,
+    steps_around,
+)
 from tt_xla.ttnn_api.families.reduction import dims_of, memory_of, reduced, scaled_by
 from tt_xla.ttnn_api.geometry import MemoryConfig
-from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation
-from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Rule, define, operation, unrefused
+from tt_xla.ttnn_api.plan import Calls, Operand, Step
 from tt_xla.ttnn_api.shards import matrix
 
 _PLAIN = (
     "acosh alt_complex_rotate90 cosh deg2rad digamma eqz erfinv exp2 frac gez gtz hardmish hardswish i0 i1 isinf "
-    "isnan isneginf isposinf lez lgamma log10 log2 log_sigmoid ltz nez rad2deg signbit sinh softsign square "
+    "isnan isneginf isposinf lez lgamma log_sigmoid ltz nez rad2deg signbit sinh softsign square "
     "tanhshrink trunc"
 )
 """Functions without parameters."""
@@ -43,7 +54,7 @@ _PARAMETERS = {
 }
 """Parameters of the other functions of one tensor, in the order of the kernel's."""
 
-_ALIKE = {"swish": "silu", "sigmoid_accurate": "sigmoid", "identity": "assign"}
+_ALIKE = {"swish": "silu", "identity": "assign"}
 """TTNN op of functions that have another name there."""
 
 _BINARY = {
@@ -147,10 +158,12 @@ def rsub(
     dtype: Any,
     memory_config: MemoryConfig | None,
     output_tensor: Operand | None,
+    fast_and_approximate_mode: bool | None,
 ) -> Step:
     """Subtracts the first operand from the second one."""
     right = input_tensor_b if input_tensor_b is not None else input_b
-    step = pair("ttnn.subtract", input_tensor_a, right, dtype, memory_config, output_tensor, {})
+    mode = mode_of("subtract", fast_and_approximate_mode)
+    step = pair("ttnn.subtract", input_tensor_a, right, dtype, memory_config, output_tensor, mode)
     step.operands = {"lhs": step.operands["rhs"], "rhs": step.operands["lhs"]}
     return step
 
@@ -191,13 +204,30 @@ def _scaled(op: str) -> Rule:
         value: float,
         memory_config: MemoryConfig | None,
         output_tensor: Operand | None,
-    ) -> Step:
-        _check_scaled(op, input_a, input_b, input_c)
+    ) -> Step | Calls:
         operands = {"input": input_a, "first": input_b, "second": input_c}
+        _check_scaled(op, *operands.values())
+        if op == "ttnn.addcdiv" and any(each.dtype.element.is_block_float for each in operands.values()):
+            places = [each.index for each in operands.values()]
+            return Calls(functools.partial(_divided_blocks, places, float(value), memory_config, output_tensor))
         return of_three(op, operands, {"value": float(value)}, memory_config, output_tensor)
 
     rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of three tensors."
     return rule
+
+
+def _divided_blocks(
+    places: Sequence[int], value: float, memory: MemoryConfig | None, into: Operand | None, tensors: Sequence[Any]
+) -> Any:
+    """Returns ``a + value * b / c`` in steps, as TT-NN computes it if a tensor has block floats."""
+    a, b, c = (tensors[place] for place in places)
+    with unrefused():
+        f = Functions(memory)
+        result = f.add(a, f.divide(f.multiply(b, value), c))
+        if result.dtype is not DataType.FLOAT32:
+            sign = f.where(f.eqz(b), 1.0, f.sign(b))
+            result = f.where(f.eqz(c), f.multiply(sign, value * math.inf), result)
+        return result if into is None else OPERATIONS["ttnn.copy"](result, tensors[into.index])
 
 
 def _check_scaled(op: str, *operands: Operand) -> None:

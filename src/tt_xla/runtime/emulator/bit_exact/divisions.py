@@ -76,19 +76,24 @@ def remainder(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: F
 
 @kernel("ttnn.div_no_nan", "ttnn.floor_div", bit_exact=True)
 def quotient(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Functions) -> Tensor:
-    """The quotient has the type of the result before it is rounded down."""
+    """The quotient has the type of the result before it is rounded down. Two tensors of integers have integers for
+    quotients that are rounded down, whose bits ``floor_div`` gives the type float32."""
     if functions_of_operands:
         return otherwise(ctx, functions_of_operands)(lhs, rhs)
-    if not lhs.is_floating_point() and not rhs.is_floating_point():
+    of_integers = not lhs.is_floating_point() and not rhs.is_floating_point()
+    if of_integers:
         result = functions.quotient_of_integers(*torch.broadcast_tensors(lhs, rhs))
     elif in_float32(ctx):
         result = functions.quotient(*torch.broadcast_tensors(loaded(lhs), loaded(rhs)))
     else:
         result = functions.quotient_of_bfloat16(loaded(lhs), loaded(rhs))
     result = torch.where(result.isnan(), torch.nan, result)
-    if ctx.op == "ttnn.floor_div":
-        return result_of(ctx, torch.floor(result))
-    return result_of(ctx, torch.where(rhs == 0, 0.0, result))
+    if ctx.op == "ttnn.div_no_nan":
+        return result_of(ctx, torch.where(rhs == 0, 0.0, result))
+    if of_integers and rhs.ndim:
+        whole = sfpu.number(functions.rounded_quotient(lhs, rhs, "floor"))
+        return torch.where(result.isinf(), result, whole).to(ctx.container)
+    return result_of(ctx, torch.floor(loaded(result_of(ctx, result))))
 
 
 @kernel("ttnn.addcdiv", bit_exact=True)

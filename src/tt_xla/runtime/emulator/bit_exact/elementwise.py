@@ -16,8 +16,9 @@ import torch
 
 from tt_xla.ir.element_types import DataType
 from tt_xla.ir.program import TensorSpec
-from tt_xla.runtime.emulator.bit_exact import angles, curves, functions, matrix_unit, powers, special
+from tt_xla.runtime.emulator.bit_exact import angles, curves, fast_functions, functions, matrix_unit, powers, special
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
+from tt_xla.runtime.emulator.bit_exact.functions import negative
 from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.context import Call, Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS
@@ -29,12 +30,15 @@ Functions = Sequence[Any]
 """Elementwise functions, each as the named fields of its ``#ttnn.unary_with_param``."""
 
 
-_CURVES = curves.FUNCTIONS | special.FUNCTIONS
+_CURVES = curves.FUNCTIONS | fast_functions.FUNCTIONS | special.FUNCTIONS
 _KNOWN = {**functions.FUNCTIONS, **angles.FUNCTIONS, **_CURVES}
 
 
-_ON_PATTERNS = ("ceil", "floor", "logical_not", "relu", "relu6", "sign")
-"""Functions that look at bits and compute nothing, so that a denormal is no zero to them."""
+_ON_PATTERNS = (
+    *("ceil", "floor", "logical_not", "relu", "relu6", "sign"),
+    *("log_approx", "log10_approx", "log2_approx", "rsqrt_approx", "sqrt_approx"),
+)
+"""Functions that look at bits before they compute, so that a denormal is no zero to them."""
 
 
 _WITH_NUMBER = ("add_unary_sfpu", "mul_unary_sfpu", "sub_unary_sfpu")
@@ -97,8 +101,9 @@ def result_of(ctx: Context, accumulator: Tensor) -> Tensor:
 
 
 def in_float32(ctx: Context) -> bool:
-    """Returns whether an operand is float32, which makes the accumulator 32 bits wide."""
-    return DataType.F32 in {spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec)}
+    """Returns whether an operand or the result is float32, which makes the accumulator 32 bits wide."""
+    types = {spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec)}
+    return DataType.F32 in (*types, ctx.dtype)
 
 
 def otherwise(ctx: Context, attributes: dict[str, Any]) -> Call:
@@ -114,21 +119,33 @@ for _name in _DEFINED:
     kernel(_name, bit_exact=True)(_unary(_name.removeprefix("ttnn.")))
 
 
-@kernel(*(f"ttnn.{name}" for name in _CURVES if f"ttnn.{name}" not in _DEFINED), bit_exact=True)
+@kernel(*(f"ttnn.{name}" for name in (*_CURVES, "gelu_tanh") if f"ttnn.{name}" not in _DEFINED), bit_exact=True)
 def curve(ctx: Context, input: Tensor, params: Sequence[float] = ()) -> Tensor:
     """A function that is no elementwise op of compiled programs, with its parameters."""
     if not input.is_floating_point():
         return otherwise(ctx, {"params": params})(input)
-    wide = ctx.spec("input").layout.dtype is DataType.F32
-    return result_of(ctx, applied(ctx.op.removeprefix("ttnn."), loaded(input), params, wide=wide))
+    name, wide = ctx.op.removeprefix("ttnn."), ctx.spec("input").layout.dtype is DataType.F32
+    return result_of(ctx, applied(name, loaded(input, keeps_denormals=name in _ON_PATTERNS), params, wide=wide))
 
 
-def _add(a: Tensor, b: Tensor) -> Tensor:
-    return matrix_unit.add(a, b, wide=False)
+_HIFI4 = matrix_unit.PHASES["hifi4"]
 
 
-def _subtract(a: Tensor, b: Tensor) -> Tensor:
-    return matrix_unit.add(a, -b, wide=False)
+def _matrix_multiply(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
+    return matrix_unit.multiply(a, b, phases=_HIFI4, wide=wide)
+
+
+def _matrix_subtract(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
+    return matrix_unit.add(a, -b, wide=wide)
+
+
+_BY_MATRIX_UNIT: dict[str, Callable[..., Tensor]] = {
+    "ttnn.add": matrix_unit.add,
+    "ttnn.divide": _matrix_multiply,
+    "ttnn.multiply": _matrix_multiply,
+    "ttnn.subtract": _matrix_subtract,
+}
+"""Functions of two operands and the width of the accumulator. The divisor is inverted before."""
 
 
 def _multiply(a: Tensor, b: Tensor) -> Tensor:
@@ -136,8 +153,33 @@ def _multiply(a: Tensor, b: Tensor) -> Tensor:
     return sfpu.to_nearest_even(a * b)
 
 
-_ON_16_BITS = {"add": _add, "divide": functions.quotient_of_bfloat16, "subtract": _subtract, "multiply": _multiply}
-_ON_32_BITS = {"add": torch.add, "divide": functions.quotient, "subtract": torch.sub, "multiply": torch.mul}
+_ON_16_BITS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "ttnn.add": lambda a, b: sfpu.to_nearest_even(a + b),
+    "ttnn.divide": functions.quotient_of_bfloat16,
+    "ttnn.multiply": _multiply,
+    "ttnn.subtract": lambda a, b: sfpu.to_nearest_even(a - b),
+}
+_ON_32_BITS = {
+    "ttnn.add": torch.add,
+    "ttnn.divide": functions.quotient,
+    "ttnn.multiply": sfpu.multiply,
+    "ttnn.subtract": torch.sub,
+}
+
+
+def _by_matrix_unit(ctx: Context, fast: bool | None) -> bool:
+    """Returns whether the matrix unit computes a function of two operands (``is_binary_sfpu_op``).
+
+    Args:
+        fast: the mode that the call asks for; None for the one that TT-NN takes by itself, in which the matrix unit
+            adds, subtracts, and multiplies block floats.
+    """
+    types = types_of(ctx)
+    if types == {DataType.F32}:
+        return False
+    blocks = any(dtype.is_block_float for dtype in types)
+    unasked = ctx.op in ("ttnn.add", "ttnn.subtract")
+    return (unasked if fast is None else fast) or (blocks and ctx.op == "ttnn.multiply")
 
 
 @kernel("ttnn.add", "ttnn.divide", "ttnn.subtract", "ttnn.multiply", bit_exact=True)
@@ -148,9 +190,10 @@ def binary(
     activations: Functions = (),
     input_tensor_a_activations: Functions = (),
     input_tensor_b_activations: Functions = (),
+    fast_and_approximate_mode: bool | None = None,
 ) -> Tensor:
     """The matrix unit adds bfloat16 and block floats, and multiplies block floats; the vector unit multiplies bfloat16,
-    divides, and computes with float32."""
+    divides, and computes with float32. Another mode than TT-NN's own takes the other unit."""
     attributes = {
         "activations": activations,
         "input_tensor_a_activations": input_tensor_a_activations,
@@ -158,30 +201,32 @@ def binary(
     }
     of_integers = not lhs.is_floating_point() or not rhs.is_floating_point()
     if of_integers and not (ctx.op == "ttnn.divide" and ctx.dtype is DataType.F32):
+        modes = [dict(item)["op_type"] for item in activations]
+        if ctx.op == "ttnn.divide" and modes in (["floor"], ["trunc"]):
+            return functions.rounded_quotient(lhs, rhs, modes[0]).to(ctx.container)
         return otherwise(ctx, attributes)(lhs, rhs)
     wide = of_integers or in_float32(ctx)
-    a = _with_functions(lhs, input_tensor_a_activations, ctx.operands["lhs"], wide=wide)
-    b = _with_functions(rhs, input_tensor_b_activations, ctx.operands["rhs"], wide=wide)
-    blocks = any(isinstance(spec, TensorSpec) and spec.layout.dtype.is_block_float for spec in ctx.operands.values())
+    by_matrix_unit = not of_integers and _by_matrix_unit(ctx, fast_and_approximate_mode)
+    if by_matrix_unit and ctx.op == "ttnn.divide":
+        input_tensor_b_activations = (*input_tensor_b_activations, {"op_type": "recip"})
+    a, b = (source(loaded(each), wide=True) if by_matrix_unit else loaded(each) for each in (lhs, rhs))
+    a = _with_functions(a, input_tensor_a_activations, ctx.operands["lhs"], wide=wide)
+    b = _with_functions(b, input_tensor_b_activations, ctx.operands["rhs"], wide=wide)
     if not lhs.is_floating_point() and not rhs.is_floating_point():
         a, b = torch.broadcast_tensors(lhs, rhs)
         compute = functions.quotient_of_integers
-    elif blocks and ctx.op == "ttnn.multiply":
-        phases = matrix_unit.PHASES["hifi4"]
-        a, b = source(a, wide=True), source(b, wide=True)
-        compute = functools.partial(matrix_unit.multiply, phases=phases, wide=wide)
-    elif wide and ctx.op in ("ttnn.add", "ttnn.subtract") and len(types_of(ctx)) > 1:
-        sign = 1 if ctx.op == "ttnn.add" else -1
-        a, b = source(a, wide=True), sign * source(b, wide=True)
-        compute = functools.partial(matrix_unit.add, wide=True)
+    elif by_matrix_unit:
+        compute = functools.partial(_BY_MATRIX_UNIT[ctx.op], wide=wide)
     else:
-        compute = (_ON_32_BITS if wide else _ON_16_BITS)[ctx.op.removeprefix("ttnn.")]
-    if not wide:
+        compute = (_ON_32_BITS if wide else _ON_16_BITS)[ctx.op]
+    if by_matrix_unit or not wide:
         a, b = source(a, wide=True), source(b, wide=True)
     result = sfpu.stored(compute(a, b), wide=True)
     result = torch.where(result.isnan(), torch.nan, result)
     for item in activations:
         result = _applied(dict(item), result, wide=wide)
+    if lhs.dtype is torch.float32 and ctx.dtype is DataType.BF16:
+        result = sfpu.to_nearest_even(result)  # as a conversion of the first operand's type rounds
     return result_of(ctx, result)
 
 
@@ -195,10 +240,14 @@ def squared_difference(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_op
     """The vector unit squares the matrix unit's difference of bfloat16 and block floats."""
     if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
         return otherwise(ctx, {})(lhs, rhs, **functions_of_operands)
-    if DataType.F32 in {ctx.spec("lhs").layout.dtype, ctx.spec("rhs").layout.dtype}:
-        return result_of(ctx, torch.square(loaded(lhs) - loaded(rhs)))
-    difference = sfpu.stored(_subtract(source(loaded(lhs), wide=True), source(loaded(rhs), wide=True)), wide=True)
-    return result_of(ctx, _multiply(difference, difference))
+    wide = in_float32(ctx)
+    if types_of(ctx) == {DataType.F32}:
+        difference = sfpu.add(*torch.broadcast_tensors(loaded(lhs), negative(loaded(rhs))))
+    else:
+        a, b = (source(loaded(each), wide=True) for each in (lhs, rhs))
+        difference = sfpu.stored(_matrix_subtract(a, b, wide=wide), wide=True)
+    square = sfpu.multiply(difference, difference) if wide else _multiply(difference, difference)
+    return result_of(ctx, square)
 
 
 @kernel("ttnn.hardswish", bit_exact=True)
@@ -210,10 +259,7 @@ def hardswish(ctx: Context, input: Tensor) -> Tensor:
     factor = sfpu.stored(functions.hardsigmoid(x, wide=wide), wide=wide)
     if wide:
         return result_of(ctx, sfpu.multiply(factor, x))
-    phases = matrix_unit.PHASES["hifi4"]
-    return result_of(
-        ctx, matrix_unit.multiply(source(factor, wide=True), source(x, wide=True), phases=phases, wide=False)
-    )
+    return result_of(ctx, _matrix_multiply(source(factor, wide=True), source(x, wide=True), wide=False))
 
 
 @kernel("ttnn.trunc", bit_exact=True)
@@ -251,24 +297,33 @@ def _lerp(start: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     return sfpu.mad(end - start, weight, start)
 
 
-_MULTIPLY_ADDS: dict[str, Callable[..., Tensor]] = {
-    "ttnn.addcmul": _addcmul,
-    "ttnn.lerp": _lerp,
-    "ttnn.mac": sfpu.mad,
+_MULTIPLY_ADDS: dict[str, tuple[Callable[..., Tensor], Callable[[Tensor], Tensor]]] = {
+    "ttnn.addcmul": (_addcmul, sfpu.to_bfloat16),
+    "ttnn.lerp": (_lerp, sfpu.to_nearest_even),
+    "ttnn.mac": (sfpu.mad, sfpu.to_bfloat16),
 }
+"""Function of three registers, and how its result is rounded for an accumulator of 16 bits."""
 
 
 @kernel(*_MULTIPLY_ADDS, bit_exact=True)
 def multiply_add(ctx: Context, input: Tensor, **others: Any) -> Tensor:
-    """A multiply-add of three tensors in float32, which the packer rounds, or the kernel of lerp itself."""
+    """A multiply-add of three tensors in float32. Beside floats the kernel takes the bits of an integer for those of a
+    float, and gives them back if the first tensor has integers."""
     attributes = {name: value for name, value in others.items() if not isinstance(value, Tensor)}
     tensors = [input, *(value for value in others.values() if isinstance(value, Tensor))]
-    if not all(tensor.is_floating_point() for tensor in tensors):
+    if not any(tensor.is_floating_point() for tensor in tensors):
         return otherwise(ctx, attributes)(*tensors)
-    operands = torch.broadcast_tensors(*map(loaded, tensors))
-    result = _MULTIPLY_ADDS[ctx.op](*operands, **attributes)
-    rounds_first = ctx.op == "ttnn.lerp" and not in_float32(ctx)
-    return result_of(ctx, sfpu.to_nearest_even(result) if rounds_first else result)
+    function, rounded = _MULTIPLY_ADDS[ctx.op]
+    result = function(*torch.broadcast_tensors(*map(_as_float, tensors)), **attributes)
+    if not ctx.dtype.is_float:
+        return sfpu.bits(result).to(ctx.container)
+    is_wide = in_float32(ctx) or any(not tensor.is_floating_point() for tensor in tensors)
+    return result_of(ctx, result if is_wide else rounded(result))
+
+
+def _as_float(tensor: Tensor) -> Tensor:
+    """Returns an operand as a float kernel reads it, which takes the bits of an integer for those of a float."""
+    return loaded(tensor) if tensor.is_floating_point() else sfpu.stored(sfpu.number(tensor), wide=True)
 
 
 @kernel("ttnn.deg2rad", "ttnn.rad2deg", bit_exact=True)
@@ -290,7 +345,7 @@ def atan2(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
 
 def _with_functions(tensor: Tensor, items: Functions, spec: Any, *, wide: bool) -> Tensor:
     """Returns an operand after its functions, as the buffer between holds it, which has the operand's type."""
-    result = loaded(tensor)
+    result = tensor
     for item in items:
         result = _applied(dict(item), result, wide=wide)
     between = spec.layout.dtype if isinstance(spec, TensorSpec) else DataType.BF16

@@ -135,6 +135,17 @@ def quotient_of_integers(a: Tensor, b: Tensor) -> Tensor:
     return torch.where((a == b) & (a != 0), 1.0, corrected)
 
 
+_BY_ZERO = 1 << 16
+"""Size of the whole quotient of an integer by zero."""
+
+
+def rounded_quotient(lhs: Tensor, rhs: Tensor, mode: str) -> Tensor:
+    """Returns quotients of integers that are rounded by ``mode``, as int64 (``calculate_div_int32_body``)."""
+    a, b = torch.broadcast_tensors(lhs.to(torch.int64), rhs.to(torch.int64))
+    whole = torch.div(a, torch.where(b == 0, 1, b), rounding_mode=mode)
+    return torch.where(b == 0, torch.sign(a) * _BY_ZERO, whole)
+
+
 def negative(x: Tensor) -> Tensor:
     """Returns a number with the other sign."""
     return sfpu.number(sfpu.bits(x) ^ -(1 << 31))

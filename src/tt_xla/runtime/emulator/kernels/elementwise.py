@@ -139,6 +139,7 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Calla
         activations: Functions = (),
         input_tensor_a_activations: Functions = (),
         input_tensor_b_activations: Functions = (),
+        fast_and_approximate_mode: bool | None = None,
     ) -> Callable[..., Tensor]:
         commute = _commutes(activations)
         relu_alone = [dict(item)["op_type"] for item in activations] == ["relu"]
