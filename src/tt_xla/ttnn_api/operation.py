@@ -417,9 +417,9 @@ class Functions:
     def __init__(self, memory: Any = None) -> None:
         self._options = {} if memory is None else {"memory_config": memory}
 
-    def apply(self, part: Part, *arguments: Any) -> Any:
+    def apply(self, part: Part, *arguments: Any, **attributes: Any) -> Any:
         """Executes a kernel that has no function of its own."""
-        return part(*arguments, **self._options)
+        return part(*arguments, **self._options, **attributes)
 
     def with_default(self, memory: Any) -> Functions:
         """Returns the functions with a memory config of results, if they have none."""

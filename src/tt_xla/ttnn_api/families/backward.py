@@ -180,7 +180,8 @@ def _logiteps(f: Functions, grad: Tensor, x: Tensor, eps: float) -> Tensor:
     result = f.multiply(grad, f.reciprocal(f.multiply(x, f.rsub(x, 1.0))))
     outside = f.logical_or(f.lt(x, eps), f.gt(x, 1.0 - eps))
     edge = f.logical_or(f.eq(x, 0.0), f.eq(x, 1.0))
-    return f.where(outside, NAN if eps < 0 else 0.0, f.where(edge, _infinite(f, grad), result))
+    at_edge = f.where(f.ltz(f.full_like(x, eps)), NAN, 0.0)
+    return f.where(f.eq(outside, 1.0), at_edge, f.where(edge, _infinite(f, grad), result))
 
 
 def _relu6(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
@@ -208,20 +209,19 @@ def _reciprocal(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     return f.where(f.eqz(x), f.where(f.eqz(grad), NAN, infinite), result)
 
 
-def _at_zero(f: Functions, grad: Tensor, x: Tensor, result: Tensor, sign: float) -> Tensor:
-    """Replaces the result where the operand is 0: by an infinity with the gradient's sign, or NaN for no gradient."""
-    value = f.where(f.eqz(grad), NAN, f.multiply(f.sign(grad), sign * INF))
-    return f.where(f.eqz(x), value, result)
-
-
 def _digamma(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return _at_zero(f, grad, x, f.multiply(grad, f.polygamma(x, 1)), 1.0)
+    result = f.multiply(grad, f.polygamma(x, 1))
+    result = f.where(f.logical_and(f.eqz(x), f.eqz(grad)), NAN, result)
+    result = f.where(f.logical_and(f.eqz(x), f.ltz(grad)), -INF, result)
+    return f.where(f.logical_and(f.eqz(x), f.gtz(grad)), INF, result)
 
 
 def _polygamma(f: Functions, grad: Tensor, x: Tensor, n: int) -> Tensor:
+    infinite = INF if n % 2 == 0 else -INF
     result = f.multiply(grad, f.polygamma(x, n + 1))
-    result = f.where(f.logical_and(f.lez(x), f.eqz(grad)), NAN, result)
-    return _at_zero(f, grad, x, result, 1.0 if n % 2 == 0 else -1.0)
+    result = f.where(f.logical_and(f.le(x, 0.0), f.eqz(grad)), NAN, result)
+    result = f.where(f.logical_and(f.eqz(x), f.gtz(grad)), infinite, result)
+    return f.where(f.logical_and(f.eqz(x), f.ltz(grad)), -infinite, result)
 
 
 def _multigammaln(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
@@ -285,8 +285,7 @@ def _pow(f: Functions, grad: Tensor, x: Tensor, exponent: float) -> Tensor:
     power = f.pow(x, abs(exponent - 1.0))
     if exponent < 1:
         power = f.reciprocal(power)
-    result = f.multiply(f.multiply(power, exponent), grad)
-    return result if exponent == int(exponent) else f.where(f.lez(x), INF, result)
+    return f.where(f.lez(x), INF, f.multiply(f.multiply(power, exponent), grad))
 
 
 def _rpow(f: Functions, grad: Tensor, x: Tensor, exponent: float) -> Tensor:
@@ -315,7 +314,9 @@ def _rdiv(f: Functions, grad: Tensor, x: Tensor, scalar: float, rounding_mode: s
 
 
 def _div_no_nan(f: Functions, grad: Tensor, x: Tensor, scalar: float) -> Tensor:
-    return f.multiply(grad, 0.0 if scalar == 0 else 1 / scalar)
+    if not scalar:
+        return f.zeros_like(grad)
+    return f.where(f.eq(f.full_like(x, scalar), 0.0), 0.0, f.multiply(grad, 1 / scalar))
 
 
 def _clamp(f: Functions, grad: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
@@ -337,16 +338,8 @@ def _threshold(f: Functions, grad: Tensor, x: Tensor, threshold: float, value: f
 
 def gelu_gradient(f: Functions, grad: Tensor, x: Tensor, variant: GeluVariant) -> Tensor:
     """Returns the gradient of gelu: of its approximation by tanh for ``GeluVariant.Tanh``."""
-    if variant is not GeluVariant.Tanh:
-        return f.apply(_KERNELS["gelu"], grad, x)
-    beta, kappa = math.sqrt(2 / math.pi), 0.044715
-    squared = f.multiply(x, x)
-    inner = f.tanh(f.multiply(f.add(x, f.multiply(f.multiply(squared, x), kappa)), beta))
-    left = f.multiply(f.add(inner, 1.0), 0.5)
-    slope = f.neg(f.subtract(f.multiply(inner, inner), 1.0))
-    factor = f.multiply(f.add(f.multiply(f.multiply(squared, kappa), 3.0), 1.0), beta)
-    right = f.multiply(f.multiply(slope, f.multiply(x, 0.5)), factor)
-    return f.multiply(grad, f.add(left, right))
+    approximate = "tanh" if variant is GeluVariant.Tanh else "none"
+    return f.apply(_KERNELS["gelu"], grad, x, approximate=approximate)
 
 
 UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {

@@ -27,7 +27,7 @@ def _atan2(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
 
 
 def _xlogy(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> Pair:
-    log = f.where(f.ltz(b), NAN, f.log(b))
+    log = f.where(f.ltz(b), NAN, f.log(b, fast_and_approximate_mode=True))
     nothing = f.logical_and(f.logical_or(f.eqz(a), f.eqz(grad)), f.le(b, 0.0))
     ratio = f.multiply(a, b, input_tensor_b_activations=[step("recip")])
     return f.multiply(grad, f.where(nothing, 0.0, log)), f.multiply(grad, ratio)
@@ -141,30 +141,35 @@ def _both(
     ]
 
 
-def _divided(f: Functions, grad: Tensor, a: Tensor, b: Tensor) -> tuple[Callable[[], Tensor], Callable[[], Tensor]]:
-    """Returns what makes the gradients of a quotient."""
+def _divided(
+    f: Functions, grad: Tensor, a: Tensor, b: Tensor, dtypes: Sequence[Any]
+) -> tuple[Callable[[], Tensor], Callable[[], Tensor]]:
+    """Returns what makes the gradients of a quotient, which have the types of its operands."""
 
     def first() -> Tensor:
-        at_zero = f.where(f.eqz(grad), NAN, f.multiply(f.sign(grad), INF))
-        return f.where(f.eqz(b), at_zero, f.multiply(grad, f.reciprocal(b)))
+        return f.multiply(grad, f.reciprocal(b), dtype=dtypes[0])
 
     def second() -> Tensor:
-        infinite = f.multiply(f.multiply(f.sign(a), -INF), f.sign(grad))
-        at_zero = f.where(f.logical_or(f.eqz(grad), f.eqz(a)), NAN, infinite)
-        result = f.multiply(f.neg(grad), f.multiply(a, f.reciprocal(f.square(b))))
-        return f.where(f.eqz(b), at_zero, result)
+        inverse = f.reciprocal(b)
+        return f.multiply(f.neg(grad), f.multiply(f.multiply(a, inverse), inverse), dtype=dtypes[1])
 
     return first, second
 
 
-def _divided_by_number(f: Functions, grad: Tensor, number: float) -> Tensor:
+def _divided_by_number(f: Functions, grad: Tensor, number: float, dtype: Any) -> Tensor:
     if number:
-        return f.multiply(grad, 1.0 / number)
+        return f.multiply(grad, 1.0 / number, dtype=dtype)
     return f.where(f.eqz(grad), NAN, f.multiply(f.sign(grad), INF))
 
 
-def _copied(f: Functions, grad: Tensor) -> Callable[[], Tensor]:
-    return lambda: f.clone(grad)
+def _copied(f: Functions, grad: Tensor, like: Tensor | None = None) -> Callable[[], Tensor]:
+    return lambda: f.clone(grad, dtype=(grad if like is None else like).dtype)
+
+
+def _opposite(f: Functions, grad: Tensor, like: Tensor, alpha: float) -> Tensor:
+    """Returns the negative of a gradient in the type of an operand, by a factor."""
+    into = {} if grad.dtype is like.dtype else {"output_tensor": f.empty_like(like)}
+    return f.multiply(f.neg(grad, **into), alpha)
 
 
 def _arithmetic(name: str) -> Callable[..., list[Tensor | None]]:
@@ -190,18 +195,22 @@ def _arithmetic(name: str) -> Callable[..., list[Tensor | None]]:
         one = other = f
         if isinstance(b, Tensor):  # each gradient lies where its tensor does
             one, other = f.with_default(a.memory_config()), f.with_default(b.memory_config())
+        dtypes = a.dtype, b.dtype if isinstance(b, Tensor) else a.dtype
         first, second = {
-            "add": (_copied(one, grad), _copied(other, grad)),
-            "sub": (_copied(one, grad), lambda: other.neg(grad)),
-            "mul": (lambda: one.multiply(grad, b), lambda: other.multiply(grad, a)),
-            "div": (_divided(one, grad, a, b)[0], _divided(other, grad, a, b)[1]),
+            "add": (_copied(one, grad, a), lambda: other.multiply(grad, 1.0, dtype=dtypes[1])),
+            "sub": (_copied(one, grad, a), lambda: _opposite(other, grad, b, 1.0)),
+            "mul": (
+                lambda: one.multiply(grad, b, dtype=dtypes[0]),
+                lambda: other.multiply(grad, a, dtype=dtypes[1]),
+            ),
+            "div": (_divided(one, grad, a, b, dtypes)[0], _divided(other, grad, a, b, dtypes)[1]),
         }[name]
         if rounding_mode is not None:
             first = second = lambda: f.zeros_like(grad)
         if isinstance(b, Tensor):
             return _both(are_required_outputs, (first, second), (input_grad, other_grad))
         if name == "div" and rounding_mode is None:
-            first = lambda: _divided_by_number(f, grad, b)  # noqa: E731
+            first = lambda: _divided_by_number(f, grad, b, a.dtype)  # noqa: E731
         return [delivered(first(), input_grad)]
 
     rule.__doc__ = f"Returns the gradients of the operands of {name}."
@@ -260,7 +269,10 @@ def addalpha_bw(
     makers = _like(
         (input_tensor_a, input_tensor_b),
         memory_config,
-        (_copied(f, grad_tensor), lambda: f.multiply(grad_tensor, alpha)),
+        (
+            _copied(f, grad_tensor, input_tensor_a),
+            lambda: f.multiply(grad_tensor, alpha, dtype=input_tensor_b.dtype),
+        ),
     )
     return _both(are_required_outputs, makers, (input_a_grad, input_b_grad))
 
@@ -281,7 +293,7 @@ def subalpha_bw(
     makers = _like(
         (input_tensor_a, input_tensor_b),
         memory_config,
-        (_copied(f, grad_tensor), lambda: f.multiply(f.neg(grad_tensor), alpha)),
+        (_copied(f, grad_tensor, input_tensor_a), lambda: _opposite(f, grad_tensor, input_tensor_b, alpha)),
     )
     return _both(are_required_outputs, makers, (input_grad, other_grad))
 
@@ -299,8 +311,9 @@ def assign_bw(
     """Returns the gradients of a copy."""
     if input_tensor_b is None:
         return [delivered(grad_tensor, input_a_grad)]
-    copied = _copied(Functions(memory_config), grad_tensor)
-    return _both(are_required_outputs, (copied, copied), (input_a_grad, input_b_grad))
+    f = Functions(memory_config)
+    makers = (_copied(f, grad_tensor, input_tensor), _copied(f, grad_tensor, input_tensor_b))
+    return _both(are_required_outputs, makers, (input_a_grad, input_b_grad))
 
 
 @operation("ttnn.concat_bw", composite=True)
@@ -380,9 +393,10 @@ def addcdiv_bw(
     """Returns the gradients of ``a + alpha * b / c``."""
     f, grad, divisor = Functions(memory_config), grad_tensor, input_tensor_c
     at_zero, zero = f.eqz(divisor), f.eqz(grad)
-    first = f.multiply(f.multiply(grad, alpha), f.reciprocal(divisor))
+    inverse = f.reciprocal(divisor)
+    first = f.multiply(f.multiply(grad, alpha), inverse)
     second = f.multiply(f.multiply(f.neg(grad), alpha), input_tensor_b)
-    second = f.multiply(second, f.reciprocal(f.square(divisor)))
+    second = f.multiply(f.multiply(second, inverse), inverse)
     return [
         grad,
         f.where(at_zero, f.where(zero, NAN, INF), first),

@@ -117,7 +117,8 @@ def move(input_tensor: Operand | None, tensor: Operand | None, memory_config: Me
 @operation("ttnn.copy")
 def copy(input_a: Operand, input_b: Operand) -> Step:
     """Copies the elements of a tensor into another one."""
-    return Step("ttnn.to_memory_config", {"input": input_a}, [input_b.type], into=input_b)
+    op = "ttnn.to_memory_config" if input_a.dtype is input_b.dtype else "ttnn.assign"
+    return Step(op, {"input": input_a}, [input_b.type], into=input_b)
 
 
 @operation("ttnn.copy_host_to_device_tensor")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.chosen_shards import for_elements
-from tt_xla.ttnn_api.configs import MODE_AT, UnaryWithParam, function_of
+from tt_xla.ttnn_api.configs import MODE_AT, UnaryWithParam, function_of, gelu_op, step
 from tt_xla.ttnn_api.enums import DataType, Layout, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import BINARY_PARAMETERS, in_place, pair
@@ -70,14 +70,15 @@ def bias_gelu(
     dtype: DataType | None,
     memory_config: MemoryConfig | None,
     output_tensor: Operand | None,
+    fast_and_approximate_mode: bool | None,
 ) -> Step:
     """Computes gelu of a sum."""
-    attributes: dict[str, Any] = {"activations": [[("op_type", "gelu")]]}
+    attributes: dict[str, Any] = {"activations": [[("op_type", gelu_op(bool(fast_and_approximate_mode)))]]}
     return pair("ttnn.add", input_tensor_a, input_tensor_b, dtype, memory_config, output_tensor, attributes)
 
 
 def _bias_gelu(**arguments: Any) -> Step:
-    names = ("input_tensor_a", "input_tensor_b", "dtype", "memory_config", "output_tensor")
+    names = ("input_tensor_a", "input_tensor_b", "dtype", "memory_config", "output_tensor", "fast_and_approximate_mode")
     right = arguments["input_b"] if arguments["input_tensor_b"] is None else arguments["input_tensor_b"]
     return bias_gelu(**{name: arguments[name] for name in names} | {"input_tensor_b": right})
 
@@ -236,15 +237,15 @@ def unary_chain(
     if steps and input_tensor.dtype.element.is_float:
         return _written(chain(input_tensor, steps, memory_config), output_tensor)
     f, result = Functions(memory_config), input_tensor
-    for step in steps:
-        name = step.op_type.name.lower()
-        result = getattr(f, _CHAIN.get(name, name))(result, *_parameters_of(step))
+    for each in steps:
+        name = each.op_type.name.lower()
+        result = getattr(f, _CHAIN.get(name, name))(result, *_parameters_of(each))
     return _written(result, output_tensor)
 
 
-def _parameters_of(step: UnaryWithParam) -> Sequence[Any]:
+def _parameters_of(link: UnaryWithParam) -> Sequence[Any]:
     """Returns the parameters of a step of a chain that its function takes."""
-    return () if step.op_type.name.lower() in (*MODE_AT, "gelu") else step.params
+    return () if link.op_type.name.lower() in (*MODE_AT, "gelu") else link.params
 
 
 def _chain(input_tensor: Operand, ops_chain: Sequence[UnaryWithParam], memory_config: MemoryConfig | None) -> Step:
@@ -322,7 +323,10 @@ def _loss(distance: str) -> Rule:
         output_tensor: Tensor | None,
     ) -> Tensor:
         f = Functions(memory_config)
-        losses = getattr(f, distance)(f.subtract(input_reference, input_prediction))
+        if input_reference.dtype.element.is_float:
+            losses = f.subtract(input_reference, input_prediction, activations=[step(distance)])
+        else:
+            losses = getattr(f, distance)(f.subtract(input_reference, input_prediction))
         if reduction is LossReductionMode.NONE:
             return _written(losses, output_tensor)
         if reduction is LossReductionMode.MEAN and not losses.dtype.element.is_float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Sequence
@@ -54,7 +55,7 @@ _PARAMETERS = {
 }
 """Parameters of the other functions of one tensor, in the order of the kernel's."""
 
-_ALIKE = {"swish": "silu", "identity": "assign"}
+_ALIKE = {"swish": "silu"}
 """TTNN op of functions that have another name there."""
 
 _BINARY = {
@@ -106,6 +107,13 @@ for _name, _names in _PARAMETERS.items():
 define("ttnn.polygamma", _unary("ttnn.polygamma", ("k",)), ("input_tensor", "k", "memory_config"))
 for _name, _op in _ALIKE.items():
     define(f"ttnn.{_name}", _unary(f"ttnn.{_op}", ()), ("input_tensor", "memory_config", "output_tensor"))
+
+
+@operation("ttnn.identity")
+def identity(input_tensor: Operand, memory_config: MemoryConfig | None, output_tensor: Operand | None) -> Step:
+    """Returns the elements, which the compute cores copy."""
+    plain = _unary("ttnn.unary_chain", ())(input_tensor, memory_config, output_tensor)
+    return dataclasses.replace(plain, attributes={"functions": []})
 
 
 @operation("ttnn.round")

@@ -11,7 +11,7 @@ import torch
 from tt_xla.ir.element_types import DataType
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
-from tt_xla.runtime.emulator.bit_exact.registers import packed
+from tt_xla.runtime.emulator.bit_exact.registers import integer_of_float, packed, source
 from tt_xla.runtime.emulator.containers import INTEGER_RANGES
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
@@ -32,7 +32,7 @@ def typecast(ctx: Context, input: Tensor) -> Tensor:
         number = input.to(torch.float32)
         return _float(number, dtype, ctx.dtype).to(ctx.container)
     if dtype.is_float:
-        return _integer_of_float(input.to(torch.float64), ctx.dtype).to(ctx.container)
+        return integer_of_float(input.to(torch.float64), ctx.dtype).to(ctx.container)
     low, high = INTEGER_RANGES[DataType.U16]
     number = input.to(torch.int64)
     if ctx.dtype is DataType.U16:
@@ -40,10 +40,20 @@ def typecast(ctx: Context, input: Tensor) -> Tensor:
     return (number & _BYTE if ctx.dtype is DataType.U8 else number).to(ctx.container)
 
 
-def _float(number: Tensor, source: DataType, dtype: DataType) -> Tensor:
+@kernel("ttnn.assign", bit_exact=True)
+def assign(ctx: Context, input: Tensor) -> Tensor:
+    """A copy. If it has another type of floats, it passes source registers and an accumulator of 16 bits."""
+    dtype = ctx.spec("input").layout.dtype
+    on_device = all(spec.layout.on_device for spec in ctx.specs)
+    if dtype is ctx.dtype or not on_device or not (dtype.is_float and ctx.dtype.is_float):
+        return otherwise(ctx, {})(input)
+    return packed(source(input, wide=False), ctx.dtype).to(ctx.container)
+
+
+def _float(number: Tensor, type_: DataType, dtype: DataType) -> Tensor:
     """Returns a float type's number of a float32 one, which the vector unit rounds before the packer does."""
     cuts = dtype is DataType.BFP_BF4  # of the seven bits that it rounds to first
-    if not source.is_float:
+    if not type_.is_float:
         number = packed(number, DataType.BF16) if dtype is not DataType.F32 else number
         return packed(number, dtype, rounds_first=cuts)
     nan = number.isnan()
@@ -51,18 +61,8 @@ def _float(number: Tensor, source: DataType, dtype: DataType) -> Tensor:
     # The accumulator adds zero to what becomes float32, and loses the sign of a zero.
     if dtype is DataType.F32:
         return packed(number, DataType.BF16)
-    if source is DataType.F32 and dtype is DataType.BF16:
+    if type_ is DataType.F32 and dtype is DataType.BF16:
         number = sfpu.to_nearest_even(number)
         return packed(torch.where(nan, torch.nan, number), dtype)
     result = packed(number, dtype, rounds_first=cuts)
-    return torch.where(nan, torch.nan, result) if source is DataType.F32 and dtype is DataType.BFP_BF8 else result
-
-
-def _integer_of_float(number: Tensor, dtype: DataType) -> Tensor:
-    """Returns integers of float64 numbers. Those beyond 8 bits wrap, and beyond the other types get the nearest."""
-    if dtype is DataType.U8:
-        kept = torch.where(number.abs() < 1 << 31, number, 0.0)
-        return kept.trunc().to(torch.int64) & _BYTE
-    low, high = INTEGER_RANGES[dtype]
-    within = number.nan_to_num(high, high, low).clamp(low, high)
-    return torch.floor(within + 0.5) if dtype is DataType.U16 else within.trunc()
+    return torch.where(nan, torch.nan, result) if type_ is DataType.F32 and dtype is DataType.BFP_BF8 else result

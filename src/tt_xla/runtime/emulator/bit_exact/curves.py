@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from tt_xla.runtime.emulator.bit_exact import functions
+from tt_xla.runtime.emulator.bit_exact import fast_functions, functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.functions import LOG2_E, ROUNDING, negative, newton_reciprocal, rounded, size_of
 
@@ -82,9 +82,9 @@ def log_sigmoid(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the logarithm of the logistic function: a polynomial between -4 and 4, beyond which it is x or an
     approximate exponential, which the accumulator holds (``calculate_logsigmoid``)."""
     opposite = negative(x)
-    power = functions.fast_exponential(opposite)
-    result = torch.where(opposite < 4.0, negative(sfpu.polynomial(opposite, *_LOG_SIGMOID)), x)
-    return torch.where(opposite < -4.0, negative(sfpu.stored(power, wide=wide)), result)
+    power = fast_functions.exp(opposite, wide=wide)
+    result = torch.where(sfpu.greater(4.0, opposite), negative(sfpu.polynomial(opposite, *_LOG_SIGMOID)), x)
+    return torch.where(sfpu.greater(-4.0, opposite), negative(sfpu.stored(power, wide=wide)), result)
 
 
 def selu(x: Tensor, scale: float = 1.0507, alpha: float = 1.67326, *, wide: bool) -> Tensor:

@@ -56,8 +56,39 @@ def _rest(a: Tensor, b: Tensor, whole: Callable[[Tensor], Tensor]) -> Tensor:
     return sfpu.mad(functions.negative(whole(sfpu.multiply(a, _inverse(b)))), b, a)
 
 
-_REMAINDERS = {"ttnn.modulo": (of_floor, torch.remainder), "ttnn.remainder": (of_truncated, torch.fmod)}
-"""The remainder by a tensor, and by a number in float32."""
+_SUBTRACTIONS = 10
+"""How often the kernels of a remainder by a number subtract the number at the end."""
+
+
+def by_number(x: Tensor, divisor: float, *, floors: bool) -> Tensor:
+    """Returns the remainder of a division by a number (``calculate_fmod``, ``calculate_remainder``).
+
+    Args:
+        floors: whether the quotient is rounded down. If not, it is cut.
+    """
+    size = abs(divisor)
+    inverse = float(torch.tensor(size, dtype=torch.float32, device="cpu").reciprocal())
+    v = functions.size_of(x)
+    ratio = sfpu.multiply(v, inverse)
+    place = sfpu.exponent(ratio)
+    whole = sfpu.number(sfpu.shifted(sfpu.shifted(sfpu.bits(ratio), place - 23), 23 - place))
+    q = torch.where(place < 0, 0.0, torch.where(place < 23, whole, ratio))
+    too_large = sfpu.greater(q, ratio) if floors else (place < 23) & sfpu.greater(sfpu.multiply(q, size), v)
+    q = torch.where(too_large, sfpu.add(q, -1.0), q)
+    v = sfpu.mad(functions.negative(q), size, v)
+    sign = x
+    if floors:
+        v = torch.where((sfpu.bits(x) < 0) & (sfpu.bits(v) != 0), sfpu.add(size, functions.negative(v)), v)
+        v = torch.where(sfpu.bits(v) != 0, sfpu.add(v, divisor), v) if divisor < 0 else v
+        sign = torch.full_like(x, divisor)
+    v = sfpu.with_sign(v, sign) if divisor else torch.full_like(x, torch.nan)
+    for _ in range(_SUBTRACTIONS):
+        v = torch.where(sfpu.greater(size, v), v, sfpu.add(v, -size))
+    return torch.where(functions.size_of(v) == size, 0.0, v)
+
+
+_REMAINDERS = {"ttnn.modulo": of_floor, "ttnn.remainder": of_truncated}
+"""The remainder by a tensor."""
 
 
 @kernel(*_REMAINDERS, bit_exact=True)
@@ -65,11 +96,11 @@ def remainder(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: F
     """The kernel of two tensors rounds to nearest even. Of one with a number the accumulator keeps its 16 bits."""
     if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
         return otherwise(ctx, functions_of_operands)(lhs, rhs)
-    by_tensor, by_number = _REMAINDERS[ctx.op]
     if rhs.ndim == 0:
         wide = ctx.spec("lhs").layout.dtype is DataType.F32
-        return result_of(ctx, sfpu.stored(by_number(loaded(lhs), loaded(rhs)), wide=wide))
-    result = by_tensor(*torch.broadcast_tensors(loaded(lhs), loaded(rhs)))
+        result = by_number(loaded(lhs), float(rhs), floors=ctx.op == "ttnn.modulo")
+        return result_of(ctx, sfpu.stored(result, wide=wide))
+    result = _REMAINDERS[ctx.op](*torch.broadcast_tensors(loaded(lhs), loaded(rhs)))
     result = torch.where(result.isnan(), torch.nan, result)
     return result_of(ctx, result if in_float32(ctx) else sfpu.to_bfloat16(result))
 

@@ -19,7 +19,7 @@ from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bit_exact import angles, curves, fast_functions, functions, matrix_unit, powers, special
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.functions import negative
-from tt_xla.runtime.emulator.bit_exact.registers import packed, source
+from tt_xla.runtime.emulator.bit_exact.registers import integer_of_float, packed, source
 from tt_xla.runtime.emulator.context import Call, Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS
 from tt_xla.runtime.emulator.kernels import elementwise
@@ -95,8 +95,9 @@ def loaded(tensor: Tensor, *, keeps_denormals: bool = False) -> Tensor:
 
 
 def result_of(ctx: Context, accumulator: Tensor) -> Tensor:
+    """Returns what the packer writes. The kernel converts to integers before, as a conversion of types does."""
     if not ctx.dtype.is_float:
-        return accumulator.to(ctx.container)
+        return integer_of_float(accumulator.to(torch.float64), ctx.dtype).to(ctx.container)
     return packed(accumulator, ctx.dtype).to(ctx.container)
 
 
@@ -148,15 +149,19 @@ _BY_MATRIX_UNIT: dict[str, Callable[..., Tensor]] = {
 """Functions of two operands and the width of the accumulator. The divisor is inverted before."""
 
 
-def _multiply(a: Tensor, b: Tensor) -> Tensor:
-    """Returns a product of the vector unit, rounded to nearest even."""
-    return sfpu.to_nearest_even(a * b)
+def short_product(a: Tensor, b: Tensor) -> Tensor:
+    """Returns a product of the vector unit, rounded to nearest even; that with a positive zero is zero
+    (``calculate_sfpu_binary_mul``)."""
+    a, b = torch.broadcast_tensors(a, b)
+    zero = (sfpu.bits(a) == 0) | (sfpu.bits(b) == 0)
+    product = sfpu.stored(a, wide=True) * sfpu.stored(b, wide=True)
+    return torch.where(zero, 0.0, sfpu.to_nearest_even(product))
 
 
 _ON_16_BITS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "ttnn.add": lambda a, b: sfpu.to_nearest_even(a + b),
     "ttnn.divide": functions.quotient_of_bfloat16,
-    "ttnn.multiply": _multiply,
+    "ttnn.multiply": short_product,
     "ttnn.subtract": lambda a, b: sfpu.to_nearest_even(a - b),
 }
 _ON_32_BITS = {
@@ -209,7 +214,11 @@ def binary(
     by_matrix_unit = not of_integers and _by_matrix_unit(ctx, fast_and_approximate_mode)
     if by_matrix_unit and ctx.op == "ttnn.divide":
         input_tensor_b_activations = (*input_tensor_b_activations, {"op_type": "recip"})
-    a, b = (source(loaded(each), wide=True) if by_matrix_unit else loaded(each) for each in (lhs, rhs))
+    multiplies = ctx.op == "ttnn.multiply"  # which looks at bits
+    a, b = (
+        source(loaded(each), wide=True) if by_matrix_unit else loaded(each, keeps_denormals=multiplies)
+        for each in (lhs, rhs)
+    )
     a = _with_functions(a, input_tensor_a_activations, ctx.operands["lhs"], wide=wide)
     b = _with_functions(b, input_tensor_b_activations, ctx.operands["rhs"], wide=wide)
     if not lhs.is_floating_point() and not rhs.is_floating_point():
@@ -219,7 +228,7 @@ def binary(
         compute = functools.partial(_BY_MATRIX_UNIT[ctx.op], wide=wide)
     else:
         compute = (_ON_32_BITS if wide else _ON_16_BITS)[ctx.op]
-    if by_matrix_unit or not wide:
+    if by_matrix_unit:
         a, b = source(a, wide=True), source(b, wide=True)
     result = sfpu.stored(compute(a, b), wide=True)
     result = torch.where(result.isnan(), torch.nan, result)
@@ -246,7 +255,7 @@ def squared_difference(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_op
     else:
         a, b = (source(loaded(each), wide=True) for each in (lhs, rhs))
         difference = sfpu.stored(_matrix_subtract(a, b, wide=wide), wide=True)
-    square = sfpu.multiply(difference, difference) if wide else _multiply(difference, difference)
+    square = sfpu.multiply(difference, difference) if wide else sfpu.to_nearest_even(difference * difference)
     return result_of(ctx, square)
 
 

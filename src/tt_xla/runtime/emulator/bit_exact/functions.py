@@ -502,7 +502,7 @@ def erfc(x: Tensor, *, wide: bool) -> Tensor:
     near, far = ([sfpu.polynomial(size, *each) for each in piece] for piece in _ERFC)
     numerator, denominator = (torch.where(size >= 2.5, *pair) for pair in zip(far, near, strict=True))
     result = sfpu.multiply(numerator, sfpu.approximate_reciprocal(denominator))
-    return torch.where(x < 0, sfpu.add(negative(result), 2.0), result)
+    return torch.where(sfpu.bits(x) < 0, sfpu.add(negative(result), 2.0), result)
 
 
 def hardsigmoid(x: Tensor, *, wide: bool) -> Tensor:

@@ -14,7 +14,14 @@ from tt_xla.ir.element_types import DataType
 from tt_xla.runtime.emulator.bit_exact import functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.curves import reduced, scaled
-from tt_xla.runtime.emulator.bit_exact.elementwise import applied, in_float32, loaded, otherwise, result_of
+from tt_xla.runtime.emulator.bit_exact.elementwise import (
+    applied,
+    in_float32,
+    loaded,
+    otherwise,
+    result_of,
+    short_product,
+)
 from tt_xla.runtime.emulator.bit_exact.functions import negative, newton_reciprocal, rounded, size_of
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
@@ -24,11 +31,11 @@ Tensor = torch.Tensor
 
 @kernel("ttnn.unary_chain", bit_exact=True)
 def unary_chain(ctx: Context, input: Tensor, functions: Sequence[Any]) -> Tensor:
-    """Functions one after another in the accumulator."""
+    """Functions one after another in the accumulator; none leave the packer alone."""
     if not input.is_floating_point():
         return otherwise(ctx, {"functions": functions})(input)
     wide = ctx.spec("input").layout.dtype is DataType.F32
-    result = loaded(input)
+    result = loaded(input, keeps_denormals=not functions)
     for item in map(dict, functions):
         result = applied(item["op_type"], result, tuple(item.get("params") or ()), wide=wide)
     return result_of(ctx, result)
@@ -36,7 +43,7 @@ def unary_chain(ctx: Context, input: Tensor, functions: Sequence[Any]) -> Tensor
 
 def _product(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
     """Returns a product of the vector unit as the accumulator holds it."""
-    return sfpu.stored(a * b, wide=True) if wide else sfpu.to_nearest_even(a * b)
+    return sfpu.stored(sfpu.multiply(a, b) if wide else short_product(a, b), wide=wide)
 
 
 @kernel("ttnn.sigmoid_bw", bit_exact=True)
@@ -77,12 +84,47 @@ def squared_secant(x: Tensor) -> Tensor:
 
 @kernel("ttnn.gelu_bw", bit_exact=True)
 def gelu_bw(ctx: Context, lhs: Tensor, rhs: Tensor, approximate: str = "none") -> Tensor:
-    """The gradient is multiplied by the derivative of gelu. That of gelu's approximation is computed as by default."""
-    if approximate != "none":
-        return otherwise(ctx, {"approximate": approximate})(lhs, rhs)
+    """The gradient is multiplied by the derivative of gelu, or of its approximation by a hyperbolic tangent."""
     wide = in_float32(ctx)
-    slope = sfpu.stored(rounded(gelu_slope(loaded(rhs), wide=wide), wide=wide), wide=wide)
+    if approximate == "tanh":
+        slope = (_slope_by_tanh if wide else _slope_by_sigmoid)(loaded(rhs))
+    else:
+        slope = sfpu.stored(rounded(gelu_slope(loaded(rhs), wide=wide), wide=wide), wide=wide)
     return result_of(ctx, _product(loaded(lhs), slope, wide=wide))
+
+
+_KAPPA = sfpu.single(0.044715)
+_BETA = 0.7978845834732056
+
+
+def _slope_by_tanh(x: Tensor) -> Tensor:
+    """Returns the derivative of gelu's approximation with 32 bits (``eltwise_bw_gelu_tanh_fp32.cpp``)."""
+    square = sfpu.multiply(x, x)
+    inner = sfpu.multiply(sfpu.add(sfpu.multiply(sfpu.multiply(square, x), _KAPPA), x), _BETA)
+    tangent = functions.tanh(inner, wide=True)
+    left = sfpu.multiply(sfpu.add(tangent, 1.0), 0.5)
+    slope = sfpu.add(1.0, negative(sfpu.multiply(tangent, tangent)))
+    right = sfpu.multiply(sfpu.add(sfpu.multiply(square, sfpu.single(3 * _KAPPA)), 1.0), slope)
+    return sfpu.add(left, sfpu.multiply(sfpu.multiply(right, _BETA / 2), x))
+
+
+def _slope_by_sigmoid(x: Tensor) -> Tensor:
+    """Returns the derivative of gelu's approximation by steps of 16 bits, in which a logistic function stands for the
+    hyperbolic tangent (``eltwise_bw_gelu_tanh.cpp``)."""
+
+    def constant(value: float) -> Tensor:
+        return sfpu.stored(torch.full_like(x, value), wide=False)
+
+    def total(a: Tensor, b: Tensor) -> Tensor:
+        return sfpu.to_nearest_even(sfpu.add(a, b))
+
+    square = sfpu.to_nearest_even(sfpu.multiply(x, x))
+    cube = short_product(short_product(square, x), constant(_KAPPA))
+    curve = functions.sigmoid(short_product(total(cube, x), constant(2 * _BETA)), wide=False)
+    slope = short_product(curve, total(constant(1.0), negative(curve)))
+    right = total(short_product(square, constant(sfpu.single(3 * _KAPPA))), constant(1.0))
+    right = short_product(short_product(right, slope), constant(2 * _BETA))
+    return total(curve, short_product(right, x))
 
 
 _SLOPE = (
@@ -102,5 +144,6 @@ def gelu_slope(x: Tensor, *, wide: bool) -> Tensor:
     bell = sfpu.multiply(scaled(sfpu.multiply(x, series), power), 0.3989422804014327)
     inverse = newton_reciprocal(square, 2 if wide else 1)
     tail = sfpu.multiply(bell, sfpu.mad(inverse, inverse, sfpu.add(1.0, negative(inverse))))
-    result = torch.where(x >= -3.0, middle, torch.where(x > -13.375, tail, 0.0))
-    return torch.where(x >= sfpu.single(3.1719), 1.0, result)
+    result = torch.where(sfpu.greater(-3.0, x), torch.where(sfpu.greater(x, -13.375), tail, 0.0), middle)
+    saturated = ~sfpu.greater(sfpu.single(3.1719), x) & ~(x.isnan() if wide else torch.zeros_like(x, dtype=torch.bool))
+    return torch.where(saturated, 1.0, result)

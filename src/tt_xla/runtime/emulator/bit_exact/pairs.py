@@ -100,9 +100,9 @@ def xlogy(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
 
 @kernel("ttnn.where", bit_exact=True)
 def where(ctx: Context, first: Tensor, second: Tensor, third: Tensor) -> Tensor:
-    """A choice: denormals become zeros, and the packer makes an infinity of a NaN of 16 bits."""
+    """A choice: the packer makes an infinity of a NaN of 16 bits, and a zero of a denormal."""
     chosen = otherwise(ctx, {})(first, second, third)
-    return result_of(ctx, loaded(chosen)) if chosen.is_floating_point() else chosen
+    return result_of(ctx, loaded(chosen, keeps_denormals=True)) if chosen.is_floating_point() else chosen
 
 
 _ITERATED = (2.0, 3.0)
@@ -136,7 +136,7 @@ def rpow(ctx: Context, input: Tensor, params: tuple[float, ...]) -> Tensor:
     """A power of a number."""
     if not input.is_floating_point():
         return otherwise(ctx, {"params": params})(input)
-    exponent, wide = loaded(input), ctx.spec("input").layout.dtype is DataType.F32
+    exponent, wide = loaded(input, keeps_denormals=True), ctx.spec("input").layout.dtype is DataType.F32
     base = torch.full_like(exponent, sfpu.single(params[0]))
     return result_of(ctx, powers.of_registers(base, exponent, wide=wide))
 

@@ -40,10 +40,12 @@ def of_registers(base: Tensor, exponent: Tensor, *, wide: bool) -> Tensor:
 
 
 def _signed(result: Tensor, base: Tensor, exponent: Tensor) -> Tensor:
-    """Gives the powers of negative numbers their sign: that of an odd exponent, NaN for a fraction."""
+    """Gives the powers of negative numbers their sign: that of an odd exponent, NaN for a fraction,
+    of which -0 and denormals are some."""
     whole = sfpu.to_integer(exponent, 0x7FFF, signed=True)
     odd = sfpu.number(sfpu.shifted(whole, 31))
-    of_negative = torch.where(sfpu.from_integer(whole) == exponent, sfpu.with_sign(result, odd), torch.nan)
+    is_whole = sfpu.bits(sfpu.from_integer(whole)) == sfpu.bits(exponent)
+    of_negative = torch.where(is_whole, sfpu.with_sign(result, odd), torch.nan)
     return torch.where(base < 0, of_negative, result)
 
 

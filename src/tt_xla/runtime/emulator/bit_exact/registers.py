@@ -9,6 +9,7 @@ import torch
 
 from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import FACE
+from tt_xla.runtime.emulator.containers import INTEGER_RANGES
 from tt_xla.runtime.emulator.formats import MAGNITUDE_BITS
 
 Tensor = torch.Tensor
@@ -76,3 +77,13 @@ def _packed_blocks(tensor: Tensor, magnitude: int, *, rounds_first: bool) -> Ten
     values = torch.ldexp(rounded.to(torch.float32), shared - 127 - (magnitude - 1))
     values = torch.where((blocks < 0) & (rounded > 0), -values, values)
     return values.reshape(padded.shape)[..., :columns]
+
+
+def integer_of_float(number: Tensor, dtype: DataType) -> Tensor:
+    """Returns integers of float64 numbers. Those beyond 8 bits wrap, and beyond the other types get the nearest."""
+    if dtype is DataType.U8:
+        kept = torch.where(number.abs() < 1 << 31, number, 0.0)
+        return kept.trunc().to(torch.int64) & 0xFF
+    low, high = INTEGER_RANGES[dtype]
+    within = number.nan_to_num(high, high, low).clamp(low, high)
+    return torch.floor(within + 0.5) if dtype is DataType.U16 else within.trunc()

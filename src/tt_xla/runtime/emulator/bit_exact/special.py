@@ -123,7 +123,7 @@ def digamma(x: Tensor, *, wide: bool) -> Tensor:
     bern = sfpu.mad(negative(square), 0.0083333333, 0.0833333333)
     large = sfpu.mad(negative(one), 0.5, functions.cubic_log(x, functions.CUBIC_LOG, 0.692871))
     large = sfpu.mad(negative(square), bern, large)
-    return torch.where(x > 102.0, torch.where(x == torch.inf, torch.inf, large), result)
+    return torch.where(sfpu.greater(x, 102.0), torch.where(x == torch.inf, torch.inf, large), result)
 
 
 _LOG_ROOT_2PI, _LOG_PI = 0.9189385332046727, 1.1447298858

@@ -152,7 +152,7 @@ def to_bfloat16(value: Tensor) -> Tensor:
 
 def to_nearest_even(value: Tensor) -> Tensor:
     """Rounds to bfloat16, halves to even, as kernels do before they store a number in an accumulator of 16 bits."""
-    return value.to(torch.bfloat16).to(torch.float32)
+    return torch.where(value.isnan(), torch.nan, value.to(torch.bfloat16).to(torch.float32))
 
 
 def single(value: float) -> float:
