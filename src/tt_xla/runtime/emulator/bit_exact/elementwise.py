@@ -36,7 +36,7 @@ _KNOWN = {**functions.FUNCTIONS, **angles.FUNCTIONS, **_CURVES}
 
 _ON_PATTERNS = (
     *("ceil", "floor", "logical_not", "relu", "relu6", "sign"),
-    *("log_approx", "log10_approx", "log2_approx", "rsqrt_approx", "sqrt_approx"),
+    *("log_approx", "log10_approx", "log2_approx", "rsqrt_approx", "sqrt_approx", "xielu"),
 )
 """Functions that look at bits before they compute, so that a denormal is no zero to them."""
 

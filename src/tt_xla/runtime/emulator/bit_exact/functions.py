@@ -308,7 +308,7 @@ def rsqrt(x: Tensor, *, wide: bool, approximate: bool = False, checks: bool = Tr
         result = sfpu.multiply(guess, sfpu.mad(negative(guess), sfpu.multiply(x, guess), 1.89099014875))
     else:
         y, _, rest = root_and_rest(x)
-        result = sfpu.mad(rest, sfpu.halved(y), y)
+        result = sfpu.mad(rest, sfpu.with_added_exponent(y, -1), y)
     if checks:
         result = torch.where(x < 0, torch.nan, result)
     edge = 0x7F800000 - sfpu.bits(x)
@@ -345,7 +345,7 @@ def natural_log(
         result = sfpu.mad(power, 0.693147182 * 1.19209290e-7, result)
     if factor is not None:
         result = sfpu.multiply(result, factor)
-    halved = sfpu.halved(x)
+    halved = sfpu.with_added_exponent(x, -1)
     result = torch.where(sfpu.exponent(halved, biased=True) == 255, sfpu.multiply(result, halved), result)
     return torch.where(sfpu.bits(x) >= 0, result, torch.nan)
 

@@ -114,7 +114,7 @@ def pow_tensor(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: 
     """A power of two tensors."""
     if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
         return otherwise(ctx, dict(functions_of_operands))(lhs, rhs)
-    base, exponent = torch.broadcast_tensors(loaded(lhs), loaded(rhs))
+    base, exponent = torch.broadcast_tensors(*(loaded(each, keeps_denormals=True) for each in (lhs, rhs)))
     return result_of(ctx, powers.of_registers(base, exponent, wide=in_float32(ctx)))
 
 

@@ -27,7 +27,8 @@ def of_one(ctx: Context, input: Tensor, **attributes: Any) -> Tensor:
     x = loaded(input)
     if ctx.op in ("ttnn.relu_max", "ttnn.relu_min", "ttnn.hardtanh"):
         x = torch.where(x.isnan(), torch.inf, x)
-    return result_of(ctx, loaded(otherwise(ctx, attributes)(x.to(input.dtype))))
+    result = loaded(otherwise(ctx, attributes)(x.to(input.dtype)))
+    return result_of(ctx, result + 0.0 if ctx.op == "ttnn.celu" else result)  # of -0, celu is 0
 
 
 @kernel("ttnn.clamp_scalar", bit_exact=True)

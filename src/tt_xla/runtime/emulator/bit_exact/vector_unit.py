@@ -99,11 +99,11 @@ def with_exponent(value: Tensor, place: Tensor) -> Tensor:
     return number((bits(value) & ~_INFINITY) | ((place & 0xFF) << 23))
 
 
-def halved(value: Tensor) -> Tensor:
-    """Returns a number with an exponent that is 1 less, as SFPDIVP2 does: of zeros and denormals it becomes that of an
-    infinity, which infinities and NaN keep."""
+def with_added_exponent(value: Tensor, added: int) -> Tensor:
+    """Returns a number by a power of two, as SFPDIVP2 does: the exponent wraps, also that of a zero, and infinities and
+    NaN keep theirs."""
     place = exponent(value, biased=True)
-    return with_exponent(value, torch.where(place == 255, 255, place - 1))
+    return with_exponent(value, torch.where(place == 255, 255, place + added))
 
 
 def with_sign(value: Tensor, sign: Tensor) -> Tensor:
