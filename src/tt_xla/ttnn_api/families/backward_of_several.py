@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tt_xla.ttnn_api.configs import step
+from tt_xla.ttnn_api.enums import Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.backward import INF, NAN, delivered, gelu_gradient, like_operand
-from tt_xla.ttnn_api.operation import Functions, define, operation
+from tt_xla.ttnn_api.operation import Functions, Part, define, operation
+from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
 Pair = tuple[Tensor, Tensor]
@@ -121,6 +123,32 @@ for _name, _gradients in BINARY.items():
     define(f"ttnn.{_name}_bw", _rule(_gradients), _named, composite=True)
 
 
+def _fused_product(grad: Operand, other: Operand, memory_config: Any, dtype: Any) -> Step:
+    result = grad.type.with_(memory=memory_config, dtype=dtype)
+    return Step("ttnn.multiply", {"lhs": grad, "rhs": other}, [result], {"fast_and_approximate_mode": False})
+
+
+_PRODUCT = Part("ttnn.multiply", _fused_product)
+"""A product of the kernel that computes both gradients of a product, which multiplies on the vector unit."""
+
+
+def _of_product(f: Functions, grad: Tensor, other: Any, operand: Tensor, *, fused: bool) -> Tensor:
+    """Returns a gradient of a product in the type of an operand."""
+    if fused:
+        return f.apply(_PRODUCT, grad, other, dtype=operand.dtype)
+    return f.multiply(grad, other, dtype=operand.dtype)
+
+
+def _is_fused(required: Sequence[bool] | None, tensors: Sequence[Any]) -> bool:
+    """Returns whether one kernel computes both gradients of a product: of tiles that are not sharded."""
+    return (
+        (required is None or all(required))
+        and all(isinstance(each, Tensor) and each.layout is Layout.TILE for each in tensors)
+        and not any(each.memory_config().is_sharded() for each in tensors)
+        and len({tuple(each.shape) for each in tensors}) == 1
+    )
+
+
 def _both(
     required: Sequence[bool] | None,
     makers: Sequence[Callable[[], Tensor]],
@@ -195,13 +223,14 @@ def _arithmetic(name: str) -> Callable[..., list[Tensor | None]]:
         one = other = f
         if isinstance(b, Tensor):  # each gradient lies where its tensor does
             one, other = f.with_default(a.memory_config()), f.with_default(b.memory_config())
+        fused = _is_fused(are_required_outputs, (grad, a, b))
         dtypes = a.dtype, b.dtype if isinstance(b, Tensor) else a.dtype
         first, second = {
             "add": (_copied(one, grad, a), lambda: other.multiply(grad, 1.0, dtype=dtypes[1])),
             "sub": (_copied(one, grad, a), lambda: _opposite(other, grad, b, 1.0)),
             "mul": (
-                lambda: one.multiply(grad, b, dtype=dtypes[0]),
-                lambda: other.multiply(grad, a, dtype=dtypes[1]),
+                lambda: _of_product(one, grad, b, a, fused=fused),
+                lambda: _of_product(other, grad, a, b, fused=fused),
             ),
             "div": (_divided(one, grad, a, b, dtypes)[0], _divided(other, grad, a, b, dtypes)[1]),
         }[name]

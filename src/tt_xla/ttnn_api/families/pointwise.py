@@ -365,7 +365,7 @@ def common_memory(tensors: Sequence[Operand], shape: Shape) -> MemoryConfig:
     return shards.resized(sharded.memory, sharded.shape, shape, sharded.layout)
 
 
-_CUT = ("ttnn.floor_div", "ttnn.full", "ttnn.lerp", "ttnn.where")
+_CUT = ("ttnn.floor_div", "ttnn.full", "ttnn.lerp", "ttnn.mac", "ttnn.where")
 """Ops that take the first 16 bits of a float32 number beside bfloat16; the others round it."""
 
 _IN_FLOAT32 = ("ttnn.modulo", "ttnn.prelu", "ttnn.remainder")

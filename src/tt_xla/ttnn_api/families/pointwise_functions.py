@@ -196,9 +196,11 @@ def of_three(
 ) -> Step:
     first = next(iter(operands.values()))
     shape = first.shape
+    tensors = [each for each in operands.values() if isinstance(each, Operand)]
+    like = next((each for each in tensors if each.dtype is DataType.FLOAT32), first)  # which the accumulator is like
     for name, operand in operands.items():
         if not isinstance(operand, Operand):
-            operands[name] = number(op, operand, first.type)
+            operands[name] = number(op, operand, like.type)
         shape = broadcast(shape, operands[name].type.shape, op)
     result = first.type.with_(shape=shape, memory=memory) if output is None else output.type
     return Step(op, operands, [result], attributes, into=output)

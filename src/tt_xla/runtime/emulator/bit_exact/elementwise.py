@@ -176,15 +176,14 @@ def _by_matrix_unit(ctx: Context, fast: bool | None) -> bool:
     """Returns whether the matrix unit computes a function of two operands (``is_binary_sfpu_op``).
 
     Args:
-        fast: the mode that the call asks for; None for the one that TT-NN takes by itself, in which the matrix unit
+        fast: whether it does by the call's mode; None for the one that TT-NN takes by itself, in which the matrix unit
             adds, subtracts, and multiplies block floats.
     """
     types = types_of(ctx)
     if types == {DataType.F32}:
         return False
-    blocks = any(dtype.is_block_float for dtype in types)
-    unasked = ctx.op in ("ttnn.add", "ttnn.subtract")
-    return (unasked if fast is None else fast) or (blocks and ctx.op == "ttnn.multiply")
+    multiplies = ctx.op == "ttnn.multiply" and any(dtype.is_block_float for dtype in types)
+    return (multiplies or ctx.op in ("ttnn.add", "ttnn.subtract")) if fast is None else fast
 
 
 @kernel("ttnn.add", "ttnn.divide", "ttnn.subtract", "ttnn.multiply", bit_exact=True)
@@ -357,8 +356,8 @@ def _with_functions(tensor: Tensor, items: Functions, spec: Any, *, wide: bool) 
     result = tensor
     for item in items:
         result = _applied(dict(item), result, wide=wide)
-    between = spec.layout.dtype if isinstance(spec, TensorSpec) else DataType.BF16
-    return packed(result, DataType.F32 if wide else between) if items else result
+    number = DataType.F32 if wide else DataType.BF16
+    return packed(result, spec.layout.dtype if isinstance(spec, TensorSpec) else number) if items else result
 
 
 def _applied(item: dict[str, Any], x: Tensor, *, wide: bool) -> Tensor:

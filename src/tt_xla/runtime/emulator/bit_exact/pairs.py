@@ -100,7 +100,9 @@ def xlogy(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
 
 @kernel("ttnn.where", bit_exact=True)
 def where(ctx: Context, first: Tensor, second: Tensor, third: Tensor) -> Tensor:
-    """A choice: the packer makes an infinity of a NaN of 16 bits, and a zero of a denormal."""
+    """A choice: the packer makes an infinity of a NaN of 16 bits, and a zero of a denormal. A condition of float32 is
+    met unless all bits are zero, which those of -0 are not."""
+    first = sfpu.bits(first) != 0 if first.dtype is torch.float32 else first
     chosen = otherwise(ctx, {})(first, second, third)
     return result_of(ctx, loaded(chosen, keeps_denormals=True)) if chosen.is_floating_point() else chosen
 
@@ -115,7 +117,8 @@ def pow_tensor(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: 
     if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
         return otherwise(ctx, dict(functions_of_operands))(lhs, rhs)
     base, exponent = torch.broadcast_tensors(*(loaded(each, keeps_denormals=True) for each in (lhs, rhs)))
-    return result_of(ctx, powers.of_registers(base, exponent, wide=in_float32(ctx)))
+    wide = in_float32(ctx)
+    return result_of(ctx, sfpu.stored(powers.of_registers(base, exponent, wide=wide), wide=wide))
 
 
 @kernel("ttnn.pow_scalar", bit_exact=True)
@@ -138,7 +141,7 @@ def rpow(ctx: Context, input: Tensor, params: tuple[float, ...]) -> Tensor:
         return otherwise(ctx, {"params": params})(input)
     exponent, wide = loaded(input, keeps_denormals=True), ctx.spec("input").layout.dtype is DataType.F32
     base = torch.full_like(exponent, sfpu.single(params[0]))
-    return result_of(ctx, powers.of_registers(base, exponent, wide=wide))
+    return result_of(ctx, sfpu.stored(powers.of_registers(base, exponent, wide=wide), wide=wide))
 
 
 @kernel("ttnn.bcast", bit_exact=True)
