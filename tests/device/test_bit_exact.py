@@ -111,11 +111,16 @@ def test_functions_of_nan_infinities_and_a_negative_zero(op: str, expected: list
 
 
 @pytest.mark.parametrize(
-    ("op", "first", "second"), [("add", math.nan, 1.0), ("divide", math.inf, math.inf), ("multiply", math.inf, 0.0)]
+    ("op", "first", "second"), [("add", math.nan, 1.0), ("divide", math.inf, math.inf), ("multiply", math.inf, -0.0)]
 )
 def test_no_number_is_a_positive_infinity(op: str, first: float, second: float) -> None:
     """The expected numbers are those of the simulator."""
     assert of_rows(f"ttnn.{op}", lhs=[first], rhs=[second]) == [math.inf]
+
+
+def test_a_product_with_a_positive_zero_is_zero() -> None:
+    """The expected numbers are those of the simulator."""
+    assert of_rows("ttnn.multiply", lhs=[math.inf, math.nan, 0.0], rhs=[0.0, 0.0, -math.inf]) == [0.0, 0.0, 0.0]
 
 
 def test_truncation_to_zero_has_no_sign_and_no_nan() -> None:

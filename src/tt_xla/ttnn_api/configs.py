@@ -124,8 +124,10 @@ def gelu_op(variant: float) -> str:
     return ("gelu", "gelu_approx", "gelu_tanh")[int(variant)]
 
 
-MODE_AT = dict.fromkeys(("erf", "erfc", "exp", "log", "log10", "log1p", "log2", "mish", "rsqrt", "sqrt", "tanh"), 0)
-MODE_AT["sigmoid"] = 1
+MODE_AT = {
+    **dict.fromkeys(("erf", "erfc", "exp", "log", "log10", "log1p", "log2", "mish", "rsqrt", "sqrt", "tanh"), 0),
+    "sigmoid": 1,
+}
 """Place of the parameter that asks for the fast form of a function."""
 _ONE_FORM = ("erfc", "log1p")
 """Functions whose fast form is the accurate one."""

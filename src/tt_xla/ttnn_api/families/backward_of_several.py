@@ -133,10 +133,15 @@ _PRODUCT = Part("ttnn.multiply", _fused_product)
 
 
 def _of_product(f: Functions, grad: Tensor, other: Any, operand: Tensor, *, fused: bool) -> Tensor:
-    """Returns a gradient of a product in the type of an operand."""
+    """Returns a gradient of a product in the type of an operand, summed along dimensions in which that was expanded."""
     if fused:
         return f.apply(_PRODUCT, grad, other, dtype=operand.dtype)
-    return f.multiply(grad, other, dtype=operand.dtype)
+    result = f.multiply(grad, other, dtype=operand.dtype)
+    rank, added = len(result.shape), len(result.shape) - len(operand.shape)
+    sizes = [1] * added + [*operand.shape]
+    expanded = [axis for axis in range(rank) if axis < added or (sizes[axis] == 1 and result.shape[axis] > 1)]
+    result = f.sum(result, dim=expanded, keepdim=True) if expanded else result
+    return f.reshape(result, list(operand.shape)) if added else result
 
 
 def _is_fused(required: Sequence[bool] | None, tensors: Sequence[Any]) -> bool:
@@ -184,10 +189,11 @@ def _divided(
     return first, second
 
 
-def _divided_by_number(f: Functions, grad: Tensor, number: float, dtype: Any) -> Tensor:
+def _divided_by_number(f: Functions, grad: Tensor, number: float, x: Tensor) -> Tensor:
     if number:
-        return f.multiply(grad, 1.0 / number, dtype=dtype)
-    return f.where(f.eqz(grad), NAN, f.multiply(f.sign(grad), INF))
+        return f.multiply(grad, 1.0 / number, dtype=x.dtype)
+    into = {} if grad.dtype is x.dtype else {"output_tensor": f.empty_like(x)}
+    return f.where(f.eqz(grad), NAN, f.multiply(f.sign(grad), INF), **into)
 
 
 def _copied(f: Functions, grad: Tensor, like: Tensor | None = None) -> Callable[[], Tensor]:
@@ -239,7 +245,7 @@ def _arithmetic(name: str) -> Callable[..., list[Tensor | None]]:
         if isinstance(b, Tensor):
             return _both(are_required_outputs, (first, second), (input_grad, other_grad))
         if name == "div" and rounding_mode is None:
-            first = lambda: _divided_by_number(f, grad, b, a.dtype)  # noqa: E731
+            first = lambda: _divided_by_number(f, grad, b, a)  # noqa: E731
         return [delivered(first(), input_grad)]
 
     rule.__doc__ = f"Returns the gradients of the operands of {name}."

@@ -238,7 +238,7 @@ def _rounded_quotient(
         dtype = into.dtype
     whole = dtype is not None and not dtype.element.is_float
     with unrefused():
-        quotient = OPERATIONS["ttnn.divide"](one, other, **options | {"dtype": None if whole else dtype})
+        quotient = OPERATIONS["ttnn.divide"](one, other, **{**options, "dtype": None if whole else dtype})
         result = OPERATIONS[f"ttnn.{rounding}"](quotient, memory_config=memory)
         result = OPERATIONS["ttnn.typecast"](result, dtype, memory_config=memory) if whole else result
         return result if into is None else OPERATIONS["ttnn.copy"](result, tensors[into.index])
