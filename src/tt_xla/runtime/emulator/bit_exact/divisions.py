@@ -15,6 +15,7 @@ from tt_xla.runtime.emulator.bit_exact import functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import (
     Functions,
+    broadcast_by_packer,
     in_float32,
     loaded,
     otherwise,
@@ -100,7 +101,7 @@ def remainder(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: F
         wide = ctx.spec("lhs").layout.dtype is DataType.F32
         result = by_number(loaded(lhs), float(rhs), floors=ctx.op == "ttnn.modulo")
         return result_of(ctx, sfpu.stored(result, wide=wide))
-    result = _REMAINDERS[ctx.op](*torch.broadcast_tensors(loaded(lhs), loaded(rhs)))
+    result = _REMAINDERS[ctx.op](*torch.broadcast_tensors(*map(loaded, broadcast_by_packer(ctx, lhs, rhs))))
     result = torch.where(result.isnan(), torch.nan, result)
     return result_of(ctx, result if in_float32(ctx) else sfpu.to_bfloat16(result))
 
@@ -112,12 +113,13 @@ def quotient(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Fu
     if functions_of_operands:
         return otherwise(ctx, functions_of_operands)(lhs, rhs)
     of_integers = not lhs.is_floating_point() and not rhs.is_floating_point()
+    a, b = torch.broadcast_tensors(*broadcast_by_packer(ctx, lhs, rhs))
     if of_integers:
-        result = functions.quotient_of_integers(*torch.broadcast_tensors(lhs, rhs))
+        result = functions.quotient_of_integers(a, b)
     elif in_float32(ctx):
-        result = functions.quotient(*torch.broadcast_tensors(loaded(lhs), loaded(rhs)))
+        result = functions.quotient(loaded(a), loaded(b))
     else:
-        result = functions.quotient_of_bfloat16(loaded(lhs), loaded(rhs))
+        result = functions.quotient_of_bfloat16(loaded(a), loaded(b))
     result = torch.where(result.isnan(), torch.nan, result)
     if ctx.op == "ttnn.div_no_nan":
         return result_of(ctx, torch.where(rhs == 0, 0.0, result))

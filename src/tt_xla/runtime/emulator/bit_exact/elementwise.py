@@ -94,6 +94,26 @@ def loaded(tensor: Tensor, *, keeps_denormals: bool = False) -> Tensor:
     return number if keeps_denormals else sfpu.stored(number, wide=True)
 
 
+def broadcast_by_packer(ctx: Context, lhs: Tensor, rhs: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns the operands of an op as its kernel reads them, once a row or a column of one is repeated.
+
+    The matrix unit repeats a row or a column of 16-bit numbers and block floats, and the packer writes the tile, which
+    makes an infinity of a NaN (``is_llk_bcast`` and ``unary_bcast``). Of a row and a column it repeats the row.
+    """
+    types = types_of(ctx)
+    narrow = len(types) == 1 and not types & {DataType.F32} and ctx.dtype is not DataType.F32
+    tiled = all(spec.layout.tiled for spec in ctx.operands.values() if isinstance(spec, TensorSpec))
+    if not (narrow and tiled and lhs.is_floating_point() and rhs.is_floating_point() and lhs.ndim and rhs.ndim):
+        return lhs, rhs
+    (rows, columns), (other_rows, other_columns) = ((1, *each.shape)[-2:] for each in (lhs, rhs))
+    first, second = rows < other_rows, other_rows < rows
+    if not (first and columns > other_columns) and not (second and other_columns > columns):
+        first, second = first or columns < other_columns, second or other_columns < columns
+    lhs = packed(loaded(lhs), *types).to(lhs.dtype) if first else lhs
+    rhs = packed(loaded(rhs), *types).to(rhs.dtype) if second else rhs
+    return lhs, rhs
+
+
 def result_of(ctx: Context, accumulator: Tensor) -> Tensor:
     """Returns what the packer writes. The kernel converts to integers before, as a conversion of types does."""
     if not ctx.dtype.is_float:
@@ -129,22 +149,27 @@ def curve(ctx: Context, input: Tensor, params: Sequence[float] = ()) -> Tensor:
     return result_of(ctx, applied(name, loaded(input, keeps_denormals=name in _ON_PATTERNS), params, wide=wide))
 
 
-_HIFI4 = matrix_unit.PHASES["hifi4"]
+def total(a: Tensor, b: Tensor, *, wide: bool = False) -> Tensor:
+    """Returns a sum of the matrix unit as the accumulator holds it."""
+    return matrix_unit.add(source(a, wide=True), source(b, wide=True), wide=wide)
 
 
-def _matrix_multiply(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
-    return matrix_unit.multiply(a, b, phases=_HIFI4, wide=wide)
+def difference(a: Tensor, b: Tensor, *, wide: bool = False) -> Tensor:
+    """Returns a difference of the matrix unit as the accumulator holds it."""
+    return total(a, functions.negative(b), wide=wide)
 
 
-def _matrix_subtract(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
-    return matrix_unit.add(a, -b, wide=wide)
+def product_of_matrix_unit(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
+    """Returns a product of the matrix unit, in HiFi4, as the accumulator holds it."""
+    phases = matrix_unit.PHASES["hifi4"]
+    return matrix_unit.multiply(source(a, wide=True), source(b, wide=True), phases=phases, wide=wide)
 
 
 _BY_MATRIX_UNIT: dict[str, Callable[..., Tensor]] = {
-    "ttnn.add": matrix_unit.add,
-    "ttnn.divide": _matrix_multiply,
-    "ttnn.multiply": _matrix_multiply,
-    "ttnn.subtract": _matrix_subtract,
+    "ttnn.add": total,
+    "ttnn.divide": product_of_matrix_unit,
+    "ttnn.multiply": product_of_matrix_unit,
+    "ttnn.subtract": difference,
 }
 """Functions of two operands and the width of the accumulator. The divisor is inverted before."""
 
@@ -213,10 +238,10 @@ def binary(
     by_matrix_unit = not of_integers and _by_matrix_unit(ctx, fast_and_approximate_mode)
     if by_matrix_unit and ctx.op == "ttnn.divide":
         input_tensor_b_activations = (*input_tensor_b_activations, {"op_type": "recip"})
-    multiplies = ctx.op == "ttnn.multiply"  # which looks at bits
+    lhs, rhs = broadcast_by_packer(ctx, lhs, rhs)
     a, b = (
-        source(loaded(each), wide=True) if by_matrix_unit else loaded(each, keeps_denormals=multiplies)
-        for each in (lhs, rhs)
+        source(loaded(each), wide=True) if by_matrix_unit else _read(ctx, each, ctx.operands[name], wide=wide)
+        for name, each in (("lhs", lhs), ("rhs", rhs))
     )
     a = _with_functions(a, input_tensor_a_activations, ctx.operands["lhs"], wide=wide)
     b = _with_functions(b, input_tensor_b_activations, ctx.operands["rhs"], wide=wide)
@@ -227,8 +252,6 @@ def binary(
         compute = functools.partial(_BY_MATRIX_UNIT[ctx.op], wide=wide)
     else:
         compute = (_ON_32_BITS if wide else _ON_16_BITS)[ctx.op]
-    if by_matrix_unit:
-        a, b = source(a, wide=True), source(b, wide=True)
     result = sfpu.stored(compute(a, b), wide=True)
     result = torch.where(result.isnan(), torch.nan, result)
     for item in activations:
@@ -236,6 +259,18 @@ def binary(
     if lhs.dtype is torch.float32 and ctx.dtype is DataType.BF16:
         result = sfpu.to_nearest_even(result)  # as a conversion of the first operand's type rounds
     return result_of(ctx, result)
+
+
+def _computation(ctx: Context, lhs: Tensor, rhs: Tensor, *, wide: bool) -> Callable[[Tensor, Tensor], Tensor]:
+    """Returns how the unit that executes a binary op computes it."""
+    name, types = ctx.op.removeprefix("ttnn."), types_of(ctx)
+    if not lhs.is_floating_point() and not rhs.is_floating_point():
+        return functions.quotient_of_integers
+    if name == "multiply" and any(dtype.is_block_float for dtype in types):
+        return functools.partial(product_of_matrix_unit, wide=wide)
+    if wide and name in ("add", "subtract") and len(types) > 1:
+        return functools.partial(total if name == "add" else difference, wide=True)
+    return (_ON_32_BITS if wide else _ON_16_BITS)[name]
 
 
 def types_of(ctx: Context) -> set[DataType]:
@@ -248,13 +283,13 @@ def squared_difference(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_op
     """The vector unit squares the matrix unit's difference of bfloat16 and block floats."""
     if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
         return otherwise(ctx, {})(lhs, rhs, **functions_of_operands)
+    lhs, rhs = broadcast_by_packer(ctx, lhs, rhs)
     wide = in_float32(ctx)
     if types_of(ctx) == {DataType.F32}:
-        difference = sfpu.add(*torch.broadcast_tensors(loaded(lhs), negative(loaded(rhs))))
+        distance = sfpu.add(*torch.broadcast_tensors(loaded(lhs), negative(loaded(rhs))))
     else:
-        a, b = (source(loaded(each), wide=True) for each in (lhs, rhs))
-        difference = sfpu.stored(_matrix_subtract(a, b, wide=wide), wide=True)
-    square = sfpu.multiply(difference, difference) if wide else sfpu.to_nearest_even(difference * difference)
+        distance = sfpu.stored(difference(loaded(lhs), loaded(rhs), wide=wide), wide=True)
+    square = sfpu.multiply(distance, distance) if wide else sfpu.to_nearest_even(distance * distance)
     return result_of(ctx, square)
 
 
@@ -267,7 +302,7 @@ def hardswish(ctx: Context, input: Tensor) -> Tensor:
     factor = sfpu.stored(functions.hardsigmoid(x, wide=wide), wide=wide)
     if wide:
         return result_of(ctx, sfpu.multiply(factor, x))
-    return result_of(ctx, _matrix_multiply(source(factor, wide=True), source(x, wide=True), wide=False))
+    return result_of(ctx, product_of_matrix_unit(factor, x, wide=False))
 
 
 @kernel("ttnn.trunc", bit_exact=True)
@@ -347,8 +382,17 @@ def angle(ctx: Context, input: Tensor) -> Tensor:
 @kernel("ttnn.atan2", bit_exact=True)
 def atan2(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
     wide = DataType.F32 in {ctx.spec("lhs").layout.dtype, ctx.spec("rhs").layout.dtype}
+    lhs, rhs = broadcast_by_packer(ctx, lhs, rhs)
     angle = angles.atan2(loaded(lhs), loaded(rhs), wide=wide)
     return result_of(ctx, sfpu.stored(angle, wide=wide))
+
+
+def _read(ctx: Context, tensor: Tensor, spec: Any, *, wide: bool) -> Tensor:
+    """Returns an operand as the vector unit reads it: where the accumulator has 32 bits, numbers of 16 are as the packer
+    would write them. A product looks at the bits of denormals."""
+    number = loaded(tensor, keeps_denormals=ctx.op == "ttnn.multiply" and not wide)
+    is_short = isinstance(spec, TensorSpec) and spec.layout.dtype is DataType.BF16
+    return packed(number, DataType.BF16) if wide and is_short and tensor.is_floating_point() else number
 
 
 def _with_functions(tensor: Tensor, items: Functions, spec: Any, *, wide: bool) -> Tensor:

@@ -120,9 +120,12 @@ def quotient(a: Tensor, b: Tensor) -> Tensor:
 
 
 def quotient_of_bfloat16(a: Tensor, b: Tensor) -> Tensor:
-    """Returns ``a / b`` rounded to bfloat16, halves to even. The inverse of a NaN and of numbers from 2^126 is zero."""
+    """Returns ``a / b`` rounded to bfloat16, halves to even. The inverse of a NaN and of numbers from 2^126 is zero;
+    the quotient of two zeros is undefined if both are +0 (``calculate_sfpu_binary_div``)."""
+    a, b = torch.broadcast_tensors(a, b)
     result = torch.where(size_of(b) < 2.0**126, a / b, a * 0.0)
-    return sfpu.to_nearest_even(result)
+    by_zero = torch.where(sfpu.bits(a) == 0, torch.nan, sfpu.with_sign(torch.full_like(a, torch.inf), a))
+    return sfpu.to_nearest_even(torch.where(sfpu.bits(b) == 0, by_zero, result))
 
 
 def quotient_of_integers(a: Tensor, b: Tensor) -> Tensor:

@@ -8,7 +8,15 @@ from typing import Any
 import torch
 
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
-from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise, result_of, types_of
+from tt_xla.runtime.emulator.bit_exact.elementwise import (
+    broadcast_by_packer,
+    difference,
+    in_float32,
+    loaded,
+    otherwise,
+    result_of,
+    types_of,
+)
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 
@@ -45,15 +53,21 @@ def extreme_of_two(ctx: Context, lhs: Tensor, rhs: Tensor, **attributes: Any) ->
     if not lhs.is_floating_point() or not rhs.is_floating_point() or attributes:
         return otherwise(ctx, attributes)(lhs, rhs)
     compare = sfpu.maximum if ctx.op == "ttnn.maximum" else sfpu.minimum
+    lhs, rhs = broadcast_by_packer(ctx, lhs, rhs)
     return result_of(ctx, compare(*torch.broadcast_tensors(loaded(lhs), loaded(rhs))))
 
 
-@kernel("ttnn.ge", "ttnn.gt", "ttnn.le", "ttnn.lt", bit_exact=True)
+@kernel("ttnn.eq", "ttnn.ge", "ttnn.gt", "ttnn.le", "ttnn.lt", "ttnn.ne", bit_exact=True)
 def compared(ctx: Context, lhs: Tensor, rhs: Tensor, **attributes: Any) -> Tensor:
-    """A comparison. The matrix unit, which subtracts block floats and numbers of different types, takes a NaN for an
-    infinity."""
+    """A comparison. The vector unit compares bfloat16 and float32, and knows a NaN. The difference of block floats and
+    of numbers of different types is the matrix unit's, to which a NaN is a number beyond infinity; it is compared with
+    zero."""
+    compare = otherwise(ctx, attributes)
+    if not lhs.is_floating_point() or not rhs.is_floating_point() or attributes:
+        return compare(lhs, rhs)
+    lhs, rhs = broadcast_by_packer(ctx, lhs, rhs)
     types = types_of(ctx)
-    by_matrix_unit = len(types) > 1 or any(dtype.is_block_float for dtype in types)
-    if by_matrix_unit and lhs.is_floating_point() and rhs.is_floating_point():
-        lhs, rhs = (torch.where(each.isnan(), torch.inf, each) for each in (lhs, rhs))
-    return otherwise(ctx, attributes)(lhs, rhs)
+    if len(types) == 1 and not next(iter(types)).is_block_float:
+        return compare(loaded(lhs), loaded(rhs))
+    distance = difference(*torch.broadcast_tensors(loaded(lhs), loaded(rhs)), wide=in_float32(ctx))
+    return compare(distance, torch.zeros_like(distance))
