@@ -94,6 +94,25 @@ def selu(x: Tensor, scale: float = 1.0507, alpha: float = 1.67326, *, wide: bool
     return rounded(torch.where(x >= 0, sfpu.multiply(sfpu.single(scale), x), below), wide=wide)
 
 
+def elu(x: Tensor, alpha: float = 1.0, *, wide: bool) -> Tensor:
+    """Returns x above zero and ``alpha * expm1(x)`` below (``calculate_elu``)."""
+    below = sfpu.multiply(sfpu.single(alpha), _exponential_less_1(x, wide=wide))
+    return rounded(torch.where(x >= 0, x, below), wide=wide)
+
+
+def celu(x: Tensor, alpha: float = 1.0, *, wide: bool) -> Tensor:
+    """Returns x above zero and ``alpha * expm1(x / alpha)`` below, by alpha's inverse (``calculate_celu``)."""
+    inverse = float(np.float32(1.0) / np.float32(alpha))
+    below = sfpu.multiply(sfpu.single(alpha), _exponential_less_1(sfpu.multiply(inverse, x), wide=wide))
+    return rounded(torch.where(x >= 0, x, below), wide=wide)
+
+
+def hardmish(x: Tensor, *, wide: bool) -> Tensor:
+    """Returns x by ``x / 2 + 1`` within 0 and 1; an accumulator of 16 bits keeps the first 16 (``hardmish``)."""
+    scale = sfpu.minimum(sfpu.maximum(sfpu.mad(x, 0.5, 1.0), 0.0), 1.0)
+    return sfpu.multiply(x, scale)
+
+
 def _exponential_less_1(x: Tensor, *, wide: bool) -> Tensor:
     """Returns ``exp(x) - 1`` (``expm1_cw_clamped``)."""
     x = sfpu.maximum(x, -87.0)
@@ -317,8 +336,11 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "asinh": asinh,
     "atanh": atanh,
     "bitwise_not": bitwise_not,
+    "celu": celu,
+    "elu": elu,
     "erfinv": erfinv,
     "exp2": exp2,
+    "hardmish": hardmish,
     "i0": i0,
     "log10": log10,
     "log2": log2,

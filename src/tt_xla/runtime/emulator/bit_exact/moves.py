@@ -12,8 +12,9 @@ from typing import Any
 
 import torch
 
+from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import TILE
-from tt_xla.runtime.emulator.bit_exact.registers import packed
+from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel, kernels
 
@@ -79,3 +80,13 @@ def _through_packer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 for _op in _COMPUTED:
     kernel(_op, bit_exact=True)(_through_packer(kernels()[_op].function))
+
+
+@kernel("ttnn.split_query_key_value_and_split_heads", "ttnn.experimental.nlp_create_qkv_heads", bit_exact=True)
+def split_heads(ctx: Context, *operands: Any, **named: Any) -> tuple[Tensor, ...]:
+    """The matrix unit transposes keys, of which source registers hold 19 bits."""
+    query, key, value = kernels()[ctx.op].function(ctx, *operands, **named)
+    transposed = named.get("transpose_key", named.get("transpose_k_heads", False))
+    if transposed and ctx.results[1].layout.dtype is DataType.F32:
+        key = source(key.contiguous(), wide=True)
+    return query, key, value

@@ -12,9 +12,18 @@ import torch
 from tt_xla.ir.element_types import DataType
 from tt_xla.runtime.emulator.bit_exact import curves, functions, matrix_unit, powers
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
-from tt_xla.runtime.emulator.bit_exact.elementwise import applied, in_float32, loaded, otherwise, result_of
+from tt_xla.runtime.emulator.bit_exact.elementwise import (
+    applied,
+    broadcast_by_packer,
+    in_float32,
+    loaded,
+    otherwise,
+    product_of_matrix_unit,
+    result_of,
+    total,
+)
 from tt_xla.runtime.emulator.bit_exact.functions import negative, size_of
-from tt_xla.runtime.emulator.bit_exact.registers import packed, source
+from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.bit_exact.settings import Settings
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
@@ -39,8 +48,8 @@ def hypot(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     wide = in_float32(ctx)
     a = _before("square", lhs, ctx.spec("lhs").layout.dtype, wide=wide)
     b = _before("square", rhs, ctx.spec("rhs").layout.dtype, wide=wide)
-    total = a + b if wide else matrix_unit.add(source(a, wide=True), source(b, wide=True), wide=False)
-    return result_of(ctx, applied("sqrt", sfpu.stored(total, wide=True), wide=wide))
+    squares = a + b if wide else total(a, b)
+    return result_of(ctx, applied("sqrt", sfpu.stored(squares, wide=True), wide=wide))
 
 
 @kernel("ttnn.ldexp", bit_exact=True)
@@ -52,9 +61,7 @@ def ldexp(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     a, b = torch.broadcast_tensors(loaded(lhs), _before("exp2", rhs, DataType.BF16, wide=wide))
     if wide:
         return result_of(ctx, sfpu.stored(a * b, wide=True))
-    phases = matrix_unit.PHASES["hifi4"]
-    product = matrix_unit.multiply(source(a, wide=True), source(b, wide=True), phases=phases, wide=False)
-    return result_of(ctx, product)
+    return result_of(ctx, product_of_matrix_unit(a, b, wide=False))
 
 
 _LOG1P = tuple(map(float.fromhex, ("-0x1.f48448p-2", "0x1.074d5ap-2", "-0x1.3402cep-4")))
@@ -79,8 +86,8 @@ def logaddexp(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     else:
         y = functions.exponential_of_bfloat16(negative(sfpu.minimum(gap, 88.0)))
     more = sfpu.mad(sfpu.polynomial(y, *_LOG1P), sfpu.multiply(y, y), y)
-    total = sfpu.mad(more, 1.442695041, largest) if base_two else sfpu.add(largest, more)
-    return result_of(ctx, sfpu.stored(sfpu.to_bfloat16(total), wide=False))
+    result = sfpu.mad(more, 1.442695041, largest) if base_two else sfpu.add(largest, more)
+    return result_of(ctx, sfpu.stored(sfpu.to_bfloat16(result), wide=False))
 
 
 _XLOGY = (-1.49277612, 2.11263230, -0.72910421, 0.10968964)
@@ -88,14 +95,31 @@ _XLOGY = (-1.49277612, 2.11263230, -0.72910421, 0.10968964)
 
 @kernel("ttnn.xlogy", bit_exact=True)
 def xlogy(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
-    """A product with a logarithm, which the accumulator holds; NaN for negative numbers (``calculate_sfpu_binary``)."""
+    """A product with a logarithm, which the accumulator holds; NaN for negative numbers and -0
+    (``calculate_sfpu_binary``)."""
     if not _of_floats(lhs, rhs, others):
         return otherwise(ctx, others)(lhs, rhs)
-    a, b = torch.broadcast_tensors(loaded(lhs), loaded(rhs))
+    a, b = torch.broadcast_tensors(*map(loaded, broadcast_by_packer(ctx, lhs, rhs)))
     wide = in_float32(ctx)
     logarithm = sfpu.stored(functions.cubic_log(b, _XLOGY, 0.69314718), wide=wide)
-    result = torch.where((b < 0) | b.isnan(), torch.nan, sfpu.multiply(logarithm, a))
+    result = torch.where(b.signbit() | b.isnan(), torch.nan, sfpu.multiply(logarithm, a))
     return result_of(ctx, sfpu.stored(result, wide=wide))
+
+
+@kernel("ttnn.nextafter", bit_exact=True)
+def nextafter(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
+    """The neighbour of a number in the direction of another, by one step of its bits, of bfloat16 by 2**16
+    (``calculate_sfpu_binary``)."""
+    if not _of_floats(lhs, rhs, others):
+        return otherwise(ctx, others)(lhs, rhs)
+    a, b = torch.broadcast_tensors(*map(loaded, broadcast_by_packer(ctx, lhs, rhs)))
+    step = 1 if in_float32(ctx) else 1 << 16
+    away = (a < b) == (a >= 0)
+    result = sfpu.number(sfpu.bits(a) + torch.where(a == b, 0, torch.where(away, step, -step)).to(torch.int32))
+    tiny = sfpu.number(torch.full_like(sfpu.bits(a), step))
+    result = torch.where((a == 0) & (b != 0), sfpu.with_sign(tiny, b), result)
+    result = torch.where((a == 0) & (b == 0), b, result)
+    return result_of(ctx, torch.where(a.isnan() | b.isnan(), torch.nan, result))
 
 
 @kernel("ttnn.where", bit_exact=True)
@@ -116,7 +140,8 @@ def pow_tensor(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: 
     """A power of two tensors."""
     if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
         return otherwise(ctx, dict(functions_of_operands))(lhs, rhs)
-    base, exponent = torch.broadcast_tensors(*(loaded(each, keeps_denormals=True) for each in (lhs, rhs)))
+    operands = broadcast_by_packer(ctx, lhs, rhs)
+    base, exponent = torch.broadcast_tensors(*(loaded(each, keeps_denormals=True) for each in operands))
     wide = in_float32(ctx)
     return result_of(ctx, sfpu.stored(powers.of_registers(base, exponent, wide=wide), wide=wide))
 

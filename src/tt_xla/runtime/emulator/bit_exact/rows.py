@@ -20,14 +20,21 @@ from tt_xla.runtime.emulator.registry import kernel
 Tensor = torch.Tensor
 
 
+_OPTIMIZED_RANK = 4
+"""Largest number of dimensions for which TT-NN has a kernel of rows."""
+
+
 @kernel("ttnn.softmax", bit_exact=True)
 def softmax(
     ctx: Context, input: Tensor, dimension: int, numericStable: bool = False, compute_config: Config = None
 ) -> Tensor:
-    """A softmax, whose exponentials along the last dimension are approximate in bfloat16 without a compute config."""
+    """A softmax, whose exponentials along the last dimension are approximate in bfloat16 without a compute config.
+
+    Along other dimensions, and of tensors with more than four, TT-NN takes the kernels of moreh.
+    """
     bfloat16 = ctx.spec("input").layout.dtype is not DataType.F32
     settings = Settings.of(compute_config, wide=True, approximate=bfloat16)
-    if dimension % input.ndim != input.ndim - 1:
+    if dimension % input.ndim != input.ndim - 1 or input.ndim > _OPTIMIZED_RANK:
         result = _softmax_of_columns(input.to(torch.float32), dimension % input.ndim, settings)
         return packed(result, ctx.dtype).to(ctx.container)
     x = input.reshape(-1, input.shape[-1]).to(torch.float32)
@@ -104,6 +111,8 @@ def _softmax_of_columns(
     """
     wide, between = settings.wide, settings.between
     largest = settings.read(x).amax(dim, keepdim=True)
+    if dim >= x.ndim - 2 and x.shape[dim] % TILE:
+        largest = largest.clamp(min=0.0)  # the mask makes zeros of the padding, which takes part
     differences = packed(settings.subtract(x, largest.expand_as(x)), between)
     terms = settings.read(differences)
     terms = functions.negative(terms) if negated else terms

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from tt_xla.ir.element_types import DataType
@@ -40,7 +41,13 @@ def prod(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: int | Sequence[in
     return (total.unsqueeze(dims[0]) if keep_dim else total).to(ctx.container)
 
 
-@kernel("ttnn.cumsum", bit_exact=True)
+@kernel("ttnn.moreh_cumsum_backward", bit_exact=True)
+def moreh_cumsum_backward(ctx: Context, output_grad: Tensor, dim: int) -> Tensor:
+    """The running sum from the last element."""
+    return cumsum(ctx, output_grad, dim, reverse_order=True)
+
+
+@kernel("ttnn.cumsum", "ttnn.moreh_cumsum", bit_exact=True)
 def cumsum(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -> Tensor:
     """The sums are float32, each compensated by what the sum before lost (Kahan's algorithm)."""
     if not _has_floats(input):
@@ -54,6 +61,18 @@ def cumsum(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -
         total = following
         sums.append(total[None])
     return _packed(ctx, torch.cat(sums), dim, reverse_order)
+
+
+@kernel("ttnn.ema", bit_exact=True)
+def ema(ctx: Context, input_tensor: Tensor, alpha: float) -> Tensor:
+    """The average so far stays in a register, in float32 (``ckernel_sfpu_ema.h``)."""
+    terms = input_tensor.to(torch.float32)
+    weight, other = (float(np.float32(each)) for each in (alpha, np.float32(1) - np.float32(alpha)))
+    average, steps = torch.zeros_like(terms[..., 0]), list[Tensor]()
+    for term in terms.unbind(-1):
+        average = sfpu.mad(other, term, sfpu.multiply(weight, average))
+        steps.append(average)
+    return packed(torch.stack(steps, -1), ctx.dtype).to(ctx.container)
 
 
 @kernel("ttnn.cumprod", bit_exact=True)

@@ -24,8 +24,7 @@ Tensor = torch.Tensor
 
 
 @kernel(
-    *("ttnn.celu", "ttnn.elu", "ttnn.frac", "ttnn.hardmish", "ttnn.hardshrink", "ttnn.softshrink", "ttnn.relu_max"),
-    *("ttnn.relu_min", "ttnn.hardtanh"),
+    *("ttnn.frac", "ttnn.hardshrink", "ttnn.hardtanh", "ttnn.relu_max", "ttnn.relu_min", "ttnn.softshrink"),
     bit_exact=True,
 )
 def of_one(ctx: Context, input: Tensor, **attributes: Any) -> Tensor:

@@ -79,11 +79,6 @@ def moreh_full_like(ctx: Any, input: Tensor, fill_value: float) -> Tensor:
     return torch.full_like(wide(input), fill_value)
 
 
-@kernel("ttnn.moreh_cumsum")
-def moreh_cumsum(ctx: Any, input: Tensor, dim: int) -> Tensor:
-    return wide(input).cumsum(dim)
-
-
 @kernel("ttnn.moreh_dot")
 def moreh_dot(ctx: Any, input_tensor_a: Tensor, input_tensor_b: Tensor) -> Tensor:
     return (wide(input_tensor_a) * wide(input_tensor_b)).sum().reshape(1, 1, 1, 1)

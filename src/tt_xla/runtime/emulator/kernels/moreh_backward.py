@@ -56,11 +56,6 @@ def moreh_norm_backward(
     return torch.where(norm == 0, 0.0, x.sign() * x.abs() ** (p - 1) * grad / norm ** (p - 1))
 
 
-@kernel("ttnn.moreh_cumsum_backward")
-def moreh_cumsum_backward(ctx: Any, output_grad: Tensor, dim: int) -> Tensor:
-    return wide(output_grad).flip(dim).cumsum(dim).flip(dim)
-
-
 @kernel("ttnn.moreh_dot_backward")
 def moreh_dot_backward(ctx: Any, output_grad: Tensor, input: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     return wide(output_grad) * wide(other), wide(output_grad) * wide(input)

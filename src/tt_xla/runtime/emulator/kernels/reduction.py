@@ -114,9 +114,14 @@ def _running(function: Callable[[Tensor, int], Tensor], input: Tensor, dim: int,
     return function(source.flip(dim), dim).flip(dim) if backwards else function(source, dim)
 
 
-@kernel("ttnn.cumsum")
+@kernel("ttnn.cumsum", "ttnn.moreh_cumsum")
 def cumsum(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -> Tensor:
     return _running(torch.cumsum, input, dim, backwards=reverse_order)
+
+
+@kernel("ttnn.moreh_cumsum_backward")
+def moreh_cumsum_backward(ctx: Context, output_grad: Tensor, dim: int) -> Tensor:
+    return _running(torch.cumsum, output_grad, dim, backwards=True)
 
 
 @kernel("ttnn.ema")
