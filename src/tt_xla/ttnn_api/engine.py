@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -74,7 +75,7 @@ class Plan:
 
     def _bind(self, step: Step, instruction: Instruction, values: list[TensorSpec]) -> None:
         """Binds the kernel of the op."""
-        call = bind(context_of(instruction, values), instruction.attributes, fast=True)
+        call = bind(context_of(instruction, values, self.device), instruction.attributes, fast=True)
         self.call = call.call if isinstance(call, Weighted) else call
 
     def _price(self, instruction: Instruction, values: list[TensorSpec], device: MeshDevice) -> None:
@@ -263,9 +264,9 @@ def exact_numerics() -> Generator[None]:
         _exact = before
 
 
-def context_of(instruction: Instruction, values: Sequence[TensorSpec]) -> Context:
-    """Returns what the kernel of an instruction knows besides its tensors."""
-    return Context(
+def context_of(instruction: Instruction, values: Sequence[TensorSpec], device: MeshDevice | None = None) -> Context:
+    """Returns what the kernel of an instruction knows besides its tensors, the cores of a device among it."""
+    context = Context(
         instruction.op,
         "exact" if _exact else environment.variable("TTXLA_NUMERICS"),
         {
@@ -274,3 +275,4 @@ def context_of(instruction: Instruction, values: Sequence[TensorSpec]) -> Contex
         },
         tuple(values[number] for number in instruction.results),
     )
+    return context if device is None else replace(context, grid=device.target.grid)

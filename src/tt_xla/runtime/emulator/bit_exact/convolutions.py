@@ -33,8 +33,12 @@ from tt_xla.runtime.emulator.windows import Geometry, prepare, two
 Tensor = torch.Tensor
 Config = Mapping[str, Any] | None
 
-_DEFAULT = {"math_fidelity": "hifi4", "fp32_dest_acc_en": False, "packer_l1_acc": False}
-"""The compute config that TT-NN takes for a convolution without one."""
+
+def _default(ctx: Context) -> Mapping[str, Any]:
+    """Returns the compute config that TT-NN takes for a convolution without one: the accumulator has 32 bits if input
+    and weights are float32 (``get_conv_default_compute_kernel_config``)."""
+    wide = all(ctx.spec(name).layout.dtype is DataType.F32 for name in ("input", "weight"))
+    return {"math_fidelity": "hifi4", "fp32_dest_acc_en": wide, "packer_l1_acc": False}
 
 
 @kernel("ttnn.conv2d", prepared=True, bit_exact=True)
@@ -42,7 +46,7 @@ def conv2d(ctx: Context, compute_config: Config = None, **attributes: Any) -> Ca
     """TT-NN cuts a convolution that does not fit L1 into parts, which are not modelled; they change the order of terms
     only where they change the way of sharding."""
     geometry = Geometry.of(attributes)
-    config = compute_config = compute_config or _DEFAULT
+    config = compute_config = compute_config or _default(ctx)
     source_layout = ctx.spec("input").layout
     is_product = _is_product(geometry, source_layout)
 
