@@ -68,6 +68,7 @@ BIT_EXACT = (
     "moves",
     "norms",
     "pairs",
+    "pooling",
     "products",
     "reductions",
     "rotary",

@@ -60,6 +60,13 @@ def reduced(
     return delivered(ctx, reduction.along(x, dims, scalar))
 
 
+def sum_of_columns(ctx: Context, x: Tensor, scale: float) -> Tensor:
+    """Returns the sum along the dimension before the last by a scale, in the type of the operand ``input``."""
+    dtype, settings = ctx.spec("input").layout.dtype, Settings.of(None, wide=True, approximate=False)
+    reduction = _Reduction(settings, dtype, is_mean=False, cores=math.prod(ctx.grid))
+    return reduction.along(x, [x.ndim - 2], scale)
+
+
 def delivered(ctx: Context, result: Tensor) -> Tensor:
     """Returns a result that has dimensions of size 1 in its final shape, where block floats share other exponents."""
     shape = ctx.result.shape

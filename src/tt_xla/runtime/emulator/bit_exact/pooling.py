@@ -1,0 +1,143 @@
+"""Average pooling as TT-NN's kernel computes it: positions of a window are rows of a tile, which the matrix unit adds.
+
+Sources: TT-NN 0.81's ``generic_pools.cpp``, ``pool_utils.cpp``, ``pool_multi_core_program_factory.cpp`` and
+``compute_pool_2d.cpp``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from tt_xla.ir import shapes
+from tt_xla.ir.element_types import DataType
+from tt_xla.ir.layout import FACE, TILE, MemoryLayout
+from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
+from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
+from tt_xla.runtime.emulator.bit_exact.reductions import sum_of_columns
+from tt_xla.runtime.emulator.bit_exact.registers import packed
+from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
+from tt_xla.runtime.emulator.windows import four_sides, image
+
+Tensor = torch.Tensor
+
+
+@kernel("ttnn.avg_pool2d", bit_exact=True)
+def avg_pool2d(
+    ctx: Context,
+    input: Tensor,
+    batch_size: int,
+    input_height: int,
+    input_width: int,
+    channels: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+    **more: Any,
+) -> Tensor:
+    """Sums of windows by their inverse sizes, which TT-NN cuts to bfloat16. Float32 is computed as by default.
+
+    One window that is the whole image is a sum of columns. The accumulator has 32 bits if a window has more rows than
+    the kernel takes at once.
+    """
+    if ctx.spec("input").layout.dtype is DataType.F32 or not input.is_floating_point():
+        sizes = {"batch_size": batch_size, "input_height": input_height, "input_width": input_width}
+        window = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
+        options = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
+        attributes = {**sizes, "channels": channels, **window, **options, "divisor_override": divisor_override, **more}
+        return otherwise(ctx, attributes)(input)
+    images = image(input, batch_size, input_height, input_width, channels).to(torch.float32)
+    area = math.prod(kernel_size)
+    if tuple(kernel_size) == (input_height, input_width) and not any(padding):
+        return _of_whole_images(ctx, images, 1 / (divisor_override or area)).reshape(ctx.result.shape)
+    rest = _channels_of_a_core(ctx, channels) % TILE
+    settings = Settings.of(None, wide=area > (FACE if 0 < rest <= FACE else TILE), approximate=False)
+    sizes = _window_sizes(images, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    if divisor_override is not None:
+        sizes = torch.full_like(sizes, divisor_override)
+    windows = _windows(images, kernel_size, stride, padding, (sizes.shape[0], sizes.shape[1]))
+    sizes = sizes.expand(batch_size, *sizes.shape[-2:]).flatten()
+    result = torch.zeros(sizes.numel(), channels, device=input.device)
+    for size in sizes.unique().tolist():
+        chosen = sizes == size
+        scale = sfpu.stored(torch.tensor([1 / size if size else 0.0], device=input.device), wide=False)
+        total = settings.sum_of_columns(windows[:, chosen].flatten(1), float(scale))
+        result[chosen] = total.reshape(-1, channels)
+    return packed(packed(result, DataType.BF16), ctx.dtype).reshape(ctx.result.shape).to(ctx.container)
+
+
+@kernel("ttnn.global_avg_pool2d", bit_exact=True)
+def global_avg_pool2d(ctx: Context, input: Tensor, compute_config: Config = None) -> Tensor:
+    """Means of each channel of [N, H, W, C]; those of float32 are computed as by default."""
+    if ctx.spec("input").layout.dtype is DataType.F32 or not input.is_floating_point():
+        return otherwise(ctx, {})(input)
+    images = input.permute(0, 3, 1, 2).to(torch.float32)
+    return _of_whole_images(ctx, images, 1 / math.prod(images.shape[2:])).reshape(ctx.result.shape)
+
+
+def _of_whole_images(ctx: Context, images: Tensor, scale: float) -> Tensor:
+    """Returns the sum over each image NCHW by a scale, [images, channels]."""
+    rows = images.flatten(2).mT.unsqueeze(1)
+    return sum_of_columns(ctx, rows, scale).to(ctx.container)
+
+
+def _channels_of_a_core(ctx: Context, channels: int) -> int:
+    """Returns the channels that a core has, which the shards of the result say."""
+    layout = ctx.result.layout
+    columns = layout.grid[1] if layout.memory is MemoryLayout.BLOCK_SHARDED else math.prod(layout.grid)
+    by_channels = layout.memory in (MemoryLayout.BLOCK_SHARDED, MemoryLayout.WIDTH_SHARDED)
+    return channels // columns if by_channels else channels
+
+
+def _window_sizes(
+    images: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+) -> Tensor:
+    """Returns the number of elements by which each window is divided, [rows, columns] of the result."""
+    top, bottom, left, right = four_sides(padding)
+    lengths = [
+        _lengths(size, kernel, step, around, ceil_mode, count_include_pad)
+        for size, kernel, step, around in zip(
+            images.shape[2:], kernel_size, stride, ((top, bottom), (left, right)), strict=True
+        )
+    ]
+    return torch.tensor(lengths[0], device=images.device)[:, None] * torch.tensor(lengths[1], device=images.device)
+
+
+def _lengths(
+    size: int, kernel: int, step: int, around: tuple[int, int], ceil_mode: bool, counts_padding: bool
+) -> list[int]:
+    """Returns the length of each window along one side: within the image, or within its padding too."""
+    before, after = around
+    lengths = []
+    for place in range(shapes.window(size, kernel, step, before, after, 1, ceil_mode)):
+        start = place * step - before
+        end = min(start + kernel, size + after)
+        lengths.append(end - start if counts_padding else max(min(end, size) - max(start, 0), 0))
+    return lengths
+
+
+def _windows(
+    images: Tensor, kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int], count: tuple[int, int]
+) -> Tensor:
+    """Returns the windows of images NCHW: [positions of a window, windows, channels]."""
+    top, _bottom, left, _right = four_sides(padding)
+    needed = [(number - 1) * step + size for number, step, size in zip(count, stride, kernel_size, strict=True)]
+    below, beside = needed[0] - top - images.shape[2], needed[1] - left - images.shape[3]
+    padded = F.pad(images, (left, beside, top, below))
+    columns = F.unfold(padded, tuple(kernel_size), stride=tuple(stride))
+    return columns.unflatten(1, (images.shape[1], -1)).permute(2, 0, 3, 1).flatten(1, 2)
