@@ -97,20 +97,27 @@ def selu(x: Tensor, scale: float = 1.0507, alpha: float = 1.67326, *, wide: bool
 def elu(x: Tensor, alpha: float = 1.0, *, wide: bool) -> Tensor:
     """Returns x above zero and ``alpha * expm1(x)`` below (``calculate_elu``)."""
     below = sfpu.multiply(sfpu.single(alpha), _exponential_less_1(x, wide=wide))
-    return rounded(torch.where(x >= 0, x, below), wide=wide)
+    return rounded(torch.where(x.signbit(), below, x), wide=wide)
 
 
 def celu(x: Tensor, alpha: float = 1.0, *, wide: bool) -> Tensor:
     """Returns x above zero and ``alpha * expm1(x / alpha)`` below, by alpha's inverse (``calculate_celu``)."""
     inverse = float(np.float32(1.0) / np.float32(alpha))
     below = sfpu.multiply(sfpu.single(alpha), _exponential_less_1(sfpu.multiply(inverse, x), wide=wide))
-    return rounded(torch.where(x >= 0, x, below), wide=wide)
+    return rounded(torch.where(x.signbit(), below, x), wide=wide)
 
 
 def hardmish(x: Tensor, *, wide: bool) -> Tensor:
     """Returns x by ``x / 2 + 1`` within 0 and 1; an accumulator of 16 bits keeps the first 16 (``hardmish``)."""
     scale = sfpu.minimum(sfpu.maximum(sfpu.mad(x, 0.5, 1.0), 0.0), 1.0)
     return sfpu.multiply(x, scale)
+
+
+def softcap(x: Tensor, beta: float = 1.0, *, wide: bool) -> Tensor:
+    """Returns ``beta * tanh(x / beta)`` by beta's inverse and the polynomial of 16-bit numbers (``_sfpu_softcap_``)."""
+    inverse = float(np.float32(1.0) / np.float32(beta))
+    curve = functions.tanh_polynomial(sfpu.multiply(x, inverse))
+    return rounded(sfpu.multiply(curve, sfpu.single(beta)), wide=wide)
 
 
 def _exponential_less_1(x: Tensor, *, wide: bool) -> Tensor:
@@ -348,6 +355,7 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "rdiv": rdiv,
     "round_decimals": round_decimals,
     "selu": selu,
+    "softcap": softcap,
     "softplus": softplus,
     "softsign": softsign,
     "square": square,

@@ -21,8 +21,8 @@ from tt_xla.runtime.emulator.bit_exact.elementwise import (
     otherwise,
     result_of,
 )
+from tt_xla.runtime.emulator.bit_exact.padding import elementwise_kernel
 from tt_xla.runtime.emulator.context import Context
-from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 
@@ -92,7 +92,7 @@ _REMAINDERS = {"ttnn.modulo": of_floor, "ttnn.remainder": of_truncated}
 """The remainder by a tensor."""
 
 
-@kernel(*_REMAINDERS, bit_exact=True)
+@elementwise_kernel(*_REMAINDERS)
 def remainder(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Functions) -> Tensor:
     """The kernel of two tensors rounds to nearest even. Of one with a number the accumulator keeps its 16 bits."""
     if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
@@ -106,7 +106,7 @@ def remainder(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: F
     return result_of(ctx, result if in_float32(ctx) else sfpu.to_bfloat16(result))
 
 
-@kernel("ttnn.div_no_nan", "ttnn.floor_div", bit_exact=True)
+@elementwise_kernel("ttnn.div_no_nan", "ttnn.floor_div")
 def quotient(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Functions) -> Tensor:
     """The quotient has the type of the result before it is rounded down. Two tensors of integers have integers for
     quotients that are rounded down, whose bits ``floor_div`` gives the type float32."""
@@ -129,7 +129,7 @@ def quotient(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Fu
     return result_of(ctx, torch.floor(loaded(result_of(ctx, result))))
 
 
-@kernel("ttnn.addcdiv", bit_exact=True)
+@elementwise_kernel("ttnn.addcdiv")
 def addcdiv(ctx: Context, input: Tensor, first: Tensor, second: Tensor, value: float = 1.0) -> Tensor:
     """A multiply-add of the product of ``value`` and ``first`` with the inverse of ``second``."""
     tensors = (input, first, second)

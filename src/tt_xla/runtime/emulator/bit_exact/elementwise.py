@@ -19,11 +19,12 @@ from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bit_exact import angles, curves, fast_functions, functions, matrix_unit, powers, special
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.functions import negative
+from tt_xla.runtime.emulator.bit_exact.padding import elementwise_kernel
 from tt_xla.runtime.emulator.bit_exact.registers import integer_of_float, packed, source
 from tt_xla.runtime.emulator.context import Call, Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS
 from tt_xla.runtime.emulator.kernels import elementwise
-from tt_xla.runtime.emulator.registry import kernel, kernels
+from tt_xla.runtime.emulator.registry import kernels
 
 Tensor = torch.Tensor
 Functions = Sequence[Any]
@@ -137,10 +138,10 @@ def otherwise(ctx: Context, attributes: dict[str, Any]) -> Call:
 
 _DEFINED = [f"ttnn.{name}" for name, function in FUNCTIONS.items() if function.is_op and name != "bitwise_not"]
 for _name in _DEFINED:
-    kernel(_name, bit_exact=True)(_unary(_name.removeprefix("ttnn.")))
+    elementwise_kernel(_name)(_unary(_name.removeprefix("ttnn.")))
 
 
-@kernel(*(f"ttnn.{name}" for name in (*_CURVES, "gelu_tanh") if f"ttnn.{name}" not in _DEFINED), bit_exact=True)
+@elementwise_kernel(*(f"ttnn.{name}" for name in (*_CURVES, "gelu_tanh") if f"ttnn.{name}" not in _DEFINED))
 def curve(ctx: Context, input: Tensor, params: Sequence[float] = ()) -> Tensor:
     """A function that is no elementwise op of compiled programs, with its parameters."""
     if not input.is_floating_point():
@@ -211,7 +212,7 @@ def _by_matrix_unit(ctx: Context, fast: bool | None) -> bool:
     return (multiplies or ctx.op in ("ttnn.add", "ttnn.subtract")) if fast is None else fast
 
 
-@kernel("ttnn.add", "ttnn.divide", "ttnn.subtract", "ttnn.multiply", bit_exact=True)
+@elementwise_kernel("ttnn.add", "ttnn.divide", "ttnn.subtract", "ttnn.multiply")
 def binary(
     ctx: Context,
     lhs: Tensor,
@@ -261,24 +262,12 @@ def binary(
     return result_of(ctx, result)
 
 
-def _computation(ctx: Context, lhs: Tensor, rhs: Tensor, *, wide: bool) -> Callable[[Tensor, Tensor], Tensor]:
-    """Returns how the unit that executes a binary op computes it."""
-    name, types = ctx.op.removeprefix("ttnn."), types_of(ctx)
-    if not lhs.is_floating_point() and not rhs.is_floating_point():
-        return functions.quotient_of_integers
-    if name == "multiply" and any(dtype.is_block_float for dtype in types):
-        return functools.partial(product_of_matrix_unit, wide=wide)
-    if wide and name in ("add", "subtract") and len(types) > 1:
-        return functools.partial(total if name == "add" else difference, wide=True)
-    return (_ON_32_BITS if wide else _ON_16_BITS)[name]
-
-
 def types_of(ctx: Context) -> set[DataType]:
     """Returns the data types of the tensors among the operands. The matrix unit adds tensors of different ones."""
     return {spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec) and spec.shape}
 
 
-@kernel("ttnn.squared_difference", bit_exact=True)
+@elementwise_kernel("ttnn.squared_difference")
 def squared_difference(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Functions) -> Tensor:
     """The vector unit squares the matrix unit's difference of bfloat16 and block floats."""
     if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
@@ -293,7 +282,7 @@ def squared_difference(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_op
     return result_of(ctx, square)
 
 
-@kernel("ttnn.hardswish", bit_exact=True)
+@elementwise_kernel("ttnn.hardswish")
 def hardswish(ctx: Context, input: Tensor) -> Tensor:
     """The matrix unit multiplies a 16-bit number and its hardsigmoid, and the vector unit float32 ones."""
     if not input.is_floating_point():
@@ -305,7 +294,7 @@ def hardswish(ctx: Context, input: Tensor) -> Tensor:
     return result_of(ctx, product_of_matrix_unit(factor, x, wide=False))
 
 
-@kernel("ttnn.trunc", bit_exact=True)
+@elementwise_kernel("ttnn.trunc")
 def trunc(ctx: Context, input: Tensor) -> Tensor:
     """Zeros lose their sign in the packer, and a NaN becomes an infinity."""
     if not input.is_floating_point():
@@ -314,7 +303,7 @@ def trunc(ctx: Context, input: Tensor) -> Tensor:
     return result_of(ctx, torch.where(whole.isnan(), torch.nan, whole))
 
 
-@kernel("ttnn.threshold", bit_exact=True)
+@elementwise_kernel("ttnn.threshold")
 def threshold(ctx: Context, input: Tensor, params: Sequence[float]) -> Tensor:
     """A number takes the place of small elements; an accumulator of 16 bits keeps the first 16 of its bits."""
     x, wide = loaded(input), ctx.spec("input").layout.dtype is DataType.F32
@@ -322,7 +311,7 @@ def threshold(ctx: Context, input: Tensor, params: Sequence[float]) -> Tensor:
     return result_of(ctx, sfpu.stored(torch.where(x > least, x, value), wide=wide))
 
 
-@kernel("ttnn.prelu", bit_exact=True)
+@elementwise_kernel("ttnn.prelu")
 def prelu(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Functions) -> Tensor:
     """The vector unit multiplies by a float32 slope; an accumulator of 16 bits keeps the first 16."""
     is_number = lhs.is_floating_point() and rhs.ndim == 0 and not functions_of_operands
@@ -348,7 +337,7 @@ _MULTIPLY_ADDS: dict[str, tuple[Callable[..., Tensor], Callable[[Tensor], Tensor
 """Function of three registers, and how its result is rounded for an accumulator of 16 bits."""
 
 
-@kernel(*_MULTIPLY_ADDS, bit_exact=True)
+@elementwise_kernel(*_MULTIPLY_ADDS)
 def multiply_add(ctx: Context, input: Tensor, **others: Any) -> Tensor:
     """A multiply-add of three tensors in float32. Beside floats the kernel takes the bits of an integer for those of a
     float, and gives them back if the first tensor has integers."""
@@ -369,7 +358,7 @@ def _as_float(tensor: Tensor) -> Tensor:
     return loaded(tensor) if tensor.is_floating_point() else sfpu.stored(sfpu.number(tensor), wide=True)
 
 
-@kernel("ttnn.deg2rad", "ttnn.rad2deg", bit_exact=True)
+@elementwise_kernel("ttnn.deg2rad", "ttnn.rad2deg")
 def angle(ctx: Context, input: Tensor) -> Tensor:
     """A product with a constant, of which an accumulator of 16 bits keeps the first 16."""
     if not input.is_floating_point():
@@ -379,7 +368,7 @@ def angle(ctx: Context, input: Tensor) -> Tensor:
     return result_of(ctx, sfpu.stored(sfpu.multiply(loaded(input), factor), wide=wide))
 
 
-@kernel("ttnn.atan2", bit_exact=True)
+@elementwise_kernel("ttnn.atan2")
 def atan2(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
     wide = DataType.F32 in {ctx.spec("lhs").layout.dtype, ctx.spec("rhs").layout.dtype}
     lhs, rhs = broadcast_by_packer(ctx, lhs, rhs)
@@ -388,8 +377,8 @@ def atan2(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
 
 
 def _read(ctx: Context, tensor: Tensor, spec: Any, *, wide: bool) -> Tensor:
-    """Returns an operand as the vector unit reads it: where the accumulator has 32 bits, numbers of 16 are as the packer
-    would write them. A product looks at the bits of denormals."""
+    """Returns an operand as the vector unit reads it. Where the accumulator has 32 bits, numbers of 16 are as the
+    packer would write them. A product looks at the bits of denormals."""
     number = loaded(tensor, keeps_denormals=ctx.op == "ttnn.multiply" and not wide)
     is_short = isinstance(spec, TensorSpec) and spec.layout.dtype is DataType.BF16
     return packed(number, DataType.BF16) if wide and is_short and tensor.is_floating_point() else number

@@ -248,16 +248,22 @@ def _gelu_in_pieces(x: Tensor) -> Tensor:
     return torch.where(sfpu.greater(x, -5.54259443), result, 0.0)
 
 
+_TANH = (
+    0.0, 0.999004364013671875, 3.0897438526153564453125e-2, -0.4890659749507904052734375, 0.281917631626129150390625,
+    -6.6649019718170166015625e-2, 5.876733921468257904052734375e-3,
+)  # fmt: skip
+
+
+def tanh_polynomial(x: Tensor) -> Tensor:
+    """Returns the hyperbolic tangent by a polynomial of degree 6, up to 1 (``_sfpu_tanh_polynomial_``)."""
+    return sfpu.with_sign(sfpu.minimum(sfpu.polynomial(size_of(x), *_TANH), 1.0), x)
+
+
 def tanh(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the hyperbolic tangent: a polynomial of degree 6, or ``expm1(2 x) / (expm1(2 x) + 2)``
     (``calculate_tanh``)."""
-    size = sfpu.number(sfpu.bits(x) & 0x7FFFFFFF)
     if not wide:
-        curve = sfpu.polynomial(
-            size, 0.0, 0.999004364013671875, 3.0897438526153564453125e-2, -0.4890659749507904052734375,
-            0.281917631626129150390625, -6.6649019718170166015625e-2, 5.876733921468257904052734375e-3,
-        )  # fmt: skip
-        return sfpu.to_bfloat16(sfpu.with_sign(sfpu.minimum(curve, 1.0), x))
+        return sfpu.to_bfloat16(tanh_polynomial(x))
     doubled = sfpu.number(sfpu.bits(sfpu.add(x, x)) & 0x7FFFFFFF)
     whole = sfpu.to_integer(sfpu.multiply(x, 2 * 1.442695), 0xFF, signed=False)
     rest = sfpu.mad(sfpu.from_integer(whole), -0.6931471805599453, doubled)

@@ -23,13 +23,13 @@ from tt_xla.runtime.emulator.bit_exact.elementwise import (
     short_product,
 )
 from tt_xla.runtime.emulator.bit_exact.functions import negative, newton_reciprocal, rounded, size_of
+from tt_xla.runtime.emulator.bit_exact.padding import elementwise_kernel
 from tt_xla.runtime.emulator.context import Context
-from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 
 
-@kernel("ttnn.unary_chain", bit_exact=True)
+@elementwise_kernel("ttnn.unary_chain")
 def unary_chain(ctx: Context, input: Tensor, functions: Sequence[Any]) -> Tensor:
     """Functions one after another in the accumulator; none leave the packer alone."""
     if not input.is_floating_point():
@@ -46,7 +46,7 @@ def _product(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
     return sfpu.stored(sfpu.multiply(a, b) if wide else short_product(a, b), wide=wide)
 
 
-@kernel("ttnn.sigmoid_bw", bit_exact=True)
+@elementwise_kernel("ttnn.sigmoid_bw")
 def sigmoid_bw(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
     """The accumulator has 32 bits for every type."""
     curve = functions.sigmoid(loaded(rhs), wide=True)
@@ -54,7 +54,7 @@ def sigmoid_bw(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
     return result_of(ctx, result)
 
 
-@kernel("ttnn.tanh_bw", bit_exact=True)
+@elementwise_kernel("ttnn.tanh_bw")
 def tanh_bw(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
     """The gradient is multiplied by the square of the hyperbolic secant."""
     wide = in_float32(ctx)
@@ -82,7 +82,7 @@ def squared_secant(x: Tensor) -> Tensor:
     return torch.where(size < 45.0, sfpu.mad(left, y, quotient), 0.0)
 
 
-@kernel("ttnn.gelu_bw", bit_exact=True)
+@elementwise_kernel("ttnn.gelu_bw")
 def gelu_bw(ctx: Context, lhs: Tensor, rhs: Tensor, approximate: str = "none") -> Tensor:
     """The gradient is multiplied by the derivative of gelu, or of its approximation by a hyperbolic tangent."""
     wide = in_float32(ctx)

@@ -23,10 +23,10 @@ from tt_xla.runtime.emulator.bit_exact.elementwise import (
     total,
 )
 from tt_xla.runtime.emulator.bit_exact.functions import negative, size_of
+from tt_xla.runtime.emulator.bit_exact.padding import elementwise_kernel
 from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.bit_exact.settings import Settings
 from tt_xla.runtime.emulator.context import Context
-from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 
@@ -40,7 +40,7 @@ def _before(name: str, x: Tensor, between: DataType, *, wide: bool) -> Tensor:
     return packed(applied(name, loaded(x), wide=wide), DataType.F32 if wide else between)
 
 
-@kernel("ttnn.hypot", bit_exact=True)
+@elementwise_kernel("ttnn.hypot")
 def hypot(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     """The root of a sum of squares, which the matrix unit adds for 16-bit numbers."""
     if not _of_floats(lhs, rhs, others):
@@ -52,7 +52,7 @@ def hypot(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     return result_of(ctx, applied("sqrt", sfpu.stored(squares, wide=True), wide=wide))
 
 
-@kernel("ttnn.ldexp", bit_exact=True)
+@elementwise_kernel("ttnn.ldexp")
 def ldexp(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     """A product with a power of two, by the matrix unit for 16-bit numbers."""
     if not _of_floats(lhs, rhs, others):
@@ -67,7 +67,7 @@ def ldexp(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
 _LOG1P = tuple(map(float.fromhex, ("-0x1.f48448p-2", "0x1.074d5ap-2", "-0x1.3402cep-4")))
 
 
-@kernel("ttnn.logaddexp", "ttnn.logaddexp2", bit_exact=True)
+@elementwise_kernel("ttnn.logaddexp", "ttnn.logaddexp2")
 def logaddexp(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     """The larger number and a logarithm of what the other adds to it (``calculate_sfpu_logaddexp``)."""
     if not _of_floats(lhs, rhs, others):
@@ -93,7 +93,7 @@ def logaddexp(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
 _XLOGY = (-1.49277612, 2.11263230, -0.72910421, 0.10968964)
 
 
-@kernel("ttnn.xlogy", bit_exact=True)
+@elementwise_kernel("ttnn.xlogy")
 def xlogy(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     """A product with a logarithm, which the accumulator holds; NaN for negative numbers and -0
     (``calculate_sfpu_binary``)."""
@@ -106,7 +106,7 @@ def xlogy(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     return result_of(ctx, sfpu.stored(result, wide=wide))
 
 
-@kernel("ttnn.nextafter", bit_exact=True)
+@elementwise_kernel("ttnn.nextafter")
 def nextafter(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     """The neighbour of a number in the direction of another, by one step of its bits, of bfloat16 by 2**16
     (``calculate_sfpu_binary``)."""
@@ -122,7 +122,7 @@ def nextafter(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
     return result_of(ctx, torch.where(a.isnan() | b.isnan(), torch.nan, result))
 
 
-@kernel("ttnn.where", bit_exact=True)
+@elementwise_kernel("ttnn.where")
 def where(ctx: Context, first: Tensor, second: Tensor, third: Tensor) -> Tensor:
     """A choice: the packer makes an infinity of a NaN of 16 bits, and a zero of a denormal. A condition of float32 is
     met unless all bits are zero, which those of -0 are not."""
@@ -135,7 +135,7 @@ _ITERATED = (2.0, 3.0)
 """Exponents of which TT-NN computes products; for 0 and 1 it computes nothing."""
 
 
-@kernel("ttnn.pow_tensor", bit_exact=True)
+@elementwise_kernel("ttnn.pow_tensor")
 def pow_tensor(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: object) -> Tensor:
     """A power of two tensors."""
     if not lhs.is_floating_point() or not rhs.is_floating_point() or functions_of_operands:
@@ -146,7 +146,7 @@ def pow_tensor(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: 
     return result_of(ctx, sfpu.stored(powers.of_registers(base, exponent, wide=wide), wide=wide))
 
 
-@kernel("ttnn.pow_scalar", bit_exact=True)
+@elementwise_kernel("ttnn.pow_scalar")
 def pow_scalar(ctx: Context, lhs: Tensor, rhs: float) -> Tensor:
     """A power with a number: a product for 2 and 3."""
     if not lhs.is_floating_point() or rhs in (0.0, 1.0):
@@ -159,7 +159,7 @@ def pow_scalar(ctx: Context, lhs: Tensor, rhs: float) -> Tensor:
     return result_of(ctx, sfpu.stored(powers.power(x, float(rhs), wide=wide), wide=wide))
 
 
-@kernel("ttnn.rpow", bit_exact=True)
+@elementwise_kernel("ttnn.rpow")
 def rpow(ctx: Context, input: Tensor, params: tuple[float, ...]) -> Tensor:
     """A power of a number."""
     if not input.is_floating_point():
@@ -169,7 +169,7 @@ def rpow(ctx: Context, input: Tensor, params: tuple[float, ...]) -> Tensor:
     return result_of(ctx, sfpu.stored(powers.of_registers(base, exponent, wide=wide), wide=wide))
 
 
-@kernel("ttnn.bcast", bit_exact=True)
+@elementwise_kernel("ttnn.bcast")
 def bcast(ctx: Context, lhs: Tensor, rhs: Tensor, function: str) -> Tensor:
     """The matrix unit computes with an accumulator of 16 bits, in HiFi4, whatever the operands' types are."""
     settings = Settings(matrix_unit.PHASES["hifi4"], wide=False, approximate=False)

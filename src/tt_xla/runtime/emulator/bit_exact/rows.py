@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 
 from tt_xla.ir.element_types import DataType
+from tt_xla.ir.layout import TILE
 from tt_xla.runtime.emulator.bit_exact import functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise

@@ -17,15 +17,14 @@ from tt_xla.runtime.emulator.bit_exact.elementwise import (
     result_of,
     types_of,
 )
+from tt_xla.runtime.emulator.bit_exact.padding import elementwise_kernel
 from tt_xla.runtime.emulator.context import Context
-from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 
 
-@kernel(
-    *("ttnn.frac", "ttnn.hardshrink", "ttnn.hardtanh", "ttnn.relu_max", "ttnn.relu_min", "ttnn.softshrink"),
-    bit_exact=True,
+@elementwise_kernel(
+    *("ttnn.frac", "ttnn.hardshrink", "ttnn.hardtanh", "ttnn.relu_max", "ttnn.relu_min", "ttnn.softshrink")
 )
 def of_one(ctx: Context, input: Tensor, **attributes: Any) -> Tensor:
     """A function of one number. Limits hold for a NaN as for an infinity."""
@@ -34,11 +33,10 @@ def of_one(ctx: Context, input: Tensor, **attributes: Any) -> Tensor:
     x = loaded(input)
     if ctx.op in ("ttnn.relu_max", "ttnn.relu_min", "ttnn.hardtanh"):
         x = torch.where(x.isnan(), torch.inf, x)
-    result = loaded(otherwise(ctx, attributes)(x.to(input.dtype)))
-    return result_of(ctx, result + 0.0 if ctx.op == "ttnn.celu" else result)  # of -0, celu is 0
+    return result_of(ctx, loaded(otherwise(ctx, attributes)(x.to(input.dtype))))
 
 
-@kernel("ttnn.clamp_scalar", bit_exact=True)
+@elementwise_kernel("ttnn.clamp_scalar")
 def clamp_scalar(ctx: Context, input: Tensor, min: float, max: float) -> Tensor:
     """A number within limits, the upper one for NaN."""
     if not input.is_floating_point():
@@ -46,7 +44,7 @@ def clamp_scalar(ctx: Context, input: Tensor, min: float, max: float) -> Tensor:
     return result_of(ctx, sfpu.minimum(sfpu.maximum(loaded(input), sfpu.single(min)), sfpu.single(max)))
 
 
-@kernel("ttnn.maximum", "ttnn.minimum", bit_exact=True)
+@elementwise_kernel("ttnn.maximum", "ttnn.minimum")
 def extreme_of_two(ctx: Context, lhs: Tensor, rhs: Tensor, **attributes: Any) -> Tensor:
     """The larger or the smaller of two numbers, in the order of signs and magnitudes."""
     if not lhs.is_floating_point() or not rhs.is_floating_point() or attributes:
@@ -56,7 +54,7 @@ def extreme_of_two(ctx: Context, lhs: Tensor, rhs: Tensor, **attributes: Any) ->
     return result_of(ctx, compare(*torch.broadcast_tensors(loaded(lhs), loaded(rhs))))
 
 
-@kernel("ttnn.eq", "ttnn.ge", "ttnn.gt", "ttnn.le", "ttnn.lt", "ttnn.ne", bit_exact=True)
+@elementwise_kernel("ttnn.eq", "ttnn.ge", "ttnn.gt", "ttnn.le", "ttnn.lt", "ttnn.ne")
 def compared(ctx: Context, lhs: Tensor, rhs: Tensor, **attributes: Any) -> Tensor:
     """A comparison. The vector unit compares bfloat16 and float32, and knows a NaN. The difference of block floats and
     of numbers of different types is the matrix unit's, to which a NaN is a number beyond infinity; it is compared with
