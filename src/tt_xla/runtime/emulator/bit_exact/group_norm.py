@@ -265,7 +265,7 @@ class _GroupNorm:
 
         It has 16 bits unless the buffers hold float32, and always where tensors are in shards.
         """
-        value = torch.tensor(float(np.float32(1) / np.sqrt(count)))
+        value = torch.tensor(float(np.float32(1) / np.sqrt(count)), device="cpu")
         return float(sfpu.stored(value, wide=self.between is DataType.F32 and not self.sharded))
 
     def _sum_of_block(self, x: Tensor, scaler: float, *, squared: bool) -> Tensor:
