@@ -48,15 +48,10 @@ def test_statistics_of_a_sum(ttnn: Any, device: Any) -> None:
 def test_exponential_moving_average(ttnn: Any, device: Any) -> None:
     x = torch.randn(1, 2, 32, 40).bfloat16()
     average = ttnn.to_torch(ttnn.ema(placed(ttnn, device, x), 0.75)).float()
-    assert torch.equal(average[..., 0], x[..., 0].float())
+    assert torch.equal(average[..., 0], 0.25 * x[..., 0].float())
     wide = x.float()
-    expected = torch.stack(
-        [
-            0.75**t * wide[..., 0] + sum(0.25 * 0.75 ** (t - i) * wide[..., i] for i in range(1, t + 1))
-            for t in range(40)
-        ],
-        -1,
-    )
+    weights = torch.tensor([[0.25 * 0.75 ** (t - i) if i <= t else 0.0 for i in range(40)] for t in range(40)])
+    expected = wide @ weights.T
     torch.testing.assert_close(average, expected, atol=0.02, rtol=0.01)
     with pytest.raises(RuntimeError, match=r"must be 4D \[1, B, C, T\], got rank 2"):
         ttnn.ema(placed(ttnn, device, torch.zeros(32, 32)), 0.5)
@@ -182,3 +177,13 @@ def test_a_residual_has_the_shape_of_the_input(ttnn: Any, device: Any) -> None:
     x, row = placed(ttnn, device, torch.randn(32, 64)), placed(ttnn, device, torch.randn(1, 64))
     with pytest.raises(RuntimeError, match="Input and residual logical and padded shapes must match"):
         ttnn.layer_norm(x, residual_input_tensor=row)
+
+
+def test_the_average_of_whole_images_lies_in_no_shards(ttnn: Any, device: Any) -> None:
+    rows = placed(ttnn, device, torch.randn(1, 1, 128, 64), layout=ttnn.ROW_MAJOR_LAYOUT)
+    whole = ttnn.avg_pool2d(rows, 2, 8, 8, 64, [8, 8], [1, 1], [0, 0])
+    assert whole.memory_config() == ttnn.DRAM_MEMORY_CONFIG
+    assert list(whole.shape) == [1, 1, 2, 64]
+    assert ttnn.avg_pool2d(rows, 2, 8, 8, 64, [8, 7], [1, 1], [0, 0]).memory_config().is_sharded()
+    blocks = ttnn.to_layout(ttnn.typecast(ttnn.to_layout(rows, ttnn.TILE_LAYOUT), ttnn.bfloat8_b), ttnn.TILE_LAYOUT)
+    assert ttnn.avg_pool2d(blocks, 2, 8, 8, 64, [8, 8], [1, 1], [0, 0]).dtype == ttnn.bfloat16

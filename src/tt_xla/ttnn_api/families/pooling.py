@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tt_xla.ir import shapes
+from tt_xla.ir.layout import TILE, round_up
 from tt_xla.ttnn_api.configs import Config
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -81,9 +83,38 @@ def avg_pool2d(
     if divisor_override is not None:
         attributes["divisor_override"] = divisor_override
     op = "ttnn.avg_pool2d"
+    if applied_shard_scheme is None and _is_global(input_tensor, attributes):
+        result = _of_global(input_tensor, attributes, memory_config, output_layout)
+        return Step(op, {"input": input_tensor}, [result], attributes)
     places = (memory_config, applied_shard_scheme, dram_slice_config)
     result = _result(op, input_tensor, attributes, dtype, output_layout, places)
     return Step(op, {"input": input_tensor}, [result], attributes)
+
+
+def _is_global(source: Operand, attributes: Mapping[str, Any]) -> bool:
+    """Returns whether an average pooling is a sum over whole images (``is_global_pool``).
+
+    It is for a window as large as the image, of 16-bit numbers whose rows divide among the images, or of block floats
+    if an image fills whole tiles.
+    """
+    height, width = attributes["input_height"], attributes["input_width"]
+    if attributes["kernel_size"] != [height, width] or any(attributes["padding"]) or source.dtype is DataType.FLOAT32:
+        return False
+    tiled, rows = source.layout is Layout.TILE, math.prod(source.shape[:-2])
+    padded = rows * (round_up(source.shape[-2], TILE) if tiled else source.shape[-2])
+    whole = height * width % TILE == 0 or not source.dtype.element.is_block_float
+    return source.type.on_device and padded % attributes["batch_size"] == 0 and whole
+
+
+def _of_global(source: Operand, attributes: Mapping[str, Any], memory: MemoryConfig | None, layout: Layout) -> Type:
+    """Returns the type of a sum over whole images, which lies in no shards."""
+    wanted = memory or source.memory
+    if wanted.is_sharded() or source.memory.is_sharded():
+        wanted = DRAM_MEMORY_CONFIG if wanted.buffer_type is BufferType.DRAM else L1_MEMORY_CONFIG
+    rows = layout is Layout.ROW_MAJOR and source.dtype.element.is_block_float
+    shape = (1, 1, attributes["batch_size"], attributes["channels"])
+    dtype = DataType.BFLOAT16 if rows else source.dtype
+    return source.type.with_(shape=shape, dtype=dtype, layout=layout, memory=wanted)
 
 
 def _result(

@@ -58,7 +58,8 @@ def avg_pool2d(
         return otherwise(ctx, attributes)(input)
     images = image(input, batch_size, input_height, input_width, channels).to(torch.float32)
     area = math.prod(kernel_size)
-    if tuple(kernel_size) == (input_height, input_width) and not any(padding):
+    in_tiles = area % TILE == 0 or not ctx.spec("input").layout.dtype.is_block_float
+    if tuple(kernel_size) == (input_height, input_width) and not any(padding) and in_tiles:
         return _of_whole_images(ctx, images, 1 / (divisor_override or area)).reshape(ctx.result.shape)
     rest = _channels_of_a_core(ctx, channels) % TILE
     settings = Settings.of(None, wide=area > (FACE if 0 < rest <= FACE else TILE), approximate=False)

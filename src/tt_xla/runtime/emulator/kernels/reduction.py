@@ -126,10 +126,12 @@ def moreh_cumsum_backward(ctx: Context, output_grad: Tensor, dim: int) -> Tensor
 
 @kernel("ttnn.ema")
 def ema(ctx: Context, input_tensor: Tensor, alpha: float) -> Tensor:
-    """Returns the exponential moving average along the last dimension, which starts with the first element."""
-    steps = [input_tensor[..., 0].to(torch.float32)]
-    for index in range(1, input_tensor.shape[-1]):
-        steps.append(alpha * steps[-1] + (1 - alpha) * input_tensor[..., index])
+    """Returns the exponential moving average along the last dimension, which starts with 0 (``ckernel_sfpu_ema.h``)."""
+    terms = input_tensor.to(torch.float32)
+    average, steps = torch.zeros_like(terms[..., 0]), list[Tensor]()
+    for term in terms.unbind(-1):
+        average = alpha * average + (1 - alpha) * term
+        steps.append(average)
     return torch.stack(steps, -1)
 
 
