@@ -65,6 +65,7 @@ BIT_EXACT = (
     "gradients",
     "group_norm",
     "moreh_norms",
+    "moreh_sums",
     "moves",
     "norms",
     "pairs",

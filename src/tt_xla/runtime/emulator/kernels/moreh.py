@@ -41,13 +41,22 @@ def _kept(result: Tensor, dims: Sequence[int], *, keepdim: bool) -> Tensor:
 
 
 @kernel("ttnn.moreh_sum")
-def moreh_sum(ctx: Any, input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+def moreh_sum(
+    ctx: Any, input: Tensor, dim: Dims = None, keepdim: bool = False, compute_kernel_config: Config = None
+) -> Tensor:
     dims = axes(input.ndim, dim)
     return _kept(wide(input).sum(dims, keepdim=True), dims, keepdim=keepdim)
 
 
 @kernel("ttnn.moreh_mean")
-def moreh_mean(ctx: Any, input: Tensor, dim: Dims = None, keepdim: bool = False, divisor: int | None = None) -> Tensor:
+def moreh_mean(
+    ctx: Any,
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    divisor: int | None = None,
+    compute_kernel_config: Config = None,
+) -> Tensor:
     dims = axes(input.ndim, dim)
     count = divisor or math.prod(input.shape[each] for each in dims)
     return _kept(wide(input).sum(dims, keepdim=True) / count, dims, keepdim=keepdim)
