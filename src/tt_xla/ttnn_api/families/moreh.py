@@ -36,7 +36,9 @@ _PLAIN = {
 
 
 def _check_dims(values: dict[str, Any]) -> dict[str, Any]:
-    """Refuses dimensions that are counted from the end, or that a tensor lacks."""
+    """Refuses dimensions that are counted from the end, or that a tensor lacks, and the divisor of a mean."""
+    if values.get("divisor") is not None:
+        raise TTFatal("divisor not supported yet.", hint="Multiply the sum by the inverse of the divisor.")
     dim, shape = values.get("dim"), values["input"].shape
     rank = len(shape)
     for each in dim if isinstance(dim, (list, tuple)) else [dim]:

@@ -63,13 +63,15 @@ def moreh_mean(
 
 
 @kernel("ttnn.moreh_norm")
-def moreh_norm(ctx: Any, input: Tensor, p: float, dim: Dims = None, keepdim: bool = False) -> Tensor:
+def moreh_norm(
+    ctx: Any, input: Tensor, p: float, dim: Dims = None, keepdim: bool = False, compute_kernel_config: Config = None
+) -> Tensor:
     dims = axes(input.ndim, dim)
     return _kept(torch.linalg.vector_norm(wide(input), p, dims, keepdim=True), dims, keepdim=keepdim)
 
 
 @kernel("ttnn.moreh_abs_pow")
-def moreh_abs_pow(ctx: Any, input: Tensor, p: float) -> Tensor:
+def moreh_abs_pow(ctx: Any, input: Tensor, p: float, compute_kernel_config: Config = None) -> Tensor:
     return wide(input).abs() ** p
 
 

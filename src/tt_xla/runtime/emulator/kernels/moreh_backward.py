@@ -9,13 +9,13 @@ from typing import Any
 import torch
 
 from tt_xla.runtime.emulator import place
-from tt_xla.runtime.emulator.kernels.moreh import Dims, axes, wide
+from tt_xla.runtime.emulator.kernels.moreh import Config, Dims, axes, wide
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 
 
-def _spread(grad: Tensor, shape: Sequence[int], dim: Dims) -> Tensor:
+def spread(grad: Tensor, shape: Sequence[int], dim: Dims) -> Tensor:
     """Repeats the gradient of a reduction along the dimensions that were reduced."""
     dims = axes(len(shape), dim)
     kept = [1 if index in dims else size for index, size in enumerate(shape)]
@@ -24,9 +24,14 @@ def _spread(grad: Tensor, shape: Sequence[int], dim: Dims) -> Tensor:
 
 @kernel("ttnn.moreh_sum_backward")
 def moreh_sum_backward(
-    ctx: Any, output_grad: Tensor, input: Tensor | None = None, dim: Dims = None, keepdim: bool = False
+    ctx: Any,
+    output_grad: Tensor,
+    input: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    compute_kernel_config: Config = None,
 ) -> Tensor:
-    return _spread(output_grad, output_grad.shape if input is None else input.shape, dim)
+    return spread(output_grad, output_grad.shape if input is None else input.shape, dim)
 
 
 @kernel("ttnn.moreh_mean_backward")
@@ -37,10 +42,11 @@ def moreh_mean_backward(
     keepdim: bool = False,
     input_grad_shape: Sequence[int] | None = None,
     input_grad: Tensor | None = None,
+    compute_kernel_config: Config = None,
 ) -> Tensor:
     shape = input_grad_shape or (output_grad if input_grad is None else input_grad).shape
     count = math.prod(shape[each] for each in axes(len(shape), dim))
-    return _spread(output_grad, shape, dim) / count
+    return spread(output_grad, shape, dim) / count
 
 
 @kernel("ttnn.moreh_norm_backward")
@@ -48,7 +54,7 @@ def moreh_norm_backward(
     ctx: Any, input: Tensor, output: Tensor, output_grad: Tensor, p: float, dim: Dims = None, keepdim: bool = False
 ) -> Tensor:
     x = wide(input)
-    norm, grad = (_spread(each, x.shape, dim) for each in (output, output_grad))
+    norm, grad = (spread(each, x.shape, dim) for each in (output, output_grad))
     if math.isinf(p):
         return x.sign() * (x.abs() == norm) * grad
     if p == 0:
