@@ -123,7 +123,7 @@ def _inverse(count: int) -> float:
 
 def _cut(value: float) -> Tensor:
     """Returns a number of a buffer of bfloat16, which a data movement kernel cuts."""
-    return sfpu.stored(torch.full((1,), value), wide=False)
+    return sfpu.stored(torch.full((1,), value, device="cpu"), wide=False)
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,11 @@ class _Sum:
 
     def _of_rows(self, terms: Tensor, count: int, start: Tensor | None = None) -> Tensor:
         """Returns the sums of rows by a scaler, which the host rounds to bfloat16."""
-        scaler = torch.full((terms.shape[0], 1), self._scaler(count)).to(torch.bfloat16).to(torch.float32)
+        scaler = (
+            torch.full((terms.shape[0], 1), self._scaler(count), device=terms.device)
+            .to(torch.bfloat16)
+            .to(torch.float32)
+        )
         start = None if start is None else start.reshape(-1, 1)
         settings = self.settings
         total = product(settings.read(terms.T.contiguous()), scaler, start, phases=settings.phases, wide=settings.wide)
