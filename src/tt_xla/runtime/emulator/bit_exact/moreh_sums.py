@@ -18,7 +18,7 @@ from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import TILE
 from tt_xla.runtime.emulator.bit_exact import functions, matrix_unit
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
-from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
+from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise
 from tt_xla.runtime.emulator.bit_exact.native import product
 from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
@@ -69,7 +69,7 @@ def moreh_norm(
     if p == 0 or math.isinf(p):
         return otherwise(ctx, {"p": p, "dim": dim, "keepdim": keepdim})(input)
     settings = _settings(compute_kernel_config)
-    powers = _power(input.to(torch.float32), p, settings)
+    powers = _power(loaded(input), p, settings)
     total = _Sum(settings).along(powers, axes(input.ndim, dim))
     norm = _power(total, float(np.float32(1) / np.float32(p)), settings)
     return norm.reshape(ctx.result.shape).to(ctx.container)
@@ -78,7 +78,7 @@ def moreh_norm(
 @kernel("ttnn.moreh_abs_pow", bit_exact=True)
 def moreh_abs_pow(ctx: Context, input: Tensor, p: float, compute_kernel_config: Config = None) -> Tensor:
     """The power of the absolute values."""
-    return _power(input.to(torch.float32), p, _settings(compute_kernel_config)).to(ctx.container)
+    return _power(loaded(input), p, _settings(compute_kernel_config)).to(ctx.container)
 
 
 @kernel("ttnn.moreh_sum_backward", bit_exact=True)
@@ -170,11 +170,8 @@ class _Sum:
 
     def _of_rows(self, terms: Tensor, count: int, start: Tensor | None = None) -> Tensor:
         """Returns the sums of rows by a scaler, which the host rounds to bfloat16."""
-        scaler = (
-            torch.full((terms.shape[0], 1), self._scaler(count), device=terms.device)
-            .to(torch.bfloat16)
-            .to(torch.float32)
-        )
+        scaler = torch.full((terms.shape[0], 1), self._scaler(count), device=terms.device)
+        scaler = scaler.to(torch.bfloat16).to(torch.float32)
         start = None if start is None else start.reshape(-1, 1)
         settings = self.settings
         total = product(settings.read(terms.T.contiguous()), scaler, start, phases=settings.phases, wide=settings.wide)
@@ -217,7 +214,7 @@ class _Mean(_Sum):
 
 
 def _reduced(ctx: Context, input: Tensor, dim: Dims, reduction: _Sum) -> Tensor:
-    result = reduction.along(input.to(torch.float32), axes(input.ndim, dim))
+    result = reduction.along(loaded(input), axes(input.ndim, dim))
     return result.reshape(ctx.result.shape).to(ctx.container)
 
 
@@ -257,6 +254,6 @@ def _repeated_square(x: Tensor, exponent: int) -> Tensor:
 def _repeated(grad: Tensor, shape: Sequence[int], dim: Dims, settings: Settings) -> Tensor:
     """Returns a gradient repeated along dimensions. Along one of the last two, the matrix unit adds it to zeros."""
     inner = any(each >= len(shape) - 2 for each in axes(len(shape), dim))
-    repeated = spread(grad, shape, dim)
+    repeated = spread(loaded(grad), shape, dim)
     copied = settings.add(torch.zeros_like(repeated), repeated) if inner else settings.read(repeated)
     return packed(copied, DataType.BF16)
