@@ -9,9 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from tt_xla.ir.element_types import DataType
 from tt_xla.ir.program import TensorSpec
-from tt_xla.runtime.emulator import function_tables
 from tt_xla.runtime.emulator.containers import hold
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS, Function, in_whole_vectors, power
@@ -31,14 +29,8 @@ def _float(tensor: Tensor) -> Tensor:
     return tensor.to(torch.float32)
 
 
-def _are_bfloat16(ctx: Context) -> bool:
-    return {spec.layout.dtype for spec in ctx.specs} == {DataType.BF16}
-
-
-def _unary(name: str, function: Function) -> Callable[..., Tensor]:
+def _unary(function: Function) -> Callable[..., Tensor]:
     def run(ctx: Context, input: Tensor) -> Tensor:
-        if ctx.silicon and name in function_tables.NAMES and _are_bfloat16(ctx):
-            return function_tables.looked_up(name, input)
         widens = not function.keeps_integers and not input.is_floating_point()
         return function.compute(_float(input) if widens else input)
 
@@ -47,7 +39,7 @@ def _unary(name: str, function: Function) -> Callable[..., Tensor]:
 
 for _name, _function in FUNCTIONS.items():
     if _function.is_op:
-        kernel(f"ttnn.{_name}")(_unary(_name, _function))
+        kernel(f"ttnn.{_name}")(_unary(_function))
 
 
 @kernel("ttnn.leaky_relu")
