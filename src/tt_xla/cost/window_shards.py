@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tt_xla.cost.convolution_buffers import ConvolutionCore, halo_sticks
@@ -89,12 +89,21 @@ class ConvolutionSetting:
     """Whether it is a matrix product of single positions."""
     depthwise_rows: bool = False
     """Whether each channel of images of one column is convolved by itself; TT-NN divides those by rows."""
-    compute: Mapping[str, Any] = field(default_factory=lambda: {"fp32_dest_acc_en": False})
-    """The compute config; by default that of TT-NN."""
+    compute: Mapping[str, Any] | None = None
+    """The compute config that a user gives; None for TT-NN's."""
     block_height: int = 0
     """``act_block_h_override``; 0 for TT-NN's choice."""
     column_major: bool = False
     """``transpose_shards``."""
+
+    @property
+    def compute_config(self) -> Mapping[str, Any]:
+        """The compute config: without a user's, the accumulator has 32 bits if input and weights are float32
+        (``get_conv_default_compute_kernel_config``)."""
+        if self.compute:
+            return self.compute
+        wide = self.source is self.weight is DataType.F32
+        return {"math_fidelity": "hifi4", "fp32_dest_acc_en": wide, "packer_l1_acc": False}
 
     def alignment(self, memory: MemoryLayout | None) -> int:
         """Returns the multiple to which the channels of the input are padded."""
@@ -242,7 +251,7 @@ def convolution_core(
         weight=setting.weight,
         result=setting.result,
         is_biased=setting.bias,
-        compute=setting.compute,
+        compute=setting.compute_config,
     )
 
 

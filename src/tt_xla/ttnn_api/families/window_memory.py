@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -339,9 +338,8 @@ def convolution_place(
         depthwise_rows=is_column and bias is None and geometry["groups"] == windows.in_channels,
         block_height=fields.get("act_block_h_override", 0),
         column_major=fields.get("transpose_shards", False),
+        compute=compute_config(compute),
     )
-    if compute is not None:
-        setting = dataclasses.replace(setting, compute=compute_config(compute) or {})
     return ConvolutionPlace(source, windows, setting, config, slices, device)
 
 

@@ -34,25 +34,19 @@ Tensor = torch.Tensor
 Config = Mapping[str, Any] | None
 
 
-def _default(ctx: Context) -> Mapping[str, Any]:
-    """Returns the compute config that TT-NN takes for a convolution without one: the accumulator has 32 bits if input
-    and weights are float32 (``get_conv_default_compute_kernel_config``)."""
-    wide = all(ctx.spec(name).layout.dtype is DataType.F32 for name in ("input", "weight"))
-    return {"math_fidelity": "hifi4", "fp32_dest_acc_en": wide, "packer_l1_acc": False}
-
-
 @kernel("ttnn.conv2d", prepared=True, bit_exact=True)
 def conv2d(ctx: Context, compute_config: Config = None, **attributes: Any) -> Callable[..., Tensor]:
     """TT-NN cuts a convolution that does not fit L1 into parts, which are not modelled; they change the order of terms
     only where they change the way of sharding."""
     geometry = Geometry.of(attributes)
-    config = compute_config = compute_config or _default(ctx)
     source_layout = ctx.spec("input").layout
+    setting = _setting(ctx, geometry, compute_config)
+    config = setting.compute_config
     is_product = _is_product(geometry, source_layout)
 
     def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         if not input.is_floating_point():
-            return otherwise(ctx, {**attributes, "compute_config": compute_config})(input, weight, bias)
+            return otherwise(ctx, {**attributes, "compute_config": config})(input, weight, bias)
         image, kernels, vector = geometry.input_image(input), geometry.oihw(weight), geometry.row(bias, ctx)
         if is_product:
             windows = _windows(image, geometry).flatten(1)
@@ -61,15 +55,15 @@ def conv2d(ctx: Context, compute_config: Config = None, **attributes: Any) -> Ca
             names = {"input": "a", "weight": "b", "bias": "bias"}
             operands = {names[name]: spec for name, spec in ctx.operands.items()}
             context = replace(ctx, operands=operands)
-            result = linear(context, windows, matrix, vector, activation=activation, compute_config=compute_config)
+            result = linear(context, windows, matrix, vector, activation=activation, compute_config=config)
             return result.reshape(ctx.result.shape)
-        slices = slices_of(geometry, source_layout, _setting(ctx, geometry, bias, config), ctx.grid)
-        wide = fidelities.keeps_float32(compute_config)
+        slices = slices_of(geometry, source_layout, setting, ctx.grid)
+        wide = fidelities.keeps_float32(config)
         windows = source(_windows(image.to(torch.float32), geometry), wide=ctx.dtype is DataType.F32)
         if ctx.dtype.is_block_float:
             windows = packed(windows, ctx.dtype, rounds_first=not wide)
         matrix = prepare(kernels, geometry.groups).reshape(*windows.shape[1:], -1)
-        total = _sum(source(windows, wide=wide), source(matrix, wide=wide), slices, compute_config, wide=wide)
+        total = _sum(source(windows, wide=wide), source(matrix, wide=wide), slices, config, wide=wide)
         if vector is not None:
             total = matrix_unit.add(source(total, wide=wide), source(vector, wide=wide), wide=wide)
         if geometry.activation:
@@ -130,19 +124,19 @@ def _is_product(geometry: Geometry, layout: TensorLayout) -> bool:
     return fits and (in_dram or layout.memory is MemoryLayout.HEIGHT_SHARDED)
 
 
-def _setting(ctx: Context, geometry: Geometry, bias: Tensor | None, config: Mapping[str, Any]) -> ConvolutionSetting:
+def _setting(ctx: Context, geometry: Geometry, config: Config) -> ConvolutionSetting:
     """Returns types and options of a convolution."""
     source, weight = (ctx.spec(name).layout for name in ("input", "weight"))
     chosen = geometry.conv2d_config or {}
-    is_column = two(geometry.kernel_size)[1] == geometry.input_width == 1
+    is_column, is_biased = two(geometry.kernel_size)[1] == geometry.input_width == 1, "bias" in ctx.operands
     return ConvolutionSetting(
         source.dtype,
         weight.dtype,
         ctx.dtype,
-        bias is not None,
+        is_biased,
         source.tiled,
         product=False,
-        depthwise_rows=is_column and bias is None and geometry.groups == geometry.in_channels,
+        depthwise_rows=is_column and not is_biased and geometry.groups == geometry.in_channels,
         compute=config,
         block_height=int(chosen.get("act_block_h_override") or 0),
         column_major=bool(chosen.get("transpose_shards")),
