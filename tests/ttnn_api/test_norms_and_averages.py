@@ -187,3 +187,12 @@ def test_the_average_of_whole_images_lies_in_no_shards(ttnn: Any, device: Any) -
     assert ttnn.avg_pool2d(rows, 2, 8, 8, 64, [8, 7], [1, 1], [0, 0]).memory_config().is_sharded()
     blocks = ttnn.to_layout(ttnn.typecast(ttnn.to_layout(rows, ttnn.TILE_LAYOUT), ttnn.bfloat8_b), ttnn.TILE_LAYOUT)
     assert ttnn.avg_pool2d(blocks, 2, 8, 8, 64, [8, 8], [1, 1], [0, 0]).dtype == ttnn.bfloat16
+
+
+@pytest.mark.parametrize("numerics", ["silicon", "bit_exact"])
+def test_running_sums_of_integers(ttnn: Any, device: Any, numerics: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_NUMERICS", numerics)
+    x = torch.arange(64, dtype=torch.int32).reshape(1, 1, 2, 32)
+    rows = placed(ttnn, device, x, dtype=ttnn.int32)
+    assert torch.equal(ttnn.to_torch(ttnn.moreh_cumsum(rows, 3)), x.cumsum(3).int())
+    assert torch.equal(ttnn.to_torch(ttnn.moreh_cumsum_backward(rows, 3)), x.flip(3).cumsum(3).flip(3).int())

@@ -44,6 +44,8 @@ def prod(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: int | Sequence[in
 @kernel("ttnn.moreh_cumsum_backward", bit_exact=True)
 def moreh_cumsum_backward(ctx: Context, output_grad: Tensor, dim: int) -> Tensor:
     """The running sum from the last element."""
+    if not _has_floats(output_grad):
+        return otherwise(ctx, {"dim": dim})(output_grad)
     return cumsum(ctx, output_grad, dim, reverse_order=True)
 
 
