@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from tt_xla.runtime.emulator.context import Context
-from tt_xla.runtime.emulator.functions import in_whole_vectors
+from tt_xla.runtime.emulator.functions import FUNCTIONS, in_whole_vectors
 from tt_xla.runtime.emulator.kernels.elementwise import Functions, applied
 from tt_xla.runtime.emulator.registry import kernel
 
@@ -85,10 +85,8 @@ _UNARY: dict[str, Callable[..., Tensor]] = {
     "deg2rad": torch.deg2rad,
     "digamma": torch.digamma,
     "elu": F.elu,
-    "erf_approx": torch.erf,
     "erfinv": torch.erfinv,
     "exp2": torch.exp2,
-    "exp_approx": torch.exp,
     "frac": torch.frac,
     "gelu_tanh": functools.partial(F.gelu, approximate="tanh"),
     "hardmish": _hardmish,
@@ -107,26 +105,20 @@ _UNARY: dict[str, Callable[..., Tensor]] = {
     "log10_approx": torch.log10,
     "log2": torch.log2,
     "log2_approx": torch.log2,
-    "log_approx": torch.log,
     "log_sigmoid": F.logsigmoid,
     "logit": _logit,
-    "mish_approx": F.mish,
     "polygamma": _polygamma,
     "rad2deg": torch.rad2deg,
     "rdiv": _rdiv,
     "round_decimals": _round,
     "rpow": _rpow,
-    "rsqrt_approx": torch.rsqrt,
     "selu": _selu,
-    "sigmoid_approx": torch.sigmoid,
     "signbit": torch.signbit,
     "sinh": torch.sinh,
     "softcap": _softcap,
     "softplus": F.softplus,
     "softshrink": F.softshrink,
     "softsign": F.softsign,
-    "sqrt_approx": torch.sqrt,
-    "tanh_approx": torch.tanh,
     "tanhshrink": F.tanhshrink,
     "threshold": F.threshold,
     "trunc": torch.trunc,
@@ -200,7 +192,13 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor], *, integers: bool) -> 
     return run
 
 
-for _table, _integers in ((_UNARY, False), (_OF_INTEGERS, True)):
+_FAST = {
+    f"{_name}_approx": FUNCTIONS[_name].compute
+    for _name in ("erf", "exp", "log", "mish", "rsqrt", "sigmoid", "sqrt", "tanh")
+}
+"""Functions of one float in their fast form, which is computed as the accurate one."""
+
+for _table, _integers in ((_UNARY, False), (_FAST, False), (_OF_INTEGERS, True)):
     for _name, _function in _table.items():
         kernel(f"ttnn.{_name}")(_unary(_function, integers=_integers))
 
