@@ -244,9 +244,8 @@ def _arithmetic(name: str) -> Callable[..., list[Tensor | None]]:
             first = second = lambda: f.zeros_like(grad)
         if isinstance(b, Tensor):
             return _both(are_required_outputs, (first, second), (input_grad, other_grad))
-        if name == "div" and rounding_mode is None:
-            first = lambda: _divided_by_number(f, grad, b, a)  # noqa: E731
-        return [delivered(first(), input_grad)]
+        by_number = name == "div" and rounding_mode is None
+        return [delivered(_divided_by_number(f, grad, b, a) if by_number else first(), input_grad)]
 
     rule.__doc__ = f"Returns the gradients of the operands of {name}."
     return rule

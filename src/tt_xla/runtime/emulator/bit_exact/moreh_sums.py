@@ -16,10 +16,9 @@ import torch
 
 from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import TILE
-from tt_xla.runtime.emulator.bit_exact import functions, matrix_unit
+from tt_xla.runtime.emulator.bit_exact import functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise
-from tt_xla.runtime.emulator.bit_exact.native import product
 from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
 from tt_xla.runtime.emulator.context import Context
@@ -170,12 +169,8 @@ class _Sum:
 
     def _of_rows(self, terms: Tensor, count: int, start: Tensor | None = None) -> Tensor:
         """Returns the sums of rows by a scaler, which the host rounds to bfloat16."""
-        scaler = torch.full((terms.shape[0], 1), self._scaler(count), device=terms.device)
-        scaler = scaler.to(torch.bfloat16).to(torch.float32)
         start = None if start is None else start.reshape(-1, 1)
-        settings = self.settings
-        total = product(settings.read(terms.T.contiguous()), scaler, start, phases=settings.phases, wide=settings.wide)
-        return total.reshape(1, -1)
+        return self.settings.scaled_sum_of_rows(terms.T.contiguous(), self._scaler(count), start).reshape(1, -1)
 
     def _of_columns(self, terms: Tensor, count: int, start: Tensor | None = None) -> Tensor:
         """Returns the sums of columns by a scaler, which is cut to bfloat16."""
@@ -186,11 +181,7 @@ class _Sum:
 
     def _of_tiles(self, x: Tensor, dim: int) -> Tensor:
         """Returns the sum of tiles, which the accumulator adds one after another."""
-        total: Tensor | None = None
-        for term in x.split(1, dim):
-            total = matrix_unit.add_to(total, self.settings.read(term), wide=self.settings.wide)
-        assert total is not None
-        return total
+        return self.settings.accumulated(x, dim)
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,8 @@ def layer_norm(
     compute_config: Config = None,
 ) -> Tensor:
     """Normalizes over the last dimension; the buffers between the steps hold float32."""
-    norm = _norm(ctx, Settings.of(compute_config, wide=True, approximate=False), centres=True)
-    result = norm.normalized(*norm.centred(input, residual), weight, bias, epsilon)
-    return packed(result, ctx.dtype).reshape(input.shape).to(ctx.container)
+    settings = Settings.of(compute_config, wide=True, approximate=False)
+    return _computed(ctx, _norm(ctx, settings, centres=True), input, residual, weight, bias, epsilon)
 
 
 @kernel("ttnn.rms_norm", bit_exact=True)
@@ -57,7 +56,19 @@ def rms_norm(
     compute_config: Config = None,
 ) -> Tensor:
     """Normalizes over the last dimension, with a 16-bit accumulator and an approximate root where TT-NN chooses."""
-    norm = _norm(ctx, Settings.of(compute_config, wide=False, approximate=True), centres=False)
+    settings = Settings.of(compute_config, wide=False, approximate=True)
+    return _computed(ctx, _norm(ctx, settings, centres=False), input, residual, weight, bias, epsilon)
+
+
+def _computed(
+    ctx: Context,
+    norm: _Norm,
+    input: Tensor,
+    residual: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    epsilon: float,
+) -> Tensor:
     result = norm.normalized(*norm.centred(input, residual), weight, bias, epsilon)
     return packed(result, ctx.dtype).reshape(input.shape).to(ctx.container)
 

@@ -7,7 +7,7 @@ Sources: TT-NN 0.81's ``generic_pools.cpp``, ``pool_utils.cpp``, ``pool_multi_co
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
 from tt_xla.runtime.emulator.bit_exact.reductions import sum_of_columns
 from tt_xla.runtime.emulator.bit_exact.registers import packed
-from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
+from tt_xla.runtime.emulator.bit_exact.settings import Settings
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 from tt_xla.runtime.emulator.windows import four_sides, image
@@ -29,48 +29,33 @@ Tensor = torch.Tensor
 
 
 @kernel("ttnn.avg_pool2d", bit_exact=True)
-def avg_pool2d(
-    ctx: Context,
-    input: Tensor,
-    batch_size: int,
-    input_height: int,
-    input_width: int,
-    channels: int,
-    kernel_size: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    ceil_mode: bool,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-    **more: Any,
-) -> Tensor:
+def avg_pool2d(ctx: Context, input: Tensor, **attributes: Any) -> Tensor:
     """Sums of windows by their inverse sizes, which TT-NN cuts to bfloat16. Float32 is computed as by default.
 
     One window that is the whole image is a sum of columns. The accumulator has 32 bits if a window has more rows than
     the kernel takes at once.
     """
     if ctx.spec("input").layout.dtype is DataType.F32 or not input.is_floating_point():
-        sizes = {"batch_size": batch_size, "input_height": input_height, "input_width": input_width}
-        window = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
-        options = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
-        attributes = {**sizes, "channels": channels, **window, **options, "divisor_override": divisor_override, **more}
         return otherwise(ctx, attributes)(input)
-    images = image(input, batch_size, input_height, input_width, channels).to(torch.float32)
+    sizes = tuple(attributes[name] for name in ("batch_size", "input_height", "input_width", "channels"))
+    batch_size, *side, channels = sizes
+    divisor_override = attributes.get("divisor_override")
+    kernel_size, stride, padding = (attributes[name] for name in ("kernel_size", "stride", "padding"))
+    images = image(input, *sizes).to(torch.float32)
     area = math.prod(kernel_size)
     in_tiles = area % TILE == 0 or not ctx.spec("input").layout.dtype.is_block_float
-    if tuple(kernel_size) == (input_height, input_width) and not any(padding) and in_tiles:
+    if list(kernel_size) == side and not any(padding) and in_tiles:
         return _of_whole_images(ctx, images, 1 / (divisor_override or area)).reshape(ctx.result.shape)
     rest = _channels_of_a_core(ctx, channels) % TILE
     settings = Settings.of(None, wide=area > (FACE if 0 < rest <= FACE else TILE), approximate=False)
-    sizes = _window_sizes(images, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    areas = _window_sizes(images, attributes)
     if divisor_override is not None:
-        sizes = torch.full_like(sizes, divisor_override)
-    windows = _windows(images, kernel_size, stride, padding, (sizes.shape[0], sizes.shape[1]))
-    sizes = sizes.expand(batch_size, *sizes.shape[-2:]).flatten()
-    result = torch.zeros(sizes.numel(), channels, device=input.device)
-    for size in sizes.unique().tolist():
-        chosen = sizes == size
+        areas = torch.full_like(areas, divisor_override)
+    windows = _windows(images, kernel_size, stride, padding, (areas.shape[0], areas.shape[1]))
+    areas = areas.expand(batch_size, *areas.shape[-2:]).flatten()
+    result = torch.zeros(areas.numel(), channels, device=input.device)
+    for size in areas.unique().tolist():
+        chosen = areas == size
         scale = sfpu.stored(torch.tensor([1 / size if size else 0.0], device=input.device), wide=False)
         total = settings.sum_of_columns(windows[:, chosen].flatten(1), float(scale))
         result[chosen] = total.reshape(-1, channels)
@@ -78,7 +63,7 @@ def avg_pool2d(
 
 
 @kernel("ttnn.global_avg_pool2d", bit_exact=True)
-def global_avg_pool2d(ctx: Context, input: Tensor, compute_config: Config = None) -> Tensor:
+def global_avg_pool2d(ctx: Context, input: Tensor) -> Tensor:
     """Means of each channel of [N, H, W, C]; those of float32 are computed as by default."""
     if ctx.spec("input").layout.dtype is DataType.F32 or not input.is_floating_point():
         return otherwise(ctx, {})(input)
@@ -100,23 +85,16 @@ def _channels_of_a_core(ctx: Context, channels: int) -> int:
     return channels // columns if by_channels else channels
 
 
-def _window_sizes(
-    images: Tensor,
-    kernel_size: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    ceil_mode: bool,
-    count_include_pad: bool,
-) -> Tensor:
+def _window_sizes(images: Tensor, attributes: Mapping[str, Any]) -> Tensor:
     """Returns the number of elements by which each window is divided, [rows, columns] of the result."""
-    top, bottom, left, right = four_sides(padding)
-    lengths = [
-        _lengths(size, kernel, step, around, ceil_mode, count_include_pad)
-        for size, kernel, step, around in zip(
-            images.shape[2:], kernel_size, stride, ((top, bottom), (left, right)), strict=True
-        )
-    ]
-    return torch.tensor(lengths[0], device=images.device)[:, None] * torch.tensor(lengths[1], device=images.device)
+    top, bottom, left, right = four_sides(attributes["padding"])
+    modes = attributes["ceil_mode"], attributes.get("count_include_pad", True)
+    sides = zip(images.shape[2:], attributes["kernel_size"], attributes["stride"], strict=True)
+    rows, columns = (
+        torch.tensor(_lengths(*side, around, *modes), device=images.device)
+        for side, around in zip(sides, ((top, bottom), (left, right)), strict=True)
+    )
+    return rows[:, None] * columns
 
 
 def _lengths(

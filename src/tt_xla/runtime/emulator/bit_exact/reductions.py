@@ -18,7 +18,6 @@ import torch
 
 from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import FACE, TILE
-from tt_xla.runtime.emulator.bit_exact import matrix_unit
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise, result_of
 from tt_xla.runtime.emulator.bit_exact.native import product
@@ -114,7 +113,7 @@ class _Reduction:
             dims = [dim for dim in dims if dim >= last - 1]
             for dim in reversed(outer):
                 now = self.dtype if not dims and dim == outer[0] else between
-                x = packed(self._of_tiles(x, dim), now)
+                x = packed(self.settings.accumulated(x, dim), now)
             if not dims:
                 return x
         volume = math.prod(x.shape[dim] for dim in dims) if self.is_mean else 1
@@ -127,14 +126,6 @@ class _Reduction:
             x = packed(self._along(x, dim, now, factor, averages=averages), then)
             now, factor = then, 1.0
         return x
-
-    def _of_tiles(self, x: Tensor, dim: int) -> Tensor:
-        """Returns the sum of tiles, which the matrix unit adds one after another to the accumulator."""
-        total: Tensor | None = None
-        for term in x.split(1, dim):
-            total = matrix_unit.add_to(total, self.settings.read(term), wide=self.settings.wide)
-        assert total is not None
-        return total
 
     def _of_matrices(self, x: Tensor, now: DataType, factor: float, then: DataType, *, averages: bool) -> Tensor:
         """Returns the reduction of the last two dimensions: of rows, then of their column."""

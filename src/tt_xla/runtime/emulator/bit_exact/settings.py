@@ -83,6 +83,14 @@ class Settings:
         assert total is not None
         return total.squeeze(0)
 
+    def accumulated(self, x: Tensor, dim: int) -> Tensor:
+        """Returns the sum along an outer dimension, whose tiles the accumulator adds one after another."""
+        total: Tensor | None = None
+        for term in x.split(1, dim):
+            total = matrix_unit.add_to(total, self.read(term), wide=self.wide)
+        assert total is not None
+        return total
+
     def scaled_sum_of_rows(self, x: Tensor, scale: float, start: Tensor | None = None) -> Tensor:
         """Returns ``start`` and the sums along the last dimension by a scale, which TT-NN rounds to bfloat16."""
         scales = torch.full((x.shape[-1], 1), scale, device=x.device).to(torch.bfloat16).to(torch.float32)
