@@ -22,8 +22,6 @@ def sort(op: Op) -> Call:
 
 @calls("ttnn.topk")
 def topk(op: Op) -> Call:
-    """Returns a stable call: the first of equal elements wins, as in StableHLO and JAX."""
-    order: dict[str, Expression] = {name: op.get(name) for name in ("dim", "largest", "sorted")}
-    return Call(
-        "ttnn.topk", (op["input_tensor"], op.get("k")), order | {"stable": True} | without_none(memory_config=op.memory)
-    )
+    """Returns a call that is stable in compiled programs: the first of equal elements wins, as in StableHLO and JAX."""
+    order: dict[str, Expression] = {name: op.get(name) for name in ("dim", "largest", "sorted", "stable")}
+    return Call("ttnn.topk", (op["input_tensor"], op.get("k")), order | without_none(memory_config=op.memory))

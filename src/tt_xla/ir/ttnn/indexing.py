@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def
 
 from tt_xla.ir.abstract import indexing as shared
-from tt_xla.ir.properties import SI8, SI32, defaulted, prop_def
+from tt_xla.ir.properties import BOOL, SI8, SI32, defaulted, prop_def
 from tt_xla.ir.ttnn.base import TTNNOp
 
 
@@ -56,6 +56,8 @@ class TopKOp(TTNNOp, shared.TopK):
 
     name = "ttnn.topk"
     dim = defaulted(SI32, -1)
+    stable = defaulted(BOOL, True)
+    """Whether the first of equal elements wins."""
 
 
 @irdl_op_definition

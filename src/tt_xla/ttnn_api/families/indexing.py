@@ -197,7 +197,7 @@ def topk(
     axis = input_tensor.dim(dim)
     shape = [k if index == axis else size for index, size in enumerate(input_tensor.shape)]
     values = input_tensor.type.with_(shape=shape, memory=memory_config)
-    attributes = {"k": k, "dim": axis, "largest": largest, "sorted": sorted}
+    attributes = {"k": k, "dim": axis, "largest": largest, "sorted": sorted, "stable": stable}
     positions = _positions(input_tensor, dim, shape, memory_config, _LARGEST_U16 + 1)
     results = [values, positions if k else values]  # TT-NN makes no positions of no elements
     if output_tensor is not None:

@@ -61,7 +61,13 @@ def sort(
 
 @kernel("ttnn.topk")
 def topk(
-    ctx: Context, input_tensor: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    ctx: Context,
+    input_tensor: Tensor,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
+    stable: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """Returns the k greatest or least values; among equal ones, those that come first."""
     values, indices = torch.sort(input_tensor, dim=dim, descending=largest, stable=True)
