@@ -75,6 +75,7 @@ BIT_EXACT = (
     "rotary",
     "rows",
     "running",
+    "sorting",
     "spreads",
     "unordinary",
 )

@@ -14,7 +14,7 @@ import torch
 
 from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import TILE
-from tt_xla.runtime.emulator.bit_exact.registers import packed, source
+from tt_xla.runtime.emulator.bit_exact.registers import moved, source
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel, kernels
 
@@ -72,8 +72,7 @@ def _through_packer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         tiled = any(spec.layout.tiled for spec in ctx.specs)
         if not (on_device and tiled and ctx.dtype.is_float and _COMPUTED[ctx.op](ctx, named)):
             return result
-        number = result.to(torch.float32)
-        return packed(torch.where(number.isnan(), torch.nan, number), ctx.dtype).to(ctx.container)
+        return moved(result, ctx.dtype).to(ctx.container)
 
     return run
 
