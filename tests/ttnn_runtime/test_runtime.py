@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from tt_xla import callbacks, environment
+from tt_xla import callbacks, environment, log
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import ExecutionError, OptionError, RuntimeUnavailableError
 from tt_xla.ir.program import Program
@@ -370,6 +370,24 @@ def test_a_card_of_another_kind_is_refused(stand_in: StandIn) -> None:
         ExecutionError, match=r"compiled for n150, a wormhole_b0; TT-NN runs on a blackhole\. Set TTXLA_SYSTEM"
     ):
         get_device("n150").load(program)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (11, ""),
+        (13, "computes on 10x13 cores, and 'main' was compiled for the 10x11 cores of p150. Set TTXLA_SYSTEM=p150-10x13"),
+        (9, "computes on 10x9 cores, and 'main' was compiled for the 10x11 cores of p150."),
+    ],
+)
+def test_a_card_with_other_cores_is_said(
+    columns: int, words: str, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(log.logger(), "handlers", [caplog.handler])
+    monkeypatch.setenv("STAND_IN_COLUMNS", str(columns))
+    loaded()
+    assert words in caplog.text
+    assert ("cores" in caplog.text) == bool(words)
 
 
 # What the environment says -----------------------------------------------------------------------------------------

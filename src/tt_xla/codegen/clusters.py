@@ -1,8 +1,8 @@
 """Cluster descriptions with which TT-NN's mock mode replaces the cards of a machine.
 
 Sources: p300 and p150x4 follow the descriptions in tt-metal's tests (``tests/tt_metal/tt_fabric/
-custom_mock_cluster_descriptors``): links, harvested parts and boards. Every chip has two columns of cores harvested, as
-on the cards that are sold: 120 cores, of which programs see 110.
+custom_mock_cluster_descriptors``): links, harvested parts and boards. Every chip but that of p150-10x13 has two columns of
+cores harvested, as on the cards that are sold: 120 cores, of which programs see 110.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def _links(first: int, second: int, channels: range) -> tuple[str, ...]:
 
 _CLUSTERS = {
     "p150": _Cluster("p150", ((3, 2),), ((0,),), (0x01,)),
+    "p150-10x13": _Cluster("p150", ((0, 2),), ((0,),), (0x01,)),
     "p300": _Cluster("p300", ((8320, 2), (272, 1)), ((0, 1),), (0x01, 0x02), ("0:2-1:9", "0:3-1:8")),
     "p150x4": _Cluster(
         "p150",

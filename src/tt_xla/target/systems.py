@@ -169,6 +169,10 @@ _P100: dict[str, Any] = (
     }
 )
 
+# A chip none of whose columns of cores is harvested has 140 cores, of which dispatch takes a column. Tenstorrent's
+# functional simulator is such a chip.
+_P150_WHOLE: dict[str, Any] = _P150 | {"grid": (10, 13)}
+
 # Facts of a chip are those of an n150 or p150 unless a comment says otherwise. Every chip has PCIe.
 _GALAXY_WH: dict[str, Any] = _N150 | {
     "chips": 32,
@@ -189,6 +193,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "galaxy-wh-6u": _GALAXY_WH,
     "p100": _P100,
     "p150": _P150,
+    "p150-10x13": _P150_WHOLE,
     "p150x2": _P150 | {"chips": 2, "links": links.P150X2},
     "p150x4": _P150 | {"chips": 4, "links": links.P150X4},
     "p150x8": _P150 | {"chips": 8, "links": links.P150X8},

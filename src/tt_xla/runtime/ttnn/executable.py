@@ -29,7 +29,7 @@ from tt_xla.runtime.steps import context_of
 from tt_xla.runtime.transfer import Token, Version, declared, widen
 from tt_xla.runtime.ttnn.launch import worker
 from tt_xla.runtime.ttnn.process import OpenMesh
-from tt_xla.target import device_chips
+from tt_xla.target import device_chips, load_target, system_names
 
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
@@ -108,6 +108,7 @@ class TTNNExecutable(Executable):
         version = str(self._worker.hello["ttnn"])
         if not version.startswith(f"{TTNN_VERSION}."):
             logger().warning("ttnn %s may refuse calls: they were checked with ttnn %s", version, TTNN_VERSION)
+        self._compare_grids()
         released_by: weakref.ref[Any] = weakref.ref(self._worker)
         weakref.finalize(self, _release, released_by, self._number)
 
@@ -173,6 +174,21 @@ class TTNNExecutable(Executable):
                 f"a {arch}.",
                 hint="Set TTXLA_SYSTEM to the system that TT-NN runs on.",
             )
+
+    def _compare_grids(self) -> None:
+        """Warns if the card has other cores than the system that the program was compiled for."""
+        grid, target = tuple(self._worker.hello["grid"]), self.device.target
+        if grid == target.grid:
+            return
+        known = [load_target(name) for name in system_names()]
+        fitting = [
+            each.name for each in known if (each.arch, each.chips, each.grid) == (target.arch, target.chips, grid)
+        ]
+        hint = f" Set TTXLA_SYSTEM={fitting[0]} to compile for them." if fitting else ""
+        logger().warning(
+            "TT-NN computes on %dx%d cores, and '%s' was compiled for the %dx%d cores of %s.%s",
+            *(*grid, self.program.name, *target.grid, target.name, hint),
+        )
 
     def _trace_region_bytes(self) -> int:
         """Returns the size of the trace region that the program needs."""
