@@ -67,10 +67,19 @@ def tensor_of(data: Any, shape: Sequence[int] | None, dtype: DataType | None, la
         layout = Layout.TILE if dtype.element.is_block_float else Layout.ROW_MAJOR
     if source.dtype in (torch.uint16, torch.uint32):
         source = source.to(torch.int64)
-    held = hold(source, dtype.element)
+    held = _held(source, dtype)
     if held.untyped_storage().data_ptr() == source.untyped_storage().data_ptr():
         held = held.clone(memory_format=torch.contiguous_format)
     return Tensor.of(type_of(held.shape, dtype, layout, on_device=False), Contents([held], None), None)
+
+
+def _held(source: torch.Tensor, dtype: DataType) -> torch.Tensor:
+    """Returns elements as a data type holds them. The host makes 0x7FC0 of a NaN that becomes bfloat16; a conversion
+    of torch makes 0xFFFF of it in all but the last elements."""
+    held = hold(source, dtype.element)
+    if held.dtype is source.dtype or held.dtype is not torch.bfloat16 or not bool(held.sum().isnan()):
+        return held
+    return torch.where(held.isnan(), torch.nan, held)
 
 
 def _check_kind(name: str, value: object, kind: type, example: str) -> None:

@@ -262,6 +262,17 @@ def binary(
     return result_of(ctx, result)
 
 
+@elementwise_kernel("ttnn.tril", "ttnn.triu")
+def triangle(ctx: Context, input: Tensor, diagonal: int = 0) -> Tensor:
+    """A triangle of each matrix: TT-NN multiplies by a tensor of ones and zeros (``_tril`` and ``_triu``)."""
+    if not input.is_floating_point():
+        return otherwise(ctx, {"diagonal": diagonal})(input)
+    mask = otherwise(ctx, {"diagonal": diagonal})(torch.ones_like(input))
+    spec = ctx.spec("input")
+    product = Context("ttnn.multiply", ctx.numerics, {"lhs": spec, "rhs": spec}, ctx.results, ctx.grid)
+    return binary(product, input, mask)
+
+
 def types_of(ctx: Context) -> set[DataType]:
     """Returns the data types of the tensors among the operands. The matrix unit adds tensors of different ones."""
     return {spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec) and spec.shape}

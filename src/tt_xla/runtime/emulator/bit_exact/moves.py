@@ -1,84 +1,195 @@
 """Data movement through the compute cores: elements that pass an accumulator leave it by the packer.
 
 The packer makes a zero of each denormal and of a negative zero, and an infinity of a NaN in bfloat16. Ops that can move
-whole tiles do so, and no core computes with those; float32 passes as it is, and so do integers.
+whole tiles or rows do so, and no core computes with those; float32 passes as it is, and so do integers. Some moves of
+block floats are moves of bfloat16 between two conversions.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 from tt_xla.ir.element_types import DataType
-from tt_xla.ir.layout import TILE
-from tt_xla.runtime.emulator.bit_exact.registers import moved, source
+from tt_xla.ir.layout import FACE, TILE, BufferType, round_up
+from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel, kernels
 
 Tensor = torch.Tensor
 
+_RANK = 4
+"""Dimensions that most of TT-NN's moves have; it adds leading ones to tensors with fewer."""
+_DRAM_ALIGNMENT, _L1_ALIGNMENT = 64, 16
+"""Bytes at whose multiples a row begins in each memory."""
+
 
 def _always(ctx: Context, attributes: Mapping[str, Any]) -> bool:
-    return True
+    return _tiled(ctx)
+
+
+def _tiled(ctx: Context) -> bool:
+    return any(spec.layout.tiled for spec in ctx.specs)
 
 
 def _changes_layout(ctx: Context, attributes: Mapping[str, Any]) -> bool:
     return ctx.spec("input").layout.tiled != ctx.result.layout.tiled
 
 
-def _joins_parts_of_tiles(ctx: Context, attributes: Mapping[str, Any]) -> bool:
-    """Returns whether tensors are joined along rows or columns that fill no tiles."""
+def _permutes(ctx: Context, attributes: Mapping[str, Any]) -> bool:
+    """Returns whether a permutation transposes tiles: those that leave the last dimension in its place move rows."""
+    return _moves(ctx, attributes["permutation"])
+
+
+def _transposes(ctx: Context, attributes: Mapping[str, Any]) -> bool:
+    return _moves(ctx, _swapped(ctx, attributes))
+
+
+def _swapped(ctx: Context, attributes: Mapping[str, Any]) -> Sequence[int]:
+    """Returns a transposition as a permutation."""
+    order = list(range(len(ctx.result.shape)))
+    first, second = attributes["dim0"], attributes["dim1"]
+    order[first], order[second] = order[second], order[first]
+    return order
+
+
+def _moves(ctx: Context, permutation: Sequence[int]) -> bool:
+    """Returns whether elements of a row come apart. Block floats pass the packer too where they become bfloat16."""
+    spec, last = ctx.spec("input"), len(permutation) - 1
+    order = [dim % len(permutation) for dim in permutation]
+    if spec.layout.dtype.is_block_float and _takes_bfloat16(ctx, order):
+        return True
+    is_row = not spec.layout.tiled and spec.shape[order[last]] == spec.shape[last] == 1
+    return order[last] != last and not is_row
+
+
+def _takes_bfloat16(ctx: Context, order: Sequence[int]) -> bool:
+    """Returns whether TT-NN converts block floats for a permutation: all but swaps of the first two or the last two
+    dimensions of four, and those that change nothing."""
+    if len(order) > _RANK or (ctx.op == "ttnn.permute" and list(order) == list(range(len(order)))):
+        return False
+    added = _RANK - len(order)
+    whole = [*range(added), *(dim + added for dim in order)]
+    return whole not in ([0, 1, 3, 2], [1, 0, 2, 3]) and not ctx.spec("input").layout.is_sharded
+
+
+def _joins(ctx: Context, attributes: Mapping[str, Any]) -> bool:
+    """Returns whether tensors are joined along rows or columns that fill no tiles; or without tiles along columns that
+    fill no unit of the memory, for which TT-NN transposes the tensors."""
     inputs = ctx.operands["inputs"]
     assert isinstance(inputs, tuple)
     along = attributes["dim"] % len(ctx.result.shape) - len(ctx.result.shape)
-    return along >= -2 and any(spec.shape[along] % TILE for spec in inputs)
+    if _tiled(ctx):
+        return along >= -2 and any(spec.shape[along] % TILE for spec in inputs)
+    sizes = [spec.shape[-1] * ctx.container.itemsize for spec in inputs]
+    units = [_DRAM_ALIGNMENT if spec.layout.buffer is BufferType.DRAM else _L1_ALIGNMENT for spec in inputs]
+    matrix = len(ctx.result.shape) > 1 and along == -1
+    return matrix and any(size % unit for size, unit in zip(sizes, units, strict=True))
 
 
 def _repeats_parts_of_tiles(ctx: Context, attributes: Mapping[str, Any]) -> bool:
     """Returns whether rows or columns that fill no tiles are repeated."""
     sides = zip(ctx.spec("input").shape[-2:], ctx.result.shape[-2:], strict=False)
-    return any(size != made and size % TILE for size, made in sides)
+    return _tiled(ctx) and any(size != made and size % TILE for size, made in sides)
 
 
 def _cuts_tiles(ctx: Context, attributes: Mapping[str, Any]) -> bool:
     """Returns whether a slice begins within a tile, or leaves elements out."""
     begins, steps = attributes["begins"], attributes["step"]
-    return any(step != 1 for step in steps) or any(begin % TILE for begin in begins[-2:])
+    return _tiled(ctx) and (any(step != 1 for step in steps) or any(begin % TILE for begin in begins[-2:]))
 
 
 _COMPUTED: Mapping[str, Callable[[Context, Mapping[str, Any]], bool]] = {
-    "ttnn.permute": _always,
-    "ttnn.transpose": _always,
+    "ttnn.permute": _permutes,
+    "ttnn.transpose": _transposes,
     "ttnn.repeat_interleave": _always,
     "ttnn.roll": _always,
     "ttnn.to_layout": _changes_layout,
-    "ttnn.concat": _joins_parts_of_tiles,
+    "ttnn.concat": _joins,
     "ttnn.repeat": _repeats_parts_of_tiles,
     "ttnn.slice_static": _cuts_tiles,
 }
-"""Whether the compute cores execute a move of tiled tensors, by op."""
+"""Whether the compute cores execute a move, by op."""
 
 
-def _through_packer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _through_packer(op: str) -> Callable[..., Tensor]:
     """Returns a kernel whose result leaves the accumulator by the packer if compute cores execute the op."""
+    function = kernels()[op].function
 
     @functools.wraps(function)
     def run(ctx: Context, *operands: Any, **named: Any) -> Tensor:
         result = function(ctx, *operands, **named)
         on_device = all(spec.layout.on_device for spec in ctx.specs)
-        tiled = any(spec.layout.tiled for spec in ctx.specs)
-        if not (on_device and tiled and ctx.dtype.is_float and _COMPUTED[ctx.op](ctx, named)):
+        if not (on_device and ctx.dtype.is_float and _COMPUTED[op](ctx, named)):
             return result
-        return moved(result, ctx.dtype).to(ctx.container)
+        return _repacked(result, ctx.dtype).to(ctx.container)
 
     return run
 
 
 for _op in _COMPUTED:
-    kernel(_op, bit_exact=True)(_through_packer(kernels()[_op].function))
+    kernel(_op, bit_exact=True)(_through_packer(_op))
+
+
+@kernel("ttnn.reshape", bit_exact=True)
+def reshape(ctx: Context, input: Tensor, shape: Sequence[int]) -> Tensor:
+    """The same elements in another shape. Where block floats get another place, TT-NN converts them to bfloat16
+    and back."""
+    result = input.reshape(tuple(shape))
+    before, after = ((1, 1, *each)[-2:] for each in (input.shape, result.shape))
+    is_view = before[1] == after[1] and (before[0] == after[0] or before[0] % TILE == after[0] % TILE == 0)
+    on_device = all(spec.layout.on_device for spec in ctx.specs)
+    if is_view or not ctx.dtype.is_block_float or not on_device:
+        return result
+    return _repacked(result, ctx.dtype).to(ctx.container)
+
+
+def _repacked(tensor: Tensor, dtype: DataType) -> Tensor:
+    """Returns what the packer writes of elements that the unpacker brought to the accumulator, as float32."""
+    number = tensor.to(torch.float32)
+    return packed(torch.where(number.isnan(), torch.nan, number).contiguous(), dtype)
+
+
+def with_filled_tiles(tensor: Tensor, dtype: DataType) -> Tensor:
+    """Returns elements after TT-NN wrote the padding of their tiles (``fill_implicit_tile_padding``): tiles that have
+    some pass the compute cores, and block floats are converted to bfloat16 and back."""
+    shape = (1, 1, *tensor.shape)[-2:]
+    if dtype is DataType.F32 or not dtype.is_float or not any(size % TILE for size in shape):
+        return tensor
+    result = _repacked(tensor, dtype).to(tensor.dtype)
+    if not dtype.is_block_float:
+        rows, columns = (size // TILE * TILE if size % TILE else size for size in shape)
+        matrix, moved = result.reshape(-1, *shape), tensor.reshape(-1, *shape)
+        matrix[:, :rows, :columns] = moved[:, :rows, :columns]
+    return result
+
+
+@kernel("ttnn.pad", bit_exact=True)
+def pad(ctx: Context, input: Tensor, padding: Sequence[int], value: float = 0.0, use_multicore: bool = True) -> Tensor:
+    """A tensor with elements around it. TT-NN fills the tiles of the operand first; all padding shares the exponents of
+    block floats. Rows of float32 get the bits of two bfloat16 in the place of the value."""
+    run, dtype = kernels()[ctx.op].function, ctx.dtype
+    if not any(padding) or not dtype.is_float or not all(spec.layout.on_device for spec in ctx.specs):
+        return run(ctx, input, padding, value)
+    if not ctx.result.layout.tiled:
+        return run(ctx, input, padding, _twice(value) if dtype is DataType.F32 and use_multicore else value)
+    filled = run(ctx, with_filled_tiles(input, dtype), padding, value)
+    if not dtype.is_block_float:
+        return filled
+    columns = filled.shape[-1]
+    whole = F.pad(filled, (0, round_up(columns, FACE) - columns), value=value)
+    return _repacked(whole, dtype)[..., :columns].to(ctx.container)
+
+
+def _twice(value: float) -> float:
+    """Returns the float32 whose halves are a number rounded to bfloat16."""
+    half = torch.tensor([value, value], device="cpu").to(torch.bfloat16)
+    return float(half.view(torch.float32)) if math.isfinite(value) else value
 
 
 @kernel("ttnn.split_query_key_value_and_split_heads", "ttnn.experimental.nlp_create_qkv_heads", bit_exact=True)
