@@ -64,6 +64,7 @@ BIT_EXACT = (
     "elementwise",
     "gradients",
     "group_norm",
+    "indices",
     "moreh_norms",
     "moreh_sums",
     "moves",

@@ -43,7 +43,8 @@ def embedding(
         )
     shape = (*input_tensor.shape, weight.shape[-1])
     made = layout or weight.layout
-    dtype = dtype if made is Layout.TILE else None  # rows keep the type of the table
+    own = DataType.BFLOAT16 if weight.dtype.element.is_block_float else None  # TT-NN turns the table into rows
+    dtype = dtype or own if made is Layout.TILE else own
     memory = memory_config or input_tensor.memory
     result = weight.type.with_(shape=shape, layout=made, dtype=dtype, memory=memory)
     if output_tensor is not None:

@@ -212,15 +212,23 @@ def untilize_with_unpadding(input_tensor: Tensor, output_tensor_end: Sequence[in
     return rows if ends == list(rows.shape) else OPERATIONS["ttnn.slice"](rows, [0] * len(ends), ends)
 
 
-@operation("ttnn.fill_implicit_tile_padding", composite=True)
-def fill_implicit_tile_padding(input_tensor: Tensor, fill_value: float, memory_config: Any) -> Tensor:
-    """Fills the padding of tiles, which is not materialized here: the result remembers the value."""
-    if input_tensor.layout is not Layout.TILE:
+@operation("ttnn.fill_implicit_tile_padding")
+def fill_implicit_tile_padding(input_tensor: Operand, fill_value: float, memory_config: MemoryConfig | None) -> Step:
+    """Fills the padding of tiles, which is not materialized here: the result remembers the value. The op is a pad by
+    nothing."""
+    sizes = input_tensor.shape[-2:]
+    if input_tensor.layout is not Layout.TILE and any(size % TILE_SIZE for size in sizes):
         raise TTFatal("FillPad should only be used for tile layout", hint="Move the tensor with ttnn.to_layout.")
-    check_fill(Operand(0, input_tensor.type))
-    filled = OPERATIONS["ttnn.clone"](input_tensor, memory_config=memory_config)
-    filled.contents.padding = fill_value
-    return filled
+    check_fill(input_tensor)
+
+    def with_padding(results: list[Tensor]) -> Tensor:
+        (result,) = results
+        result.contents.padding = fill_value
+        return result
+
+    attributes = {"padding": [0, 0] * input_tensor.rank, "value": float(fill_value)}
+    result = input_tensor.type.with_(memory=memory_config)
+    return Step("ttnn.pad", {"input": input_tensor}, [result], attributes, returns=with_padding)
 
 
 @operation("ttnn.reshard", composite=True)

@@ -30,7 +30,8 @@ def typecast(ctx: Context, input: Tensor) -> Tensor:
         return otherwise(ctx, {})(input)
     if ctx.dtype.is_float:
         number = input.to(torch.float32)
-        return _float(number, dtype, ctx.dtype).to(ctx.container)
+        result = _float(number, dtype, ctx.dtype).to(ctx.container)
+        return torch.where(result.isnan(), torch.nan, result)
     if dtype.is_float:
         return integer_of_float(input.to(torch.float64), ctx.dtype).to(ctx.container)
     low, high = INTEGER_RANGES[DataType.U16]
@@ -47,7 +48,8 @@ def assign(ctx: Context, input: Tensor) -> Tensor:
     on_device = all(spec.layout.on_device for spec in ctx.specs)
     if dtype is ctx.dtype or not on_device or not (dtype.is_float and ctx.dtype.is_float):
         return otherwise(ctx, {})(input)
-    return packed(source(input, wide=False), ctx.dtype).to(ctx.container)
+    number = packed(source(input, wide=False), DataType.BF16 if ctx.dtype is DataType.F32 else ctx.dtype)
+    return number.to(ctx.container)
 
 
 def _float(number: Tensor, type_: DataType, dtype: DataType) -> Tensor:

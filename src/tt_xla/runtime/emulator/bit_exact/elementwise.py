@@ -36,7 +36,7 @@ _KNOWN = {**functions.FUNCTIONS, **angles.FUNCTIONS, **_CURVES}
 
 
 _ON_PATTERNS = (
-    *("ceil", "floor", "logical_not", "relu", "relu6", "sign"),
+    *("ceil", "floor", "logical_not", "relu", "relu6", "rsqrt", "sign"),
     *("log_approx", "log10_approx", "log2_approx", "rsqrt_approx", "sqrt_approx", "xielu"),
 )
 """Functions that look at bits before they compute, so that a denormal is no zero to them."""
@@ -328,8 +328,21 @@ def prelu(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Funct
     is_number = lhs.is_floating_point() and rhs.ndim == 0 and not functions_of_operands
     if not is_number:
         return otherwise(ctx, functions_of_operands)(lhs, rhs)
-    x, wide = loaded(lhs), ctx.spec("lhs").layout.dtype is DataType.F32
-    return result_of(ctx, sfpu.stored(torch.where(x < 0, sfpu.multiply(x, loaded(rhs)), x), wide=wide))
+    return _with_slope(ctx, lhs, ctx.spec("lhs"), loaded(rhs))
+
+
+@elementwise_kernel("ttnn.leaky_relu")
+def leaky_relu(ctx: Context, input: Tensor, parameter: float) -> Tensor:
+    """A number, or the product of a negative one with a slope in float32."""
+    if not input.is_floating_point():
+        return otherwise(ctx, {"parameter": parameter})(input)
+    return _with_slope(ctx, input, ctx.spec("input"), sfpu.single(parameter))
+
+
+def _with_slope(ctx: Context, tensor: Tensor, spec: TensorSpec, slope: sfpu.Operand) -> Tensor:
+    """Returns numbers, or products where the sign bit is set, as the packer writes them."""
+    x, wide = loaded(tensor), spec.layout.dtype is DataType.F32
+    return result_of(ctx, sfpu.stored(torch.where(x.signbit(), sfpu.multiply(x, slope), x), wide=wide))
 
 
 def _addcmul(a: Tensor, b: Tensor, c: Tensor, value: float = 1.0) -> Tensor:

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 
 from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import FACE, TILE, BufferType, round_up
+from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel, kernels
@@ -27,10 +28,6 @@ _RANK = 4
 """Dimensions that most of TT-NN's moves have; it adds leading ones to tensors with fewer."""
 _DRAM_ALIGNMENT, _L1_ALIGNMENT = 64, 16
 """Bytes at whose multiples a row begins in each memory."""
-
-
-def _always(ctx: Context, attributes: Mapping[str, Any]) -> bool:
-    return _tiled(ctx)
 
 
 def _tiled(ctx: Context) -> bool:
@@ -86,10 +83,31 @@ def _joins(ctx: Context, attributes: Mapping[str, Any]) -> bool:
     along = attributes["dim"] % len(ctx.result.shape) - len(ctx.result.shape)
     if _tiled(ctx):
         return along >= -2 and any(spec.shape[along] % TILE for spec in inputs)
-    sizes = [spec.shape[-1] * ctx.container.itemsize for spec in inputs]
-    units = [_DRAM_ALIGNMENT if spec.layout.buffer is BufferType.DRAM else _L1_ALIGNMENT for spec in inputs]
-    matrix = len(ctx.result.shape) > 1 and along == -1
-    return matrix and any(size % unit for size, unit in zip(sizes, units, strict=True))
+    return along == -1 and any(_is_unaligned(spec, spec.shape[-1]) for spec in inputs)
+
+
+def _is_unaligned(spec: TensorSpec, columns: int) -> bool:
+    """Returns whether rows of so many elements, which are not the only dimension, fill no unit of the memory."""
+    unit = _DRAM_ALIGNMENT if spec.layout.buffer is BufferType.DRAM else _L1_ALIGNMENT
+    return len(spec.shape) > 1 and columns * spec.layout.dtype.element_bytes % unit != 0
+
+
+def _repeats_elements(ctx: Context, attributes: Mapping[str, Any]) -> bool:
+    """Returns whether tiles are taken apart, or the elements of rows, for which TT-NN transposes the tensor."""
+    rank = len(ctx.result.shape)
+    return _tiled(ctx) or (rank > 1 and attributes["dim"] % rank == rank - 1)
+
+
+def _rolls(ctx: Context, attributes: Mapping[str, Any]) -> bool:
+    """Returns whether tiles are taken apart, or rows in parts that TT-NN joins by transposing them."""
+    shifts, dims = attributes["shifts"], attributes.get("dim")
+    if _tiled(ctx) or dims is None:
+        return _tiled(ctx)
+    spec = ctx.spec("input_tensor")
+    last, columns = len(spec.shape) - 1, spec.shape[-1]
+    pairs = zip(*([each] if isinstance(each, int) else each for each in (shifts, dims)), strict=True)
+    parts = [shift % columns for shift, dim in pairs if dim % len(spec.shape) == last]
+    return any(part and (_is_unaligned(spec, part) or _is_unaligned(spec, columns - part)) for part in parts)
 
 
 def _repeats_parts_of_tiles(ctx: Context, attributes: Mapping[str, Any]) -> bool:
@@ -107,8 +125,8 @@ def _cuts_tiles(ctx: Context, attributes: Mapping[str, Any]) -> bool:
 _COMPUTED: Mapping[str, Callable[[Context, Mapping[str, Any]], bool]] = {
     "ttnn.permute": _permutes,
     "ttnn.transpose": _transposes,
-    "ttnn.repeat_interleave": _always,
-    "ttnn.roll": _always,
+    "ttnn.repeat_interleave": _repeats_elements,
+    "ttnn.roll": _rolls,
     "ttnn.to_layout": _changes_layout,
     "ttnn.concat": _joins,
     "ttnn.repeat": _repeats_parts_of_tiles,
@@ -127,12 +145,23 @@ def _through_packer(op: str) -> Callable[..., Tensor]:
         on_device = all(spec.layout.on_device for spec in ctx.specs)
         if not (on_device and ctx.dtype.is_float and _COMPUTED[op](ctx, named)):
             return result
-        return _repacked(result, ctx.dtype).to(ctx.container)
+        return repacked(result, ctx.dtype).to(ctx.container)
 
     return run
 
 
-for _op in _COMPUTED:
+@kernel("ttnn.repeat_interleave", bit_exact=True)
+def repeat_interleave(ctx: Context, input: Tensor, repeats: int, dim: int) -> Tensor:
+    """Repeated elements. Along rows TT-NN transposes the tensor before and after, which moves block floats to blocks of
+    columns in between."""
+    run = _through_packer(ctx.op)
+    if not ctx.dtype.is_block_float or input.ndim < 2 or dim % input.ndim != input.ndim - 1 or repeats == 1:
+        return run(ctx, input, repeats=repeats, dim=dim)
+    turned = repacked(repacked(input.mT, ctx.dtype).repeat_interleave(repeats, -2), ctx.dtype)
+    return repacked(turned.mT, ctx.dtype).to(ctx.container)
+
+
+for _op in _COMPUTED.keys() - {"ttnn.repeat_interleave"}:
     kernel(_op, bit_exact=True)(_through_packer(_op))
 
 
@@ -146,50 +175,70 @@ def reshape(ctx: Context, input: Tensor, shape: Sequence[int]) -> Tensor:
     on_device = all(spec.layout.on_device for spec in ctx.specs)
     if is_view or not ctx.dtype.is_block_float or not on_device:
         return result
-    return _repacked(result, ctx.dtype).to(ctx.container)
+    return repacked(result, ctx.dtype).to(ctx.container)
 
 
-def _repacked(tensor: Tensor, dtype: DataType) -> Tensor:
+def repacked(tensor: Tensor, dtype: DataType) -> Tensor:
     """Returns what the packer writes of elements that the unpacker brought to the accumulator, as float32."""
     number = tensor.to(torch.float32)
     return packed(torch.where(number.isnan(), torch.nan, number).contiguous(), dtype)
 
 
-def with_filled_tiles(tensor: Tensor, dtype: DataType) -> Tensor:
+def with_filled_tiles(tensor: Tensor, dtype: DataType, *, rows: bool = True) -> Tensor:
     """Returns elements after TT-NN wrote the padding of their tiles (``fill_implicit_tile_padding``): tiles that have
-    some pass the compute cores, and block floats are converted to bfloat16 and back."""
-    shape = (1, 1, *tensor.shape)[-2:]
-    if dtype is DataType.F32 or not dtype.is_float or not any(size % TILE for size in shape):
+    some pass the compute cores, and block floats are converted to bfloat16 and back.
+
+    Args:
+        tensor: the elements.
+        dtype: their data type.
+        rows: whether rows of padding are filled, besides columns.
+    """
+    height, width = (1, 1, *tensor.shape)[-2:]
+    whole_rows = height // TILE * TILE if rows else height
+    whole_columns = width // TILE * TILE
+    if dtype is DataType.F32 or not dtype.is_float or (whole_rows, whole_columns) == (height, width):
         return tensor
-    result = _repacked(tensor, dtype).to(tensor.dtype)
+    result = repacked(tensor, dtype).to(tensor.dtype)
     if not dtype.is_block_float:
-        rows, columns = (size // TILE * TILE if size % TILE else size for size in shape)
-        matrix, moved = result.reshape(-1, *shape), tensor.reshape(-1, *shape)
-        matrix[:, :rows, :columns] = moved[:, :rows, :columns]
+        matrix, moved = (each.reshape(-1, height, width) for each in (result, tensor))
+        matrix[:, :whole_rows, :whole_columns] = moved[:, :whole_rows, :whole_columns]
     return result
 
 
 @kernel("ttnn.pad", bit_exact=True)
 def pad(ctx: Context, input: Tensor, padding: Sequence[int], value: float = 0.0, use_multicore: bool = True) -> Tensor:
-    """A tensor with elements around it. TT-NN fills the tiles of the operand first; all padding shares the exponents of
-    block floats. Rows of float32 get the bits of two bfloat16 in the place of the value."""
+    """A tensor with elements around it. TT-NN fills the operand's tiles first, and a pad by nothing only does that. All
+    padding shares the exponents of block floats. Rows of float32 get the bits of two bfloat16 in place of the value."""
     run, dtype = kernels()[ctx.op].function, ctx.dtype
-    if not any(padding) or not dtype.is_float or not all(spec.layout.on_device for spec in ctx.specs):
+    if not dtype.is_float or not all(spec.layout.on_device for spec in ctx.specs):
         return run(ctx, input, padding, value)
     if not ctx.result.layout.tiled:
         return run(ctx, input, padding, _twice(value) if dtype is DataType.F32 and use_multicore else value)
-    filled = run(ctx, with_filled_tiles(input, dtype), padding, value)
-    if not dtype.is_block_float:
-        return filled
-    columns = filled.shape[-1]
-    whole = F.pad(filled, (0, round_up(columns, FACE) - columns), value=value)
-    return _repacked(whole, dtype)[..., :columns].to(ctx.container)
+    moved = run(ctx, with_filled_tiles(input, dtype), padding, value)
+    if not dtype.is_block_float or tuple(moved.shape) == tuple(input.shape) == _whole(input.shape):
+        return moved
+    columns = moved.shape[-1]
+    filled = F.pad(moved, (0, round_up(columns, FACE) - columns), value=value)
+    return repacked(filled, dtype)[..., :columns].to(ctx.container)
+
+
+def _whole(shape: Sequence[int]) -> tuple[int, ...]:
+    """Returns a shape with its last two dimensions rounded up to tiles."""
+    return (*shape[:-2], *(round_up(size, TILE) for size in shape[-2:]))
 
 
 def _twice(value: float) -> float:
     """Returns the float32 whose halves are a number rounded to bfloat16."""
     half = torch.tensor([value, value], device="cpu").to(torch.bfloat16)
     return float(half.view(torch.float32)) if math.isfinite(value) else value
+
+
+@kernel("ttnn.embedding", bit_exact=True)
+def embedding(ctx: Context, input: Tensor, weight: Tensor) -> Tensor:
+    """Rows of a table. TT-NN reads a table in rows, so that its tiles pass the packer, as do tiles of the result."""
+    rows = kernels()[ctx.op].function(ctx, input, weight)
+    tiled = ctx.spec("weight").layout.tiled or ctx.result.layout.tiled
+    return repacked(rows, DataType.BF16).to(rows.dtype) if tiled and rows.dtype is torch.bfloat16 else rows
 
 
 @kernel("ttnn.split_query_key_value_and_split_heads", "ttnn.experimental.nlp_create_qkv_heads", bit_exact=True)

@@ -124,9 +124,9 @@ def nextafter(ctx: Context, lhs: Tensor, rhs: Tensor, **others: Any) -> Tensor:
 
 @elementwise_kernel("ttnn.where")
 def where(ctx: Context, first: Tensor, second: Tensor, third: Tensor) -> Tensor:
-    """A choice: the packer makes an infinity of a NaN of 16 bits, and a zero of a denormal. A condition of float32 is
-    met unless all bits are zero, which those of -0 are not."""
-    first = sfpu.bits(first) != 0 if first.dtype is torch.float32 else first
+    """A choice: the packer makes an infinity of a NaN of 16 bits, and a zero of a denormal. A condition of floats holds
+    unless all bits are zero, which those of -0 are not."""
+    first = sfpu.bits(first.to(torch.float32)) != 0 if first.is_floating_point() else first
     chosen = otherwise(ctx, {})(first, second, third)
     return result_of(ctx, loaded(chosen, keeps_denormals=True)) if chosen.is_floating_point() else chosen
 
