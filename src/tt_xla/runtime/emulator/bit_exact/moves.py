@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 
 from tt_xla.ir.element_types import DataType
-from tt_xla.ir.layout import FACE, TILE, BufferType, round_up
+from tt_xla.ir.layout import FACE, TILE, BufferType
 from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.context import Context
@@ -184,13 +184,14 @@ def repacked(tensor: Tensor, dtype: DataType) -> Tensor:
     return packed(torch.where(number.isnan(), torch.nan, number).contiguous(), dtype)
 
 
-def with_filled_tiles(tensor: Tensor, dtype: DataType, *, rows: bool = True) -> Tensor:
+def with_filled_tiles(tensor: Tensor, dtype: DataType, value: float = 0.0, *, rows: bool = True) -> Tensor:
     """Returns elements after TT-NN wrote the padding of their tiles (``fill_implicit_tile_padding``): tiles that have
-    some pass the compute cores, and block floats are converted to bfloat16 and back.
+    some pass the compute cores. Block floats are converted to bfloat16 and back, and share exponents with the padding.
 
     Args:
         tensor: the elements.
         dtype: their data type.
+        value: the number that is written.
         rows: whether rows of padding are filled, besides columns.
     """
     height, width = (1, 1, *tensor.shape)[-2:]
@@ -198,7 +199,8 @@ def with_filled_tiles(tensor: Tensor, dtype: DataType, *, rows: bool = True) -> 
     whole_columns = width // TILE * TILE
     if dtype is DataType.F32 or not dtype.is_float or (whole_rows, whole_columns) == (height, width):
         return tensor
-    result = repacked(tensor, dtype).to(tensor.dtype)
+    filled = F.pad(tensor, (0, -width % FACE), value=value) if dtype.is_block_float and tensor.ndim else tensor
+    result = repacked(filled, dtype)[..., :width].to(tensor.dtype)
     if not dtype.is_block_float:
         matrix, moved = (each.reshape(-1, height, width) for each in (result, tensor))
         matrix[:, :whole_rows, :whole_columns] = moved[:, :whole_rows, :whole_columns]
@@ -214,17 +216,12 @@ def pad(ctx: Context, input: Tensor, padding: Sequence[int], value: float = 0.0,
         return run(ctx, input, padding, value)
     if not ctx.result.layout.tiled:
         return run(ctx, input, padding, _twice(value) if dtype is DataType.F32 and use_multicore else value)
-    moved = run(ctx, with_filled_tiles(input, dtype), padding, value)
-    if not dtype.is_block_float or tuple(moved.shape) == tuple(input.shape) == _whole(input.shape):
+    moved = run(ctx, with_filled_tiles(input, dtype, value), padding, value)
+    if not dtype.is_block_float or not any(padding):
         return moved
     columns = moved.shape[-1]
-    filled = F.pad(moved, (0, round_up(columns, FACE) - columns), value=value)
+    filled = F.pad(moved, (0, -columns % FACE), value=value)
     return repacked(filled, dtype)[..., :columns].to(ctx.container)
-
-
-def _whole(shape: Sequence[int]) -> tuple[int, ...]:
-    """Returns a shape with its last two dimensions rounded up to tiles."""
-    return (*shape[:-2], *(round_up(size, TILE) for size in shape[-2:]))
 
 
 def _twice(value: float) -> float:

@@ -20,6 +20,7 @@ from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import FACE, TILE
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise, result_of
+from tt_xla.runtime.emulator.bit_exact.moves import repacked, with_filled_tiles
 from tt_xla.runtime.emulator.bit_exact.native import product
 from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
@@ -79,11 +80,26 @@ def extreme(ctx: Context, input: Tensor, scalar: float = 1.0, **attributes: Any)
     """The largest or smallest element along dimensions, by a scalar in the vector unit."""
     if not input.is_floating_point():
         return otherwise(ctx, {**attributes, "scalar": scalar})(input)
+    if input.ndim == 0 or input.numel() == 0:
+        return result_of(ctx, loaded(otherwise(ctx, {**attributes, "scalar": scalar})(input)))
+    largest = (ctx.op == "ttnn.max") == (scalar >= 0)
+    dtype = ctx.spec("input").layout.dtype
+    filled = with_filled_tiles(input, dtype, -math.inf if largest else math.inf)
+    chosen = _extreme(loaded(filled), attributes.get("dim_arg"), largest=largest)
     if scalar == 1:
-        return result_of(ctx, loaded(otherwise(ctx, attributes)(input)))
-    sign = math.copysign(1.0, scalar)  # the default numerics take the other extreme for a negative one
-    chosen = otherwise(ctx, {**attributes, "keep_dim": True, "scalar": sign})(input).to(torch.float32)
-    return delivered(ctx, packed(sfpu.multiply(chosen, sfpu.single(abs(scalar))), ctx.dtype))
+        return result_of(ctx, chosen.reshape(ctx.result.shape))
+    return delivered(ctx, packed(sfpu.multiply(chosen, sfpu.single(scalar)), ctx.dtype))
+
+
+def _extreme(x: Tensor, dim_arg: int | Sequence[int] | None, *, largest: bool) -> Tensor:
+    """Returns the largest or smallest elements in the order of signs and magnitudes, in which a NaN is beyond infinity,
+    along dimensions that stay. Padding is infinite and takes part."""
+    given = range(x.ndim) if dim_arg is None else [dim_arg] if isinstance(dim_arg, int) else dim_arg
+    dims = [dim % x.ndim for dim in given] or list(range(x.ndim))
+    places = sfpu.order(sfpu.bits(x))
+    found = sfpu.number(sfpu.order(places.amax(dims, keepdim=True) if largest else places.amin(dims, keepdim=True)))
+    has_padding = any(x.shape[dim] % TILE for dim in dims)
+    return sfpu.minimum(found, math.inf) if has_padding and not largest else found
 
 
 @dataclass(frozen=True)
@@ -116,6 +132,9 @@ class _Reduction:
                 x = packed(self.settings.accumulated(x, dim), now)
             if not dims:
                 return x
+        if now.is_block_float and any(dim < last - 1 for dim in dims):
+            x = repacked(x, now)  # TT-NN permutes them as bfloat16
+        x = with_filled_tiles(x, now)
         volume = math.prod(x.shape[dim] for dim in dims) if self.is_mean else 1
         factor = float(np.float32(scalar) / np.float32(volume))
         averages = self.is_mean and (len(dims) == 1 or dims == [last - 1, last])

@@ -60,6 +60,7 @@ def cumsum(ctx: Context, input: Tensor, dim: int, reverse_order: bool = False) -
         corrected = sfpu.add(term, -lost)
         following = sfpu.add(total, corrected)
         lost = sfpu.add(sfpu.add(following, -total), -corrected)
+        lost = torch.where(following.isinf(), 0.0, lost)
         total = following
         sums.append(total[None])
     return _packed(ctx, torch.cat(sums), dim, reverse_order)
@@ -96,8 +97,11 @@ def _has_floats(input: Tensor) -> bool:
 
 
 def _in_order(input: Tensor, dim: int, backwards: bool) -> Tensor:
-    """Returns the elements in float32, with the dimension in front, in the order in which they are taken."""
+    """Returns the elements in float32, with the dimension in front, in the order in which they are taken. Those of 16
+    bits come to an accumulator of 32 bits as the packer would write them."""
     terms = input.to(torch.float32).movedim(dim, 0)
+    if input.dtype is not torch.float32:
+        terms = packed(terms.contiguous(), DataType.BF16)
     return terms.flip(0) if backwards else terms
 
 

@@ -162,7 +162,7 @@ def single(value: float) -> float:
 
 def greater(a: Operand, b: Operand) -> Tensor:
     """Returns where ``a`` is greater in the total order of signs and magnitudes, as SFPGT and SFPSWAP compare."""
-    first, second = (_order(bits(value)) for value in _together(a, b))
+    first, second = (order(bits(value)) for value in _together(a, b))
     return first > second
 
 
@@ -246,6 +246,6 @@ def _rounded(total: Tensor, place: Tensor) -> Tensor:
     return torch.where(place >= 255, _INFINITY, pattern)
 
 
-def _order(pattern: Tensor) -> Tensor:
-    """Maps signs and magnitudes to integers in the same order; -0 is below 0."""
+def order(pattern: Tensor) -> Tensor:
+    """Maps signs and magnitudes to integers in the same order, and back; -0 is below 0."""
     return torch.where(pattern < 0, pattern ^ _MAGNITUDE, pattern)
