@@ -72,7 +72,7 @@ def _takes_bfloat16(ctx: Context, order: Sequence[int]) -> bool:
         return False
     added = _RANK - len(order)
     whole = [*range(added), *(dim + added for dim in order)]
-    return whole not in ([0, 1, 3, 2], [1, 0, 2, 3]) and not ctx.spec("input").layout.is_sharded
+    return whole not in ([0, 1, 3, 2], [1, 0, 2, 3])
 
 
 def _joins(ctx: Context, attributes: Mapping[str, Any]) -> bool:
@@ -82,14 +82,15 @@ def _joins(ctx: Context, attributes: Mapping[str, Any]) -> bool:
     assert isinstance(inputs, tuple)
     along = attributes["dim"] % len(ctx.result.shape) - len(ctx.result.shape)
     if _tiled(ctx):
-        return along >= -2 and any(spec.shape[along] % TILE for spec in inputs)
+        is_row = len(ctx.result.shape) == 1
+        return is_row or (along >= -2 and any(spec.shape[along] % TILE for spec in inputs))
     return along == -1 and any(_is_unaligned(spec, spec.shape[-1]) for spec in inputs)
 
 
 def _is_unaligned(spec: TensorSpec, columns: int) -> bool:
-    """Returns whether rows of so many elements, which are not the only dimension, fill no unit of the memory."""
+    """Returns whether rows of so many elements fill no unit of the memory."""
     unit = _DRAM_ALIGNMENT if spec.layout.buffer is BufferType.DRAM else _L1_ALIGNMENT
-    return len(spec.shape) > 1 and columns * spec.layout.dtype.element_bytes % unit != 0
+    return columns * spec.layout.dtype.element_bytes % unit != 0
 
 
 def _repeats_elements(ctx: Context, attributes: Mapping[str, Any]) -> bool:
@@ -99,15 +100,22 @@ def _repeats_elements(ctx: Context, attributes: Mapping[str, Any]) -> bool:
 
 
 def _rolls(ctx: Context, attributes: Mapping[str, Any]) -> bool:
-    """Returns whether tiles are taken apart, or rows in parts that TT-NN joins by transposing them."""
-    shifts, dims = attributes["shifts"], attributes.get("dim")
-    if _tiled(ctx) or dims is None:
-        return _tiled(ctx)
-    spec = ctx.spec("input_tensor")
-    last, columns = len(spec.shape) - 1, spec.shape[-1]
-    pairs = zip(*([each] if isinstance(each, int) else each for each in (shifts, dims)), strict=True)
-    parts = [shift % columns for shift, dim in pairs if dim % len(spec.shape) == last]
-    return any(part and (_is_unaligned(spec, part) or _is_unaligned(spec, columns - part)) for part in parts)
+    """Returns whether tiles are taken apart, or rows in parts that TT-NN joins by transposing them. Without dimensions
+    elements move along one row."""
+    spec, shifts, dims = ctx.spec("input_tensor"), attributes["shifts"], attributes.get("dim")
+    shape = spec.shape if dims is not None else (1, math.prod(spec.shape))
+    pairs = zip(
+        *([each] if isinstance(each, int) else each for each in (shifts, -1 if dims is None else dims)), strict=True
+    )
+    for shift, dim in pairs:
+        along = dim % len(shape) - len(shape)
+        part = shift % shape[along]
+        parts = (part, shape[along] - part) if part else ()
+        if _tiled(ctx) and along >= -2 and any(each % TILE for each in parts):
+            return True
+        if not _tiled(ctx) and along == -1 and any(_is_unaligned(spec, each) for each in parts):
+            return True
+    return False
 
 
 def _repeats_parts_of_tiles(ctx: Context, attributes: Mapping[str, Any]) -> bool:
