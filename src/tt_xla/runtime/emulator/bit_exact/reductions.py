@@ -86,8 +86,9 @@ def extreme(ctx: Context, input: Tensor, scalar: float = 1.0, **attributes: Any)
     dtype = ctx.spec("input").layout.dtype
     filled = with_filled_tiles(input, dtype, -math.inf if largest else math.inf)
     chosen = _extreme(loaded(filled), attributes.get("dim_arg"), largest=largest)
+    chosen = repacked(chosen, dtype)
     if scalar == 1:
-        return result_of(ctx, chosen.reshape(ctx.result.shape))
+        return delivered(ctx, chosen)
     return delivered(ctx, packed(sfpu.multiply(chosen, sfpu.single(scalar)), ctx.dtype))
 
 
