@@ -376,7 +376,10 @@ def test_a_card_of_another_kind_is_refused(stand_in: StandIn) -> None:
     ("columns", "words"),
     [
         (11, ""),
-        (13, "computes on 10x13 cores, and 'main' was compiled for the 10x11 cores of p150. Set TTXLA_SYSTEM=p150-10x13"),
+        (
+            13,
+            "computes on 10x13 cores, and 'main' was compiled for the 10x11 cores of p150. Set TTXLA_SYSTEM=p150-10x13",
+        ),
         (9, "computes on 10x9 cores, and 'main' was compiled for the 10x11 cores of p150."),
     ],
 )

@@ -1,8 +1,8 @@
 """Cluster descriptions with which TT-NN's mock mode replaces the cards of a machine.
 
 Sources: p300 and p150x4 follow the descriptions in tt-metal's tests (``tests/tt_metal/tt_fabric/
-custom_mock_cluster_descriptors``): links, harvested parts and boards. Every chip but that of p150-10x13 has two columns of
-cores harvested, as on the cards that are sold: 120 cores, of which programs see 110.
+custom_mock_cluster_descriptors``): links, harvested parts and boards. Every chip but that of p150-10x13 has two
+columns of cores harvested, as on the cards that are sold: 120 cores, of which programs see 110.
 """
 
 from __future__ import annotations

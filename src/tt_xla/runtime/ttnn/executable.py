@@ -177,7 +177,7 @@ class TTNNExecutable(Executable):
 
     def _compare_grids(self) -> None:
         """Warns if the card has other cores than the system that the program was compiled for."""
-        grid, target = tuple(self._worker.hello["grid"]), self.device.target
+        grid, target = tuple(self._worker.hello["grid"]), load_target(self.program.target)
         if grid == target.grid:
             return
         known = [load_target(name) for name in system_names()]
@@ -186,7 +186,7 @@ class TTNNExecutable(Executable):
         ]
         hint = f" Set TTXLA_SYSTEM={fitting[0]} to compile for them." if fitting else ""
         logger().warning(
-            "TT-NN computes on %dx%d cores, and '%s' was compiled for the %dx%d cores of %s.%s",
+            "TT-NN computes on %dx%d cores, and '%s' was compiled for the %dx%d of %s.%s",
             *(*grid, self.program.name, *target.grid, target.name, hint),
         )
 

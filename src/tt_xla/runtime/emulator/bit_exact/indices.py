@@ -10,7 +10,8 @@ import torch
 
 from tt_xla.ir.element_types import DataType
 from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
-from tt_xla.runtime.emulator.bit_exact.moves import repacked, with_filled_tiles
+from tt_xla.runtime.emulator.bit_exact.moves import with_filled_tiles
+from tt_xla.runtime.emulator.bit_exact.registers import repacked
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import FACE, TILE, BufferType
 from tt_xla.ir.program import TensorSpec
-from tt_xla.runtime.emulator.bit_exact.registers import packed, source
+from tt_xla.runtime.emulator.bit_exact.registers import repacked, source
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel, kernels
 
@@ -184,12 +184,6 @@ def reshape(ctx: Context, input: Tensor, shape: Sequence[int]) -> Tensor:
     if is_view or not ctx.dtype.is_block_float or not on_device:
         return result
     return repacked(result, ctx.dtype).to(ctx.container)
-
-
-def repacked(tensor: Tensor, dtype: DataType) -> Tensor:
-    """Returns what the packer writes of elements that the unpacker brought to the accumulator, as float32."""
-    number = tensor.to(torch.float32)
-    return packed(torch.where(number.isnan(), torch.nan, number).contiguous(), dtype)
 
 
 def with_filled_tiles(tensor: Tensor, dtype: DataType, value: float = 0.0, *, rows: bool = True) -> Tensor:

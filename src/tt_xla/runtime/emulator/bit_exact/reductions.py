@@ -20,9 +20,9 @@ from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import FACE, TILE
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise, result_of
-from tt_xla.runtime.emulator.bit_exact.moves import repacked, with_filled_tiles
+from tt_xla.runtime.emulator.bit_exact.moves import with_filled_tiles
 from tt_xla.runtime.emulator.bit_exact.native import product
-from tt_xla.runtime.emulator.bit_exact.registers import packed, source
+from tt_xla.runtime.emulator.bit_exact.registers import packed, repacked, source
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel

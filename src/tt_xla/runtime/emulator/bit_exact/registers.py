@@ -51,10 +51,11 @@ def packed(tensor: Tensor, dtype: DataType, *, rounds_first: bool = True) -> Ten
     return torch.where(rounded & _INFINITY == 0, 0, rounded).view(torch.float32)
 
 
-def moved(tensor: Tensor, dtype: DataType) -> Tensor:
-    """Returns what the packer writes of elements that an op only moves: the sign of a NaN is lost."""
+def repacked(tensor: Tensor, dtype: DataType) -> Tensor:
+    """Returns what the packer writes of elements that the unpacker brought to the accumulator, as float32. The sign of
+    a NaN is lost."""
     number = tensor.to(torch.float32)
-    return packed(torch.where(number.isnan(), torch.nan, number), dtype)
+    return packed(torch.where(number.isnan(), torch.nan, number).contiguous(), dtype)
 
 
 def added_in_l1(total: Tensor, sums: Tensor, dtype: DataType) -> Tensor:

@@ -15,7 +15,7 @@ import torch
 
 from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import TILE
-from tt_xla.runtime.emulator.bit_exact.registers import moved
+from tt_xla.runtime.emulator.bit_exact.registers import repacked
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel, kernels
 
@@ -214,7 +214,7 @@ def _read(ctx: Context, rows: Tensor) -> Tensor:
         return rows
     if ctx.dtype is DataType.F32:
         return torch.where(rows.abs() < torch.finfo(torch.float32).tiny, rows * 0.0, rows)
-    return moved(rows, ctx.dtype).to(rows.dtype)
+    return repacked(rows, ctx.dtype).to(rows.dtype)
 
 
 def _padded(rows: Tensor, width: int, *, ascending: bool) -> Tensor:
