@@ -130,17 +130,26 @@ def softmax_in_place(input_tensor: Tensor, dim: int, compute_kernel_config: Any,
 
 @operation("ttnn.scale_mask_softmax_in_place", composite=True)
 def scale_mask_softmax_in_place(
-    input_tensor: Tensor, scale: float | None, mask: Tensor | None, is_causal_mask: bool
+    input_tensor: Tensor,
+    scale: float | None,
+    mask: Tensor | None,
+    is_causal_mask: bool,
+    compute_kernel_config: Any,
+    numeric_stable: bool,
 ) -> Tensor:
     """Replaces a tensor by the softmax of ``scale * x + mask``."""
+    options = {"compute_kernel_config": compute_kernel_config, "numeric_stable": numeric_stable}
     apply = _in_place("ttnn.scale_mask_softmax")
-    return apply(input_tensor, scale=scale, mask=mask, is_causal_mask=is_causal_mask)
+    return apply(input_tensor, scale=scale, mask=mask, is_causal_mask=is_causal_mask, **options)
 
 
 @operation("ttnn.scale_causal_mask_hw_dims_softmax_in_place", composite=True)
-def scale_causal_mask_softmax_in_place(input_tensor: Tensor, scale: float | None, mask: Tensor | None) -> Tensor:
+def scale_causal_mask_softmax_in_place(
+    input_tensor: Tensor, scale: float | None, mask: Tensor | None, compute_kernel_config: Any, numeric_stable: bool
+) -> Tensor:
     """Replaces a tensor by the softmax of ``scale * x + mask``, with a causal mask."""
-    return _in_place("ttnn.scale_mask_softmax")(input_tensor, scale=scale, mask=mask, is_causal_mask=True)
+    options = {"compute_kernel_config": compute_kernel_config, "numeric_stable": numeric_stable}
+    return _in_place("ttnn.scale_mask_softmax")(input_tensor, scale=scale, mask=mask, is_causal_mask=True, **options)
 
 
 def _scale(head_size: int | None) -> float:

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import torch
 
+from tt_xla.runtime.emulator.bit_exact.vector_unit import order
+
 Tensor = torch.Tensor
 
 TILE = 32
@@ -159,6 +161,14 @@ def add(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
     smaller = torch.where(distance < 12, _shifted(smaller, distance), 0)
     total = ((significand ^ negative) - negative) + ((smaller ^ small_negative) - small_negative)
     return _encoded(total << _SUM_SHIFT, exponent, wide=wide).view(torch.float32)
+
+
+def largest(a: Tensor, dim: int) -> Tensor:
+    """Returns the largest number of a source register along a dimension as GMPOOL finds it, of size 1: in the order of
+    signs and magnitudes, in which a NaN is beyond infinity. Zeros have no sign."""
+    bits = a.contiguous().view(torch.int32)
+    bits = torch.where(bits & 0x7F800000 == 0, 0, bits)
+    return order(order(bits).amax(dim, keepdim=True)).view(torch.float32)
 
 
 def add_to(total: Tensor | None, a: Tensor, *, wide: bool) -> Tensor:

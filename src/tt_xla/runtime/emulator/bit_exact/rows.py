@@ -7,12 +7,13 @@ Sources: TT-NN 0.81's ``reduce`` helpers, ``llk_math_reduce.h`` and ``softmax.cp
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 
 from tt_xla.ir.element_types import DataType
-from tt_xla.ir.layout import TILE
-from tt_xla.runtime.emulator.bit_exact import functions
+from tt_xla.ir.layout import FACE, TILE
+from tt_xla.runtime.emulator.bit_exact import fast_functions, functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
-from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
+from tt_xla.runtime.emulator.bit_exact.elementwise import loaded
 from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
 from tt_xla.runtime.emulator.context import Context
@@ -36,10 +37,13 @@ def softmax(
     bfloat16 = ctx.spec("input").layout.dtype is not DataType.F32
     settings = Settings.of(compute_config, wide=True, approximate=bfloat16)
     if dimension % input.ndim != input.ndim - 1 or input.ndim > _OPTIMIZED_RANK:
-        result = _softmax_of_columns(input.to(torch.float32), dimension % input.ndim, settings)
-        return packed(result, ctx.dtype).to(ctx.container)
-    x = input.reshape(-1, input.shape[-1]).to(torch.float32)
-    result = _softmax_of_rows(x, settings, bfloat16=bfloat16, stable=numericStable)
+        missing = -input.shape[-1] % FACE if ctx.dtype.is_block_float else 0
+        x = F.pad(loaded(input), (0, missing)) if dimension % input.ndim != input.ndim - 1 else loaded(input)
+        result = packed(_softmax_of_columns(x, dimension % input.ndim, settings), ctx.dtype)
+        return result[..., : input.shape[-1]].to(ctx.container)
+    x = _hidden(loaded(input.reshape(-1, input.shape[-1])), settings)
+    between = _between(settings, bfloat16=bfloat16, configured=bool(compute_config))
+    result = _softmax_of_terms(_terms(x, settings, stable=numericStable), settings, between)
     return packed(result, ctx.dtype).reshape(input.shape).to(ctx.container)
 
 
@@ -50,42 +54,55 @@ def scale_mask_softmax(
     scale: float | None = None,
     mask: Tensor | None = None,
     is_causal_mask: bool = False,
+    compute_kernel_config: Config = None,
+    numeric_stable: bool = True,
 ) -> Tensor:
-    """TT-NN cuts the scale to bfloat16 and keeps scaled and masked scores in it. Float32 is computed as by default."""
-    if ctx.dtype is DataType.F32:
-        attributes = {"scale": scale, "is_causal_mask": is_causal_mask}
-        return otherwise(ctx, attributes)(input_tensor, mask=mask)
-    settings = Settings.of(None, wide=True, approximate=True)
-    scores = input_tensor.to(torch.float32)
-    if scale is not None:
-        factor = sfpu.stored(torch.full_like(scores, scale), wide=False)
-        scores = packed(settings.multiply(scores, factor), DataType.BF16).to(torch.float32)
-    if mask is not None:
+    """A softmax of scaled and masked scores, whose scale TT-NN cuts to bfloat16."""
+    bfloat16 = ctx.spec("input_tensor").layout.dtype is not DataType.F32
+    settings = Settings.of(compute_kernel_config, wide=True, approximate=bfloat16)
+    between = _between(settings, bfloat16=bfloat16, configured=bool(compute_kernel_config))
+    scores = loaded(input_tensor)
+    if mask is None:
+        terms = _terms(_hidden(scores, settings), settings, stable=numeric_stable)
+    else:
+        factor = sfpu.stored(torch.full_like(scores, 1.0 if scale is None else scale), wide=False)
+        scores = packed(settings.multiply(scores, factor), between)
         # TT-NN adds a mask's first row to all rows unless the mask is causal.
-        rows = mask.to(torch.float32) if is_causal_mask else mask[..., :1, :].to(torch.float32)
-        scores = packed(settings.add(scores, rows.expand_as(scores)), DataType.BF16).to(torch.float32)
-    result = _softmax_of_rows(scores.reshape(-1, scores.shape[-1]), settings, bfloat16=True, stable=True)
+        rows = mask if is_causal_mask else mask[..., :1, :]
+        terms = settings.add(scores, loaded(rows).expand_as(scores))
+        if numeric_stable:
+            terms = _terms(packed(terms, between), settings, stable=True)
+    result = _softmax_of_terms(terms.reshape(-1, terms.shape[-1]), settings, between)
     return packed(result, ctx.dtype).reshape(input_tensor.shape).to(ctx.container)
 
 
-def _softmax_of_rows(x: Tensor, settings: Settings, *, bfloat16: bool, stable: bool) -> Tensor:
+def _between(settings: Settings, *, bfloat16: bool, configured: bool) -> DataType:
+    """Returns the type of the buffers between the steps. Those of 16-bit operands hold bfloat16 without a compute
+    config."""
+    return DataType.BF16 if bfloat16 and not configured else settings.between
+
+
+def _hidden(x: Tensor, settings: Settings) -> Tensor:
+    """Returns rows after the kernel has hidden the padding of the last tile, which makes an infinity of a NaN."""
+    return settings.add(x, torch.zeros_like(x)) if x.shape[-1] % TILE else x
+
+
+def _terms(x: Tensor, settings: Settings, *, stable: bool) -> Tensor:
+    """Returns the exponents as the accumulator holds them, below zero if the largest of a row is subtracted first."""
+    return settings.subtract(x, settings.largest(x, -1)) if stable else settings.read(x)
+
+
+def _softmax_of_terms(terms: Tensor, settings: Settings, between: DataType) -> Tensor:
     """Returns the softmax along rows as the accumulator holds it.
 
     Args:
-        x: ``[rows, columns]``.
+        terms: exponents, ``[rows, columns]``.
         settings: the compute config.
-        bfloat16: whether the operand is bfloat16; approximate exponentials of it lie in bfloat16 too.
-        stable: whether the largest element of a row is subtracted first.
+        between: type of the buffer of exponentials.
     """
-    terms = settings.read(x)
-    if stable:
-        largest = terms.amax(1, keepdim=True)
-        terms = settings.subtract(x, largest)
     wide = settings.wide
-    powers = functions.fast_exponential(terms) if settings.approximate else functions.exponential(terms, wide=wide)
-    powers = packed(
-        sfpu.stored(powers, wide=wide), DataType.BF16 if settings.approximate and bfloat16 else settings.between
-    )
+    powers = (fast_functions.exp if settings.approximate else functions.exponential)(terms, wide=wide)
+    powers = packed(sfpu.stored(powers, wide=wide), between)
     inverse = functions.reciprocal(settings.sum_of_rows(powers), wide=wide)
     inverse = packed(sfpu.stored(inverse, wide=wide), settings.between)
     return settings.multiply(powers, inverse)
@@ -96,7 +113,7 @@ def moreh_softmax(ctx: Context, input_tensor: Tensor, dim: int, op: str) -> Tens
     """A softmax along any dimension; a softmin negates the differences, and of a logarithm the sum's is subtracted."""
     dtype = ctx.spec("input_tensor").layout.dtype
     settings = Settings(4, wide=dtype is DataType.F32, approximate=True, narrow=dtype)
-    x = input_tensor.to(torch.float32)
+    x = loaded(input_tensor)
     result = _softmax_of_columns(x, dim % x.ndim, settings, negated=op == "SOFTMIN", logarithmic=op == "LOGSOFTMAX")
     return packed(result, ctx.dtype).to(ctx.container)
 
@@ -111,7 +128,7 @@ def _softmax_of_columns(
     (``moreh_softmax_w.cpp``, ``moreh_softmax_h.cpp``, ``moreh_softmax_c_large.cpp``).
     """
     wide, between = settings.wide, settings.between
-    largest = settings.read(x).amax(dim, keepdim=True)
+    largest = settings.largest(x, dim)
     if dim >= x.ndim - 2 and x.shape[dim] % TILE:
         largest = largest.clamp(min=0.0)  # the mask makes zeros of the padding, which takes part
     differences = packed(settings.subtract(x, largest.expand_as(x)), between)

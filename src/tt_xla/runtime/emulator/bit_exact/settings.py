@@ -55,6 +55,15 @@ class Settings:
         ones = torch.ones(x.shape[-1], 1, device=x.device)
         return product(self.read(x), ones, phases=self.phases, wide=self.wide)
 
+    def largest(self, x: Tensor, dim: int) -> Tensor:
+        """Returns the largest numbers along a dimension, of size 1, as the accumulator holds them.
+
+        Before the kernel subtracts them, the matrix unit adds zeros to them, which makes infinities of NaN: to turn a
+        row of them into a column, or to copy a tile.
+        """
+        found = matrix_unit.largest(self.read(x), dim)
+        return matrix_unit.add(found, torch.zeros_like(found), wide=self.wide)
+
     def sum_of_columns(self, x: Tensor, scaler: float = 1.0, start: Tensor | None = None) -> Tensor:
         """Returns ``start`` and the sums of columns by a scaler as the accumulator holds them, ``[1, columns]``.
 

@@ -166,6 +166,11 @@ def greater(a: Operand, b: Operand) -> Tensor:
     return first > second
 
 
+def order(pattern: Tensor) -> Tensor:
+    """Maps signs and magnitudes to integers in the same order, and back; -0 is below 0."""
+    return torch.where(pattern < 0, pattern ^ _MAGNITUDE, pattern)
+
+
 def minimum(a: Operand, b: Operand) -> Tensor:
     """Returns the smaller number in the order of :func:`greater`."""
     first, second = _together(a, b)

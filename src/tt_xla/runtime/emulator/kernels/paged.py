@@ -233,7 +233,13 @@ def joint_attention(
 
 @kernel("ttnn.scale_mask_softmax")
 def scale_mask_softmax(
-    ctx: Any, input_tensor: Tensor, scale: float | None = None, mask: Tensor | None = None, is_causal_mask: bool = False
+    ctx: Any,
+    input_tensor: Tensor,
+    scale: float | None = None,
+    mask: Tensor | None = None,
+    is_causal_mask: bool = False,
+    compute_kernel_config: Any = None,
+    numeric_stable: bool = True,
 ) -> Tensor:
     """Computes the softmax of ``scale * x + mask`` along rows.
 
