@@ -18,7 +18,7 @@ from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import FACE, TILE, TensorLayout, round_up
 from tt_xla.runtime.emulator.bit_exact import functions, matrix_unit
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
-from tt_xla.runtime.emulator.bit_exact.elementwise import otherwise
+from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise
 from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings, faces
 from tt_xla.runtime.emulator.bit_exact.spreads import moments, of_lanes
@@ -84,7 +84,7 @@ def group_norm(
     if division is None or (by_vector_unit and not settings.wide):
         attributes = {"num_groups": num_groups, "epsilon": epsilon}
         return otherwise(ctx, attributes)(input, input_mask=input_mask, weight=weight, bias=bias)
-    x = torch.nn.functional.pad(input.reshape(batches, rows, channels).to(torch.float32), (0, 0, 0, -rows % TILE))
+    x = torch.nn.functional.pad(loaded(input.reshape(batches, rows, channels)), (0, 0, 0, -rows % TILE))
     if by_vector_unit:
         result = _by_vector_unit(x, num_groups, epsilon, settings, dtype, division)
     else:
@@ -93,9 +93,9 @@ def group_norm(
         result = groups.joined(norm.normalized(groups.apart(x), groups.mask(x, rows), groups.size, epsilon))
     result = packed(settings.read(result), dtype)
     if weight is not None:
-        result = packed(settings.multiply(result, by_channel(weight, channels)), dtype)
+        result = packed(settings.multiply(result, by_channel(loaded(weight), channels)), dtype)
     if bias is not None:
-        result = packed(settings.add(result, by_channel(bias, channels)), dtype)
+        result = packed(settings.add(result, by_channel(loaded(bias), channels)), dtype)
     return packed(result, ctx.dtype)[:, :rows].reshape(input.shape).to(ctx.container)
 
 

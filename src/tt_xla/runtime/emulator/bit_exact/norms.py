@@ -18,7 +18,7 @@ from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.bit_exact import functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.blocks import L1_BYTES
-from tt_xla.runtime.emulator.bit_exact.elementwise import applied
+from tt_xla.runtime.emulator.bit_exact.elementwise import applied, loaded
 from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings
 from tt_xla.runtime.emulator.context import Context
@@ -69,7 +69,9 @@ def _computed(
     bias: Tensor | None,
     epsilon: float,
 ) -> Tensor:
-    result = norm.normalized(*norm.centred(input, residual), weight, bias, epsilon)
+    x, other, factor, shift = (None if each is None else loaded(each) for each in (input, residual, weight, bias))
+    assert x is not None
+    result = norm.normalized(*norm.centred(x, other), factor, shift, epsilon)
     return packed(result, ctx.dtype).reshape(input.shape).to(ctx.container)
 
 
@@ -130,8 +132,8 @@ class _Norm:
 
     def rows(self, input: Tensor, residual: Tensor | None) -> Tensor:
         """Returns what is normalized, ``[rows, columns]``: a residual is added in the matrix unit."""
-        x = input.reshape(-1, input.shape[-1]).to(torch.float32)
-        return x if residual is None else self.kept(self.settings.add(x, residual.reshape(x.shape).to(torch.float32)))
+        x = input.reshape(-1, input.shape[-1])
+        return x if residual is None else self.kept(self.settings.add(x, residual.reshape(x.shape)))
 
     def masked(self, x: Tensor) -> Tensor:
         """Returns elements after the columns that fill up the last tile were cleared."""
@@ -164,10 +166,8 @@ class _NormOfWideRows(_Norm):
     def centred(self, input: Tensor, residual: Tensor | None) -> tuple[Tensor, Tensor]:
         """Returns the same of numbers of which the vector unit takes squares before they are rounded."""
         settings = self.settings
-        x, other = (
-            None if each is None else each.reshape(-1, input.shape[-1]).to(torch.float32) for each in (input, residual)
-        )
-        assert x is not None
+        x = input.reshape(-1, input.shape[-1])
+        other = None if residual is None else residual.reshape(x.shape)
         accumulator = settings.subtract(x, self.mean(x, other)) if self.centres else settings.read(x)
         if other is not None:
             accumulator = settings.add(accumulator, other)
