@@ -91,7 +91,7 @@ def moreh_full_like(ctx: Any, input: Tensor, fill_value: float) -> Tensor:
 
 
 @kernel("ttnn.moreh_dot")
-def moreh_dot(ctx: Any, input_tensor_a: Tensor, input_tensor_b: Tensor) -> Tensor:
+def moreh_dot(ctx: Any, input_tensor_a: Tensor, input_tensor_b: Tensor, compute_kernel_config: Config = None) -> Tensor:
     return (wide(input_tensor_a) * wide(input_tensor_b)).sum().reshape(1, 1, 1, 1)
 
 
@@ -103,6 +103,7 @@ def moreh_matmul(
     transpose_input: bool = False,
     transpose_other: bool = False,
     bias: Tensor | None = None,
+    compute_kernel_config: Config = None,
 ) -> Tensor:
     left, right = wide(input), wide(other)
     left = left.transpose(-1, -2) if transpose_input else left
@@ -112,12 +113,14 @@ def moreh_matmul(
 
 
 @kernel("ttnn.moreh_bmm")
-def moreh_bmm(ctx: Any, input: Tensor, mat2: Tensor) -> Tensor:
+def moreh_bmm(ctx: Any, input: Tensor, mat2: Tensor, compute_kernel_config: Config = None) -> Tensor:
     return wide(input) @ wide(mat2)
 
 
 @kernel("ttnn.moreh_linear")
-def moreh_linear(ctx: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def moreh_linear(
+    ctx: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None, compute_kernel_config: Config = None
+) -> Tensor:
     product = wide(input) @ wide(weight).transpose(-1, -2)
     return product if bias is None else product + wide(bias)
 
