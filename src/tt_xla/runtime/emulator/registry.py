@@ -66,6 +66,7 @@ BIT_EXACT = (
     "group_norm",
     "indices",
     "moreh_norms",
+    "moreh_optimizers",
     "moreh_products",
     "moreh_sums",
     "moves",

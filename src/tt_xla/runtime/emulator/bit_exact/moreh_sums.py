@@ -219,7 +219,7 @@ def _power(x: Tensor, p: float, settings: Settings) -> Tensor:
     floor = np.floor(np.float32(p))
     size = packed(sfpu.stored(functions.size_of(settings.read(x)), wide=wide), between)
     base = settings.read(size)
-    whole = sfpu.stored(_repeated_square(base, int(abs(floor))), wide=wide)
+    whole = sfpu.stored(repeated_square(base, int(abs(floor))), wide=wide)
     if floor < 0:
         whole = functions.reciprocal(whole, wide=wide, approximate=settings.approximate)
         whole = sfpu.stored(whole, wide=wide)
@@ -229,7 +229,7 @@ def _power(x: Tensor, p: float, settings: Settings) -> Tensor:
     return packed(settings.multiply(packed(whole, between), packed(rest, between)), DataType.BF16)
 
 
-def _repeated_square(x: Tensor, exponent: int) -> Tensor:
+def repeated_square(x: Tensor, exponent: int) -> Tensor:
     """Returns a power of a natural exponent (``calculate_unary_power_iterative``)."""
     if exponent == 0:
         return torch.ones_like(x)

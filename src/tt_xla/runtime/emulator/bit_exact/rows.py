@@ -158,3 +158,42 @@ def _sum_of_powers(powers: Tensor, dim: int, settings: Settings) -> Tensor:
     for other in others:
         total = packed(settings.add(total, other), settings.between)
     return settings.read(total)
+
+
+@kernel("ttnn.moreh_softmax_backward", "ttnn.moreh_softmin_backward", "ttnn.moreh_logsoftmax_backward", bit_exact=True)
+def moreh_softmax_backward(
+    ctx: Context,
+    output_tensor: Tensor,
+    output_grad_tensor: Tensor,
+    dim: int,
+    op: str,
+    compute_kernel_config: Config = None,
+) -> Tensor:
+    """The gradient of a softmax along any dimension, whose sums pass a buffer (``moreh_softmax_backward_w.cpp``,
+    ``moreh_softmax_backward_c_large.cpp``)."""
+    dtype = ctx.spec("output_tensor").layout.dtype
+    default = Settings.of(compute_kernel_config, wide=False, approximate=True)
+    settings = Settings(default.phases, default.wide, default.approximate, narrow=dtype)
+    y, grad = loaded(output_tensor), loaded(output_grad_tensor)
+    dim, between = dim % y.ndim, settings.between
+    if op == "LOGSOFTMAX":
+        return packed(_gradient_of_logarithm(y, grad, dim, settings), ctx.dtype).to(ctx.container)
+    terms = packed(settings.multiply(y, grad), between)
+    total = packed(sfpu.stored(_sum_of_powers(terms, dim, settings), wide=settings.wide), between)
+    centred = packed(settings.subtract(grad, total.expand_as(grad)), between)
+    pair = (y, centred) if dim >= y.ndim - 2 else (centred, y)
+    slope = settings.multiply(*pair)
+    return packed(functions.negative(slope) if op == "SOFTMIN" else slope, ctx.dtype).to(ctx.container)
+
+
+def _gradient_of_logarithm(y: Tensor, grad: Tensor, dim: int, settings: Settings) -> Tensor:
+    """Returns the gradient as the accumulator holds it. Along the last two dimensions the sum of the last tile, and
+    that of the others, are added by an op of their own."""
+    wide, between = settings.wide, settings.between
+    before = (y.shape[dim] - 1) // TILE * TILE if dim >= y.ndim - 2 else 0
+    parts = grad.split([before, y.shape[dim] - before], dim) if before else (grad,)
+    sums = [packed(_sum_of_powers(part, dim, settings), between) for part in parts]
+    total = sums[0] if len(sums) == 1 else packed(settings.add(*sums), between)
+    powers = packed(sfpu.stored(functions.FUNCTIONS["exp"](settings.read(y), wide=wide), wide=wide), between)
+    pair = (powers, total.expand_as(powers)) if dim >= y.ndim - 2 else (total.expand_as(powers), powers)
+    return settings.subtract(grad, packed(settings.multiply(*pair), between))

@@ -258,6 +258,7 @@ def moreh_adam(
     amsgrad: bool,
     max_exp_avg_sq_in: Tensor | None = None,
     decoupled: bool = False,
+    compute_kernel_config: Config = None,
 ) -> tuple[Tensor, ...]:
     """Returns the parameters, both moments, and the greatest second moment if ``amsgrad`` asks for it."""
     param, gradient = wide(param_in), wide(grad)
@@ -285,6 +286,7 @@ def moreh_sgd(
     weight_decay: float = 0.0,
     nesterov: bool = False,
     momentum_initialized: bool = False,
+    compute_kernel_config: Config = None,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Returns the parameters, and the momentum if there is one."""
     param = wide(param_in)

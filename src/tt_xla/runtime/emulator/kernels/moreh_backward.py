@@ -152,7 +152,9 @@ def moreh_group_norm_backward(
 
 
 @kernel("ttnn.moreh_softmax_backward", "ttnn.moreh_softmin_backward", "ttnn.moreh_logsoftmax_backward")
-def moreh_softmax_backward(ctx: Any, output_tensor: Tensor, output_grad_tensor: Tensor, dim: int, op: str) -> Tensor:
+def moreh_softmax_backward(
+    ctx: Any, output_tensor: Tensor, output_grad_tensor: Tensor, dim: int, op: str, compute_kernel_config: Config = None
+) -> Tensor:
     result, grad = wide(output_tensor), wide(output_grad_tensor)
     if op == "LOGSOFTMAX":
         return grad - result.exp() * grad.sum(dim, keepdim=True)
