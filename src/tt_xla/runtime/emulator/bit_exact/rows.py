@@ -39,7 +39,9 @@ def softmax(
     if dimension % input.ndim != input.ndim - 1 or input.ndim > _OPTIMIZED_RANK:
         missing = -input.shape[-1] % FACE if ctx.dtype.is_block_float else 0
         x = F.pad(loaded(input), (0, missing)) if dimension % input.ndim != input.ndim - 1 else loaded(input)
-        result = packed(_softmax_of_columns(x, dimension % input.ndim, settings), ctx.dtype)
+        result = packed(
+            _softmax_of_columns(x, dimension % input.ndim, settings, ctx.spec("input").layout.dtype), ctx.dtype
+        )
         return result[..., : input.shape[-1]].to(ctx.container)
     x = _hidden(loaded(input.reshape(-1, input.shape[-1])), settings)
     between = _between(settings, bfloat16=bfloat16, configured=bool(compute_config))
@@ -114,12 +116,14 @@ def moreh_softmax(ctx: Context, input_tensor: Tensor, dim: int, op: str) -> Tens
     dtype = ctx.spec("input_tensor").layout.dtype
     settings = Settings(4, wide=dtype is DataType.F32, approximate=True, narrow=dtype)
     x = loaded(input_tensor)
-    result = _softmax_of_columns(x, dim % x.ndim, settings, negated=op == "SOFTMIN", logarithmic=op == "LOGSOFTMAX")
+    result = _softmax_of_columns(
+        x, dim % x.ndim, settings, dtype, negated=op == "SOFTMIN", logarithmic=op == "LOGSOFTMAX"
+    )
     return packed(result, ctx.dtype).to(ctx.container)
 
 
 def _softmax_of_columns(
-    x: Tensor, dim: int, settings: Settings, *, negated: bool = False, logarithmic: bool = False
+    x: Tensor, dim: int, settings: Settings, dtype: DataType, *, negated: bool = False, logarithmic: bool = False
 ) -> Tensor:
     """Returns the softmax along a dimension as the kernels of moreh compute it, as the accumulator holds it.
 
@@ -128,9 +132,7 @@ def _softmax_of_columns(
     (``moreh_softmax_w.cpp``, ``moreh_softmax_h.cpp``, ``moreh_softmax_c_large.cpp``).
     """
     wide, between = settings.wide, settings.between
-    largest = settings.largest(x, dim)
-    if dim >= x.ndim - 2 and x.shape[dim] % TILE:
-        largest = largest.clamp(min=0.0)  # the mask makes zeros of the padding, which takes part
+    largest = _largest(x, dim, settings, dtype)
     differences = packed(settings.subtract(x, largest.expand_as(x)), between)
     terms = settings.read(differences)
     terms = functions.negative(terms) if negated else terms
@@ -142,6 +144,20 @@ def _softmax_of_columns(
     inverse = functions.reciprocal(total, wide=wide, approximate=settings.approximate)
     inverse = packed(sfpu.stored(inverse, wide=wide), between)
     return settings.multiply(powers, inverse.expand_as(powers))
+
+
+def _largest(x: Tensor, dim: int, settings: Settings, dtype: DataType) -> Tensor:
+    """Returns the largest numbers along a dimension. Those along an outer one pass a buffer of the operand's type tile
+    after tile, in which block floats share the exponents of other numbers."""
+    if dim >= x.ndim - 2:
+        largest = settings.largest(x, dim)
+        # The mask makes zeros of the padding, which takes part.
+        return largest.clamp(min=0.0) if x.shape[dim] % TILE else largest
+    first, *others = settings.add(x, torch.zeros_like(x)).split(1, dim)
+    largest = packed(first, dtype)
+    for other in others:
+        largest = packed(sfpu.maximum(other, largest), dtype)
+    return largest
 
 
 def _sum_of_powers(powers: Tensor, dim: int, settings: Settings) -> Tensor:
