@@ -155,9 +155,10 @@ def moreh_arange(
     dtype: DataType,
     memory_config: MemoryConfig | None,
 ) -> Tensor:
-    """Creates a vector of numbers at equal distances."""
+    """Creates a vector of numbers at equal distances, or in tiles a row."""
     layout = Layout.ROW_MAJOR if untilize_out else Layout.TILE
     made = OPERATIONS["ttnn.arange"](
         start, end, step, dtype=dtype, device=device, memory_config=memory_config, layout=layout
     )
+    made = made if untilize_out else OPERATIONS["ttnn.reshape"](made, (1, made.shape[-1]))
     return made if output is None else OPERATIONS["ttnn.copy"](made, output)

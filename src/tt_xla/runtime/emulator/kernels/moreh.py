@@ -214,16 +214,20 @@ def moreh_nll_loss(
     weight_tensor: Tensor | None = None,
     ignore_index: int = -100,
 ) -> tuple[Tensor, Tensor]:
-    """Returns the negative log likelihood of targets; reduced, as one element. The second result is the sum of the
-    weights of the targets, by which a mean is divided."""
+    """Returns the negative log likelihood of targets, a row if they are a vector; reduced, as one element.
+
+    The second result is the sum of the weights of the targets, by which a mean is divided.
+    """
     weight = None if weight_tensor is None else wide(weight_tensor).reshape(-1)
     targets = target_tensor.to(torch.int64)
+    each = target_tensor.shape if target_tensor.ndim > 1 else (1, len(target_tensor))
+    shape = each if reduction == "none" else (1, 1)
     if input_tensor.is_meta:
-        return input_tensor.new_empty(target_tensor.shape if reduction == "none" else (1,)), input_tensor.new_empty(1)
+        return input_tensor.new_empty(shape), input_tensor.new_empty(1)
     counted = targets != ignore_index
     divisor = counted.sum() if weight is None else weight[targets.clamp(min=0)].where(counted, 0.0).sum()
     loss = F.nll_loss(wide(input_tensor), targets, weight, ignore_index=ignore_index, reduction=reduction)
-    return (loss if reduction == "none" else loss.reshape(1)), divisor.reshape(1).float()
+    return loss.reshape(shape), divisor.reshape(1).float()
 
 
 @kernel("ttnn.moreh_clip_grad_norm")
