@@ -107,6 +107,7 @@ def test_block_floats_that_are_cut_within_tiles(ttnn: Any, device: Any, call: st
         ("ttnn.rms_norm(x, weight=ttnn.from_device(y))", "expect device tensors as inputs"),
         ("ttnn.moreh_mean(x, dim=-1)", "Invalid dimension value: -1"),
         ("ttnn.argmax(ttnn.from_device(x), dim=-1)", "must be on device"),
+        ("ttnn.transformer.attention_softmax_(x, head_size=64)", "when attention_mask is not set"),
         (
             "ttnn.fill_implicit_tile_padding(ttnn.to_layout(y, ttnn.ROW_MAJOR_LAYOUT), 0)",
             "only be used for tile layout",

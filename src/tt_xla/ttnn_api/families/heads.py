@@ -161,16 +161,26 @@ def attention_softmax(
     tensor: Tensor, head_size: int | None, attention_mask: Tensor | None, causal_mask: bool, memory_config: Any
 ) -> Tensor:
     """Computes the softmax of attention scores that are divided by the root of the head's size and masked."""
-    return Functions(memory_config).scale_mask_softmax(
-        tensor, _scale(head_size), attention_mask, is_causal_mask=causal_mask
-    )
+    f = Functions(memory_config)
+    if attention_mask is None:
+        return f.softmax(f.multiply(tensor, _scale(head_size)), -1, numeric_stable=True)
+    return f.scale_mask_softmax(tensor, _scale(head_size), attention_mask, is_causal_mask=causal_mask)
 
 
 @operation("ttnn.transformer.attention_softmax_", composite=True)
 def attention_softmax_(
     tensor: Tensor, head_size: int | None, attention_mask: Tensor | None, causal_mask: bool
 ) -> Tensor:
-    """Replaces attention scores by their softmax."""
+    """Replaces attention scores by their softmax.
+
+    Raises:
+        TTFatal: there is no mask.
+    """
+    if attention_mask is None:
+        raise TTFatal(
+            "Cannot apply divide by sqrt(head_size) using in-place version when attention_mask is not set.",
+            hint="Pass attention_mask, or call ttnn.transformer.attention_softmax.",
+        )
     return OPERATIONS["ttnn.copy"](attention_softmax(tensor, head_size, attention_mask, causal_mask, None), tensor)
 
 

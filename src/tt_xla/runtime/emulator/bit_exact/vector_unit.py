@@ -249,8 +249,3 @@ def _rounded(total: Tensor, place: Tensor) -> Tensor:
     pattern = pattern + (((significand & 7) + (pattern & 1)) > 4)
     pattern = torch.where(pattern >> 23 == 0, 0, pattern)
     return torch.where(place >= 255, _INFINITY, pattern)
-
-
-def order(pattern: Tensor) -> Tensor:
-    """Maps signs and magnitudes to integers in the same order, and back; -0 is below 0."""
-    return torch.where(pattern < 0, pattern ^ _MAGNITUDE, pattern)

@@ -243,12 +243,13 @@ def scale_mask_softmax(
 ) -> Tensor:
     """Computes the softmax of ``scale * x + mask`` along rows.
 
-    TT-NN adds a mask's first row to all rows unless the mask is causal (seen on Tenstorrent's functional simulator).
+    TT-NN adds a mask's first row to all rows unless the mask is causal, and scales nothing without a mask (seen on
+    Tenstorrent's functional simulator).
     """
+    if mask is None:
+        return torch.softmax(input_tensor.float(), -1)
     scores = input_tensor.float() * (1.0 if scale is None else scale)
-    if mask is not None and not is_causal_mask:
-        mask = mask[..., :1, :]
-    return torch.softmax(scores if mask is None else scores + mask.float(), -1)
+    return torch.softmax(scores + (mask if is_causal_mask else mask[..., :1, :]).float(), -1)
 
 
 @kernel("ttnn.update_cache")
