@@ -117,6 +117,11 @@ class Geometry:
         return self.out_channels, self.in_channels // self.groups, *two(self.kernel_size)
 
     @property
+    def turned_weight(self) -> tuple[int, int, int, int]:
+        """Shape of the weight of a transposed convolution, IOHW."""
+        return self.in_channels, self.out_channels // self.groups, *two(self.kernel_size)
+
+    @property
     def sides(self) -> tuple[int, int, int, int]:
         """Padding at top, bottom, left and right."""
         return four_sides(self.padding)
@@ -157,7 +162,7 @@ class Geometry:
         if bias is None:
             return None
         vector, weight = bias.reshape(-1)[: self.out_channels], context.spec("weight")
-        if tuple(weight.shape) != self.weight:
+        if tuple(weight.shape) not in (self.weight, self.turned_weight):
             return vector
         return hold(vector[None], self._stored or weight.layout.dtype)[0]
 

@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from tt_xla.cost.window_shards import ConvolutionSetting
 from tt_xla.ir import shapes
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
+from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator import matrix_unit as fidelities
 from tt_xla.runtime.emulator.bit_exact import matrix_unit
 from tt_xla.runtime.emulator.bit_exact.blocks import Blocks
@@ -52,10 +53,7 @@ def conv2d(ctx: Context, compute_config: Config = None, **attributes: Any) -> Ca
             windows = _windows(image, geometry).flatten(1)
             matrix = prepare(kernels, geometry.groups)[0, 0]
             activation = geometry.activation
-            names = {"input": "a", "weight": "b", "bias": "bias"}
-            operands = {names[name]: spec for name, spec in ctx.operands.items()}
-            context = replace(ctx, operands=operands)
-            result = linear(context, windows, matrix, vector, activation=activation, compute_config=config)
+            result = linear(_of_product(ctx), windows, matrix, vector, activation=activation, compute_config=config)
             return result.reshape(ctx.result.shape)
         slices = slices_of(geometry, source_layout, setting, ctx.grid)
         wide = fidelities.keeps_float32(config)
@@ -104,7 +102,7 @@ def conv_transpose2d(
         sizes = (geometry.batch_size, geometry.input_height, geometry.input_width, geometry.in_channels)
         zeros = input.new_zeros(sizes[0], height, width, sizes[3])
         zeros[:, ::down, ::right] = input.reshape(sizes)
-        if tuple(weight.shape) == (geometry.in_channels, geometry.weight[0] // geometry.groups, high, wide):
+        if tuple(weight.shape) == geometry.turned_weight:
             weight = turned(weight if mirror_kernel else weight.flip(2, 3), geometry.groups)
         return convolution(zeros, weight, bias)
 
@@ -122,6 +120,16 @@ def _is_product(geometry: Geometry, layout: TensorLayout) -> bool:
     fits = (geometry.input_height + top + bottom) % stride[0] == (geometry.input_width + left + right) % stride[1] == 0
     in_dram = layout.buffer is BufferType.DRAM and (not layout.tiled or not any(padding))
     return fits and (in_dram or layout.memory is MemoryLayout.HEIGHT_SHARDED)
+
+
+def _of_product(ctx: Context) -> Context:
+    """Returns the context of a product of the operands: TT-NN prepares weights and bias in DRAM."""
+    operands = {"a": ctx.spec("input")}
+    for name, prepared in (("weight", "b"), ("bias", "bias")):
+        if name in ctx.operands:
+            spec = ctx.spec(name)
+            operands[prepared] = TensorSpec(spec.shape, TensorLayout.of(spec.shape, spec.layout.dtype))
+    return replace(ctx, operands=operands)
 
 
 def _setting(ctx: Context, geometry: Geometry, config: Config) -> ConvolutionSetting:

@@ -145,7 +145,7 @@ for _name in _DEFINED:
 def curve(ctx: Context, input: Tensor, params: Sequence[float] = ()) -> Tensor:
     """A function that is no elementwise op of compiled programs, with its parameters."""
     if not input.is_floating_point():
-        return otherwise(ctx, {"params": params})(input)
+        return otherwise(ctx, {"params": params} if params else {})(input)
     name, wide = ctx.op.removeprefix("ttnn."), ctx.spec("input").layout.dtype is DataType.F32
     return result_of(ctx, applied(name, loaded(input, keeps_denormals=name in _ON_PATTERNS), params, wide=wide))
 

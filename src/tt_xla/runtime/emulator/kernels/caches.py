@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from tt_xla.ir.layout import TILE, round_up
 from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.containers import hold
 from tt_xla.runtime.emulator.context import Context
@@ -41,8 +42,15 @@ def paged_update_cache(
 
 @kernel("ttnn.fill_cache")
 def fill_cache(ctx: Context, cache: Tensor, input: Tensor, batch_offset: int) -> tuple[()]:
-    """Writes input [N, G, S, D] at the first positions of N sequences, from ``batch_offset`` on."""
-    cache[batch_offset : batch_offset + len(input), :, : input.shape[2]] = _as_stored(ctx, input)
+    """Writes input [N, G, S, D] at the first positions of N sequences, from ``batch_offset`` on.
+
+    TT-NN writes whole tiles: positions that fill up the last one are zero then.
+    """
+    written = cache[batch_offset : batch_offset + len(input)].narrow(
+        2, 0, min(round_up(input.shape[2], TILE), cache.shape[2])
+    )
+    written[:, :, input.shape[2] :] = 0
+    written[:, :, : input.shape[2]] = _as_stored(ctx, input)
     return ()
 
 
