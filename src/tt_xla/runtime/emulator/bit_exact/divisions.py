@@ -108,7 +108,8 @@ def remainder(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: F
 
 @elementwise_kernel("ttnn.div_no_nan", "ttnn.floor_div")
 def quotient(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Functions) -> Tensor:
-    """The quotient has the type of the result before it is rounded down. Two tensors of integers have integers for
+    """The quotient has the type of the result before it is rounded down, or replaced where the divisor is zero: there
+    an infinity has cleared its block of a block float. Two tensors of integers have integers for
     quotients that are rounded down, whose bits ``floor_div`` gives the type float32."""
     if functions_of_operands:
         return otherwise(ctx, functions_of_operands)(lhs, rhs)
@@ -122,7 +123,7 @@ def quotient(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Fu
         result = functions.quotient_of_bfloat16(loaded(a), loaded(b))
     result = torch.where(result.isnan(), torch.nan, result)
     if ctx.op == "ttnn.div_no_nan":
-        return result_of(ctx, torch.where(rhs == 0, 0.0, result))
+        return result_of(ctx, torch.where(rhs == 0, 0.0, loaded(result_of(ctx, result))))
     if of_integers and rhs.ndim:
         whole = sfpu.number(functions.rounded_quotient(lhs, rhs, "floor"))
         return torch.where(result.isinf(), result, whole).to(ctx.container)

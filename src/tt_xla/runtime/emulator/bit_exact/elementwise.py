@@ -331,6 +331,16 @@ def prelu(ctx: Context, lhs: Tensor, rhs: Tensor, **functions_of_operands: Funct
     return _with_slope(ctx, lhs, ctx.spec("lhs"), loaded(rhs))
 
 
+@elementwise_kernel("ttnn.heaviside")
+def heaviside(ctx: Context, input: Tensor, params: Sequence[float]) -> Tensor:
+    """One where the sign bit is clear, which it is of a NaN, zero where it is set, and the parameter of zeros."""
+    if not input.is_floating_point():
+        return otherwise(ctx, {"params": params})(input)
+    x = loaded(input, keeps_denormals=True)
+    chosen = torch.where(x == 0, sfpu.single(params[0]), torch.where(x.signbit(), 0.0, 1.0))
+    return result_of(ctx, sfpu.stored(chosen, wide=ctx.spec("input").layout.dtype is DataType.F32))
+
+
 @elementwise_kernel("ttnn.leaky_relu")
 def leaky_relu(ctx: Context, input: Tensor, parameter: float) -> Tensor:
     """A number, or the product of a negative one with a slope in float32."""
