@@ -152,10 +152,25 @@ def split_query_key_value_and_split_heads(
     return nlp_create_qkv_heads(ctx, input_tensor, num_heads, num_heads, transpose_k_heads=True)
 
 
-@kernel("ttnn.experimental.concatenate_heads", "ttnn.experimental.nlp_concat_heads")
+@kernel("ttnn.experimental.concatenate_heads")
 def concatenate_heads(ctx: Any, input_tensor: Tensor) -> Tensor:
     """Turns [batch, heads, sequence, width] into [batch, 1, sequence, heads * width]."""
     return input_tensor.transpose(1, 2).flatten(-2).unsqueeze(1)
+
+
+@kernel("ttnn.experimental.nlp_concat_heads")
+def nlp_concat_heads(ctx: Any, input_tensor: Tensor) -> Tensor:
+    """The same, tile after tile: of heads that fill no tiles TT-NN moves the padding too, so that elements get to other
+    places (seen on Tenstorrent's functional simulator)."""
+    batch, heads, rows, width = input_tensor.shape
+    if width % TILE == 0:
+        return concatenate_heads(ctx, input_tensor)
+    padded = F.pad(input_tensor, (0, -width % TILE, 0, -rows % TILE))
+    tiles = padded.unflatten(3, (-1, TILE)).unflatten(2, (-1, TILE)).permute(0, 2, 1, 4, 3, 5)
+    high, wide = tiles.shape[1], -(-heads * width // TILE)
+    moved = tiles.reshape(-1, TILE, TILE)[: batch * high * wide].reshape(batch, high, wide, TILE, TILE)
+    joined = moved.transpose(2, 3).reshape(batch, 1, high * TILE, wide * TILE)
+    return joined[:, :, :rows, : heads * width]
 
 
 @kernel("ttnn.experimental.nlp_kv_cache_load_slice")
