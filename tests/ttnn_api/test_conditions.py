@@ -260,6 +260,8 @@ def test_padding_of_tiles_is_remembered(ttnn: Any, put: Any) -> None:
     filled = ttnn.from_device(ttnn.fill_implicit_tile_padding(put(torch.ones(3, 5)), 2.0))
     padded = filled.to_torch_with_padded_shape()
     assert (padded.shape, (padded == 2).sum().item()) == ((32, 32), 1024 - 15)
+    moved = ttnn.fill_implicit_tile_padding(put(torch.ones(3, 5)), 2.0, memory_config=ttnn.L1_MEMORY_CONFIG)
+    assert moved.memory_config() == ttnn.DRAM_MEMORY_CONFIG  # TT-NN ignores it
 
 
 def test_weights_of_groups_on_several_cores(card: Card) -> None:

@@ -227,7 +227,7 @@ def fill_implicit_tile_padding(input_tensor: Operand, fill_value: float, memory_
         return result
 
     attributes = {"padding": [0, 0] * input_tensor.rank, "value": float(fill_value)}
-    result = input_tensor.type.with_(memory=memory_config)
+    result = input_tensor.type  # in the operand's memory, whatever the memory config says
     return Step("ttnn.pad", {"input": input_tensor}, [result], attributes, returns=with_padding)
 
 

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from tt_xla.ir.element_types import DataType
 from tt_xla.ir.layout import FACE, TILE, BufferType
 from tt_xla.ir.program import TensorSpec
-from tt_xla.runtime.emulator.bit_exact.registers import repacked, source
+from tt_xla.runtime.emulator.bit_exact.registers import packed, repacked, source
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel, kernels
 
@@ -237,7 +237,9 @@ def embedding(ctx: Context, input: Tensor, weight: Tensor) -> Tensor:
     """Rows of a table. TT-NN reads a table in rows, so that its tiles pass the packer, as do tiles of the result."""
     rows = kernels()[ctx.op].function(ctx, input, weight)
     tiled = ctx.spec("weight").layout.tiled or ctx.result.layout.tiled
-    return repacked(rows, DataType.BF16).to(rows.dtype) if tiled and rows.dtype is torch.bfloat16 else rows
+    if not tiled or rows.dtype is not torch.bfloat16:
+        return rows
+    return packed(repacked(rows, DataType.BF16), ctx.dtype, rounds_first=False).to(ctx.container)
 
 
 @kernel("ttnn.split_query_key_value_and_split_heads", "ttnn.experimental.nlp_create_qkv_heads", bit_exact=True)
