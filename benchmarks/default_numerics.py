@@ -3,6 +3,8 @@
 The second column moves 0.1 % of the inputs by 1 ULP and compares ``bit_exact`` with itself: results with a larger
 correlation than that are nearer to each other than TT-NN's are for inputs that differ in a last bit. Several draws of
 each model are taken together, each with a PCC of its own, because the PCC of one draw of few results says little.
+
+A second table has the ops of ``make differential`` whose results differ: how many elements have other bits.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import jax.numpy as jnp
 import torch
 from differential import FLOATS, Case, compiled
 from documents import write_between_marks
+from rich.progress import track
 
 from tt_xla.environment import selected_system
 from tt_xla.runtime import get_device
@@ -91,13 +94,18 @@ def moved(tensor: torch.Tensor) -> torch.Tensor:
     return (tensor.view(bits) + chosen.to(bits)).view(tensor.dtype)
 
 
-def row(case: Any, level: int) -> str:
-    """Returns a model's line of the table: the mean over draws of what is missing to a PCC of 1."""
+def executables(case: Case, level: int) -> list[Executable]:
+    """Returns a case for the default numerics and for ``bit_exact``."""
     device = get_device(selected_system())
-    default, exact = (
+    return [
         Executable(device, compiled(case, {"optimization_level": level, "numerics": numerics}))
         for numerics in ("silicon", "bit_exact")
-    )
+    ]
+
+
+def row(case: Any, level: int) -> str:
+    """Returns a model's line of the table: the mean over draws of what is missing to a PCC of 1."""
+    default, exact = executables(case, level)
     apart, by_itself = 0.0, 0.0
     for draw in range(DRAWS):
         arguments = case.arguments(draw)
@@ -109,6 +117,25 @@ def row(case: Any, level: int) -> str:
     return f"| {case.label} | {level} | {1 - apart / DRAWS:.7f} | {1 - by_itself / DRAWS:.7f} |"
 
 
+def operation_row(case: Case) -> str | None:
+    """Returns an op's line of the table; None if all elements have the same bits."""
+    arguments = case.arguments()
+    default, exact = (each.run(arguments, [None] * len(arguments)) for each in executables(case, 0))
+    pairs = zip(default, exact, strict=True)
+    other = [((a != b) & ~(a.isnan() & b.isnan())).double().mean().item() for a, b in pairs]
+    if not any(other):
+        return None
+    return f"| {case.label} | {max(other):.1%} | {deviation(default[0], exact[0]).pcc:.7f} |"
+
+
+def operations_table() -> str:
+    """Returns the table of ops of bfloat16, whose last line counts those that are not in it."""
+    lines = ["| op, type, shapes | elements with other bits | PCC |", "|---|--:|--:|"]
+    cases = [case for case in differential.cases() if case.dtype == "bfloat16"]
+    rows = [row for case in track(cases, description="ops") if (row := operation_row(case)) is not None]
+    return "\n".join([*lines, *rows, f"| {len(cases) - len(rows)} others | 0.0% | 1.0000000 |"])
+
+
 @click.command(help=__doc__)
 @click.option("--document", type=click.Path(path_type=Path, exists=True), help="Write the table into this document.")
 def main(document: Path | None) -> None:
@@ -118,8 +145,11 @@ def main(document: Path | None) -> None:
         for level in (0, 2):
             lines.append(row(case, level))
             click.echo(lines[-1])
+    operations = operations_table()
+    click.echo(operations)
     if document is not None:
         write_between_marks(document, "default-numerics", "\n".join(lines))
+        write_between_marks(document, "default-operations", operations)
 
 
 if __name__ == "__main__":
