@@ -378,9 +378,9 @@ def test_a_card_of_another_kind_is_refused(stand_in: StandIn) -> None:
         (11, ""),
         (
             13,
-            "computes on 10x13 cores, and 'main' was compiled for the 10x11 cores of p150. Set TTXLA_SYSTEM=p150-10x13",
+            "computes on 10x13 cores, and 'main' was compiled for the 10x11 of p150. Set TTXLA_SYSTEM=p150-10x13",
         ),
-        (9, "computes on 10x9 cores, and 'main' was compiled for the 10x11 cores of p150."),
+        (9, "computes on 10x9 cores, and 'main' was compiled for the 10x11 of p150."),
     ],
 )
 def test_a_card_with_other_cores_is_said(
