@@ -20,8 +20,11 @@ Tensor = torch.Tensor
 
 @kernel("ttnn.gather", bit_exact=True)
 def gather(ctx: Context, input: Tensor, index: Tensor, dim: int) -> Tensor:
-    """Elements along a dimension: TT-NN fills the operand's tiles along rows, and transposes along other dimensions
-    than the last."""
+    """Gathers elements along a dimension.
+
+    TT-NN fills the padding of the operand's tiles before it gathers along rows, and transposes the operand before it
+    gathers along another dimension than the last.
+    """
     if ctx.dtype is not DataType.BF16:
         return otherwise(ctx, {"dim": dim})(input, index)
     if dim % input.ndim != input.ndim - 1:
@@ -35,7 +38,10 @@ def gather(ctx: Context, input: Tensor, index: Tensor, dim: int) -> Tensor:
 def scatter(
     ctx: Context, input: Tensor, index: Tensor, source: Tensor, dim: int, scatter_reduce_type: str = "invalid"
 ) -> Tensor:
-    """Elements written at positions, in rows: tiles of an operand and of the result pass the packer."""
+    """Writes elements at positions.
+
+    TT-NN does so in rows: operands in tiles pass the packer before, and all operands where they are transposed.
+    """
     if ctx.dtype is not DataType.BF16 or scatter_reduce_type != "invalid":
         return otherwise(ctx, {"dim": dim, "scatter_reduce_type": scatter_reduce_type})(input, index, source)
     turns = dim % input.ndim != input.ndim - 1

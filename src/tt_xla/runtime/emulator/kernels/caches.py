@@ -44,7 +44,8 @@ def paged_update_cache(
 def fill_cache(ctx: Context, cache: Tensor, input: Tensor, batch_offset: int) -> tuple[()]:
     """Writes input [N, G, S, D] at the first positions of N sequences, from ``batch_offset`` on.
 
-    TT-NN writes whole tiles: positions that fill up the last one are zero then.
+    TT-NN writes whole tiles, so that the positions that fill up the last one become zero. The compiler emits this op
+    for whole tiles alone.
     """
     written = cache[batch_offset : batch_offset + len(input)].narrow(
         2, 0, min(round_up(input.shape[2], TILE), cache.shape[2])

@@ -160,8 +160,11 @@ def concatenate_heads(ctx: Any, input_tensor: Tensor) -> Tensor:
 
 @kernel("ttnn.experimental.nlp_concat_heads")
 def nlp_concat_heads(ctx: Any, input_tensor: Tensor) -> Tensor:
-    """The same, tile after tile: of heads that fill no tiles TT-NN moves the padding too, so that elements get to other
-    places (seen on Tenstorrent's functional simulator)."""
+    """Joins the heads of [batch, heads, sequence, width] by moving tiles, one after another.
+
+    Where heads fill no tiles, TT-NN moves their padding too, so that elements get to other places than with
+    ``concatenate_heads`` (seen on Tenstorrent's functional simulator).
+    """
     batch, heads, rows, width = input_tensor.shape
     if width % TILE == 0:
         return concatenate_heads(ctx, input_tensor)
