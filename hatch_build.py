@@ -10,11 +10,18 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+if TYPE_CHECKING:
+    from setuptools import Extension
+
+try:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+except ModuleNotFoundError:  # python_package/setup.py takes the extension from here, and needs setuptools alone
+    BuildHookInterface = object
 
 FOLDER = Path("src/tt_xla/frontends/jax/pjrt")
+NAME = "_trampoline"
 
 
 class CustomBuildHook(BuildHookInterface):
@@ -34,21 +41,26 @@ class CustomBuildHook(BuildHookInterface):
         build_data["tag"] = f"cp311-abi3-{platform}"
 
 
-def compile_extension(root: Path) -> Path:
-    """Compiles the extension and returns its path. One binary serves Python 3.11 and all later versions."""
-    from setuptools import Distribution, Extension
-    from setuptools.command.build_ext import build_ext
+def extension(name: str, folder: Path) -> Extension:
+    """Returns the extension for setuptools, which compiles it from the C file in the folder."""
+    from setuptools import Extension
 
     speed = ["-O0", "-g3"] if os.environ.get("TTXLA_DEBUG_BUILD") == "1" else ["-O2"]
-    arguments = [] if sys.platform == "win32" else ["-std=c11", *speed]
-    extension = Extension(
-        "_trampoline",
-        [str(root / FOLDER / "trampoline.c")],
+    return Extension(
+        name,
+        [str(folder / "trampoline.c")],
         py_limited_api=True,
-        extra_compile_args=arguments,
+        extra_compile_args=[] if sys.platform == "win32" else ["-std=c11", *speed],
     )
+
+
+def compile_extension(root: Path) -> Path:
+    """Compiles the extension and returns its path. One binary serves Python 3.11 and all later versions."""
+    from setuptools import Distribution
+    from setuptools.command.build_ext import build_ext
+
     with tempfile.TemporaryDirectory() as scratch:
-        command = build_ext(Distribution({"ext_modules": [extension]}))
+        command = build_ext(Distribution({"ext_modules": [extension(NAME, root / FOLDER)]}))
         command.build_lib = command.build_temp = scratch
         command.ensure_finalized()
         command.run()

@@ -1,10 +1,12 @@
 """Compares the cost model with times measured on silicon: ``make calibrate`` writes docs/cost_model.md and its plots.
 
-The folder (``--folder``) contains public measurements as CSV files, in the formats that ``tt-xla estimate --measured``
-reads; they are not part of this repository. A file that it lacks is taken from ``tests/data/measured``. Only the
-constants of collectives are fitted by a program (``fit_collectives.py``). Each of the others was read off one sweep,
-which is named beside the constant (``tt_xla.cost.families``, ``tt_xla.cost.attention``, ``tt_xla.target``). The table
-says for each file which constants came from it, and so which rows the model had not seen.
+Measurements are public CSV files in the formats that ``tt-xla estimate --measured`` reads. ``tests/data/measured`` has
+most of them, of two long sweeps only some rows; another folder (``--folder``) may hold all. A file that it lacks is
+taken from ``tests/data/measured``, and one that both lack has no figures in the table.
+
+Only the constants of collectives are fitted by a program (``fit_collectives.py``). Each of the others was read off one
+sweep, which is named beside the constant (``tt_xla.cost.families``, ``tt_xla.cost.attention``, ``tt_xla.target``). The
+table says for each file which constants came from it, and so which rows the model had not seen.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ import math
 from pathlib import Path
 
 import click
-from documents import write_between_marks
 from rich.console import Console
 
+from docs.tables import write_between_marks
 from tt_xla.tools.measured import Priced, Summary, by_family, price, read, summarise
 
 FILES = {
@@ -76,6 +78,8 @@ def _unseen(folder: Path) -> str:
         everyone: list[float] = []
         lines = ""
         for name, words in files.items():
+            if not path_of(folder, name).exists():
+                continue
             rows = price(read(path_of(folder, name), FILES[name][0]))[0]
             errors = [
                 row.error
@@ -144,14 +148,18 @@ def _plot(title: str, priced: list[Priced], path: Path) -> None:
 
 
 @click.command(help=__doc__)
-@click.option("--folder", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True)
+@click.option("--folder", type=click.Path(path_type=Path, exists=True, file_okay=False), default=COMMITTED)
 @click.option("--document", type=click.Path(path_type=Path, dir_okay=False))
 def main(folder: Path, document: Path | None) -> None:
     table = "| file | constants from it | rows | priced | median error | 90th percentile | bias |\n"
     table += "|---|---|---:|---:|---:|---:|---:|\n"
     plots = ""
     for name, (arch, constants) in FILES.items():
-        priced, left = price(read(path_of(folder, name), arch))
+        path = path_of(folder, name)
+        if not path.exists():
+            table += f"| {name} | {constants} | not measured here | | | | |\n"
+            continue
+        priced, left = price(read(path, arch))
         table += _line(name, constants, summarise([each.error for each in priced], len(priced) + len(left)))
         families = by_family(priced)
         if len(families) > 1:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from documents import write_between_marks
 from torch import nn
-from turns import Call, in_turns
+
+from benchmarks.turns import Call, in_turns
+from docs.tables import write_between_marks
 
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "inductor": ("cpu", {"backend": "inductor"}),

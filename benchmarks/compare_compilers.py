@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
-from compilers import count, of_upstream, ours, reference_option, run_json, theirs
-from documents import write_between_marks
-from programs import PROGRAMS
 from rich.console import Console
 from rich.progress import Progress
+
+from benchmarks.compilers import count, of_upstream, ours, reference_option, run_json, theirs
+from benchmarks.programs import PROGRAMS
+from docs.tables import write_between_marks
 
 HERE = Path(__file__).resolve().parent
 LEVELS = ("0", "2")

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import click
 import jax
-from compilers import CompilerFailed, count, of_upstream, ours, reference_option, theirs
-from documents import write_between_marks
-from programs.meshes import MESH_PROGRAMS
 from rich.console import Console
 from rich.progress import Progress
-from traffic import NO_TRAFFIC, Traffic, traffic
+
+from benchmarks.compilers import CompilerFailed, count, of_upstream, ours, reference_option, theirs
+from benchmarks.programs.meshes import MESH_PROGRAMS
+from benchmarks.traffic import NO_TRAFFIC, Traffic, traffic
+from docs.tables import write_between_marks
 
 
 @dataclass

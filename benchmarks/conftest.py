@@ -1,11 +1,6 @@
 """Fixtures that the benchmarks share: the digits network and its StableHLO."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
 BATCH = 64
 
@@ -14,7 +9,8 @@ BATCH = 64
 def network():
     """Returns the digits network in bfloat16, in evaluation mode."""
     import torch
-    from network import DigitsNetwork
+
+    from examples.network import DigitsNetwork
 
     torch.manual_seed(0)
     return DigitsNetwork().eval().to(torch.bfloat16)

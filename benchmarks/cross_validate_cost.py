@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from calibrate_cost import path_of
-from documents import write_between_marks
 
+from benchmarks.calibrate_cost import COMMITTED, path_of
+from docs.tables import write_between_marks
 from tt_xla.cost import attention, families, model, rates
 from tt_xla.tools.measured import Measurement, Summary, price, read, summarise
 
@@ -89,7 +89,7 @@ class Factors:
 
     def __init__(self, measurements: Sequence[Measurement]) -> None:
         self._targets = list({id(each.target): each.target for each in measurements}.values())
-        self._plain = {id(target): rates._of(target) for target in self._targets}
+        self._plain = {id(target): rates.rates_of(target) for target in self._targets}
         self._values = {(id(module), name): getattr(module, name) for module, name in constants() if module}
 
     def set(self, factors: Mapping[Constant, float]) -> None:
@@ -99,8 +99,8 @@ class Factors:
         for target in self._targets:
             plain = self._plain[id(target)]
             changed = {name: _times(getattr(plain, name), factors.get((None, name), 1.0)) for name in RATES}
-            rates._cache[id(target)] = (target, dataclasses.replace(plain, **changed))
-        model._priced.clear()
+            rates.set_rates(target, dataclasses.replace(plain, **changed))
+        model.forget_costs()
 
 
 def _times(value: Any, factor: float) -> Any:
@@ -177,7 +177,7 @@ def _used_by(rows: Sequence[Measurement], free: set[Constant], force: Factors) -
 
 
 @click.command(help=__doc__)
-@click.option("--folder", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True)
+@click.option("--folder", type=click.Path(path_type=Path, exists=True, file_okay=False), default=COMMITTED)
 @click.option("--document", type=click.Path(path_type=Path, dir_okay=False))
 def main(folder: Path, document: Path | None) -> None:
     table: list[str] = []

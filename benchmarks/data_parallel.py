@@ -16,8 +16,9 @@ from pathlib import Path
 os.environ["TTXLA_SYSTEM"] = "n300-llmbox"
 
 import click
-from documents import write_between_marks
-from turns import Call, in_turns
+
+from benchmarks.turns import Call, in_turns
+from docs.tables import write_between_marks
 
 CHIPS = 8
 LEVELS = (0, 1, 2)

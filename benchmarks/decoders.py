@@ -17,11 +17,11 @@ from typing import Any
 import click
 import jax
 import jax.numpy as jnp
-from documents import write_between_marks
-from hand_tuned import MOVES, times
 from jaxlib.mlir import ir
-from programs import language
 
+from benchmarks.hand_tuned import MOVES, times
+from benchmarks.programs import language
+from docs.tables import write_between_marks
 from tt_xla.compiler.pipeline import compile_module
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.ir.program import Program

@@ -18,11 +18,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from documents import write_between_marks
-from emulator_floor import floor_of
-from emulator_memory import kept_per_weight
-from emulator_models import MODELS
-from turns import Call, in_turns
+
+from benchmarks.emulator_floor import floor_of
+from benchmarks.emulator_memory import kept_per_weight
+from benchmarks.emulator_models import MODELS
+from benchmarks.turns import Call, in_turns
+from docs.tables import write_between_marks
 
 LEVEL = 1
 WAYS = ("eager", "inductor", "jax", "tt", "floor")
@@ -68,7 +69,7 @@ def jax(name: str) -> Call:
 
     module, shapes = stablehlo(name)
     program = host.load(module)
-    device = host._client().local_devices()[0]
+    device = host.client().local_devices()[0]
     sharding = xla_client.SingleDeviceSharding(device)
     buffers = []
     from jax.core import ShapedArray
@@ -81,8 +82,7 @@ def jax(name: str) -> Call:
             buffers.append(xla_client.batched_device_put(ShapedArray(shape, dtype), sharding, [array], [device]))
 
     def call() -> None:
-        results = program._executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
-        returned = [result[0].block_until_ready() for result in results]
+        returned = [result.block_until_ready() for result in program.run(buffers)]
         for index, buffer in enumerate(buffers):
             if buffer.is_deleted():
                 same = (i for i, a in enumerate(returned) if (a.shape, a.dtype) == (buffer.shape, buffer.dtype))

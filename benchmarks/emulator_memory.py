@@ -7,7 +7,8 @@ import multiprocessing
 from multiprocessing.connection import Connection
 
 import torch
-from emulator_models import MODELS
+
+from benchmarks.emulator_models import MODELS
 
 
 def kept_per_weight(name: str, level: int) -> float:

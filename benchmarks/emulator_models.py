@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
 ModelAndInputs = tuple[nn.Module, tuple[torch.Tensor, ...]]
 
@@ -57,7 +53,7 @@ class Decode(nn.Module):
 
 
 def digits(device: str) -> ModelAndInputs:
-    from network import DigitsNetwork
+    from examples.network import DigitsNetwork
 
     return _placed(DigitsNetwork(), device), (torch.randn(64, 1, 28, 28).to(torch.bfloat16).to(device),)
 

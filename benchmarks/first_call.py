@@ -20,8 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from documents import write_between_marks
+from docs.tables import write_between_marks
 
+ROOT = Path(__file__).resolve().parents[1]
 MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {}
 """Functions by name of the model, which return it in float32, with random weights, and its input."""
 
@@ -33,8 +34,9 @@ def _model(name: str) -> Callable[[Callable[[], tuple[Any, Any]]], Callable[[], 
 @_model("Llama, 30 layers, 1 x 64")
 def _llama() -> tuple[Any, Any]:
     import torch
-    from emulator_models import Only
     from transformers import LlamaConfig, LlamaForCausalLM
+
+    from benchmarks.emulator_models import Only
 
     sizes = {"hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30, "vocab_size": 1024}
     config = LlamaConfig(**sizes, num_attention_heads=9, num_key_value_heads=3)
@@ -44,8 +46,9 @@ def _llama() -> tuple[Any, Any]:
 @_model("BERT, 12 layers, 1 x 64")
 def _bert() -> tuple[Any, Any]:
     import torch
-    from emulator_models import Only
     from transformers import BertConfig, BertModel
+
+    from benchmarks.emulator_models import Only
 
     return Only(BertModel(BertConfig()), "last_hidden_state"), torch.arange(64)[None]
 
@@ -53,8 +56,9 @@ def _bert() -> tuple[Any, Any]:
 @_model("ResNet-50, 1")
 def _resnet() -> tuple[Any, Any]:
     import torch
-    from emulator_models import Only
     from transformers import ResNetConfig, ResNetForImageClassification
+
+    from benchmarks.emulator_models import Only
 
     return Only(ResNetForImageClassification(ResNetConfig()), "logits"), torch.randn(1, 3, 224, 224)
 
@@ -113,8 +117,8 @@ def run(model: str, way: str, folder: Path) -> dict[str, Any]:
         "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
         "HF_HUB_OFFLINE": "1",
     }
-    command = [sys.executable, __file__, "--serve", model, way]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "benchmarks.first_call", "--serve", model, way]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{model} with {way} failed:\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -203,7 +207,7 @@ def main() -> None:
         print(json.dumps(serve(*arguments.serve)))
         return
     if "tt" in arguments.ways:
-        compileall.compile_dir(Path(__file__).parents[1] / "src", quiet=1)
+        compileall.compile_dir(ROOT / "src", quiet=1)
     results = {}
     for model in (model for model in MODELS if arguments.model in model):
         results[model] = measured(model, arguments.rounds, arguments.ways)

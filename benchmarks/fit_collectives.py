@@ -1,9 +1,9 @@
 """Fits the constants of collectives to measured points, and prices each group of points with a fit of the others.
 
-``python fit_collectives.py`` prints the constants of ``tt_xla.cost.collective`` as they are fitted to all points;
-``make cross-validate`` writes the table of held-back groups to docs/cost_model.md. A fit starts from constants that say
-nothing (no handshake, links at their line rate) and minimises the sum of absolute relative errors. Predictions are
-linear in the constants, but where a chip's own tensors are the limit, so each fit is a few reweighted linear ones.
+``python -m benchmarks.fit_collectives`` prints the constants of ``tt_xla.cost.collective`` as they are fitted to all
+points; ``make cross-validate`` writes the table of held-back groups to docs/cost_model.md. A fit starts from constants
+that say nothing (no handshake, links at their line rate) and minimises the sum of absolute relative errors. Predictions
+are linear in the constants, but where a chip's own tensors are the limit, so each fit is a few reweighted linear ones.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import click
 import numpy as np
-from documents import write_between_marks
 
+from docs.tables import write_between_marks
 from tt_xla.cost import collective, model
 from tt_xla.cost.collective import Exchange
 from tt_xla.cost.collective import Path as Way
@@ -47,12 +47,12 @@ def ratios(points: Points, exchanges: dict[str, Exchange]) -> np.ndarray:
     """Returns predicted over measured times."""
     before = dict(collective.EXCHANGES)
     collective.EXCHANGES.update(exchanges)
-    model._priced.clear()
+    model.forget_costs()
     try:
         priced, unpriced = price(points)
     finally:
         collective.EXCHANGES.update(before)
-        model._priced.clear()
+        model.forget_costs()
     assert not unpriced
     return np.array([1 + each.error for each in priced])
 

@@ -19,8 +19,9 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 import click
 import torch
-from documents import write_between_marks
-from turns import Call, Turns, measured_in_turns
+
+from benchmarks.turns import Call, Turns, measured_in_turns
+from docs.tables import write_between_marks
 
 WAYS = ("eager", "inductor", "tt")
 PROMPT = 16

@@ -13,8 +13,9 @@ from typing import Any
 import click
 import jax
 import numpy as np
-from documents import write_between_marks
 from rich.progress import track
+
+from docs.tables import write_between_marks
 
 WIDTH = 64
 BLOCKS = {"network": (10, 60, 250, 500), "training step": (10, 40, 80, 160)}

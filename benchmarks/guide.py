@@ -12,11 +12,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples/pytorch"))
 
-import documents
 import torch
 import torch_xla
 from mnist_performant import MNISTCNNDropoutModel, generate_input
 
+from docs.tables import write_between_marks
 from tt_xla.frontends.torch.backend import compiled_programs
 from tt_xla.ir.program import Program
 
@@ -86,7 +86,7 @@ def main() -> None:
     for name, table in (("steps", steps()), ("batches", batches())):
         print(table)
         if arguments.document:
-            documents.write_between_marks(arguments.document, name, table)
+            write_between_marks(arguments.document, name, table)
 
 
 if __name__ == "__main__":

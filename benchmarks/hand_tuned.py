@@ -17,8 +17,8 @@ from typing import Any
 
 import click
 import torch
-from documents import write_between_marks
 
+from docs.tables import write_between_marks
 from tt_xla.compiler.recording import Compilation, recorded_compilations
 from tt_xla.ir.program import FunctionKind, Program
 from tt_xla.profiling.hand_tuned import kernel_rate

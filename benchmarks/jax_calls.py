@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from documents import write_between_marks
-from turns import Call, in_turns
+from benchmarks.turns import Call, in_turns
+from docs.tables import write_between_marks
 
 
 def cached_call(jax: Any) -> Call:

@@ -10,8 +10,8 @@ import statistics
 import time
 
 import click
-from programs import PROGRAMS
 
+from benchmarks.programs import PROGRAMS
 from tt_xla.compiler import compile_module, read_module
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target

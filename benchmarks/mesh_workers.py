@@ -20,9 +20,9 @@ import numpy as np
 import torch
 import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
-from documents import write_between_marks
 from transformers import BertConfig, BertModel, LlamaConfig, LlamaForCausalLM
 
+from docs.tables import write_between_marks
 from tt_xla.ir.program import Program, Role
 from tt_xla.runtime import get_device, recorded_runs
 from tt_xla.runtime.mesh.shards import split

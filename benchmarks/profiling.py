@@ -14,10 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from calls import Block
-from documents import write_between_marks
 from torch import nn
 
+from benchmarks.calls import Block
+from docs.tables import write_between_marks
 from tt_xla.frontends.torch.backend import compiled_programs
 from tt_xla.ir.program import Program
 from tt_xla.profiling.recording import Recorder

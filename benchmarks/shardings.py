@@ -19,14 +19,14 @@ from typing import Any
 import click
 import jax
 import jax.numpy as jnp
-from documents import write_between_marks
 from jaxlib.mlir import ir
-from programs import language, training, vision
-from programs.language import block_parameters
-from programs.layers import attention, dense, layer_norm
-from programs.parameters import fc, norm
 from rich.progress import track
 
+from benchmarks.programs import language, training, vision
+from benchmarks.programs.language import block_parameters
+from benchmarks.programs.layers import attention, dense, layer_norm
+from benchmarks.programs.parameters import fc, norm
+from docs.tables import write_between_marks
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.compiler.auto_sharding.modules import mesh_of, with_mesh, with_shardings
 from tt_xla.compiler.pipeline import search_shardings

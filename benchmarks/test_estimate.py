@@ -55,7 +55,7 @@ def test_5000_distinct_ops(benchmark):
     function, target = program(5000), load_target("n150")
 
     def estimate() -> float:
-        model._priced.clear()  # otherwise rounds after the first would read cached costs
+        model.forget_costs()  # otherwise rounds after the first would read cached costs
         return predicted_device_us(function, target)
 
     assert benchmark(estimate) > 0

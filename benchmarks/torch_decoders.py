@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 import torch
-from decoders import DECODERS, HEAD, Decoder, row
-from documents import write_between_marks
-from hand_tuned import recorded
 
+from benchmarks.decoders import DECODERS, HEAD, Decoder, row
+from benchmarks.hand_tuned import recorded
+from docs.tables import write_between_marks
 from tt_xla.ir.program import Program
 
 OPTIONS: dict[str, Any] = {

@@ -19,8 +19,9 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 import click
 import torch
-from documents import write_between_marks
-from turns import Turns, measured_in_turns
+
+from benchmarks.turns import Turns, measured_in_turns
+from docs.tables import write_between_marks
 
 WAYS = ("eager", "inductor", "tt")
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -91,7 +92,7 @@ class TrainerSteps:
             def on_log(self, *args: Any, logs: dict[str, Any], **kwargs: Any) -> None:
                 if "loss" in logs:
                     steps.losses.append(float(logs["loss"]))
-                    steps.compiled.append(steps._compiled())
+                    steps.compiled.append(steps.compilations())
                     steps.done.release()
 
         compiles = {"torch_compile": True, "torch_compile_backend": way} if way != "eager" else {}
@@ -120,7 +121,8 @@ class TrainerSteps:
         if self.error is not None:
             raise self.error
 
-    def _compiled(self) -> int:
+    def compilations(self) -> int:
+        """Returns the number of graphs and programs that were compiled so far."""
         from tt_xla.frontends.torch.backend import compiled_programs
 
         return torch._dynamo.utils.counters["stats"].get("unique_graphs", 0) + len(compiled_programs())

@@ -13,16 +13,17 @@ import statistics
 from pathlib import Path
 
 import torch
-from documents import write_between_marks
 from torch.nn import functional
-from turns import Call, in_turns
+
+from benchmarks.turns import Call, in_turns
+from docs.tables import write_between_marks
 
 WAYS = ("torch eager", "tt")
 
 
 def timed_step(way: str) -> Call:
     """Creates the timed step of one implementation in a fresh process."""
-    from network import DigitsNetwork
+    from examples.network import DigitsNetwork
 
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     torch.manual_seed(0)

@@ -1,6 +1,6 @@
 """Runs JAX's own tests on platform ``tt`` and writes docs/conformance-jax.md.
 
-    python conformance/run_jax.py [--tests DIR] [--sample N] [--files NAME ...] [--work DIR]
+    python -m conformance.run_jax [--tests DIR] [--sample N] [--files NAME ...] [--work DIR]
 
 DIR is a checkout of jax-ml/jax at the tag of the installed version; without it, the repository is cloned into the work
 folder. Numerics are ``exact`` and x64 is off. A test counts if it passes on JAX's CPU backend. Tests that fail on

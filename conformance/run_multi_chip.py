@@ -1,6 +1,6 @@
 """Runs upstream's tests and examples of several chips, of JAX and PyTorch, and writes the counts into docs/testing.md.
 
-    python conformance/run_multi_chip.py CHECKOUT [--document FILE]
+    python -m conformance.run_multi_chip CHECKOUT [--document FILE]
 
 CHECKOUT is a checkout of tenstorrent/tt-xla. Tests that upstream skips or expects to fail are run too, and count.
 """
@@ -15,6 +15,8 @@ import tempfile
 from pathlib import Path
 
 import click
+
+from docs.tables import write_between_marks
 
 HERE = Path(__file__).parent
 FOLDERS = {
@@ -60,9 +62,6 @@ def outcomes_of(checkout: Path, folder: str, system: str) -> dict[str, dict[str,
 @click.argument("checkout", type=click.Path(path_type=Path, exists=True))
 @click.option("--document", type=click.Path(path_type=Path, exists=True), help="Write the table into this document.")
 def main(checkout: Path, document: Path | None) -> None:
-    sys.path.append(str(HERE.parent / "benchmarks"))
-    from documents import write_between_marks
-
     lines = ["| tests | system | run | excused upstream | pass |", "|---|---|--:|--:|--:|"]
     failed: list[str] = []
     for folder, system in FOLDERS.items():

@@ -1,6 +1,6 @@
 """Runs PyTorch's op_db with special values and shapes, and writes a section of docs/conformance-torch.md.
 
-    python conformance/run_torch_special.py [--sample N] [--dtypes float32 ...] [--ops NAME ...] [--workers N]
+    python -m conformance.run_torch_special [--sample N] [--dtypes float32 ...] [--ops NAME ...] [--workers N]
 
 The cases and what has to agree: special_values.py. Differences that torch_known_special.toml declares are run as well,
 and must still be there.
@@ -16,10 +16,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from run_torch import DTYPES, HERE, TABLE, Pair, listed, run_all, table_and_special_section
+from conformance.run_torch import DTYPES, HERE, SPECIAL_HEADING, Pair, listed, run_all, write_section
 
 KNOWN = HERE / "torch_known_special.toml"
-WORKER = "special_values.py"
+WORKER = "conformance.special_values"
 CASES = ("nan", "infinity", "zero", "ties", "empty", "empty last", "0-dim")
 DESCRIPTIONS = {
     "nan": "NaN in every fifth element of each float tensor",
@@ -51,8 +51,7 @@ def main() -> None:
     results = by_case(answers)
     declared = {case: reason for case, reason in known_differences().items() if case[1] in options.dtypes}
     if not options.no_table and not options.ops:
-        table, _ = table_and_special_section(TABLE.read_text())
-        TABLE.write_text(table + render(results, declared, options.dtypes))
+        write_section(SPECIAL_HEADING, render(results, declared, options.dtypes))
     counts = collections.Counter(result["outcome"] for result in results.values())
     judged = counts["passed"] + counts["failed"]
     print(f"{counts['passed']} of {judged} cases pass ({100 * counts['passed'] / max(judged, 1):.2f} %)")
@@ -102,7 +101,7 @@ def render(results: dict[Case, dict[str, str]], declared: dict[Case, str], dtype
     for (_, dtype, case), result in results.items():
         counts[case, dtype][result["outcome"]] += 1
     lines = [
-        "## Special values and shapes",
+        SPECIAL_HEADING,
         "",
         "Written by `make conformance-torch-special`. Samples of `op_db` run with special values in their float",
         "tensors, or with other shapes. The compiled op must have eager PyTorch's NaN positions, infinities, shapes",

@@ -1,6 +1,6 @@
 """Runs tt-metal's unit tests of operations on the emulated card and writes the counts into docs/ttnn_api.md.
 
-    python conformance/run_ttnn.py CHECKOUT [--goldens FOLDER] [--sample N] [--each-file N] [--seed S]
+    python -m conformance.run_ttnn CHECKOUT [--goldens FOLDER] [--sample N] [--each-file N] [--seed S]
         [--families "reduction"] [--document FILE]
 
 CHECKOUT is a checkout of tenstorrent/tt-metal. FOLDER has an installed ``ttnn``, whose golden functions judge results.
@@ -21,6 +21,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
+
+from docs.tables import write_between_marks
 
 HERE = Path(__file__).parent
 FOLDER = "tests/ttnn/unit_tests/operations"
@@ -121,9 +123,6 @@ def counts(records: Sequence[dict[str, str]], known: Mapping[str, str]) -> tuple
 def main(
     checkout: Path, goldens: str, sample: int, each_file: int, seed: str, families: str, document: Path | None
 ) -> None:
-    sys.path.append(str(HERE.parent / "benchmarks"))
-    from documents import write_between_marks
-
     known: dict[str, str] = tomllib.loads((HERE / "ttnn_known_failures.toml").read_text())["declared"]
     lines = [
         "| tests | run | pass | of another release | declared | fail | skipped by tt-metal |",

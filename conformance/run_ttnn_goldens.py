@@ -1,6 +1,6 @@
 """Compares results of our ``ttnn`` with the golden functions of the real package, over drawn arguments.
 
-    cd conformance && PYTHONPATH=../benchmarks python run_ttnn_goldens.py FOLDER [--each N] [--list] [--document FILE]
+    python -m conformance.run_ttnn_goldens FOLDER [--each N] [--list] [--document FILE]
 
 FOLDER has an installed ``ttnn``. A golden function says in torch what an operation computes. Calls are those that
 ``make check-ttnn-calls`` draws, with floats of bfloat16 and float32 in tiles; a call that our ``ttnn`` or the golden
@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-import goldens
 import torch
 import ttnn
-import ttnn_run_calls
-from documents import write_between_marks
-from ttnn_draw_families import families
-from ttnn_draws import Draw
 
+from conformance import goldens, ttnn_run_calls
+from conformance.ttnn_draw_families import families
+from conformance.ttnn_draws import Draw
+from docs.tables import write_between_marks
 from tt_xla.testing.comparison import pcc
 
 PCC = 0.999

@@ -11,10 +11,7 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
-import json
 import math
-import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,16 +19,18 @@ from typing import Any
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import OpInfo
-from torch_pairs import (
+
+from conformance.torch_pairs import (
     DTYPES,
     UNDEFINED,
+    answer_pairs,
+    chosen,
     compare,
     copied,
     eager,
     full_name,
     is_random,
     moved,
-    quiet,
     settled,
     short_text,
 )
@@ -130,9 +129,7 @@ def _chosen_samples(op: OpInfo, dtype: torch.dtype, count: int) -> list[Any]:
     torch.manual_seed(0)
     samples = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=False), 60))
     large = [sample for sample in samples if max((t.numel() for t in _tensors(sample)), default=0) >= 5] or samples
-    if len(large) <= count:
-        return large
-    return [large[i * (len(large) - 1) // max(count - 1, 1)] for i in range(count)]
+    return chosen(large, count)
 
 
 def _tensors(sample: Any) -> list[torch.Tensor]:
@@ -199,7 +196,7 @@ def _run(op: OpInfo, samples: dict[str, Any], results: dict[str, Case]) -> None:
         expected = _outcome(lambda sample=sample: eager(op, sample))
         got = _outcome(lambda sample=sample: _on_device(compiled, op, sample))
         try:
-            _compare_outcomes(op, sample, got, expected)
+            compare_outcomes(op, sample, got, expected)
         except AssertionError as error:
             outcome.outcome, outcome.reason, outcome.sample = "failed", str(error), short_text(sample)
         else:
@@ -229,7 +226,7 @@ _INTERNAL_ERRORS = (AssertionError, AttributeError, KeyError, ZeroDivisionError)
 """Errors that point at a fault of the compiler, where eager PyTorch does not raise the same type."""
 
 
-def _compare_outcomes(op: OpInfo, sample: Any, got: Any, expected: Any) -> None:
+def compare_outcomes(op: OpInfo, sample: Any, got: Any, expected: Any) -> None:
     if isinstance(expected, Exception):
         same_type = isinstance(got, type(expected))
         told = isinstance(got, Exception) and (same_type or not isinstance(got, _INTERNAL_ERRORS))
@@ -263,14 +260,5 @@ def _described(value: Any) -> str:
     return str(torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: f"{t.dtype}{list(t.shape)}", value))[:200]
 
 
-def main() -> None:
-    quiet()
-    count, answers = int(sys.argv[1]), os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # standard output carries answers only, so what ops print goes to standard error
-    for line in sys.stdin:
-        name, dtype = line.split()
-        print(json.dumps({"op": name, "dtype": dtype, **check_special(name, dtype, count)}), file=answers, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    answer_pairs(check_special)

@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
@@ -43,6 +43,11 @@ def family(op: OpInfo) -> str:
     return next((name for kind, name in kinds.items() if isinstance(op, kind)), "tensors")
 
 
+def families() -> dict[str, str]:
+    """Returns the table's row for each op, by name."""
+    return {full_name(op): family(op) for op in op_db}
+
+
 def pairs() -> list[tuple[str, str]]:
     """Returns every op with each of its dtypes that the CPU supports, sorted by name."""
     supported = {
@@ -54,7 +59,11 @@ def pairs() -> list[tuple[str, str]]:
 def samples_of(op: OpInfo, dtype: torch.dtype, count: int) -> list[Any]:
     """Returns ``count`` samples from the first to the last at equal distances; all of them when ``count`` is 0."""
     torch.manual_seed(0)
-    samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
+    return chosen(list(op.sample_inputs("cpu", dtype, requires_grad=False)), count)
+
+
+def chosen(samples: list[Any], count: int) -> list[Any]:
+    """Returns ``count`` of the samples, from the first to the last at equal distances; all when ``count`` is 0."""
     if not count or len(samples) <= count:
         return samples
     return [samples[i * (len(samples) - 1) // max(count - 1, 1)] for i in range(count)]
@@ -116,7 +125,7 @@ def _compiled(op: OpInfo, sample: Any) -> Any:
     if op.name == "tensor_split":  # PyTorch reads the positions of the split on the host for every device
         arguments[1] = sample.args
     torch.manual_seed(0)
-    with _counted() as calls, torch.no_grad():
+    with counted() as calls, torch.no_grad():
         result = torch.compile(function, backend="tt", dynamic=False)(*arguments)
         result = torch.utils._pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), result)
     visible = calls or host_ops.counts() or op.name in MOVED_ALONE or is_random(op)
@@ -139,7 +148,7 @@ def _unchanged(result: Any, input: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _counted() -> Iterator[list[str]]:
+def counted() -> Iterator[list[str]]:
     """Collects the class name of each compiled graph that is called and of each program that runs, whoever owns it."""
     from tt_xla.frontends.torch import backend
     from tt_xla.frontends.torch.stages import StagedExecutor
@@ -187,13 +196,19 @@ def settled(op: OpInfo, sample: Any, result: Any) -> Any:
 
 
 def compare(op: OpInfo, got: Any, expected: Any) -> None:
+    assert_close(got, expected, shapes_only=op.name in UNDEFINED or is_random(op))
+
+
+def assert_close(got: Any, expected: Any, *, shapes_only: bool = False) -> None:
+    """Asserts that two trees of results agree: shapes and dtypes, and values within :data:`TOLERANCES`."""
     got, expected = torch.utils._pytree.tree_leaves(got), torch.utils._pytree.tree_leaves(expected)
     assert len(got) == len(expected), f"{len(got)} results instead of {len(expected)}"
     for one, other in zip(got, expected, strict=True):
         if not isinstance(other, torch.Tensor):
             assert type(one) is type(other), f"{one!r} instead of {other!r}"
-            torch.testing.assert_close(one, other, equal_nan=True)
-        elif op.name in UNDEFINED or is_random(op):
+            if other is not None:
+                torch.testing.assert_close(one, other, equal_nan=True)
+        elif shapes_only:
             assert (one.shape, one.dtype) == (other.shape, other.dtype)
         else:
             rtol, atol = TOLERANCES.get(other.dtype, (None, None))
@@ -217,15 +232,19 @@ def quiet() -> None:
     torch.set_num_threads(1)
 
 
-def main() -> None:
+def answer_pairs(check: Callable[[str, str, int], dict[str, Any]]) -> None:
+    """Reads pairs from standard input, and prints a JSON object with the answer of ``check`` for each.
+
+    Args:
+        check: takes both parts of a pair and the number of samples, which is the program's argument.
+    """
     quiet()
     count, shown = int(sys.argv[1]), os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # standard output carries answers only, so what ops print goes to standard error
     for line in sys.stdin:
-        name, dtype = line.split()
-        answer = check_pair(name, dtype, count)
-        print(json.dumps({"op": name, "dtype": dtype, **answer}), file=shown, flush=True)
+        name, dtype = line.rstrip("\n").split(" ", 1)
+        print(json.dumps({"op": name, "dtype": dtype, **check(name, dtype, count)}), file=shown, flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    answer_pairs(check_pair)

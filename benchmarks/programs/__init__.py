@@ -12,8 +12,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from programs import language, sequences, training, vision
-from programs.parameters import fc
+from benchmarks.programs import language, sequences, training, vision
+from benchmarks.programs.parameters import fc
 
 BF16, F32 = jnp.bfloat16, jnp.float32
 

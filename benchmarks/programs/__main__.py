@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from programs import PROGRAMS
+from benchmarks.programs import PROGRAMS
 
 
 @click.command(help=__doc__)

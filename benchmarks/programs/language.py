@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from programs.layers import (
+from benchmarks.programs.layers import (
     attention,
     causal_mask,
     dense,
@@ -14,7 +14,7 @@ from programs.layers import (
     rotary,
     rotary_tables,
 )
-from programs.parameters import fc, norm
+from benchmarks.programs.parameters import fc, norm
 
 
 def _attention_parameters(width, dtype):

@@ -1,6 +1,6 @@
 """Programs for several chips: models with shardings of their arguments, and functions under ``shard_map``.
 
-``jax.config.update("jax_num_cpu_devices", 8)`` must come before the first use of JAX's devices.
+To run one, ``jax.config.update("jax_num_cpu_devices", 8)`` must come before the first use of JAX's devices.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import AbstractMesh, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from programs import language, training, vision
-from programs.layers import dense
-from programs.parameters import fc
+from benchmarks.programs import language, training, vision
+from benchmarks.programs.layers import dense
+from benchmarks.programs.parameters import fc
 
 BF16, F32, I32 = jnp.bfloat16, jnp.float32, jnp.int32
 
@@ -33,7 +32,7 @@ class MeshProgram:
     """A function, the shapes of its arguments, and their shardings over the axes ``x`` and ``y`` of a mesh."""
 
     mesh: tuple[int, int]
-    function: Callable[[Mesh], Callable[..., Any]]
+    function: Callable[[Mesh | AbstractMesh], Callable[..., Any]]
     """Returns the function for a mesh."""
     arguments: tuple[Any, ...]
     """Trees of shapes."""
@@ -47,17 +46,21 @@ class MeshProgram:
         """Smallest system of Wormhole chips that has the mesh."""
         return "n300" if math.prod(self.mesh) == 2 else "n300-llmbox"
 
-    def stablehlo(self) -> str:
-        mesh = Mesh(np.array(jax.devices()[: math.prod(self.mesh)]).reshape(self.mesh), ("x", "y"))
+    def lowered(self) -> jax.stages.Lowered:
+        """Returns the lowered function, for which JAX needs no devices."""
+        mesh = AbstractMesh(self.mesh, ("x", "y"))
         with _partitioner(self.shardy):
-            return jax.jit(self.function(mesh)).lower(*self._shapes(mesh)).as_text()
+            return jax.jit(self.function(mesh)).trace(*self._shapes(mesh)).lower(lowering_platforms=("cpu",))
+
+    def stablehlo(self) -> str:
+        return self.lowered().as_text()
 
     def run(self, mesh: Mesh, values: Callable[[Any], Any]) -> Any:
         """Returns the results on the devices of a mesh, for values that a function makes from trees of shapes."""
         with _partitioner(self.shardy):
             return jax.jit(self.function(mesh))(*values(self._shapes(mesh)))
 
-    def _shapes(self, mesh: Mesh) -> list[Any]:
+    def _shapes(self, mesh: Mesh | AbstractMesh) -> list[Any]:
         return [_split(mesh, tree, spec) for tree, spec in zip(self.arguments, self.specs, strict=True)]
 
 
@@ -71,7 +74,7 @@ def _partitioner(shardy: bool) -> Iterator[None]:
         jax.config.update("jax_use_shardy_partitioner", before)
 
 
-def _split(mesh: Mesh, tree: Any, spec: P | Spec) -> Any:
+def _split(mesh: Mesh | AbstractMesh, tree: Any, spec: P | Spec) -> Any:
     def of(path: Any, leaf: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
         name = jax.tree_util.keystr(path, simple=True, separator="/")
         own = spec if isinstance(spec, P) else spec(name, leaf.shape)
@@ -133,7 +136,7 @@ def _sequence_parallel(mesh: Mesh) -> Callable[..., Any]:
     """Blocks whose norms and residuals are split along the sequence, and whose products are split as Megatron's."""
 
     def forward(params: Any, x: Any) -> Any:
-        from programs.layers import attention, layer_norm
+        from benchmarks.programs.layers import attention, layer_norm
 
         for block in params["blocks"]:
             x = _constrained(x, mesh, "x", "y", None)
@@ -214,7 +217,7 @@ def _context_parallel(query: Any, key: Any, value: Any) -> Any:
 
 def _alexnet(params: Any, x: Any) -> Any:
     """Convolutions and three linear layers, as upstream's tensor-parallel AlexNet, with narrower layers."""
-    from programs.layers import conv, max_pool
+    from benchmarks.programs.layers import conv, max_pool
 
     for index, layer in enumerate(params["convs"]):
         x = jax.nn.relu(conv(layer, x, (2, 2) if index == 0 else (1, 1)))
@@ -226,7 +229,7 @@ def _alexnet(params: Any, x: Any) -> Any:
 
 
 def _alexnet_parameters(dtype: Any) -> Any:
-    from programs.parameters import kernel
+    from benchmarks.programs.parameters import kernel
 
     widths = (3, 64, 128, 192, 192, 128)
     sizes = (5, 3, 3, 3, 3)

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from programs.layers import cross_entropy, dense
+from benchmarks.programs.layers import cross_entropy, dense
 
 
 def mlp(params, x):

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from programs.layers import batch_norm, conv, conv_transpose, dense, layer_norm, max_pool
-from programs.parameters import bn, fc, kernel, norm
+from benchmarks.programs.layers import batch_norm, conv, conv_transpose, dense, layer_norm, max_pool
+from benchmarks.programs.parameters import bn, fc, kernel, norm
 
 
 def digits_cnn(params, x):
