@@ -2,51 +2,33 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
 import warnings
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-FOLDER = Path(__file__).parents[2] / "conformance"
+from conformance import run_torch as runner
 
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # torch's tables of tests warn at import
+    from conformance import torch_pairs as judge
 
-def load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's tables of tests warn at import
-        spec.loader.exec_module(module)
-    return module
-
-
-judge = load("torch_pairs")
-runner = load("run_torch")
 DECLARED = runner.known_failures()
 SAMPLE = random.Random(5).sample([pair for pair in judge.pairs() if pair not in DECLARED], 72)
 
-
-@pytest.fixture(autouse=True)
-def exact(monkeypatch):
-    from tt_xla.frontends.torch import host_ops, settings
-
-    monkeypatch.setenv("TTXLA_NUMERICS", "exact")
-    monkeypatch.setattr(settings, "_current", None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    host_ops.reset()
-    torch.compiler.reset()
+pytestmark = pytest.mark.usefixtures("exact")
+FOR_EACH_CHANGE = 8
+"""Number of pairs that are judged for each change; the others are judged each night."""
 
 
-@pytest.mark.parametrize(("op", "dtype"), SAMPLE, ids=[":".join(pair) for pair in SAMPLE])
+@pytest.mark.parametrize(
+    ("op", "dtype"),
+    [
+        pytest.param(*pair, id=":".join(pair), marks=() if number < FOR_EACH_CHANGE else pytest.mark.nightly)
+        for number, pair in enumerate(SAMPLE)
+    ],
+)
 def test_a_pair(op, dtype):
     answer = judge.check_pair(op, dtype, 1)
     assert answer["outcome"] in ("passed", "none"), answer
@@ -74,9 +56,9 @@ def test_eager_runs_on_nothing_fail(monkeypatch):
     """A compilation that returns the function itself does not pass."""
     monkeypatch.setattr(torch, "compile", lambda function, **_: function)
     monkeypatch.setattr(judge, "moved", lambda value: value)
-    (op,) = [op for op in judge.op_db if op.name == "exp"]
-    with pytest.raises(AssertionError, match="nothing was compiled"):
-        judge._compiled(op, judge.samples_of(op, torch.float32, 1)[0])
+    answer = judge.check_pair("exp", "float32", 1)
+    assert answer["outcome"] == "failed"
+    assert "nothing was compiled" in answer["reason"]
 
 
 def test_host_ops_are_named():
@@ -99,14 +81,14 @@ def test_undeclared_failures_and_declared_passes_are_mistakes():
 
 
 def test_a_worker_that_dies_costs_one_pair(monkeypatch, tmp_path):
-    (tmp_path / "torch_pairs.py").write_text(
+    (tmp_path / "dying_worker.py").write_text(
         "import json, os, sys\n"
         "for line in sys.stdin:\n"
         "    op, dtype = line.split()\n"
         "    if op == 'crash': os.abort()\n"
         "    print(json.dumps({'op': op, 'dtype': dtype, 'outcome': 'passed', 'reason': '', 'host': []}), flush=True)\n"
     )
-    monkeypatch.setattr(runner, "HERE", tmp_path)
-    answers = runner.run_share([("one", "bool"), ("crash", "bool"), ("two", "bool")], 1)
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    answers = runner.run_share([("one", "bool"), ("crash", "bool"), ("two", "bool")], 1, "dying_worker")
     assert [answer["outcome"] for answer in answers] == ["passed", "failed", "passed"]
     assert "died" in answers[1]["reason"]

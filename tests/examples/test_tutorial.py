@@ -27,6 +27,7 @@ def run(folder: Path, command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.nightly
 def test_every_command_of_the_tutorial_runs(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     install, *blocks = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
@@ -46,6 +47,7 @@ def test_every_command_of_the_tutorial_runs(tmp_path: Path) -> None:
     assert "main.cpp" in cpp
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("language", ["python", "cpp"])
 def test_the_jax_examples_write_source(language: str, tmp_path: Path) -> None:
     pytest.importorskip("flax", reason="the extra jax-examples is not installed")
@@ -55,6 +57,7 @@ def test_the_jax_examples_write_source(language: str, tmp_path: Path) -> None:
         assert "result 0 has all bits of tensors/expected0" in run(tmp_path, "cd model; ./run")
 
 
+@pytest.mark.nightly
 def test_resnet_is_written_and_has_the_bits_of_the_model(tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="the extra torch-examples is not installed")
     run(tmp_path, f"python {ROOT}/examples/pytorch/codegen/python/resnet.py")

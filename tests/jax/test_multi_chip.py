@@ -14,9 +14,12 @@ from tests.jax.multi_chip.conftest import SYSTEMS
 FOLDER = Path(__file__).parent / "multi_chip"
 
 
-@pytest.mark.parametrize("folder", list(SYSTEMS))
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "folder", [pytest.param(folder, marks=[pytest.mark.nightly] * (folder != "n300")) for folder in SYSTEMS]
+)
 def test_a_system(folder):
-    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", "0", str(FOLDER / folder)],
         capture_output=True,

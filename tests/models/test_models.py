@@ -38,8 +38,9 @@ LEVEL_2 = (
     "vit/image_classification/pytorch",
     "whisper/speech_recognition/pytorch",
 )
-LEVELS = dict.fromkeys(("bert/masked_lm/pytorch", "resnet/image_classification/pytorch"), (0, 1, 2))
-LEVELS |= dict.fromkeys(LEVEL_2, (2,))
+AT_EACH_LEVEL = ("bert/masked_lm/pytorch", "resnet/image_classification/pytorch")
+CASES = [(name, level) for name in AT_EACH_LEVEL for level in (0, 1, 2)] + [(name, 2) for name in LEVEL_2]
+FOR_EACH_CHANGE = {("bert/masked_lm/pytorch", 2)}
 
 
 @pytest.fixture(scope="module")
@@ -52,20 +53,23 @@ def _offline(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
-@pytest.mark.parametrize("name", LEVELS)
-def test_agrees_with_the_cpu(name, expectations):
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [pytest.param(*case, marks=() if case in FOR_EACH_CHANGE else pytest.mark.nightly) for case in CASES],
+)
+def test_agrees_with_the_cpu(name, level, expectations):
     """Agrees with float32 as one program without host ops. `make models` runs all models."""
     case = Case(name, "small", "single_device", "inference")
-    for level in LEVELS[name]:
-        expectation = replace(expectations.of(case.id), optimization_level=level, golden_f32=True)
-        record = run(ROOT, case, expectation, lambda stage: None)
-        assert record.outcome == "passed", record.error
-        assert record.pcc > 0.99
-        assert record.graphs == 1
-        assert record.host_ops == []
+    expectation = replace(expectations.of(case.id), optimization_level=level, golden_f32=True)
+    record = run(ROOT, case, expectation, lambda stage: None)
+    assert record.outcome == "passed", record.error
+    assert record.pcc > 0.99
+    assert record.graphs == 1
+    assert record.host_ops == []
 
 
-@pytest.mark.parametrize("name", ["bert/masked_lm/pytorch", "resnet/image_classification/pytorch"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", AT_EACH_LEVEL)
 def test_training_is_as_its_entry_says(name, expectations):
     """Without dropout BERT's gradients agree; ResNet's do not, and the report has the entry's status and reason."""
     case = Case(name, "small", "single_device", "training")

@@ -11,13 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tt_xla.cost import instruction_cost, predicted_device_us
+from tt_xla.cost import collective, instruction_cost, predicted_device_us
+from tt_xla.cost.rates import rates_of
 from tt_xla.errors import MeshError
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Cost, Function, FunctionKind, Instruction, TensorSpec
-from tt_xla.target import Target, load_target
+from tt_xla.target import MeshAxis, Target, load_target
 from tt_xla.tools.measured import Measurement, Unpriced, price, read, summarise
+
+pytestmark = pytest.mark.quick
 
 MEASURED = Path(__file__).parents[1] / "data" / "measured" / "ccl.csv"
 BOX = load_target("n300-llmbox")
@@ -160,6 +163,77 @@ def test_attributes_of_the_op_take_precedence() -> None:
     plain = cost("all_gather", 1 << 16, (8,))
     assert cost("all_gather", 1 << 16, (8,), topology="linear").link_us > plain.link_us
     assert cost("all_gather", 1 << 16, (8,), num_links=2).link_us < plain.link_us
+
+
+@pytest.mark.parametrize(("ring", "links", "sharing"), [(False, 1, 1), (False, 3, 2), (True, 2, 1)])
+@pytest.mark.parametrize(
+    ("kind", "crossing"), [("all_gather", 4 / 5), ("reduce_scatter", 4 / 5), ("all_to_all", 6 / 5), ("broadcast", 1.0)]
+)
+def test_the_time_of_an_exchange(kind: str, crossing: float, ring: bool, links: int, sharing: int) -> None:
+    """5 chips: 4 hops on a line, 2.5 on a ring; the narrowest link carries a part of the tensor, both ways on a ring.
+
+    In an all_to_all it lies between 2 and 3 chips, of which each sends 3/5 or 2/5 of its tensor across.
+    """
+    rates, figures = rates_of(BOX), collective.EXCHANGES[kind]
+    axis = MeshAxis(5, ring=ring, links=links, stride=2, routes=sharing if sharing > 1 else 1)
+    path, hops = (figures.ring, 2.5) if ring else (figures.line, 4)
+    rate = rates.link_bandwidth * links * (2 if ring else 1) / axis.sharing * path.efficiency
+    start, link = collective.exchange(kind, axis, 1e9, rates)
+    assert start == pytest.approx(figures.start_cycles * rates.cycle_us)
+    travel = hops * (2 * rates.hop + path.hop_cycles * rates.cycle_us)
+    time = crossing * 1e9 / rate
+    if kind == "all_gather":
+        time = max(time, 1e9 / 5 / (rates.sender_bandwidth * links))
+    assert link == pytest.approx(travel + time)
+
+
+def test_the_time_of_sending_a_tensor() -> None:
+    """Two hops along an axis and one along the other, by one worker."""
+    places = {"sender_coord": (0, 0), "receiver_coord": (1, 2)}
+    sent = Instruction("ttnn.point_to_point", {"input": 0}, (1,), places)
+    rates, figures = rates_of(BOX, mesh(2, 4)), collective.EXCHANGES["all_to_all"]
+    found = instruction_cost(sent, [spec(1024), spec(1024)], BOX, mesh(2, 4))
+    rate = min(rates.link_bandwidth * figures.line.efficiency, rates.sender_bandwidth)
+    distances = [min(way, axis.size - way if axis.ring else way) for way, axis in zip((1, 2), rates.axes, strict=True)]
+    hops = sum(axis.stride * way for axis, way in zip(rates.axes, distances, strict=True))
+    travel = hops * rates.hop + figures.line.hop_cycles * rates.cycle_us
+    assert found.link_us == pytest.approx(travel + 1024 * 1024 * 2 / rate)
+    assert found.launch_us == pytest.approx(figures.start_cycles * rates.cycle_us)
+    least = collective.least_link_us(sent, [spec(1024), spec(1024)], rates)
+    assert least == pytest.approx(1024 * 1024 * 2 / rates.link_bandwidth / rates.links)
+
+
+def test_the_columns_of_sums_that_a_norm_exchanges() -> None:
+    values = [spec(4096), spec(4096)]
+    split, plain = (
+        instruction_cost(Instruction(f"ttnn.{op}", {"input": 0}, (1,), {"cluster_axis": 0}), values, BOX, mesh(8))
+        for op in ("distributed_rms_norm", "rms_norm")
+    )
+    rates = rates_of(BOX, mesh(8))
+    start, link = collective.exchange("all_gather", rates.axes[0], 4096 * 32 * 2 * 8, rates)  # a column of tiles
+    assert split.link_us == pytest.approx(link)
+    assert split.launch_us - plain.launch_us == pytest.approx(start)
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "chips", "arriving", "part"),
+    [
+        ("reduce_scatter", (6, 96), (2, 4), (2, 6, 96), None),  # the second axis is a line
+        ("all_reduce", (6, 96), (2, 4), (2, 6, 96), (6, 24)),  # the first dimension that 4 chips can divide
+        ("all_reduce", (8, 96), (2, 4), (2, 8, 96), (2, 96)),
+        ("all_reduce", (6, 5), (2, 4), (2, 6, 5), None),
+        ("all_reduce", (8, 96), (1, 4), (8, 96), (2, 96)),  # a ring
+    ],
+)
+def test_buffers_for_what_other_chips_send(
+    op: str, shape: tuple[int, int], chips: tuple[int, int], arriving: tuple[int, ...], part: tuple[int, ...] | None
+) -> None:
+    instruction = Instruction(f"ttnn.{op}", {"input": 0}, (1,), {"cluster_axis": 1})
+    first, second = collective.scatter_buffers(instruction, [spec(*shape)] * 2, BOX, mesh(*chips))
+    assert first is not None
+    assert (first.shape, None if second is None else second.shape) == (arriving, part)
+    alone = collective.scatter_buffers(instruction, [spec(*shape)] * 2, BOX, mesh(8, 1))
+    assert alone == (None, None)
 
 
 def test_an_op_of_a_program_without_a_mesh_is_priced_by_its_shapes() -> None:

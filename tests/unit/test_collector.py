@@ -9,6 +9,8 @@ import pytest
 
 from tt_xla.collector import collector_paused
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def _enabled():

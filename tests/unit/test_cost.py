@@ -16,6 +16,8 @@ from tt_xla.ir.program import Cost, Function, FunctionKind, Instruction, TensorS
 from tt_xla.target import Target, load_target, system_names
 from tt_xla.tools.measured import by_family, price, read
 
+pytestmark = pytest.mark.quick
+
 N150 = load_target("n150")
 MEASURED = Path(__file__).parents[1] / "data" / "measured"
 
@@ -305,15 +307,17 @@ def test_weights_of_a_convolution_come_again_for_each_block_of_rows_if_channels_
 def test_a_convolution_pays_for_the_rows_of_neighbours() -> None:
     source = shards((1, 1, 56 * 56 * 16, 64), MemoryLayout.HEIGHT_SHARDED, (64, 1), DataType.BF16)
 
-    def convolution(kernel: int, **more: Any) -> float:
+    def convolution(kernel: int, *, biased: bool = False, **more: Any) -> float:
         weight = spec((1, 1, kernel * kernel * 64, 64), DataType.BFP_BF8)
+        operands = [source, weight, *([spec((1, 1, 1, 64))] if biased else [])]
         window = {"kernel_size": [kernel, kernel], "padding": [kernel // 2, kernel // 2], "in_channels": 64}
-        return cost("conv2d", [source, weight], source, **window, **more).total_us
+        return cost("conv2d", operands, source, **window, **more).total_us
 
     assert convolution(1, input_width=56) == convolution(1)
     halo = convolution(3, input_width=56) - convolution(3)
     assert halo > 5
     assert convolution(3, input_width=112) - convolution(3) > halo
+    assert convolution(3, biased=True, input_width=56) - convolution(3, biased=True) == pytest.approx(halo)
     moved = convolution(3, input_width=56, conv2d_config={"reallocate_halo_output": False}) - convolution(3)
     assert 0 < moved < halo
 

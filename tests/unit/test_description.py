@@ -17,6 +17,8 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import Target, arrange, load_target, system_names
 
+pytestmark = pytest.mark.quick
+
 SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 FIELDS = {
     "l1_size": (3, "Uint64"),
@@ -32,6 +34,20 @@ FIELDS = {
     "dst_tiles": (15, "Uint32"),
     "circular_buffers": (16, "Uint32"),
 }
+
+RANGES = {
+    "l1_size": (1 << 16, 1 << 26),
+    "dram_banks": (1, 64),
+    "dram_bank_bytes": (1 << 20, 1 << 40),
+    "noc_l1_align": (1, 4096),
+    "dram_align": (1, 4096),
+    "pcie_align": (1, 4096),
+    "l1_unreserved_base": (0, 1 << 26),
+    "erisc_l1_unreserved_base": (0, 1 << 26),
+    "dst_tiles": (1, 1024),
+    "circular_buffers": (1, 1024),
+}
+"""Least and greatest value of a chip's numbers."""
 
 
 def description(name: str, **changes: Any) -> bytes:
@@ -159,6 +175,21 @@ def test_a_system_that_is_not_known_has_the_facts_of_its_file(tmp_path: Path) ->
         ({"grid": (0, 8)}, "its grid is 0 x 8, expected 1 to 64 rows and columns"),
         ({"dram_banks": 4000}, "dram_banks is 4000, expected 1 to 64"),
         ({"l1_unreserved_base": 1 << 24}, "its reserved regions leave no memory"),
+        ({"l1_size": 1 << 20, "l1_unreserved_base": 1 << 20}, "its reserved regions leave no memory"),
+        ({"dram_unreserved_base": 1 << 20, "dram_unreserved_end": 1 << 20}, "its reserved regions leave no memory"),
+        ({"dram_unreserved_base": 1 << 21, "dram_unreserved_end": 1 << 20}, "its reserved regions leave no memory"),
+        ({"grid": (8, 0)}, "its grid is 8 x 0, expected 1 to 64 rows and columns"),
+        ({"grid": (65, 8)}, "its grid is 65 x 8, expected 1 to 64 rows and columns"),
+        ({"grid": (8, 65)}, "its grid is 8 x 65, expected 1 to 64 rows and columns"),
+        *(
+            case
+            for name, (least, most) in RANGES.items()
+            for case in (
+                ({name: least - 1}, f"{name} is {least - 1}, expected {least} to {most}"),
+                ({name: most + 1}, f"{name} is {most + 1}, expected {least} to {most}"),
+            )
+            if case[0][name] > 0  # the library leaves out a field that is 0
+        ),
         ({"chips": 0}, r"its system refers to chips \[\], expected indices of its 1 chips"),
         ({"chips": 257}, "it has 257 chips, expected at most 256"),
         ({"flags": 3}, "it has capabilities of 3 chips, expected 1"),
@@ -171,6 +202,12 @@ def test_what_no_chip_has_is_refused(changes: dict[str, Any], reason: str, tmp_p
     with pytest.raises(SystemDescriptionError, match=reason) as caught:
         load_target(str(path))
     assert str(path) in str(caught.value)
+
+
+def test_a_byte_of_memory_is_enough(tmp_path: Path) -> None:
+    regions = {"dram_unreserved_base": 1 << 20, "dram_unreserved_end": (1 << 20) + 1, "l1_size": 1 << 20}
+    path = written(tmp_path, description("p150", l1_unreserved_base=(1 << 20) - 1, grid=(64, 64), **regions))
+    assert load_target(str(path)).grid == (64, 64)
 
 
 def test_files_that_are_no_description(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from tt_xla.frontends.jax.pjrt.structs import BUFFER_TYPES
 from tt_xla.ir.base import DATA_TYPES, ELEMENT_TYPES
 from tt_xla.ir.element_types import DataType, ElementType
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("element", ElementType)
 def test_names_exist(element: ElementType) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from tt_xla import errors
 
+pytestmark = pytest.mark.quick
+
 ERRORS = [cls for _, cls in inspect.getmembers(errors, inspect.isclass) if issubclass(cls, errors.TTXLAError)]
 
 

@@ -17,6 +17,8 @@ from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 from tt_xla.tools.cli import cli
 
+pytestmark = pytest.mark.quick
+
 MESH = Mesh((2, 4), ("batch", "model"))
 
 

@@ -15,6 +15,8 @@ from tt_xla.runtime.emulator import formats as packing
 from tt_xla.runtime.emulator.formats import MAGNITUDE_BITS, quantize
 from tt_xla.runtime.emulator.fused.build import compiler
 
+pytestmark = pytest.mark.quick
+
 GOLDEN = Path(__file__).parents[1] / "data" / "block_floats.npz"
 KINDS = ("normal", "wide", "rowscale", "sparse", "ties", "big", "tiny", "ramp", "special")
 
@@ -133,10 +135,10 @@ def test_both_ways_have_the_bits_of_the_definition(kind, dtype, monkeypatch):
     elif kind == "zeros":
         blocks[:, ::3] = -0.0
         blocks[::2] = 0.0
-    expected = packing._pack(blocks, MAGNITUDE_BITS[dtype])
+    expected = packing.pack_by_bits(blocks, MAGNITUDE_BITS[dtype])
     assert torch.equal(quantize(blocks, dtype).view(torch.int32), expected.view(torch.int32))
     narrow = blocks.to(torch.bfloat16)
-    expected = packing._pack(narrow.to(torch.float32), MAGNITUDE_BITS[dtype])
+    expected = packing.pack_by_bits(narrow.to(torch.float32), MAGNITUDE_BITS[dtype])
     packed = quantize(narrow, dtype, torch.bfloat16)
     assert packed.dtype is torch.bfloat16
     assert torch.equal(packed.isnan(), expected.isnan())
@@ -145,5 +147,16 @@ def test_both_ways_have_the_bits_of_the_definition(kind, dtype, monkeypatch):
     if kind != "any bits":
         return
     finite = blocks[blocks.abs().amax(1) < torch.inf].clamp(-1e30, 1e30)
-    monkeypatch.setattr(packing, "_pack", lambda *args: pytest.fail("a block of ordinary numbers took the slow way"))
-    packing._scaled(finite + torch.ones(16), MAGNITUDE_BITS[dtype])
+    monkeypatch.setattr(packing, "pack_by_bits", lambda *args: pytest.fail("ordinary numbers took the slow way"))
+    packing.pack_by_scaling(finite + torch.ones(16), MAGNITUDE_BITS[dtype])
+
+
+@pytest.mark.parametrize("dtype", sorted(MAGNITUDE_BITS))
+@pytest.mark.parametrize("container", [torch.float32, torch.bfloat16])
+def test_the_sign_of_nan_is_kept_in_each_place(dtype, container):
+    """torch's own conversion to bfloat16 keeps it for some elements of a tensor and not for others."""
+    signs = torch.tensor([1.0, -1.0]).repeat(24)
+    values = torch.full((48,), torch.nan).copysign(signs)
+    packed = quantize(values, dtype, container)
+    assert packed.isnan().all()
+    assert torch.equal(packed.signbit(), signs < 0)

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tt_xla.cost import instruction_cost
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
 from tt_xla.ir.program import Instruction, Operand, TensorSpec
 from tt_xla.profiling.hand_tuned import kernel_rate
 from tt_xla.target import load_target
+
+pytestmark = pytest.mark.quick
 
 N150 = load_target("n150")
 BATCH = 16

@@ -18,7 +18,7 @@ def module(op: str, type_: str = "tensor<4x4xf32>", line: int = 0) -> str:
 def test_the_client_is_opened_by_the_first_program_that_needs_it() -> None:
     script = (
         "from tt_xla import host; assert host.opened_client() is None; "
-        f"host.load({module('stablehlo.sine %a')!r}); assert host.opened_client() is host._client()"
+        f"host.load({module('stablehlo.sine %a')!r}); assert host.opened_client() is host.client()"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 

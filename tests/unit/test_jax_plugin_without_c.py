@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 SCRIPT = """
 import sys
-sys.modules["tt_xla.frontends.jax.pjrt._trampoline"] = None  # As if it had not been built.
+sys.modules["tt_xla.frontends.jax.pjrt.trampoline"] = None  # As if it had not been built.
 import jax, jax_plugin_tt
 from jax._src import xla_bridge
 xla_bridge._discover_and_register_pjrt_plugins()
@@ -52,6 +54,7 @@ def test_jax_without_tt_does_not_load_the_plugin():
     assert result.stdout.strip() == "[]", result.stderr
 
 
+@pytest.mark.nightly
 def test_compiling_torch_models_asks_jax_for_no_backend():
     """No backend is initialised, above all not 'tt', which would be JAX's default."""
     result = run("""

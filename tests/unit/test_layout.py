@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout, round_up
 from tt_xla.ir.ttnn.attributes import TTNNLayoutAttr
 
+pytestmark = pytest.mark.quick
+
 TILE_BYTES = {"f32": 4096, "bf16": 2048, "bfp_bf8": 1088, "bfp_bf4": 576, "u32": 4096, "u16": 2048, "u8": 1024}
 TILE_BYTES |= {"si32": 4096}
 

@@ -12,9 +12,11 @@ from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from tt_xla.errors import MalformedModuleError
-from tt_xla.ir.lexing import FastLexer
+from tt_xla.ir.lexing import STRING, FastLexer
 from tt_xla.ir.parsing import MLIRParser
 from tt_xla.ir.text import parse_module
+
+pytestmark = pytest.mark.quick
 
 PARTS = (
     *("tensor<1x32xbf16, #ttnn_layout>", "%12", "%a:2", "#-}", "{-#", "{", "}", "->", "-", "-1.5e-3", "0x1F", "0xi32"),
@@ -40,7 +42,7 @@ PARTS = (
 class XDSLLexer(MLIRLexer):
     """xDSL's lexer, except that it does not take years for a string without an end."""
 
-    _unescaped_characters_regex = FastLexer._unescaped_characters_regex
+    _unescaped_characters_regex = STRING
 
 
 def tokens(lexer: MLIRLexer) -> list[Any]:
@@ -89,6 +91,14 @@ def test_ops_with_the_same_text_have_properties_of_their_own() -> None:
     assert first.result_types == second.result_types
     del first.properties["keep_dim"]
     assert "keep_dim" in second.properties
+
+
+def test_an_op_without_a_location_has_the_line_and_the_column_of_its_text() -> None:
+    exp = '%0 = "ttir.exp"(%a) : (tensor<2xbf16>) -> tensor<2xbf16>'
+    text = f"\nfunc.func @f(%a: tensor<2xbf16>) {{\n  {exp}\n func.return\n}}"
+    places = {op.name: str(op.location) for op in parse_module(text).walk()}
+    lines = {"func.func": "2:1", "ttir.exp": "3:3", "func.return": "4:2"}
+    assert {name: places[name].partition('":')[2].rstrip(")") for name in lines} == lines
 
 
 @pytest.mark.parametrize(

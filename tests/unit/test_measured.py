@@ -15,6 +15,8 @@ from tt_xla.tools.cli import cli
 from tt_xla.tools.measured import Measurement, Unpriced, price, read, summarise
 from tt_xla.tools.measured.op_codes import OP_CODES, base_code
 
+pytestmark = pytest.mark.quick
+
 GEMM = (
     "arch,board,M,K,N,dtype,fidelity,grid,config,trace,in0_sharded,out_sharded,in0_mem,in1_mem,out_mem,host_us,"
     "device_us_derived\n"

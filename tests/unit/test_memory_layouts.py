@@ -18,6 +18,8 @@ from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import Instruction, Operand, TensorSpec
 from tt_xla.target import load_target
 
+pytestmark = pytest.mark.quick
+
 SYSTEMS = st.sampled_from(["n150", "p150"])
 SHAPES = st.lists(st.integers(1, 3000), min_size=1, max_size=4).filter(lambda shape: math.prod(shape) < 2**26)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tt_xla.ir.mesh import Mesh, Sharding, replicated
+
+pytestmark = pytest.mark.quick
 
 SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple)
 

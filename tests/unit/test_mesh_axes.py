@@ -10,6 +10,8 @@ import pytest
 from tt_xla.compiler import meshes
 from tt_xla.ir.mesh import Mesh
 
+pytestmark = pytest.mark.quick
+
 CUBE = Mesh((2, 3, 4), ("a", "b", "c"))
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tt_xla.observers import Observers
+
+pytestmark = pytest.mark.quick
 
 
 def test_observers_are_told_in_the_order_of_their_contexts():

@@ -8,7 +8,9 @@ import pytest
 
 from tt_xla import environment
 from tt_xla.errors import OptionError
-from tt_xla.options import COMPILE_OPTIONS, CompileOptions
+from tt_xla.options import COMPILE_OPTIONS, CompileOptions, weight_overrides
+
+pytestmark = pytest.mark.quick
 
 
 @pytest.fixture(autouse=True)
@@ -184,3 +186,74 @@ def test_formats_of_caches(value: str, stored: str) -> None:
     """Upstream writes this option with dashes."""
     assert CompileOptions.parse({"experimental-kv-cache-dtype": value}).experimental_kv_cache_dtype == stored
     assert CompileOptions.parse({"experimental_kv_cache_dtype": value}).experimental_kv_cache_dtype == stored
+
+
+TRUE_BY_DEFAULT = {
+    *("enable_const_eval", "fp32_dest_acc_en", "host_fallback", "export_tensors", "enable_workarounds"),
+    *("enable_const_eval_on_cpu", "enable_const_eval_inputs_to_system_memory"),
+    "experimental_enable_permute_matmul_fusion",
+}
+
+
+def test_the_default_of_each_option() -> None:
+    others = {"optimization_level": 0, "numerics": "silicon", "backend": "default"}
+    for name, option in COMPILE_OPTIONS.items():
+        expected = others.get(name, name in TRUE_BY_DEFAULT if isinstance(option.default, bool) else "")
+        assert option.default == expected, name
+
+
+def test_options_of_precision_files_and_options_without_effect() -> None:
+    assert {name for name, option in COMPILE_OPTIONS.items() if option.in_precision_file} == {
+        *("experimental_weight_dtype", "experimental_kv_cache_dtype", "math_fidelity", "fp32_dest_acc_en"),
+        "fast_and_approximate_mode",
+    }
+    assert set(WITHOUT_EFFECT) == {
+        *("codegen_try_recover_structure", "codegen_split_files", "enable_const_eval_on_cpu"),
+        *("experimental_enable_fusing_conv2d_with_multiply_pattern", "ttnn_perf_metrics_enabled"),
+        "ttnn_perf_metrics_output_file",
+    }
+
+
+@pytest.mark.parametrize("backend", ["codegen_py", "codegen_cpp", "codegen_load_py", "default", "ttnn_flatbuffer"])
+def test_backends_that_need_a_folder(backend: str) -> None:
+    options = CompileOptions.parse({"backend": backend, "export_path": "x"})
+    assert (options.generates_source, options.loads_source) == (
+        backend in ("codegen_py", "codegen_cpp"),
+        backend == "codegen_load_py",
+    )
+    if options.generates_source == options.loads_source:
+        assert CompileOptions.parse({"backend": backend}).export_path == ""
+    else:
+        with pytest.raises(OptionError, match=r"Compile option 'export_path' must be provided when backend is not"):
+            CompileOptions.parse({"backend": backend})
+
+
+def test_folders_of_source_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parsed(**options: object) -> tuple[str, str, bool]:
+        found = CompileOptions.parse(options)
+        return found.backend, found.export_path, found.target_module
+
+    monkeypatch.setenv("TTXLA_CODEGEN_EXPORT_DIR", "out")
+    assert parsed() == ("codegen_py", "out", True)
+    assert parsed(backend="default") == ("default", "", False)
+    monkeypatch.setenv("TTXLA_CODEGEN_LOAD_DIR", "in")
+    assert parsed() == ("codegen_load_py", "in", False)
+
+
+def test_bfp8_conversion_keeps_a_format_of_activations() -> None:
+    for given, stored in (("", "bfp_bf8"), ("bf16", "bf16"), ("bfp_bf8", "bfp_bf8")):
+        options = CompileOptions.parse({"enable_bfp8_conversion": True, "experimental_activation_dtype": given})
+        assert options.experimental_activation_dtype == stored
+    assert CompileOptions.parse({"experimental_weight_dtype": "bfp_bf4"}).experimental_activation_dtype == ""
+
+
+def test_formats_of_single_weights() -> None:
+    assert weight_overrides(" a.b=bf16, c=d=bfp_bf4,,a.b=bfp_bf8 ") == {"a.b": "bfp_bf8", "c=d": "bfp_bf4"}
+    assert weight_overrides("") == {}
+    for item in ("a", "=bf16", "a=", "a=f32"):
+        with pytest.raises(OptionError) as raised:
+            weight_overrides(item)
+        assert str(raised.value) == (
+            f"Compile option 'experimental_weight_dtype_overrides' has {item!r}; it takes NAME=FORMAT. "
+            "Formats are bf16, bfp_bf8, bfp_bf4."
+        )

@@ -10,6 +10,8 @@ import pytest
 
 from tt_xla.tools.cli import main
 
+pytestmark = pytest.mark.quick
+
 STABLEHLO = """\
 module @linear {
   func.func public @main(%x: tensor<64x128xbf16>, %w: tensor<128x96xbf16> {ttcore.argument_type = "parameter"}, %b: tensor<96xbf16> {ttcore.argument_type = "parameter"}) -> tensor<64x96xbf16> {

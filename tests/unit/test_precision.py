@@ -17,6 +17,8 @@ from tt_xla.precision import LayerPrecision, Precision, read_precision
 from tt_xla.target import load_target
 from tt_xla.tools.cli import cli
 
+pytestmark = pytest.mark.quick
+
 MODULE = """
 !t = tensor<64x64xbf16>
 func.func public @main(%x: !t,

@@ -32,6 +32,8 @@ from tt_xla.ir.program import (
 )
 from tt_xla.tools.show import show_file
 
+pytestmark = pytest.mark.quick
+
 SPECS = (
     TensorSpec((2, 3), TensorLayout.of((2, 3), DataType.BF16)),
     TensorSpec((), TensorLayout.of((), DataType.SI32, tiled=False, buffer=BufferType.SYSTEM_MEMORY)),
@@ -182,10 +184,10 @@ def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show_file(path, as_json=False)
     text = capsys.readouterr().out
     assert f"program model for n150, format {FORMAT_VERSION}" in text
-    assert "forward_device main(%0: 2x3 bf16 tile dram interleaved)" in text
+    assert "forward_device main\n  %0: 2x3 bf16 tiles 1x1 dram interleaved" in text
     assert (
-        "%2 = ttnn.abs(input=%0) : 64x64 bfp_bf8 tile l1 block_sharded 2x2  # 3.00 us, dram, 64 cores  # model.py:7"
-        in text
+        "%2 = ttnn.abs(input=%0) : 64x64 bfp_bf8 tiles 1x1 l1 block_sharded on 2x2 at (0,0)-(1,1)"
+        "  # 3 us, dram (compute 1, dram 2, noc 0.5, launch 0.1), 64 cores  # model.py:7\n" in text
     )
     assert "ttnn.concat(inputs=[%0, %2]) {dim=1, bytes=2 bytes, name=x, none=None}" in text
     assert "ttnn.constant() {value=constant_0} : 16x8 f32" in text

@@ -4,8 +4,12 @@ import io
 import sys
 import time
 
+import pytest
+
 from tt_xla import progress, stage_times
 from tt_xla.stage_times import AUTOGRAD, COMPILING, LOADING, TRACING, Spent, note, stage
+
+pytestmark = pytest.mark.quick
 
 
 class Terminal(io.StringIO):
@@ -70,3 +74,18 @@ def test_the_summary_says_what_came_from_the_cache():
     assert progress.summary(spent | {COMPILING: Spent(4.0)}, 7.0) == (
         f"tt: 7.0 s: {TRACING} 1.0 s, {LOADING} 2.0 s, {COMPILING} 4.0 s"
     )
+
+
+def test_a_compilation_that_stays_in_one_pass_says_where_once(monkeypatch, project_log):
+    stall = progress.Stall()
+    try:
+        stall.entered("compiling", "ttir-fold")
+        stall.report()
+        assert "ttir-fold" not in project_log.text
+        monkeypatch.setattr(progress, "STALLED_S", 0.0)
+        stall.report()
+        stall.report()
+        (record,) = [each for each in project_log.records if "'compiling, ttir-fold'" in each.getMessage()]
+        assert "test_a_compilation_that_stays_in_one_pass_says_where_once" in record.getMessage()
+    finally:
+        stall.ended({}, 0.0)

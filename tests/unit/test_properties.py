@@ -16,6 +16,8 @@ from tt_xla.ir.ttir.creation import FullOp
 from tt_xla.ir.ttir.reduction import SumOp
 from tt_xla.ir.ttir.structure import PadOp, PermuteOp
 
+pytestmark = pytest.mark.quick
+
 SQUARE = tensor((4, 4), f32)
 
 

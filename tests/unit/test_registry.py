@@ -10,6 +10,8 @@ import pytest
 
 from tt_xla.registry import Registry
 
+pytestmark = pytest.mark.quick
+
 
 class Kernel(NamedTuple):
     function: Any

@@ -7,10 +7,12 @@ import ctypes
 import pytest
 
 pytest.importorskip("flax", reason="the extra jax-examples is not installed")
-pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
 
 import pjrt_plugin_tt
-from conformance import requirements
+from docs.checks import requirements
+
+pytestmark = pytest.mark.quick
 
 
 def test_every_row_holds() -> None:

@@ -13,6 +13,8 @@ from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Cost, Instruction, Operand, TensorSpec
 from tt_xla.target import arrange, load_target
 
+pytestmark = pytest.mark.quick
+
 N150 = load_target("n150")
 BOX = load_target("n300-llmbox")
 

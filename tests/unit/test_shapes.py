@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from tt_xla.ir import shapes
 
+pytestmark = pytest.mark.quick
+
 SHAPES = st.lists(st.integers(1, 5), max_size=4).map(tuple)
 
 

@@ -3,16 +3,21 @@
 import threading
 import time
 
+import pytest
+
 from tt_xla import stage_times
 from tt_xla.stage_times import COMPILING, LOWERING, spent, stage
 
-
-def _before(monkeypatch):
-    monkeypatch.setattr(stage_times, "_PROCESS", stage_times._Process())
+pytestmark = pytest.mark.quick
 
 
-def test_time_of_an_inner_stage_is_not_that_of_the_outer_one(monkeypatch):
-    _before(monkeypatch)
+@pytest.fixture(autouse=True)
+def no_times_of_other_tests():
+    with stage_times.counted_apart():
+        yield
+
+
+def test_time_of_an_inner_stage_is_not_that_of_the_outer_one():
     with stage(LOWERING), stage(COMPILING):
         time.sleep(0.05)
     times = spent()
@@ -20,8 +25,19 @@ def test_time_of_an_inner_stage_is_not_that_of_the_outer_one(monkeypatch):
     assert times[LOWERING].count == times[COMPILING].count == 1
 
 
+class Endings(list):
+    """Watches stages, and lists the stages inside each outermost one that ended."""
+
+    def entered(self, stage, detail):
+        pass
+
+    def ended(self, spent, wall_s):
+        self.append([*spent])
+
+
 def test_a_stage_that_fails_ends(monkeypatch):
-    _before(monkeypatch)
+    endings = Endings()
+    monkeypatch.setattr(stage_times, "WATCHERS", [lambda: endings])
     try:
         with stage(LOWERING):
             raise ValueError
@@ -30,12 +46,10 @@ def test_a_stage_that_fails_ends(monkeypatch):
     with stage(COMPILING):
         pass
     assert list(spent()) == [LOWERING, COMPILING]
-    assert not stage_times._THREAD.open
+    assert endings == [[LOWERING], [COMPILING]]
 
 
-def test_threads_have_stages_of_their_own(monkeypatch):
-    _before(monkeypatch)
-
+def test_threads_have_stages_of_their_own():
     def work():
         with stage(COMPILING):
             time.sleep(0.02)

@@ -9,6 +9,8 @@ from pathlib import Path
 import networkx
 import pytest
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -70,6 +72,14 @@ def test_files_stay_readable():
     assert not long
 
 
+def test_one_module_passes_addresses_of_tensors_to_cpp():
+    """Another may ask for the address of a storage, to find out who owns it."""
+    addresses = re.compile(r"(?<!untyped_storage\(\))\.data_ptr\b")
+    runtime = {name: path for name, path in _modules().items() if name.startswith("tt_xla.runtime.")}
+    passing = {name for name, path in runtime.items() if addresses.search(path.read_text())}
+    assert passing == {"tt_xla.runtime.emulator.fused.calls"}
+
+
 def test_properties_are_read_as_fields():
     """``op.value(name)`` is for names that are computed; a literal name is read as ``op.<field>``, which is typed."""
     literal = re.compile(r"""\.value\(\s*["']""")
@@ -95,3 +105,36 @@ def test_element_types_have_one_table():
     """Names and sizes of element types are columns of ``ir/element_types.py``."""
     row = re.compile(r"""DataType\.F32\s*: |["']f32["']\s*: |["']float32["']\s*: """)
     assert {module for module, path in _modules().items() if row.search(path.read_text())} == TABLES_OF_ELEMENT_TYPES
+
+
+def _calls(path, names):
+    """Yields the line and the keywords of each call ``torch.NAME(...)``."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        function = node.func if isinstance(node, ast.Call) else None
+        if isinstance(function, ast.Attribute) and ast.unparse(function.value) == "torch" and function.attr in names:
+            yield node.lineno, {keyword.arg for keyword in node.keywords}
+
+
+FACTORIES = {"arange", "empty", "eye", "full", "linspace", "ones", "rand", "randn", "tensor", "zeros"}
+
+
+def test_the_runtime_does_not_depend_on_the_default_dtype():
+    """What a user sets by torch.set_default_dtype must not change what a card computes."""
+    paths = (ROOT / "src" / "tt_xla" / "runtime").rglob("*.py")
+    calls = ((path, *call) for path in paths for call in _calls(path, FACTORIES))
+    assert [f"{path.name}:{line}" for path, line, keywords in calls if "dtype" not in keywords] == []
+
+
+def test_locks_work_in_forked_processes():
+    """A lock of module ``threading`` that another thread holds stays taken in a forked process for ever."""
+    others = ROOT / "src" / "tt_xla" / "tools"
+    locks = re.compile(r"threading\.R?Lock\(")
+    paths = [path for path in (ROOT / "src").rglob("*.py") if path.name != "locks.py" and others not in path.parents]
+    assert [path.name for path in paths if locks.search(path.read_text())] == []
+
+
+def test_packages_that_threads_import_import_none_of_their_modules():
+    """A thread that imports ``a.b`` waits for ``a`` only where ``a.b`` asks for it: then both may wait for ever."""
+    for package in ("emulator", "emulator/fast", "emulator/fused", "emulator/kernels", "emulator/bit_exact"):
+        tree = ast.parse((ROOT / "src" / "tt_xla" / "runtime" / package / "__init__.py").read_text())
+        assert [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)] == [], package

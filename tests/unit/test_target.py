@@ -13,6 +13,8 @@ from tt_xla.errors import OptionError, SystemDescriptionError
 from tt_xla.ir.layout import DataType
 from tt_xla.target import Target, load_target, system_names
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("name", system_names())
 def test_every_system_loads_and_is_consistent(name: str) -> None:

@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import ast
+import functools
+import re
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parents[2]
-FILES = sorted(path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
+FILES = sorted(
+    path for folder in ("tests", "benchmarks", "conformance", "docs") for path in (ROOT / folder).rglob("*.py")
+)
 CLOCKS = {"perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns", "time"}
 ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+OURS = ("tt_xla", "tt_torch", "tt_jax", "tracy", "tests", "benchmarks", "conformance")
+"""Packages whose private names a test may not use. Names of others are judged by the code that needs them."""
+NAMES_OF_OTHERS = {
+    "_VARIANTS": "a class of model loaders, in upstream's form, lists its variants",
+    "_base": "torch.Tensor: the tensor that a view shows a part of",
+    "_flatten": "torch's DeviceMesh: the mesh with several axes as one",
+    "_import_hook": "the .pth file of an installation imports this module, and so do scripts of tests",
+    "_replace": "a named tuple with other fields; its documentation has it",
+    "_variant": "a model loader, in upstream's form, knows its variant",
+}
+"""Names that sources of ours have too, and that tests use of somebody else."""
 
 
 def names_in(node: ast.AST) -> set[str]:
@@ -82,8 +101,87 @@ def paths_beside_the_checkout(tree: ast.AST) -> list[int]:
     ]
 
 
+@functools.cache
+def names_in_sources() -> frozenset[str]:
+    """Returns the names with one underscore in front that the package defines."""
+    definition = re.compile(r"(?:\bdef |\bclass |\bself\.|^\s*)(_[A-Za-z]\w*)", re.MULTILINE)
+    texts = [path.read_text() for path in (ROOT / "src").rglob("*.py")]
+    return frozenset(name for text in texts for name in definition.findall(text)) - NAMES_OF_OTHERS.keys()
+
+
+def is_private(name: str) -> bool:
+    """Returns whether a name is private to the package. Names such as ``_repr_html_`` belong to protocols."""
+    return name in names_in_sources() and not name.endswith("_")
+
+
+def is_call_of(methods: tuple[str, ...], node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods
+
+
+def imports_in(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
+    """Yields the line of each import, the name that it binds, and the dotted name of what it imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.asname or alias.name.split(".")[0], alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, each.asname or each.name, f"{node.module}.{each.name}") for each in node.names)
+        elif isinstance(node, ast.Assign) and is_call_of(("importorskip",), node.value):
+            yield node.lineno, ast.unparse(node.targets[0]), str(ast.literal_eval(node.value.args[0]))
+
+
+def scripts_in(tree: ast.AST) -> Iterator[tuple[int, ast.AST]]:
+    """Yields the Python that stands in strings, such as scripts that a test runs, with the line of each."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "import " in node.value:
+            try:
+                yield node.lineno, ast.parse(textwrap.dedent(node.value))
+            except SyntaxError:
+                continue
+
+
+def pieces_of_text(tree: ast.AST) -> set[ast.AST]:
+    """Returns string constants that are a part of a longer text: in f-strings, and as its beginning or end."""
+    return {
+        constant
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr) or is_call_of(("endswith", "startswith"), node)
+        for constant in ast.walk(node)
+        if isinstance(constant, ast.Constant)
+    }
+
+
+def private_names(tree: ast.AST) -> list[int]:
+    """Returns lines that use a private name of the package, which hold back whoever changes how it does something.
+
+    A use is an import, an attribute of anything but ``self``, or a string, as ``monkeypatch.setattr`` takes it.
+    """
+
+    def of_module(dotted: str) -> bool:
+        """Returns whether a dotted name goes through something private in a package of ours."""
+        package, *parts = dotted.split(".")
+        return package in OURS and any(re.match("_[^_]", part) and part not in NAMES_OF_OTHERS for part in parts)
+
+    imports, pieces = [*imports_in(tree)], pieces_of_text(tree)
+    others = {name for _, name, dotted in imports if dotted.split(".")[0] not in OURS}
+    lines = [line for line, script in scripts_in(tree) if private_names(script)]
+    lines += [line for line, _, dotted in imports if of_module(dotted)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            receiver = ast.unparse(node.value)
+            is_own = receiver in ("self", "cls", "super()")
+            lines += [] if is_own or receiver.split(".")[0] in others else [node.lineno]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in pieces:
+            lines += [node.lineno] if is_private(node.value) or of_module(node.value) else []
+    return lines
+
+
+@functools.cache
+def tree_of(path: Path) -> ast.AST:
+    return ast.parse(path.read_text())
+
+
 def places(rule) -> list[str]:
-    return [f"{path.relative_to(ROOT)}:{line}" for path in FILES for line in rule(ast.parse(path.read_text()))]
+    return [f"{path.relative_to(ROOT)}:{line}" for path in FILES for line in rule(tree_of(path))]
 
 
 def test_no_assertion_contains_or():
@@ -99,6 +197,10 @@ def test_no_test_needs_a_folder_beside_the_checkout():
     assert [place for place in places(paths_beside_the_checkout) if place.startswith("tests/")] == []
 
 
+def test_no_test_uses_a_private_name():
+    assert [place for place in places(private_names) if not place.startswith("tests/unit/test_test_suite.py")] == []
+
+
 @pytest.mark.parametrize(
     ("rule", "source"),
     [
@@ -108,6 +210,13 @@ def test_no_test_needs_a_folder_beside_the_checkout():
         (assertions_about_time, "import time\nstart = time.time()\nspent = time.time() - start\nassert spent < 2"),
         (paths_beside_the_checkout, "ROOT / 'shared' / 'reference'"),
         (paths_beside_the_checkout, "ROOT / '../shared/reference'"),
+        (private_names, "from tt_xla.frontends.torch import settings\nsettings._current"),
+        (private_names, "from tt_xla.runtime.mesh.workers import _sets"),
+        (private_names, "import tt_xla.frontends.jax.pjrt._trampoline"),
+        (private_names, "executable.worker._running.process.wait()"),
+        (private_names, "monkeypatch.setattr(settings, '_current', None)"),
+        (private_names, "pytest.importorskip('tt_xla.frontends.jax.pjrt._trampoline')"),
+        (private_names, "run_python('import tt_xla; print(workers._sets)')"),
     ],
 )
 def test_each_rule_sees_what_it_forbids(rule, source):

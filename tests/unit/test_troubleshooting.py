@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parents[2]
 OTHERS = ("jax/_src/xla_bridge.py", "torch/_dynamo/exc.py", "tt_perf_report/perf_report.py")
 """Files of other packages whose messages the page has."""

@@ -6,6 +6,8 @@ from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.text import parse_module
 from tt_xla.ir.ttnn.window import ConvTranspose2dOp
 
+pytestmark = pytest.mark.quick
+
 LAYOUT = "#{name} = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> ({map}, d3), <1x1>, memref<{memref}, #dram>, <interleaved>>\n"
 TILES = "{}x1x!ttcore.tile<32x32, bf16>"
 

@@ -7,6 +7,8 @@ from tt_xla.ir.properties import F32
 from tt_xla.ir.text import parse_module
 from tt_xla.ir.ttir.contraction import MatmulOp
 
+pytestmark = pytest.mark.quick
+
 TEXT = """
 func.func @main(%a: tensor<2x3xbf16>, %b: tensor<3x4xbf16>) -> tensor<2x4xbf16> {
   %0 = "ttir.matmul"(%a, %b) <{transpose_a = false, transpose_b = false}>

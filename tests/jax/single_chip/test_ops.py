@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
 nn = pytest.importorskip("flax.linen", reason="the extra jax-examples is not installed")
 
 import jax  # noqa: E402

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-FILE = Path(__file__).with_name("stablehlo_programs.py")
-spec = importlib.util.spec_from_file_location("stablehlo_programs", FILE)
-assert spec
-assert spec.loader
-runner: Any = importlib.util.module_from_spec(spec)
-sys.modules[spec.name] = runner
-spec.loader.exec_module(runner)
+from conformance import run_stablehlo as runner
 
 PROGRAM = """
 module {{

@@ -1,0 +1,137 @@
+"""A pytest plugin that records which lines of a folder each test executes, and its processor time.
+
+``python -m tests.mutants lines`` copies this file into an environment of its own, where a ``.pth`` file loads it into
+each process that a test starts. It imports nothing of this package. Each line costs one callback per test: the callback
+disables the event, and every test begins by enabling all events again. Needs ``sys.monitoring``, so Python 3.12.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import pickle
+import resource
+import sys
+import zlib
+from collections.abc import Callable, Generator
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+_TOOL = 3
+_settings: dict[str, str] = {}
+if (_file := Path(__file__).with_suffix(".json")).exists():
+    _settings = json.loads(_file.read_text())
+_lines: dict[str, set[int]] = {}
+
+
+def _callback(root: str) -> Callable[[CodeType, int], object]:
+    """Returns the callback for lines. It needs no global name, which the interpreter clears before its last lines."""
+    lines, disable = _lines, sys.monitoring.DISABLE
+
+    def executed(code: CodeType, line: int) -> object:
+        if code.co_filename.startswith(root):
+            lines.setdefault(code.co_filename.removeprefix(root), set()).add(line)
+        return disable
+
+    return executed
+
+
+def start(root: str) -> None:
+    """Begins to record the lines of files whose paths begin with ``root``."""
+    monitoring = sys.monitoring
+    if monitoring.get_tool(_TOOL) is None:
+        monitoring.use_tool_id(_TOOL, "mutants")
+        monitoring.register_callback(_TOOL, monitoring.events.LINE, _callback(root))
+        monitoring.set_events(_TOOL, monitoring.events.LINE)
+
+
+def stop() -> None:
+    monitoring = sys.monitoring
+    if monitoring.get_tool(_TOOL) is not None:
+        monitoring.set_events(_TOOL, monitoring.events.NO_EVENTS)
+        monitoring.register_callback(_TOOL, monitoring.events.LINE, None)
+        monitoring.free_tool_id(_TOOL)
+
+
+def take() -> dict[str, list[int]]:
+    """Returns the lines since the last call, by file below the root."""
+    taken = {file: sorted(lines) for file, lines in _lines.items()}
+    _lines.clear()
+    return taken
+
+
+def _processor_s(who: int) -> float:
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _write(kind: str, name: str, processor_s: float = 0.0) -> None:
+    """Appends a record, with the lines since the last one.
+
+    The kinds are ``test``, whose processor time is the test process's own, ``reaped``, whose time is that of processes
+    that the test has waited for, ``child``, and ``collection``.
+    """
+    data = zlib.compress(pickle.dumps((kind, name, processor_s, take())), 1)
+    path = Path(_settings["records"], f"{os.getpid()}.bin")
+    with path.open("ab") as file:
+        file.write(len(data).to_bytes(8, "little") + data)
+
+
+def _test() -> str:
+    """Returns the running test, which pytest names in the environment, so that children know it too."""
+    return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+
+
+def child() -> None:
+    """Records the lines of a process that a test has started, which a fork server may serve to later tests."""
+    if _settings:
+        start(_settings["root"])
+        _write_at_exit()
+
+
+def _write_at_exit() -> None:
+    process = os.getpid()
+
+    def write() -> None:
+        if os.getpid() == process and _test() and _lines:
+            _write("child", _test(), _processor_s(resource.RUSAGE_SELF))
+
+    atexit.register(write)
+    if "multiprocessing.util" in sys.modules:  # multiprocessing ends its forks without atexit
+        sys.modules["multiprocessing.util"].Finalize(None, write, exitpriority=100)
+
+
+def _forked() -> None:
+    if sys.monitoring.get_tool(_TOOL) == "mutants":
+        _lines.clear()
+        sys.monitoring.restart_events()
+        _write_at_exit()
+
+
+def pytest_configure(config: Any) -> None:
+    start(_settings["root"])
+
+
+def pytest_collection_finish(session: Any) -> None:
+    _write("collection", "")
+
+
+def pytest_runtest_protocol(item: Any, nextitem: Any) -> Generator[None, object, object]:
+    take()
+    sys.monitoring.restart_events()
+    kinds = {"test": resource.RUSAGE_SELF, "reaped": resource.RUSAGE_CHILDREN}
+    before = {kind: _processor_s(who) for kind, who in kinds.items()}
+    result = yield
+    for kind, who in kinds.items():
+        _write(kind, item.nodeid, _processor_s(who) - before[kind])
+    return result
+
+
+if _settings:
+    os.register_at_fork(after_in_child=_forked)
+if "pytest" in sys.modules:
+    import pytest
+
+    pytest_runtest_protocol = pytest.hookimpl(wrapper=True, tryfirst=True)(pytest_runtest_protocol)
