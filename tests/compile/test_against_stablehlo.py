@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Container
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 import jax
@@ -17,11 +18,14 @@ import numpy as np
 import pytest
 import torch
 from jax.extend import backend as jax_backend
+from schedules import nightly_but
 from small_programs import BF16, CASES, Case
 
+from tests.golden import Goldens
 from tt_xla.compiler.pipeline import OPTIONAL, compile_module
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.ir.program import Program
+from tt_xla.ir.program_text import program_lines
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
@@ -36,24 +40,36 @@ def lowered(program: Callable[..., Any] | str, inputs: tuple[np.ndarray, ...]) -
 
 
 def on_cpu(module: Any, inputs: tuple[np.ndarray, ...]) -> list[np.ndarray]:
+    """Returns the results of XLA's CPU client, which runs each program once and so optimises little."""
     client = jax_backend.get_backend("cpu")
     devices = jaxlib._jax.DeviceList(tuple(client.local_devices()[:1]))
-    executable = client.compile_and_load(module.operation.get_asm(), devices)
+    options = jaxlib._jax.CompileOptions()
+    options.executable_build_options.debug_options.xla_backend_optimization_level = 0
+    options.executable_build_options.debug_options.xla_llvm_disable_expensive_passes = True
+    executable = client.compile_and_load(module.operation.get_asm(), devices, options)
     with jax.enable_x64(True):
         arrays = [jax.device_put(value, client.local_devices()[0]) for value in inputs]
         return [np.asarray(value) for value in executable.execute(arrays)]
 
 
-def on_card(
-    module: Any, inputs: tuple[np.ndarray, ...], runs: int = 1, *, without: Container[str] = (), **options: Any
-) -> list[np.ndarray]:
-    """Returns the results of the last of several runs on the emulated card, compiled without some stages."""
-    target = load_target("n150")
-    program = compile_module(module, CompileOptions.parse(options), target, without=without)
+def compiled(module: Any, *, without: Container[str] = (), **options: Any) -> Program:
+    """Returns the program of a module for an n150, without some stages."""
+    return compile_module(module, CompileOptions.parse(options), load_target("n150"), without=without)
+
+
+def run(program: Program, inputs: tuple[np.ndarray, ...], runs: int = 1) -> list[np.ndarray]:
+    """Returns the results of the last of several runs on the emulated card."""
     executable = get_device("n150").load(Program.from_bytes(program.to_bytes()))
     for _ in range(runs):
         results = executable.run([to_torch(value) for value in inputs], [0] * len(inputs))
     return [to_numpy(value) for value in results]
+
+
+def on_card(
+    module: Any, inputs: tuple[np.ndarray, ...], runs: int = 1, *, without: Container[str] = (), **options: Any
+) -> list[np.ndarray]:
+    """Compiles a module without some stages and returns the results of the last of several runs."""
+    return run(compiled(module, without=without, **options), inputs, runs)
 
 
 def to_torch(array: np.ndarray) -> torch.Tensor:
@@ -91,15 +107,71 @@ def with_edges(array: np.ndarray) -> np.ndarray:
     return changed
 
 
-@functools.cache
-def expected(name: str) -> tuple[Any, list[np.ndarray]]:
-    module = lowered(CASES[name].program, CASES[name].inputs)
-    return module, on_cpu(module, CASES[name].inputs)
-
-
 def takes_floats(case: Case) -> bool:
     return any(value.dtype == np.float32 for value in case.inputs)
 
+
+class Subject:
+    """A case with what its tests share: each program is compiled once, and XLA computes the results once."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.case = CASES[name]
+
+    @functools.cached_property
+    def module(self) -> Any:
+        return lowered(self.case.program, self.case.inputs)
+
+    @functools.cached_property
+    def references(self) -> list[np.ndarray]:
+        """XLA's results."""
+        return on_cpu(self.module, self.case.inputs)
+
+    @functools.cached_property
+    def exact(self) -> Program:
+        """The program at level 2 with exact numerics."""
+        return compiled(self.module, numerics="exact", optimization_level=2)
+
+    @functools.cached_property
+    def inputs_with_edges(self) -> tuple[np.ndarray, ...]:
+        return tuple(with_edges(value) if index == 0 else value for index, value in enumerate(self.case.inputs))
+
+    @functools.cached_property
+    def rounded_inputs(self) -> tuple[np.ndarray, ...]:
+        """The inputs in bfloat16, if the case correlates with its float32 form then."""
+        if not self.case.correlates:
+            return self.case.inputs
+        return tuple(value.astype(BF16) if value.dtype == np.float32 else value for value in self.case.inputs)
+
+    @functools.cached_property
+    def rounded_module(self) -> Any:
+        """The module that takes the rounded inputs."""
+        program = self.case.program
+        if isinstance(program, str) and self.case.correlates:
+            program = program.replace("f32", "bf16")
+        return lowered(program, self.rounded_inputs)
+
+    @functools.cached_property
+    def program(self) -> Program:
+        """The program of the rounded module at level 2 with the chip's numerics."""
+        return compiled(self.rounded_module, optimization_level=2)
+
+
+@pytest.fixture(scope="module")
+def subject(request: pytest.FixtureRequest) -> Subject:
+    """The case of the tests that run now: pytest groups them by case, so that one case is in memory at a time."""
+    return Subject(request.param)
+
+
+def over(names: Iterable[Any]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("subject", list(names), indirect=True)
+
+
+FIRST = {case.theme: name for name, case in reversed(CASES.items())}.values()
+"""The first case of each theme."""
+
+NO_CONVOLUTIONS = [name for name in CASES if not name.startswith("conv")]
+CORRELATED = [name for name, case in CASES.items() if case.correlates and takes_floats(case)]
 
 ON_CHIP = (
     *(
@@ -121,81 +193,100 @@ ON_CHIP = (
 """Prefixes of the names of cases whose every op the chip runs."""
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name.startswith(ON_CHIP)])
-def test_nothing_is_left_to_the_host(name: str) -> None:
-    module, _ = expected(name)
-    assert compile_module(module, CompileOptions.parse({}), load_target("n150")).host_ops == ()
+@over(name for name in CASES if name.startswith(ON_CHIP))
+def test_nothing_is_left_to_the_host(subject: Subject) -> None:
+    assert subject.program.host_ops == ()
 
 
-@pytest.mark.parametrize(
-    ("name", "native"),
-    [
-        ("conv_transposed_bias_silu", True),
-        ("conv_transposed_padded_at_the_end", True),
-        ("conv_transposed_padded_before", False),
-    ],
-)
-def test_convolutions_of_dilated_inputs_are_transposed_ones(name: str, native: bool) -> None:
+NATIVE = {
+    "conv_transposed_bias_silu": True,
+    "conv_transposed_padded_at_the_end": True,
+    "conv_transposed_padded_before": False,
+}
+"""Whether a convolution of a dilated input is the chip's transposed convolution."""
+
+
+@over(NATIVE)
+def test_convolutions_of_dilated_inputs_are_transposed_ones(subject: Subject) -> None:
     """The rewrite applies if the padding before the input does not exceed the kernel's extent."""
-    module, _ = expected(name)
-    program = compile_module(module, CompileOptions.parse({}), load_target("n150"))
-    ops = [instruction.op for instruction in program.functions[0].body]
+    ops = [instruction.op for instruction in subject.program.functions[0].body]
+    native = NATIVE[subject.name]
     assert ("ttnn.conv_transpose2d" in ops, "ttnn.conv2d" in ops) == (native, not native)
 
 
-@pytest.mark.parametrize("level", [0, 2])
-@pytest.mark.parametrize("name", CASES)
-def test_exact(name: str, level: int) -> None:
-    module, references = expected(name)
-    got = on_card(module, CASES[name].inputs, numerics="exact", optimization_level=level)
-    assert len(got) == len(references)
-    for one, other in zip(got, references, strict=True):
+@pytest.mark.sample(340)
+@over(CASES)
+def test_exact(subject: Subject) -> None:
+    assert_close(run(subject.exact, subject.case.inputs), subject)
+
+
+@over(nightly_but(FIRST, CASES))
+def test_exact_at_level_0(subject: Subject) -> None:
+    assert_close(on_card(subject.module, subject.case.inputs, numerics="exact", optimization_level=0), subject)
+
+
+def assert_close(results: list[np.ndarray], subject: Subject) -> None:
+    """Checks that results agree with XLA's in type and shape, and in their values within the case's tolerance."""
+    for one, other in zip(results, subject.references, strict=True):
         assert one.dtype == other.dtype
         assert one.shape == other.shape
         if other.dtype.kind == "f":
-            np.testing.assert_allclose(one, other, rtol=2e-5, atol=CASES[name].atol)
+            np.testing.assert_allclose(one, other, rtol=2e-5, atol=subject.case.atol)
         else:
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("conv")])
-def test_exact_numerics_change_no_bit(name: str) -> None:
+@over(nightly_but(FIRST, NO_CONVOLUTIONS))
+def test_exact_numerics_change_no_bit(subject: Subject) -> None:
     """Under exact numerics level 2 computes what level 0 computes without folds and fusions, bit by bit.
 
     Convolutions are left out: the order of their sums depends on whether weights are prepared.
     """
-    module, _ = expected(name)
-    inputs = tuple(with_edges(value) if index == 0 else value for index, value in enumerate(CASES[name].inputs))
-    plain = on_card(module, inputs, numerics="exact", optimization_level=0, without=OPTIONAL)
-    for result, value in zip(on_card(module, inputs, numerics="exact", optimization_level=2), plain, strict=True):
+    inputs = subject.inputs_with_edges
+    plain = on_card(subject.module, inputs, numerics="exact", optimization_level=0, without=OPTIONAL)
+    for result, value in zip(run(subject.exact, inputs), plain, strict=True):
         assert_identical(result, value)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_exact_with_parameters_and_a_trace(name: str) -> None:
+@over(nightly_but(FIRST, CASES))
+def test_exact_with_parameters_and_a_trace(subject: Subject) -> None:
     """All inputs but the first are parameters, so const-eval takes part; the third run replays a trace."""
-    module, references = expected(name)
-    source = str(module)
-    for index in range(1, len(CASES[name].inputs)):
+    inputs = subject.case.inputs
+    source = str(subject.module)
+    for index in range(1, len(inputs)):
         source = re.sub(rf"(%arg{index}: tensor<[^>]*>)", r'\1 {ttcore.argument_type = "parameter"}', source, count=1)
-    got = on_card(
-        parse_module(source), CASES[name].inputs, 3, optimization_level=2, enable_trace=True, numerics="exact"
-    )
-    for one, other in zip(got, references, strict=True):
-        np.testing.assert_allclose(one, other, rtol=2e-5, atol=CASES[name].atol)
+    got = on_card(parse_module(source), inputs, 3, optimization_level=2, enable_trace=True, numerics="exact")
+    for one, other in zip(got, subject.references, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=subject.case.atol)
 
 
-@pytest.mark.parametrize("level", [0, 2])
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.correlates and takes_floats(case)])
-def test_bfloat16_on_silicon_numerics_correlates(name: str, level: int) -> None:
+@pytest.mark.sample(130)
+@over(CORRELATED)
+def test_bfloat16_on_silicon_numerics_correlates(subject: Subject) -> None:
     """The program in bfloat16 with the chip's numerics correlates with the same program in float32."""
-    _, references = expected(name)
-    inputs = tuple(value.astype(BF16) if value.dtype == np.float32 else value for value in CASES[name].inputs)
-    program = CASES[name].program
-    if isinstance(program, str):
-        program = program.replace("f32", "bf16")
-    got = on_card(lowered(program, inputs), inputs, optimization_level=level)
-    for one, other in zip(got, references, strict=True):
+    assert_correlated_floats(run(subject.program, subject.rounded_inputs), subject)
+
+
+@over(CASES)
+def test_program(subject: Subject, goldens: Goldens) -> None:
+    goldens.check(f"small_programs/{subject.case.theme}", subject.name, program_lines(subject.program, locations=False))
+
+
+def test_every_golden_program_has_a_case(goldens: Goldens) -> None:
+    names: dict[str, list[str]] = defaultdict(list)
+    for name, case in CASES.items():
+        names[case.theme].append(name)
+    goldens.has_only("small_programs", names)
+
+
+@over(nightly_but(FIRST, CORRELATED))
+def test_bfloat16_at_level_0_correlates(subject: Subject) -> None:
+    assert_correlated_floats(on_card(subject.rounded_module, subject.rounded_inputs, optimization_level=0), subject)
+
+
+def assert_correlated_floats(results: list[np.ndarray], subject: Subject) -> None:
+    """Checks that results that are floats correlate with XLA's in float32."""
+    for one, other in zip(results, subject.references, strict=True):
         if other.dtype.kind == "f":
             assert_correlated(one.astype(np.float32), other)
 

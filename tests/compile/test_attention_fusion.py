@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 import torch
 
+from tests.closeness import relative_error
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
+
+pytestmark = pytest.mark.usefixtures("golden_programs")
 
 Array = Any
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -163,6 +166,7 @@ def test_is_one_op_with_the_same_result(name: str, level: int) -> None:
         expected = np.asarray(jax.jit(function)(*inputs), np.float32)
     # Weights of the exponential that the chip takes deviate by up to 6 %.
     np.testing.assert_allclose(result.float().numpy(), expected, rtol=0.01, atol=0.06)
+    assert relative_error(result, torch.from_numpy(expected)) < 0.03
 
 
 def test_a_causal_mask_is_a_flag() -> None:

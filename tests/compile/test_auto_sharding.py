@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import pytest
-from programs import PROGRAMS
 
+from benchmarks.programs import PROGRAMS
+from tests.golden import Goldens
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.compiler.auto_sharding import Outcome, Search, jax_code, torch_code
 from tt_xla.compiler.pipeline import search_shardings
 from tt_xla.cost import predicted_device_us
 from tt_xla.errors import CompileError, MeshError, OptionError, ResourceExhaustedError
 from tt_xla.ir.mesh import Sharding, replicated
+from tt_xla.ir.program_text import number
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
@@ -61,9 +63,26 @@ def axes(sharding: Sharding) -> list[tuple[int, ...]]:
     return [tuple(sorted(split)) for split in sharding.dims]
 
 
-def test_one_row_splits_weights() -> None:
+SEARCHES = ("one row", "square weights", "heads")
+"""Names of the searches whose trials have golden texts."""
+
+
+def trials(outcome: Outcome) -> Iterator[str]:
+    """Yields the outcome of a search and, for each trial, its predicted figures and the axes that split arguments."""
+    yield outcome.summary()
+    for trial in outcome.trials:
+        shardings = "; ".join(str([list(split) for split in sharding.dims]) for sharding in trial.shardings)
+        yield f"{number(trial.us)} us, {trial.dram_bytes} B, links {number(trial.link_us)} us: {shardings}"
+
+
+def test_every_golden_search_has_a_test(goldens: Goldens) -> None:
+    goldens.has_only("auto_sharding", {"searches": SEARCHES})
+
+
+def test_one_row_splits_weights(goldens: Goldens) -> None:
     """Each layer's inner dimension is split in both weights, for all layers alike, and the input is on all chips."""
     outcome = searched(mlp(4, 1024, 4096, 1))
+    goldens.check("auto_sharding/searches", SEARCHES[0], trials(outcome))
     *weights, x = outcome.chosen.shardings
     assert x.is_replicated
     assert len(set(weights[::2])) == len(set(weights[1::2])) == 1
@@ -93,20 +112,21 @@ def test_a_model_that_fits_on_no_mesh_is_refused() -> None:
         searched(mlp(8, 16384, 65536, 32), (1, 2))
 
 
-def test_square_weights_in_a_row_split_alternating_dimensions() -> None:
+def test_square_weights_in_a_row_split_alternating_dimensions(goldens: Goldens) -> None:
     def forward(weights: list[Any], x: Any) -> Any:
         for weight in weights:
             x = jax.nn.relu(x @ weight)
         return x
 
-    chosen = searched(module_of(forward, [array(4096, 4096)] * 4, array(32, 4096)), (1, 8)).chosen
-    first, second, third, fourth, _ = chosen.shardings
+    outcome = searched(module_of(forward, [array(4096, 4096)] * 4, array(32, 4096)), (1, 8))
+    goldens.check("auto_sharding/searches", SEARCHES[1], trials(outcome))
+    first, second, third, fourth, _ = outcome.chosen.shardings
     assert first == third
     assert second == fourth
     assert sorted([axes(first), axes(second)]) == [[(), (1,)], [(1,), ()]]
 
 
-def test_heads_with_fewer_keys_are_split_as_far_as_keys_allow() -> None:
+def test_heads_with_fewer_keys_are_split_as_far_as_keys_allow(goldens: Goldens) -> None:
     """Two heads of keys serve eight heads of queries, so the heads are split over two chips, not over four."""
 
     def attention(wq: Any, wk: Any, wv: Any, wo: Any, x: Any) -> Any:
@@ -120,6 +140,7 @@ def test_heads_with_fewer_keys_are_split_as_far_as_keys_allow() -> None:
     )
     search = search_shardings(module, (2, 4), CompileOptions(), BOX)
     outcome = search.run()
+    goldens.check("auto_sharding/searches", SEARCHES[2], trials(outcome))
     heads = next(unit for unit in search.units.units if (1, 1) in unit.places)
     assert sorted(heads.places) == [(0, 1), (1, 1), (2, 1), (3, 0)]
     assert heads.granularity == 2
@@ -164,6 +185,7 @@ func.func public @main(
     assert [trial.shardings for trial in fixed.trials] == [outcome.chosen.shardings]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["bert", "llama_decode", "mlp_train"])
 def test_quick_estimates_rank_plans_as_the_compiler_does(name: str) -> None:
     """Of plans taken evenly from the quick search, the order by estimate is close to that by predicted time."""
@@ -172,9 +194,9 @@ def test_quick_estimates_rank_plans_as_the_compiler_does(name: str) -> None:
     search.limits = 1, 1
     search.run()
     with search.module.context:
-        plans = [plan for plan in search._quick() if not plan.stored]
-        trials = {plan: search._trial(tuple(search.shardings(plan))) for plan in plans[:: max(len(plans) // 10, 1)]}
-    pairs = [(search._score(plan), trial.us) for plan, trial in trials.items() if not trial.error]
+        plans = [plan for plan in search.quick_plans() if not plan.stored]
+        trials = {plan: search.trial(tuple(search.shardings(plan))) for plan in plans[:: max(len(plans) // 10, 1)]}
+    pairs = [(search.score(plan), trial.us) for plan, trial in trials.items() if not trial.error]
     ordered = [
         (first[0] < second[0]) == (first[1] < second[1])
         for first, second in itertools.combinations(pairs, 2)
@@ -223,7 +245,7 @@ def test_estimates_of_the_search_know_the_chosen_devices() -> None:
     for devices in ((1, 2), (0, 3)):
         search = search_shardings(mlp(2, 1024, 4096, 1), (2,), CompileOptions(), BOX, devices)
         chosen = search.run().chosen
-        estimates.append(max(search.estimator.estimate(plan).us for plan in search._quick()))
+        estimates.append(max(search.estimator.estimate(plan).us for plan in search.quick_plans()))
         assert chosen.link_us > 0
     assert estimates[0] < estimates[1]
 

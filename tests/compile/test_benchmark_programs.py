@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+from functools import cache
+from typing import Any
+
 import jax
 import pytest
-from programs import PROGRAMS
+from schedules import nightly_but
 
-from tt_xla.compiler.pipeline import compile_module
+from benchmarks.programs import PROGRAMS
+from tests.golden import Goldens
+from tt_xla.compiler.pipeline import Menus, compile_module
+from tt_xla.compiler.ttnn.layouts.explain import Choice
+from tt_xla.ir.program import Program
+from tt_xla.ir.program_text import attribute_text, program_lines
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
@@ -19,21 +28,74 @@ def module_of(name: str) -> jax.stages.Lowered:
     return jax.jit(program.function).lower(*program.shapes)
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LARGE])
-def test_compiles_at_both_ends_of_the_levels(name: str) -> None:
+SMALL = [name for name in PROGRAMS if name not in LARGE]
+
+
+@cache
+def compiled(name: str, level: int) -> Program:
     module = module_of(name).compiler_ir("stablehlo")
-    for level in (0, 2):
-        options = CompileOptions.parse({"optimization_level": level})
-        program = compile_module(module, options, load_target("n150"))
-        assert not program.host_ops
-        assert program.memory.dram_peak_bytes > 0
+    return compile_module(module, CompileOptions.parse({"optimization_level": level}), load_target("n150"))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_compiles(name: str) -> None:
+    assert_on_chip(compiled(name, 2))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_program(name: str, goldens: Goldens) -> None:
+    goldens.check(f"benchmark_programs/{name}", name, program_lines(compiled(name, 2), locations=False))
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "level_0": {"optimization_level": 0},
+    "level_1_traced": {"optimization_level": 1, "enable_trace": True},
+    "traced_block_floats": {"optimization_level": 2, "enable_trace": True, "enable_bfp8_conversion": True},
+    "fast": {"optimization_level": 2, "fast_and_approximate_mode": True, "math_fidelity": "lofi"},
+    "plain": {"optimization_level": 2, "enable_const_eval": False, "enable_workarounds": False},
+}
+"""Compile options with golden programs, by name."""
+WITH_OPTIONS = ("mlp", "digits_cnn", "llama_decode")
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("name", WITH_OPTIONS)
+def test_program_with_options(name: str, options: str, goldens: Goldens) -> None:
+    module = module_of(name).compiler_ir("stablehlo")
+    program = compile_module(module, CompileOptions.parse(OPTIONS[options]), load_target("n150"))
+    goldens.check(f"benchmark_programs/{name}_with_options", options, program_lines(program, locations=False))
+
+
+@pytest.mark.parametrize("name", WITH_OPTIONS)
+def test_choices_of_layouts(name: str, goldens: Goldens) -> None:
+    """The form of each op with its reasons, and the forms that an override may choose."""
+    choices: list[Choice] = []
+    menus: Menus = {}
+    options = CompileOptions.parse({"optimization_level": 2})
+    compile_module(module_of(name).compiler_ir("stablehlo"), options, load_target("n150"), choices=choices, menus=menus)
+    lines = [attribute_text(dataclasses.asdict(choice) | {"location": ""}) for choice in choices]
+    lines += [f"{op.partition('@')[0]}: {attribute_text(form)}" for op, menu in menus.items() for form in menu]
+    goldens.check(f"benchmark_programs/{name}_with_options", "choices", lines)
+
+
+def test_every_golden_program_is_a_benchmark(goldens: Goldens) -> None:
+    with_options = {f"{name}_with_options": [*OPTIONS, "choices"] for name in WITH_OPTIONS}
+    goldens.has_only("benchmark_programs", {name: [name] for name in SMALL} | with_options)
+
+
+@pytest.mark.parametrize("name", nightly_but({"mlp", "bert"}, SMALL))
+def test_compiles_at_level_0(name: str) -> None:
+    assert_on_chip(compiled(name, 0))
+
+
+def assert_on_chip(program: Program) -> None:
+    """Checks that a program uses the chip's memory and nothing of the host."""
+    assert not program.host_ops
+    assert program.memory.dram_peak_bytes > 0
 
 
 def test_attention_over_grouped_heads_is_one_op_a_layer() -> None:
     """Llama repeats keys and values for the heads of a group; the op does that itself."""
-    program = compile_module(
-        module_of("llama_prefill").compiler_ir("stablehlo"), CompileOptions.parse({}), load_target("n150")
-    )
-    ops = [step.op for function in program.functions for step in function.body]
+    ops = [step.op for function in compiled("llama_prefill", 2).functions for step in function.body]
     assert ops.count("ttnn.scaled_dot_product_attention") == 2
     assert "ttnn.softmax" not in ops

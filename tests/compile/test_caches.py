@@ -13,9 +13,11 @@ import pytest
 import torch
 from jax import lax
 
+from tests.golden import Goldens
 from tt_xla.compiler.pipeline import compile_module
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.ir.program import Program
+from tt_xla.ir.program_text import program_lines
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
@@ -128,6 +130,15 @@ OLD: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     ),
     "returned": (lambda c, n, p: (lax.dynamic_update_slice(c, n, (0, 0, p, 0)), c), (0,)),
     "along another dimension": (lambda c, n, p: lax.dynamic_update_slice(c, n[:, :1], (0, p, 0, 0)), (0,)),
+    "the first half of each row": (
+        lambda c, n, p: lax.scatter(
+            c,
+            p[None],
+            n[:, :, 0, :16],
+            lax.ScatterDimensionNumbers((0, 1, 2), inserted_window_dims=(2,), scatter_dims_to_operand_dims=(2,)),
+        ),
+        (0,),
+    ),
     "updated twice": (
         lambda c, n, p: [lax.dynamic_update_slice(c, n * i, (0, 0, p, 0)) for i in range(2)],
         (0,),
@@ -149,6 +160,22 @@ def test_a_cache_that_is_needed_as_it_was_stays(name: str, level: int) -> None:
     assert torch.equal(arguments[0], tensors(inputs)[0])
     for result, reference in zip(results, jax.tree.leaves(jax.jit(function)(*inputs)), strict=True):
         np.testing.assert_allclose(result.float(), np.asarray(reference, np.float32), rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("name", [*UPDATES, *OLD])
+def test_program(name: str, goldens: Goldens) -> None:
+    if name in UPDATES:
+        update, shape, position, _ = UPDATES[name]
+        function, donate = both(update), (0,)
+    else:
+        function, donate = OLD[name]
+        shape, position = (2, 4, 64, 32) if name == "along another dimension" else (2, 4, 1, 32), np.int32(3)
+    program = compiled(function, (normal(*CACHE), normal(*shape, seed=1), position), donate, optimization_level=2)
+    goldens.check("caches/caches", name, program_lines(program, locations=False))
+
+
+def test_every_golden_program_has_a_cache(goldens: Goldens) -> None:
+    goldens.has_only("caches", {"caches": [*UPDATES, *OLD]})
 
 
 def test_an_array_given_twice_is_not_written_to() -> None:

@@ -18,6 +18,8 @@ from tt_xla.target import load_target
 from tt_xla.tools.estimate import estimate
 from tt_xla.tools.passes import optimise, read_module
 
+pytestmark = [pytest.mark.usefixtures("golden_programs"), pytest.mark.quick]
+
 MESH = Mesh((2, 4), ("x", "y"))
 ROWS = (Sharding(((0,), ())), (128, 64))
 """Sharding and global shape of a tensor of which each row of the mesh has 64x64."""

@@ -18,6 +18,8 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
 
+pytestmark = pytest.mark.usefixtures("golden_programs")
+
 Array = Any
 X, Y = (np.random.default_rng(seed).standard_normal((4, 6)).astype(np.float32) for seed in (1, 2))
 TURNS = np.exp(1j * np.linspace(0, 3, 6)).astype(np.complex64)

@@ -16,6 +16,8 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
 
+pytestmark = [pytest.mark.usefixtures("golden_programs"), pytest.mark.quick]
+
 IN_MAIN = """
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.sine %x : tensor<4xf32>

@@ -19,6 +19,8 @@ from tt_xla.ir.program import FunctionKind
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
+pytestmark = pytest.mark.usefixtures("golden_programs")
+
 
 def lowered(function: Callable[..., Any], *inputs: np.ndarray) -> Any:
     return jax.jit(function).lower(*inputs).compiler_ir("stablehlo")

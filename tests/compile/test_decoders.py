@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
-from check_programs import to_numpy, to_torch
-from decoders import Decoder, row
-from programs import language
 
+from benchmarks.decoders import Decoder, row
+from benchmarks.programs import language
+from conformance.check_programs import to_numpy, to_torch
 from tt_xla.compiler.pipeline import compile_module
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.ir.program import Program
@@ -145,6 +145,7 @@ MASKS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("each", [False, True], ids=["one position", "a position of each"])
 @pytest.mark.parametrize("name", MASKS)
 def test_a_mask_up_to_the_position_becomes_the_position(name: str, each: bool) -> None:

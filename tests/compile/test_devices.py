@@ -10,6 +10,8 @@ from tt_xla.ir.program import ARGUMENT_MARK, Program, Role
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
+pytestmark = [pytest.mark.usefixtures("golden_programs"), pytest.mark.quick]
+
 
 def compiled(source: str) -> Program:
     return compile_module(parse_module(source), CompileOptions.parse(), load_target("n150"))

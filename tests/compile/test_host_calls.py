@@ -20,6 +20,8 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
 
+pytestmark = pytest.mark.usefixtures("golden_programs")
+
 
 def compiled(source: str, **options: object) -> Program:
     return compile_module(parse_module(source), CompileOptions.parse(options), load_target("n150"))
@@ -144,6 +146,7 @@ func.func @main(%x: tensor<4xi32>, %w: tensor<4xi32> {ttcore.argument_type = "pa
     assert executable.counters.const_evals == 1
 
 
+@pytest.mark.nightly
 def test_jax_keeps_its_backends_to_itself() -> None:
     """The client that runs host ops is not JAX's."""
     source = f"""

@@ -11,6 +11,8 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
 
+pytestmark = pytest.mark.usefixtures("golden_programs")
+
 PAIRS = [(7, 0), (0, 0), (7, 2), (7, 3)]
 SIGNED_PAIRS = [*PAIRS, (-7, 0), (-7, 2), (7, -2), ("least", -1), ("least", 0)]
 

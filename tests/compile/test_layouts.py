@@ -227,7 +227,7 @@ def test_an_explanation_says_what_a_form_saves(here, extra, reason):
     chosen, runner = (
         State(0.0, {}, (), step=Step(Form(None, (), ()), (), None, time_us, 0.0)) for time_us in (1.0, here)
     )
-    assert explain._reason(chosen, runner, extra, False, []) == reason
+    assert explain.reason_of(chosen, runner, extra, False, []) == reason
 
 
 def test_a_convolution_keeps_its_weights_row_major():

@@ -23,6 +23,8 @@ from tt_xla.runtime import get_device
 from tt_xla.target import load_target
 from tt_xla.tools.estimate import by_op, open_loops
 
+pytestmark = [pytest.mark.usefixtures("golden_programs"), pytest.mark.quick]
+
 X = jax.ShapeDtypeStruct((4, 8), jnp.float32)
 W = jax.ShapeDtypeStruct((8, 8), jnp.float32)
 
@@ -135,10 +137,10 @@ def test_a_counted_loop_is_traced() -> None:
         assert torch.equal(result, results[0])
 
 
-def test_a_loop_that_asks_the_device_runs_untraced(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_loop_that_asks_the_device_runs_untraced(project_log: pytest.LogCaptureFixture) -> None:
     program = compiled(until, X, W, enable_trace=True)
     assert not program.memory.trace_bytes
-    assert "'ttcore.while_loop'" in caplog.text
+    assert "'ttcore.while_loop'" in project_log.text
 
 
 def test_an_edited_program_is_refused() -> None:

@@ -96,14 +96,14 @@ def read_back(source: str) -> None:
 
 @pytest.mark.parametrize("stage", IR)
 def test_ir_text_cut_anywhere(stage: str) -> None:
-    for position in range(0, len(IR[stage]), max(1, len(IR[stage]) // 150)):
+    for position in range(0, len(IR[stage]), max(1, len(IR[stage]) // 60)):
         read_back(IR[stage][:position])
 
 
 @pytest.mark.parametrize("stage", IR)
 def test_ir_text_with_words_missing_or_doubled(stage: str) -> None:
     words = list(re.finditer(r"[\w.]+|[<>(){}\[\],:=%#@!]", IR[stage]))
-    for match in words[:: max(1, len(words) // 150)]:
+    for match in words[:: max(1, len(words) // 60)]:
         read_back(IR[stage][: match.start()] + IR[stage][match.end() :])
         read_back(IR[stage][: match.end()] + IR[stage][match.start() :])
 

@@ -6,6 +6,7 @@ import gc
 import weakref
 
 import numpy as np
+import pytest
 from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
@@ -58,6 +59,7 @@ def test_context_of_parsed_modules_is_replaced():
     assert not any(context() for context in contexts[4:8])  # the first context also served earlier modules
 
 
+@pytest.mark.usefixtures("all_objects")
 def test_constants_end_with_their_program():
     before = large_constants()
     for seed in range(3):

@@ -22,6 +22,8 @@ from tt_xla.runtime import get_device
 from tt_xla.target import load_target
 from tt_xla.tools.cli import cli
 
+pytestmark = [pytest.mark.usefixtures("golden_programs"), pytest.mark.quick]
+
 MODULE = """
 func.func @main(%x: tensor<256x256xbf16>, %v: tensor<256x512xbf16>, %w: tensor<512x256xbf16>) -> tensor<256x256xbf16> {
   %0 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0]

@@ -71,6 +71,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(str(value) for value in options.values()))
 @pytest.mark.parametrize("name", MODELS)
 def test_compiles_under_every_option(name: str, options: dict[str, Any]) -> None:

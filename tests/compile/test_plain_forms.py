@@ -13,6 +13,8 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
 
+pytestmark = [pytest.mark.usefixtures("golden_programs"), pytest.mark.quick]
+
 
 def run(op: str, result: tuple[int, ...], *inputs: torch.Tensor) -> torch.Tensor:
     """Runs a program of one op, with bfloat16 operands and the result's shape."""

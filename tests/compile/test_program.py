@@ -1,7 +1,5 @@
 """``enable_trace`` leaves programs with host work untraced, and a Program is equal after writing and reading it."""
 
-import logging
-
 import jax
 import jax.numpy as jnp
 import pytest
@@ -24,19 +22,15 @@ def test_device_work_is_traced():
     assert FunctionKind.TRACE in _kinds(lambda a, b: jnp.tanh(a @ b), (32, 64), (64, 32))
 
 
-def test_computed_convolution_weights_leave_a_program_untraced(caplog: pytest.LogCaptureFixture):
+def test_computed_convolution_weights_leave_a_program_untraced(project_log: pytest.LogCaptureFixture):
     """TT-NN prepares convolution weights on the host, so the program runs untraced and logs a warning."""
 
     def convolution(x, w):
         return lax.conv_general_dilated(x, w * 2, (1, 1), "SAME", dimension_numbers=("NHWC", "OIHW", "NHWC"))
 
-    logging.getLogger("tt_xla").propagate = True
-    try:
-        kinds = _kinds(convolution, (1, 8, 8, 4), (8, 4, 3, 3))
-    finally:
-        logging.getLogger("tt_xla").propagate = False
+    kinds = _kinds(convolution, (1, 8, 8, 4), (8, 4, 3, 3))
     assert FunctionKind.TRACE not in kinds
-    assert "runs untraced, since 'ttnn.from_device'" in caplog.text
+    assert "runs untraced, since 'ttnn.from_device'" in project_log.text
 
 
 def test_a_written_program_is_the_same_program():

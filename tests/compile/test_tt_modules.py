@@ -20,6 +20,8 @@ from tt_xla.runtime import get_device
 from tt_xla.target import load_target
 from tt_xla.tools.cli import cli
 
+pytestmark = [pytest.mark.usefixtures("golden_programs"), pytest.mark.quick]
+
 EXAMPLE = """
 module attributes {} {
 func.func @forward(%arg0: tensor<64x128xbf16>, %arg1: tensor<64x128xbf16>, %arg2: tensor<64x128xbf16>,

@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 
+from tests.golden import GOLDENS
 from tt_xla.testing.filechecks import failed_check
 
 SEPARATOR = re.compile(r"^// -----$", re.MULTILINE)
@@ -35,7 +36,9 @@ class Failure(Exception):
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
     if file_path.suffix == ".mlir" and file_path.parent != Path(__file__).parent:
-        return MlirFile.from_parent(parent, path=file_path)
+        file = MlirFile.from_parent(parent, path=file_path)
+        file.add_marker("quick")
+        return file
     return None
 
 
@@ -54,6 +57,13 @@ class MlirFile(pytest.File):
                 yield InvalidItem.from_parent(self, name=f"{number}-{name}", text=part, line=line)
         else:
             yield CheckItem.from_parent(self, name=verb, text=text, options=options)
+
+
+def golden_file(path: Path) -> str | None:
+    """Returns the name of the golden file for the output of a stage, of an import or of a compilation, else None."""
+    files = {"passes": path.stem.partition("-")[0], "import": "import", "compile": "compile"}
+    file = files.get(path.parent.name)
+    return None if file is None else f"stages/{file}"
 
 
 def parts(text: str) -> Iterator[tuple[int, str]]:
@@ -105,6 +115,8 @@ class CheckItem(Item):
     def __init__(self, *, options: dict[str, str], **rest: Any) -> None:
         super().__init__(**rest)
         self.options = options
+        self.has_golden = golden_file(self.path) is not None
+        """Whether ``--update-goldens`` runs the test."""
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name
@@ -116,6 +128,8 @@ class CheckItem(Item):
         output = VERBS[verb](self.text, argument, dict(self.options))
         if problem := failed_check(self.path, self.text, output):
             raise Failure(f"{problem}\nThe text that was checked:\n{output}")
+        if file := golden_file(self.path):
+            self.config.stash[GOLDENS].check(file, self.path.stem, output)
 
 
 def roundtrip(text: str, _: str, options: dict[str, str]) -> str:

@@ -49,14 +49,17 @@ class _Place(Span[str]):
         fields["text"] = text
 
 
+STRING = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
+"""xDSL's expression for strings, with possessive quantifiers.
+
+xDSL's own backtracks over a string without an end, which takes twice as long with each character.
+"""
+
+
 class FastLexer(MLIRLexer):
     """xDSL's lexer with a fast path for the most frequent tokens."""
 
-    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
-    """xDSL's expression for strings, with possessive quantifiers.
-
-    xDSL's own backtracks over a string without an end, which takes twice as long with each character.
-    """
+    _unescaped_characters_regex = STRING
 
     def lex(self) -> MLIRToken:
         source = self.input

@@ -129,7 +129,7 @@ def _arranged(links: tuple[Link, ...], shape: tuple[int, ...], chips: tuple[int,
         first, second = link.chips
         if first in channels and second in channels:
             channels[first][second] = channels[second][first] = link.channels
-    search = _Search(channels)
+    search = Search(channels)
     for groups in _foldings(tuple(size for size in shape if size > 1)):
         dimensions = tuple(math.prod(sizes) for sizes in groups)
         for rings, least in _choices(dimensions, sorted({link.channels for link in links})):
@@ -189,14 +189,14 @@ def _weakest(
     return min(hops)
 
 
-_CANDIDATES = 15_000
+CANDIDATES = 15_000
 """Number of chips that are considered for a position before a search gives up: many times more than meshes on 32
 chips take."""
 _ALL_CANDIDATES = 600_000
 """The same for all searches for one mesh."""
 
 
-class _Search:
+class Search:
     """The search for chips at the positions of a mesh, which gives up after a number of attempts."""
 
     def __init__(self, channels: Channels) -> None:
@@ -216,7 +216,7 @@ class _Search:
         order: list[int] = []
         used: set[int] = set()
         attempts = [iter(sorted(linked))]
-        end = self.left - _CANDIDATES - len(linked) ** 2  # If all chips are linked, about half the square are seen.
+        end = self.left - CANDIDATES - len(linked) ** 2  # If all chips are linked, about half the square are seen.
         while self.left > end:
             self.left -= 1
             chip = next(attempts[-1], None)

@@ -12,6 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jaxlib.mlir import ir
+
+from tt_xla.compiler.mlir_context import context
 
 Spec = Sequence[Any]
 """For each dimension, the name of a mesh axis, names of several, or None."""
@@ -51,6 +54,31 @@ def _array(generator: np.random.Generator, shape: tuple[int, ...], dtype: str) -
     if dtype.startswith("complex"):
         return (generator.standard_normal(shape) + 1j * generator.standard_normal(shape)).astype(dtype)
     return generator.standard_normal(shape).astype(dtype)
+
+
+def with_shardings(text: str, mesh: dict[str, int], arguments: Sequence[Spec], results: Sequence[Spec] | None) -> Any:
+    """Returns a module of one device with a mesh, and shardings of its arguments and results."""
+    module = ir.Module.parse(text, context(len(text)))
+    with module.context, ir.Location.unknown():
+        axes = ", ".join(f'"{name}"={size}' for name, size in mesh.items())
+        declaration = ir.Module.parse(f"sdy.mesh @mesh = <[{axes}]>").body.operations[0]
+        declaration.operation.clone(ip=ir.InsertionPoint.at_block_begin(module.body))
+        count = int(np.prod(list(mesh.values())))
+        module.operation.attributes["mhlo.num_partitions"] = ir.Attribute.parse(f"{count} : i32")
+        for function in module.body.operations:
+            if function.operation.name == "func.func" and function.name.value == "main":
+                shardings = [ir.DictAttr.get({"sdy.sharding": _attribute(spec)}) for spec in arguments]
+                function.attributes["arg_attrs"] = ir.ArrayAttr.get(shardings)
+                if results is not None:
+                    shardings = [ir.DictAttr.get({"sdy.sharding": _attribute(spec)}) for spec in results]
+                    function.attributes["res_attrs"] = ir.ArrayAttr.get(shardings)
+    return module
+
+
+def _attribute(spec: Spec) -> Any:
+    names = [() if axes is None else (axes,) if isinstance(axes, str) else axes for axes in spec]
+    dims = ", ".join("{" + ", ".join(f'"{name}"' for name in axes) + "}" for axes in names)
+    return ir.Attribute.parse(f"#sdy.sharding<@mesh, [{dims}]>")
 
 
 def _dynamic_slices(x: Any, starts: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tt_xla.compiler import compile_module
 from tt_xla.compiler.sharding import localize
 from tt_xla.compiler.stablehlo import parse_module
@@ -49,6 +51,17 @@ def test_a_composite_over_the_features_becomes_its_ops() -> None:
     text = str(localized.module)
     assert "composite" not in text
     assert text.count('"stablehlo.all_reduce"') == 1
+
+
+@pytest.mark.parametrize("attribute", ["decomposition = @norm", "called_computations = [@norm]"])
+def test_functions_of_copied_ops_stay(attribute: str) -> None:
+    """An op that each chip computes on whole tensors names the same functions as before."""
+    call = f"stablehlo.custom_call @kept(%arg0) {{{attribute}}} : (tensor<4x8xf32>) -> tensor<4x8xf32>"
+    text = NORM.format("{}, {}")
+    begin, end = text.index("stablehlo.composite"), text.index("    return %0")
+    localized = localize(parse_module(f"{text[:begin]}{call}\n{text[end:]}"), 2)
+    assert localized is not None
+    assert "@norm(" in str(localized.module)
 
 
 def test_marks_and_roles_of_arguments_stay() -> None:

@@ -16,6 +16,8 @@ from jaxlib.mlir import ir
 from tt_xla.compiler.sharding import localize
 from tt_xla.compiler.stablehlo import parse_module
 
+pytestmark = pytest.mark.quick
+
 X8 = '"x"=8'
 X42 = '"x"=4, "y"=2'
 X44 = '"x"=4, "y"=4'

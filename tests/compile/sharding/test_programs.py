@@ -31,24 +31,26 @@ def outcomes(script: str, *arguments: str) -> dict[str, str]:
     return json.loads(process.stdout.strip().splitlines()[-1])
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.nightly) for part in range(1, 4))])
 def test_chips_compute_what_one_device_does(part: int) -> None:
     failures = outcomes("run_programs.py", f"{part}/4")
     assert len(failures) > 10
     assert {name: error for name, error in failures.items() if error} == {}
 
 
-@pytest.mark.parametrize("partitioner", ["shardy", "gspmd"])
+@pytest.mark.parametrize("partitioner", ["shardy", pytest.param("gspmd", marks=pytest.mark.nightly)])
 def test_chips_compute_what_jax_computes_on_them(partitioner: str) -> None:
     failures = outcomes("run_lowered.py", partitioner)
     assert len(failures) > 15
     assert {name: error for name, error in failures.items() if error} == {}
 
 
+@pytest.mark.nightly
 def test_random_programs() -> None:
     assert outcomes("run_random.py", "60") == {"random": ""}
 
 
+@pytest.mark.nightly
 def test_partial_sums() -> None:
     failures = outcomes("run_partial_sums.py")
     assert len(failures) > 20

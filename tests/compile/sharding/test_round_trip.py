@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.golden import Goldens
 from tt_xla.compiler.sharding import localize
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.errors import MalformedModuleError
@@ -38,13 +39,14 @@ module attributes {mhlo.num_partitions = 8 : i32, mhlo.frontend_attributes = {
 """
 
 
-def test_the_hidden_form_is_read() -> None:
+def test_the_hidden_form_is_read(goldens: Goldens) -> None:
     localized = localize(parse_module(MODULE), 8)
     assert localized is not None
     assert localized.mesh.axes == ("x", "y")
     assert [sharding.dims for sharding, _ in localized.arguments] == [((0,), ())]
     assert [sharding.dims for sharding, _ in localized.results] == [((), (1,))]
     text = str(localized.module)
+    goldens.check("sharding/round_trip", "hidden form", text)
     assert "xla.sdy" not in text
     assert "custom_call" not in text
     assert text.count("stablehlo.negate") == 1

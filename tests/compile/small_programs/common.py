@@ -22,14 +22,21 @@ class Case:
     atol: float = 2e-5
     correlates: bool = True
     """Whether bfloat16 results correlate with float32; they do not if rounding an input makes the result jump."""
+    theme: str = ""
+    """Name of the module that has the case."""
 
 
 CASES: dict[str, Case] = {}
 
 
-def case(name: str, program: Callable[..., Any] | str, *inputs: np.ndarray, **rest: Any) -> None:
-    assert name not in CASES
-    CASES[name] = Case(program, inputs, **rest)
+def cases_of(module: str) -> Callable[..., None]:
+    """Returns the function that adds a case of a module to the table."""
+
+    def case(name: str, program: Callable[..., Any] | str, *inputs: np.ndarray, **rest: Any) -> None:
+        assert name not in CASES
+        CASES[name] = Case(program, inputs, **rest, theme=module.rpartition(".")[2])
+
+    return case
 
 
 def normal(*shape: int, seed: int = 0) -> np.ndarray:

@@ -7,7 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from small_programs.common import case, inside, ints, normal
+from small_programs.common import cases_of, inside, ints, normal
+
+case = cases_of(__name__)
 
 # Functions and larger graphs.
 

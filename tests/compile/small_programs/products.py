@@ -7,7 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from small_programs.common import case, ints, normal, positive, truth
+from small_programs.common import cases_of, ints, normal, positive, truth
+
+case = cases_of(__name__)
 
 # Matrix products.
 

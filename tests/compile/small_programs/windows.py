@@ -11,7 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from small_programs.common import Array, case, inside, ints, normal, truth
+from small_programs.common import Array, cases_of, inside, ints, normal, truth
+
+case = cases_of(__name__)
 
 # Convolution and pooling.
 

@@ -11,7 +11,11 @@ import numpy as np
 
 Array = Any
 BF16 = np.dtype(ml_dtypes.bfloat16)
-UNCOUNTED = {"deallocate", "get_device", "full", "load_cached", "to_layout", "constant", "to_device"}
+UNCOUNTED = {
+    *("deallocate", "get_device", "full", "load_cached", "constant"),
+    *("to_layout", "to_device", "to_memory_config", "prepare_conv2d_weights"),
+}
+"""Ops that are no part of a fusion: they make or free values, move them, or change their layout."""
 
 
 @dataclass(frozen=True)

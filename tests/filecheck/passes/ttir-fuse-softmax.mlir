@@ -77,3 +77,36 @@ func.func @softmax_by_rows(%arg0: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %2 = "ttir.div"(%0, %1) : (tensor<32x32xf32>, tensor<32xf32>) -> tensor<32x32xf32>
   func.return %2 : tensor<32x32xf32>
 }
+
+// The quotient has more rows than the exponentials, so it is not their softmax.
+// CHECK-LABEL: func.func @softmax_of_one_row_in_four(
+func.func @softmax_of_one_row_in_four(%arg0: tensor<1x32xf32>) -> tensor<4x32xf32> {
+  // CHECK-NOT: "ttir.softmax"(
+  // CHECK: func.return
+  %0 = "ttir.exp"(%arg0) : (tensor<1x32xf32>) -> tensor<1x32xf32>
+  %1 = "ttir.sum"(%0) <{dim_arg = [1 : i32], keep_dim = true}> : (tensor<1x32xf32>) -> tensor<1x1xf32>
+  %2 = "ttir.broadcast"(%1) <{broadcast_dimensions = array<i64: 4, 32>}> : (tensor<1x1xf32>) -> tensor<4x32xf32>
+  %3 = "ttir.div"(%0, %2) : (tensor<1x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
+  func.return %3 : tensor<4x32xf32>
+}
+
+// Integers lose digits, the sum is of other numbers, or the maximum is one of another dimension.
+// CHECK-LABEL: func.func @no_softmax(
+func.func @no_softmax(%x: tensor<32x32xf32>, %y: tensor<32x32xf32>) -> (tensor<32x32xf32>, tensor<32x32xf32>) {
+  // CHECK: "ttir.sum"
+  // CHECK: "ttir.div"
+  // CHECK: %[[M:.*]] = "ttir.max"
+  // CHECK: %[[S:.*]] = "ttir.subtract"(%x, %[[M]])
+  // CHECK: "ttir.softmax"(%[[S]]) <{dimension = 1 : si32, numericStable = false}>
+  // CHECK-NEXT: func.return
+  %0 = "ttir.exp"(%x) : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %1 = "ttir.exp"(%y) : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %2 = "ttir.sum"(%1) <{dim_arg = [1 : i32], keep_dim = true}> : (tensor<32x32xf32>) -> tensor<32x1xf32>
+  %3 = "ttir.div"(%0, %2) : (tensor<32x32xf32>, tensor<32x1xf32>) -> tensor<32x32xf32>
+  %4 = "ttir.max"(%x) <{dim_arg = [0 : i32], keep_dim = true}> : (tensor<32x32xf32>) -> tensor<1x32xf32>
+  %5 = "ttir.subtract"(%x, %4) : (tensor<32x32xf32>, tensor<1x32xf32>) -> tensor<32x32xf32>
+  %6 = "ttir.exp"(%5) : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %7 = "ttir.sum"(%6) <{dim_arg = [1 : i32], keep_dim = true}> : (tensor<32x32xf32>) -> tensor<32x1xf32>
+  %8 = "ttir.div"(%6, %7) : (tensor<32x32xf32>, tensor<32x1xf32>) -> tensor<32x32xf32>
+  func.return %3, %8 : tensor<32x32xf32>, tensor<32x32xf32>
+}

@@ -53,6 +53,23 @@ builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 1x2>]>} {
     func.return %1 : tensor<4x4xf32>
   }
 
+  // A running sum and a softmax need the elements of all chips.
+  // CHECK-LABEL: func.func @along_a_dimension(
+  // CHECK-NEXT: %[[G:.*]] = "ttir.all_gather"
+  // CHECK-NEXT: %[[C:.*]] = "ttir.cumsum"(%[[G]])
+  // CHECK-NEXT: %[[H:.*]] = "ttir.all_gather"
+  // CHECK-NEXT: %[[S:.*]] = "ttir.softmax"(%[[H]])
+  // CHECK-NEXT: "ttir.mesh_partition"(%[[S]])
+  // CHECK-NEXT: func.return
+  func.func @along_a_dimension(%x: tensor<8x4xf32>) -> (tensor<16x4xf32>, tensor<8x4xf32>) {
+    %0 = "ttir.all_gather"(%x) <{all_gather_dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<8x4xf32>) -> tensor<16x4xf32>
+    %1 = "ttir.cumsum"(%0) <{dim = 0 : i64}> : (tensor<16x4xf32>) -> tensor<16x4xf32>
+    %2 = "ttir.all_gather"(%x) <{all_gather_dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<8x4xf32>) -> tensor<16x4xf32>
+    %3 = "ttir.softmax"(%2) <{dimension = 0 : si32}> : (tensor<16x4xf32>) -> tensor<16x4xf32>
+    %4 = "ttir.mesh_partition"(%3) <{dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<16x4xf32>) -> tensor<8x4xf32>
+    func.return %1, %4 : tensor<16x4xf32>, tensor<8x4xf32>
+  }
+
   // A product applies the op as it writes its results.
   // CHECK-LABEL: func.func @product(
   // CHECK-NEXT: "ttir.matmul"

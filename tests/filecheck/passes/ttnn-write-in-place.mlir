@@ -40,3 +40,31 @@ func.func public @copied(%kept: tensor<1x4x64x32xbf16, #cache>, %read: tensor<1x
   %3 = "ttnn.fill_cache"(%2, %many) <{batch_offset = 0 : i32}> : (tensor<1x4x64x32xbf16, #cache>, tensor<1x4x32x32xbf16, #many>) -> tensor<1x4x64x32xbf16, #cache>
   func.return %0, %1, %3 : tensor<1x4x64x32xbf16, #cache>, tensor<1x4x64x32xbf16, #cache>, tensor<1x4x64x32xbf16, #cache>
 }
+
+// A caller outside the module gives up arguments of entry functions only, so a loop's function has no such mark.
+// CHECK-LABEL: func.func private @written_by_a_loop(
+// CHECK-NOT: ttcore.kv_cache
+// CHECK: "ttnn.fill_cache"(%cache, %many) <{batch_offset = 0 : i32}> : {{.*}} -> ()
+func.func private @written_by_a_loop(%cache: tensor<1x4x64x32xbf16, #cache> {jax.buffer_donor = true}, %many: tensor<1x4x32x32xbf16, #many>) -> tensor<1x4x64x32xbf16, #cache> {
+  "ttnn.fill_cache"(%cache, %many) <{batch_offset = 0 : i32}> : (tensor<1x4x64x32xbf16, #cache>, tensor<1x4x32x32xbf16, #many>) -> ()
+  func.return %cache : tensor<1x4x64x32xbf16, #cache>
+}
+
+// Nor may a function that is no entry write to its argument, although it says that the argument is given up.
+// CHECK-LABEL: func.func private @copied_by_a_loop(
+// CHECK-NOT: ttcore.kv_cache
+// CHECK: %[[A:.*]] = "ttnn.assign"(%cache)
+// CHECK-NEXT: "ttnn.fill_cache"(%[[A]], %many)
+func.func private @copied_by_a_loop(%cache: tensor<1x4x64x32xbf16, #cache> {jax.buffer_donor = true}, %many: tensor<1x4x32x32xbf16, #many>) -> tensor<1x4x64x32xbf16, #cache> {
+  %0 = "ttnn.fill_cache"(%cache, %many) <{batch_offset = 0 : i32}> : (tensor<1x4x64x32xbf16, #cache>, tensor<1x4x32x32xbf16, #many>) -> tensor<1x4x64x32xbf16, #cache>
+  func.return %0 : tensor<1x4x64x32xbf16, #cache>
+}
+
+// Weights stay as they are for the next call, so they are copied too.
+// CHECK-LABEL: func.func public @copied_weights(
+// CHECK-NOT: ttcore.kv_cache
+// CHECK: "ttnn.assign"(%cache)
+func.func public @copied_weights(%cache: tensor<1x4x64x32xbf16, #cache> {jax.buffer_donor = true, ttcore.argument_type = #ttcore.argument_type<parameter>}, %many: tensor<1x4x32x32xbf16, #many>) -> tensor<1x4x64x32xbf16, #cache> {
+  %0 = "ttnn.fill_cache"(%cache, %many) <{batch_offset = 0 : i32}> : (tensor<1x4x64x32xbf16, #cache>, tensor<1x4x32x32xbf16, #many>) -> tensor<1x4x64x32xbf16, #cache>
+  func.return %0 : tensor<1x4x64x32xbf16, #cache>
+}

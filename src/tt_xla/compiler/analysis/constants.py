@@ -83,7 +83,8 @@ def wrapped(value: int, element: Attribute) -> int:
 
 
 def converted(value: float | int, source: Attribute, target: Attribute) -> float | int | None:
-    """Returns a number of one element type as another one holds it: integers wrap, floats lose their fraction.
+    """Returns a number of one element type as another one holds it: integers wrap, floats lose their fraction, and
+    numbers that a float type does not have are rounded.
 
     Returns:
         None for NaN and floats outside the range of an integer type, which are left to the chip.
@@ -92,7 +93,8 @@ def converted(value: float | int, source: Attribute, target: Attribute) -> float
         KeyError: The chip has no such target type.
     """
     if is_float_type(target):
-        return float(value)
+        with np.errstate(over="ignore"):
+            return float(np.asarray(value).astype(numpy_dtype(target)))
     if not is_float_type(source):
         return wrapped(int(value), target)
     limits = np.iinfo(numpy_dtype(target))

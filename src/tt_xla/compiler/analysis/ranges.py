@@ -1,4 +1,4 @@
-"""Range analysis: bounds of a value's integers, derived from the TTIR ops that produce it."""
+"""Range analysis: bounds of a value's numbers, derived from the TTIR ops that produce it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, bf16, f32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
+from tt_xla.compiler.analysis.constants import numpy_dtype
 from tt_xla.compiler.rewriting import both_ways, producer
 from tt_xla.ir import shapes, ttir
 from tt_xla.ir.base import shape, tensor_type
@@ -176,22 +178,39 @@ def _cast(value: OpResult, ask: Ask) -> Range:
         low, high = math.trunc(inner.low), math.trunc(inner.high)
         may_be_nan = source not in _INTEGERS and not is_integral(value.op.operands[0])
         return Range(min(low, 0), max(high, 0)) if may_be_nan else Range(low, high)
-    magnitude = max(-inner.low, inner.high)
-    if source in EXACT or magnitude <= EXACT.get(target, 0):
-        return inner
-    return Range(-1.01 * magnitude, 1.01 * magnitude)  # The number is rounded.
+    return _rounded(inner, target)
+
+
+def _rounded(exact: Range, element: Attribute) -> Range:
+    """Returns the range of numbers of a type that lie in ``exact`` before they are rounded to the type.
+
+    Rounding keeps numbers on their side of a bound that the type has. A bound that it does not have moves outwards by
+    more than the type's numbers are apart there, whichever way the chip rounds.
+    """
+    if element not in EXACT:
+        return exact
+    dtype = numpy_dtype(element)
+
+    def outwards(bound: float, direction: int) -> float:
+        with np.errstate(over="ignore"):
+            nearest = float(np.asarray(bound).astype(dtype))
+        if nearest == bound or math.isnan(bound):
+            return bound
+        return nearest + direction * abs(bound) * 2 / EXACT[element]
+
+    return Range(outwards(exact.low, -1), outwards(exact.high, 1))
 
 
 def _sum(value: OpResult, ask: Ask) -> Range:
     """Returns the range of a sum, before it wraps around."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
-    return Range(lhs.low + rhs.low, lhs.high + rhs.high)
+    return _rounded(Range(lhs.low + rhs.low, lhs.high + rhs.high), tensor_type(value).element_type)
 
 
 def _difference(value: OpResult, ask: Ask) -> Range:
     """Returns the range of a difference, before it wraps around."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
-    return Range(lhs.low - rhs.high, lhs.high - rhs.low)
+    return _rounded(Range(lhs.low - rhs.high, lhs.high - rhs.low), tensor_type(value).element_type)
 
 
 def _product(value: OpResult, ask: Ask) -> Range:
@@ -200,7 +219,7 @@ def _product(value: OpResult, ask: Ask) -> Range:
     if not math.isfinite(sum(lhs) + sum(rhs)):
         return _ANY
     corners = [one * other for one in lhs for other in rhs]
-    return Range(min(corners), max(corners))
+    return _rounded(Range(min(corners), max(corners)), tensor_type(value).element_type)
 
 
 def _maximum(value: OpResult, ask: Ask) -> Range:
@@ -280,7 +299,7 @@ def _under(value: SSAValue, predicate: SSAValue, holds: bool, ask: Ask) -> Range
         return unconstrained
     subject, limit = test.operands
     against = splat(limit)
-    if against is None:
+    if against is None or not is_integer(subject):  # A float below 4 may be 3.5.
         return unconstrained
     inner = ask(subject)
     below = isinstance(test, BINARY["lt"]) == holds
@@ -293,8 +312,7 @@ def _under(value: SSAValue, predicate: SSAValue, holds: bool, ask: Ask) -> Range
     for term, other in both_ways(plus) if plus is not None else ():
         step = splat(other)
         if term is subject and step is not None:
-            moved = Range(limited.low + step, limited.high + step)
-            return moved if is_integer(value) and fits(moved, tensor_type(value).element_type) else unconstrained
+            return Range(limited.low + step, limited.high + step)
     return unconstrained
 
 

@@ -141,7 +141,7 @@ class Search:
         with self.module.context, ir.Location.unknown():
             self._read()
             if len(self.stated) == len(self.graph.arguments):
-                self._trials[()] = self._trial(tuple(self.stated[number] for number in sorted(self.stated)))
+                self._trials[()] = self.trial(tuple(self.stated[number] for number in sorted(self.stated)))
             else:
                 self._try_plans()
             trials = sorted(self._trials.values(), key=lambda trial: trial.rank)
@@ -179,13 +179,13 @@ class Search:
 
     # ---- The quick search
 
-    def _quick(self) -> list[Plan]:
+    def quick_plans(self) -> list[Plan]:
         """Returns plans of the quick search, a beam search, the best first."""
-        known: dict[Plan, float] = {self.start: self._score(self.start)}
+        known: dict[Plan, float] = {self.start: self.score(self.start)}
         beam = [self.start]
         for _ in range(_ROUNDS):
             fresh = {plan for kept in beam for plan in self._moves(kept) if plan not in known}
-            known.update((plan, self._score(plan)) for plan in fresh)
+            known.update((plan, self.score(plan)) for plan in fresh)
             ranked = sorted(known, key=lambda plan: (known[plan], _order(plan)))
             if ranked[:_BEAM] == beam:
                 break
@@ -214,7 +214,7 @@ class Search:
     def _conflicts(self, plan: Plan) -> bool:
         return conflicts(plan, self.units, self.graph, self.stated)
 
-    def _score(self, plan: Plan) -> float:
+    def score(self, plan: Plan) -> float:
         """Returns the estimated time, much longer if the plan does not fit."""
         estimate = self.estimator.estimate(plan)
         available = self.target.dram_banks * self.target.dram_bank_bytes
@@ -233,9 +233,9 @@ class Search:
         """
         limit = max(self.limits[0], min(self.limits[1], _OPS // max(len(self.graph.ops), 1)))
         self.progress(None, limit)
-        moves = sorted(dict.fromkeys(self._moves(self.start)), key=self._score)
+        moves = sorted(dict.fromkeys(self._moves(self.start)), key=self.score)
         simple = [self.start, *moves[:_SIMPLE]]
-        candidates = _Candidates([*simple, *self._quick()], self._score)
+        candidates = _Candidates([*simple, *self.quick_plans()], self.score)
         for number in range(min(len(simple), limit)):
             self._try(candidates, number)
         for patience, near in ((_PATIENCE, False), (_NEAR_PATIENCE, True)):
@@ -255,11 +255,12 @@ class Search:
         """Compiles a plan, unless another plan has the same shardings."""
         key = tuple(self.shardings(candidates.plans[number]))
         if key not in self._trials:
-            self._trials[key] = self._trial(key)
+            self._trials[key] = self.trial(key)
             self.progress(self._trials[key], 0)
         candidates.tried(number, self._trials[key].us)
 
-    def _trial(self, chosen: tuple[Sharding, ...]) -> Trial:
+    def trial(self, chosen: tuple[Sharding, ...]) -> Trial:
+        """Compiles the module with shardings, and returns what the compiler predicts for it."""
         try:
             program = self._compile(chosen)
         except ResourceExhaustedError as error:

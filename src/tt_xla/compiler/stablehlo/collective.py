@@ -19,7 +19,6 @@ from tt_xla.compiler.stablehlo.annotations import check_group_sizes
 from tt_xla.compiler.stablehlo.by_chip import by_chip
 from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.creation import full
-from tt_xla.compiler.stablehlo.elementwise import wrapped
 from tt_xla.compiler.stablehlo.reduction import body_op
 from tt_xla.ir import ttir
 from tt_xla.ir.base import Tensor, TTOp, shape, tensor, tensor_type
@@ -117,7 +116,7 @@ def all_reduce(context: ImportContext, op: Any) -> list[SSAValue]:
     for value, type_ in _each(context, op, groups):
         for axis in axes:
             value = context.emit(AllReduceOp, [value], type_, reduce_type=reduce_type, cluster_axis=axis)
-        results.append(_returned(context, wrapped(context, value, op) if axes else value, groups))
+        results.append(_returned(context, value, groups))
     return results
 
 
@@ -168,7 +167,7 @@ def reduce_scatter(context: ImportContext, op: Any) -> SSAValue:
         type_ = collectives.with_size(value, dim, shape(value)[dim] // context.module.chips.shape[axis])
         values = {"reduce_type": reduce_type, "scatter_dim": dim, "cluster_axis": axis}
         value = context.emit(ReduceScatterOp, [value], type_, **values)
-    return _returned(context, wrapped(context, value, op) if axes.axes else value, axes)
+    return _returned(context, value, axes)
 
 
 @converts("stablehlo.all_to_all")

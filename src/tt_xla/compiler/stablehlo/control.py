@@ -16,7 +16,7 @@ from tt_xla.compiler.stablehlo.context import ImportContext, converts, on_host
 from tt_xla.compiler.stablehlo.conversion import convert_block
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.elementwise import choose
-from tt_xla.compiler.stablehlo.fallback import is_callback, new_token
+from tt_xla.compiler.stablehlo.fallback import DRAW, is_callback, new_token
 from tt_xla.compiler.stablehlo.outline import walk
 from tt_xla.compiler.stablehlo.scalars import is_integer_scalar
 from tt_xla.compiler.stablehlo.subprograms import Captures, subprogram, used_from_outside
@@ -156,9 +156,11 @@ def _bound(context: ImportContext, bound: Any, inputs: list[SSAValue]) -> tuple[
 
 
 def _has_effects(context: ImportContext, op: Any) -> bool:
-    """Whether the regions of an op call Python functions."""
+    """Whether the regions of an op call Python functions or draw random numbers."""
     blocks = [block for region in op.regions for block in region.blocks]
-    return any(is_callback(inner) for block in blocks for inner in _all_ops(context, block.operations))
+    return any(
+        is_callback(inner) or inner.name == DRAW for block in blocks for inner in _all_ops(context, block.operations)
+    )
 
 
 def _needed_states(op: Any, *, counted: bool, all_results: bool) -> list[int]:
@@ -235,16 +237,20 @@ def _check_worth_the_device(context: ImportContext, op: Any, names: Sequence[str
 @converts("stablehlo.if", "stablehlo.case")
 def branch(context: ImportContext, op: Any) -> Sequence[SSAValue]:
     """Converts only the branch that is taken if it is known. Otherwise converts all branches and selects their results
-    if they are small, or emits a case op that runs one branch."""
+    if they are small and have no loop, which may end in the branch that is taken alone, or emits a case op that runs
+    one branch."""
     blocks = [region.blocks[0] for region in op.regions]
     if op.operation.name == "stablehlo.if":
         blocks.reverse()
     known_branch = known(op.operands[0], context.values.by_source)
     if known_branch is not None:
         return convert_block(context, blocks[known_branch if 0 <= known_branch < len(blocks) else -1])
-    count = sum(inner.name not in _FREE for block in blocks for inner in _all_ops(context, block.operations))
+    names = [inner.name for block in blocks for inner in _all_ops(context, block.operations)]
+    is_small = sum(name not in _FREE for name in names) <= MOST_BRANCH_OPS
     effects = _has_effects(context, op)
-    return _case(context, op, blocks, effects) if effects or count > MOST_BRANCH_OPS else _selected(context, op, blocks)
+    if is_small and not effects and "stablehlo.while" not in names:
+        return _selected(context, op, blocks)
+    return _case(context, op, blocks, effects)
 
 
 def _case(context: ImportContext, op: Any, blocks: Sequence[Any], effects: bool) -> Sequence[SSAValue]:

@@ -22,6 +22,7 @@ from tt_xla.compiler.stablehlo.context import (
 )
 from tt_xla.compiler.stablehlo.fallback import call_host, is_callback
 from tt_xla.compiler.stablehlo.types import DynamicShapeError, NoElementsError, convert_type, is_empty
+from tt_xla.compiler.stablehlo.widths import wrapped
 from tt_xla.errors import InternalCompilerError, MalformedModuleError, TTXLAError, UnsupportedOpError
 from tt_xla.ir.base import shape, tensor_type
 from tt_xla.ir.ttir.creation import ConstantOp, splat
@@ -146,7 +147,7 @@ def _convert_on_chip(context: ImportContext, op: Any) -> SSAValue | Sequence[SSA
 
 
 def _bind_results(context: ImportContext, op: Any, values: Sequence[SSAValue]) -> None:
-    """Records what the results of an op became.
+    """Records what the results of an op became. Integers that may lie outside their declared type are wrapped.
 
     Raises:
         ValueError: a value has another shape than its result, or there are more or fewer values than results.
@@ -155,7 +156,7 @@ def _bind_results(context: ImportContext, op: Any, values: Sequence[SSAValue]) -
         expected = convert_type(result.type).get_shape()
         if shape(value) != expected:
             raise ValueError(f"its lowering has shape {shape(value)}, expected {expected}")
-        context.bind(result, value)
+        context.bind(result, wrapped(context, op, value, result.type))
 
 
 def _takes_any_tensor(op: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo
@@ -10,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.creation import full
+from tt_xla.compiler.stablehlo.widths import SIGN_BITS
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.properties import si32, ui32
@@ -70,8 +72,7 @@ def one_to_one(context: ImportContext, op: Any) -> SSAValue:
     if type_.element_type is ui32 and name in ("stablehlo.divide", "stablehlo.remainder"):
         quotient, remainder = _unsigned_quotient(context, *context.operands(op))
         return quotient if name == "stablehlo.divide" else remainder
-    result = context.emit(kind, context.operands(op), type_)
-    return wrapped(context, result, op) if type_.element_type is si32 and name in _MAY_OVERFLOW else result
+    return context.emit(kind, context.operands(op), type_)
 
 
 def _unsigned_quotient(context: ImportContext, value: SSAValue, divisor: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -100,31 +101,6 @@ def _unsigned_quotient(context: ImportContext, value: SSAValue, divisor: SSAValu
     )
 
 
-_MAY_OVERFLOW = (
-    "stablehlo.abs",
-    "stablehlo.add",
-    "stablehlo.divide",
-    "stablehlo.multiply",
-    "stablehlo.negate",
-    "stablehlo.subtract",
-)
-"""Ops whose results may lie outside the range of their integer type."""
-
-_SIGN_BITS = {"i8": 0x80, "i16": 0x8000}
-"""Sign bit of signed integers that the chip holds in more bits than they have, by StableHLO element type."""
-
-
-def wrapped(context: ImportContext, value: SSAValue, op: Any) -> SSAValue:
-    """Returns a 32-bit result wrapped to the width of the type that the op declares: its low bits, sign-extended."""
-    sign = _SIGN_BITS.get(str(op.results[0].type.element_type))
-    if sign is None:
-        return value
-    type_ = tensor_type(value)
-    low = context.emit(ttir.BINARY_OPS["bitwise_and"], [value, full(context, 2 * sign - 1, type_)], type_)
-    flipped = context.emit(ttir.BINARY_OPS["bitwise_xor"], [low, full(context, sign, type_)], type_)
-    return context.emit(ttir.BINARY_OPS["subtract"], [flipped, full(context, sign, type_)], type_)
-
-
 @converts("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic")
 def shift(context: ImportContext, op: Any) -> SSAValue:
     """Shifts the bits of the declared type. A shift by at least its width gives 0, or copies of the sign bit."""
@@ -136,7 +112,7 @@ def shift(context: ImportContext, op: Any) -> SSAValue:
     type_ = context.result_type(op)
     value, distance = context.operands(op)
     binary, bits = ttir.BINARY_OPS, int(element.lstrip("ui"))
-    sign = _SIGN_BITS.get(element)
+    sign = SIGN_BITS.get(element)
     logical = name != "shift_right_arithmetic"
     if logical and sign and name != "shift_left":
         value = context.emit(binary["bitwise_and"], [value, full(context, 2 * sign - 1, type_)], type_)
@@ -149,7 +125,7 @@ def shift(context: ImportContext, op: Any) -> SSAValue:
                 binary["lt"], [distance, full(context, bits, type_)], tensor(type_.get_shape(), bf16)
             )
             shifted = choose(context, is_in_width, shifted, full(context, 0, type_))
-        return wrapped(context, shifted, op)
+        return shifted
     return _shift_right_arithmetic(context, value, distance)
 
 
@@ -187,7 +163,10 @@ def hyperbolic(context: ImportContext, op: Any) -> SSAValue:
 
 @converts("chlo.atanh", "chlo.acosh")
 def inverse_hyperbolic(context: ImportContext, op: Any) -> SSAValue:
-    """Computes atanh as (log1p(x) - log1p(-x)) / 2, and acosh as log(x + sqrt(x * x - 1))."""
+    """Computes atanh as (log1p(x) - log1p(-x)) / 2, and acosh as log(x + sqrt(x - 1) * sqrt(x + 1)).
+
+    Of large numbers acosh is log(x) + log(2), as twice such a number may be infinite.
+    """
     (operand,) = context.operands(op)
     type_ = context.result_type(op)
     binary, unary = ttir.BINARY_OPS, ttir.UNARY_OPS
@@ -196,11 +175,20 @@ def inverse_hyperbolic(context: ImportContext, op: Any) -> SSAValue:
         logs = [context.emit(unary["log1p"], [value], type_) for value in (operand, negative)]
         difference = context.emit(binary["subtract"], logs, type_)
         return context.emit(binary["multiply"], [difference, full(context, 0.5, type_)], type_)
-    square = context.emit(binary["multiply"], [operand, operand], type_)
-    less = context.emit(binary["subtract"], [square, full(context, 1, type_)], type_)
-    root = context.emit(unary["sqrt"], [less], type_)
+    one = full(context, 1, type_)
+    sides = [context.emit(binary[name], [operand, one], type_) for name in ("subtract", "add")]
+    roots = [context.emit(unary["sqrt"], [side], type_) for side in sides]
+    root = context.emit(binary["multiply"], roots, type_)
     total = context.emit(binary["add"], [operand, root], type_)
-    return context.emit(unary["log"], [total], type_)
+    result = context.emit(unary["log"], [total], type_)
+    logarithm = context.emit(unary["log"], [operand], type_)
+    of_large = context.emit(binary["add"], [logarithm, full(context, math.log(2), type_)], type_)
+    is_large = context.emit(binary["gt"], [operand, full(context, _LARGE, type_)], tensor(shape(operand), bf16))
+    return choose(context, is_large, of_large, result)
+
+
+_LARGE = 2.0**64
+"""Number beyond which acosh is log(x) + log(2) to the last digit of float32."""
 
 
 @converts(*_BITWISE)
@@ -280,17 +268,18 @@ def convert(context: ImportContext, op: Any) -> SSAValue:
     source = tensor_type(operand).element_type
     if source != result.element_type:
         operand = context.emit(TypecastOp, [operand], result)
-    sign = _SIGN_BITS.get(str(op.results[0].type.element_type)) if result.element_type is si32 else None
-    if sign is None:
+    sign = SIGN_BITS.get(names[1])
+    if sign is None or source not in (bf16, f32):
         return operand
-    if source in (bf16, f32):
-        return context.emit(ClampScalarOp, [operand], result, min=-sign, max=sign - 1)
-    return wrapped(context, operand, op)
+    return context.emit(ClampScalarOp, [operand], result, min=-sign, max=sign - 1)
 
 
 @converts("stablehlo.round_nearest_afz")
 def round_nearest_afz(context: ImportContext, op: Any) -> SSAValue:
-    """Rounds half away from zero: floor of the magnitude, plus 1 from a fraction of one half on, with the old sign."""
+    """Rounds half away from zero: floor of the magnitude, plus 1 from a fraction of one half on, with the old sign.
+
+    What is integral stays as it is, also negative zero, whose sign ``sign`` would lose.
+    """
     (operand,) = context.operands(op)
     type_ = tensor_type(operand)
     binary = ttir.BINARY_OPS
@@ -300,7 +289,9 @@ def round_nearest_afz(context: ImportContext, op: Any) -> SSAValue:
     up = context.emit(binary["ge"], [fraction, full(context, 0.5, type_)], type_)
     floor = context.emit(binary["add"], [floor, up], type_)
     sign = context.emit(ttir.UNARY_OPS["sign"], [operand], type_)
-    return context.emit(ttir.BINARY_OPS["multiply"], [floor, sign], type_)
+    rounded = context.emit(binary["multiply"], [floor, sign], type_)
+    is_integral = context.emit(binary["eq"], [fraction, full(context, 0, type_)], type_)
+    return choose(context, is_integral, operand, rounded)
 
 
 def _is_bool(value: Any) -> bool:

@@ -23,6 +23,9 @@ from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.creation import ConstantOp
 from tt_xla.ir.ttir.host import HostCallbackOp, HostCallOp
 
+DRAW = "stablehlo.rng"
+"""Op that draws other random numbers each time it runs."""
+
 _64_BIT_TYPES = (DataType.SI64, DataType.U64, DataType.F64, DataType.COMPLEX128)
 
 _64_BIT_PRODUCERS = (
@@ -72,6 +75,7 @@ def call_host(context: ImportContext, op: Any, reason: UnsupportedOpError) -> Se
             DATA_TYPES[tensor_type(context[value]).element_type] in _64_BIT_TYPES for value in (*op.operands, *captured)
         )
     )
+    draws = any(inner.operation.name == DRAW for inner in outline.walk(module.operation))
     location = describe(context.location)
     host_call = HostCallOp.make(
         [operands],
@@ -81,6 +85,7 @@ def call_host(context: ImportContext, op: Any, reason: UnsupportedOpError) -> Se
         ops=(f"{op.operation.name} at {location}" if location else op.operation.name,),
         input_types=tuple(str(value.type.element_type) for value in captured),
         output_types=tuple(str(result.type.element_type) for result in op.results),
+        effects=draws or None,
     )
     context.block.add_op(host_call)
     return host_call.results

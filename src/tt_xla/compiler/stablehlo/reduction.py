@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.context import ImportContext, converts
-from tt_xla.compiler.stablehlo.elementwise import wrapped
 from tt_xla.compiler.stablehlo.structure import scalar_constant
 from tt_xla.ir import ttir
 from tt_xla.ir.base import TTOp, tensor_type
@@ -83,7 +82,7 @@ def reduce(context: ImportContext, op: Any) -> SSAValue | list[SSAValue]:
     reduced = context.emit(kind, [operand], result, dim_arg=dims, keep_dim=False) if dims else operand
     if not is_identity(reducer, initial):
         reduced = context.emit(ttir.BINARY_OPS[join], [reduced, initial], result)
-    return wrapped(context, reduced, op)
+    return reduced
 
 
 def _argmax(context: ImportContext, op: Any, dims: tuple[int, ...]) -> list[SSAValue]:

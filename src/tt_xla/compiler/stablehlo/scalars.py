@@ -101,6 +101,14 @@ def wrap(value: int, element: str) -> int:
     return value - (1 << bits) if not element.startswith("u") and value >> (bits - 1) else value
 
 
+def limits(element: str) -> tuple[int, int]:
+    """Returns the smallest and the largest integer of a StableHLO element type."""
+    bits = int(element.lstrip("ui"))
+    if element == "i1" or element.startswith("u"):
+        return 0, (1 << bits) - 1
+    return -(1 << bits - 1), (1 << bits - 1) - 1
+
+
 def evaluate(value: Any, known: Mapping[Any, int], memo: dict[Any, int | None]) -> int | None:
     """Computes an integer scalar of a block.
 

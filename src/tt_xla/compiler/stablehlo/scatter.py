@@ -97,7 +97,7 @@ def scatter(context: ImportContext, op: Any) -> SSAValue:
     destinations = _destinations(context, op)
     is_bool = str(op.operands[0].type.element_type) == "i1"
     if (is_bool and body) or body not in ("", *_REDUCTIONS, *_JOINS):
-        raise context.reject(op, "TT-NN does not scatter with its body")
+        raise context.reject(op, f"TT-NN scatters by assignment, sum or product; the body is {_described(op, body)}")
     if body in _JOINS and destinations.repeats and not _can_combine_first(op, body, destinations):
         raise context.reject(
             op, "several updates may go to one position, and TT-NN combines these only by sum or product"
@@ -131,6 +131,13 @@ def _body(op: Any) -> str:
     return body_op(op) if in_order and body_op(op) else "other"
 
 
+def _described(op: Any, body: str) -> str:
+    """Returns what a message calls a body: the name of its op, or the names of all."""
+    if body != "other":
+        return body
+    return " and ".join(inner.name for inner in list(op.regions[0].blocks[0].operations)[:-1]) or "its first argument"
+
+
 def _destinations(context: ImportContext, op: Any) -> _Destinations:
     """Works out where the updates of a scatter go, and brings them into the shape of the table."""
     numbers = stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
@@ -161,10 +168,10 @@ def _destinations(context: ImportContext, op: Any) -> _Destinations:
                 is_inside if valid is None else context.emit(ttir.BINARY_OPS["logical_and"], both, tensor(batch, bf16))
             )
         starts[dim] = as_si32(context, clamped)
+    starts |= {dim: full(context, 0, tensor(batch, si32)) for dim in partial}
     unclamped_rows = (
         as_si32(context, wide(context, indices_by_dim[0])) if list(starts) == list(index_dims[:1]) else None
     )
-    starts |= {dim: full(context, 0, tensor(batch, si32)) for dim in partial}
     unique = bool(op.attributes["unique_indices"].value) if "unique_indices" in op.attributes else False
     repeats = not unique and math.prod(batch) > 1
     if not position and len(index_dims) == 1 and not partial:

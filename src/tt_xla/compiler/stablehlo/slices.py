@@ -14,10 +14,11 @@ from tt_xla.compiler.stablehlo.caches import update_slice
 from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.elementwise import choose
-from tt_xla.compiler.stablehlo.gather import line, rows_of, within
+from tt_xla.compiler.stablehlo.gather import as_si32, line, rows_of, wide, within
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, scalar_constant
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.structure import BroadcastOp, ConcatOp
 
 
@@ -40,7 +41,7 @@ def dynamic_slice(context: ImportContext, op: Any) -> SSAValue:
         if part is not None:
             value = part
         else:
-            rows = _count_from(context, _clamped(context, start, limit, size), (size,))
+            rows = _count_from(context, _clamped(context, start, limit), (size,))
             value = _take(context, value, dim, rows)
     return value
 
@@ -101,10 +102,9 @@ def _moved(context: ImportContext, update: SSAValue, start: SSAValue, dim: int, 
         along all others.
     """
     count, rank = shape(update)[dim], len(shape(update))
-    begin = _clamped(context, start, size - count, size)
-    element = tensor_type(begin).element_type
-    type_ = tensor((size,), element)
-    position = context.emit(ttir.BINARY_OPS["subtract"], [line(context, (size,), 0, element), begin], type_)
+    begin = _clamped(context, start, size - count)
+    type_ = tensor((size,), si32)
+    position = context.emit(ttir.BINARY_OPS["subtract"], [line(context, (size,), 0, si32), begin], type_)
     truth = tensor((size,), bf16)
     after = context.emit(ttir.BINARY_OPS["ge"], [position, full(context, 0, type_)], truth)
     before = context.emit(ttir.BINARY_OPS["lt"], [position, full(context, count, type_)], truth)
@@ -129,15 +129,14 @@ def _both(context: ImportContext, one: SSAValue, other: SSAValue) -> SSAValue:
     return context.emit(ttir.BINARY_OPS["logical_and"], [one, other], tensor(sizes, bf16))
 
 
-def _clamped(context: ImportContext, start: SSAValue, limit: int, size: int) -> SSAValue:
-    """Returns a scalar start as a tensor [1], clamped to 0 .. limit."""
-    return within(context, reshape(context, start, (1,)), limit + 1)
+def _clamped(context: ImportContext, start: SSAValue, limit: int) -> SSAValue:
+    """Returns a scalar start as a tensor [1] of 32-bit integers, clamped to 0 .. limit."""
+    return as_si32(context, within(context, wide(context, reshape(context, start, (1,))), limit + 1))
 
 
 def _count_from(context: ImportContext, begin: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
     """Returns begin, begin + 1, ..., in the given shape."""
-    element = tensor_type(begin).element_type
-    return context.emit(ttir.BINARY_OPS["add"], [line(context, sizes, 0, element), begin], tensor(sizes, element))
+    return context.emit(ttir.BINARY_OPS["add"], [line(context, sizes, 0, si32), begin], tensor(sizes, si32))
 
 
 def _take(context: ImportContext, value: SSAValue, dim: int, rows: SSAValue) -> SSAValue:

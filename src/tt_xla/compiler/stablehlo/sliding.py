@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import bf16
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.context import ImportContext
-from tt_xla.compiler.stablehlo.elementwise import wrapped
 from tt_xla.compiler.stablehlo.structure import crop, extend, spread_with
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor, tensor_type
@@ -66,7 +65,7 @@ def slide(context: ImportContext, op: Any, reducer: str, window: Any) -> SSAValu
         value = extend(context, value, dim, (max(0, low), max(0, high)), initial)
         value = _along(context, value, dim, (size, window.dilations[dim]), combine)
         value = strided(context, value, dim, window.strides[dim])
-    return wrapped(context, value, op)
+    return value
 
 
 def _along(context: ImportContext, value: SSAValue, dim: int, window: tuple[int, int], combine: Combine) -> SSAValue:

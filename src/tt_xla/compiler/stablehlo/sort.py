@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -136,12 +137,21 @@ def _argument(value: Any, arguments: list[Any]) -> int | None:
     if value.owner.name != "stablehlo.select":
         return None
     predicate, chosen, other = value.owner.operands
-    number, test = _argument(other, arguments), predicate.owner
-    if number is None or isinstance(test, ir.Block) or test.name != "stablehlo.compare" or not _is_constant(chosen):
+    number, test, constant = _argument(other, arguments), predicate.owner, _constant(chosen)
+    if number is None or isinstance(test, ir.Block) or test.name != "stablehlo.compare" or constant is None:
         return None
-    compared = [side for side in test.operands if not _is_constant(side)]
-    return number if all(_argument(side, arguments) == number for side in compared) else None
+    direction = stablehlo.ComparisonDirectionAttr(test.attributes["comparison_direction"]).value
+    sides = list(test.operands)
+    of_argument = [side for side in sides if _argument(side, arguments) == number]
+    if direction == "EQ" and constant == 0:
+        return number if len(of_argument) == 1 and any(_constant(side) == 0 for side in sides) else None
+    if direction == "NE" and math.isnan(constant):
+        return number if len(of_argument) == len(sides) else None
+    return None
 
 
-def _is_constant(value: Any) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.constant"
+def _constant(value: Any) -> float | None:
+    """Returns the number of a scalar constant, or None."""
+    if isinstance(value.owner, ir.Block) or value.owner.name != "stablehlo.constant":
+        return None
+    return float(value.owner.attributes["value"].get_splat_value().value)

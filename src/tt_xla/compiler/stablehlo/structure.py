@@ -6,10 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import OpResult, SSAValue
 
-from tt_xla.compiler.analysis.constants import elements
+from tt_xla.compiler.analysis.constants import converted, elements
 from tt_xla.compiler.stablehlo.context import ImportContext, converts, on_host
 from tt_xla.ir import shapes
 from tt_xla.ir.base import Tensor, shape, tensor, tensor_type
@@ -47,9 +46,8 @@ def scalar_constant(value: SSAValue) -> float | int | None:
     if isinstance(value, OpResult) and isinstance(value.op, ReshapeOp | BroadcastOp):
         return scalar_constant(value.op.input)
     if isinstance(value, OpResult) and isinstance(value.op, TypecastOp):
-        number = scalar_constant(value.op.input)
-        to_float = tensor_type(value).element_type in (bf16, f32)
-        return None if number is None or not math.isfinite(number) else float(number) if to_float else int(number)
+        number, target = scalar_constant(value.op.input), tensor_type(value).element_type
+        return None if number is None else converted(number, tensor_type(value.op.input).element_type, target)
     return splat(value)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from jaxlib.mlir.dialects import stablehlo
 from xdsl.ir import SSAValue
 
-from tt_xla.compiler.stablehlo.scalars import evaluate, is_integer_scalar
+from tt_xla.compiler.stablehlo.scalars import evaluate, is_integer_scalar, limits
 from tt_xla.compiler.stablehlo.structure import scalar_constant
 
 MOST_SIMULATED = 1024
@@ -82,7 +82,20 @@ def _linear_counter(op: Any, values: Mapping[Any, SSAValue]) -> Counter | None:
         if not isinstance(limit, int):
             return None
         limit += 1 if step > 0 else -1
-    return Counter(initial if number is None else number, limit, step)
+    found = Counter(initial if number is None else number, limit, step)
+    return None if _may_wrap(found, lhs.type) else found
+
+
+def _may_wrap(counter: Counter, type_: Any) -> bool:
+    """Returns whether a counter may leave the range of its type, and go on at the other end, before its limit."""
+    lowest, highest = limits(str(type_.element_type))
+    if not isinstance(counter.limit, int):
+        return abs(counter.step) != 1
+    if isinstance(counter.initial, int):
+        last = counter.initial + len(range(counter.initial, counter.limit, counter.step)) * counter.step
+    else:
+        last = counter.limit + counter.step + (-1 if counter.step > 0 else 1)
+    return not lowest <= last <= highest
 
 
 def _position(value: Any, block: Any) -> int | None:

@@ -10,7 +10,6 @@ import os
 import selectors
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import IO
@@ -18,11 +17,12 @@ from typing import IO
 from tt_xla.compiler.stablehlo.reader_process import HEADER
 from tt_xla.environment import child_environment
 from tt_xla.errors import MalformedModuleError
+from tt_xla.locks import Lock
 
 TIME_LIMIT = 10.0
 """Time limit in seconds for reading a program, including the start of the process, plus one second for each MB."""
 
-_lock = threading.RLock()
+_lock = Lock()
 _process: subprocess.Popen[bytes] | None = None
 _owner = 0
 

@@ -284,13 +284,14 @@ def sink_factor(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
     value, other = inner.operands
     if splat(other) is None and isinstance(inner, Multiply):
         value, other = other, value
-    if splat(other) is None or value.type != op.input.type:
+    factor = splat(other)
+    if factor is None or value.type != op.input.type:
         return
     if is_constant(value) and _tiles(shape(op.result)) > _tiles(shape(value)):
         return
     moved = insert_before(rewriter, op, type(op), [value], tensor_type(op.result), **op.values())
     one = (1,) if shape(op.result) else ()
-    small = splat_before(rewriter, op, float(splat(other) or 0), tensor(one, tensor_type(other).element_type))
+    small = splat_before(rewriter, op, float(factor), tensor(one, tensor_type(other).element_type))
     replace_with(rewriter, op, type(inner), [moved, small])
 
 

@@ -49,11 +49,7 @@ def fold_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
 def delay_broadcast(op: Any, rewriter: PatternRewriter) -> None:
     """Rewrites f(broadcast(x)) to broadcast(f(x)), which computes fewer elements."""
     broadcast = producer(op.operands[0], BroadcastOp)
-    if (
-        broadcast is None
-        or only_user(broadcast.result) is not op
-        or isinstance(op, (shared.Softmax, shared.Cumulative))
-    ):
+    if broadcast is None or only_user(broadcast.result) is not op:
         return
     type_ = tensor(shape(broadcast.input), tensor_type(op.result).element_type)
     inner = type(op).create(
@@ -64,14 +60,11 @@ def delay_broadcast(op: Any, rewriter: PatternRewriter) -> None:
     replace_with(rewriter, op, BroadcastOp, [inner.results[0]], broadcast_dimensions=factors)
 
 
-_NOT_BY_ELEMENT = (shared.Softmax, shared.Cumulative, shared.Typecast)
-
-
 @pattern(shared.ElementwiseUnary, shared.ElementwiseBinary)
 def sink_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
     """Rewrites f(unsqueeze(x), y) to unsqueeze(f(x, y)), so that the user may broadcast by itself."""
     after = shape(op.result)
-    if after[:1] != (1,) or isinstance(op, _NOT_BY_ELEMENT):
+    if after[:1] != (1,) or isinstance(op, shared.Typecast):
         return
     sources: list[SSAValue] = []
     for value in op.operands:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.analysis.constants import splat_of
 from tt_xla.compiler.analysis.ranges import BINARY, EXACT, TRUTH, UNARY, Range, bounds, fits, is_integer, is_integral
 from tt_xla.compiler.rewriting import both_ways, look_through, pattern, producer, replace_with
-from tt_xla.ir.base import only_user, tensor_type
+from tt_xla.ir.base import only_user, shape, tensor_type
 from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import ClampScalarOp, TypecastOp
@@ -141,6 +141,16 @@ def implied(op: Operation, rewriter: PatternRewriter) -> None:
             return
 
 
+def _uncast(value: SSAValue) -> SSAValue:
+    """Returns the integer behind casts that keep it."""
+    while (cast := producer(value, TypecastOp)) is not None and is_integer(cast.input):
+        limits, element = bounds(cast.input), tensor_type(value).element_type
+        if not (fits(limits, element) if is_integer(value) else max(-limits.low, limits.high) <= EXACT.get(element, 0)):
+            break
+        value = cast.input
+    return value
+
+
 @pattern(BINARY["logical_and"])
 def rounds_down(op: Operation, rewriter: PatternRewriter) -> None:
     """Rewrites (sign(x) != 1) and (x % n != 0) to x % n < 0 for positive n.
@@ -152,11 +162,11 @@ def rounds_down(op: Operation, rewriter: PatternRewriter) -> None:
         remainder = producer(rest.operands[0], BINARY["remainder"]) if rest is not None else None
         if signs is None or rest is None or remainder is None or splat(rest.operands[1]) != 0:
             continue
-        sign = look_through(signs.operands[0], TypecastOp)
+        sign = look_through(signs.operands[0], TypecastOp)  # a cast keeps what differs from 1
         sign_op = producer(sign, UNARY["sign"]) if splat(signs.operands[1]) == 1 else None
         if sign_op is None or not is_integer(remainder.operands[0]) or bounds(remainder.operands[1]).low <= 0:
             continue
-        if look_through(sign_op.operands[0], TypecastOp) is remainder.operands[0] and other.type == op.results[0].type:
+        if _uncast(sign_op.operands[0]) is remainder.operands[0] and other.type == op.results[0].type:
             replace_with(rewriter, op, BINARY["lt"], list(rest.operands))
             return
 
@@ -169,7 +179,7 @@ def truth_of_truth(op: Operation, rewriter: PatternRewriter) -> None:
     """
     for value, other in both_ways(op):
         truth_op, number = value.owner, splat(other)
-        if not isinstance(truth_op, TRUTH) or number not in (0, 1):
+        if not isinstance(truth_op, TRUTH) or number not in (0, 1) or shape(value) != shape(op.results[0]):
             continue
         if (number == 0) == isinstance(op, BINARY["ne"]):
             if value.type == op.results[0].type:

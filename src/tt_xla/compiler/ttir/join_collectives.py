@@ -35,27 +35,22 @@ def drop_for_one_chip(
         rewriter.replace(op, [], [op.input])
 
 
-@pattern(MeshPartitionOp, approximate=True)
-def part_of_sum(op: MeshPartitionOp, rewriter: PatternRewriter) -> None:
-    """Rewrites mesh_partition(all_reduce(x)) to reduce_scatter(x), if only the part is used."""
-    reduced = producer(op.input, AllReduceOp)
-    if reduced is None or only_user(reduced.result) is None or reduced.cluster_axis != op.cluster_axis:
-        return
-    values: dict[str, Any] = {
-        "reduce_type": reduced.reduce_type,
-        "scatter_dim": op.dim,
-        "cluster_axis": reduced.cluster_axis,
-    }
-    replace_with(rewriter, op, ReduceScatterOp, [reduced.input], **values)
-
-
 @pattern(MeshPartitionOp, SliceStaticOp, approximate=True)
-def sum_of_part(op: MeshPartitionOp | SliceStaticOp, rewriter: PatternRewriter) -> None:
-    """Rewrites slice(all_reduce(x)) to all_reduce(slice(x)), and likewise a mesh_partition along another axis."""
+def part_of_sum(op: MeshPartitionOp | SliceStaticOp, rewriter: PatternRewriter) -> None:
+    """Rewrites a part of an all_reduce, if only the part is used.
+
+    A slice and a mesh_partition along another axis are taken before the sum. A mesh_partition along the axis of the sum
+    becomes a reduce_scatter; one along all axes stays, because it contains the axis of the sum.
+    """
     reduced = producer(op.input, AllReduceOp)
     if reduced is None or only_user(reduced.result) is None:
         return
-    if isinstance(op, MeshPartitionOp) and (op.cluster_axis is None or op.cluster_axis == reduced.cluster_axis):
+    axis = reduced.cluster_axis
+    if isinstance(op, MeshPartitionOp) and op.cluster_axis is None:
+        return
+    if isinstance(op, MeshPartitionOp) and op.cluster_axis == axis:
+        values: dict[str, Any] = {"reduce_type": reduced.reduce_type, "scatter_dim": op.dim, "cluster_axis": axis}
+        replace_with(rewriter, op, ReduceScatterOp, [reduced.input], **values)
         return
     smaller = insert_before(rewriter, op, type(op), [reduced.input], tensor_type(op.result), **op.values())
     replace_with(rewriter, op, AllReduceOp, [smaller], **reduced.values())
@@ -106,7 +101,7 @@ def gather_of_slice(op: SliceStaticOp, rewriter: PatternRewriter) -> None:
     if gathered is None or only_user(gathered.result) is None:
         return
     dim, sizes = _dim(gathered), shape(gathered.input)
-    if shape(op.result)[dim] != shape(gathered.result)[dim] or op.begins[dim] != 0 or op.step[dim] != 1:
+    if shape(op.result)[dim] != shape(gathered.result)[dim]:
         return
     values = op.values() | {"ends": (*op.ends[:dim], sizes[dim], *op.ends[dim + 1 :])}
     type_ = collectives.with_size(op.result, dim, sizes[dim])
@@ -117,7 +112,6 @@ def gather_of_slice(op: SliceStaticOp, rewriter: PatternRewriter) -> None:
 PATTERNS = (
     drop_for_one_chip,
     part_of_sum,
-    sum_of_part,
     gather_of_scattered,
     part_of_gathered,
     gather_of_slice,

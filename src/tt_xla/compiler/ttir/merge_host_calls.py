@@ -1,7 +1,7 @@
 """Merging of consecutive host calls, so that intermediate results stay inside XLA.
 
 Each call is then checked here: an op that the host cannot run either is a compile error. A call without inputs is
-evaluated, as its results are constants.
+evaluated, as its results are constants, unless it draws random numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.analysis.constness import constant_values
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.mlir_context import context
-from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.rewriting import body, functions, is_pure
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import DATA_TYPES, tensor_type
 from tt_xla.ir.ttir.creation import ConstantOp
@@ -60,7 +60,7 @@ def run(module: ModuleOp) -> None:
         for op in body(function).ops:
             if isinstance(op, HostCallOp):
                 _check(op)
-                if not op.operands and all(_may_be_constant(result) for result in op.results):
+                if is_pure(op) and not op.operands and all(_may_be_constant(result) for result in op.results):
                     _fold(op, _evaluated(op.module))
 
 
@@ -109,6 +109,7 @@ def _merge(calls: list[HostCallOp]) -> None:
         ops=tuple(op for call in calls for op in call.ops),
         input_types=tuple(types[value] for value in inputs),
         output_types=tuple(types[value] for value in outputs),
+        effects=None if all(map(is_pure, calls)) else True,
     )
     Rewriter.insert_op(merged, InsertPoint.before(calls[-1]))
     for old, new in zip(outputs, merged.results, strict=True):

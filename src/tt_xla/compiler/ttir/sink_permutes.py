@@ -27,7 +27,7 @@ from tt_xla.ir.ttir.structure import ConcatOp, PadOp, PermuteOp, ReshapeOp, Slic
 Permutation = tuple[int, ...]
 
 _ELEMENTWISE = (shared.ElementwiseUnary, shared.ElementwiseBinary, shared.Where, shared.ClampTensor)
-"""Classes of ops whose operands broadcast; those along one dimension are excluded by :func:`_permutations`."""
+"""Classes of ops whose operands broadcast."""
 
 _FARTHEST = 6
 """Number of ops up to which a permute is followed to find out whether it is absorbed."""
@@ -110,10 +110,8 @@ def _permutations(op: Operation, without: SSAValue | None = None) -> set[Permuta
         without: operand that does not count.
 
     Returns:
-        None if the op works along a dimension, or if a large operand is not permuted.
+        None if a large operand is not permuted.
     """
-    if isinstance(op, shared.Softmax | shared.Cumulative):
-        return None
     permutations: set[Permutation] = set()
     full = shape(op.results[0])
     for value in op.operands:

@@ -94,7 +94,7 @@ def sink_reshape(op: TTOp, rewriter: PatternRewriter) -> None:
     reshapes = [producer(value, ReshapeOp) for value in op.operands]
     sources = {shape(reshape.input) for reshape in reshapes if reshape is not None}
     result_sizes = shape(op.results[0])
-    if len(sources) != 1 or isinstance(op, shared.Softmax | shared.Cumulative | TypecastOp):
+    if len(sources) != 1 or isinstance(op, TypecastOp):
         return
     source = sources.pop()
     if not source or not result_sizes or source[-1] != result_sizes[-1]:
@@ -147,7 +147,9 @@ def sink_reshape_past_rows(op: LayerNormOp | RmsNormOp | MatmulOp | LinearOp, re
     rewriter.replace(op, [inner, outer])
 
 
-_ROW_OPS = LayerNormOp | RmsNormOp | MatmulOp | LinearOp | shared.ElementwiseUnary | shared.ElementwiseBinary
+_ROW_OPS = (
+    LayerNormOp | RmsNormOp | MatmulOp | LinearOp | shared.AlongDim | shared.ElementwiseUnary | shared.ElementwiseBinary
+)
 """Ops that work on each row, or element, by itself."""
 
 

@@ -190,7 +190,11 @@ class Reduction(TensorOp, ABC):
         return shapes.reduce(shape(self.input), self.dim_arg, self.keep_dim)
 
 
-class Cumulative(ElementwiseUnary, ABC):
+class AlongDim(LikeInput, ABC):
+    """An op that computes each element of its result from all or some elements of ``input`` along a dimension."""
+
+
+class Cumulative(AlongDim, ABC):
     """Computes a running reduction along ``dim``."""
 
     if TYPE_CHECKING:
@@ -202,7 +206,7 @@ class Cumulative(ElementwiseUnary, ABC):
         return shape(self.input)
 
 
-class Softmax(ElementwiseUnary, ABC):
+class Softmax(AlongDim, ABC):
     """Computes ``exp(x) / sum(exp(x))`` along ``dimension``."""
 
     dimension = prop_def(SI32)
@@ -370,6 +374,8 @@ class HostCall(TTOp, ABC):
     ops = prop_def(STRS)
     input_types = prop_def(STRS)
     output_types = prop_def(STRS)
+    effects = opt_prop_def(BOOL)
+    """Whether two calls with equal inputs may give other results, as draws of random numbers do."""
     outputs = var_result_def(TensorType)
     traits = traits_def(Pure())
 

@@ -25,6 +25,7 @@ from tt_xla.compiler.ttir.match import (
     scaled,
     unary,
     uncast,
+    unspread,
 )
 from tt_xla.ir.base import shape, tensor_type
 from tt_xla.ir.ttir.creation import splat
@@ -138,12 +139,13 @@ def _softplus_argument(value: SSAValue) -> SSAValue | None:
     Softplus is written as log(1 + exp(x)), log1p(exp(x)), or logaddexp(x, 0) = max(x, 0) + log1p(exp(-|x|)).
     """
     value = uncast(value)
-    select = producer(value, WhereOp)  # where(x is nan, x, softplus(x)), or x beyond a threshold
+    select = producer(value, WhereOp)
     if select is not None:
-        for branch, other in ((select.third, select.second), (select.second, select.third)):
+        for branch, other, holds in ((select.third, select.second, True), (select.second, select.third, False)):
             inner = _softplus_argument(branch)
-            if inner is not None and (same(other, inner) or _is_sum_with_zero(other, inner)):
-                return inner
+            if inner is None or not (same(other, inner) or _is_sum_with_zero(other, inner)):
+                continue
+            return inner if _is_where_softplus_is_x(select.first, inner, holds=holds) else None
         return None
     log = unary(value, "log")
     grown = plus_constant(uncast(log.operands[0])) if log is not None else None
@@ -155,6 +157,23 @@ def _softplus_argument(value: SSAValue) -> SSAValue | None:
         exp = unary(uncast(log1p.operands[0]), "exp")
         return None if exp is None else exp.operands[0]
     return _logaddexp_argument(value)
+
+
+_LINEAR = 14.0
+"""Number beyond which softplus(x) - x, which is log1p(exp(-x)), is less than the last digit of float32."""
+
+
+def _is_where_softplus_is_x(predicate: SSAValue, x: SSAValue, *, holds: bool) -> bool:
+    """Returns whether a predicate has the truth value ``holds`` only where softplus(x) is x: NaN and large numbers."""
+    test = uncast(predicate).owner
+    if isinstance(test, BINARY["ne"] if holds else BINARY["eq"]):
+        return all(same(operand, x) for operand in test.operands)
+    below = isinstance(test, (BINARY["lt"], BINARY["le"]))
+    if not below and not isinstance(test, (BINARY["gt"], BINARY["ge"])):
+        return False
+    one, other = test.operands if below != holds else reversed(test.operands)
+    limit = splat(unspread(other))  # the predicate says x > limit, or that this does not hold
+    return same(one, x) and limit is not None and limit >= _LINEAR
 
 
 def _is_sum_with_zero(value: SSAValue, x: SSAValue) -> bool:

@@ -80,7 +80,7 @@ def explained(search: Search, steps: Sequence[Step], locations: Sequence[Any]) -
                 moves_us=step.moves_us,
                 runner_up=_step_name(runner.step) if runner is not None and runner.step else "",
                 costs_us=extra,
-                why=_reason(after, runner, extra, site.fixed, ruled_out),
+                why=reason_of(after, runner, extra, site.fixed, ruled_out),
                 ruled_out=tuple(ruled_out),
             )
         )
@@ -165,7 +165,7 @@ def _runner_up(
     return runner, least - rest
 
 
-def _reason(after: State, runner: State | None, extra: float, fixed: bool, ruled_out: list[str]) -> str:
+def reason_of(after: State, runner: State | None, extra: float, fixed: bool, ruled_out: list[str]) -> str:
     """Returns a text that says why the chosen form was chosen."""
     if runner is None or after.step is None or runner.step is None:
         if fixed:
