@@ -38,15 +38,19 @@ class HostProgram:
         from jax.core import ShapedArray
         from jaxlib import xla_client
 
-        device = _client().local_devices()[0]
+        device = client().local_devices()[0]
         sharding = xla_client.SingleDeviceSharding(device)
         with wide():
             buffers = [
                 xla_client.batched_device_put(ShapedArray(array.shape, array.dtype), sharding, [array], [device])
                 for array in arrays
             ]
-            results = self._executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
-            return [np.asarray(result[0]) for result in results]
+            return [np.asarray(result) for result in self.run(buffers)]
+
+    def run(self, buffers: Sequence[Any]) -> list[Any]:
+        """Runs the program on JAX buffers, of which it consumes those that it writes to. Returns buffers."""
+        results = self._executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
+        return [result[0] for result in results]
 
 
 def wide() -> Any:
@@ -109,13 +113,13 @@ def load(module: str) -> HostProgram:
 
     if re.search(r"[x<]f6E", module):
         raise UnsupportedOpError("XLA has no 6-bit floats.", hint="Convert the tensor before it reaches this program.")
-    client = _client()
+    xla = client()
     if "@lapack_" in module:
         # LAPACK comes from SciPy; JAX also loads it when a program first needs it.
         lapack._lapack.initialize()  # pyright: ignore[reportPrivateUsage]
-    devices = xla_client.DeviceList(tuple(client.local_devices()[:1]))
+    devices = xla_client.DeviceList(tuple(xla.local_devices()[:1]))
     try:
-        return HostProgram(client.compile_and_load(module.encode(), devices, xla_client.CompileOptions()))
+        return HostProgram(xla.compile_and_load(module.encode(), devices, xla_client.CompileOptions()))
     except RuntimeError as error:
         raise UnsupportedOpError(
             f"XLA's CPU compiler refuses this part of the program: {_first_line(error)}.",
@@ -124,7 +128,8 @@ def load(module: str) -> HostProgram:
 
 
 @cache
-def _client() -> Any:
+def client() -> Any:
+    """Returns XLA's CPU client, which the first call opens."""
     # JAX is imported before jaxlib: it quietens XLA's log and registers the custom calls of its programs.
     import jax  # noqa: F401  # pyright: ignore[reportUnusedImport]
     from jaxlib import xla_client
@@ -134,7 +139,7 @@ def _client() -> Any:
 
 def opened_client() -> Any | None:
     """Returns XLA's CPU client, or None if no program has needed it."""
-    return _client() if _client.cache_info().currsize else None
+    return client() if client.cache_info().currsize else None
 
 
 def _first_line(error: BaseException) -> str:

@@ -7,12 +7,14 @@ import importlib.metadata
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+from tests.python_server import Server
+
+pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
 
 ROOT = Path(__file__).parents[3]
 
@@ -47,26 +49,43 @@ def register():
 """
 
 
+def _variables(**more: str) -> dict[str, str]:
+    """Returns the environment of a script: this process's without settings of jax and of this package, and ``more``."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "TTXLA_"))}
+    return variables | {"PYTHONPATH": str(ROOT / "src"), "PYTHONFAULTHANDLER": "1", **more}
+
+
+@pytest.fixture(scope="session")
+def python_server() -> Iterator[Server]:
+    server = Server(_variables())
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a script in its own process.
+def run_python(request: pytest.FixtureRequest) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a script in its own process, which is a fork of the prepared one unless ``new_interpreter`` is True.
 
     The script can use ``jax``. The plugin is registered before it starts, or by ``register()`` in the script where
     ``register_first`` is False.
     """
 
     def run(
-        script: str, *, timeout: float = 300, register_first: bool = True, **environment: str
+        script: str,
+        *,
+        timeout: float = 300,
+        register_first: bool = True,
+        new_interpreter: bool = False,
+        **environment: str,
     ) -> subprocess.CompletedProcess[str]:
-        variables = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "TTXLA_"))}
-        variables |= {"PYTHONPATH": str(ROOT / "src"), "PYTHONFAULTHANDLER": "1", **environment}
+        script = REGISTER + ("register()\n" if register_first else "") + script
+        variables = _variables(**environment)
+        if not new_interpreter:
+            server: Server = request.getfixturevalue("python_server")
+            if server.serves(variables):
+                return server.run(script, environment=variables, timeout=timeout)
         return subprocess.run(
-            [sys.executable, "-c", REGISTER + ("register()\n" if register_first else "") + script],
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            env=variables,
-            check=False,
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=timeout, env=variables, check=False
         )
 
     return run

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from tt_xla.frontends.jax.pjrt import generate_abi
 from tt_xla.frontends.jax.pjrt.abi import STRUCTS
 from tt_xla.frontends.jax.pjrt.answers import CAPACITY, Answers, answered_by
 from tt_xla.frontends.jax.pjrt.structs import SLOTS, VERSION, arguments, fields, struct
@@ -32,8 +33,42 @@ SIZES_OF_THE_HEADER = {
 }
 
 
+KNOWN = (["PJRT_NamedValue"], ["PJRT_Error_Code"])
+"""Names of structs and of enums that stand before a declaration."""
+
 SUM_OVER_THE_HEADER = 112136
 """Sum of the sizes of all structs and the offsets of all their fields, by the same compiler."""
+
+
+@pytest.mark.parametrize(
+    ("declaration", "field"),
+    [
+        ("size_t struct_size", "struct_size:size"),
+        ("const char* name; @out", "name:pointer!"),
+        ("PJRT_Event* const* events", "events:pointer"),
+        ("PJRT_Error_Code code; @out", "code:int!"),
+        ("struct PJRT_NamedValue option", "option:PJRT_NamedValue"),
+        ("int64_t value", "value:int64"),
+        ("void (*deleter)(void* data)", "deleter:pointer"),
+        ("PJRT_Callback callback", "callback:pointer"),
+    ],
+)
+def test_fields_of_the_header(declaration: str, field: str):
+    described = generate_abi.describe(f"{declaration};" if ";" not in declaration else declaration, *KNOWN)
+    assert described == field
+
+
+def test_enums_and_structs_of_the_header():
+    text = """
+    typedef enum { PJRT_Kind_A, PJRT_Kind_B = 4, PJRT_Kind_C, } PJRT_Kind;
+    struct PJRT_Args { size_t struct_size; PJRT_Kind kind; @out };
+    typedef struct PJRT_Outer { struct PJRT_Args inner; union { int64_t a; float b; }; bool last; } PJRT_Outer;
+    """
+    assert generate_abi.enums(text) == [("PJRT_Kind", [("A", 0), ("B", 4), ("C", 5)])]
+    assert generate_abi.structs(text, ["PJRT_Kind"]) == [
+        ("PJRT_Args", ["struct_size:size", "kind:int!"]),
+        ("PJRT_Outer", ["inner:PJRT_Args", "value:pointer", "last:bool"]),
+    ]
 
 
 def test_every_slot_has_a_struct_for_its_arguments():

@@ -17,6 +17,7 @@ import torch
 from tt_xla.frontends.jax.pjrt.answers import Packed
 from tt_xla.frontends.jax.pjrt.buffer import Place
 from tt_xla.frontends.jax.pjrt.executable import Executable
+from tt_xla.runtime import get_device
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -33,6 +34,30 @@ def test_device_says_what_it_is(tt):
     assert [memory.kind for memory in tt.addressable_memories()] == ["device", "pinned_host"]
     assert tt.default_memory().kind == "device"
     assert tt.memory_stats()["bytes_limit"] > 10 * 2**30
+
+
+def test_arrays_are_counted_and_what_does_not_fit_beside_them_is_refused(tt, monkeypatch):
+    device = get_device()
+    before = device.resident()
+    array = jax.device_put(np.zeros(1 << 16, np.float32), tt)
+    assert device.resident() - before == 1 << 18
+    created = device.resident_at_most()
+    doubled = jax.jit(lambda x: x * 2)
+    result = doubled(array)
+    assert device.resident_at_most() - created == 1 << 18
+    del array, result
+    gc.collect()
+    assert device.resident_at_most() - created == 1 << 18
+    assert device.resident() == device.resident_at_most() == before
+    array = jax.device_put(np.zeros(1 << 16, np.float32), tt)
+    others = device.target.dram_usable_bytes - device.memory().resident - 100_000
+    for name in ("resident", "resident_at_most"):
+        monkeypatch.setattr(device, name, lambda: others)
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"RESOURCE_EXHAUSTED: A tensor of 200000 bytes does not fit"):
+        jax.device_put(np.zeros(50_000, np.float32), tt)
+    with pytest.raises(ValueError, match="RESOURCE_EXHAUSTED: Program"):
+        doubled(array)
+    assert jax.device_put(X, tt).shape == X.shape
 
 
 @pytest.mark.parametrize("view", [X, X.T, X[::-1], X[:, ::-2], np.asfortranarray(X), X[1:1], X[2, 3]], ids=range(7))
@@ -180,6 +205,7 @@ def test_named_sharding_over_the_one_device(tt):
     np.testing.assert_array_equal(result, X * 2)
 
 
+@pytest.mark.usefixtures("all_objects")
 def test_handles_and_memory_do_not_grow():
     step = jax.jit(lambda x: x + 1)
     array = step(jnp.zeros(8))
@@ -198,6 +224,8 @@ def live(kind):
     return sum(type(o) is kind for o in gc.get_objects())
 
 
+@pytest.mark.usefixtures("all_objects")
+@pytest.mark.nightly
 def test_what_a_handle_answers_lives_as_long_as_the_handle():
     """Arrays of one shape share their answers, which a bounded cache keeps."""
 
@@ -218,6 +246,7 @@ def test_what_a_handle_answers_lives_as_long_as_the_handle():
     assert live(Packed) <= before + 1
 
 
+@pytest.mark.usefixtures("all_objects")
 def test_executables_end_with_their_functions():
     jax.clear_caches()
     before = live(Executable)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
 
 from tt_xla.compiler.ttir import fold
 from tt_xla.frontends.jax.pjrt import debuggers
@@ -21,6 +21,7 @@ print(jax.jit(lambda x: x + 1)(jax.device_put(jnp.ones(4), jax.devices("tt")[0])
 """
 
 
+@pytest.mark.nightly
 def test_pdb_stops_in_a_pass(tmp_path: Path) -> None:
     script = tmp_path / "model.py"
     script.write_text(PROGRAM)

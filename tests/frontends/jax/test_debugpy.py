@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("debugpy")
-pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
 
 from tt_xla.compiler.ttir import fold
 
@@ -61,6 +61,7 @@ class Editor:
                 return message
 
 
+@pytest.mark.nightly
 def test_a_breakpoint_in_a_pass_stops_for_jax_and_for_torch(tmp_path: Path) -> None:
     script = tmp_path / "model.py"
     script.write_text(PROGRAM)

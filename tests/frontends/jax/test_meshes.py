@@ -39,6 +39,7 @@ def compare(build, *arguments, out=None):
 """
 
 
+@pytest.mark.nightly
 def test_shardings_are_propagated_as_by_xla(on_chips):
     on_chips("""
 x, w, bias = random(8, 16), random(16, 32), random(32)
@@ -291,6 +292,7 @@ for name, (build, *specs) in programs.items():
 """)
 
 
+@pytest.mark.nightly
 def test_programs_are_serialized_and_cached(on_chips, tmp_path):
     script = """
 from jax.experimental import serialize_executable
@@ -478,6 +480,7 @@ def test_notation_of_partial_sums_is_that_of_xla(sharding, notation):
     assert [whole_axes(digits, axes) for digits in dims] == list(sharding.dims)
 
 
+@pytest.mark.nightly
 def test_shardings_that_the_compiler_chooses(on_system):
     on_system("""
 import tt_jax

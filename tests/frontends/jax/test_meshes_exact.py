@@ -41,7 +41,10 @@ def mapped(function, before, after):
 """
 
 
-@pytest.fixture(params=[True, False], ids=["shardy", "gspmd"])
+SHARDY = pytest.param(True, id="shardy")
+
+
+@pytest.fixture(params=[SHARDY, pytest.param(False, id="gspmd", marks=pytest.mark.nightly)])
 def check(request, on_system):
     """Runs a script with one of JAX's partitioners."""
 
@@ -51,6 +54,7 @@ def check(request, on_system):
     return run
 
 
+@pytest.mark.parametrize("check", [SHARDY, pytest.param(False, id="gspmd")], indirect=True)
 def test_sums_over_two_axes(check):
     check("""
 x = random(16, 32)

@@ -5,6 +5,8 @@ JAX 0.7 passes a module for eight replicas; newer versions pass partitions, as f
 
 from __future__ import annotations
 
+import pytest
+
 SCRIPT_HEAD = """
 import warnings
 from jax import lax
@@ -65,6 +67,7 @@ refused(lambda: jax.pmap(lambda x: x, backend="tt")(np.ones((9, 2))), "9", "8")
 """)
 
 
+@pytest.mark.nightly
 def test_transformations_and_control_flow(on_chips):
     on_chips("""
 compare(jax.vmap(lambda x: x - lax.psum(x, "i")), x)

@@ -83,6 +83,38 @@ def test_ahead_of_time():
     assert compiled.input_formats
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x @ x,
+        lambda x: x * x + x,
+        jnp.exp,
+        jnp.sum,
+        lambda x: jnp.tanh(x @ x + x[0]),
+        lambda x: jax.lax.conv(x[None, None], x[:3, :3][None, None], (1, 1), "VALID"),
+        lambda x: jax.lax.conv(x[None, None], x[:3, :3][None, None], (1, 1), "VALID") + x[0, 0],
+    ],
+    ids=["product", "elementwise", "exp", "sum", "linear", "convolution", "bias"],
+)
+def test_operations_are_counted_as_by_xla(function):
+    square = jax.ShapeDtypeStruct((32, 32), jnp.float32)
+    ours = jax.jit(function).lower(square).compile().cost_analysis()
+    with jax.default_device(jax.devices("cpu")[0]):
+        of_cpu = jax.jit(function).lower(square).compile().cost_analysis()
+    names = ("flops", "transcendentals")
+    assert [ours[name] for name in names] == [of_cpu.get(name, 0.0) for name in names]
+
+
+def test_memory_of_donated_arguments_is_counted_as_aliases():
+    def function(x, y):
+        return x + y
+
+    kept, donating = (
+        jax.jit(function, donate_argnums=numbers).lower(X, X).compile().memory_analysis() for numbers in ((), (0,))
+    )
+    assert (kept.alias_size_in_bytes, donating.alias_size_in_bytes) == (0, 48)
+
+
 def test_serialised_executable_runs():
     compiled = jax.jit(lambda x: x * 2).lower(X).compile()
     loaded = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled))
@@ -118,6 +150,7 @@ def test_damaged_executable_is_an_error(tt):
             tt.client.deserialize_executable(damaged, jax._src.lib.xla_client.DeviceList((tt,)))
 
 
+@pytest.mark.nightly
 def test_persistent_cache_is_used(run_python, tmp_path):
     script = """
 import jax, jax.numpy as jnp, logging

@@ -1,4 +1,4 @@
-"""The structs of the PJRT C API, version 0.114. Made by tools/generate_pjrt_abi.py; do not edit.
+"""The structs of the PJRT C API, version 0.114. Made by generate_abi.py; do not edit.
 
 Each struct lists its fields in order as ``name:type``, separated by spaces. A type is a key of ``structs.TYPES`` or the
 name of a struct held by value; every pointer is ``pointer``; ``head`` stands for ``struct_size:size

@@ -20,6 +20,7 @@ from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import BUFFER_TYPES, integers_at, struct
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
 from tt_xla.ir.element_types import ElementType
+from tt_xla.locks import Lock
 
 if TYPE_CHECKING:
     import torch
@@ -70,11 +71,20 @@ class Place:
 
     Attributes:
         answers: returns the answers of a buffer for an element type, a shape and a layout; the last 4096 are cached.
+        account: the bytes of the buffers.
     """
 
     def __init__(self, memory: int) -> None:
+        from tt_xla.runtime import get_device
+
         self.memory = memory
+        self.account = Account(memory)
         self._device = trampoline().object_of(memory).device
+        device = trampoline().object_of(self._device)
+        self._chip = get_device(device.target.name, device.number)
+        self._is_device_memory = memory == device.memories[0]
+        if self._is_device_memory:
+            self._chip.count_tensors("jax", self.account.held, self.account.at_most)
         self._new_cell = trampoline().new_cell
         self._empty = trampoline().EVENT  # address that stands for an empty tensor's data
         self.answers = functools.lru_cache(maxsize=4096)(self._answers)
@@ -95,6 +105,15 @@ class Place:
         answers.set("PJRT_Buffer_IsOnCpu", is_on_cpu=True)  # np.asarray then copies no row-major array
         return answers.pack()
 
+    def check(self, nbytes: int) -> None:
+        """Checks that the memory has room for a new array.
+
+        Raises:
+            ResourceExhaustedError: it has not.
+        """
+        if self._is_device_memory:
+            self._chip.check_tensor(nbytes)
+
     def new_handle(self, tensor: torch.Tensor, code: int, layout: Order, answers: Packed, holders: int = 1) -> int:
         """Returns the handle of a new buffer with the elements of ``tensor``, which ``holders`` buffers share.
 
@@ -105,6 +124,7 @@ class Place:
             answers: those of :attr:`answers` for the same type, shape and layout.
             holders: number of buffers with the same tensor.
         """
+        self.account.add(tensor.nbytes)
         stored = tensor if layout in _ROW_MAJOR else in_layout(tensor, layout)
         buffer = Buffer(tensor, layout, stored, code, self.memory, holders)
         handle: int = self._new_cell(buffer, answers, stored.data_ptr() or self._empty)
@@ -158,12 +178,38 @@ def default_layout_of_topology(args: Any) -> None:
     args.layout = layout_handle(row_major(args.num_dims))
 
 
-def bytes_in(memory: int) -> int:
-    """Returns the bytes of all arrays in a memory.
+class Account:
+    """The bytes of all arrays in one memory.
 
-    Arrays are counted when somebody asks, because counting each new one would slow every call.
+    New arrays are added up, but those that end are not taken off, because that would slow every call. They are left out
+    when somebody counts.
     """
-    return sum(buffer.tensor.nbytes for buffer in trampoline().objects(Buffer) if buffer.memory == memory)
+
+    def __init__(self, memory: int) -> None:
+        self._memory = memory
+        self._lock = Lock()
+        self._counted = self._new = 0
+        """Bytes of the arrays when they were counted, and of those that were created since."""
+
+    def add(self, nbytes: int) -> None:
+        """Adds a new array."""
+        with self._lock:
+            self._new += nbytes
+
+    def at_most(self) -> int:
+        """Returns a number of bytes that the arrays do not exceed."""
+        return self._counted + self._new
+
+    def held(self) -> int:
+        """Returns the bytes of the arrays."""
+        with self._lock:
+            new = self._new
+        buffers = trampoline().objects(Buffer)
+        counted = sum(buffer.tensor.nbytes for buffer in buffers if buffer.memory == self._memory)
+        with self._lock:
+            self._counted = counted
+            self._new = max(0, self._new - new)  # arrays that another thread created meanwhile may count twice
+        return counted
 
 
 def _memory_layout(answers: Answers, order: Order) -> Any:
@@ -239,6 +285,7 @@ def from_host(args: Any) -> None:
     device = args.device or library.object_of(args.client).devices[0].handle
     where = place(args.memory or library.object_of(device).memories[0])
     layout = _asked_layout(args.device_layout, dims)
+    where.check(math.prod(dims) * dtype.itemsize)
     if not math.prod(dims):
         tensor = torch.empty(dims, dtype=dtype)
     else:
@@ -351,6 +398,7 @@ def _copy(handle: int, memory: int) -> int:
     buffer: Buffer = trampoline().object_of(handle)
     where = place(memory)
     dims, layout = tuple(buffer.tensor.shape), buffer.layout
+    where.check(buffer.tensor.nbytes)
     return where.new_handle(buffer.tensor.clone(), buffer.code, layout, where.answers(buffer.code, dims, layout))
 
 

@@ -277,12 +277,12 @@ def memory_stats(args: Any) -> None:
     In use are the arrays in the device's default memory and what loaded programs keep between runs. The peak is that of
     the largest program, or what is in use now.
     """
-    from tt_xla.frontends.jax.pjrt.buffer import bytes_in
+    from tt_xla.frontends.jax.pjrt.buffer import place
     from tt_xla.runtime import get_device
 
     device: Device = trampoline().object_of(args.device)
     report = get_device(device.target.name, device.number).memory()
-    in_use = report.resident + bytes_in(device.memories[0])
+    in_use = report.resident + place(device.memories[0]).account.held()
     stats = {
         "bytes_in_use": in_use,
         "peak_bytes_in_use": max(in_use, report.resident + report.program_peak),

@@ -10,6 +10,7 @@ from tt_xla.frontends.jax.pjrt.answers import Answers
 from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, itemsize, layout_handle
 from tt_xla.frontends.jax.pjrt.client import Device
 from tt_xla.frontends.jax.pjrt.compiled import Compiled
+from tt_xla.frontends.jax.pjrt.costs import operations
 from tt_xla.frontends.jax.pjrt.structs import struct
 from tt_xla.frontends.jax.pjrt.table import trampoline
 from tt_xla.frontends.jax.pjrt.wire import write_assignment
@@ -22,7 +23,7 @@ NAME = "tt_executable"
 def describe(answers: Answers, compiled: Compiled, program: Program) -> None:
     """Sets the answers about an executable's name, results, memories and cost. Shapes are those of one chip."""
     _describe_results(answers, compiled, program)
-    _describe_sizes(answers, program)
+    _describe_sizes(answers, compiled, program)
 
 
 def _describe_results(answers: Answers, compiled: Compiled, program: Program) -> None:
@@ -66,22 +67,29 @@ def _describe_results(answers: Answers, compiled: Compiled, program: Program) ->
     )
 
 
-def _describe_sizes(answers: Answers, program: Program) -> None:
-    """Sets the answers about an executable's memory and cost. Sizes are in bytes."""
+def _describe_sizes(answers: Answers, compiled: Compiled, program: Program) -> None:
+    """Sets the answers about an executable's memory and cost. Sizes are in bytes.
+
+    Donated arguments and results share memory, which is counted among both, and as the size of aliases.
+    """
     argument_bytes = sum(_size(argument.dtype, argument.shape) for argument in program.arguments)
     result_bytes = sum(_size(result.dtype, result.shape) for result in program.results)
+    donated = [program.arguments[index] for index in compiled.donated]
+    alias_bytes = min(sum(_size(argument.dtype, argument.shape) for argument in donated), result_bytes)
     peak = program.memory.dram_peak_bytes
     answers.set(
         "PJRT_Executable_GetCompiledMemoryStats",
         generated_code_size_in_bytes=0,
         argument_size_in_bytes=argument_bytes,
         output_size_in_bytes=result_bytes,
-        temp_size_in_bytes=max(0, peak - argument_bytes - result_bytes),
+        alias_size_in_bytes=alias_bytes,
+        temp_size_in_bytes=max(0, peak - argument_bytes - result_bytes + alias_bytes),
         peak_memory_in_bytes=peak,
         total_size_in_bytes=peak,
         total_allocation_bytes=peak,
     )
     costs = {
+        **operations(program),
         "optimal_seconds": program.predicted_device_us / 1e6,
         "bytes accessed": float(argument_bytes + result_bytes),
         "bytes accessedout{}": float(result_bytes),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -25,6 +24,7 @@ from tt_xla.frontends.jax.pjrt.structs import bytes_at, has_field, struct
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
 from tt_xla.frontends.jax.pjrt.wire import read_compile_options
 from tt_xla.ir.program import HOST_CALLBACK, Program, Result
+from tt_xla.locks import Lock
 
 FREE, KEPT = 1, 2
 """States of an argument of a run.
@@ -33,7 +33,7 @@ FREE: nothing else holds the argument's memory. KEPT: JAX keeps the argument, al
 donation.
 """
 
-_compiling = threading.RLock()
+_compiling = Lock()
 
 
 class Unloaded:

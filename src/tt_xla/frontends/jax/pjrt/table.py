@@ -40,12 +40,12 @@ def trampoline() -> Any:
         MissingExtensionError: the extension module was not built when tt-xla was installed.
     """
     try:
-        from tt_xla.frontends.jax.pjrt import _trampoline  # pyright: ignore[reportAttributeAccessIssue]
+        from tt_xla.frontends.jax.pjrt.trampoline import MODULE
     except ImportError as error:
         raise MissingExtensionError(
             f"JAX has no device 'tt': the C part of the plugin is not installed ({error}).",
             hint="Install a C compiler (on Debian and Ubuntu: apt install gcc) and then tt-xla again, with "
             "--no-cache-dir; or set JAX_PLATFORMS=cpu. Everything but JAX on 'tt' works without it.",
         ) from None
-    assert _trampoline.CAPACITY == CAPACITY
-    return _trampoline
+    assert MODULE.CAPACITY == CAPACITY
+    return MODULE

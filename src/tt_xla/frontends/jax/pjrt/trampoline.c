@@ -313,8 +313,10 @@ static void *error_from(PyObject *exception, PyObject **kept)
     return error;
 }
 
-/* Calls a slot written in Python. A slot that a signal interrupts is called again while signals wait; that is safe
- * because a slot has no effect before it ends. On failure, NULL is returned and *error is set. */
+/* Calls a slot written in Python. A slot that a signal interrupts is called again while signals wait. Only Execute has
+ * effects before it ends: it writes to donated arguments and calls the host functions of the program. Nobody sees that
+ * an argument was written twice, because donated arrays are deleted and the main thread raises the handler's exception
+ * in the place of the results. The host functions are called again. On failure, NULL is returned and *error is set. */
 static PyObject *call(PyObject *handler, PyObject *arguments, void **error)
 {
     PyObject *kept = NULL, *result = NULL;
