@@ -13,7 +13,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from tt_xla.frontends.torch import backend, compilation, settings
 from tt_xla.frontends.torch.aten.registry import DTYPES
-from tt_xla.frontends.torch.device import chips, placements
+from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.lowering import lower_to_stablehlo
 from tt_xla.frontends.torch.private.patches import compiling
 
@@ -135,33 +135,31 @@ def on_jax(monkeypatch):
         return compilation.Loaded(run_on_jax_cpu(module))
 
     monkeypatch.setattr(compilation, "compile_and_load", compile_and_load)
-    monkeypatch.setattr(settings, "_current", None)
+    settings.reset()
     torch.compiler.reset()
     yield loads
     torch.compiler.reset()
 
 
 @pytest.fixture
-def exact(monkeypatch):
+def exact():
     """Computes in the tensors' own types, so that any difference from the CPU is a fault."""
-    monkeypatch.setattr(settings, "_current", settings.Settings({"numerics": "exact"}))
+    settings.set_compile_options({"numerics": "exact"})
 
 
 @pytest.fixture(autouse=True)
-def _each_chip_is_a_device(monkeypatch):
-    """No test is in the SPMD mode of an earlier one, which a process cannot leave."""
-    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
+def _each_chip_is_a_device():
+    """No test is in the SPMD mode of an earlier one, which a process cannot leave, or has its meshes."""
+    with chips.fresh_state():
+        yield
 
 
 @pytest.fixture
 def chips_as_one_device(monkeypatch):
     """An LLMBox in SPMD mode: its eight chips are one device, and no mesh or program is left from another test."""
-    import torch_xla.distributed.spmd as xs
     import torch_xla.runtime as xr
 
     monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
-    monkeypatch.setattr(placements, "_default_mesh", None)
-    monkeypatch.setattr(xs, "_global_mesh", None)
     compilation.clear_programs()
     xr.use_spmd()
     torch.compiler.reset()

@@ -57,6 +57,7 @@ def test_inference(name, device):
     torch.testing.assert_close(got.cpu(), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("device", ["cpu", "tt"])
 @pytest.mark.parametrize("name", MODELS)
 def test_training(name, device):
@@ -267,6 +268,7 @@ def test_attention_of_bfloat16_takes_a_mask_of_float32():
     torch.testing.assert_close(got, F.scaled_dot_product_attention(*arguments), rtol=2e-2, atol=2e-2)
 
 
+@pytest.mark.nightly
 def test_attention_is_the_same_graph_on_both_devices(on_jax):
     model = Attention().eval()
     x = torch.randn(1, 4, 16)

@@ -125,6 +125,7 @@ def test_the_recording_device_leaves_what_others_hold() -> None:
     assert torch.equal(copy.cpu(), CACHE)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("level", ["0", "2"])
 def test_a_decoder_of_transformers_decodes_all_users_together(level: str) -> None:
     """Its cache is written in place, its rows lie in one tile, and it attends by the op for decoding."""

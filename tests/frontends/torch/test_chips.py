@@ -13,9 +13,9 @@ import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
 from torch import nn
+from torch.nn.parallel import comm
 from torch.overrides import _get_current_function_mode_stack
 
-from tt_xla.frontends.torch.device import placements
 from tt_xla.runtime import get_device
 
 
@@ -23,7 +23,6 @@ from tt_xla.runtime import get_device
 def llmbox(monkeypatch):
     """Eight chips, each a device."""
     monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
-    monkeypatch.setattr(placements, "_default_mesh", None)
     torch.compiler.reset()
     torch.manual_seed(0)
     yield
@@ -138,7 +137,7 @@ def test_ops_run_on_the_chip_of_their_tensors():
     assert (y @ y).device == torch.device("tt:3")
     torch.testing.assert_close((y.t() + y).cpu(), (x + 1).t() + (x + 1))
     device = get_device(chip=3)
-    assert len(device._executables) > 0
+    assert device.live_executables()
     assert device.resident() == torch.tt.memory_allocated(3) > 0
 
 
@@ -350,7 +349,7 @@ def test_a_compiled_function_of_tensors_on_two_chips_runs_on_both():
     assert (x.device, y.device) == (torch.device("tt:4"), torch.device("tt:5"))
     assert torch.equal(x.cpu(), torch.full((2,), 2.0))
     assert torch.equal(y.cpu(), torch.full((2,), 3.0))
-    assert all(get_device(chip=chip)._executables for chip in (4, 5))
+    assert all(get_device(chip=chip).live_executables() for chip in (4, 5))
 
 
 @pytest.mark.parametrize("keyword", [False, True], ids=["positional", "keyword"])
@@ -398,6 +397,47 @@ def test_replicas_in_threads_draw_the_random_numbers_of_their_chips():
 def test_data_parallel_results_gathered_on_the_cpu():
     parallel = nn.DataParallel(nn.ReLU(), device_ids=[0, 1], output_device=-1)
     assert parallel(torch.ones(4, 2)).device == torch.device("cpu")
+
+
+def test_copies_between_chips_with_every_argument():
+    x = torch.arange(12.0).reshape(3, 4)
+    copies = comm.broadcast(x, [2, -1])
+    assert [str(each.device) for each in copies] == ["tt:2", "cpu"]
+    copies = comm.broadcast_coalesced([x, x + 1], [1, 3], 1)
+    assert [[str(each.device) for each in row] for row in copies] == [["tt:1"] * 2, ["tt:3"] * 2]
+    assert torch.equal(copies[1][1].cpu(), x + 1)
+    parts = comm.scatter(x.to("tt:0"), [3, 1], chunk_sizes=[1, 3], dim=1)
+    assert [str(each.device) for each in parts] == ["tt:3", "tt:1"]
+    assert [each.tolist() for each in parts] == [x[:, :1].tolist(), x[:, 1:].tolist()]
+    assert [each.shape[0] for each in comm.scatter(x, [0, 1])] == [2, 1]
+    for destination, device in ((None, "tt:3"), (2, "tt:2"), (-1, "cpu")):
+        joined = comm.gather(parts, 1, destination)
+        assert (str(joined.device), joined.tolist()) == (device, x.tolist())
+        total = comm.reduce_add([x.to("tt:3"), x.to("tt:1")], destination)
+        assert (str(total.device), total.tolist()) == (device, (2 * x).tolist())
+
+
+@pytest.mark.parametrize("name", ["broadcast", "scatter", "gather"])
+def test_copies_into_given_tensors_are_not_ours(name):
+    """PyTorch's own function gets them, which needs CUDA, instead of a copy that leaves the tensors as they are."""
+    x = torch.ones(2, device="tt:1")
+    with pytest.raises((AttributeError, RuntimeError), match=r"torch\._C|CUDA|GPU"):
+        getattr(comm, name)([x, x] if name == "gather" else x, out=[x, x])
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        lambda x, other: comm.broadcast(other, [0]),
+        lambda x, other: comm.broadcast_coalesced([x, other], [0]),
+        lambda x, other: comm.scatter(other, [0]),
+        lambda x, other: comm.gather([x, other]),
+        lambda x, other: comm.reduce_add([other, other]),
+    ],
+)
+def test_tensors_of_other_devices_are_left_to_pytorch(copy):
+    with pytest.raises((AttributeError, RuntimeError), match=r"torch\._C|CUDA|GPU"):
+        copy(torch.ones(2, device="tt:1"), torch.ones(2, device="meta"))
 
 
 # Files ---------------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ def _default_device():
     torch.set_default_device(None)
 
 
+@pytest.mark.nightly
 def test_a_model_trains_and_runs_often():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Embedding(10, 8), nn.LayerNorm(8), nn.Linear(8, 8), nn.GELU(), nn.Dropout(0.1))

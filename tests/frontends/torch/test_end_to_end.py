@@ -11,6 +11,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
+from tests.closeness import relative_error
 from tt_xla.frontends.torch import host_ops, settings
 from tt_xla.frontends.torch.backend import compiled_programs
 
@@ -41,13 +42,13 @@ def convolutional():
 MODELS = {
     "mlp": (lambda: nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)), (3, 8), 1e-5),
     "mixer": (Mixer, (2, 5, 16), 1e-5),
-    "convolutional": (convolutional, (3, 1, 8, 8), 1e-2),  # TT-NN pools in bfloat16
+    "convolutional": (convolutional, (3, 1, 8, 8), 1e-5),
 }
 
 
 @pytest.fixture(autouse=True)
-def _exact(monkeypatch):
-    monkeypatch.setattr(settings, "_current", settings.Settings({"numerics": "exact"}))
+def _exact():
+    settings.set_compile_options({"numerics": "exact"})
     torch.compiler.reset()
 
 
@@ -98,8 +99,9 @@ def test_attention_with_a_boolean_mask_is_one_op_of_the_chip(rows):
     assert not {"ttnn.softmax", "ttnn.matmul"} & {*ops}
     assert not results[0, :, 0].any()
     expected = F.scaled_dot_product_attention(*(x.float() for x in (query, key, value)), mask, enable_gqa=True)
-    # Weights of the exponential that the chip takes deviate by up to 6 %.
+    # Weights of the exponential that the chip takes deviate by up to 6 %, and those of a row by about half of that.
     torch.testing.assert_close(results.float(), expected, rtol=2e-2, atol=6e-2)
+    assert relative_error(results, expected) < 0.03
 
 
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
@@ -135,9 +137,9 @@ def test_flexible_attention(compiled):
     assert host_ops.counts() == before
 
 
-def test_peaks_of_float32_equal_the_maximum_of_their_neighbours(monkeypatch):
+def test_peaks_of_float32_equal_the_maximum_of_their_neighbours():
     """Non-maximum suppression needs the exact bits of the maxima. TT-NN's pooling has bfloat16 alone."""
-    monkeypatch.setattr(settings, "_current", settings.Settings({"numerics": "silicon"}))
+    settings.set_compile_options({"numerics": "silicon"})
 
     def peaks(x):
         return torch.where(x == F.max_pool2d(x, 5, stride=1, padding=2), x, torch.zeros_like(x))

@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from torch._dynamo import config
 
 from tt_torch.backend.backend import tt_backend
-from tt_xla import log
 from tt_xla.frontends.torch import backend, frame_settings
 
 X = torch.arange(6.0)
@@ -168,7 +167,7 @@ def test_programs_of_tt_leave_other_backends_their_own_limit():
 
 
 @pytest.mark.parametrize("kind", ["function", "lambda", "module"])
-def test_the_report_of_the_last_compilation_names_the_function(kind, caplog, monkeypatch):
+def test_the_report_of_the_last_compilation_names_the_function(kind, project_log):
     def function(x):
         return torch.relu(x) + 1
 
@@ -178,13 +177,11 @@ def test_the_report_of_the_last_compilation_names_the_function(kind, caplog, mon
 
     subjects = {"function": function, "lambda": lambda x: torch.relu(x) + 1, "module": Model()}
     names = {"function": "function", "lambda": "<lambda>", "module": "Model.forward"}
-    monkeypatch.setattr(log.logger(), "propagate", False)
-    monkeypatch.setattr(log.logger(), "handlers", [caplog.handler])
     with config.patch(recompile_limit=2):
         compiled = torch.compile(subjects[kind], backend="tt", dynamic=False)
         for size in (2, 3):
             compiled(torch.ones(size))
-    (warning,) = [record.message for record in caplog.records if "has been compiled 2 times" in record.message]
+    (warning,) = [record.message for record in project_log.records if "has been compiled 2 times" in record.message]
     name, _, rest = warning.partition(" (")
     assert name.endswith(f"<locals>.{names[kind]}")
     assert rest.startswith(f"{__file__}:")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tt_xla.frontends.torch import host_ops
+from tt_xla.frontends.torch import backend, host_ops
+from tt_xla.frontends.torch.device import buffer_of
+from tt_xla.frontends.torch.stages import Inputs, on_host
 from tt_xla.log import logger
 
 
@@ -66,6 +68,21 @@ def test_a_rule_that_refuses_leaves_its_op_to_the_host(on_jax):
     assert list(host_ops.counts()) == ["aten.adaptive_max_pool2d.default"]
 
 
+def test_one_lowering_finds_all_refused_uses(on_jax, monkeypatch):
+    def function(x):
+        for _ in range(4):
+            x = torch.nn.functional.adaptive_max_pool2d(x + 1, 3).repeat(1, 1, 3, 3)[..., :7, :7]
+        return x * 2
+
+    lowerings = []
+    lower = backend.lower_to_stablehlo
+    monkeypatch.setattr(backend, "lower_to_stablehlo", lambda *args: lowerings.append(args) or lower(*args))
+    x = torch.randn(1, 2, 7, 7)
+    torch.testing.assert_close(torch.compile(function, backend="tt")(x), function(x))
+    assert host_ops.counts() == {"aten.adaptive_max_pool2d.default": 4}
+    assert len(lowerings) == 1 + len(on_jax)
+
+
 def test_an_error_of_a_host_op_says_which_and_where(on_jax):
     def function(x):
         return torch.linalg.cholesky(x.abs() - 9)  # the line that the note names
@@ -98,3 +115,24 @@ def test_sizes_that_values_decide_stay_on_the_host(on_jax):
         got = torch.compile(function, backend="tt", fullgraph=True)(torch.arange(5))
     assert got == 10
     assert "aten.nonzero.default" in host_ops.counts()
+
+
+def test_results_that_lie_in_inputs_are_found_without_a_look_at_their_bytes():
+    pending, on_cpu = torch.ones(4).to("tt") + 1, torch.ones(4)
+    inputs = Inputs([pending, on_cpu, 3])
+    assert buffer_of(pending).pending
+    assert not inputs.own(torch.ones(4))
+    assert [inputs.own(on_cpu[2:]), inputs.own(on_host(pending)[1:])] == [True, True]
+    assert not buffer_of(pending).pending
+
+
+def test_shapes_that_pytorch_infers_by_a_run_are_inferred_on_the_device():
+    """PyTorch has no rule for this op's shapes, and runs it on zeros made like the fake tensors."""
+    x = torch.randn(1, 1, 4, 4, 4, device="tt")
+    results, positions = torch.nn.functional.fractional_max_pool3d_with_indices(
+        x, 2, output_size=2, _random_samples=torch.full((1, 1, 3), 0.5, device="tt")
+    )
+    with torch._subclasses.FakeTensorMode() as mode:
+        grad, fake, indices = (mode.from_tensor(tensor) for tensor in (results, x, positions))
+        got = torch.ops.aten.fractional_max_pool3d_backward(grad, fake, [2, 2, 2], [2, 2, 2], indices)
+    assert (got.shape, got.dtype, got.device) == (x.shape, x.dtype, x.device)

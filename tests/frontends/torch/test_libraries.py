@@ -64,6 +64,7 @@ def trained(folder: object, model: torch.nn.Module, **options: object) -> Steps:
     return steps
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -87,6 +88,7 @@ def test_trainer_has_the_losses_of_the_cpu_and_settles_on_its_programs(tmp_path,
     assert steps.programs[-1] == steps.programs[4]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("imports", ["accelerate", "torch_xla, accelerate"])
 def test_accelerate_does_not_take_its_path_for_torch_xla(imports):
     pytest.importorskip("accelerate")
@@ -111,6 +113,7 @@ def test_generate_compiles_steps_with_a_static_cache_for_a_model_on_the_device()
     assert model._last_compile_config.backend == "tt"
 
 
+@pytest.mark.nightly
 def test_a_padded_batch_streams_and_samples_the_tokens_of_the_cpu():
     model = tiny_llama().eval()
     generator = torch.Generator().manual_seed(4)

@@ -205,6 +205,14 @@ def test_matrix_products(check):
     check(torch.mm, x.bfloat16(), y.bfloat16(), rtol=2e-2, atol=2e-2)
 
 
+def test_factors_of_a_product_are_not_rounded_to_16_bits(monkeypatch):
+    """PyTorch multiplies by ``alpha`` and ``beta`` before it rounds, and -4.775 has no bfloat16."""
+    monkeypatch.setenv("TTXLA_NUMERICS", "exact")
+    x = torch.randn(8, 8, generator=torch.Generator().manual_seed(0)).bfloat16()
+    on_device = torch.addmm(x.to("tt"), x.to("tt"), x.to("tt"), beta=-4.775, alpha=2.0315)
+    assert torch.equal(on_device.cpu(), torch.addmm(x, x, x, beta=-4.775, alpha=2.0315))
+
+
 CONVOLUTIONS = {
     "conv1d": (F.conv1d, (2, 4, 9), (6, 4, 3), {"padding": 1}),
     "conv1d_grouped": (F.conv1d, (2, 4, 9), (6, 2, 3), {"groups": 2, "stride": 2}),
@@ -271,6 +279,29 @@ def test_pool(name, check):
         return torch.autograd.grad(POOLS[name](x).sin().sum(), x)[0]
 
     check(gradient, f(2, 3, 8, 8))
+
+
+@pytest.mark.parametrize("ceil_mode", [False, True])
+def test_windows_that_differ_by_dimension(ceil_mode, check):
+    x, options = f(2, 3, 9, 7).round(), {"kernel_size": (3, 2), "stride": (1, 2), "padding": (1, 0)}
+    check(lambda x: F.max_pool2d(x, ceil_mode=ceil_mode, return_indices=True, dilation=(2, 1), **options), x.bfloat16())
+    check(lambda x: F.avg_pool2d(x, ceil_mode=ceil_mode, count_include_pad=False, **options), x)
+
+
+def test_only_images_of_bfloat16_are_pooled_with_positions_by_the_chips_op(lowered):
+    """The chip's op takes images of bfloat16; a graph that reads no positions needs the maxima alone."""
+
+    def composite(function, *shape, dtype=torch.bfloat16):
+        return "tenstorrent.max_pool2d_with_indices" in str(lowered(function, f(*shape).to(dtype)).module)
+
+    def positions(x):
+        return F.max_pool2d(x, 2, return_indices=True)
+
+    assert composite(positions, 1, 3, 4, 4)
+    assert not composite(positions, 3, 4, 4)  # without a batch
+    assert not composite(positions, 1, 3, 4, 4, dtype=torch.float32)
+    assert not composite(lambda x: F.max_pool2d(x, 2), 1, 3, 4, 4)
+    assert not composite(lambda x: F.max_pool3d(x, 2, return_indices=True), 3, 4, 4, 4)
 
 
 def test_pool_far_beyond_its_input(check):

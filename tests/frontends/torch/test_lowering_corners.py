@@ -160,3 +160,8 @@ def test_nan_is_the_running_extreme_from_its_position_on():
     x = torch.tensor([[5.0, math.nan, 1.0, math.nan, 9.0], [5.0, -math.inf, 4.0, 0.0, 9.0]])
     for got, expected in zip(extremes(x.to("tt"), 1), extremes(x, 1), strict=True):
         torch.testing.assert_close(got.cpu(), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("number", [2.5, 3, True])
+def test_numbers_under_vmap(check, number):
+    check(lambda x: torch.vmap(lambda row: row * number)(x), torch.arange(6.0).reshape(2, 3))

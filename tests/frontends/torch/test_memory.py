@@ -127,7 +127,7 @@ def test_outside_compile_what_depends_on_weights_alone_is_kept_until_they_change
     torch_xla.set_custom_compile_options(BFP8)
     try:
         before, kept_before = bytes_in_use(), const_eval_bytes()
-        others = set(get_device()._executables)  # executables of earlier tests, and those that JAX keeps
+        others = set(get_device().live_executables())  # executables of earlier tests, and those that JAX keeps
         torch.manual_seed(0)
         model = torch.nn.Linear(64, 64).bfloat16().to("tt")
 
@@ -148,7 +148,7 @@ def test_outside_compile_what_depends_on_weights_alone_is_kept_until_they_change
         for seed in (1, 2, 3):
             run(model, seed)
         assert compiled() - first == 2
-        new = set(get_device()._executables) - others
+        new = set(get_device().live_executables()) - others
         (executable,) = [e for e in new if e.counters.runs == 4 and e.counters.const_evals]
         evals = executable.counters.const_evals
         with torch.no_grad():

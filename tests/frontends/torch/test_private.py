@@ -15,12 +15,15 @@ import pytest
 import tt_torch
 import tt_xla
 from tt_xla.frontends.torch import private
-from tt_xla.frontends.torch.private import accelerator, aot_cache, dynamo_patches, patches, stamping
+from tt_xla.frontends.torch.private import accelerator, aot_cache, dynamo_patches, patches, stamping, storages
 
 SOURCES = [Path(tt_xla.__file__).parent, Path(tt_torch.__file__).parent]
 PRIVATE = Path(private.__file__).parent
 OUTSIDE_OF_THE_FRONTEND = {
-    "runtime/gradients.py": {"torch._C", "torch._C._set_grad_enabled"},
+    "runtime/torch_state.py": {
+        *("torch._C", "torch._C._get_fp32_precision_getter"),
+        *("torch._C._set_fp32_precision_setter", "torch._C._set_grad_enabled"),
+    },
     "runtime/ownership.py": {"torch._C", "torch._C._storage_Use_Count"},
 }
 """Private names that other folders use. The runtime may not import a frontend, but turns gradients off in each run and
@@ -81,7 +84,7 @@ def test_every_private_name_exists(name):
 def test_every_replaced_name_is_one_of_pytorch():
     """Looks the names up in a process in which nothing is replaced."""
     code = ["import importlib, torch", "missing = []"]
-    replacing = (patches, dynamo_patches, accelerator, aot_cache, stamping)
+    replacing = (patches, dynamo_patches, accelerator, aot_cache, stamping, storages)
     for owner, name in [pair for module in replacing for pair in module.REPLACED]:
         module, attribute = (owner.__module__, owner.__name__) if isinstance(owner, type) else (owner.__name__, "")
         code += [f"owner = importlib.import_module({module!r})"]

@@ -89,8 +89,10 @@ ProgramCache(pathlib.Path(folder)).store("key", Program.from_bytes(program), {"t
 """
 
 
-@pytest.mark.parametrize("is_there", [False, True])
-@pytest.mark.parametrize("point", ["while it is written", "before it has its name"])
+@pytest.mark.parametrize("is_there", [pytest.param(False, marks=pytest.mark.nightly), True])
+@pytest.mark.parametrize(
+    "point", ["while it is written", pytest.param("before it has its name", marks=pytest.mark.nightly)]
+)
 def test_a_process_that_is_killed_as_it_stores_a_program_costs_nothing(folder, tmp_path, point, is_there):
     _run()
     (file,) = folder.iterdir()

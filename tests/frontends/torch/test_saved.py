@@ -117,6 +117,7 @@ POOLINGS = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", POOLINGS)
 @pytest.mark.parametrize("width", [11, 300])
 def test_pooling_gives_its_gradient_to_the_first_greatest(name, width):

@@ -12,6 +12,7 @@ import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
 from torch import nn
 
+from tests.closeness import relative_error
 from tt_xla.frontends.torch import compilation
 
 pytestmark = pytest.mark.usefixtures("chips_as_one_device")
@@ -72,6 +73,7 @@ def trained(model: nn.Module, call, ids, targets) -> tuple[list[float], torch.op
     return losses, optimizer
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "recorded"])
 def test_training_on_a_mesh_is_training_on_one_chip(compiled):
     """Dropout draws the same numbers; states of the optimizer are split as their parameters are."""
@@ -146,7 +148,8 @@ def test_a_placed_model_in_bfloat16():
         assert xs.sharding_of(model.up.weight).startswith("{devices=[4,1,2]")
         result = torch.compile(model, backend="tt")(ids)
     assert result.dtype is torch.bfloat16
-    torch.testing.assert_close(result.float().cpu(), expected, rtol=0.1, atol=0.1)
+    # The parameters and the results of three layers are rounded to 8 significant bits.
+    assert relative_error(result, expected) < 2**-7
 
 
 def test_results_say_how_chips_share_them():
@@ -204,6 +207,7 @@ def test_a_cache_on_a_mesh_is_written_in_place(compiled):
     assert xs.sharding_of(own) == "{devices=[2,4,1,1]0,1,2,3,4,5,6,7}"
 
 
+@pytest.mark.nightly
 def test_a_tensor_parallel_llama_generates_the_same_tokens():
     transformers = pytest.importorskip("transformers", reason="the extra torch-examples is not installed")
     config = transformers.LlamaConfig(

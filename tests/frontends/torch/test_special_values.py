@@ -44,6 +44,7 @@ SORTS = {
 }
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("name", SORTS)
 @pytest.mark.parametrize(
     "x", [COLUMNS, TIES, TIES.bfloat16(), TIES.to(torch.int8)], ids=["nan", "ties", "bf16", "int8"]

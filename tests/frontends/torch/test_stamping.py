@@ -9,7 +9,6 @@ from torch import nn
 
 from tt_xla.frontends.torch import backend
 from tt_xla.frontends.torch.graph.repeats import find_repeats
-from tt_xla.frontends.torch.private.stamping import _StampingInterpreter
 
 DEPTH = 4
 
@@ -174,7 +173,7 @@ class Narrows(Chain):
 def compile_and_run(monkeypatch, make, *, stamps, train=False):
     """Returns the modules that were lowered, the results, and the number of copies that were made."""
     modules, copies = [], []
-    lower, copy, found = backend.lower_to_stablehlo, _StampingInterpreter._copy, find_repeats
+    lower, stamping, found = backend.lower_to_stablehlo, backend.stamping, find_repeats
     with monkeypatch.context() as patch:
         patch.setenv("TTXLA_CACHE", "off")
 
@@ -183,12 +182,11 @@ def compile_and_run(monkeypatch, make, *, stamps, train=False):
             modules.append(result.module.operation.get_asm(enable_debug_info=True))
             return result
 
-        def copied(self, *args):
-            copies.append(args)
-            return copy(self, *args)
+        def counted(graph_module, repeats, new_arguments):
+            return stamping(graph_module, repeats, lambda: copies.append(graph_module) or new_arguments())
 
         patch.setattr(backend, "lower_to_stablehlo", lowered)
-        patch.setattr(_StampingInterpreter, "_copy", copied)
+        patch.setattr(backend, "stamping", counted)
         patch.setattr(backend, "find_repeats", found if stamps else lambda graph: [])
         torch.compiler.reset()
         torch.manual_seed(0)
@@ -204,6 +202,7 @@ def compile_and_run(monkeypatch, make, *, stamps, train=False):
         return modules, [result.cpu() for result in [*results, *model.buffers(), x]], len(copies)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("make", "copies"),
     [

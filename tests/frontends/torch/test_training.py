@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
 import sys
 import threading
 import weakref
-from pathlib import Path
 
 import pytest
 import torch
@@ -16,20 +14,17 @@ import torch.nn.functional as F
 
 from tt_xla.frontends.torch import host_ops
 
-FOLDER = Path(__file__).parents[3] / "benchmarks"
-
 
 @pytest.fixture(scope="module")
 def training():
-    spec = importlib.util.spec_from_file_location("training_benchmark", FOLDER / "training.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
     before = list(sys.path)
-    spec.loader.exec_module(module)
-    yield module
+    from conformance import training
+
+    yield training
     sys.path[:] = before
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("_fresh")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", ["digits", "transformer"])
@@ -48,7 +43,9 @@ def _fresh():
     torch.compiler.reset()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("_fresh")
+@pytest.mark.usefixtures("all_objects")
 def test_steps_keep_nothing():
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64)).to("tt")
     call = torch.compile(model, backend="tt")
@@ -104,6 +101,7 @@ def _warped(image, grid, volume, wave, direction, length):
     ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("_fresh")
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "eager"])
 def test_gradients_stay_on_the_device(compiled):

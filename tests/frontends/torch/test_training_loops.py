@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 import torch_xla
 
+from tests.closeness import relative_error
 from tt_xla.frontends.torch import compilation
 from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.runtime import get_device
@@ -19,7 +20,9 @@ MODES = ["compiled", "recorded"]
 
 @pytest.fixture(autouse=True)
 def _fresh():
+    """Ends what other tests left: the device remembers which operands of a program they never changed."""
     torch.compiler.reset()
+    compilation.clear_programs()
     gc.collect()
     yield
     torch.compiler.reset()
@@ -102,7 +105,7 @@ def test_accumulated_gradients_are_those_of_the_whole_batch(mode, loads):
         reference.zero_grad()
         loss_of(reference, x, target).backward()
         for ours, theirs in zip(model.parameters(), reference.parameters(), strict=True):
-            torch.testing.assert_close(ours.grad.cpu(), theirs.grad, rtol=0.05, atol=0.005)
+            assert relative_error(ours.grad, theirs.grad) < 2**-7  # factors have 11 significant bits
     assert counts[1] == counts[-1], counts
 
 
@@ -124,6 +127,7 @@ def test_each_batch_size_is_compiled_once(mode, loads):
             assert len(loads) == before, size
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("part", ["forward", "backward", "step"])
 def test_a_step_that_runs_out_of_memory_can_be_done_again(mode, part, monkeypatch):

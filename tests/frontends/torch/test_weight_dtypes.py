@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 import tt_torch
+from tests.closeness import relative_error
 from tt_xla.errors import OptionError
 from tt_xla.frontends.torch.backend import compiled_programs
 from tt_xla.runtime.emulator.formats import quantize
@@ -51,10 +52,10 @@ def test_a_weight_has_the_type_that_was_said(net: Net):
     assert tt_torch.apply_weight_dtype_overrides(net, {"first.weight": "bfp_bf4"}) == [("first.weight", "bfp_bf4")]
     result, types = run(net)
     assert types == ["bfp_bf4", "bf16"]
-    rounded = quantize(net.first.parametrizations.weight.original.detach().T, "bfp_bf4").T
+    rounded = quantize(net.first.parametrizations.weight.original.detach(), "bfp_bf4")  # the product transposes it
     with torch.no_grad():
         reference = net.second(torch.relu(X @ rounded.to(torch.bfloat16).T + net.first.bias))
-    torch.testing.assert_close(result, reference, rtol=0.05, atol=0.05)
+    assert relative_error(result, reference) < 2**-8  # three roundings to 8 significant bits; bfp_bf4 alone errs by 8 %
     assert (result - expected).abs().max() > 0.02
 
 

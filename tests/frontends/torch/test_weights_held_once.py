@@ -132,3 +132,15 @@ def test_a_module_that_ends_leaves_nothing():
     torch._dynamo.reset()
     gc.collect()
     assert MEMORY[0].current() == before
+
+
+def test_a_host_op_beside_them_leaves_them_offloaded():
+    network, _ = model()
+
+    def with_host_op(x):
+        y = network(x)
+        return y, torch.linalg.eigvalsh((x @ x.t()).float())
+
+    results = run(lambda x: torch.compile(with_host_op, backend="tt")(x)[0], 6)
+    assert offloaded_flags(network) == [True, True, False]
+    assert all(torch.equal(result, results[0]) for result in results)

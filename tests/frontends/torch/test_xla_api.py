@@ -18,7 +18,7 @@ torch_xla = pytest.importorskip("torch_xla")
 
 @pytest.fixture(autouse=True)
 def _default_options(monkeypatch):
-    monkeypatch.setattr(settings, "_current", None)
+    settings.reset()
     monkeypatch.delenv("PJRT_DEVICE", raising=False)
 
 
@@ -46,7 +46,11 @@ assert importlib.util.find_spec("torch_xla") is torch_xla.__spec__
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("first", ["torch", "torch_xla", "tt_xla.frontends.torch.backend", "torch_xla.core.xla_model"])
+FIRST = ("torch", "tt_xla.frontends.torch.backend", "torch_xla.core.xla_model")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("first", ["torch_xla", *(pytest.param(name, marks=pytest.mark.nightly) for name in FIRST)])
 def test_the_device_is_there_whichever_is_imported_first(first):
     code = f"import {first}; import torch; assert torch.ones(2, device='tt').sum().item() == 2"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -146,6 +150,7 @@ def test_a_device_loader_moves_batches():
         assert batch["x"].cpu().tolist() == [1.0, 1.0]
 
 
+@pytest.mark.nightly
 def test_accelerate_imports():
     """accelerate, which transformers imports, takes any torch_xla for the complete package."""
     pytest.importorskip("accelerate")

@@ -115,9 +115,12 @@ def tt(
             report_strides(graph)
             return call
 
+        @functools.partial(torch.compiler.disable, reason="the compiler of backward passes")
         def backward(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> BoxedCall:
+            """Dynamo watches the frames of a compiled function that calls ``backward``. It must neither trace the
+            compiler, which runs in that call, nor the compiled pass."""
             take_strides(graph, inputs)
-            return _compile_graph(graph, inputs, arguments=None, own=own)
+            return _undisturbed(_compile_graph(graph, inputs, arguments=None, own=own))
 
         # PyTorch's own functions that contain an attention would select a fused kernel for CPU tensors.
         with (
@@ -138,9 +141,23 @@ def tt(
                 direct.append(unwrapped(loaded[0], updated))
                 direct_graph.append(loaded[0])
         fix_marked_sizes()
-        FRAME_SETTINGS.graphs.append(direct_graph[0] if cached and direct_graph and not marks else None)
+        is_kept = cached is not None and cached.has_key and direct_graph and not marks
+        FRAME_SETTINGS.graphs.append(direct_graph[0] if is_kept else None)
         call = direct[0] if direct else compiled
         return marking(call, marks) if marks else call
+
+
+def _undisturbed(call: BoxedCall) -> BoxedCall:
+    """Returns a compiled graph that dynamo does not trace, as PyTorch's own wrapper of backward compilers does."""
+
+    def run(arguments: list[Any]) -> Sequence[Any]:
+        return call(arguments)
+
+    # What AOTAutograd reads: that the call may empty the list of arguments, and whether and how its cache stores it.
+    attributes = {"_boxed_call": True, "_time_taken_ns": 0, "__wrapped__": call}
+    attributes["_fx_graph_cache_key"] = getattr(call, "_fx_graph_cache_key", None)
+    vars(run).update(attributes)
+    return torch.compiler.disable(run, reason="a compiled backward pass")
 
 
 def _compile_graph(
@@ -158,7 +175,7 @@ def _compile_graph(
         try:
             return _compile_stages(graph_module, described, host_nodes(graph_module, refused), own)
         except RefusedError as error:
-            refused.add(error.node)
+            refused |= error.nodes
 
 
 def _compile_stages(

@@ -56,6 +56,9 @@ class Loaded(NamedTuple):
 _PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
 """Compiled programs by hash of the module, options and system, the least recently requested first."""
 
+MOST_PROGRAMS = 512
+"""Number of compiled programs that are kept; the least recently requested end first."""
+
 
 @stage(LOADING)
 def compile_and_load(
@@ -109,8 +112,10 @@ def compile_and_load(
         if cache is not None:
             cache.store(key, program, modules)
     _PROGRAMS[key] = program
+    while len(_PROGRAMS) > MOST_PROGRAMS:
+        del _PROGRAMS[next(iter(_PROGRAMS))]
     device = get_device(chip=chip)
-    device.resident = MEMORY[chip].current
+    device.count_tensors("torch", MEMORY[chip].current)
     written = frozenset(position for position, argument in enumerate(program.arguments) if argument.written)
     if program.mesh is not None and mesh is not None:
         from tt_xla.frontends.torch.partitioning import PartitionedRun

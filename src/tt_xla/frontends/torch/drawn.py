@@ -40,6 +40,17 @@ def _bernoulli_like(x: Tensor, probabilities: Tensor, **generator: Any) -> Tenso
     return (_draw(aten.rand, x.shape, dtype, x.device, **generator) < probabilities).to(x.dtype)
 
 
+def _dropout(x: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """Decomposes dropout with the mask that PyTorch's kernel for the CPU draws, in the order of memory."""
+    if train is False or p == 0:
+        return x.clone(), torch.ones_like(x, dtype=torch.bool)
+    strides = torch.empty_like(x).stride()
+    order = sorted(range(x.dim()), key=lambda dim: -strides[dim])
+    back = [order.index(dim) for dim in range(x.dim())]
+    mask = aten.bernoulli.p(x.permute(order), 1 - p).permute(back).to(torch.bool)
+    return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
+
+
 def _normal(mean: Any, deviation: Any, **generator: Any) -> Tensor:
     tensors = [value for value in (mean, deviation) if isinstance(value, Tensor)]
     shape = torch.broadcast_shapes(*[tensor.shape for tensor in tensors])
@@ -81,6 +92,7 @@ def _draw(
 DRAWN: dict[OpOverload, Callable[..., Tensor]] = {
     aten.bernoulli.default: _bernoulli,
     aten.bernoulli.Tensor: _bernoulli_like,
+    aten.native_dropout.default: _dropout,
     aten.normal.Tensor_Tensor: _normal,
     aten.normal.Tensor_float: _normal_around,
     aten.normal.float_Tensor: _normal,

@@ -48,19 +48,24 @@ class Sampler:
 
     Attributes:
         kind: name of the op without ``_like``.
-        shape: shape of the result.
+        shape: shape of the result, its dimensions in the order in which they lie in memory.
         dtype: element type of the result.
         numbers: the op's own numbers: the probability of ``bernoulli``, the bounds of ``randint``.
+        dims: the place of each dimension of the result among those of ``shape``.
     """
 
     kind: str
     shape: tuple[int, ...]
     dtype: torch.dtype
     numbers: tuple[Any, ...] = ()
+    dims: tuple[int, ...] = ()
 
     def __call__(self) -> torch.Tensor:
         if self.kind == "bernoulli":
-            return torch.empty(self.shape, dtype=self.dtype, device="cpu").bernoulli_(*self.numbers)
+            return torch.empty(self.shape, dtype=self.dtype, device="cpu").permute(self.dims).bernoulli_(*self.numbers)
+        return self._drawn().permute(self.dims)
+
+    def _drawn(self) -> torch.Tensor:
         if self.kind == "randperm":
             return torch.randperm(self.shape[0], dtype=self.dtype, device="cpu")
         draw = _DRAWS[self.kind]
@@ -71,7 +76,7 @@ _DRAWS: dict[str, Callable[..., torch.Tensor]] = {"rand": torch.rand, "randn": t
 
 
 def sampler(node: torch.fx.Node) -> Sampler:
-    """Returns the function that draws the numbers of a random op."""
+    """Returns the function that draws the numbers of a random op, in the order of memory, as PyTorch's kernels do."""
     fake = node.meta["val"]
     kind = node.target._schema.name.removeprefix("aten::").removesuffix("_like")  # type: ignore[union-attr]
     parameters: tuple[Any, ...] = ()
@@ -80,7 +85,10 @@ def sampler(node: torch.fx.Node) -> Sampler:
     elif kind == "randint":
         bounds = [bound for bound in map(number, node.args) if isinstance(bound, int)]
         parameters = (0, bounds[0]) if len(bounds) == 1 else tuple(bounds[:2])
-    return Sampler(kind, tuple(shape_of(fake)), fake.dtype, parameters)
+    sizes, strides = shape_of(fake), fake.stride()
+    order = sorted(range(len(sizes)), key=lambda dim: -strides[dim])
+    dims = tuple(order.index(dim) for dim in range(len(sizes)))
+    return Sampler(kind, tuple(sizes[dim] for dim in order), fake.dtype, parameters, dims)
 
 
 __all__ = ["Constant", "Sampler", "sampler"]

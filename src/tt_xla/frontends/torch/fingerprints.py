@@ -41,6 +41,9 @@ _BUILT_IN = (
 _CLASSES_OF_PYTHON = {value: name for name, value in vars(types).items() if isinstance(value, type)}
 """Classes that their own module and name do not lead to."""
 
+_MARKS = ("_dynamo_", "_torchdynamo_")
+"""Beginnings of the attributes by which decorators tell dynamo what to do with a function."""
+
 _OPS = (OpOverload, OpOverloadPacket, HigherOrderOperator)
 _VERSIONED = tuple(
     str(Path(folder)) + "/"
@@ -112,7 +115,8 @@ class Fingerprints:
             return ("code", code_digest(value))
         if isinstance(value, types.FunctionType):
             self.add_file(value.__code__.co_filename)
-            return ("function", value.__module__, value.__qualname__, code_digest(value.__code__))
+            marks = sorted(name for name in vars(value) if name.startswith(_MARKS))
+            return ("function", value.__module__, value.__qualname__, code_digest(value.__code__), *marks)
         if isinstance(value, type):
             if value in _CLASSES_OF_PYTHON:
                 return ("class", "types", _CLASSES_OF_PYTHON[value])
@@ -231,4 +235,12 @@ def _methods(kind: type) -> str:
     return replaced_functions({f"{base.__module__}.{base.__qualname__}": vars(base) for base in kind.__mro__})
 
 
-__all__ = ["Fingerprints", "NoFingerprintError", "code_digest", "file_digest", "find", "replaced_functions"]
+__all__ = [
+    "Fingerprints",
+    "NoFingerprintError",
+    "code_digest",
+    "file_digest",
+    "find",
+    "is_versioned",
+    "replaced_functions",
+]

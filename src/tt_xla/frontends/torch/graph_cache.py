@@ -21,6 +21,7 @@ from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.executor import LOADING, Executor
 from tt_xla.frontends.torch.lowering import Argument, module_path, source_line
 from tt_xla.frontends.torch.private import aot_cache
+from tt_xla.frontends.torch.private.ops import is_defined_in_python
 from tt_xla.frontends.torch.torch_options import graph_options
 
 KIND = "graphs"
@@ -53,7 +54,7 @@ def caching(
     options: Mapping[str, Any],
     *,
     is_marked: bool,
-) -> Iterator[bool]:
+) -> Iterator[aot_cache.Lookup | None]:
     """Lets AOTAutograd find a graph in the cache on disk, and store it there, within a block.
 
     Args:
@@ -64,27 +65,39 @@ def caching(
         is_marked: whether the graph has marks of shardings, whose meshes belong to the process.
 
     Yields:
-        Whether the cache is in use. It is not for several chips, or if somebody asks for the stages of a compilation.
+        What becomes of the look into the cache. None if it is not in use: for several chips, for ops whose code Python
+        holds and no key covers, or if somebody asks for the stages of a compilation.
     """
     store = _graphs()
     several = is_marked or placements.in_use() or STATE.acts_as_one
+    targets = _targets(graph_module)
     parsed = settings.current().with_own(own)
-    if store is None or several or not aot_cache.IS_SUPPORTED or not stored_programs.is_used(parsed):
-        yield False
+    if (
+        store is None
+        or several
+        or any(map(is_defined_in_python, targets))
+        or not aot_cache.IS_SUPPORTED
+        or not stored_programs.is_used(parsed)
+    ):
+        yield None
         return
     aot_cache.install(Executor, _graphs)
     lines = [(source_line(node), module_path(node)) for node in graph_module.graph.nodes]
     LOADING.graphs.clear()
     LOADING.options = own
     tag = disk_cache.key_of([sorted(graph_options(options).items()), selected_system(), arguments, lines])
-    with aot_cache.active(store, tag, _own_functions(graph_module)):
-        yield True
+    with aot_cache.active(store, tag, _own_functions(targets)) as lookup:
+        yield lookup
 
 
-def _own_functions(graph_module: torch.fx.GraphModule) -> set[str]:
-    """Returns the qualified names of this package's functions that a graph calls; the tag covers their sources."""
+def _targets(graph_module: torch.fx.GraphModule) -> set[Any]:
+    """Returns the functions and ops that a graph and its inner graphs call."""
     modules = [module for module in graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
-    targets = {node.target for module in modules for node in module.graph.nodes if node.op == "call_function"}
+    return {node.target for module in modules for node in module.graph.nodes if node.op == "call_function"}
+
+
+def _own_functions(targets: set[Any]) -> set[str]:
+    """Returns the qualified names of this package's functions among those of a graph; the tag covers their sources."""
     own = [target for target in targets if (getattr(target, "__module__", None) or "").startswith("tt_xla.")]
     return {f"{target.__module__}.{target.__name__}" for target in own}  # type: ignore[union-attr]
 

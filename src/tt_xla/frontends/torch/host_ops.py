@@ -7,12 +7,12 @@ is logged with the user's line.
 from __future__ import annotations
 
 import collections
-import threading
 
+from tt_xla.locks import Lock
 from tt_xla.log import logger
 
 _COUNTS: collections.Counter[str] = collections.Counter()
-_LOCK = threading.Lock()  # backward graphs run on autograd's threads
+_LOCK = Lock()  # backward graphs run on autograd's threads
 
 
 def record(name: str, *, location: str = "") -> None:

@@ -8,7 +8,6 @@ Indices that the program computes from floats, by argmax, top-k or a cumulative 
 from __future__ import annotations
 
 import pickle
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -109,7 +108,8 @@ class IndexCheck:
     dim: int
     where: str
     line: str
-    _seen: list[tuple[weakref.ref[torch.Tensor] | None, int]] | None = None
+    _seen: list[int | None] | None = None
+    """Content versions of the arguments of the last check, which found nothing."""
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_seen": None}
@@ -119,30 +119,21 @@ class IndexCheck:
 
         Args:
             tensors: arguments of the program, on the CPU.
-            versions: content versions of the arguments; None where the tensor's own count of writes identifies them.
+            versions: content versions of the arguments; None for a tensor of the user's, which NumPy may have changed.
 
         Raises:
             IndexOutOfBoundsError: an index is out of bounds.
         """
-        seen = self._seen
-        if seen is not None:
-            for position, (reference, seen_version) in zip(self.inputs, seen, strict=True):
-                tensor, version = tensors[position], versions[position]
-                if version is not None:
-                    if version != seen_version:
-                        break
-                elif reference is None or reference() is not tensor or tensor._version != seen_version:
-                    break
-            else:
-                return
+        present = [versions[position] for position in self.inputs]
+        if present == self._seen and None not in present:
+            return
         self._seen = None
         indices = self.make(*[tensors[position] for position in self.inputs])
         if indices.numel():
             smallest, largest = (bound.item() for bound in torch.aminmax(indices))
             if smallest < self.low or largest >= self.high:
                 self._fail(int(smallest if smallest < self.low else largest))
-        if not any(versions[i] is None and tensors[i].is_inference() for i in self.inputs):
-            self._seen = [_identity(tensors[i], versions[i]) for i in self.inputs]
+        self._seen = present
 
     def _fail(self, index: int) -> None:
         raise IndexOutOfBoundsError(
@@ -150,11 +141,6 @@ class IndexCheck:
             location=self.line,
             hint=f"Indices of this dimension are at least {self.low} and below {self.high}.",
         )
-
-
-def _identity(tensor: torch.Tensor, version: int | None) -> tuple[weakref.ref[torch.Tensor] | None, int]:
-    """Returns what identifies an argument's contents: its content version, or the tensor and its count of writes."""
-    return (None, version) if version is not None else (weakref.ref(tensor), tensor._version)
 
 
 def find_index_checks(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from tt_xla.frontends.torch.index_checks import IndexCheck, find_index_checks
 from tt_xla.frontends.torch.numbers import number, open_numbers, reader
 from tt_xla.frontends.torch.outputs import memory_permutation, views_of_bases
 from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
+from tt_xla.frontends.torch.private.functions import tree_map_only
 from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
 from tt_xla.frontends.torch.weight_dtypes import with_weight_dtypes
 from tt_xla.host import wide
@@ -62,15 +63,15 @@ class Argument:
 
 
 class RefusedError(UnsupportedOpError):
-    """A lowering rule does not cover one use of its op.
+    """Lowering rules do not cover some uses of their ops. The message is about the first one.
 
     Attributes:
-        node: name of the FX node.
+        nodes: names of the FX nodes.
     """
 
-    def __init__(self, node: torch.fx.Node, error: UnsupportedOpError) -> None:
+    def __init__(self, nodes: Collection[torch.fx.Node], error: UnsupportedOpError) -> None:
         super().__init__(error.message, hint=error.hint, location=error.location)
-        self.node = node.name
+        self.nodes = {node.name for node in nodes}
 
 
 @dataclass
@@ -186,6 +187,7 @@ class _Lowering:
         self.is_constant: list[bool] = []
         self.open = open_numbers(self.nodes)
         self.numbers: list[torch.fx.Node] = []  # symbolic numbers that ops take as arguments
+        self.refused: dict[torch.fx.Node, UnsupportedOpError] = {}
         self._located = list(_with_inner(self.nodes))
         self._numbers = {node: index for index, node in enumerate(self._located)}
 
@@ -251,6 +253,7 @@ class _Lowering:
         def forward(*arrays: Any) -> None:
             values = dict(self.constants) | dict(zip(traced, arrays, strict=True))
             self._evaluate(self.nodes, values, [])
+            self._raise_refusals()
 
         traced = [*self.placeholders, *self.traced]
         with unset_fake_temporarily(), wide(), jax.default_device(_tracing_device()):
@@ -345,6 +348,7 @@ class _Lowering:
             for node, array, order in zip(traced, arrays, input_orders, strict=True):
                 values[node] = array if order is None else array.transpose(_inverse(order))
             self._evaluate(self.nodes, values, regions)
+            self._raise_refusals()
             arrays_out = [jax.numpy.asarray(values[node]) for node in results]
             return tuple(
                 array if order is None else array.transpose(order)
@@ -390,11 +394,7 @@ class _Lowering:
         values.update(zip(region.outputs, results, strict=True))
 
     def _compute(self, node: torch.fx.Node, values: dict[torch.fx.Node, Any]) -> Any:
-        """Computes one node by its lowering rule.
-
-        Raises:
-            RefusedError: the rule does not cover this use of the op.
-        """
+        """Computes one node by its lowering rule."""
         out = node.meta.get("val")
         if isinstance(out, bool | int | float | torch.SymInt | torch.SymFloat | torch.SymBool):
             return number(out)
@@ -403,7 +403,7 @@ class _Lowering:
             try:
                 return HIGHER_ORDER[node.target](*args, **kwargs)
             except UnsupportedOpError as error:
-                raise RefusedError(node, error) from error
+                return self._refused(node, error)
         if not isinstance(node.target, OpOverload):
             if "getitem" in node.name or getattr(node.target, "__name__", "") == "getitem":
                 return args[0][args[1]]
@@ -419,7 +419,25 @@ class _Lowering:
             assert rule is not None, node.target
             return apply(context, rule, args, kwargs)
         except UnsupportedOpError as error:
-            raise RefusedError(node, error) from error
+            return self._refused(node, error)
+
+    def _refused(self, node: torch.fx.Node, error: UnsupportedOpError) -> Any:
+        """Notes a use of an op that its rule does not cover, and returns zeros, so that one trace finds all of them.
+
+        Raises:
+            RefusedError: the node is in the graph of a higher order op, which is refused as a whole.
+        """
+        if node.graph is not self.graph_module.graph:
+            raise RefusedError([node], error) from error
+        self.refused.setdefault(node, error)
+        return tree_map_only(
+            torch.Tensor, lambda out: jax.numpy.zeros(shape_of(out), DTYPES[out.dtype]), node.meta["val"]
+        )
+
+    def _raise_refusals(self) -> None:
+        if self.refused:
+            first = next(iter(self.refused.values()))
+            raise RefusedError(self.refused.keys(), first) from first
 
     def _branch(self, graph_module: torch.fx.GraphModule, arrays: Sequence[Any]) -> list[Any]:
         """Computes a graph that is an argument of a higher order op, such as a branch of ``torch.cond``."""

@@ -43,6 +43,12 @@ def set_compile_options(options: Mapping[str, Any]) -> None:
     _current = Settings(options)
 
 
+def reset() -> None:
+    """Drops the options of the process. The next use reads the defaults from the environment anew."""
+    global _current
+    _current = None
+
+
 def renew() -> None:
     """Makes every compiled model compile again at its next call, with the same options."""
     set_compile_options(current().options)

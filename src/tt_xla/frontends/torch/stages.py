@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -176,6 +177,26 @@ def _device_stage(graph_module: GraphModule, nodes: list[Node], host: set[Node],
     return DeviceStage(GraphModule(graph_module, graph), inputs, outputs)
 
 
+class Inputs:
+    """The memory of a graph's inputs, which neither lives longer because of this nor is restored.
+
+    Args:
+        values: the inputs.
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        tensors = [value for value in values if isinstance(value, torch.Tensor)]
+        self._buffers = [weakref.ref(buffer_of(tensor)) for tensor in tensors if tensor.device.type == DEVICE_TYPE]
+        self._addresses = {_address(tensor) for tensor in tensors if tensor.device.type != DEVICE_TYPE}
+
+    def own(self, value: torch.Tensor) -> bool:
+        """Returns whether a CPU tensor lies in the memory of an input. Bytes that are elsewhere cannot have been given
+        to an op on the host."""
+        buffers = [reference() for reference in self._buffers]
+        own = {buffer.address for buffer in buffers if buffer is not None}
+        return _address(value) in self._addresses | own
+
+
 class StagedExecutor:
     """Runs the stages of a graph one after another.
 
@@ -225,7 +246,7 @@ class StagedExecutor:
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
         values: dict[Node, Any] = self.constants | dict(zip(self.placeholders, args, strict=True))
-        input_addresses = {_address(value) for value in args if isinstance(value, torch.Tensor)}
+        inputs = Inputs(args)
         args.clear()
         for (stage, call), dead in zip(self._steps, self._dead, strict=True):
             if isinstance(stage, DeviceStage):
@@ -235,16 +256,16 @@ class StagedExecutor:
                 values[stage] = _run_on_host(stage, values)
             for node in dead:
                 del values[node]
-        return [self._result(node, values, input_addresses) for node in self.results]
+        return [self._result(node, values, inputs) for node in self.results]
 
-    def _result(self, node: Any, values: dict[Node, Any], input_addresses: set[int]) -> Any:
+    def _result(self, node: Any, values: dict[Node, Any], inputs: Inputs) -> Any:
         """Returns an output of the graph on the device on which the graph returns it."""
         if not isinstance(node, Node):
             return node
         value, fake = values[node], node.meta.get("val")
         if node.op == "placeholder" or not isinstance(value, torch.Tensor) or value.device.type == DEVICE_TYPE:
             return value
-        if _address(value) in input_addresses:
+        if inputs.own(value):
             value = value.clone()  # a host op may return a view of an input
         is_ours = isinstance(fake, torch.Tensor) and fake.device.type == DEVICE_TYPE
         return lift(value, chip_of(node)) if is_ours else value
@@ -286,8 +307,8 @@ def _attribute_on_host(graph_module: GraphModule, node: Node) -> Any:
 
 
 def _address(value: torch.Tensor) -> int:
-    """Returns the address of the host memory behind a tensor."""
-    return on_host(value).untyped_storage().data_ptr()
+    """Returns the address of the memory of a CPU tensor."""
+    return value.untyped_storage().data_ptr()
 
 
-__all__ = ["DeviceStage", "Stage", "StagedExecutor", "cut", "host_nodes", "on_host"]
+__all__ = ["DeviceStage", "Inputs", "Stage", "StagedExecutor", "cut", "host_nodes", "on_host"]

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from tt_xla.frontends.torch.aten.registry import LOWERINGS
+from tt_xla.frontends.torch.cells import CELL_KERNELS
 from tt_xla.frontends.torch.drawn import DRAWN, RANDOM
 from tt_xla.frontends.torch.fused_steps import STEPS
 from tt_xla.frontends.torch.private.dispatcher import all_op_names
@@ -35,6 +36,7 @@ def decompositions() -> dict[OpOverload, Decomposition]:
         aten.nan_to_num.default: _nan_to_num,
         torch.ops.flex_lib.zeros_and_scatter.default: _zeros_and_scatter,
         torch.ops.prims.fma.default: _fma,
+        **{getattr(aten, name).default: rule for name, rule in CELL_KERNELS.items()},
     }
     known = decomposition_table | _foreach_decompositions() | STEPS | DRAWN | added | _WITH_FACTOR
     excluded = {*LOWERINGS, *undecomposed}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -112,23 +113,33 @@ def grid_sampler_2d_backward(
     align_corners: bool,
     output_mask: list[bool],
 ) -> tuple[Array | None, ...]:
-    """Differentiates torch's decomposition for bicubic samples and reflecting edges, and ``_sampled`` otherwise."""
+    """Differentiates torch's decomposition for bicubic samples, and ``_sampled`` otherwise."""
 
     def forward(x: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
-        if mode == _BICUBIC or padding == _REFLECTION:
+        if mode == _BICUBIC:
             return aten.grid_sampler_2d.default(x, grid, mode, padding, align_corners)
-        return _sampled(x, grid, mode == _NEAREST, padding == _BORDER, align_corners)
+        return _sampled(x, grid, mode == _NEAREST, padding, align_corners)
 
     gradients = derivative(ctx, forward, grad, x, grid)
     return tuple(gradient if want else None for gradient, want in zip(gradients, output_mask, strict=True))
 
 
 _NEAREST, _BICUBIC = 1, 2
-_BORDER, _REFLECTION = 1, 2
+_ZEROS, _REFLECTION = 0, 2
 
 
-def _sampled(x: torch.Tensor, grid: torch.Tensor, nearest: bool, to_border: bool, align_corners: bool) -> torch.Tensor:
-    """Samples images by positions in the flattened image.
+def _reflected(pixel: torch.Tensor, low: float, span: float) -> torch.Tensor:
+    """Returns positions reflected at both ends of ``low`` to ``low + span``."""
+    if span == 0:
+        return torch.zeros_like(pixel)
+    distance = torch.where(pixel < low, low - pixel, pixel - low)
+    flips = (distance / span).floor()
+    rest = distance - flips * span
+    return torch.where(flips % 2 == 0, rest + low, span + low - rest)
+
+
+def _sampled(x: torch.Tensor, grid: torch.Tensor, nearest: bool, padding: int, align_corners: bool) -> torch.Tensor:
+    """Samples images by positions in the flattened image. At ties its derivative is PyTorch's.
 
     Tiles of one long dimension hold no padding, unlike tiles of rows and columns.
     """
@@ -136,7 +147,14 @@ def _sampled(x: torch.Tensor, grid: torch.Tensor, nearest: bool, to_border: bool
 
     def pixels(coordinates: torch.Tensor, size: int) -> torch.Tensor:
         pixel = (coordinates + 1) / 2 * (size - 1) if align_corners else ((coordinates + 1) * size - 1) / 2
-        return pixel.clamp(0, size - 1) if to_border else pixel
+        if padding == _REFLECTION:
+            pixel = _reflected(pixel, *((0.0, size - 1) if align_corners else (-0.5, size)))
+        if padding == _ZEROS:
+            return pixel
+        # Nothing flows to positions on the edge and beyond it.
+        inside = (pixel > 0) & (pixel < size - 1)
+        edge = torch.where(pixel > 0, torch.full_like(pixel, size - 1), torch.zeros_like(pixel))
+        return torch.where(inside, pixel, edge)
 
     column, row = (
         pixels(part.flatten(1), size) for part, size in zip(grid.float().unbind(-1), (width, height), strict=True)
@@ -176,7 +194,24 @@ def masked_scatter_backward(ctx: Context, grad: Array, mask: Array, sizes: Seque
 
 @lower(aten._cdist_backward.default)
 def cdist_backward(ctx: Context, grad: Array, one: Array, other: Array, order: float, distances: Array) -> Array:
-    return derivative(ctx, lambda x, y: aten._cdist_forward.default(x, y, order, None), grad, one, other)[0]
+    """Computes PyTorch's own gradient, in which nothing flows to points without a distance."""
+
+    def gradient(grad: torch.Tensor, one: torch.Tensor, other: torch.Tensor, distances: torch.Tensor) -> torch.Tensor:
+        difference = one.unsqueeze(-2) - other.unsqueeze(-3)
+        grad, length = grad.unsqueeze(-1), distances.unsqueeze(-1)
+        size, zero = difference.abs(), torch.zeros_like(difference)
+        if order == 0:
+            return zero.sum(-2)
+        if order == 1:
+            return (grad * difference.sign()).sum(-2)
+        if math.isinf(order):
+            return torch.where(size == length, grad * difference.sign(), zero).sum(-2)
+        apart = (length > 0) & ((difference != 0) | (order >= 1))
+        size, length = torch.where(size > 0, size, 1.0), torch.where(apart, length, 1.0)
+        shares = difference.sign() * size ** (order - 1) / length ** (order - 1)
+        return torch.where(apart, grad * shares, zero).sum(-2)
+
+    return _in_jax(ctx, gradient, [grad, one, other, distances])(grad, one, other, distances)
 
 
 __all__ = ["derivative"]

@@ -15,6 +15,7 @@ prims = torch.ops.prims
 
 
 @lower(
+    aten._efficientzerotensor.default,  # the gradient of what is constant between its steps, such as sgn
     aten.empty.memory_format,
     aten.empty_like.default,
     aten.empty_permuted.default,

@@ -163,6 +163,10 @@ def scatter_add(ctx: Context, x: Array, dim: int, positions: Array, source: Arra
     return combine_at(x, dim, positions, source, lax.scatter_max if x.dtype == np.bool_ else lax.scatter_add)
 
 
+_MASKS = (np.bool_, np.uint8)
+"""Dtypes of indices that are masks; PyTorch takes numbers of 8 bits without a sign for one too."""
+
+
 class _Points:
     """The positions of an expression such as ``x[i, :, j]``.
 
@@ -176,7 +180,7 @@ class _Points:
 
     def __init__(self, ctx: Context, x: Array, positions: Sequence[Array | None]) -> None:
         indexed = [(dim, index) for dim, index in enumerate(positions) if index is not None]
-        if any(index.dtype == np.bool_ for _, index in indexed):
+        if any(index.dtype in _MASKS for _, index in indexed):
             ctx.unsupported("with a mask, as the result's size depends on its values")
         self.dims = [dim for dim, _ in indexed]
         self.rest = [dim for dim in range(x.ndim) if dim not in self.dims]
@@ -217,8 +221,8 @@ def index(ctx: Context, x: Array, positions: Sequence[Array | None]) -> Array:
 def index_put(
     ctx: Context, x: Array, positions: Sequence[Array | None], values: Array, accumulate: bool = False
 ) -> Array:
-    if len(positions) == 1 and positions[0] is not None and positions[0].dtype == np.bool_ and values.size == 1:
-        mask = lax.broadcast_in_dim(positions[0], x.shape, range(positions[0].ndim))
+    if len(positions) == 1 and positions[0] is not None and positions[0].dtype in _MASKS and values.size == 1:
+        mask = lax.broadcast_in_dim(cast(positions[0], np.bool_), x.shape, range(positions[0].ndim))
         value = spread(lax.reshape(values, ()), x.shape, x.dtype)
         return lax.select(mask, lax.add(x, value) if accumulate else value, x)
     points = _Points(ctx, x, positions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from jax import lax
 
@@ -14,10 +15,16 @@ from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, cast
 aten = torch.ops.aten
 
 
-def product(x: Array, y: Array) -> Array:
-    """Returns ``x @ y`` over the last two dimensions; the dimensions before are batch dimensions of equal sizes."""
+def product(x: Array, y: Array, dtype: Any = None) -> Array:
+    """Returns ``x @ y`` over the last two dimensions; the dimensions before are batch dimensions of equal sizes.
+
+    Args:
+        x: the first operand.
+        y: the second operand.
+        dtype: the dtype of the result; None for that of the operands.
+    """
     batch = tuple(range(x.ndim - 2))
-    return lax.dot_general(x, y, (((x.ndim - 1,), (y.ndim - 2,)), (batch, batch)))
+    return lax.dot_general(x, y, (((x.ndim - 1,), (y.ndim - 2,)), (batch, batch)), preferred_element_type=dtype)
 
 
 def _check_same_dtype(ctx: Context, x: Array, y: Array) -> None:
@@ -54,8 +61,15 @@ def matmul(ctx: Context, x: Array, y: Array) -> Array:
 
 @lower(aten.addmm.default, aten.baddbmm.default)
 def addmm(ctx: Context, bias: Array, x: Array, y: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
+    """Rounds once, as PyTorch does: factors and their products are float32 where the operands are 16-bit floats."""
     _check_same_dtype(ctx, x, y)
-    result = product(x, y)
+    has_factors = alpha != 1 or beta not in (0, 1)
+    wide = (
+        np.dtype(np.float32)
+        if has_factors and x.dtype.itemsize == 2 and not np.issubdtype(x.dtype, np.integer)
+        else x.dtype
+    )
+    result = product(x, y, wide)
     if alpha != 1:
         result = lax.mul(result, like(result, alpha))
     if beta == 0:

@@ -11,6 +11,7 @@ from jax import lax
 
 from tt_xla.frontends.torch.aten.reductions import average, centred, expand_back, total
 from tt_xla.frontends.torch.aten.registry import Array, Context, along, broadcast, cast, like, lower, wide
+from tt_xla.frontends.torch.graph.composites import default_epsilon
 
 aten = torch.ops.aten
 
@@ -30,7 +31,8 @@ def _inference(
     shift = lax.neg(lax.mul(cast(mean, scale.dtype), scale))
     if bias is not None:
         shift = lax.add(cast(bias, shift.dtype), shift)
-    return _scale_and_shift(x, cast(scale, x.dtype), cast(shift, x.dtype))
+    # In 16 bits the shift would lose what is left of x * scale + shift where both are large.
+    return cast(_scale_and_shift(cast(x, scale.dtype), scale, shift), x.dtype)
 
 
 @lower(aten._native_batch_norm_legit_no_training.default)
@@ -196,7 +198,7 @@ def group_norm(
 def rms_norm(ctx: Context, x: Array, shape: Sequence[int], weight: Array | None, epsilon: float | None) -> list[Any]:
     dims = tuple(range(x.ndim - len(shape), x.ndim))
     wider = cast(x, wide(x.dtype))
-    epsilon = torch.finfo(ctx.first.dtype).eps if epsilon is None else epsilon
+    epsilon = default_epsilon(ctx.first.dtype) if epsilon is None else epsilon
     mean = average(lax.mul(wider, wider), dims)
     inverse = lax.rsqrt(lax.add(mean, like(mean, epsilon)))
     result = lax.mul(wider, expand_back(inverse, x.shape, dims))

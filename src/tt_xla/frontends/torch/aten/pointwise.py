@@ -232,7 +232,9 @@ def hypot(x: Array, y: Array) -> Array:
     longer, shorter = lax.max(x, y), lax.min(x, y)
     unscalable = lax.bitwise_or(lax.eq(longer, like(x, 0)), lax.eq(longer, like(x, math.inf)))
     ratio = lax.div(shorter, lax.select(unscalable, like(x, 1), longer))
-    return lax.select(unscalable, longer, lax.mul(longer, lax.sqrt(lax.add(like(x, 1), lax.mul(ratio, ratio)))))
+    length = lax.select(unscalable, longer, lax.mul(longer, lax.sqrt(lax.add(like(x, 1), lax.mul(ratio, ratio)))))
+    infinite = lax.bitwise_or(lax.eq(x, like(x, math.inf)), lax.eq(y, like(y, math.inf)))
+    return lax.select(infinite, like(x, math.inf), length)  # also where the other side is NaN
 
 
 @lower(aten.angle.default)

@@ -199,7 +199,12 @@ def apply(ctx: Context, rule: Rule, args: Any, kwargs: Any) -> Any:
 
 
 def _checked(ctx: Context, result: Any, out: torch.Tensor) -> Array:
-    """Converts a result to the dtype that torch inferred, and checks its shape."""
+    """Converts a result to the dtype that torch inferred, and checks its shape.
+
+    The operand of a copy may be a Python number, and so may its result: ``torch.vmap`` makes tensors of numbers so.
+    """
+    if isinstance(result, bool | int | float | complex):
+        return full(shape_of(out), result, DTYPES[out.dtype])
     if tuple(result.shape) != shape_of(out):
         raise AssertionError(
             f"the lowering rule of {ctx.node.target} returned shape {tuple(result.shape)}, but torch inferred "

@@ -29,10 +29,14 @@ def _resize(x: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
 
 
 def _nearest(size: int, count: int, scale: float | None) -> np.ndarray:
-    """Returns the weights [count, size] that pick the nearest input for each output."""
-    step = np.float32(1 / scale if scale else size / count)
-    source = np.minimum((np.arange(count, dtype=np.float32) * step).astype(int), size - 1)
-    return np.eye(size)[source]
+    """Returns the nearest input of each output. Like PyTorch, ignores a scale that keeps or doubles a size."""
+    step = np.float32(1 / scale if scale and count not in (size, 2 * size) else size / count)
+    return np.minimum((np.arange(count, dtype=np.float32) * step).astype(int), size - 1)
+
+
+def _repeats(size: int, sources: np.ndarray) -> bool:
+    """Returns whether each input becomes equally many outputs."""
+    return len(sources) % size == 0 and np.array_equal(sources, np.arange(size).repeat(len(sources) // size))
 
 
 def _step(size: int, count: int, align_corners: bool, scale: float | None) -> float:
@@ -58,11 +62,12 @@ def upsample_nearest2d(
 ) -> Array:
     """Repeats elements where both sizes grow by whole factors, and multiplies by weights otherwise."""
     batch, (height, width), (rows, columns) = x.shape[:-2], x.shape[-2:], ctx.shape[-2:]
-    if rows % height == 0 and columns % width == 0:
+    row_sources, column_sources = _nearest(height, rows, scale_h), _nearest(width, columns, scale_w)
+    if _repeats(height, row_sources) and _repeats(width, column_sources):
         split = (*batch, height, rows // height, width, columns // width)
         dims = (*range(len(batch)), len(batch), len(batch) + 2)
         return lax.reshape(lax.broadcast_in_dim(x, split, dims), ctx.shape)
-    return _resize(x, _nearest(height, rows, scale_h), _nearest(width, columns, scale_w))
+    return _resize(x, np.eye(height)[row_sources], np.eye(width)[column_sources])
 
 
 @lower(aten.upsample_nearest2d_backward.default)
@@ -75,7 +80,8 @@ def upsample_nearest2d_backward(
     scale_w: float | None = None,
 ) -> Array:
     (height, width), (rows, columns) = ctx.shape[-2:], grad.shape[-2:]
-    return _resize(grad, _nearest(height, rows, scale_h).T, _nearest(width, columns, scale_w).T)
+    row_sources, column_sources = _nearest(height, rows, scale_h), _nearest(width, columns, scale_w)
+    return _resize(grad, np.eye(height)[row_sources].T, np.eye(width)[column_sources].T)
 
 
 def _triangle(x: np.ndarray) -> np.ndarray:

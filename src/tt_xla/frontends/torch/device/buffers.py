@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import gc
 import math
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from tt_xla.frontends.torch.device.dlpack import Layout
 from tt_xla.frontends.torch.device.geometry import memory_order
 from tt_xla.frontends.torch.device.values import VERSIONS, Value
 from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, empty_on_first_chip, new_storage, set_storage
+from tt_xla.locks import Lock
 from tt_xla.runtime.lifetimes import ended
 
 aten = torch.ops.aten
@@ -32,9 +32,11 @@ _ALIGNMENT = 64
 _SMALLEST_DRAM = 1 << 33
 """Bytes of DRAM that every supported chip has; below this total the runtime is not asked for exact numbers."""
 
-_RESTORING = threading.Lock()
+_RESTORING = Lock()
+_CLAIMING = Lock()
+"""Held while a buffer's value and bytes are exchanged: one thread may run pending ops while another records a write."""
 
-LOCK = threading.RLock()
+LOCK = Lock()
 """Held while recorded ops run: backward passes record from threads of their own."""
 
 
@@ -43,7 +45,7 @@ class _Addresses:
 
     def __init__(self) -> None:
         self._next = 1 << 46
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def reserve(self, nbytes: int) -> int:
         """Returns the first address of a range of at least ``nbytes`` bytes."""
@@ -249,19 +251,20 @@ class Buffer:
     @property
     def host(self) -> torch.Tensor:
         """CPU tensor over the bytes, in the shape of the tensor that made the buffer. Runs pending ops."""
+        while (host := self._host) is None:
+            if self.offloaded is not None:
+                return self._restore()
+            if self.pending:
+                synchronize_for(self)
+            if self._host is None:
+                self.claim_bytes()  # another thread may record a write meanwhile, which is pending then
+        return host
+
+    @property
+    def address(self) -> int | None:
+        """Address of the bytes on the host; None while they are released, or not computed yet."""
         host = self._host
-        if host is not None:
-            return host
-        if self.offloaded is not None:
-            return self._restore()
-        value = self._value
-        assert value is not None
-        if value.data is None:
-            synchronize_for(self)
-        if self._host is None:
-            self.claim_bytes()
-        assert self._host is not None
-        return self._host
+        return None if host is None else host.untyped_storage().data_ptr()
 
     @property
     def value(self) -> Value:
@@ -287,29 +290,32 @@ class Buffer:
         """Replaces the contents of the whole storage by a value, of this chip or of no particular one."""
         if value.chip is None:
             value.chip = self.chip
-        self._release()
-        self._value = value
-        self._alias_key = self._alias = None
-        self._renew_version()
+        with _CLAIMING:
+            self._release()
+            self._value = value
+            self._alias_key = self._alias = None
+            self._renew_version()
         if value.data is None:
             PENDING[id(self)] = weakref.ref(self)
         elif value.owner is None:
             self.claim_bytes()  # makes the value's version end together with this buffer's
 
     def claim_bytes(self) -> None:
-        """Takes over the bytes of the current value, or copies them when they belong to another buffer."""
-        value = self._value
-        assert value is not None
-        assert value.data is not None
-        owner = value.owner() if value.owner is not None else None
-        if owner is None or owner is self:
-            value.owner = weakref.ref(self)
-            value.version = self.version
-            self._host = value.data
-        else:
-            self._host = value.data.clone()
-            self._value = None
-        self._count_bytes(self._host.untyped_storage().nbytes())
+        """Takes over the bytes of the current value, or copies them when they belong to another buffer. A value that
+        another thread has replaced by a pending one meanwhile is left alone."""
+        with _CLAIMING:
+            value = self._value
+            if value is None or value.data is None:
+                return
+            owner = value.owner() if value.owner is not None else None
+            if owner is None or owner is self:
+                value.owner = weakref.ref(self)
+                value.version = self.version
+                self._host = value.data
+            else:
+                self._host = value.data.clone()
+                self._value = None
+            self._count_bytes(self._host.untyped_storage().nbytes())
 
     def mark_written(self) -> None:
         """Records that the bytes were changed in place."""

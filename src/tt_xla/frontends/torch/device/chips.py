@@ -9,11 +9,14 @@ import contextlib
 import functools
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
 from tt_xla.environment import selected_system
 from tt_xla.frontends.torch.private.dispatcher import backward_on_calling_thread
+from tt_xla.ir.mesh import Mesh
+from tt_xla.locks import Lock
 
 DEVICE_TYPE = "tt"
 
@@ -38,14 +41,34 @@ class _State:
 
     Attributes:
         acts_as_one: whether all chips act as one device.
-        seed: seed of chips that draw their first random number; None until one is set.
+        splits_tensors: whether tensors may have placements: one was placed, or a mesh of several chips was created.
+        default_mesh: mesh of programs that have collectives but no argument with a placement, and number of the chip at
+            each position; None until one is set.
+        global_mesh: the object that ``xs.set_global_mesh`` set; None until then.
     """
 
     acts_as_one = False
-    seed: int | None = None
+    splits_tensors = False
+    default_mesh: tuple[Mesh, tuple[int, ...]] | None = None
+    global_mesh: Any = None
 
 
 STATE = _State()
+
+
+@contextlib.contextmanager
+def fresh_state() -> Iterator[None]:
+    """Runs a block as in a process that has neither entered SPMD mode nor created a mesh, and then restores the state.
+
+    A process itself cannot leave SPMD mode, because its tensors are on the one device.
+    """
+    before = dict(vars(STATE))
+    vars(STATE).clear()
+    try:
+        yield
+    finally:
+        vars(STATE).clear()
+        vars(STATE).update(before)
 
 
 @functools.cache
@@ -125,26 +148,31 @@ _GENERATORS: dict[int, torch.Generator] = {}
 """Generators of all chips but the first, which has PyTorch's default one."""
 
 
+_seed: int | None = None
+"""Seed of chips that draw their first random number; None until one is set."""
+
+
 def generator(chip: int) -> torch.Generator:
     """Returns the generator of a chip, a CPU generator. The first chip shares the CPU's."""
     if chip == 0:
         return torch.default_generator
     if chip not in _GENERATORS:
         _GENERATORS[chip] = torch.Generator("cpu")
-        if STATE.seed is not None:
-            _GENERATORS[chip].manual_seed(STATE.seed)
+        if _seed is not None:
+            _GENERATORS[chip].manual_seed(_seed)
     return _GENERATORS[chip]
 
 
 def seed_all(seed: int) -> None:
     """Seeds the generators of all chips."""
-    STATE.seed = seed
+    global _seed
+    _seed = seed
     torch.default_generator.manual_seed(seed)
     for own in _GENERATORS.values():
         own.manual_seed(seed)
 
 
-_DRAWING = threading.RLock()
+_DRAWING = Lock()
 """Held while random numbers are drawn, because the threads share PyTorch's one default generator."""
 
 

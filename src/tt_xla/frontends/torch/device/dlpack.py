@@ -8,12 +8,12 @@ extensions is ``PrivateUse1``).
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Sequence
 
 import torch
 
 from tt_xla.frontends.torch.private.dispatcher import tensor_from_dlpack
+from tt_xla.locks import Lock
 
 _EXTENSION_DEVICE = 12
 """``kDLExtDev`` of DLPack."""
@@ -67,7 +67,7 @@ def _allocate_descriptor() -> _ManagedTensor:
 _DESCRIPTOR = _allocate_descriptor()
 """Descriptor of the tensor that is being made; guarded by ``_LOCK``."""
 _DESCRIPTOR_ADDRESS, _DESCRIPTOR_BYTES = ctypes.addressof(_DESCRIPTOR), memoryview(_DESCRIPTOR).cast("B")
-_LOCK = threading.Lock()
+_LOCK = Lock()
 
 
 class Layout:

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.kinds import fill, results_of, runs_on_host
 from tt_xla.frontends.torch.device.values import Node, Value
@@ -37,10 +38,12 @@ class _Form:
     """A record of the traces that differ in nothing but sizes.
 
     Attributes:
+        settings: the settings that these were compiled with. With others all compile anew.
         count: number of structures of this form that were compiled or run in parts.
         kinds: numbers of the kinds of the last one's ops.
     """
 
+    settings: Any
     count: int = 0
     kinds: list[int] = field(default_factory=lambda: [])
 
@@ -62,7 +65,10 @@ def changed_ops(nodes: Sequence[Node]) -> set[Node] | None:
             key.append(numbers[value.node] if value.data is None and value.node is not None else value.dtype)
     if len(_FORMS) >= _MAX_FORMS:
         _FORMS.clear()
-    form = _FORMS.setdefault(tuple(key), _Form())
+    current = settings.current()
+    form = _FORMS.get(tuple(key))
+    if form is None or form.settings is not current:
+        form = _FORMS[tuple(key)] = _Form(current)
     former, form.kinds = form.kinds, [node.kind.serial for node in nodes]
     form.count += 1
     if form.count == 1:

@@ -32,6 +32,7 @@ from tt_xla.frontends.torch.device.recording import (
 from tt_xla.frontends.torch.device.signatures import signature_of
 from tt_xla.frontends.torch.device.values import Value
 from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, META_KEYS, DispatchKeySet
+from tt_xla.frontends.torch.private.fake import FakeTensor
 from tt_xla.frontends.torch.private.ops import OpOverload
 
 
@@ -72,6 +73,22 @@ def _arange(*bounds: float, **options: Any) -> torch.Tensor:
     """Records one op; PyTorch's own kernel would make an empty tensor and resize it."""
     arguments = (*([0] if len(bounds) == 1 else []), *bounds, 1)
     return run(signature_of(aten.arange.start_step), arguments, options)
+
+
+def _zeros_like(
+    x: torch.Tensor,
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: torch.memory_format | None = None,
+) -> torch.Tensor:
+    """Records the op, or makes zeros in the shape of a fake tensor, on which PyTorch runs an op to infer its shapes."""
+    if isinstance(x, FakeTensor):
+        return _empty_strided(x.shape, x.stride(), dtype=dtype or x.dtype, device=device or x.fake_device).zero_()
+    options = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
+    return run(signature_of(aten.zeros_like.default), [x], {**options, "memory_format": memory_format})
 
 
 def _empty_strided(
@@ -274,7 +291,8 @@ def _dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tenso
     metrics.count("RandomOps")
     chip = buffer_of(x).chip
     with chips.drawing_on(chip):
-        keeps = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cpu").bernoulli_(1 - p)
+        like = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
+        keeps = torch.empty_like(like, device="cpu").bernoulli_(1 - p)
     mask = lift(keeps.to(torch.bool), chip)
     return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
 
@@ -319,6 +337,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "unfold": _redispatched(aten.unfold.default, CPU_KEYS),
     "view": _redispatched(aten.view.default, CPU_KEYS),
     "zero_": _zero,
+    "zeros_like": _zeros_like,
 }
 """Kernels for tensors of the device, by name of the overload."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from tt_xla.frontends.torch.current_device import select_chip
 from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.frontends.torch.device.programs import synchronize
+from tt_xla.frontends.torch.device.streams import Event, Stream, stream
 
 
 def _chip(device: Any) -> int:
@@ -116,6 +117,37 @@ class DeviceModule:
     def set_rng_state(self, state: torch.Tensor, device: Any = None) -> None:
         chips.generator(_chip(device)).set_state(state)
 
+    def seed(self) -> None:
+        """Seeds the generator of the current chip with a random number."""
+        self.manual_seed(torch.seed())
+
+    def seed_all(self) -> None:
+        """Seeds the generators of all chips with a random number."""
+        self.manual_seed_all(torch.seed())
+
+    def get_rng_state_all(self) -> list[torch.Tensor]:
+        return [self.get_rng_state(chip) for chip in range(self.device_count())]
+
+    def set_rng_state_all(self, new_states: Iterable[torch.Tensor]) -> None:
+        for chip, state in enumerate(new_states):
+            self.set_rng_state(state, chip)
+
+    # Streams and events
+
+    Stream, Event = Stream, Event
+    stream = staticmethod(stream)
+
+    def current_stream(self, device: Any = None) -> Stream:
+        """Returns the one stream of a chip."""
+        return Stream(chips.device(_chip(device)))
+
+    def default_stream(self, device: Any = None) -> Stream:
+        """Returns the one stream of a chip."""
+        return self.current_stream(device)
+
+    def set_stream(self, stream: Stream) -> None:
+        """Does nothing: a chip has one stream."""
+
     def get_amp_supported_dtype(self) -> list[torch.dtype]:
         return [torch.bfloat16, torch.float16, torch.float32]
 
@@ -179,6 +211,22 @@ class DeviceModule:
 
         chip = _chip(device)
         return MEMORY[chip].allocated + get_device(chip=chip).memory().resident
+
+    def max_memory_reserved(self, device: Any = None) -> int:
+        """Returns the bytes of tensors at their peak and of what the runtime keeps between runs."""
+        chip = _chip(device)
+        return MEMORY[chip].peak + self.memory_reserved(chip) - MEMORY[chip].allocated
+
+    def reset_accumulated_memory_stats(self, device: Any = None) -> None:
+        """Starts to count allocated and freed tensors anew."""
+        memory = MEMORY[_chip(device)]
+        memory.allocations, memory.frees = memory.allocations - memory.frees, 0
+
+    def memory_summary(self, device: Any = None, abbreviated: bool = False) -> str:
+        """Returns a table of :meth:`memory_stats`."""
+        stats = self.memory_stats(device)
+        width = max(map(len, stats))
+        return "\n".join(f"{name:<{width}} {value:>16,}" for name, value in stats.items())
 
     def mem_get_info(self, device: Any = None) -> tuple[int, int]:
         """Returns the free and the total bytes of one chip's DRAM."""

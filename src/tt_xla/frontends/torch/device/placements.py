@@ -15,7 +15,7 @@ import torch
 
 from tt_xla.errors import CompileError
 from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, buffer_of_storage, storage_of_host
-from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, STATE
 from tt_xla.frontends.torch.device.values import Value
 from tt_xla.ir.mesh import Mesh, Sharding
 
@@ -92,22 +92,17 @@ def _groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[list[int],
 _PLACEMENTS: weakref.WeakKeyDictionary[Buffer, Placement] = weakref.WeakKeyDictionary()
 
 
-_is_used = False
-"""Whether tensors may have placements: one was placed, or a mesh of several chips was created."""
-
-
 def in_use() -> bool:
     """Returns whether tensors may have placements. Callers that ask first cost nothing in processes without meshes.
 
     Tensors that are gone count, because recorded ops may still read what they contained.
     """
-    return _is_used
+    return STATE.splits_tensors
 
 
 def announce() -> None:
     """Says that tensors will be placed, so that :func:`in_use` returns True from now on."""
-    global _is_used
-    _is_used = True
+    STATE.splits_tensors = True
 
 
 def place(tensor: torch.Tensor, placement: Placement) -> None:
@@ -184,9 +179,6 @@ def is_replicated_result(tensor: torch.Tensor) -> bool:
     return tensor.device.type == DEVICE_TYPE and buffer_of(tensor) in _REPLICATED
 
 
-_default_mesh: tuple[Mesh, tuple[int, ...]] | None = None
-
-
 def set_default_mesh(mesh: Mesh, chips: tuple[int, ...]) -> None:
     """Sets the mesh of programs that have collectives, but no argument with a placement.
 
@@ -194,13 +186,12 @@ def set_default_mesh(mesh: Mesh, chips: tuple[int, ...]) -> None:
         mesh: the mesh.
         chips: number of the chip at each position of the mesh.
     """
-    global _default_mesh
-    _default_mesh = (mesh, chips)
+    STATE.default_mesh = (mesh, chips)
 
 
 def default_mesh() -> tuple[Mesh, tuple[int, ...]] | None:
     """Returns the mesh that :func:`set_default_mesh` set last, or None."""
-    return _default_mesh
+    return STATE.default_mesh
 
 
 class MixedMeshesError(CompileError):

@@ -236,8 +236,9 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     structure, program = _program(trace)
     tensors = [leaf.data for leaf in trace.leaves]
     versions: list[int | None] = [leaf.version for leaf in trace.leaves]
+    types = _scalar_types(trace, structure.inputs)
     for number in sorted(structure.inputs):
-        tensors.append(torch.tensor(trace.scalars[number], dtype=_scalar_type(trace, number), device="cpu"))
+        tensors.append(torch.tensor(trace.scalars[number], dtype=types[number], device="cpu"))
         versions.append(None)
     arguments = [tensors[position] for position in program.tensors]
     argument_versions = [versions[position] for position in program.tensors]
@@ -425,9 +426,8 @@ def _graph_module(trace: Trace, inputs: frozenset[int]) -> torch.fx.GraphModule:
     graph = torch.fx.Graph()
     owner = torch.nn.Module()
     leaves = {leaf: _placeholder(graph, f"input_{n}", leaf.shape, leaf.dtype) for n, leaf in enumerate(trace.leaves)}
-    scalars = {
-        number: _placeholder(graph, f"scalar_{number}", (), _scalar_type(trace, number)) for number in sorted(inputs)
-    }
+    types = _scalar_types(trace, inputs)
+    scalars = {number: _placeholder(graph, f"scalar_{number}", (), types[number]) for number in sorted(inputs)}
     results: dict[tuple[Node, int], torch.fx.Node] = {}
     first = 0
     for node in trace.nodes:
@@ -498,14 +498,12 @@ def _stack_trace(where: str) -> str:
     return f'  File "{file}", line {line}, in recorded' if file else ""
 
 
-def _scalar_type(trace: Trace, number: int) -> torch.dtype:
-    """Returns the dtype of scalar ``number`` of a trace as an input."""
-    position = 0
-    for node in trace.nodes:
-        if position <= number < position + len(node.scalars):
-            return scalar_dtype(node.kind, node.scalars[number - position])
-        position += len(node.scalars)
-    raise IndexError(number)
+def _scalar_types(trace: Trace, inputs: frozenset[int]) -> dict[int, torch.dtype]:
+    """Returns the dtypes of those scalars of a trace that are inputs, by number."""
+    if not inputs:
+        return {}
+    numbered = enumerate((node, scalar) for node in trace.nodes for scalar in node.scalars)
+    return {number: scalar_dtype(node.kind, scalar) for number, (node, scalar) in numbered if number in inputs}
 
 
 def forget() -> None:

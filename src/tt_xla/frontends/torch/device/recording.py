@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType
@@ -26,11 +25,12 @@ from tt_xla.frontends.torch.device.placements import follow, in_use, remember
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
 from tt_xla.frontends.torch.device.values import Kind, Node, Number, Operand, Output, Value
 from tt_xla.frontends.torch.private.ops import OpOverload
+from tt_xla.locks import Lock
 
 aten = torch.ops.aten
 
 _KINDS: dict[Any, Kind] = {}
-_KINDS_LOCK = threading.RLock()
+_KINDS_LOCK = Lock()
 """Held while a kind is worked out: fake tensors, and the first import of the lowering rules, are for one thread."""
 _GATHERS: dict[Any, Value] = {}
 _OWN_FILES: dict[str, bool] = {}
@@ -91,7 +91,7 @@ def record(
     Raises:
         RuntimeError: an argument is a tensor of another device.
     """
-    key: list[Any] = [signature]
+    key: list[Any] = [signature, torch.get_default_dtype()]  # what PyTorch computes results' dtypes from
     values: list[Value] = []
     numbers: list[float] = []
     op, varying = signature.op, signature.varying

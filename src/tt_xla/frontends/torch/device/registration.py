@@ -7,13 +7,14 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch import libraries
-from tt_xla.frontends.torch.device import autocast, cells, chips, dispatch, generators, kernels, placements
+from tt_xla.frontends.torch import cells, libraries
+from tt_xla.frontends.torch.device import autocast, chips, dispatch, generators, kernels, placements
 from tt_xla.frontends.torch.device.buffers import storage_of_host
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.module import DeviceModule
 from tt_xla.frontends.torch.device.signatures import Signature, overload_named, signature_of
-from tt_xla.frontends.torch.private import accelerator, patches
+from tt_xla.frontends.torch.private import accelerator, patches, storages
+from tt_xla.frontends.torch.private.device_guard import make_guard
 from tt_xla.frontends.torch.private.dispatcher import let_higher_order_ops_pass_autocast, structured_op_names
 from tt_xla.frontends.torch.private.functions import setup_python_device
 
@@ -39,7 +40,6 @@ _RECORDED_WHOLE = (
     "roll",
     "stack",
     "zeros",
-    "zeros_like",
 )
 """Ops that are recorded as one op. PyTorch would otherwise decompose them in C++."""
 
@@ -49,7 +49,7 @@ def register() -> None:
     if _LIBRARIES:
         return
     module = DeviceModule()
-    setup_python_device(DEVICE_TYPE, backend_module=module)
+    setup_python_device(DEVICE_TYPE, backend_module=module, device_guard=make_guard())
     ops = torch.library.Library("aten", "IMPL")
     everything_else = torch.library.Library("_", "IMPL")
     _LIBRARIES.extend((ops, everything_else))
@@ -66,9 +66,16 @@ def register() -> None:
     autocast.register(ops)
     let_higher_order_ops_pass_autocast()
     accelerator.apply(DEVICE_TYPE, module)
-    patches.apply(DEVICE_TYPE, storage_of_host, placements.copy_of, chips.chip_of)
+    patches.apply(DEVICE_TYPE)
+    storages.apply(DEVICE_TYPE, storage_of_host, placements.copy_of, chips.chip_of, received_storage)
     generators.register()
     libraries.register()
+
+
+def received_storage(host: torch.Tensor, chip: int) -> torch.UntypedStorage:
+    """Returns a storage that another process has sent: its bytes in shared memory, and the number of its chip."""
+    register()
+    return storage_of_host(host, chip)
 
 
 def _recorded() -> list[str]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,12 +33,17 @@ def composite_rms_norm(
 ) -> Tensor:
     """Computes ``F.rms_norm`` as ``tenstorrent.rms_norm`` of the input and, if present, the weight."""
     normalized_shape = _sizes(normalized_shape)
-    epsilon = torch.finfo(input.dtype).eps if eps is None else eps
+    epsilon = default_epsilon(input.dtype) if eps is None else eps
     builder = StableHLOCompositeBuilder(
         "tenstorrent.rms_norm", {"normalized_shape": list(normalized_shape), "epsilon": float(epsilon)}
     )
     input, weight = _marked(builder, input, weight)
     return builder.mark_outputs(F.rms_norm(input, normalized_shape, weight, epsilon))
+
+
+def default_epsilon(dtype: torch.dtype) -> float:
+    """Returns the epsilon of a root mean square norm without one: that of the type in which PyTorch computes it."""
+    return torch.finfo(torch.float32 if dtype.itemsize < torch.float32.itemsize else dtype).eps
 
 
 def _sizes(normalized_shape: int | Sequence[int]) -> list[int]:
@@ -238,13 +244,9 @@ def handle_composite_ops(gm: GraphModule) -> GraphModule:
     """Replaces functions, methods and modules of a graph as :data:`replacements` says, and returns the graph."""
     changed = False
     for node in list(gm.graph.nodes):
-        if node.op == "call_method" and METHODS.get(node.target) in replacements:
-            node.op = "call_function"
-            _retarget(node, replacements[METHODS[node.target]])
-            changed = True
-        elif node.op == "call_function" and node.target in replacements:
-            _retarget(node, replacements[node.target])
-            changed = True
+        if node.op in ("call_function", "call_method"):
+            function = METHODS.get(node.target) if node.op == "call_method" else node.target
+            changed |= function in replacements and _retarget(node, replacements[function])
         elif node.op == "call_module":
             module = gm.get_submodule(str(node.target))
             if type(module) in replacements:
@@ -256,11 +258,24 @@ def handle_composite_ops(gm: GraphModule) -> GraphModule:
     return gm
 
 
-def _retarget(node: Node, replacement: Any) -> None:
+_NAMES_OF_NUMPY = {"a": "input", "axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
+"""Names of NumPy's parameters that PyTorch's functions take, and PyTorch's own."""
+
+
+def _retarget(node: Node, replacement: Any) -> bool:
+    """Makes a node call a replacement. Returns whether it takes the node's arguments; if not, the node stays."""
+    one = replacement[max(replacement, key=len)] if isinstance(replacement, dict) else replacement
+    keywords = {_NAMES_OF_NUMPY.get(name, name): value for name, value in node.kwargs.items()}
+    try:
+        inspect.signature(one).bind(*node.args, **keywords)
+    except TypeError:
+        return False
+    node.op, node.kwargs = "call_function", keywords
     if isinstance(replacement, dict):
         replace_multi_output_op(node, replacement)
     else:
         node.target = replacement
+    return True
 
 
 def replace_multi_output_op(node: Node, variants: dict[frozenset[int], Callable[..., Any]]) -> None:

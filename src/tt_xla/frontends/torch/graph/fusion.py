@@ -5,8 +5,9 @@ A :class:`FusionProvider` declares a pattern and its replacement; defining the c
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -37,6 +38,11 @@ class FusionProvider(ABC):
         """Returns all providers in the order in which they run."""
         return list(FusionProvider._registered_providers)
 
+    @classmethod
+    def unregister(cls) -> None:
+        """Takes this provider out: graphs that are compiled later keep what it would replace."""
+        FusionProvider._registered_providers.remove(cls)
+
     @property
     @abstractmethod
     def name(self) -> str:
@@ -63,6 +69,18 @@ class FusionProvider(ABC):
         """
         return True
 
+    @staticmethod
+    def holds(values: Mapping[str, Any]) -> bool:
+        """Returns whether the replacement computes what the pattern does on operands like these.
+
+        That both results have one shape and dtype is checked for every provider; this is for what a provider needs
+        besides, such as a weight of one dimension.
+
+        Args:
+            values: example values of a match, fake tensors and constants, by the name of the pattern's argument.
+        """
+        return True
+
     def get_match_filters(self) -> list[Callable[..., bool]]:
         """Returns the filters. A match is replaced when all of them return True."""
         return [self.match_filter]
@@ -78,11 +96,34 @@ class FusionProvider(ABC):
         for pattern, replacement in self.get_patterns():
             template = symbolic_trace(pattern).graph
             canonicalise(template)
-            matches = replace_pattern_with_filters(gm, template, replacement, match_filters=self.get_match_filters())
+            proof = functools.partial(self._is_proven, pattern, replacement)
+            filters = [proof, *self.get_match_filters()]
+            matches = replace_pattern_with_filters(gm, template, replacement, match_filters=filters)
             for match in matches:
                 _copy_metadata(match)
             total += len(matches)
         return total
+
+    def _is_proven(
+        self, pattern: Callable[..., Tensor], replacement: Callable[..., Tensor], match: Any, gm: Graph, subgraph: Graph
+    ) -> bool:
+        """Returns whether the operands of a match are known and the replacement gives such results as the pattern."""
+        values: dict[str, Any] = {}
+        for node in subgraph.find_nodes(op="placeholder"):
+            matched = match.nodes_map.get(node)
+            value = matched.meta.get("example_value") if isinstance(matched, torch.fx.Node) else matched
+            if value is None:
+                logger().debug("[Fusion] Skipping %s: the operand '%s' is unknown", self.name, node.target)
+                return False
+            values[str(node.target)] = value
+        if not self.holds(values):
+            return False
+        try:
+            before, after = pattern(**values), replacement(**values)
+        except (RuntimeError, TypeError, ValueError) as error:
+            logger().debug("[Fusion] Skipping %s: its replacement cannot run: %s", self.name, error)
+            return False
+        return before.shape == after.shape and before.dtype == after.dtype
 
 
 def _copy_metadata(match: ReplacedPatterns) -> None:
@@ -169,6 +210,18 @@ class RMSNormFusionProvider(FusionProvider):
             (self.pattern_power, self.replacement_wide),
             (self.pattern_power_without_weight, self.replacement_without_weight),
         ]
+
+    @staticmethod
+    def holds(values: Mapping[str, Any]) -> bool:
+        """Returns whether rows are normalised in float32, and the weight, if there is one, has a number for each column
+        and the dtype of the rows where it is not widened."""
+        rows, weight = values["hidden_states"], values.get("weight")
+        if rows.dtype not in (torch.float32, torch.bfloat16, torch.float16):
+            return False
+        if weight is None:
+            return True
+        same = weight.dtype == rows.dtype == values["dtype"] if "dtype" in values else True
+        return same and weight.dim() == 1 and weight.size(0) == rows.size(-1)
 
     @staticmethod
     def match_filter(match: Any, gm: Graph, subgraph: Graph) -> bool:

@@ -12,7 +12,19 @@ from typing import Any
 import torch
 from torch.nn.parallel import comm
 
+_OF_MEMORY = {
+    **{name: name for name in ("empty_cache", "memory_allocated", "memory_reserved", "memory_stats")},
+    **{name: name for name in ("max_memory_allocated", "max_memory_reserved")},
+    **{name: name for name in ("reset_accumulated_memory_stats", "reset_peak_memory_stats")},
+    "get_memory_info": "mem_get_info",
+}
+"""Functions about memory, and their names in the device module. The core knows allocators in C++ alone."""
+
+MEMORY = tuple(name for name in _OF_MEMORY if hasattr(torch.accelerator, name))
+"""Names of the functions about memory that this version of PyTorch has."""
+
 REPLACED = (
+    *((torch.accelerator, name) for name in MEMORY),
     *((torch.accelerator, name) for name in ("device_count", "current_device_index", "set_device_index")),
     (torch.accelerator, "device_index"),
     (torch.accelerator, "synchronize"),
@@ -43,6 +55,8 @@ def apply(device_type: str, module: Any) -> None:
     torch.accelerator.set_device_index = set_device_index
     torch.accelerator.device_index = module.device
     torch.accelerator.synchronize = synchronize
+    for name in MEMORY:
+        setattr(torch.accelerator, name, getattr(module, _OF_MEMORY[name]))
     _patch_copies(device_type)
 
 

@@ -56,9 +56,22 @@ class Store(Protocol):
         ...
 
 
+class Lookup:
+    """One compilation's look into a store.
+
+    Attributes:
+        has_key: whether AOTAutograd has made a key. It makes none for a graph that calls functions whose code the key
+            would not cover, such as those under ``torch.compiler.allow_in_graph``.
+    """
+
+    def __init__(self) -> None:
+        self.has_key = False
+
+
 class _Active(threading.local):
     store: Store | None = None
     tag: str = ""
+    lookup: Lookup | None = None
 
 
 _ACTIVE = _Active()
@@ -97,6 +110,8 @@ def install(kind: type[OutputCode], store_of: Callable[[], Store | None]) -> Non
         if _ACTIVE.store is None:
             yield from iterate(cls, local, remote_cache, key)
             return
+        if _ACTIVE.lookup is not None:
+            _ACTIVE.lookup.has_key = True
         for content in _ACTIVE.store.candidates(key):
             try:
                 entry = pickle.loads(content)
@@ -129,24 +144,29 @@ def _names(content: bytes, kind: type) -> bool:
 
 
 @contextlib.contextmanager
-def active(store: Store, tag: str, functions: Iterable[str]) -> Iterator[None]:
+def active(store: Store, tag: str, functions: Iterable[str]) -> Iterator[Lookup]:
     """Makes AOTAutograd look for a graph in a store, and key it with a tag, within a block.
 
     Args:
         store: the store.
         tag: text that tells what the entry depends on besides what PyTorch knows.
         functions: qualified names of functions in the graph, other than PyTorch's, whose behaviour the tag covers.
+
+    Yields:
+        What became of the look.
     """
     known = inductor_config.unsafe_marked_cacheable_functions | dict.fromkeys(sorted(functions), tag)
-    outer, (_ACTIVE.store, _ACTIVE.tag) = (_ACTIVE.store, _ACTIVE.tag), (store, tag)
+    lookup = Lookup()
+    outer = _ACTIVE.store, _ACTIVE.tag, _ACTIVE.lookup
+    _ACTIVE.store, _ACTIVE.tag, _ACTIVE.lookup = store, tag, lookup
     try:
         with (
             config.patch(enable_autograd_cache=True),
             inductor_config.patch(unsafe_marked_cacheable_functions=known),
         ):
-            yield
+            yield lookup
     finally:
-        _ACTIVE.store, _ACTIVE.tag = outer
+        _ACTIVE.store, _ACTIVE.tag, _ACTIVE.lookup = outer
 
 
 __all__ = ["IS_SUPPORTED", "OutputCode", "SerializableAOTDispatchCompiler", "Store", "active", "install"]

@@ -11,17 +11,20 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from inspect import signature
-from types import CodeType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Protocol
 
 from torch._dynamo import config, convert_frame, guards, output_graph
 from torch._dynamo.convert_frame import ConvertFrameAssert, DynamoOutput
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
-from torch._dynamo.symbolic_convert import InstructionTranslatorBase
-from torch._dynamo.variables import builder
+from torch._dynamo.source import SkipGuardSource
+from torch._dynamo.symbolic_convert import InliningInstructionTranslator, InstructionTranslatorBase
+from torch._dynamo.variables import builder, functions, nn_module
+from torch._dynamo.variables.functions import PolyfilledFunctionVariable
 
 from tt_xla.collector import collector_paused
 from tt_xla.environment import keeps_dynamo_defaults
+from tt_xla.frontends.torch.fingerprints import is_versioned
 from tt_xla.frontends.torch.private.frames import Installed
 from tt_xla.stage_times import TRACING, stage
 
@@ -38,6 +41,10 @@ REPLACED = (
     *(((convert_frame, "_compile"), (DynamoOutput, "build_guards")) if IS_CACHED else ()),
     (InstructionTranslatorBase, "get_line_of_code_header"),
     (builder, "_automatic_dynamic"),
+    (InliningInstructionTranslator, "get_globals_source_and_value"),
+    (functions, "invoke_and_store_as_constant"),
+    (nn_module, "invoke_and_store_as_constant"),
+    (PolyfilledFunctionVariable, "call_function"),
 )
 """Owner and name of each attribute that :func:`install` replaces."""
 
@@ -116,6 +123,8 @@ def install(backend: Callable[..., Any], settings: Settings, frames: Frames) -> 
     """
     if IS_CACHED:
         _look_in_cache()
+        _forget_frames_with_constants()
+    _guard_values_of_the_standard_library()
     _name_lines_for_logs_alone()
     _fix_sizes()
     compile_frame = ConvertFrameAssert.__call__
@@ -199,6 +208,60 @@ def _look_in_cache() -> None:
 
     convert_frame._compile = find_or_compile
     DynamoOutput.build_guards = build_guards_and_store  # type: ignore[method-assign]
+
+
+def _forget_frames_with_constants() -> None:
+    """Keeps a frame out of the cache if its trace holds what a function of the user returned while dynamo traced.
+
+    Dynamo calls functions under ``torch.compiler.assume_constant_result``, and constant polyfills, and guards nothing
+    that they read, so another process cannot tell whether they return the same there.
+    """
+    invoke, call = functions.invoke_and_store_as_constant, PolyfilledFunctionVariable.call_function
+
+    @functools.wraps(invoke)
+    def invoke_and_forget(tx: Any, fn: Callable[..., Any], *args: Any) -> Any:
+        forget_unless_versioned(fn)
+        return invoke(tx, fn, *args)
+
+    @functools.wraps(call)
+    def call_and_forget(self: PolyfilledFunctionVariable, *args: Any) -> Any:
+        if self.can_constant_fold_through():
+            forget_unless_versioned(self.fn)
+        return call(self, *args)
+
+    functions.invoke_and_store_as_constant = invoke_and_forget
+    nn_module.invoke_and_store_as_constant = invoke_and_forget
+    PolyfilledFunctionVariable.call_function = call_and_forget  # type: ignore[method-assign]
+
+
+def forget_unless_versioned(function: Callable[..., Any]) -> None:
+    """Keeps the current frame out of the cache if a function is neither PyTorch's, this package's nor Python's."""
+    code = getattr(function, "__code__", None)
+    if code is not None and not is_versioned(code.co_filename):
+        FRAME_SETTINGS.key = None
+
+
+_UNCHANGING = (FunctionType, BuiltinFunctionType, ModuleType, type)
+"""Classes of what modules of the standard library define once."""
+
+
+def _guard_values_of_the_standard_library() -> None:
+    """Makes dynamo guard the variables that functions of Python's library read, such as the environment in ``getenv``.
+
+    Dynamo guards no global of such a module. Functions, classes and modules do not change there; variables do.
+    """
+    find = InliningInstructionTranslator.get_globals_source_and_value
+
+    @functools.wraps(find)
+    def find_with_guards(self: InliningInstructionTranslator, name: str) -> Any:
+        module, variable, source = find(self, name)
+        if FRAME_SETTINGS.frames is not None and isinstance(source, SkipGuardSource):
+            value = getattr(module, name, None)
+            if not isinstance(value, _UNCHANGING) and getattr(value, "__dict__", True):
+                source = source.base
+        return module, variable, source
+
+    InliningInstructionTranslator.get_globals_source_and_value = find_with_guards  # type: ignore[method-assign]
 
 
 def _name_lines_for_logs_alone() -> None:

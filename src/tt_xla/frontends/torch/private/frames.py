@@ -160,9 +160,15 @@ def settings_digest() -> str:
         sdp.cudnn_sdp_enabled(),
     )
     rules = [sorted((table.function_names or {}).values()) for table in (_ALLOWED, _DISALLOWED)]
-    counts = [len(table()) for table in (_ALLOWED, _DISALLOWED, trace_rules._nonstrict_trace_callable_ids)]
+    of_decorators = (
+        trace_rules._nonstrict_trace_callable_ids,
+        trace_rules._leaf_function_ids,
+        trace_rules._polyfilled_function_ids,
+    )
+    counts = [len(table()) for table in (_ALLOWED, _DISALLOWED, *of_decorators)]
     configs = [_values(config) for config in (dynamo_config, functorch_config)]
-    return repr((configs, kernels, rules, counts, compiler_config.cache_key_tag, torch.version.git_version))
+    folded = sys.getrecursionlimit(), sys.get_int_max_str_digits()
+    return repr((configs, kernels, rules, counts, folded, compiler_config.cache_key_tag, torch.version.git_version))
 
 
 def _values(config: Any) -> list[tuple[str, str]]:

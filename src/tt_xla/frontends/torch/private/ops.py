@@ -1,7 +1,30 @@
-"""``torch._ops``: the classes of operators."""
+"""``torch._ops``: the classes of operators, and which of them Python defines outside of PyTorch and this package."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 
-__all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket"]
+_NAMESPACES = frozenset(
+    {
+        *("prims", "rngprims", "debugprims", "flex_lib", "streams", "export", "onnx", "onnx_symbolic", "_native"),
+        *("c10d_functional", "_c10d_functional", "symm_mem", "fsdp", "_dtensor", "debug_mode_ops"),
+        *("tt", "tt_xla"),
+    }
+)
+"""Namespaces of PyTorch and this package, whose versions are part of every key."""
+
+
+def is_defined_in_python(target: Any) -> bool:
+    """Returns whether the user's Python code defines an op, whose kernels may be traced into a graph."""
+    if not isinstance(target, OpOverload | OpOverloadPacket):
+        return False
+    name = (target.overloadpacket if isinstance(target, OpOverload) else target)._qualified_op_name
+    return name.partition("::")[0] not in _NAMESPACES and any(
+        defined.partition(".")[0] == name for defined in torch.library._defs
+    )
+
+
+__all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "is_defined_in_python"]

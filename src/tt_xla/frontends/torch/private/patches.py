@@ -15,20 +15,10 @@ import torch
 from torch.distributed.device_mesh import DeviceMesh
 from torch.nn.attention import flex_attention
 
-from tt_xla.frontends.torch.private.functions import decomposition_table
-
-StorageOfHost = Callable[[torch.Tensor, int], torch.UntypedStorage]
-"""Returns a new storage of the chip with a number that takes over the memory of a CPU tensor."""
-
-ChipOf = Callable[[torch.device], int]
-"""Returns the number of the chip behind a device, or raises an error if there is none."""
+from tt_xla.frontends.torch.private.functions import decomposition_table, make_subclass
 
 REPLACED = (
-    (torch.UntypedStorage, "__new__"),
-    (torch.UntypedStorage, "clone"),
-    (torch.UntypedStorage, "cpu"),
-    (torch.UntypedStorage, "_write_file"),
-    (torch.UntypedStorage, "_set_from_file"),
+    (torch.Tensor, "data"),
     (torch.nn.Module, "to"),
     (torch.nn.Module, "cpu"),
     (torch._tensor_str, "_tensor_str"),
@@ -59,80 +49,18 @@ def compiling() -> Iterator[None]:
         _COMPILATION.depth -= 1
 
 
-CopyOf = Callable[[torch.UntypedStorage], torch.UntypedStorage]
-"""Returns a copy of a storage of the device."""
-
-
-def apply(device_type: str, storage_of_host: StorageOfHost, copy_of: CopyOf, chip_of: ChipOf) -> None:
+def apply(device_type: str) -> None:
     """Applies all replacements.
 
     Args:
         device_type: name of the device, ``tt``.
-        storage_of_host: makes storages of the device.
-        copy_of: copies a storage of the device.
-        chip_of: finds the chip behind a device.
     """
-    _patch_storage(device_type, storage_of_host, copy_of, chip_of)
     _patch_module_moves(device_type)
+    _patch_data(device_type)
     _patch_printing(device_type)
     _patch_flex_attention(device_type)
     _patch_multilabel_margin_loss(device_type)
     _patch_device_mesh(device_type)
-    _register_serialization(device_type, storage_of_host, chip_of)
-
-
-def _patch_storage(device_type: str, storage_of_host: StorageOfHost, copy_of: CopyOf, chip_of: ChipOf) -> None:
-    """Makes ``copy.deepcopy``, ``torch.save`` and ``pickle`` work: they access storages directly.
-
-    PyTorch would ask the device's allocator for a new storage. A device written in Python has none, and the process
-    would abort.
-    """
-    new = torch.UntypedStorage.__new__
-
-    def storage_new(cls: type, *args: Any, **options: Any) -> torch.UntypedStorage:
-        requested = options.get("device")
-        device = None if requested is None else torch.device(requested)
-        if device is None or device.type != device_type:
-            return new(cls, *args, **options)
-        host = torch.empty(0, dtype=torch.uint8, device="cpu").set_(new(cls, *args))
-        return storage_of_host(host, chip_of(device))
-
-    torch.UntypedStorage.__new__ = storage_new
-    clone, cpu = torch.UntypedStorage.clone, torch.UntypedStorage.cpu
-
-    def storage_clone(self: torch.UntypedStorage) -> torch.UntypedStorage:
-        if self.device.type != device_type:
-            return clone(self)
-        return copy_of(self)
-
-    def storage_cpu(self: torch.UntypedStorage) -> torch.UntypedStorage:
-        if self.device.type != device_type:
-            return cpu(self)
-        return _bytes_of(self).clone().untyped_storage()
-
-    write, read = torch.UntypedStorage._write_file, torch.UntypedStorage._set_from_file
-
-    def storage_write(self: torch.UntypedStorage, *args: Any) -> None:
-        write(self if self.device.type != device_type else _bytes_of(self).untyped_storage(), *args)
-
-    def storage_read(self: torch.UntypedStorage, *args: Any) -> torch.UntypedStorage:
-        if self.device.type != device_type:
-            return read(self, *args)
-        host = _bytes_of(self).clone()
-        read(host.untyped_storage(), *args)
-        self.tt_buffer.set_host(host)
-        return self
-
-    torch.UntypedStorage.clone = storage_clone
-    torch.UntypedStorage._write_file = storage_write
-    torch.UntypedStorage._set_from_file = storage_read
-    torch.UntypedStorage.cpu = storage_cpu
-
-
-def _bytes_of(storage: torch.UntypedStorage) -> torch.Tensor:
-    """Returns the bytes of a storage of the device as a uint8 CPU tensor over the same memory."""
-    host = storage.tt_buffer.host.untyped_storage()
-    return torch.empty(0, dtype=torch.uint8, device="cpu").set_(host, 0, [storage.nbytes()], [1])
 
 
 def _patch_module_moves(device_type: str) -> None:
@@ -159,6 +87,43 @@ def _patch_module_moves(device_type: str) -> None:
 
     for name in ("to", "cpu", device_type):
         setattr(torch.nn.Module, name, keeps_parameters(getattr(torch.nn.Module, name)))
+
+
+def _patch_data(device_type: str) -> None:
+    """Makes ``parameter.data = tensor`` move a tensor to the device and away from it.
+
+    PyTorch puts other contents into the same C++ object, and knows a list of devices between which it may. Here the
+    Python object gets another C++ object, as in ``torch.utils.swap_tensors``, and keeps its attributes.
+    """
+    data = torch.Tensor.data
+
+    def set_data(self: torch.Tensor, value: torch.Tensor) -> None:
+        ends = {self.device.type, value.device.type} if isinstance(value, torch.Tensor) else set[str]()
+        if device_type in ends and len(ends) > 1:
+            _replace_contents(self, value)
+        else:
+            data.__set__(self, value)
+
+    torch.Tensor.data = property(data.__get__, set_data, doc=data.__doc__)  # type: ignore[assignment]
+
+
+def _replace_contents(tensor: torch.Tensor, value: torch.Tensor) -> None:
+    """Gives a leaf the contents of a tensor on another device; its gradient moves along."""
+    has_hooks = tensor._backward_hooks or tensor._post_accumulate_grad_hooks
+    grad = tensor.grad.to(value.device) if tensor.is_leaf and tensor.grad is not None else None
+    new = make_subclass(type(tensor), value.detach(), tensor.requires_grad)
+    vars(new).update(vars(tensor))
+    try:
+        if has_hooks or not tensor.is_leaf:
+            raise RuntimeError("Only leaves without hooks can.")
+        torch.utils.swap_tensors(tensor, new)
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"Setting .data cannot move this tensor from {tensor.device} to {value.device}, because an autograd graph, "
+            "a hook or a weak reference holds it. Move the module with module.to(device) before the forward pass, "
+            "or set a new torch.nn.Parameter."
+        ) from error
+    tensor.grad = grad
 
 
 def _names_device(device_type: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -347,25 +312,3 @@ def _patch_parallel_styles() -> None:
 
     for kind in (style.PrepareModuleInput, style.PrepareModuleOutput):
         kind._apply = leaving_chips(kind._apply)
-
-
-def _register_serialization(device_type: str, storage_of_host: StorageOfHost, chip_of: ChipOf) -> None:
-    """Tells ``torch.save`` and ``torch.load`` how storages of the device are named and restored."""
-
-    def tag(storage: torch.UntypedStorage) -> str | None:
-        return str(storage.device) if storage.device.type == device_type else None
-
-    def restore(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
-        if location.partition(":")[0] != device_type:
-            return None
-        host = torch.empty(0, dtype=torch.uint8, device="cpu").set_(storage.cpu(), 0, [storage.nbytes()], [1])
-        try:
-            chip = chip_of(torch.device(location))
-        except RuntimeError as error:
-            raise RuntimeError(
-                f"A tensor that was saved on {location} cannot be loaded there. {error} To load it elsewhere, pass "
-                f"map_location='{device_type}:0' or map_location='cpu' to torch.load."
-            ) from error
-        return storage_of_host(host, chip)
-
-    torch.serialization.register_package(15, tag, restore)

@@ -66,7 +66,8 @@ def stamping(
     Args:
         graph_module: the graph.
         repeats: its parts that repeat.
-        copies: called for each copy; returns a function that makes arguments which two copies must not share.
+        copies: called for each copy, also while nothing is recorded; returns a function that makes arguments which two
+            copies must not share.
     """
     outer = (_ACTIVE.graph_module, _ACTIVE.repeats, _ACTIVE.copies)
     interpreter = graph_capture_wrappers.PropagateUnbackedSymInts
@@ -258,7 +259,10 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
         mode = detect_fake_mode(inputs.inner)
         assert mode is not None
         fakes = _Fakes(mode, template.inputs.inner, inputs.inner)
-        copies = self._copy_nodes(template, place, inputs, fakes) if self._tracer is not None else {}
+        assert _ACTIVE.copies is not None
+        new_arguments = _ACTIVE.copies()
+        is_recording = self._tracer is not None
+        copies = self._copy_nodes(template, place, inputs, fakes, new_arguments) if is_recording else {}
         instance = place.repeat.instances[place.instance]
         self.env.update(dict.fromkeys(instance[1:]))
         made: dict[int, Any] = {}
@@ -284,10 +288,10 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
                 track_tensor_tree(fake, Proxy(copies[node], self._tracer), constant=None, tracer=self._tracer)
         return fake
 
-    def _copy_nodes(self, template: _Template, place: _Place, inputs: _Inputs, fakes: _Fakes) -> dict[Node, Node]:
+    def _copy_nodes(
+        self, template: _Template, place: _Place, inputs: _Inputs, fakes: _Fakes, new_arguments: NewArguments
+    ) -> dict[Node, Node]:
         """Copies the nodes of a template. Returns the copies by node."""
-        assert _ACTIVE.copies is not None
-        new_arguments = _ACTIVE.copies()
         copies = dict(zip(template.inputs.nodes, inputs.nodes, strict=True))
         recorded: list[Node] = []
         instance = place.repeat.instances[place.instance]

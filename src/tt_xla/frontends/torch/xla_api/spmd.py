@@ -12,6 +12,7 @@ import numpy as np
 import torch
 import torch_xla.runtime as _runtime
 
+from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE as _DEVICE_TYPE
 from tt_xla.frontends.torch.device.placements import Placement as _Placement
@@ -126,18 +127,14 @@ class HybridMesh(Mesh):
         super().__init__(range(_runtime.global_runtime_device_count()), self.ici_mesh_shape, axis_names)
 
 
-_global_mesh: Mesh | None = None
-
-
 def set_global_mesh(mesh: Mesh) -> None:
     """Sets the mesh of programs that have collectives, but no argument with a sharding."""
-    global _global_mesh
-    _global_mesh = mesh
+    _chips.STATE.global_mesh = mesh
     _placements.set_default_mesh(*mesh._plain())
 
 
 def get_global_mesh() -> Mesh | None:
-    return _global_mesh
+    return _chips.STATE.global_mesh
 
 
 def get_1d_mesh(axis_name: str | None = None) -> Mesh:
