@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import threading
 from collections.abc import Generator
 
 from tt_xla.environment import pauses_collector
+from tt_xla.locks import Lock
 
-_LOCK = threading.Lock()
+_LOCK = Lock()
 _paused_blocks = 0
 _was_enabled = False
 

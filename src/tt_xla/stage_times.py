@@ -13,6 +13,8 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tt_xla.locks import Lock
+
 TRACING = "dynamo"
 """Dynamo traces the user's function."""
 AUTOGRAD = "AOTAutograd"
@@ -81,7 +83,8 @@ class _Thread(threading.local):
 class _Process:
     """Times of all threads of the process."""
 
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: Lock = field(default_factory=Lock)
+    """A lock that its thread may take again: a signal or a compiler of Python frames may enter a stage meanwhile."""
     spent: dict[str, Spent] = field(default_factory=lambda: {})
 
 
@@ -138,6 +141,18 @@ def spent() -> dict[str, Spent]:
         return {name: Spent(**vars(_PROCESS.spent[name])) for name in STAGES if name in _PROCESS.spent}
 
 
+@contextlib.contextmanager
+def counted_apart() -> Generator[None]:
+    """Counts the stages in a block as if the process had just begun, and then returns to the times of before."""
+    with _PROCESS.lock:
+        before, _PROCESS.spent = _PROCESS.spent, {}
+    try:
+        yield
+    finally:
+        with _PROCESS.lock:
+            _PROCESS.spent = before
+
+
 __all__ = [
     "AUTOGRAD",
     "COMPILING",
@@ -149,6 +164,7 @@ __all__ = [
     "WATCHERS",
     "Spent",
     "Watcher",
+    "counted_apart",
     "note",
     "spent",
     "stage",

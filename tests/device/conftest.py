@@ -192,10 +192,18 @@ def run_op() -> Callable[..., Any]:
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path, monkeypatch, cache_of_the_session):
+    """A cache on disk of the test's own, but for libraries of fused kernels, which the session's tests share."""
     monkeypatch.setenv("TTXLA_CACHE", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # reports of faults
+    (tmp_path / "fused").symlink_to(cache_of_the_session / "fused")
     return tmp_path
+
+
+@pytest.fixture
+def no_libraries(cache):
+    """Has the test compile its fused kernels itself."""
+    (cache / "fused").unlink()
 
 
 @pytest.fixture

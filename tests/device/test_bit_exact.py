@@ -84,6 +84,31 @@ def of_rows(op: str, **rows: list[float]) -> list[float]:
     return call(*(torch.tensor([row], dtype=torch.bfloat16) for row in rows.values())).flatten().tolist()
 
 
+def test_a_norm_in_shards_adds_the_same_averages_for_each_number_of_dimensions() -> None:
+    """Which core begins a sum follows from the rows of a matrix, not from how many dimensions the tensor has."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(128, 480, generator=generator) * 100
+
+    def normalised(*shape: int) -> torch.Tensor:
+        place = {"buffer": BufferType.L1, "memory": MemoryLayout.BLOCK_SHARDED, "grid": (1, 5)}
+        sharded = TensorSpec(shape, TensorLayout.of(shape, DataType.F32, **place))
+        call = bind(Context("ttnn.rms_norm", "bit_exact", {"input": sharded}, (sharded,), grid=GRID), {"epsilon": 0.0})
+        assert not isinstance(call, Weighted)
+        return call(x.reshape(shape)).reshape(128, 480)
+
+    assert torch.equal(normalised(128, 480), normalised(1, 1, 128, 480))
+    assert torch.equal(normalised(2, 64, 480), normalised(1, 2, 64, 480))
+
+
+def test_a_triangle_begins_at_the_diagonal() -> None:
+    matrix = TensorSpec((32, 32), TensorLayout.of((32, 32), DataType.BF16))
+    ones = torch.ones(32, 32, dtype=torch.bfloat16)
+    for op, expected in (("ttnn.tril", ones.tril()), ("ttnn.triu", ones.triu())):
+        call = bind(Context(op, "bit_exact", {"input": matrix}, (matrix,), grid=GRID), {})
+        assert not isinstance(call, Weighted)
+        assert torch.equal(call(ones), expected)
+
+
 def test_squares_of_differences_keep_the_bits_of_the_matrix_unit() -> None:
     """The expected numbers are those of the simulator."""
     assert of_rows(

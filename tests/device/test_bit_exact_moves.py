@@ -18,6 +18,8 @@ from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import hold
 from tt_xla.runtime.emulator.context import Context, Weighted
 
+pytestmark = pytest.mark.quick
+
 
 def spec(shape: Sequence[int], dtype: DataType, *, tiled: bool = True) -> TensorSpec:
     return TensorSpec(tuple(shape), TensorLayout.of(tuple(shape), dtype, tiled=tiled))

@@ -21,7 +21,7 @@ from tt_xla.runtime import Device
 from tt_xla.runtime.mesh.shards import join, split
 from tt_xla.target import load_target
 
-pytestmark = pytest.mark.usefixtures("same_bits_on_workers")
+pytestmark = [pytest.mark.usefixtures("same_bits_on_workers"), pytest.mark.quick]
 
 Array = NDArray[np.float32]
 MESH = Mesh((2, 4), ("x", "y"))

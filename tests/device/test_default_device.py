@@ -10,6 +10,8 @@ import torch
 
 import tt_xla.runtime
 
+pytestmark = pytest.mark.quick
+
 FACTORIES = {"arange", "empty", "empty_strided", "eye", "full", "linspace", "ones", "rand", "randint", "randn"} | {
     "randperm",
     "scalar_tensor",

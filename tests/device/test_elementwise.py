@@ -11,6 +11,8 @@ import torch
 from tt_xla.runtime.emulator import truth as truths
 from tt_xla.runtime.emulator.kernels import elementwise
 
+pytestmark = pytest.mark.quick
+
 BF16 = torch.bfloat16
 
 
@@ -361,7 +363,7 @@ def test_steps_in_float32_of_a_large_tensor_are_those_of_a_small_one(run_op):
     x, y = samples(*POSITIVE, BF16), samples(*POSITIVE, BF16, seed=1)
     scale = {"input_tensor_a_activations": ((("op_type", "mul_unary_sfpu"), ("params", (0.7,))),)}
     small = run_op("ttnn.add", {"lhs": x, "rhs": y}, x.shape, "bf16", **scale)
-    times = 2 * elementwise._PIECE // x.numel() + 1
+    times = 2 * elementwise.PIECE // x.numel() + 1
     many = [tensor.repeat(times, *(1,) * (x.ndim - 1)) for tensor in (x, y)]
     large = run_op("ttnn.add", dict(zip(("lhs", "rhs"), many, strict=True)), many[0].shape, "bf16", **scale)
     assert torch.equal(large, small.repeat(times, *(1,) * (x.ndim - 1)))

@@ -315,7 +315,7 @@ class TestConstEval:
         executable = device.load(model(trace=False))
         x, w = tensors()
         executable.run([x, w], [None, 1])
-        (results,) = executable._const_evals.results.values()
+        (results,) = executable.const_evals.results.values()
         assert results[0].untyped_storage().data_ptr() == w.data_ptr()
 
     def test_a_view_ends_with_the_contents_of_its_argument(self, device, model):
@@ -324,7 +324,7 @@ class TestConstEval:
         executable.run([x, w], [None, 1])
         w.mul_(2)
         lifetimes.ended(1)
-        assert not executable._const_evals.results
+        assert not executable.const_evals.results
         (result,) = executable.run([x, w], [None, 2])
         assert torch.equal(result, expected(x, w))
 
@@ -514,6 +514,20 @@ def test_a_program_that_does_not_fit(chip, add):
     ) as caught:
         device.load(add(memory=MemoryPlan(1500)))
     assert "argument 'x' bf16[2, 3] with 2048 bytes" in str(caught.value)
+
+
+def test_an_argument_from_the_host_takes_room_beside_all_tensors(chip, add):
+    device = Device(chip(dram_usable_bytes=10_000), trace_region_bytes=None)
+    executable = device.load(add(memory=MemoryPlan(6000)))
+    x = torch.ones(2, 3, dtype=torch.bfloat16)
+    device.count_tensors("test", lambda: 4000 + executable.argument_bytes)
+    executable.run([x, x], [7, 8])
+    for _ in range(2):
+        with pytest.raises(ResourceExhaustedError, match=r"lacks 2048 bytes.*other tensors take 6048 bytes"):
+            executable.run([x, x], [None, 8])
+    device.count_tensors("other", lambda: 1)
+    with pytest.raises(ResourceExhaustedError, match="lacks 1 bytes"):
+        executable.run([x, x], [7, 8])
 
 
 def test_const_eval_results_of_others_take_room(chip, add, model):

@@ -104,7 +104,7 @@ def compared(load, make):
     for seed, special in ((3, False), (4, True), (5, True)):
         inputs = samples(plain, seed, special)
         same_bits(run(compiled, inputs), run(plain, inputs))
-    (plan,) = compiled.fused._plans.values()
+    (plan,) = compiled.fused.plans.values()
     fused = {position for fusion in plan.fusions for position in range(fusion.start, fusion.end)}
     return [step.instruction for position, step in enumerate(plan.steps) if position not in fused]
 
@@ -190,7 +190,7 @@ def test_infinities_beside_sums_of_an_odd_number_of_channels(load, channels, ker
 def test_an_op_that_has_no_form_stays_a_call(load, monkeypatch):
     """A library that adds in another order than all forms, as another version of torch may."""
     monkeypatch.setattr("tt_xla.runtime.emulator.fused.plan.form_of", lambda *_: None)
-    monkeypatch.setattr(forms, "_agreement", dict.fromkeys(forms.PROBED_FUNCTIONS, False))
+    monkeypatch.setattr(forms, "agreement", dict.fromkeys(forms.PROBED_FUNCTIONS, False))
 
     def make(f):
         return [softmax(f, (2, 8), "bf16"), reduced(f, "ttnn.sum", (4, 8), (1,), "bf16"), OPS["gelu"](f, "bf16")]

@@ -16,6 +16,8 @@ from tt_xla.runtime.emulator.bit_exact import functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.registry import find, kernel, kernels
 
+pytestmark = pytest.mark.quick
+
 BF16 = torch.bfloat16
 
 

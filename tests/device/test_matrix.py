@@ -12,6 +12,8 @@ import torch
 from tt_xla.errors import ExecutionError
 from tt_xla.runtime.emulator.matrix_unit import significant
 
+pytestmark = pytest.mark.quick
+
 BF16 = torch.bfloat16
 RunOp = Callable[..., torch.Tensor]
 Activation = Callable[[torch.Tensor], torch.Tensor]

@@ -13,7 +13,7 @@ from tt_xla.errors import ExecutionError
 from tt_xla.ir.mesh import Sharding
 from tt_xla.ir.program import FunctionKind, Role
 
-pytestmark = pytest.mark.usefixtures("same_bits_on_workers")
+pytestmark = [pytest.mark.usefixtures("same_bits_on_workers"), pytest.mark.quick]
 
 
 # Loops and cases

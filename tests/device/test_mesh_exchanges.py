@@ -27,6 +27,7 @@ REDUCTIONS: dict[str, Callable[[Sequence[np.ndarray]], np.ndarray]] = {
 }
 
 
+@pytest.mark.sample(60)
 @every_axis
 @pytest.mark.parametrize("op", ["ttnn.all_reduce", "ttnn.all_reduce_async"])
 @pytest.mark.parametrize("reduction", REDUCTIONS)
@@ -53,6 +54,7 @@ def test_all_gather(mesh, axis, function_builder, on_mesh):
             assert np.array_equal(y[position].numpy(), np.concatenate(list(x.numpy()[group]), axis=1))
 
 
+@pytest.mark.sample(30)
 @every_axis
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_reduce_scatter(mesh, axis, reduction, function_builder, on_mesh):

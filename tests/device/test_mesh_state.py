@@ -10,7 +10,7 @@ from tt_xla.ir.mesh import Sharding
 from tt_xla.ir.program import FunctionKind, MemoryPlan, Role
 from tt_xla.runtime.mesh.shards import join, split
 
-pytestmark = pytest.mark.usefixtures("same_bits_on_workers")
+pytestmark = [pytest.mark.usefixtures("same_bits_on_workers"), pytest.mark.quick]
 
 
 # Const-eval, traces, weights

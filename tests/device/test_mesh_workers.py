@@ -18,11 +18,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 import torch
 
+import tt_xla
 from tests.device.threaded_workers import same_bits
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.compiler.sharding import Localized
@@ -31,10 +33,12 @@ from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import Device, lifetimes, observation
 from tt_xla.runtime.mesh import request, workers
+from tt_xla.runtime.mesh import spread as spread_programs
 from tt_xla.runtime.mesh.executable import MeshExecutable
 from tt_xla.runtime.mesh.request import MeshWorkers
 from tt_xla.runtime.mesh.shards import split
 from tt_xla.runtime.mesh.spread import SpreadExecutable
+from tt_xla.runtime.mesh.worker import Request, identity
 from tt_xla.runtime.status import read_all
 from tt_xla.spmd.grid import shares
 from tt_xla.target import load_target
@@ -143,9 +147,7 @@ def ray():
     import ray
 
     yield ray
-    for set_of_workers in workers._sets.values():
-        set_of_workers.stop()
-    workers._sets.clear()
+    workers.stop_all()
     ray.shutdown()
 
 
@@ -164,8 +166,16 @@ def spread(board, ray, monkeypatch):
     return make
 
 
+@pytest.fixture
+def requests(monkeypatch) -> list[Request]:
+    """Requests to run a program, one for each worker."""
+    made: list[Request] = []
+    monkeypatch.setattr(spread_programs, "Request", lambda *fields: made.append(Request(*fields)) or made[-1])
+    return made
+
+
 def two_workers() -> workers.Workers:
-    return workers._sets[None]
+    return workers.workers_at(None)
 
 
 def processes() -> list[int]:
@@ -239,6 +249,7 @@ def test_no_cluster_at_an_address(address, board, monkeypatch):
 
 
 @needs_ray
+@pytest.mark.nightly
 @pytest.mark.parametrize("options", [{"numerics": "exact"}, {"numerics": "silicon", "enable_trace": True}])
 def test_a_layer_has_the_same_bits(options, spread):
     alone, together = spread(layer(**options))
@@ -253,6 +264,7 @@ def test_a_layer_has_the_same_bits(options, spread):
 
 
 @needs_ray
+@pytest.mark.nightly
 def test_a_loop_with_exchanges_has_the_same_bits(spread):
     alone, together = spread(loop())
     for rounds in (0, 5):
@@ -264,8 +276,8 @@ def test_a_loop_with_exchanges_has_the_same_bits(spread):
 def test_parameters_are_sent_once(spread, monkeypatch):
     _, together = spread(layer())
     sent: list[tuple[int, ...]] = []
-    parcel = SpreadExecutable._parcel
-    monkeypatch.setattr(SpreadExecutable, "_parcel", lambda self, one: sent.append(one.shape) or parcel(self, one))
+    pack = spread_programs.pack
+    monkeypatch.setattr(spread_programs, "pack", lambda tensor: sent.append(tensor.shape) or pack(tensor))
     up, scale = drawn(64, 128, seed=1), drawn(64, 128, seed=2)
     inputs, parameters = [(4, 64)] * 2, [(64, 32)] * 4
     first = run(together, drawn(8, 64), up, scale, versions=[None, 80_011, 80_012])
@@ -285,53 +297,68 @@ def test_parameters_are_sent_again_after_a_run_that_could_not_send_them(spread, 
     tensors = drawn(8, 64), drawn(64, 128, seed=1), drawn(64, 128, seed=2)
     versions = [None, 80_041, 80_042]
 
-    def fail(value):
+    def fail(tensor):
         raise MemoryError("no room in the object store")
 
     with monkeypatch.context() as patched:
-        patched.setattr(type(together.executable), "_parcel", lambda self, tensor: fail(tensor))
+        patched.setattr(spread_programs, "pack", fail)
         with pytest.raises(MemoryError, match="object store"):
             run(together, *tensors, versions=versions)
     assert_same(run(alone, *tensors, versions=versions), run(together, *tensors, versions=versions))
 
 
 @needs_ray
-def test_contents_that_ended_are_dropped(spread, ray):
+def test_contents_that_ended_are_dropped(spread, requests):
     _, together = spread(layer())
     tensors = drawn(8, 64), drawn(64, 128, seed=1), drawn(64, 128, seed=2)
     run(together, *tensors, versions=[None, 80_021, 80_022])
-    set_of_workers = two_workers()
-    assert 80_021 in set_of_workers._held[0]
     lifetimes.ended(80_021)
     assert together.executable.const_eval_bytes == 0
-    assert 80_021 not in set_of_workers._held[0]
-    assert set_of_workers._ended == [[80_021]] * 2
-    run(together, *tensors, versions=[None, 80_023, 80_022])
-    assert set_of_workers._ended == [[], []]
-    gc.collect()
-    before = len(set_of_workers._unloaded[0])
-    del together
-    gc.collect()
-    assert len(set_of_workers._unloaded[0]) == before + 1
+    requests.clear()
+    run(together, *tensors, versions=[None, 80_021, 80_022])
+    assert [request.ended for request in requests] == [[80_021]] * 2
+    resent = [request.versions[position] for request in requests for position in request.sent]
+    assert set(resent) == {None, 80_021}
+    requests.clear()
+    run(together, *tensors, versions=[None, 80_021, 80_022])
+    assert [request.ended for request in requests] == [[], []]
 
 
 @needs_ray
-def test_a_program_that_a_worker_cannot_load_is_dropped_by_the_others(spread, ray, monkeypatch):
-    spread(layer())
+def test_a_program_that_nobody_has_is_dropped(spread, requests):
+    (_, kept), (_, dropped) = spread(layer()), spread(layer())
+    tensors = drawn(8, 64), drawn(64, 128, seed=1), drawn(64, 128, seed=2)
+    run(dropped, *tensors)
+    number = requests[-1].program
+    del dropped
     gc.collect()
-    set_of_workers = two_workers()
-    before = len(set_of_workers._unloaded[0])
+    requests.clear()
+    run(kept, *tensors)
+    assert [number in request.unloaded for request in requests] == [True, True]
+    requests.clear()
+    run(kept, *tensors)
+    assert [request.unloaded for request in requests] == [[], []]
+
+
+@needs_ray
+def test_a_program_that_a_worker_cannot_load_is_dropped_by_the_others(spread, requests, monkeypatch):
+    _, kept = spread(layer())
+    tensors = drawn(8, 64), drawn(64, 128, seed=1), drawn(64, 128, seed=2)
+    gc.collect()
+    run(kept, *tensors)  # tells the workers what was dropped before
 
     def fail(*_):
         raise MemoryError("no room for the program")
 
     with monkeypatch.context() as patched:
-        patched.setattr(type(set_of_workers), "call", fail)
+        patched.setattr(type(two_workers()), "call", fail)
         with pytest.raises(MemoryError, match="no room for the program") as raised:
             spread(layer())
         del raised
     gc.collect()
-    assert len(set_of_workers._unloaded[0]) == before + 1
+    requests.clear()
+    run(kept, *tensors)
+    assert [len(request.unloaded) for request in requests] == [1, 1]
 
 
 @needs_ray
@@ -346,7 +373,7 @@ def test_tt_xla_smi_shows_the_chips_once(spread, monkeypatch, tmp_path):
 
 
 @needs_ray
-def test_observed_kernels_run_in_this_process(board, ray, monkeypatch, caplog):
+def test_observed_kernels_run_in_this_process(board, ray, monkeypatch, project_log):
     class Observer:
         def timed(self, executable, function, step, call):
             return call
@@ -357,10 +384,10 @@ def test_observed_kernels_run_in_this_process(board, ray, monkeypatch, caplog):
         def record_memory(self, step, dram_bytes, l1_bytes): ...
 
     monkeypatch.setenv("TTXLA_MESH_WORKERS", "2")
-    with observation.observed_kernels(Observer()), caplog.at_level(logging.WARNING):
+    with observation.observed_kernels(Observer()), project_log.at_level(logging.WARNING):
         executable = board.load(layer())
     assert type(executable.executable) is not SpreadExecutable
-    assert "runs in this process and not on TTXLA_MESH_WORKERS: its kernel calls are observed" in caplog.text
+    assert "runs in this process and not on TTXLA_MESH_WORKERS: its kernel calls are observed" in project_log.text
 
 
 # Failures
@@ -417,47 +444,66 @@ def test_an_interrupt_ends_the_call_and_leaves_the_workers(spread):
     assert processes() == before
 
 
+def test_a_change_of_any_source_makes_another_version(monkeypatch, tmp_path):
+    source = tmp_path / "host.py"
+    source.write_text("one")
+    monkeypatch.setattr(tt_xla, "__file__", str(tmp_path / "__init__.py"))
+    first = identity.__wrapped__()
+    source.write_text("other")
+    assert identity.__wrapped__().code != first.code
+
+
+@needs_ray
+def test_workers_on_one_machine_share_its_threads():
+    others = workers.Workers("host:6379", cluster())
+    threads = torch.get_num_threads()
+    others.identities = [workers.identity()._replace(host=host) for host in ("one", "other", "one")]
+    try:
+        torch.set_num_threads(7)
+        assert [others.threads_of(worker) for worker in range(3)] == [3, 7, 3]
+        torch.set_num_threads(1)
+        assert others.threads_of(0) == 1
+    finally:
+        torch.set_num_threads(threads)
+
+
 @needs_ray
 @pytest.mark.parametrize(("wanted", "chips", "count"), [(None, 8, 3), (None, 2, 2), (2, 8, 2), (4000, 2, 2)])
-def test_number_of_workers_on_a_cluster(wanted, chips, count, ray, spread, monkeypatch):
-    spread(layer())
-    others = workers.Workers("host:6379")
-    monkeypatch.setattr(others, "_ray", _Cluster())
+def test_number_of_workers_on_a_cluster(wanted, chips, count):
+    others = workers.Workers("host:6379", cluster())
     assert others.count_for(wanted, chips) == count
     with pytest.raises(RuntimeUnavailableError, match=r"asks for 4 workers.*at host:6379 has 3 CPUs"):
         others.count_for(4, 8)
 
 
 @needs_ray
-def test_workers_of_another_version_are_refused(ray, spread, monkeypatch):
-    spread(layer())
+def test_workers_of_another_version_are_refused(monkeypatch):
     own = workers.identity()
-    others = workers.Workers("host:6379")
-    monkeypatch.setattr(others, "_ray", _Cluster(own))
-    assert others._greeted(0, None) == own
+    ray = cluster(own)
+    others = workers.Workers("host:6379", ray)
+    others.ensure(1)
+    assert others.identities == [own]
     monkeypatch.setattr(workers, "identity", lambda: own._replace(tt_xla="0.0.1"))
     with pytest.raises(RuntimeUnavailableError, match=r"runs tt_xla .*; this process runs tt_xla 0\.0\.1"):
-        others._greeted(0, None)
+        others.ensure(2)
+    assert others.identities == [own]
+    assert ray.kill.call_count == 1
 
 
-class _Cluster:
-    """A Ray cluster of three CPUs whose workers answer all calls alike."""
+def cluster(answer: object = None) -> mock.Mock:
+    """Returns Ray's module with a cluster of three CPUs, whose workers answer all calls alike."""
+    import ray
 
-    def __init__(self, answer: object = None) -> None:
-        import ray
-
-        self.exceptions = ray.exceptions
-        self._answer = answer
-
-    def cluster_resources(self) -> dict[str, float]:
-        return {"CPU": 3.0}
-
-    def get(self, reference: object) -> object:
-        return self._answer
+    module = mock.Mock(exceptions=ray.exceptions)
+    module.cluster_resources.return_value = {"CPU": 3.0}
+    module.wait.side_effect = lambda references, **_: (references, [])
+    module.get.return_value = answer
+    return module
 
 
+@pytest.mark.nightly
 @needs_ray
-def test_dead_workers_are_replaced_once(spread, monkeypatch, caplog):
+def test_dead_workers_are_replaced_once(spread, monkeypatch, project_log):
     """Fresh workers run the program again; when one of them dies too, the error names it."""
     alone, together = spread(layer())
     tensors = drawn(8, 64), drawn(64, 128, seed=1), drawn(64, 128, seed=2)
@@ -466,25 +512,24 @@ def test_dead_workers_are_replaced_once(spread, monkeypatch, caplog):
     assert_same(expected, run(together, *tensors, versions=versions))
     first, second = processes()
     os.kill(second, signal.SIGKILL)
-    with caplog.at_level(logging.WARNING):
+    with project_log.at_level(logging.WARNING):
         assert_same(expected, run(together, *tensors, versions=versions))
-    assert f"worker 1 (process {second} on " in caplog.text
-    assert "again on fresh workers" in caplog.text
+    assert f"worker 1 (process {second} on " in project_log.text
+    assert "again on fresh workers" in project_log.text
     assert {first, second}.isdisjoint(processes())
 
     killed: list[int] = []
-    attempt = SpreadExecutable._attempt
 
-    def kill_one(self, *arguments):
-        self._shares()
-        killed.append(processes()[0])
-        os.kill(processes()[0], signal.SIGKILL)
-        return attempt(self, *arguments)
+    def kill_one(*fields):
+        if processes()[0] not in killed:
+            killed.append(processes()[0])
+            os.kill(processes()[0], signal.SIGKILL)
+        return Request(*fields)
 
-    monkeypatch.setattr(SpreadExecutable, "_attempt", kill_one)
+    monkeypatch.setattr(spread_programs, "Request", kill_one)
     with pytest.raises(workers.WorkerDiedError, match=r"worker 0 \(process \d+ on .*\) died during the call"):
         run(together, *tensors)
-    assert len(set(killed)) == 2
+    assert len(killed) == 2
 
 
 # A process of its own
@@ -523,16 +568,17 @@ alone = results()
 os.environ["TTXLA_MESH_WORKERS"] = "2"
 together = results()
 from tt_xla.runtime.mesh import workers
-(used,) = workers._sets.values()
+used = workers.workers_at(None)
 print(json.dumps([alone == together, alone[1], [i.pid for i in used.identities]]), flush=True)
 os.kill(os.getpid(), 9)
 """
 
 
+@pytest.mark.nightly
 @needs_ray
 def test_a_training_step_of_jax_and_the_end_of_its_process(tmp_path):
     """Gradients, random numbers and callbacks on a mesh; the workers end with the process, even if it is killed."""
-    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     done = subprocess.run(

@@ -21,9 +21,11 @@ SPECIAL = torch.tensor([float("nan"), float("inf"), -0.0, 1e-39, 3e38])
 
 
 @pytest.fixture(autouse=True)
-def nothing_known(monkeypatch, cache):
-    monkeypatch.setattr(packed, "_chunks", {})
-    monkeypatch.setattr(report, "_logged", set())
+def nothing_known(cache):
+    packed.forget_chunks()
+    report.forget()
+    yield
+    packed.forget_chunks()
 
 
 @pytest.fixture
@@ -62,14 +64,36 @@ def results(executable, tensors):
     return [executable.run(tensors, tokens)[0] for _ in range(3)]
 
 
-def find(executable):
-    """Finds the chunks of the program's products, as the thread that makes fused kernels does."""
-    packed.find_chunks(step for bound in executable._bound.values() for step in bound.code.steps)
+@pytest.fixture
+def find(load_product, monkeypatch):
+    """Finds the chunks of a product, as the first run of a program does that was long in the making."""
+
+    def find(*shape, **options):
+        with monkeypatch.context() as patch:
+            patch.setattr(engine.AHEAD, "end", lambda: 1e9)
+            executable = load_product(*shape, **options)
+            executable.run(drawn(executable, special=False), [None] * len(executable.program.arguments))
+
+    return find
 
 
-def uses_cpp(executable):
-    (call,) = executable._weights._calls
-    return call._prepared is not None and call._prepared.ndim == 3
+@pytest.fixture
+def uses_cpp(monkeypatch):
+    """Returns a function that runs a program, and returns whether its product was computed in C++."""
+    calls, function = [], build.Build.function
+
+    def counting(library, name, parameters):
+        compiled = function(library, name, parameters)
+        return (lambda *arguments: calls.append(name) or compiled(*arguments)) if name == "multiply" else compiled
+
+    monkeypatch.setattr(build.Build, "function", counting)
+
+    def uses_cpp(executable):
+        calls.clear()
+        results(executable, drawn(executable, special=False))
+        return bool(calls)
+
+    return uses_cpp
 
 
 def assert_same_bits(actual, expected):
@@ -80,9 +104,9 @@ def assert_same_bits(actual, expected):
 
 @pytest.mark.parametrize(("bias", "transposed"), [(False, False), (True, True)])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_products_have_the_bits_of_onednn(load_product, shape, bias, transposed):
+def test_products_have_the_bits_of_onednn(load_product, find, uses_cpp, shape, bias, transposed):
     plain = load_product(*shape, bias=bias, transposed=transposed, mode="off")
-    find(plain)
+    find(*shape, bias=bias, transposed=transposed)
     executable = load_product(*shape, bias=bias, transposed=transposed)
     for special in (False, True):
         tensors = drawn(plain, special)
@@ -93,18 +117,17 @@ def test_products_have_the_bits_of_onednn(load_product, shape, bias, transposed)
     assert not uses_cpp(plain)
 
 
-def test_a_later_process_reads_the_chunks(load_product, monkeypatch):
-    find(load_product(64, 576, 96))
-    monkeypatch.setattr(packed, "_chunks", {})
-    monkeypatch.setattr(packed, "_tried", lambda *_: pytest.fail("tried again"))
-    executable = load_product(64, 576, 96)
-    results(executable, drawn(executable, special=False))
-    assert uses_cpp(executable)
+def test_a_later_process_reads_the_chunks(load_product, find, uses_cpp, monkeypatch):
+    find(64, 576, 96)
+    packed.forget_chunks()
+    monkeypatch.setattr(packed, "operands_of", lambda *_: pytest.fail("tried again"))
+    find(64, 576, 96)
+    assert uses_cpp(load_product(64, 576, 96))
 
 
-def test_a_program_long_in_the_making_has_them_in_its_second_run(load_product, monkeypatch):
+def test_a_program_long_in_the_making_has_them_in_its_second_run(load_product, uses_cpp, monkeypatch):
     monkeypatch.setattr(engine.AHEAD, "end", lambda: 1e9)
-    monkeypatch.setattr(engine, "_LONGEST_WAIT_S", 600)
+    monkeypatch.setattr(engine.THRESHOLDS, "early_wait_s", 600)
     executable, plain = load_product(64, 576, 96), load_product(64, 576, 96, mode="off")
     tensors = drawn(plain, special=False)
     expected = results(plain, tensors)[0]
@@ -113,34 +136,39 @@ def test_a_program_long_in_the_making_has_them_in_its_second_run(load_product, m
     assert uses_cpp(executable)
 
 
-def test_a_product_of_many_rows_stays_onednn(load_product):
-    find(load_product(512, 512, 32))
-    assert packed._chunks == {}
+def test_a_product_of_many_rows_stays_onednn(load_product, find, uses_cpp, monkeypatch):
+    monkeypatch.setattr(packed, "operands_of", lambda *_: pytest.fail("tried"))
+    find(512, 512, 32)
+    assert not uses_cpp(load_product(512, 512, 32))
 
 
-def test_a_product_with_other_bits_stays_onednn(load_product, monkeypatch):
+def test_a_product_with_other_bits_stays_onednn(load_product, find, uses_cpp, monkeypatch):
     """The C++ adds products in chunks of 64, which oneDNN does not."""
-    monkeypatch.setattr(packed, "_CHUNKS", (64,))
-    executable = load_product(64, 1536, 96)
-    find(executable)
-    again = load_product(64, 1536, 96)
-    results(again, drawn(again, special=False))
-    assert [*packed._chunks.values()] == [0]
-    assert not uses_cpp(again)
+    function = build.Build.function
+
+    def in_chunks_of_64(library, name, parameters):
+        compiled = function(library, name, parameters)
+        return (lambda *given: compiled(*given[:-2], 64, given[-1])) if name == "multiply" else compiled
+
+    monkeypatch.setattr(build.Build, "function", in_chunks_of_64)
+    find(64, 1536, 96)
+    assert not uses_cpp(load_product(64, 1536, 96))
+    monkeypatch.setattr(packed, "operands_of", lambda *_: pytest.fail("tried again"))
+    find(64, 1536, 96)
 
 
-def test_a_fault_is_reported_and_onednn_goes_on(load_product, monkeypatch, cache):
+def test_a_fault_is_reported_and_onednn_goes_on(load_product, find, monkeypatch, cache):
     plain = load_product(64, 576, 96, mode="off")
-    find(plain)
-    function = packed.function
+    find(64, 576, 96)
+    function = build.Build.function
 
-    def failing(library, name, pointers, sizes):
+    def failing(library, name, parameters):
         def fail(*_):
             raise RuntimeError("an injected fault")
 
-        return fail if name == "multiply" else function(library, name, pointers, sizes)
+        return fail if name == "multiply" else function(library, name, parameters)
 
-    monkeypatch.setattr(packed, "function", failing)
+    monkeypatch.setattr(build.Build, "function", failing)
     executable, tensors = load_product(64, 576, 96), drawn(plain, special=False)
     expected = results(plain, tensors)[0]
     for result in results(executable, tensors):

@@ -10,6 +10,8 @@ from tt_xla.errors import OptionError
 from tt_xla.ir.program import Role
 from tt_xla.runtime.emulator import place
 
+pytestmark = pytest.mark.quick
+
 X = torch.tensor([[3.0, -1.0, 2.0, 2.0], [0.5, 7.0, 7.0, -4.0]]).to(torch.bfloat16)
 HEADS = torch.randn(1, 2, 8, 16, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16)
 ROWS = torch.tensor([[0, 1, 1]])

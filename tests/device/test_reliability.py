@@ -61,6 +61,7 @@ def objects() -> int:
 
 
 @pytest.mark.parametrize(("runs", "programs"), RUNS)
+@pytest.mark.usefixtures("all_objects")
 def test_runs_keep_nothing_and_give_the_same_bits(device, two_layers, runs, programs, monkeypatch):
     monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", "now")  # without waiting for many runs
     executable = device.load(two_layers())
@@ -76,6 +77,8 @@ def test_runs_keep_nothing_and_give_the_same_bits(device, two_layers, runs, prog
 
 
 @pytest.mark.parametrize(("runs", "programs"), RUNS)
+@pytest.mark.usefixtures("all_objects")
+@pytest.mark.nightly
 def test_programs_that_are_gone_leave_nothing(device, two_layers, runs, programs):
     def use(rows):
         executable = device.load(two_layers(rows))

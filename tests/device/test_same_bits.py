@@ -13,6 +13,7 @@ import torch
 
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator import threads
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context, Weighted
@@ -79,13 +80,13 @@ def test_strides_and_threads_change_no_bit(name, dtype):
     spread = torch.stack([x, x], -1)[..., 0]
     for tensor in (transposed, spread):
         assert same_bits(computed(f"ttnn.{name}", dtype, {"input": tensor}), expected)
-    threads = torch.get_num_threads()
+    count_before = torch.get_num_threads()
     try:
         for count in (1, 3):
             torch.set_num_threads(count)
             assert same_bits(computed(f"ttnn.{name}", dtype, {"input": x}), expected)
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(count_before)
 
 
 def test_a_permuted_tensor_keeps_its_memory_order():
@@ -128,7 +129,7 @@ def test_attention_in_pieces_has_the_same_bits(monkeypatch):
     mask = torch.randn(2, 8, 33, 33, generator=generator).bfloat16()
     operands = {"query": query, "key": key, "value": value, "attention_mask": mask}
     at_once = computed("ttnn.scaled_dot_product_attention", "bf16", operands, is_causal=False)
-    monkeypatch.setattr(attention, "_SCORES", 1)
+    monkeypatch.setattr(attention, "SCORES", 1)
     assert same_bits(computed("ttnn.scaled_dot_product_attention", "bf16", operands, is_causal=False), at_once)
 
 
@@ -179,7 +180,7 @@ def test_prepared_weights_give_a_product_the_bits_of_plain_ones(rows, dtype, tra
 @pytest.mark.parametrize("transpose_b", [False, True])
 def test_addresses_and_threads_change_no_bit_of_a_product_of_one_row(transpose_b):
     generator = torch.Generator().manual_seed(0)
-    threads = torch.get_num_threads()
+    count_before = torch.get_num_threads()
     for inner, columns in ((768, 256), (4096, 8), (100, 33), (1000, 101), (576, 4096), (1100, 4096)):
         shapes = {"a": (1, inner), "b": (columns, inner) if transpose_b else (inner, columns)}
         operands = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
@@ -194,7 +195,77 @@ def test_addresses_and_threads_change_no_bit_of_a_product_of_one_row(transpose_b
                 torch.set_num_threads(count)
                 assert same_bits(computed("ttnn.matmul", "f32", moved, shape=(1, columns), **attributes), expected)
         finally:
-            torch.set_num_threads(threads)
+            torch.set_num_threads(count_before)
+
+
+def with_threads(compute):
+    """Returns the results of ``compute`` with several numbers of threads."""
+    count_before = torch.get_num_threads()
+    results = []
+    try:
+        for count in (1, 2, 3, 8):
+            torch.set_num_threads(count)
+            results.append(compute())
+    finally:
+        torch.set_num_threads(count_before)
+    return results
+
+
+PRODUCTS = {
+    "one matrix": ((1, 4, 8192), (1, 8192, 256)),
+    "many rows": ((500, 4096), (1, 4096, 64)),
+    "columns left over": ((1, 2, 8, 2048), (1, 1, 2048, 161)),
+    "two matrices": ((2, 64, 1024), (2, 1024, 128)),
+    "spread rows": ((3, 1, 40, 512), (1, 3, 512, 64)),
+    "few columns": ((1, 128, 8192), (1, 8192, 8)),
+    "heads": ((2, 6, 33, 1024), (2, 6, 1024, 33)),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_threads_change_no_bit_of_a_product_of_float32(name):
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(shape, generator=generator) for shape in PRODUCTS[name])
+    exact = a.double() @ b.double()
+    for transposed in (False, True):
+        right = b.mT.contiguous().mT if transposed else b
+        results = with_threads(lambda right=right: threads.product(a, right))
+        assert all(same_bits(result, results[0]) for result in results)
+        torch.testing.assert_close(results[0].double(), exact, rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "attributes"),
+    [
+        ("sum", (300, 1, 333), {"dim_arg": [0, 2]}),
+        ("mean", (300, 1, 333), {"dim_arg": [0, 2]}),
+        ("prod", (1, 1 << 16), {"dim_arg": 1}),
+        ("softmax", (1 << 10, 64), {"dimension": 0}),
+    ],
+)
+def test_threads_change_no_bit_of_a_reduction(op, shape, attributes):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    x = x * 1e-3 + 1 if op == "prod" else x
+    keep = {} if op == "softmax" else {"keep_dim": True}
+    result = shape if op == "softmax" else (1,) * len(shape)
+    results = with_threads(lambda: computed(f"ttnn.{op}", "f32", {"input": x}, shape=result, **attributes, **keep))
+    assert all(same_bits(each, results[0]) for each in results)
+    dims = attributes.get("dim_arg", 0)
+    exact = torch.softmax(x.double(), 0) if op == "softmax" else getattr(torch, op)(x.double(), dims, keepdim=True)
+    torch.testing.assert_close(results[0].double(), exact, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+def test_threads_change_no_bit_of_attention_of_one_row(heads):
+    generator = torch.Generator().manual_seed(0)
+    shapes = {"query": (1, heads, 1, 128), "key": (1, 1, 8192, 128), "value": (1, 1, 8192, 128)}
+    operands = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+    operands["attention_mask"] = torch.randn(1, 1, 1, 8192, generator=generator)
+    results = with_threads(lambda: computed("ttnn.scaled_dot_product_attention", "f32", operands, is_causal=False))
+    assert all(same_bits(each, results[0]) for each in results)
+    query, key, value, mask = operands.values()
+    whole = torch.nn.functional.scaled_dot_product_attention(query, key, value, mask, enable_gqa=True)
+    torch.testing.assert_close(results[0], whole)
 
 
 @pytest.mark.skipif(not onednn.available(), reason="this CPU's oneDNN does not multiply bfloat16")
@@ -230,6 +301,7 @@ for dtype in (torch.float32, torch.bfloat16):
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("numerics", ["silicon", "exact"])
 def test_modes_compilers_and_runs_change_no_bit(tmp_path, numerics):
     """40 runs give the same bits with fused kernels at once, later or never, and without a C++ compiler."""

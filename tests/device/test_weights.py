@@ -12,6 +12,8 @@ from tt_xla.runtime.emulator.context import Weighted
 from tt_xla.runtime.emulator.functions import FUNCTIONS
 from tt_xla.runtime.weights import WeightedCall
 
+pytestmark = pytest.mark.quick
+
 BF16 = torch.bfloat16
 
 

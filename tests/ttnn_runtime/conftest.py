@@ -32,12 +32,6 @@ class StandIn:
         return counts
 
 
-def _closed() -> None:
-    if launch._worker.cache_info().currsize:
-        launch.worker().close()
-    launch._worker.cache_clear()
-
-
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     """Selects the runtime with the replacement for ttnn, which acts as an installed p150."""
@@ -52,10 +46,10 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandI
         "STAND_IN_TAN": str(created.tan),
     }.items():
         monkeypatch.setenv(name, value)
-    launch._worker.cache_clear()
+    launch.close_workers()
     torch._dynamo.reset()
     yield created
-    _closed()
+    launch.close_workers()
 
 
 @pytest.fixture
@@ -66,7 +60,7 @@ def mock_runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         pytest.skip(str(error))
     monkeypatch.setenv("TTXLA_RUNTIME", "ttnn-mock")
     monkeypatch.delenv("TTXLA_SYSTEM", raising=False)
-    launch._worker.cache_clear()
+    launch.close_workers()
     torch._dynamo.reset()
     yield
-    _closed()
+    launch.close_workers()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import differential
 import pytest
 import torch
-from differential import Case, cases, deviation, models
+
+from conformance import differential
+from conformance.differential import Case, cases, deviation, models
 
 if TYPE_CHECKING:
     from tests.ttnn_runtime.conftest import StandIn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -17,8 +17,7 @@ from tt_xla.runtime import get_device
 from tt_xla.runtime.mesh.executable import MeshExecutable
 from tt_xla.runtime.mesh.shards import join, split
 from tt_xla.runtime.ttnn import launch
-from tt_xla.runtime.ttnn.executable import TTNNExecutable
-from tt_xla.runtime.ttnn.process import Array
+from tt_xla.runtime.ttnn.process import Worker
 from tt_xla.target import load_target
 
 if TYPE_CHECKING:
@@ -121,13 +120,12 @@ def test_a_worker_for_one_chip_is_replaced_when_a_mesh_is_needed(p300: StandIn) 
 def host_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Returns a list that the name of each host op is added to when it runs."""
     names: list[str] = []
-    run = TTNNExecutable._on_host
+    ask = Worker.request
 
-    def counted(self: TTNNExecutable, name: str, arrays: list[Array]) -> list[Array]:
-        names.append(name)
-        return run(self, name, arrays)
+    def request(self: Worker, message: Any, arrays: Any, on_host: Any = None) -> Any:
+        return ask(self, message, arrays, lambda name, operands: names.append(name) or on_host(name, operands))
 
-    monkeypatch.setattr(TTNNExecutable, "_on_host", counted)
+    monkeypatch.setattr(Worker, "request", request)
     return names
 
 

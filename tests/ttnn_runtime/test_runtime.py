@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -153,14 +153,30 @@ def test_an_argument_that_is_written_to_stays_on_the_device(stand_in: StandIn, d
     assert sent == [2, 1, 2, 1]
 
 
-def test_an_argument_that_nobody_has_any_more_leaves_the_device(stand_in: StandIn) -> None:
+@pytest.fixture
+def messages(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Requests to run a program."""
+    sent: list[dict[str, Any]] = []
+    request = Worker.request
+
+    def recorded(self: Worker, message: dict[str, Any], *rest: Any) -> dict[str, Any]:
+        if message["do"] == "run":
+            sent.append(message)
+        return request(self, message, *rest)
+
+    monkeypatch.setattr(Worker, "request", recorded)
+    return sent
+
+
+def test_an_argument_that_nobody_has_any_more_leaves_the_device(
+    stand_in: StandIn, messages: list[dict[str, Any]]
+) -> None:
     executable = loaded(CACHE)
     executable.run([torch.rand(1, 2, 64, 32), torch.rand(1, 2, 32, 32)], [None, None])
-    assert executable._dropped == ["arg0"]
-    assert not executable._host_copies
     stand_in.calls()
     executable.run([torch.rand(1, 2, 64, 32), torch.rand(1, 2, 32, 32)], [None, None])
     assert stand_in.calls()["to_device"] == 2
+    assert [message["dropped"] for message in messages] == [[], ["arg0"]]
 
 
 def test_the_device_keeps_room_for_traces(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,17 +197,14 @@ def test_device_time_is_that_of_the_profiler(stand_in: StandIn, monkeypatch: pyt
     assert stand_in.calls()["ReadDeviceProfiler"] == 2
 
 
-def test_programs_that_nobody_has_are_forgotten(stand_in: StandIn) -> None:
+def test_programs_that_nobody_has_are_forgotten(stand_in: StandIn, messages: list[dict[str, Any]]) -> None:
     still_loaded, dropped = loaded(), loaded()
     dropped.run(inputs(), [None, 7])
-    number = dropped._number
     del dropped
     gc.collect()
-    from tt_xla.runtime.ttnn import executable as module
-
-    assert module._released[id(still_loaded.worker)] == [number]
-    still_loaded.run(inputs(), [None, 7])
-    assert id(still_loaded.worker) not in module._released
+    for _ in range(2):
+        still_loaded.run(inputs(), [None, 7])
+    assert [message["forget"] for message in messages] == [[], [messages[0]["program"]], []]
 
 
 # The host ----------------------------------------------------------------------------------------------------------
@@ -302,7 +315,8 @@ def test_a_process_that_ended_between_runs_is_replaced(stand_in: StandIn) -> Non
     before = executable.worker.pid
     assert before is not None
     os.kill(before, signal.SIGKILL)
-    executable.worker._running.process.wait()
+    while executable.worker.pid is not None:
+        time.sleep(0.01)
     check(executable.run(arguments, [None, 7]), arguments)
     assert executable.worker.pid not in (None, before)
 
@@ -327,6 +341,7 @@ def test_a_refusal_names_the_call_and_the_users_line(stand_in: StandIn) -> None:
     assert executable.worker.pid == process
 
 
+@pytest.mark.nightly
 def test_the_worker_ends_with_this_process_even_while_it_hangs(stand_in: StandIn, tmp_path: Path) -> None:
     stand_in.tan.write_text("hang")
     script = f"""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
 import pytest
 
-differential: Any = importlib.import_module("differential")
+from conformance import differential
 
 
 @pytest.mark.parametrize(

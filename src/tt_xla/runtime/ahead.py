@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tt_xla import disk_cache, environment, stage_times
 from tt_xla.stage_times import AUTOGRAD, COMPILING, LOWERING, TRACING, Spent
@@ -24,9 +25,14 @@ def _making_s() -> float:
 
 
 class Ahead:
-    """How long the program that is being made has taken, and the C++ that is compiled meanwhile."""
+    """How long the program that is being made has taken, and the C++ that is compiled meanwhile.
 
-    def __init__(self) -> None:
+    Args:
+        wait_s: seconds that :meth:`is_ready` waits at most.
+    """
+
+    def __init__(self, wait_s: float = _WAIT_S) -> None:
+        self._wait_s = wait_s
         self._former_s = 0.0
         self._threads: list[threading.Thread] = []
 
@@ -46,35 +52,28 @@ class Ahead:
             return
         if environment.emulator_chains() == "off" or disk_cache.current() is None:
             return
-        from tt_xla.runtime.emulator.fused import background, build
+        # The threads import nothing: two threads that import modules of one package may wait for each other.
+        from tt_xla.runtime.emulator.fused import background, build, packed
+        from tt_xla.runtime.emulator.fused.families import PROBE
 
         if build.compiler() is not None:
-            self._threads = [background.start(job) for job in (_compile_products, _compile_probe)]
+            jobs = packed.compile_library, functools.partial(build.Build.of, PROBE, optimize=False)
+            self._threads = [background.start(functools.partial(_without_faults, job)) for job in jobs]
 
     def ended(self, spent: Mapping[str, Spent], wall_s: float) -> None:
         """Does nothing: a program ends with its first run, which may be part of a later compilation."""
 
     def is_ready(self) -> bool:
         """Returns whether all that was begun has ended, for which it waits a moment."""
-        end = time.monotonic() + _WAIT_S
+        end = time.monotonic() + self._wait_s
         for thread in self._threads:
             thread.join(max(end - time.monotonic(), 0))
         return not any(thread.is_alive() for thread in self._threads)
 
 
-def _compile_products() -> None:
-    from tt_xla.runtime.emulator.fused import packed
-
+def _without_faults(job: Callable[[], object]) -> None:
     with contextlib.suppress(Exception):  # whoever needs the library compiles it again, and reports what fails
-        packed.compile_library()
-
-
-def _compile_probe() -> None:
-    from tt_xla.runtime.emulator.fused.build import Build
-    from tt_xla.runtime.emulator.fused.families import PROBE
-
-    with contextlib.suppress(Exception):
-        Build.of(PROBE, optimize=False)
+        job()
 
 
 AHEAD = Ahead()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 from tt_xla import environment
 from tt_xla.errors import ExecutionError, OptionError, ResourceExhaustedError, TraceRegionError
 from tt_xla.ir.program import Program
+from tt_xla.locks import Lock
 from tt_xla.log import logger
 from tt_xla.options import LOAD_BACKEND
 from tt_xla.runtime.compiled_only import CompiledOnly, is_predicting
@@ -53,8 +53,12 @@ _FROM_ENVIRONMENT = -1
 """Default of ``trace_region_bytes``: the size is read from ``TT_RUNTIME_TRACE_REGION_SIZE``."""
 
 
-def _no_bytes() -> int:
-    return 0
+Bytes = Callable[[], int]
+"""Returns a number of bytes."""
+
+
+def _sum_of(numbers: tuple[Bytes, ...]) -> Bytes:
+    return numbers[0] if len(numbers) == 1 else lambda: sum(number() for number in numbers)
 
 
 class Device:
@@ -84,7 +88,7 @@ class Device:
         """Chips of the system besides the first one that were asked for, by index."""
         from_environment = trace_region_bytes == _FROM_ENVIRONMENT
         self.trace_region_bytes = environment.trace_region_bytes() if from_environment else trace_region_bytes
-        self.lock: threading.RLock = threading.RLock() if first is None else first.lock
+        self.lock: Lock = Lock() if first is None else first.lock
         """Held while a program runs, because the card runs one program at a time."""
         self.program_cache: weakref.WeakValueDictionary[bytes, Any] = (
             weakref.WeakValueDictionary() if first is None else first.program_cache
@@ -92,11 +96,15 @@ class Device:
         """Bound kernels by op, attributes, operand and result specs and numerics. A kernel stays as long as a program
         uses it."""
         self._executables: weakref.WeakSet[Executable] = weakref.WeakSet()
-        self._loading: threading.RLock = threading.RLock() if first is None else first._loading
+        self._loading: Lock = Lock() if first is None else first._loading
         """Guards the set of loaded programs. It differs from ``lock`` because a host callback of a running program may
         wait for another thread that compiles and loads a program."""
-        self.resident: Callable[[], int] = _no_bytes
-        """Returns the bytes of all tensors that a frontend holds on the device, including arguments of programs."""
+        self._accounts: dict[str, tuple[Bytes, Bytes]] = {}
+        """For each frontend, the functions that :meth:`count_tensors` was given."""
+        self.resident: Bytes = int
+        """Returns the bytes of all tensors that frontends hold on the chip, including arguments of programs."""
+        self.resident_at_most: Bytes = int
+        """Returns a number that :attr:`resident` does not exceed, in less time."""
         self.reporter = Reporter(target, self._measure, index)
 
     @property
@@ -232,7 +240,7 @@ class Device:
     def memory(self) -> MemoryReport:
         """Returns the current use of DRAM."""
         with self._loading:
-            loaded = list(self._executables)
+            loaded = self.live_executables()
             traces = sum(executable.trace_bytes for executable in loaded)
             return MemoryReport(
                 usable=self.target.dram_usable_bytes,
@@ -241,6 +249,11 @@ class Device:
                 const_eval=sum(executable.const_eval_bytes for executable in loaded),
                 program_peak=max((executable.program.memory.dram_peak_bytes for executable in loaded), default=0),
             )
+
+    def live_executables(self) -> list[Executable]:
+        """Returns the executables that are loaded on this chip and that somebody still holds."""
+        with self._loading:
+            return list(self._executables)
 
     def begin_run(self) -> None:
         """Reports to ``tt-xla smi`` that a run begins, and resets the card when a reset was requested there."""
@@ -252,6 +265,18 @@ class Device:
         memory = self.memory()
         status.programs = len(self._others(None))
         status.dram_used, status.dram_usable = memory.resident + self.resident(), memory.usable
+
+    def count_tensors(self, frontend: str, held: Bytes, at_most: Bytes | None = None) -> None:
+        """Has the tensors of a frontend counted as :attr:`resident`.
+
+        Args:
+            frontend: name of the frontend, which has one account.
+            held: returns the bytes of its tensors on the chip.
+            at_most: returns a bound of them in less time; by default ``held``.
+        """
+        self._accounts[frontend] = held, at_most or held
+        exact, bounds = zip(*self._accounts.values(), strict=True)
+        self.resident, self.resident_at_most = _sum_of(exact), _sum_of(bounds)
 
     def bound(self, key: bytes, make: Callable[[], Call | Weighted]) -> Call | Weighted:
         """Returns the kernel bound under ``key``, binding it if it is new or the program cache is off."""
@@ -271,8 +296,7 @@ class Device:
 
     def _others(self, executable: Executable | None) -> list[Executable]:
         """Returns all loaded executables except one."""
-        with self._loading:
-            return [other for other in self._executables if other is not executable]
+        return [other for other in self.live_executables() if other is not executable]
 
     def _check_trace_allowed(self, program: Program) -> None:
         if not environment.program_cache_enabled():
@@ -301,38 +325,64 @@ class Device:
                 "sized as needed.",
             )
 
-    def check_memory(self, executable: Executable) -> None:
+    def check_memory(self, executable: Executable, held: int | None = None) -> None:
         """Checks that DRAM has room for a program beside everything that stays in it.
 
         The program's own arguments and const-eval results are part of its peak.
 
+        Args:
+            executable: the program.
+            held: bytes of arguments that lie on the chip already; by default of all its arguments.
+
         Raises:
             ResourceExhaustedError: it has not.
         """
-        if self._missing_bytes(executable) > 0:
+        held = executable.argument_bytes if held is None else held
+        if self._missing_bytes(executable, held, self.resident_at_most()) <= 0:
+            return
+        if self._missing_bytes(executable, held, self.resident()) > 0:
             gc.collect()  # reference cycles may keep dead tensors alive
-        if (missing := self._missing_bytes(executable)) > 0:
-            raise self._exhausted(executable, missing)
+        if (missing := self._missing_bytes(executable, held, self.resident())) > 0:
+            raise self._exhausted(executable, missing, held)
 
-    def _missing_bytes(self, executable: Executable) -> int:
+    def check_tensor(self, nbytes: int) -> None:
+        """Checks that DRAM has room for another tensor beside everything that stays in it.
+
+        Raises:
+            ResourceExhaustedError: it has not.
+        """
+        limit = self.target.dram_usable_bytes
+        if self.resident_at_most() + nbytes <= limit // 4:
+            return
+        resident = self.memory().resident
+        if resident + self.resident() + nbytes > limit:
+            gc.collect()
+        tensors = self.resident()
+        if resident + tensors + nbytes > limit:
+            raise ResourceExhaustedError(
+                f"A tensor of {_size(nbytes)} does not fit in the DRAM of {self.name}, which has {_size(limit)}: "
+                f"tensors take {_size(tensors)}, results that programs keep and traces {_size(resident)}.",
+                hint="Drop tensors and programs that are not needed any more, or set TTXLA_SYSTEM to a larger system.",
+            )
+
+    def _missing_bytes(self, executable: Executable, held: int, tensors: int) -> int:
         """Returns the bytes that DRAM lacks for a program; at most 0 when the program fits."""
-        return (
-            executable.program.memory.dram_peak_bytes + sum(self._staying(executable)) - self.target.dram_usable_bytes
-        )
+        peak = executable.program.memory.dram_peak_bytes
+        return peak + sum(self._staying(executable, held, tensors)) - self.target.dram_usable_bytes
 
-    def _staying(self, executable: Executable) -> tuple[int, int, int]:
+    def _staying(self, executable: Executable, held: int, tensors: int) -> tuple[int, int, int]:
         """Returns the bytes that DRAM holds beside a program: other programs' const-eval results, the trace region, and
-        tensors that are not arguments of the program."""
+        those of ``tensors`` that are not arguments of the program."""
         program = executable.program
         others = self._others(executable)
         const_eval = sum(other.const_eval_bytes for other in others)
         traces = sum(other.trace_bytes for other in others) + (program.memory.trace_bytes if executable.traced else 0)
         region = traces if self.trace_region_bytes is None else self.trace_region_bytes
-        return const_eval, region, max(0, self.resident() - executable.argument_bytes)
+        return const_eval, region, max(0, tensors - held)
 
-    def _exhausted(self, executable: Executable, missing: int) -> ResourceExhaustedError:
+    def _exhausted(self, executable: Executable, missing: int, held: int) -> ResourceExhaustedError:
         program = executable.source
-        const_eval, region, tensors = self._staying(executable)
+        const_eval, region, tensors = self._staying(executable, held, self.resident())
         beside = f", and other tensors take {_size(tensors)}" if tensors else ""
         return ResourceExhaustedError(
             f"Program '{program.name}' needs {_size(program.memory.dram_peak_bytes)} of DRAM at its peak; "
@@ -354,7 +404,7 @@ def _listed(tensors: Iterable[tuple[str, int]]) -> str:
 
 
 _opened: dict[str, Device] = {}
-_opening = threading.Lock()
+_opening = Lock()
 
 
 def get_device(system: str | None = None, chip: int = 0) -> Device:

@@ -8,6 +8,7 @@ What an executable keeps between runs lives in collaborators: converted argument
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 import weakref
@@ -24,16 +25,17 @@ from tt_xla.ir.program import LOAD_CACHED, Function, FunctionKind, Instruction, 
 from tt_xla.runtime import control, lifetimes, observation
 from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.const_evals import ConstEvalCache
+from tt_xla.runtime.emulator import nans
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.emulator.fused import packed
 from tt_xla.runtime.emulator.fused.engine import Failed, FusedKernels
-from tt_xla.runtime.emulator.fused.plan import Plan
+from tt_xla.runtime.emulator.fused.plan import Plan, may_be_fused
 from tt_xla.runtime.first_run import FirstRun
-from tt_xla.runtime.gradients import without_gradients
 from tt_xla.runtime.ownership import copy_unless_donated, owned_results
 from tt_xla.runtime.steps import CONTROL, code_of
+from tt_xla.runtime.torch_state import settled
 from tt_xla.runtime.traces import Phase, Traces, trace_calls
 from tt_xla.runtime.transfer import ArgumentReader, Version, declared
 from tt_xla.runtime.weights import ProgramWeights, Spare
@@ -126,7 +128,7 @@ class Executable:
         traces = trace_calls(program, steps)
         self._traces = Traces(program, traces)
         self._weights = ProgramWeights(program, traces)
-        self._const_evals = ConstEvalCache(program, origins)
+        self.const_evals = ConstEvalCache(program, origins)
         self._loads = [step for step in steps if step.instruction.op == LOAD_CACHED]
         """Steps of the entry that load const-eval results."""
         self._reader.distinguishes_contents = bool(self._loads)
@@ -163,13 +165,22 @@ class Executable:
     @property
     def const_eval_bytes(self) -> int:
         """Bytes of a chip's DRAM that const-eval results take, tile padding included."""
-        return self._const_evals.device_bytes
+        return self.const_evals.device_bytes
 
     @property
     def argument_bytes(self) -> int:
         """Bytes of a chip's DRAM that the arguments take, tile padding included."""
         entry = self.source.functions[0]
         layouts = (entry.values[value].layout for value in entry.arguments)
+        return sum(layout.bytes for layout in layouts if layout.on_device)
+
+    def _held_bytes(self, versions: Sequence[Version]) -> int:
+        """Returns the bytes of the arguments that lie on a chip before a run: those that have versions."""
+        entry = self.source.functions[0]
+        if len(versions) != len(entry.arguments):  # of an expansion, in which each chip has arguments of its own
+            return 0 if all(version is None for version in versions) else self.argument_bytes
+        held = (value for value, version in zip(entry.arguments, versions, strict=True) if version is not None)
+        layouts = (entry.values[value].layout for value in held)
         return sum(layout.bytes for layout in layouts if layout.on_device)
 
     def run(
@@ -181,7 +192,8 @@ class Executable:
             tensors: CPU tensors of the declared shapes and dtypes, any strides. Only tensors that are ``donated`` are
                 written to.
             versions: one token for each tensor, unique in the process, that changes with the tensor's contents; None
-                when the caller does not track the contents.
+                when the caller does not track the contents. A tensor with a token lies on the device, and is one of
+                those that :attr:`Device.resident` counts.
             donated: positions of arguments whose memory the program may overwrite and return as a result. No other
                 tensor may share that memory.
 
@@ -195,7 +207,7 @@ class Executable:
         if observation.RUNS and self.source is self.program:
             for observer in observation.RUNS:
                 observer(self.program, tensors)
-        with self.device.lock, without_gradients():
+        with self.device.lock, settled():
             for chip in self.devices:
                 chip.begin_run()
             try:
@@ -208,13 +220,13 @@ class Executable:
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int]
     ) -> list[torch.Tensor]:
         for chip in self.devices:
-            if chip.resident() > self._room:
-                chip.check_memory(self)
+            if not self.counters.runs or chip.resident_at_most() > self._room:
+                chip.check_memory(self, self._held_bytes(versions))
         arguments, tokens = self._reader.read(tensors, versions)
         if self._reader.new_versions:
             self._watch_new_versions()
         if self._loads:
-            self._const_evals.begin_run(tokens)
+            self.const_evals.begin_run(tokens)
         writable = copy_unless_donated(arguments, tensors, self._written, donated) if self._written else []
         call = self._call_entry if self.counters.runs else self._run_first
         start = time.perf_counter()
@@ -222,7 +234,7 @@ class Executable:
         if self._all_fresh:
             owned = [*results]
         else:
-            borrowed = itertools.chain(map(id, arguments), self._const_evals.ids)
+            borrowed = itertools.chain(map(id, arguments), self.const_evals.ids)
             owned = owned_results(results, self._declared, borrowed, writable)
         self.counters.runs += 1
         if self.fused.waits:
@@ -231,8 +243,8 @@ class Executable:
                 self._bound[name].linked = linked
             if changed:
                 self._all_fresh = self._makes_all_fresh()
-        if self._weights.settled_generation != self._const_evals.generation:
-            self._weights.release_results(self._const_evals.generation, self._const_eval_results())
+        if self._weights.settled_generation != self.const_evals.generation:
+            self._weights.release_results(self.const_evals.generation, self._const_eval_results())
         return owned
 
     def spare_parameters(self) -> dict[int, Spare]:
@@ -253,13 +265,13 @@ class Executable:
     def forget(self, version: int) -> None:
         """Drops everything that was computed from an argument whose contents no longer exist."""
         self._reader.forget(version)
-        self._const_evals.forget(version)
+        self.const_evals.forget(version)
         self._weights.forget_ended()
 
     def reset(self) -> None:
         """Returns to the cold state: forgets bound kernels, const-eval results and the captured trace."""
         self.counters = Counters()
-        self._const_evals.clear()
+        self.const_evals.clear()
         self._kernels.clear()
         self._weights.clear()
         self._reader.forget_stand_ins()
@@ -278,7 +290,7 @@ class Executable:
 
     def _const_eval_results(self) -> dict[int, torch.Tensor]:
         """Returns cached const-eval results by their values in the entry."""
-        results = self._const_evals.results
+        results = self.const_evals.results
         cached = ((step.instruction, results.get(str(step.instruction.attributes["callee"]))) for step in self._loads)
         pairs = (zip(load.results, tensors, strict=True) for load, tensors in cached if tensors is not None)
         return dict(itertools.chain.from_iterable(pairs))
@@ -313,7 +325,7 @@ class Executable:
         if bound.linked is not None:
             return bound.linked
         steps = bound.code.steps
-        calls = bound.calls or [self._call(function, step) for step in steps]
+        calls = bound.calls or self._calls(function, bound.code)
         first_run = self._first_run
         if first_run is None:
             linked = bound.code.link(calls)
@@ -325,6 +337,21 @@ class Executable:
         if environment.program_cache_enabled():
             bound.calls, bound.linked = calls, linked
         return linked
+
+    def _calls(self, function: Function, code: Code) -> list[Call]:
+        """Returns the calls of a function's steps. What can be seen of a NaN is the same in every run."""
+        calls = [self._call(function, step) for step in code.steps]
+        if not self._has_one_nan:
+            return calls
+        return [
+            nans.with_one_nan(call) if seen else call for call, seen in zip(calls, nans.observed(code), strict=True)
+        ]
+
+    @functools.cached_property
+    def _has_one_nan(self) -> bool:
+        """Whether the NaN that a user can see all have the same bits. Fused kernels would change them otherwise."""
+        steps = (step for bound in self._bound.values() for step in bound.code.steps)
+        return self.program.options.get("numerics") != "bit_exact" and may_be_fused(steps)
 
     def _call(self, function: Function, step: Step) -> Call:
         """Returns what a step of a function calls: a kernel, or a method that runs other functions."""
@@ -344,7 +371,9 @@ class Executable:
         return lambda *tensors: _one_or_all(this._run_trace(traced, tensors))
 
     def _weighted_call(self, function: Function, step: Step, kernel: Weighted) -> Call:
-        may_release = self.releases_weights and environment.program_cache_enabled()
+        if not environment.program_cache_enabled():  # it is bound anew in each run, and prepared weights would stay
+            return kernel.call
+        may_release = self.releases_weights
         kernel = packed.instead_of(kernel, step) if self.fused.enabled else kernel
         call = self._weights.bind(function.name, step.inputs[1], kernel, may_release=may_release)
         if call is None:
@@ -368,10 +397,8 @@ class Executable:
     @stage(FIRST_RUN)
     def _run_first(self, arguments: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """Runs the entry with the checks of the first run."""
-        for chip in self.devices:
-            chip.check_memory(self)
         self.fused.begin(step for bound in self._bound.values() for step in bound.code.steps)
-        self._const_evals.clear()  # a first run that failed left results; memory accounting expects none
+        self.const_evals.clear()  # a first run that failed left results; memory accounting expects none
         # A made-up chip has no memory to account for.
         target = self.device.target if isinstance(self.device.target, Target) else None
         expanded = self.source is not self.program
@@ -400,11 +427,11 @@ class Executable:
 
     def _load_cached(self, step: Step, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """Returns the results of a const-eval function, from the cache where its inputs are the same."""
-        cached = self._const_evals.get(step)
+        cached = self.const_evals.get(step)
         if cached is not None:
             return cached
         (function,) = called(step.instruction, self._functions)
-        results = self._const_evals.put(step, inputs, self._run_function(function, inputs))
+        results = self.const_evals.put(step, inputs, self._run_function(function, inputs))
         self.counters.const_evals += 1
         self._traces.addresses_changed()
         return results

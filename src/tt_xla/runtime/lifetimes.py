@@ -18,19 +18,24 @@ class Keeper(Protocol):
         """Drops what was computed from contents that no caller can pass any more."""
 
 
-_KEEPERS: dict[int, list[weakref.ref[Keeper]]] = {}
+KEEPERS: dict[int, list[weakref.ref[Keeper]]] = {}
 """Keepers by the version whose end they wait for."""
 
 
 def keep(version: int, keeper: weakref.ref[Keeper]) -> None:
     """Has ``keeper`` called once the contents with this version no longer exist."""
-    alive = [reference for reference in _KEEPERS.get(version, ()) if reference() is not None]
-    _KEEPERS[version] = [*alive, keeper]
+    alive = [reference for reference in KEEPERS.get(version, ()) if reference() is not None]
+    KEEPERS[version] = [*alive, keeper]
 
 
-def ended(version: int) -> None:
-    """Reports that no argument has these contents any more: the tensor was written to, or no longer exists."""
-    for reference in _KEEPERS.pop(version, ()):
+def ended(version: int, keepers: dict[int, list[weakref.ref[Keeper]]] = KEEPERS) -> None:
+    """Reports that no argument has these contents any more: the tensor was written to, or no longer exists.
+
+    Args:
+        version: version of the contents.
+        keepers: the table of keepers. At the end of a process, tensors outlive the names of this module.
+    """
+    for reference in keepers.pop(version, ()):
         keeper = reference()
         if keeper is not None:
             keeper.forget(version)

@@ -14,8 +14,8 @@ from tt_xla.errors import ExecutionError
 from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.containers import CONTAINERS, fills_container, hold
 from tt_xla.runtime.emulator.context import Call, Context, Weighted
-from tt_xla.runtime.emulator.fast import take
 from tt_xla.runtime.emulator.fast.fence import Fence, Instead
+from tt_xla.runtime.emulator.fast.ways import take
 from tt_xla.runtime.emulator.registry import Kernel, find
 
 

@@ -7,6 +7,7 @@ import functools
 import torch
 
 from tt_xla.runtime.emulator import place
+from tt_xla.runtime.emulator.fused.calls import LONGS, Memory
 from tt_xla.runtime.emulator.fused.library import BackgroundFunction
 
 Tensor = torch.Tensor
@@ -72,11 +73,15 @@ extern "C" void pack(const void* values, void* result, const int64_t* sizes) {
 _IN_CPP = (torch.float32, torch.bfloat16)
 """Dtypes that the C++ reads and writes."""
 
+_VALUES = Memory(_IN_CPP)
+
 
 @functools.cache
 def library() -> BackgroundFunction:
     """Returns the C++, whose compilation the first call starts."""
-    return BackgroundFunction(_SOURCE, "pack", 3, without="Block floats are rounded without C++")
+    return BackgroundFunction(
+        _SOURCE, "pack", [_VALUES, _VALUES, LONGS], without="Block floats are rounded without C++"
+    )
 
 
 def packed(blocks: Tensor, bits: int, container: torch.dtype) -> Tensor | None:
@@ -98,7 +103,7 @@ def packed(blocks: Tensor, bits: int, container: torch.dtype) -> Tensor | None:
     source, result = blocks.contiguous(), torch.empty(blocks.shape, dtype=container, device="cpu")
     narrow = [dtype is torch.bfloat16 for dtype in (blocks.dtype, container)]
     sizes = torch.tensor([len(blocks), bits, *narrow], dtype=torch.int64, device="cpu")
-    function(source.data_ptr(), result.data_ptr(), sizes.data_ptr())
+    function(source, result, sizes)
     return result
 
 

@@ -164,10 +164,16 @@ def _sqrt(x: Tensor) -> Tensor:
 
 
 _gelu = in_whole_vectors(F.gelu)
-_GELU_ENDS = torch.tensor((0.5, 1.0, 1.5, 2.0, 3.0), device="cpu")
+_GELU_ENDS = torch.tensor((0.5, 1.0, 1.5, 2.0, 3.0), device="cpu", dtype=torch.float32)
 """Values of |x| at which the lines of ``gelu_approx`` meet."""
-_GELU_SLOPES = torch.tensor((0.1928, 0.4939, 0.6188, 0.6099, 0.5402, 0.5), device="cpu").half().float()
-_GELU_OFFSETS = torch.tensor((-0.00010443, -0.1604, -0.2796, -0.2635, -0.1194, 0.0), device="cpu").half().float()
+_GELU_SLOPES = (
+    torch.tensor((0.1928, 0.4939, 0.6188, 0.6099, 0.5402, 0.5), device="cpu", dtype=torch.float32).half().float()
+)
+_GELU_OFFSETS = (
+    torch.tensor((-0.00010443, -0.1604, -0.2796, -0.2635, -0.1194, 0.0), device="cpu", dtype=torch.float32)
+    .half()
+    .float()
+)
 
 
 def _gelu_approx(x: Tensor) -> Tensor:

@@ -52,14 +52,32 @@ def report(error: Exception, *, name: str, failed: str, outcome: str, details: C
     )
 
 
+def forget() -> None:
+    """Forgets which faults were logged, so that each is logged again."""
+    _logged.clear()
+
+
 @functools.cache
 def cpu_flags() -> str:
     """Returns the line of the CPU's features, empty where the system does not tell."""
+    return next((line for line in _cpu_lines() if line.startswith(("flags", "Features"))), "")
+
+
+@functools.cache
+def cpu_model() -> tuple[str, ...]:
+    """Returns the CPU's model and the sizes of its caches, by which libraries choose the order of a sum."""
+    names = ("vendor_id", "cpu family", "model", "stepping", "cache size", "CPU implementer", "CPU part")
+    lines = dict.fromkeys(line for line in _cpu_lines() if line.startswith(names))
+    caches = [f"{name} {os.sysconf(name)}" for name in os.sysconf_names if "CACHE" in name]
+    return (*lines, *caches)
+
+
+@functools.cache
+def _cpu_lines() -> tuple[str, ...]:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return tuple(Path("/proc/cpuinfo").read_text().splitlines())
     except OSError:
-        return ""
-    return next((line for line in lines if line.startswith(("flags", "Features"))), "")
+        return ()
 
 
 def _written(name: str, text: str) -> Path | None:

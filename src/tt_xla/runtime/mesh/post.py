@@ -6,7 +6,6 @@ each names its call, so that messages of a call that was ended early are not tak
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from queue import SimpleQueue
 import torch
 
 from tt_xla.errors import ExecutionError
+from tt_xla.locks import Lock
 from tt_xla.runtime.mesh.wire import Packed, pack, unpack
 
 Send = Callable[[int, int, list[Packed]], None]
@@ -35,7 +35,7 @@ class Post:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._guard = threading.Lock()
+        self._guard = Lock()
         self._incoming: defaultdict[int, SimpleQueue[tuple[int, list[Packed] | None]]] = defaultdict(SimpleQueue)
         """Messages of each sender, and None for the end of a call."""
         self._ended = 0

@@ -137,8 +137,8 @@ class SpreadExecutable(Executable):
                 chip.begin_run()
             try:
                 for chip in self.devices:
-                    if self._reply is None or chip.resident() > self._room:
-                        chip.check_memory(self)
+                    if self._reply is None or chip.resident_at_most() > self._room:
+                        chip.check_memory(self, self._held_bytes(versions))
                 try:
                     return self._attempt(tensors, versions)
                 except WorkerDiedError as error:
@@ -210,7 +210,7 @@ class SpreadExecutable(Executable):
                 unloaded,
                 self._resets,
                 environment.variables_in_force(),
-                torch.get_num_threads(),
+                workers.threads_of(worker),
             )
             calls.append((request, *(packed[share.reads[position]] for position in sent)))
         return calls

@@ -20,6 +20,7 @@ import torch
 import tt_xla
 from tt_xla import environment
 from tt_xla.ir.program import Program
+from tt_xla.locks import Lock
 from tt_xla.runtime import lifetimes
 from tt_xla.runtime.emulator import heap
 from tt_xla.runtime.executable import Counters, Executable
@@ -111,9 +112,8 @@ def identity() -> Identity:
     """Returns the identity of this process."""
     digest = hashlib.blake2b(digest_size=8)
     root = Path(tt_xla.__file__).parent
-    for folder in ("ir", "runtime", "spmd", "target"):
-        for path in sorted(root.joinpath(folder).rglob("*.py")):
-            digest.update(path.read_bytes())
+    for path in sorted(root.rglob("*.py")):  # all of them: kernels of host ops import from other folders too
+        digest.update(path.read_bytes())
     return Identity(
         tt_xla.__version__,
         digest.hexdigest(),
@@ -138,7 +138,7 @@ class MeshWorker:
         self._devices: dict[str, Device] = {}
         self._loaded: dict[int, Executable] = {}
         self._kept: dict[Key, torch.Tensor] = {}
-        self._guard = threading.Lock()
+        self._guard = Lock()
         self._running: tuple[int, int] | None = None
         """Number and thread of the call that runs."""
 

@@ -10,13 +10,15 @@ import itertools
 import logging
 import os
 import socket
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from tt_xla import environment
 from tt_xla.errors import ExecutionError, RuntimeUnavailableError
+from tt_xla.locks import Lock
 from tt_xla.log import logger
 from tt_xla.runtime import lifetimes
 from tt_xla.runtime.mesh.worker import Identity, Key, MeshWorker, identity
@@ -38,11 +40,12 @@ class Workers:
 
     Args:
         address: address of the Ray cluster; None for one that this process uses already, or else starts.
+        ray: Ray's module, connected to the cluster; None to connect to it.
     """
 
-    def __init__(self, address: str | None) -> None:
+    def __init__(self, address: str | None, ray: Any = None) -> None:
         self._address = address
-        self._ray, self._is_ours = _connected(address)
+        self._ray, self._is_ours = _connected(address) if ray is None else (ray, False)
         self._process = os.getpid()
         self._actors: list[Any] = []
         self.identities: list[Identity] = []
@@ -60,7 +63,7 @@ class Workers:
         """For each worker, programs that were dropped since its last run."""
         self._stale = False
         """Whether a worker died, or missed a call, so that all are to be replaced."""
-        self.lock = threading.RLock()
+        self.lock = Lock()
         """Held during calls: one program runs at a time."""
 
     def count_for(self, wanted: int | None, chips: int) -> int:
@@ -135,6 +138,11 @@ class Workers:
                 self._ray.kill(actor)
         for state in (self._actors, self.identities, self._held, self._ended, self._unloaded):
             state.clear()
+
+    def threads_of(self, worker: int) -> int:
+        """Returns the number of torch's threads of a worker. Workers on one machine share this process's number."""
+        hosts = [identity.host for identity in self.identities]
+        return max(1, torch.get_num_threads() // hosts.count(hosts[worker]))
 
     def name(self, number: int) -> str:
         """Returns the number of a worker with its host and process id."""
@@ -320,7 +328,7 @@ def _connected(address: str | None) -> tuple[Any, bool]:
 
 
 _sets: dict[str | None, Workers] = {}
-_opening = threading.Lock()
+_opening = Lock()
 
 
 def workers_at(address: str | None) -> Workers:
@@ -333,3 +341,11 @@ def workers_at(address: str | None) -> Workers:
         if address not in _sets:
             _sets[address] = Workers(address)
         return _sets[address]
+
+
+def stop_all() -> None:
+    """Ends all workers of this process. Programs that are loaded later start new ones."""
+    with _opening:
+        for workers in _sets.values():
+            workers.stop()
+        _sets.clear()

@@ -104,7 +104,8 @@ class TTNNExecutable(Executable):
         self._host_calls = self._bind_host_calls()
         self.device_us: float | None = None
         """Kernel time of the last run in microseconds; measured only with ``TTXLA_TTNN_PROFILE``."""
-        self._start()
+        with self._worker.lock:
+            self._start()
         version = str(self._worker.hello["ttnn"])
         if not version.startswith(f"{TTNN_VERSION}."):
             logger().warning("ttnn %s may refuse calls: they were checked with ttnn %s", version, TTNN_VERSION)
@@ -128,27 +129,23 @@ class TTNNExecutable(Executable):
         """The worker that runs the program."""
         return self._worker
 
-    def run(
-        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int] = ()
+    def _run_alone(
+        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int]
     ) -> list[torch.Tensor]:
-        """Runs the Program once, as :meth:`Executable.run` does. The results that a donated argument becomes lie in the
-        argument's memory.
+        """Runs the Program once. The results that a donated argument becomes lie in the argument's memory.
 
         Raises:
             ExecutionError: arguments do not match, TT-NN refuses a call, or its process ended or did not answer.
         """
-        with self.device.lock, torch.no_grad():
-            if self.device.resident() > self._room:
-                self.device.check_memory(self)
+        with self._worker.lock:
+            if not self.counters.runs or self.device.resident_at_most() > self._room:
+                self.device.check_memory(self, self._held_bytes(versions))
             arguments, tokens = self._reader.read(tensors, versions)
             if self._reader.new_versions:
                 self._watch_new_versions()
             self._start()
-            try:
-                results = self._run(tensors, arguments, tokens, donated)
-            except BaseException:
-                self._loaded = 0  # the worker's copy of written arguments is unknown now
-                raise
+            results = self._run(tensors, arguments, tokens, donated)
+            self._worker.rest()
             self.counters.runs += 1
             return results
 
@@ -275,7 +272,8 @@ class TTNNExecutable(Executable):
         if donated is not None and donated.dtype is result.dtype and donated.shape == result.shape:
             donated.copy_(result)
             result = donated
-        self._host_copies[position] = _HostCopy(result, weakref.ref(self), position, self._names[position])
+        if not result.is_inference():  # of such a tensor nobody can tell whether it was written to
+            self._host_copies[position] = _HostCopy(result, weakref.ref(self), position, self._names[position])
         return result
 
     def _answered(self, answer: dict[str, Any]) -> dict[str, Any]:

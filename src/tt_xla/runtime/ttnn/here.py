@@ -18,6 +18,7 @@ from tt_xla.errors import RuntimeUnavailableError
 
 if TYPE_CHECKING:
     from tt_xla.runtime.ttnn.process import Array, Message, OpenMesh
+from tt_xla.locks import Lock
 
 
 class InProcess:
@@ -28,9 +29,13 @@ class InProcess:
         """Number of devices opened so far. A new one has none of the programs and tensors of the last one."""
         self.mesh: OpenMesh | None = None
         self.hello: Message = {}
+        self.lock = Lock()
         self._system = ""
         self._region = 0
         self._server: Any = None
+
+    def rest(self) -> None:
+        """Does nothing: arrays are passed as they are."""
 
     def start(self, trace_region_bytes: int = 0, mesh: OpenMesh | None = None) -> None:
         """Opens the device, unless one of the selected system with these chips and this trace region is open.

@@ -1,15 +1,14 @@
-"""Finds TT-NN, chooses its mode, and keeps the one worker of this process."""
+"""Finds TT-NN, chooses its mode, and keeps the worker of this process."""
 
 from __future__ import annotations
 
-import threading
-from functools import cache
 from pathlib import Path
 
 from tt_xla import environment
 from tt_xla.codegen import clusters
 from tt_xla.codegen.mock import mock, ttnn_python
 from tt_xla.errors import RuntimeUnavailableError
+from tt_xla.locks import Lock
 from tt_xla.runtime.ttnn.process import Launch, Worker
 
 CARDS = Path("/dev/tenstorrent")
@@ -18,7 +17,10 @@ CARDS = Path("/dev/tenstorrent")
 _PROFILER = ("TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_MID_RUN_DUMP", "TT_METAL_PROFILER_CPP_POST_PROCESS")
 """Environment variables that TT-Metal reads when a device opens. Measured times need all three."""
 
-_starting = threading.Lock()
+_workers: dict[str, Worker] = {}
+"""The worker for each value of ``TTXLA_RUNTIME``."""
+
+_starting = Lock()
 
 
 def launch() -> Launch:
@@ -52,13 +54,18 @@ def launch() -> Launch:
     return Launch(python, variables, "device", seconds)
 
 
-@cache
-def _worker(runtime: str) -> Worker:
-    """Returns the worker for a value of ``TTXLA_RUNTIME``; made once."""
-    return Worker(launch())
-
-
 def worker() -> Worker:
     """Returns the worker of this process; it is made on first use."""
     with _starting:
-        return _worker(environment.selected_runtime())
+        runtime = environment.selected_runtime()
+        if runtime not in _workers:
+            _workers[runtime] = Worker(launch())
+        return _workers[runtime]
+
+
+def close_workers() -> None:
+    """Ends the workers of this process. Programs that are loaded later get one as the environment then selects."""
+    with _starting:
+        for each in _workers.values():
+            each.close()
+        _workers.clear()

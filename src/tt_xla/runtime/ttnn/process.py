@@ -17,6 +17,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ import numpy as np
 from tt_xla.codegen import UTILS
 from tt_xla.codegen.judge import L1_SMALL_BYTES
 from tt_xla.errors import ExecutionError, RuntimeUnavailableError
+from tt_xla.locks import Lock
 
 Array = np.ndarray[Any, Any]
 
@@ -42,6 +44,9 @@ _MESH_STARTING_SECONDS = 600.0
 
 _CLOSING_SECONDS = 10.0
 """Time that a worker has to close its device and end."""
+
+_KEPT_BYTES = 16 << 20
+"""Bytes of the shared memory that stay between runs, for programs whose arguments change in each."""
 
 _ALIGNMENT = 64
 """Alignment of tensors in the shared memory, in bytes."""
@@ -104,8 +109,11 @@ class Worker:
         """The mesh device that was opened; None for the first chip alone."""
         self.hello: Message = {}
         """First message of the running process: ``arch``, ``grid`` and the version of ``ttnn``."""
+        self.lock = Lock()
+        """Held for a whole run: programs for several systems, in several threads, share the process."""
         self._running: _Running | None = None
         atexit.register(self.close)
+        _WORKERS.add(self)
 
     @property
     def pid(self) -> int | None:
@@ -188,6 +196,12 @@ class Worker:
         memory = _mapped(self._running, segment["offset"] + count * dtype.itemsize)
         return np.frombuffer(memory, dtype, count, segment["offset"]).reshape(shape).copy()
 
+    def rest(self) -> None:
+        """Gives memory beyond :data:`_KEPT_BYTES` back, once all results of a run were read."""
+        shared = None if self._running is None else self._running.map
+        if shared is not None and len(shared) > _KEPT_BYTES and hasattr(mmap, "MADV_REMOVE"):
+            shared.madvise(mmap.MADV_REMOVE, _KEPT_BYTES, len(shared) - _KEPT_BYTES)
+
     def close(self) -> None:
         """Ends the process, after its device has closed if it does so in time."""
         running = self._running
@@ -213,6 +227,15 @@ class Worker:
         running.log.close()
         os.close(running.lifeline)
         os.close(running.memory)
+
+    def leave_to_parent(self) -> None:
+        """Closes the forked process's ends of what the worker shares with its parent, so that it ends with that."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.connection.close()
+            running.log.close()
+            os.close(running.lifeline)
+            os.close(running.memory)
 
     def _alive(self) -> bool:
         running = self._running
@@ -307,6 +330,17 @@ class Worker:
         if status is not None and status < 0:
             cause = f"by {signal.Signals(-status).name}"
         return ExecutionError(f"TT-NN's process ended {cause}.{output}", hint="The next run starts a new process.")
+
+
+_WORKERS: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+def _leave_workers() -> None:
+    for worker in list(_WORKERS):
+        worker.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_workers)
 
 
 def _anonymous_file() -> int:

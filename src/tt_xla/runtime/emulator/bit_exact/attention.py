@@ -44,7 +44,7 @@ def scaled_dot_product_attention(
     if attention_mask is not None:
         mask = _divided(attention_mask, factor).expand(batch, heads, rows, key.shape[2])
     compute = standard_attention.head if config.wide else _head
-    results = torch.empty(batch, heads, rows, value.shape[-1], device=query.device)
+    results = torch.empty(batch, heads, rows, value.shape[-1], device=query.device, dtype=torch.float32)
     for item in range(batch):
         for head in range(heads):
             sink = None if attention_sink is None else attention_sink.reshape(-1)[head]
@@ -84,10 +84,10 @@ def _head(
     """Returns one head's result as the accumulator holds it, ``[rows, width]``."""
     wide, phases = config.wide, config.phases
     q, k, v = (source(tensor, wide=wide) for tensor in (query, key, value))
-    rows = torch.arange(q.shape[0], device=q.device).unsqueeze(1)
+    rows = torch.arange(q.shape[0], device=q.device, dtype=torch.int64).unsqueeze(1)
     state: _State | None = None
     for start in range(0, k.shape[0], CHUNK):
-        keys = torch.arange(start, min(start + CHUNK, k.shape[0]), device=q.device)
+        keys = torch.arange(start, min(start + CHUNK, k.shape[0]), device=q.device, dtype=torch.int64)
         scores = packed(product(q, k[keys].mT.contiguous(), phases=phases, wide=wide), BETWEEN)
         if mask is not None:
             scores = added_in_l1(scores, mask[:, keys], BETWEEN)
@@ -113,7 +113,7 @@ class _State:
     def normalized(self, sink: Tensor | None, factor: float, config: Config) -> Tensor:
         """Returns the values divided by the sums, as the accumulator holds them."""
         wide, phases = config.wide, config.phases
-        ones = torch.ones(CHUNK, 1, device=self.sums.device)
+        ones = torch.ones(CHUNK, 1, device=self.sums.device, dtype=torch.float32)
         total = product(self.sums, ones, phases=phases, wide=wide)
         if sink is not None:
             distance = difference(self.largest, sink.to(torch.float32), wide=wide)

@@ -43,5 +43,5 @@ def difference(a: Tensor, b: Tensor, *, wide: bool) -> Tensor:
 
 def first_column(distance: Tensor, factor: float, config: Config) -> Tensor:
     """Returns exponentials of differences of maxima, whose scale the kernel cuts to bfloat16."""
-    scale = float(sfpu.stored(torch.tensor(factor, device="cpu"), wide=False))
+    scale = float(sfpu.stored(torch.tensor(factor, device="cpu", dtype=torch.float32), wide=False))
     return sfpu.stored(functions.exponential(distance, wide=config.wide, scale=scale), wide=config.wide)

@@ -81,7 +81,7 @@ def running_statistics(
     """Moves running statistics towards those of a batch by a number that is bfloat16 without a float32 operand."""
     float32 = in_float32(ctx)
     settings = Settings.of(compute_config, wide=True, approximate=False)
-    share = torch.tensor(_held(momentum, float32=float32), device=mean.device)
+    share = torch.tensor(_held(momentum, float32=float32), device=mean.device, dtype=torch.float32)
     results: list[Tensor] = []
     for old, new in ((running_mean, mean), (running_var, variance)):
         if old is None:

@@ -86,7 +86,7 @@ def scaled_dot_product_attention_decode(
         half_tiles=is_causal and heads <= FACE,
     )
     sinks = None if attention_sink is None else attention_sink.reshape(heads, -1)[:, :1].to(torch.float32)
-    results = torch.zeros(1, batch, heads, width, device=query.device)
+    results = torch.zeros(1, batch, heads, width, device=query.device, dtype=torch.float32)
     for item in range(batch):
         end = int(cur_pos_tensor.reshape(-1)[item]) + 1 if cur_pos_tensor is not None and is_causal else keys
         visible = range(max(0, end - (sliding_window_size or end)), end)
@@ -139,7 +139,7 @@ class _Step:
             scores = self._product(q, k[part].mT.contiguous())
             if mask is not None:
                 scores = packed(matrix_unit.add(scores, source(mask[:, part], wide=wide), wide=wide), BETWEEN)
-            keys = torch.arange(part.start, part.stop, device=q.device)
+            keys = torch.arange(part.start, part.stop, device=q.device, dtype=torch.int64)
             hidden = (keys < visible.start) | (keys >= visible.stop)
             state = self._after(state, scores.masked_fill(hidden, -torch.inf), v[part])
         assert state is not None
@@ -161,10 +161,10 @@ class _Step:
 
     def _sums(self, weights: Tensor) -> Tensor:
         """Returns the sums of rows. A tile of 16 rows goes through all fidelity phases face by face."""
-        ones = torch.ones(weights.shape[1], 1, device=weights.device)
+        ones = torch.ones(weights.shape[1], 1, device=weights.device, dtype=torch.float32)
         if not self.half_tiles:
             return self._product(weights, ones)
-        config, total = self.config, torch.zeros(weights.shape[0], 1, device=weights.device)
+        config, total = self.config, torch.zeros(weights.shape[0], 1, device=weights.device, dtype=torch.float32)
         for start in range(0, weights.shape[1], FACE):
             part = slice(start, start + FACE)
             total = product(weights[:, part], ones[part], total, phases=config.phases, wide=config.wide)
@@ -201,7 +201,7 @@ class _Step:
     @property
     def _short_factor(self) -> float:
         """The scale cut to bfloat16, as the exponentials of differences of maxima take it."""
-        return float(sfpu.stored(torch.tensor(self.factor, device="cpu"), wide=False))
+        return float(sfpu.stored(torch.tensor(self.factor, device="cpu", dtype=torch.float32), wide=False))
 
     def _decay(self, old: Tensor, new: Tensor) -> Tensor:
         power = first_column(difference(old, new, wide=self.config.wide), self.factor, self.config)

@@ -64,10 +64,10 @@ def sqrt(x: Tensor, *, wide: bool) -> Tensor:
 
 
 def _halves(*values: float) -> Tensor:
-    return torch.tensor(values, device="cpu").half().float()
+    return torch.tensor(values, device="cpu", dtype=torch.float32).half().float()
 
 
-_ENDS = torch.tensor((0.5, 1.0, 1.5, 2.0, 3.0), device="cpu")
+_ENDS = torch.tensor((0.5, 1.0, 1.5, 2.0, 3.0), device="cpu", dtype=torch.float32)
 """Sizes at which the six lines of a table meet (SFPLUTFP32)."""
 _GELU = (
     _halves(0.1928, 0.4939, 0.6188, 0.6099, 0.5402, 0.5),
@@ -77,9 +77,12 @@ _TANH = (
     _halves(0.96191406, 0.57617188, 0.28710938, 0.0964355469, 0.0390625, 0.0),
     _halves(0.0, 0.192871094, 0.48193359, 0.76806641, 0.8828125, 1.0),
 )
-_SIGMOID_ENDS = torch.tensor((1.0, 2.0), device="cpu")
+_SIGMOID_ENDS = torch.tensor((1.0, 2.0), device="cpu", dtype=torch.float32)
 """Sizes at which the three lines of a short table meet (SFPLUT)."""
-_SIGMOID = torch.tensor((0.2265625, 0.265625, 0.0), device="cpu"), torch.tensor((0.0, -0.046875, 0.5), device="cpu")
+_SIGMOID = (
+    torch.tensor((0.2265625, 0.265625, 0.0), device="cpu", dtype=torch.float32),
+    torch.tensor((0.0, -0.046875, 0.5), device="cpu", dtype=torch.float32),
+)
 
 
 def _line(x: Tensor, ends: Tensor, lines: tuple[Tensor, Tensor]) -> Tensor:

@@ -265,12 +265,12 @@ class _GroupNorm:
 
         It has 16 bits unless the buffers hold float32, and always where tensors are in shards.
         """
-        value = torch.tensor(float(np.float32(1) / np.sqrt(count)), device="cpu")
+        value = torch.tensor(float(np.float32(1) / np.sqrt(count)), device="cpu", dtype=torch.float32)
         return float(sfpu.stored(value, wide=self.between is DataType.F32 and not self.sharded))
 
     def _sum_of_block(self, x: Tensor, scaler: float, *, squared: bool) -> Tensor:
         if not x.shape[1]:
-            return torch.zeros(x.shape[0], device=x.device)
+            return torch.zeros(x.shape[0], device=x.device, dtype=torch.float32)
         terms = packed(self.settings.multiply(x, x), self.between) if squared else x
         return packed(self._scalar(faces(terms), scaler), self.between)
 
@@ -290,7 +290,12 @@ class _GroupNorm:
     def _joined(self, scalars: list[Tensor], scaler: float) -> Tensor:
         """Returns the sum of the scalars of cores and blocks, which lie in tiles with zeros between them."""
         step = _SLOT_BYTES // (4 if self.between is DataType.F32 else 2)
-        slots = torch.zeros(scalars[0].shape[0], round_up(len(scalars) * step, TILE * TILE), device=scalars[0].device)
+        slots = torch.zeros(
+            scalars[0].shape[0],
+            round_up(len(scalars) * step, TILE * TILE),
+            device=scalars[0].device,
+            dtype=torch.float32,
+        )
         slots[:, : len(scalars) * step : step] = torch.stack(scalars, 1)
         tiles = slots.reshape(slots.shape[0], -1, TILE * TILE // FACE, FACE)
         return packed(self._scalar(tiles, scaler), self.between)

@@ -51,7 +51,7 @@ def product(a: Tensor, b: Tensor, start: Tensor | None = None, *, phases: int, w
     rows = max(1, _ELEMENTS_AT_ONCE // (_INSTRUCTION * max(1, b.shape[1])))
     padding = -a.shape[1] % TILE
     a, b = torch.nn.functional.pad(a, (0, padding)), torch.nn.functional.pad(b, (0, 0, 0, padding))
-    result = torch.zeros(a.shape[0], b.shape[1], device=a.device) if start is None else start
+    result = torch.zeros(a.shape[0], b.shape[1], device=a.device, dtype=torch.float32) if start is None else start
     right = _parts(b)
     pieces = [
         _product_of_rows(a[row : row + rows], right, result[row : row + rows], phases, wide)

@@ -144,7 +144,9 @@ class _MorehNorm:
         total = self._copied(terms[0])
         for term in terms[1:]:
             total = self._kept(self.settings.add(total, term))
-        factor = sfpu.stored(torch.full((1,), scaler, device=x.device), wide=self.dtype is DataType.F32)
+        factor = sfpu.stored(
+            torch.full((1,), scaler, device=x.device, dtype=torch.float32), wide=self.dtype is DataType.F32
+        )
         if not self.by_rows:
             narrow = self.between is not self.dtype
             sums = self.settings.sum_of_tiles(total.unsqueeze(1), float(factor), narrow=narrow)

@@ -32,7 +32,7 @@ class _Steps:
 
     def number(self, value: float) -> Tensor:
         """Returns a number in a buffer, which a data movement kernel cuts to bfloat16 if the buffer holds it."""
-        single = torch.full((1,), float(np.float32(value)), device="cpu")
+        single = torch.full((1,), float(np.float32(value)), device="cpu", dtype=torch.float32)
         return sfpu.stored(single, wide=self.settings.between is DataType.F32)
 
     def kept(self, accumulator: Tensor) -> Tensor:

@@ -122,7 +122,7 @@ def _inverse(count: int) -> float:
 
 def _cut(value: float) -> Tensor:
     """Returns a number of a buffer of bfloat16, which a data movement kernel cuts."""
-    return sfpu.stored(torch.full((1,), value, device="cpu"), wide=False)
+    return sfpu.stored(torch.full((1,), value, device="cpu", dtype=torch.float32), wide=False)
 
 
 @dataclass(frozen=True)

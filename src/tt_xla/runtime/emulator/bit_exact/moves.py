@@ -228,7 +228,7 @@ def pad(ctx: Context, input: Tensor, padding: Sequence[int], value: float = 0.0,
 
 def _twice(value: float) -> float:
     """Returns the float32 whose halves are a number rounded to bfloat16."""
-    half = torch.tensor([value, value], device="cpu").to(torch.bfloat16)
+    half = torch.tensor([value, value], device="cpu", dtype=torch.float32).to(torch.bfloat16)
     return float(half.view(torch.float32)) if math.isfinite(value) else value
 
 

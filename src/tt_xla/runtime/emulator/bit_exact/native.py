@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 import torch
 
 from tt_xla.log import logger
 from tt_xla.runtime.emulator.bit_exact import matrix_unit
 from tt_xla.runtime.emulator.fused.build import Build, compiler
+from tt_xla.runtime.emulator.fused.calls import FLOATS, LONGS, CppFunction
 
 Tensor = torch.Tensor
 
@@ -135,12 +135,12 @@ extern "C" void product(const float* a, const float* b, float* result, const int
 
 
 @functools.cache
-def function() -> Callable[..., None] | None:
+def function() -> CppFunction | None:
     """Returns the compiled function; None, after a message, where it cannot be compiled."""
     if compiler() is None:
         return None
     try:
-        return Build.of(_SOURCE).function("product", 4)
+        return Build.of(_SOURCE).function("product", [FLOATS, FLOATS, FLOATS, LONGS])
     except Exception as error:
         logger().warning("numerics=bit_exact computes products without C++, slowly: %s.", error)
         return None
@@ -155,9 +155,9 @@ def product(a: Tensor, b: Tensor, start: Tensor | None = None, *, phases: int, w
     inner, side = -a.shape[1] % matrix_unit.TILE, -columns % _COLUMNS
     a = torch.nn.functional.pad(a, (0, inner)).contiguous()
     b = torch.nn.functional.pad(b, (0, side, 0, inner)).contiguous()
-    result = torch.zeros(rows, columns + side, device="cpu")
+    result = torch.zeros(rows, columns + side, device="cpu", dtype=torch.float32)
     if start is not None:
         result[:, :columns] = start
     sizes = torch.tensor([rows, a.shape[1], columns + side, phases, wide], dtype=torch.int64, device="cpu")
-    compiled(*(tensor.data_ptr() for tensor in (a, b, result, sizes)))
+    compiled(a, b, result, sizes)
     return result[:, :columns]

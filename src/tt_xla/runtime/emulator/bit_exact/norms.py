@@ -151,7 +151,7 @@ class _Norm:
     ) -> Tensor:
         """Returns the result as the accumulator holds it. The number that is added to the variance has 16 bits."""
         settings = self.settings
-        constant = sfpu.stored(torch.full((1, 1), epsilon, device=centred.device), wide=False)
+        constant = sfpu.stored(torch.full((1, 1), epsilon, device=centred.device, dtype=torch.float32), wide=False)
         root = functions.rsqrt(settings.add(variance, constant), wide=settings.wide, approximate=settings.approximate)
         result = settings.multiply(centred, self.kept(sfpu.stored(root, wide=settings.wide)))
         if weight is not None:
@@ -201,10 +201,10 @@ class _NormOfShards(_Norm):
         inner, outer = len(parts) / x.shape[1], 1 / len(parts)
         across = self.across if len(parts) % self.across == 0 else len(parts)
         averages = [self.kept(settings.scaled_sum_of_rows(part, inner)) for part in parts]
-        index, size = torch.arange(x.shape[0], device=x.device), math.prod(self.spec.shape[-2:-1])
+        index, size = torch.arange(x.shape[0], device=x.device, dtype=torch.int64), math.prod(self.spec.shape[-2:-1])
         tiles = index // size * round_up(size, TILE) // TILE + index % size // TILE
         cores = tiles % height // -(-height // len(parts))
-        result = torch.zeros(x.shape[0], 1, device=x.device)
+        result = torch.zeros(x.shape[0], 1, device=x.device, dtype=torch.float32)
         for core in range(int(cores.amax()) + 1):
             own = [average[cores == core] for average in averages]
             first, *others = [own[start : start + across] for start in range(0, len(own), across)]

@@ -53,10 +53,12 @@ def avg_pool2d(ctx: Context, input: Tensor, **attributes: Any) -> Tensor:
         areas = torch.full_like(areas, divisor_override)
     windows = _windows(images, kernel_size, stride, padding, (areas.shape[0], areas.shape[1]))
     areas = areas.expand(batch_size, *areas.shape[-2:]).flatten()
-    result = torch.zeros(areas.numel(), channels, device=input.device)
+    result = torch.zeros(areas.numel(), channels, device=input.device, dtype=torch.float32)
     for size in areas.unique().tolist():
         chosen = areas == size
-        scale = sfpu.stored(torch.tensor([1 / size if size else 0.0], device=input.device), wide=False)
+        scale = sfpu.stored(
+            torch.tensor([1 / size if size else 0.0], device=input.device, dtype=torch.float32), wide=False
+        )
         total = settings.sum_of_columns(windows[:, chosen].flatten(1), float(scale))
         result[chosen] = total.reshape(-1, channels)
     return packed(packed(result, DataType.BF16), ctx.dtype).reshape(ctx.result.shape).to(ctx.container)
@@ -91,7 +93,7 @@ def _window_sizes(images: Tensor, attributes: Mapping[str, Any]) -> Tensor:
     modes = attributes["ceil_mode"], attributes.get("count_include_pad", True)
     sides = zip(images.shape[2:], attributes["kernel_size"], attributes["stride"], strict=True)
     rows, columns = (
-        torch.tensor(_lengths(*side, around, *modes), device=images.device)
+        torch.tensor(_lengths(*side, around, *modes), dtype=torch.int64, device=images.device)
         for side, around in zip(sides, ((top, bottom), (left, right)), strict=True)
     )
     return rows[:, None] * columns

@@ -120,7 +120,7 @@ def _batched(a: Tensor, b: Tensor, blocks: Blocks, phases: int, *, wide: bool, k
     )
     results = [in_blocks(x, y, blocks, phases, wide=wide, keeps_blocks=keeps_blocks) for x, y in pairs]
     if not results:
-        return torch.zeros(*batch, a.shape[-2], b.shape[-1], device=a.device)
+        return torch.zeros(*batch, a.shape[-2], b.shape[-1], device=a.device, dtype=torch.float32)
     return torch.stack(results).reshape(*batch, a.shape[-2], b.shape[-1])
 
 

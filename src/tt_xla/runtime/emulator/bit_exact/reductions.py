@@ -176,7 +176,7 @@ class _Reduction:
             if factor != 1:
                 total = sfpu.multiply(total, float(np.float32(factor)))
             return total.unsqueeze(dim)
-        scaler = sfpu.stored(torch.full((1,), factor, device=x.device), wide=now is DataType.F32)
+        scaler = sfpu.stored(torch.full((1,), factor, device=x.device, dtype=torch.float32), wide=now is DataType.F32)
         scaler = source(scaler, wide=self.settings.wide)
         count = x.shape[dim]
         if dim == x.ndim - 1:

@@ -52,7 +52,7 @@ class Settings:
 
     def sum_of_rows(self, x: Tensor) -> Tensor:
         """Returns the sums along the last dimension as the accumulator holds them, ``[rows, 1]``."""
-        ones = torch.ones(x.shape[-1], 1, device=x.device)
+        ones = torch.ones(x.shape[-1], 1, device=x.device, dtype=torch.float32)
         return product(self.read(x), ones, phases=self.phases, wide=self.wide)
 
     def largest(self, x: Tensor, dim: int) -> Tensor:
@@ -71,7 +71,7 @@ class Settings:
         """
         total = start
         for rows in self.read(x).split(FACE):
-            weights = self.read(torch.full((1, rows.shape[0]), scaler, device=x.device))
+            weights = self.read(torch.full((1, rows.shape[0]), scaler, device=x.device, dtype=torch.float32))
             total = product(weights, rows.contiguous(), total, phases=self.phases, wide=self.wide)
         assert total is not None
         return total
@@ -102,7 +102,11 @@ class Settings:
 
     def scaled_sum_of_rows(self, x: Tensor, scale: float, start: Tensor | None = None) -> Tensor:
         """Returns ``start`` and the sums along the last dimension by a scale, which TT-NN rounds to bfloat16."""
-        scales = torch.full((x.shape[-1], 1), scale, device=x.device).to(torch.bfloat16).to(torch.float32)
+        scales = (
+            torch.full((x.shape[-1], 1), scale, device=x.device, dtype=torch.float32)
+            .to(torch.bfloat16)
+            .to(torch.float32)
+        )
         return product(self.read(x), scales, start, phases=self.phases, wide=self.wide)
 
     def chained(self, terms: Sequence[Tensor], scale: float) -> Tensor:

@@ -141,7 +141,7 @@ def local_sort(pairs: Tensor, *, ascending: bool) -> Tensor:
     for number, (first, second, inverted) in enumerate(_network(ascending=ascending)):
         if number == 1:
             pairs = _stored(pairs)
-        turned = torch.tensor(inverted, device=pairs.device).reshape(-1, *(1,) * (pairs.ndim - 2))
+        turned = torch.tensor(inverted, device=pairs.device, dtype=torch.bool).reshape(-1, *(1,) * (pairs.ndim - 2))
         above, below = (pairs[[place[at] for at in side]] for side in (first, second))
         pairs = torch.cat(_exchanged(above, below, turned))
         for index, at in enumerate((*first, *second)):
@@ -158,7 +158,7 @@ def sorted_row(tiles: Tensor, *, ascending: bool, narrow: bool) -> Tensor:
         narrow: whether the packer makes an infinity of a NaN, after the first local sort.
     """
     count = len(tiles)
-    index = torch.arange(count, device=tiles.device)
+    index = torch.arange(count, device=tiles.device, dtype=torch.int64)
     tiles = _sorted_pairs(tiles, (index[::2] >> 1) & 1 == 0, ascending=ascending)
     if narrow:
         tiles[:, :, 0].clamp_(max=_INFINITY)

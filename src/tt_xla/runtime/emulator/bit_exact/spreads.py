@@ -120,7 +120,7 @@ def _of_matrices(x: Tensor, *, correction: int, wide: bool) -> Tensor:
     rows, columns = x.shape[-2:]
     mean, variance = (sfpu.stored(each, wide=wide) for each in moments(x.transpose(-1, -2)))
     whole = columns // TILE * TILE if wide else 0
-    blocks, rest = list[Moments](), torch.empty(2, x.shape[0], 0, device=x.device)
+    blocks, rest = list[Moments](), torch.empty(2, x.shape[0], 0, device=x.device, dtype=torch.float32)
     for both in torch.stack([mean, variance]).unbind(2):
         blocks += [of_lanes(*both[..., place : place + TILE]) for place in range(0, whole, TILE)]
         rest = torch.cat([rest, both[..., whole:]], 2)

@@ -43,10 +43,10 @@ def head(
 ) -> Tensor:
     """Returns one head's result as the accumulator holds it, ``[rows, width]``."""
     q, k, v = (_read(tensor) for tensor in (query, key, value))
-    rows = torch.arange(q.shape[0], device=q.device).unsqueeze(1)
+    rows = torch.arange(q.shape[0], device=q.device, dtype=torch.int64).unsqueeze(1)
     state: _State | None = None
     for start in range(0, k.shape[0], CHUNK):
-        keys = torch.arange(start, min(start + CHUNK, k.shape[0]), device=q.device)
+        keys = torch.arange(start, min(start + CHUNK, k.shape[0]), device=q.device, dtype=torch.int64)
         scores = product(q, k[keys].mT.contiguous(), phases=config.phases, wide=True)
         if mask is not None:
             scores = matrix_unit.add(_read(scores), _read(mask[:, keys]), wide=True)
@@ -76,7 +76,7 @@ def _step(state: _State | None, scores: Tensor, value: Tensor, factor: float, co
 
 def _normalized(state: _State, sink: Tensor | None, factor: float, config: Config) -> Tensor:
     """Returns the values divided by the sums, as the accumulator holds them."""
-    ones = torch.ones(CHUNK, 1, device=state.sums.device)
+    ones = torch.ones(CHUNK, 1, device=state.sums.device, dtype=torch.float32)
     total = product(_read(state.sums), ones, phases=config.phases, wide=True)
     values = state.values
     if sink is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from tt_xla.ir.element_types import DataType
 from tt_xla.runtime.emulator import matrix_unit, place, streaming
 from tt_xla.runtime.emulator.context import Call, Context
 from tt_xla.runtime.emulator.fused.build import compiler
+from tt_xla.runtime.emulator.fused.calls import BFLOATS, FLOATS, LONGS, CppFunction
 from tt_xla.runtime.emulator.fused.library import BackgroundFunction
 from tt_xla.runtime.emulator.kernels import attention
 
@@ -112,7 +113,9 @@ extern "C" void softmax(uint16_t* scores, uint16_t* inverses, const float* const
 @functools.cache
 def library() -> BackgroundFunction:
     """Returns the C++, whose compilation the first call starts."""
-    return BackgroundFunction(_SOURCE, "softmax", 4, without="Attention computes its weights without C++")
+    return BackgroundFunction(
+        _SOURCE, "softmax", [BFLOATS, BFLOATS, FLOATS, LONGS], without="Attention computes its weights without C++"
+    )
 
 
 def take(context: Context, attributes: Mapping[str, Any]) -> Call | None:
@@ -132,22 +135,21 @@ def take(context: Context, attributes: Mapping[str, Any]) -> Call | None:
     return call
 
 
-def softmax(function: Callable[..., None], scores: Tensor, factor: float, bits: int) -> tuple[Tensor, Tensor]:
+def softmax(function: CppFunction, scores: Tensor, factor: float, bits: int) -> tuple[Tensor, Tensor]:
     """Computes what :func:`attention.softmax` does."""
     shape = scores.shape
     inverses = torch.empty(*shape[:-1], 1, dtype=torch.bfloat16, device="cpu")
-    function(scores.data_ptr(), inverses.data_ptr(), *_constants(shape, factor, bits)[:2])
+    function(scores, inverses, *_constants(shape, factor, bits))
     return scores, inverses
 
 
 @functools.lru_cache(64)
-def _constants(shape: torch.Size, factor: float, bits: int) -> tuple[int, int, tuple[Tensor, Tensor]]:
-    """Returns the addresses of the last two arguments of the C++, and their tensors."""
+def _constants(shape: torch.Size, factor: float, bits: int) -> tuple[Tensor, Tensor]:
+    """Returns the last two arguments of the C++."""
     numbers = (*streaming.constants(factor), streaming.BIAS, streaming.LARGEST, streaming.PARTS, *streaming.POWER)
     kept = 0xFFFF & -(1 << (matrix_unit.SIGNIFICANT[torch.bfloat16] - min(bits, 8)))
     sizes = (math.prod(shape[:-1]), shape[-1], len(streaming.POWER), kept)
-    tensors = (
+    return (
         torch.tensor(numbers, dtype=torch.float32, device="cpu"),
         torch.tensor(sizes, dtype=torch.int64, device="cpu"),
     )
-    return tensors[0].data_ptr(), tensors[1].data_ptr(), tensors

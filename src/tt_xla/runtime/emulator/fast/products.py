@@ -10,12 +10,11 @@ import torch
 import torch.nn.functional as F
 
 from tt_xla.ir.program import TensorSpec
-from tt_xla.runtime.emulator import matrix_unit
+from tt_xla.runtime.emulator import matrix_unit, threads
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Call, Context, Weighted
 from tt_xla.runtime.emulator.fast import onednn
 from tt_xla.runtime.emulator.functions import activate, fused_activation
-from tt_xla.runtime.emulator.threads import product_by_one_thread
 
 Tensor = torch.Tensor
 
@@ -115,7 +114,7 @@ class Linear:
     def _product(self) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
         dtype, activation, as_is = self.dtype, self.activation, self.as_is
         transpose_a, by_onednn = self.transpose_a, self.by_onednn
-        linear: Callable[[Tensor, Tensor, Tensor | None], Tensor] = F.linear
+        linear: Callable[[Tensor, Tensor, Tensor | None], Tensor] = _times_rows
         if self.is_row:
             linear = _times_blocks(self.columns) if self.in_blocks else _times_columns
         cut = matrix_unit.cutter(dtype, self.a_bits)
@@ -135,9 +134,15 @@ class Linear:
         return product
 
 
+def _times_rows(a: Tensor, rows: Tensor, bias: Tensor | None) -> Tensor:
+    """Returns ``a @ rows.T + bias`` for weights [N, K]."""
+    result = threads.product(a, rows.t())
+    return result if bias is None else result.add_(bias)
+
+
 def _times_columns(a: Tensor, columns: Tensor, bias: Tensor | None) -> Tensor:
     """Returns ``a @ columns + bias`` for one row and weights [K, N]."""
-    product = product_by_one_thread(a, columns)
+    product = threads.product_by_one_thread(a, columns)
     return product if bias is None else product.add_(bias)
 
 

@@ -7,23 +7,20 @@ the process. So a thread computes in short turns, and none begins once the proce
 from __future__ import annotations
 
 import atexit
-import os
 import threading
 from collections.abc import Callable
+
+from tt_xla.locks import Lock
 
 Job = Callable[[], None]
 
 
 class _Turns:
-    """The lock, which a forked process makes anew: a thread that held it is not there."""
+    """The lock."""
 
     def __init__(self) -> None:
-        self._lock, self._ended = threading.RLock(), False
-        os.register_at_fork(after_in_child=self._renew)
+        self._lock, self._ended = Lock(), False
         atexit.register(self._end)
-
-    def _renew(self) -> None:
-        self._lock = threading.RLock()
 
     def _end(self) -> None:
         """Waits for the turn that somebody has, and lets threads that do not keep the process alive have no other."""

@@ -19,12 +19,12 @@ from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Place, Shape, View, contiguous, copy
 from tt_xla.runtime.emulator.fused.families import family_of
-from tt_xla.runtime.emulator.fused.rows import RowWriter, calls_of, domain_of
+from tt_xla.runtime.emulator.fused.rows import RowWriter, calls_of, domain_of, has_loop
 
 _ALIGNMENT = 64
 """Bytes."""
 
-_ELEMENTS = 1 << 14
+ELEMENTS = 1 << 14
 """Elements of a small tensor, at most."""
 
 _CONCAT_CALLS = 3
@@ -83,11 +83,20 @@ def takes(step: Step, form: str | None) -> bool:
     if context is None or len(context.results) != 1:
         return False
     for spec in context.specs:
-        if CONTAINERS[spec.layout.dtype] not in TYPES or not 0 < math.prod(spec.shape) <= _ELEMENTS:
+        if CONTAINERS[spec.layout.dtype] not in TYPES or not 0 < math.prod(spec.shape) <= ELEMENTS:
             return False
         if spec.layout.dtype.is_block_float:
             return False
     return form is not None or is_view(step) or _is_concat(context) or _domain(step) is not None
+
+
+def has_cpp(step: Step) -> bool:
+    """Whether C++ is written for an op of this name and these types, if the machine's libraries allow it."""
+    context = step.context
+    if context is None:
+        return False
+    attributes = step.instruction.attributes
+    return is_view(step) or _is_concat(context) or has_loop(context.op) or family_of(context, attributes) is not None
 
 
 def _is_concat(context: Context) -> bool:

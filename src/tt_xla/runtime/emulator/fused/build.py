@@ -7,15 +7,18 @@ import functools
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tt_xla import disk_cache, environment
+from tt_xla.runtime.emulator.fused.calls import CppFunction, Parameter
 from tt_xla.runtime.emulator.report import cpu_flags
 
 _FLAGS = (
@@ -88,13 +91,21 @@ class Build:
         library = _load(key)
         return None if library is None else cls(key, library)
 
-    def function(self, name: str, count: int) -> Callable[..., None]:
-        """Returns a function of the library, which takes ``count`` pointers.
+    def function(self, name: str, parameters: Sequence[Parameter]) -> CppFunction:
+        """Returns a function of the library, which checks the tensors that it is given.
 
         Raises:
             AttributeError: the library has no such function.
         """
-        function = getattr(self.library, name)
+        return CppFunction(self.library[name], parameters)
+
+    def fused_kernel(self, name: str, count: int) -> Callable[..., None]:
+        """Returns a function of the library that takes ``count`` pointers, for :func:`~.calls.fused_call`.
+
+        Raises:
+            AttributeError: the library has no such function.
+        """
+        function = self.library[name]  # as an attribute, library and function would keep each other alive
         function.argtypes, function.restype = [ctypes.c_void_p] * count, None
         return function
 
@@ -120,7 +131,7 @@ def _load(key: str) -> ctypes.CDLL | None:
     cache = disk_cache.current()
     path = None if cache is None else cache.file(_KIND, key)
     try:
-        return None if path is None else ctypes.CDLL(str(path))
+        return None if path is None else _opened(path)
     except OSError:
         return None
 
@@ -140,10 +151,40 @@ def _compiled(source: str, key: str, level: str) -> ctypes.CDLL:
             [*_FLAGS, level, "-c", str(text), "-o", str(code)],
             ["-shared", str(code), "-o", str(library)],
         ):
-            subprocess.run(
-                [*_in_background(), command, *arguments], check=True, capture_output=True, timeout=_LONGEST_S
-            )
+            run_command([*_in_background(), command, *arguments], _LONGEST_S)
         cache = disk_cache.current()
         if cache is not None:
             cache.put(_KIND, key, library.read_bytes())
-        return ctypes.CDLL(str(library))
+        return _opened(library)
+
+
+def run_command(command: Sequence[str], seconds: float) -> None:
+    """Runs a command, and ends it with all processes that it started when it takes too long or the wait is interrupted.
+
+    Raises:
+        subprocess.SubprocessError: it failed, with what it wrote, or took longer than ``seconds``.
+    """
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0) as process:
+        try:
+            output, errors = process.communicate(timeout=seconds)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command, output, errors)
+
+
+def _opened(path: Path) -> ctypes.CDLL:
+    """Loads a library, which is unloaded once nobody holds it or one of its functions.
+
+    A thread that calls a function holds it. At the end of the process nothing is unloaded: other threads may compute.
+    """
+    library = ctypes.CDLL(str(path))
+    weakref.finalize(library, _close, library._handle).atexit = False
+    return library
+
+
+def _close(handle: int) -> None:
+    close = ctypes.CDLL(None).dlclose
+    close.argtypes = [ctypes.c_void_p]
+    close(handle)

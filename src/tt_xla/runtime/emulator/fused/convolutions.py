@@ -115,7 +115,7 @@ def _cancelling(
 
     def wide(shape: Sequence[int]) -> torch.Tensor:
         exponents = torch.randint(-_WIDEST, _WIDEST, tuple(shape), generator=generator, device="cpu")
-        return torch.ldexp(torch.randn(tuple(shape), generator=generator, device="cpu"), exponents)
+        return torch.ldexp(torch.randn(tuple(shape), generator=generator, device="cpu", dtype=torch.float32), exponents)
 
     batch, channels = geometry.batch_size, geometry.in_channels
     image = wide((batch, channels, geometry.input_height, geometry.input_width))
@@ -130,7 +130,7 @@ def _cancelling(
         geometry.oihw(prepared).copy_(weight)
         weight = prepared
     tensors = [image.permute(0, 2, 3, 1).reshape(operands[0].shape), weight]
-    tensors += [torch.zeros(operand.shape, device="cpu") for operand in operands[2:]]
+    tensors += [torch.zeros(operand.shape, device="cpu", dtype=torch.float32) for operand in operands[2:]]
     return [tensor.to(operand.dtype) for tensor, operand in zip(tensors, operands, strict=True)]
 
 

@@ -89,6 +89,7 @@ static inline float rounded(float x) {
   uint32_t u = bits(x), to_even = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
   return number(x != x ? 0x7fc00000u : to_even);
 }
+static inline float one_nan(float x) { return number(x != x ? 0x7fc00000u : bits(x)); }
 // Integers wrap.
 static inline float sum(float x, float y) { return x + y; }
 static inline int32_t sum(int32_t x, int32_t y) { return (int32_t)((uint32_t)x + (uint32_t)y); }
@@ -97,8 +98,13 @@ static inline int32_t difference(int32_t x, int32_t y) { return (int32_t)((uint3
 static inline float product(float x, float y) { return x * y; }
 static inline int32_t product(int32_t x, int32_t y) { return (int32_t)((uint32_t)x * (uint32_t)y); }
 static inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
+// Stores a number as it is.
+static inline void keep(uint16_t& to, float x) { to = (uint16_t)(bits(x) >> 16); }
+static inline void keep(float& to, float x) { to = x; }
+static inline void keep(int32_t& to, int32_t x) { to = x; }
+// Stores what was computed: every NaN has the same bits.
 static inline void store(uint16_t& to, float x) { to = (uint16_t)(bits(x) >> 16); }
-static inline void store(float& to, float x) { to = x; }
+static inline void store(float& to, float x) { to = one_nan(x); }
 static inline void store(int32_t& to, int32_t x) { to = x; }
 // The bits of a number that the matrix unit's register keeps.
 static inline float cut(float x, uint32_t mask) { return number(bits(x) & mask); }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 from tt_xla import environment, stage_times
@@ -22,24 +23,32 @@ from tt_xla.runtime.emulator.fused.build import Build, compiler
 from tt_xla.runtime.emulator.fused.families import PROBE, library
 from tt_xla.runtime.emulator.fused.plan import Plan
 from tt_xla.runtime.emulator.fused.report import report
-from tt_xla.runtime.gradients import without_gradients
+from tt_xla.runtime.torch_state import settled
 
 _FIRST_RUNS = 2
 """Runs before the recorded one: the first checks everything, the second captures a trace and prepares weights."""
 
-_LONG_S, _OFTEN = 1.0, 20
-"""Seconds that a program has run, or number of its runs, that make fused kernels worth a second of the compiler."""
 
-_TINY_S = 1e-3
-"""Seconds of a run below which a program waits for the compiler: hundreds of its runs would be over before."""
+@dataclass
+class Thresholds:
+    """The times and numbers of runs that decide when fused kernels are compiled, and how long a run waits for them."""
 
-_PATIENT_S = 4.0
-"""Seconds that a program was in the making, from which its fused kernels are made at the end of its first run, so that
-later calls are quick."""
+    worth_compiling_s: float = 1.0
+    """Seconds that a program has run, after which fused kernels are worth a second of the compiler."""
+    worth_compiling_runs: int = 20
+    """Number of runs after which they are worth it too."""
+    waiting_run_s: float = 1e-3
+    """Seconds of a run below which a program waits for the compiler: hundreds of its runs would be over before."""
+    early_s: float = 4.0
+    """Seconds that a program was in the making, from which its fused kernels are made at the end of its first run, so
+    that later calls are quick."""
+    early_wait_s: float = 1.5
+    """Seconds that the end of a first run waits for fused kernels. Those of a model with many kinds of layers take
+    longer and are finished beside the next runs."""
 
-_LONGEST_WAIT_S = 1.5
-"""Seconds that the end of a first run waits for fused kernels. Those of a model with many kinds of layers take longer
-and are finished beside the next runs."""
+
+THRESHOLDS = Thresholds()
+"""The thresholds of this process."""
 
 Failed = Callable[[Exception], None]
 MakePlans = Callable[[Failed], Mapping[str, Plan]]
@@ -85,7 +94,7 @@ class _Making:
     def run(self) -> None:
         """Does what work is left. An error is kept: nothing may end the thread."""
         try:
-            with without_gradients():
+            with settled():
                 if not self.done:
                     self.load()
                 if not self.done:
@@ -94,7 +103,7 @@ class _Making:
             self.error = error
         self.done = True
         if self.error is None:
-            with without_gradients():
+            with settled():
                 packed.find_chunks(step for plan in self._plans.values() for step in plan.steps)
 
     def _make(self) -> None:
@@ -122,7 +131,8 @@ class FusedKernels:
 
     def __init__(self, make_plans: MakePlans, *, enabled: bool = True) -> None:
         self._make_plans = make_plans
-        self._plans: dict[str, Plan] = {}
+        self.plans: dict[str, Plan] = {}
+        """Plans of the functions with steps that could be fused, by name; empty until the program has run for long."""
         self._making: _Making | None = None
         mode = environment.emulator_chains()
         self._at_once = mode == "now"
@@ -148,8 +158,8 @@ class FusedKernels:
     def begin(self, steps: Iterable[Step]) -> None:
         """Decides, before the kernels of the first run are bound, whether its end will make the fused kernels."""
         waited = AHEAD.end()
-        self._plans, self._early = {}, False
-        if not self.enabled or waited < _PATIENT_S:
+        self.plans, self._early = {}, False
+        if not self.enabled or waited < THRESHOLDS.early_s:
             return
         try:
             if compiler() is not None and AHEAD.is_ready():
@@ -177,7 +187,7 @@ class FusedKernels:
         except Exception as error:
             self._give_up(error)
             return None
-        self._plans[code.name] = plan
+        self.plans[code.name] = plan
         return recording
 
     def ran(self, seconds: float) -> Mapping[str, Linked | None]:
@@ -200,30 +210,33 @@ class FusedKernels:
         if self._stage is _Stage.WAITING:
             if self._runs == _FIRST_RUNS:
                 self._are_known = stored.were_made(self._candidates().values())
-            long_enough = self._at_once or self._are_known or self._seconds >= _LONG_S or self._runs >= _OFTEN
+            has_run_long = self._seconds >= THRESHOLDS.worth_compiling_s
+            has_run_often = self._runs >= THRESHOLDS.worth_compiling_runs
+            long_enough = self._at_once or self._are_known or has_run_long or has_run_often
             return self._record() if long_enough and self._runs >= _FIRST_RUNS else {}
         if self._stage is _Stage.RECORDING:
-            self._make(wait_s=None if self._at_once or seconds < _TINY_S else 0.0)
-            return dict.fromkeys(self._plans) | self._made()
+            waits = self._at_once or seconds < THRESHOLDS.waiting_run_s
+            self._make(wait_s=None if waits else 0.0)
+            return dict.fromkeys(self.plans) | self._made()
         return self._made()
 
     def _made_early(self) -> Mapping[str, Linked | None]:
         """Makes fused kernels from what the first run recorded."""
-        if not self._plans:
+        if not self.plans:
             self._stage = _Stage.DONE
             return {}
         with stage_times.stage(stage_times.LOADING):
-            self._make(wait_s=None if self._at_once else _LONGEST_WAIT_S)
-        return dict.fromkeys(self._plans) | self._made()
+            self._make(wait_s=None if self._at_once else THRESHOLDS.early_wait_s)
+        return dict.fromkeys(self.plans) | self._made()
 
     def _give_up(self, error: Exception) -> Mapping[str, Linked | None]:
         self._report(error)
         self._stage, self.count, self._early = _Stage.DONE, 0, False
         self.fresh.clear()
-        return dict.fromkeys(self._plans)
+        return dict.fromkeys(self.plans)
 
     def _report(self, error: Exception) -> None:
-        steps = [step for plan in self._plans.values() for step in plan.steps]
+        steps = [step for plan in self.plans.values() for step in plan.steps]
         making = self._making
         stage = making.stage if making is not None and self._stage is not _Stage.DONE else self._stage
         report(error, stage.value, steps, "" if making is None else making.source)
@@ -235,9 +248,9 @@ class FusedKernels:
         return {name: plan for name, plan in plans.items() if plan.has_candidates}
 
     def _record(self) -> Mapping[str, Linked | None]:
-        self._plans = self._candidates()
-        self._stage = _Stage.RECORDING if self._plans else _Stage.DONE
-        return {name: plan.recording() for name, plan in self._plans.items()}
+        self.plans = self._candidates()
+        self._stage = _Stage.RECORDING if self.plans else _Stage.DONE
+        return {name: plan.recording() for name, plan in self.plans.items()}
 
     def _make(self, *, wait_s: float | None) -> None:
         """Begins to make fused kernels from what was recorded, in a thread while the program runs on.
@@ -245,10 +258,10 @@ class FusedKernels:
         Args:
             wait_s: seconds to wait for them; None to make them in this thread.
         """
-        for plan in self._plans.values():
+        for plan in self.plans.values():
             if plan.fault is not None:
                 raise plan.fault
-        self._stage, self._making = _Stage.COMPILING, _Making(self._plans)
+        self._stage, self._making = _Stage.COMPILING, _Making(self.plans)
         if self._are_known:
             self._making.load()
         if wait_s is None:
@@ -268,6 +281,6 @@ class FusedKernels:
         if making.error is not None:
             raise making.error
         self._stage = _Stage.DONE
-        self.count = sum(len(plan.fusions) for plan in self._plans.values())
-        self.fresh.update({name: self._plans[name].fresh for name in making.linked})
+        self.count = sum(len(plan.fusions) for plan in self.plans.values())
+        self.fresh.update({name: self.plans[name].fresh for name in making.linked})
         return making.linked

@@ -16,6 +16,7 @@ import torch
 
 from tt_xla.runtime.emulator.context import Call, Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS
+from tt_xla.runtime.emulator.fused.calls import FLOATS, NUMBER, CppFunction
 from tt_xla.runtime.emulator.fused.cpp import Operand, Place
 from tt_xla.runtime.emulator.fused.verify import operands_of, same_bits
 
@@ -75,11 +76,9 @@ def form_of(
     return forms[0] if forms else None
 
 
-def function(library: ctypes.CDLL, name: str, pointers: int, sizes: int) -> Callable[..., None]:
-    """Returns a function of the probe, which takes a number of pointers and then of sizes."""
-    symbol = getattr(library, name)
-    symbol.argtypes, symbol.restype = [ctypes.c_void_p] * pointers + [ctypes.c_long] * sizes, None
-    return symbol
+def function(library: ctypes.CDLL, name: str, tensors: int, sizes: int) -> CppFunction:
+    """Returns a function of the probe, which takes a number of tensors of float32 and then of sizes."""
+    return CppFunction(library[name], [FLOATS] * tensors + [NUMBER] * sizes)
 
 
 PROBED_FUNCTIONS = tuple(name for name, each in FUNCTIONS.items() if each.follows_library)
@@ -99,7 +98,7 @@ FUNCTION_PROBES = "\n".join(
 )
 """C++ that :func:`find_functions` calls."""
 
-_agreement: dict[str, bool] = {}
+agreement: dict[str, bool] = {}
 """Whether a function's C++ has the bits of torch's in this process, by name, for those that were tried."""
 
 _STEP = 65521
@@ -109,13 +108,13 @@ _STEP = 65521
 def find_functions(names: Sequence[str], library: ctypes.CDLL) -> None:
     """Finds out, once in a process, whether the C++ of these functions has the bits of torch's."""
     for name in names:
-        if name not in _agreement:
-            _agreement[name] = _agrees(name, library)
+        if name not in agreement:
+            agreement[name] = _agrees(name, library)
 
 
 def has_cpp(name: str) -> bool:
     """Whether a function of one number is written in C++ that, as far as it was tried, has the bits of torch's."""
-    return name in FUNCTIONS and bool(FUNCTIONS[name].cpp) and _agreement.get(name, True)
+    return name in FUNCTIONS and bool(FUNCTIONS[name].cpp) and agreement.get(name, True)
 
 
 def _agrees(name: str, library: ctypes.CDLL) -> bool:
@@ -125,7 +124,7 @@ def _agrees(name: str, library: ctypes.CDLL) -> bool:
     for kind, numbers in (("float32", patterns.to(torch.int32).view(torch.float32)), ("bfloat16", all_bfloat16)):
         wide = numbers.to(torch.float32)
         result = torch.empty_like(wide)
-        function(library, f"{kind}_{name}", 2, 1)(wide.data_ptr(), result.data_ptr(), len(wide))
+        function(library, f"{kind}_{name}", 2, 1)(wide, result, len(wide))
         if not same_bits(result.to(numbers.dtype), FUNCTIONS[name].compute(numbers)):
             return False
     return True

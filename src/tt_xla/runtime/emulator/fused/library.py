@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from tt_xla.log import logger
 from tt_xla.runtime.emulator.fused import background
 from tt_xla.runtime.emulator.fused.build import Build, compiler
+from tt_xla.runtime.emulator.fused.calls import CppFunction, Parameter
 
 
 class BackgroundFunction:
@@ -16,7 +17,7 @@ class BackgroundFunction:
     Args:
         source: the C++.
         name: the function's name.
-        count: number of its parameters, all of them pointers.
+        parameters: its parameters.
         without: what happens without it, as in "Attention computes its weights without C++".
 
     Attributes:
@@ -24,9 +25,9 @@ class BackgroundFunction:
         built: set when the thread has ended.
     """
 
-    def __init__(self, source: str, name: str, count: int, *, without: str) -> None:
-        self._source, self._name, self._count, self._without = source, name, count, without
-        self.function: Callable[..., None] | None = None
+    def __init__(self, source: str, name: str, parameters: Sequence[Parameter], *, without: str) -> None:
+        self._source, self._name, self._parameters, self._without = source, name, parameters, without
+        self.function: CppFunction | None = None
         self.built = threading.Event()
         if compiler() is None:
             self.built.set()
@@ -46,7 +47,7 @@ class BackgroundFunction:
             self.built.set()
 
     def _use(self, build: Build) -> None:
-        self.function = build.function(self._name, self._count)
+        self.function = build.function(self._name, self._parameters)
         self.built.set()
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -27,8 +28,8 @@ from tt_xla.runtime.emulator.fast.products import Linear, is_one_product
 from tt_xla.runtime.emulator.fused import stored
 from tt_xla.runtime.emulator.fused.background import COMPUTING
 from tt_xla.runtime.emulator.fused.build import Build
+from tt_xla.runtime.emulator.fused.calls import FLOATS, NUMBER
 from tt_xla.runtime.emulator.fused.cpp import Operand, contiguous
-from tt_xla.runtime.emulator.fused.forms import function
 from tt_xla.runtime.emulator.fused.verify import operands_of, same_bits
 
 Tensor = torch.Tensor
@@ -150,6 +151,11 @@ _chunks: dict[str, int] = {}
 """Lengths of chunks by the key of a product: those of this process, and those that it read."""
 
 
+def forget_chunks() -> None:
+    """Drops the lengths of chunks that this process knows, so that it reads them from disk or finds them again."""
+    _chunks.clear()
+
+
 def _key(step: Step) -> str:
     return disk_cache.key_of([stored.machine_and_libraries(), "product", step.key])
 
@@ -227,14 +233,15 @@ def _in_cpp(kernel: Weighted, linear: Linear, step: Step, chunk: int) -> Weighte
     context, transposed = step.context, linear.transpose_b
     assert context is not None
     columns, inner = context.result.shape[-1], context.spec("a").shape[-1]
-    library = compile_library().library
-    pack, multiply = function(library, "pack", 2, 5), function(library, "multiply", 5, 5)
+    library = compile_library()
+    pack = library.function("pack", [replace(FLOATS, is_dense=False), FLOATS, *[NUMBER] * 5])
+    multiply = library.function("multiply", [FLOATS] * 5 + [NUMBER] * 5)
     a_mask, b_mask = (matrix_unit.mask_of(bits) for bits in (linear.a_bits, linear.b_bits))
 
     def prepare(b: Tensor) -> Tensor:
         k_step, n_step = reversed(b.stride()) if transposed else b.stride()
-        packed = torch.empty(columns // _COLUMNS, inner, _COLUMNS, device="cpu")
-        pack(b.data_ptr(), packed.data_ptr(), columns, inner, n_step, k_step, b_mask)
+        packed = torch.empty(columns // _COLUMNS, inner, _COLUMNS, device="cpu", dtype=torch.float32)
+        pack(b, packed, columns, inner, n_step, k_step, b_mask)
         return packed
 
     def restore(packed: Tensor) -> Tensor:
@@ -244,11 +251,10 @@ def _in_cpp(kernel: Weighted, linear: Linear, step: Step, chunk: int) -> Weighte
     def with_prepared(a: Tensor, packed: Tensor, bias: Tensor | None = None) -> Tensor:
         a = a.contiguous()
         rows = a.numel() // inner
-        result = torch.empty(*a.shape[:-1], columns, device="cpu")
-        room = torch.empty(rows * inner, device="cpu")
+        result = torch.empty(*a.shape[:-1], columns, device="cpu", dtype=torch.float32)
+        room = torch.empty(rows * inner, device="cpu", dtype=torch.float32)
         added = None if bias is None else bias.contiguous()
-        pointers = a.data_ptr(), packed.data_ptr(), None if added is None else added.data_ptr()
-        multiply(*pointers, result.data_ptr(), room.data_ptr(), rows, inner, columns, chunk, a_mask)
+        multiply(a, packed, added, result, room, rows, inner, columns, chunk, a_mask)
         return result
 
     fence = _fence(kernel, step)
@@ -284,4 +290,4 @@ def _fenced(call: Callable[..., Any], instead: Callable[[Exception, Any], Any]) 
     return fenced
 
 
-__all__ = ["compile_library", "find_chunks", "instead_of"]
+__all__ = ["compile_library", "find_chunks", "forget_chunks", "instead_of"]

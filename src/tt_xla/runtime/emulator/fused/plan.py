@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import CodeType
 from typing import Any
 
 import torch
@@ -27,14 +25,14 @@ from tt_xla.runtime.emulator.fused import block
 from tt_xla.runtime.emulator.fused.background import COMPUTING
 from tt_xla.runtime.emulator.fused.block import BlockWriter
 from tt_xla.runtime.emulator.fused.build import Build
+from tt_xla.runtime.emulator.fused.calls import FUSED, fused_call, in_rows
+from tt_xla.runtime.emulator.fused.comparison import Part
 from tt_xla.runtime.emulator.fused.cpp import Operand, Shape, contiguous
 from tt_xla.runtime.emulator.fused.families import family_of
 from tt_xla.runtime.emulator.fused.forms import PROBED_FUNCTIONS, Family, find_functions, form_of
 from tt_xla.runtime.emulator.fused.rows import MOVES, RowWriter, calls_of, domain_of, functions_of
-from tt_xla.runtime.emulator.fused.verify import operands_of, same_bits
-
-FUSED = "fused_kernel"
-"""Name, in tracebacks, of the function that calls a fused kernel's steps one by one."""
+from tt_xla.runtime.emulator.fused.verify import identical, operands_of
+from tt_xla.runtime.emulator.nans import is_arithmetic, with_one_nan
 
 _SMALL = ()
 """The key of steps on small tensors, where steps over one shape have that shape; no shape is empty there."""
@@ -44,21 +42,6 @@ _REACH = 64
 
 _LEAST_CALLS = 2
 """Calls of torch from which one fused kernel is quicker."""
-
-_WORTH_A_COPY = 1 << 12
-"""Elements from which torch's copy into rows is quicker than a loop across memory."""
-
-_GUARDED = """\
-def call({tensors}):
-    if {differ}:
-        return apart(one_by_one({tensors}), results)
-    try:
-{body}
-    except Exception as error:
-        failed(error)
-        return apart(one_by_one({tensors}), results)
-    return {outputs}
-"""
 
 
 @dataclass
@@ -74,14 +57,20 @@ class Fusion:
     index: int = 0
     """Number of the C++ function among those of the plan. Fused kernels with the same text share one."""
     scratch_bytes: int | None = None
-    """Bytes of scratch memory that the function takes, once it is written; None if it takes none."""
+    """Bytes of scratch memory that the function takes, once it is written; None if it takes numbers of rows."""
     function: Callable[..., None] | None = None
-    """The compiled function of pointers to inputs, outputs and scratch memory."""
+    """The compiled function of pointers to inputs, outputs, and scratch memory or numbers of rows."""
 
     def load(self, build: Build, prefix: str) -> None:
         """Takes the compiled function from a library, where its name begins with ``prefix``."""
-        count = len(self.inputs) + len(self.outputs) + (self.scratch_bytes is not None)
-        self.function = build.function(f"{prefix}_{self.index}", count)
+        self.function = build.fused_kernel(f"{prefix}_{self.index}", len(self.inputs) + len(self.outputs) + 1)
+
+    @property
+    def memory(self) -> torch.Tensor:
+        """New scratch memory, or the numbers of rows along each dimension of the shape but the last."""
+        if self.domain is None:
+            return torch.empty(self.scratch_bytes or 0, dtype=torch.uint8, device="cpu")
+        return torch.tensor(self.domain[:-1], dtype=torch.int64, device="cpu")
 
 
 class Grouping:
@@ -202,6 +191,11 @@ def _fusion(steps: Sequence[Step], start: int, end: int, domain: Shape | None, r
     return Fusion(start, end, domain, tuple(inputs), outputs) if outputs else None
 
 
+def may_be_fused(steps: Iterable[Step]) -> bool:
+    """Whether C++ might compute so many of the steps that a fused kernel is worth it, on whatever machine."""
+    return sum(block.calls(step) for step in steps if block.has_cpp(step)) >= _LEAST_CALLS
+
+
 def _moves(step: Step, domain: Shape | None) -> bool:
     return block.is_view(step) if domain is None else step.instruction.op in MOVES
 
@@ -256,8 +250,9 @@ class Plan:
         return bool(self._formed() or self._functions())
 
     def _formed(self) -> list[tuple[Step, Context, Family]]:
-        """Returns the steps whose ops have several forms."""
-        steps = ((step, step.context) for step in self._code.steps if step.context is not None)
+        """Returns the steps on small tensors whose ops have several forms."""
+        small = (step for step in self._code.steps if block.takes(step, ""))
+        steps = ((step, step.context) for step in small if step.context is not None)
         families = ((step, context, family_of(context, step.instruction.attributes)) for step, context in steps)
         return [(step, context, family) for step, context, family in families if family is not None]
 
@@ -334,8 +329,7 @@ class Plan:
             fusion.load(build, prefix)
             same = self._identity(fusion)
             if same not in outcomes:
-                with COMPUTING:
-                    outcomes[same] = self._has_the_bits(fusion)
+                outcomes[same] = self.has_the_bits(fusion)
             if outcomes[same]:
                 verified.append(fusion)
         self.fusions = verified
@@ -376,18 +370,40 @@ class Plan:
         keys = tuple(step.key for step in self._code.steps[fusion.start : fusion.end])
         return fusion.index, keys, tuple(self._operands[value] for value in (*fusion.inputs, *fusion.outputs))
 
-    def _has_the_bits(self, fusion: Fusion) -> bool:
-        """Whether a fused kernel has the bits of its steps on drawn operands."""
-        inside = self._code.steps[fusion.start : fusion.end]
-        unprepared = [*itertools.repeat(_never, fusion.start), *map(_unprepared, inside)]
-        expected = self._one_by_one(fusion, unprepared)
-        call = self._call(fusion, expected, _raise)
-        for tensors in operands_of([self._operands[value] for value in fusion.inputs]):
-            if not same_bits(call(*tensors), expected(*tensors)):
-                ops = ", ".join(step.instruction.op for step in inside)
-                logger().info("A fused kernel of %s has other bits than its calls; it is not used.", ops)
-                return False
-        return True
+    def has_the_bits(self, fusion: Fusion) -> bool:
+        """Whether a fused kernel has the bits of its steps on drawn operands; one of many rows, on a part of them."""
+        assert fusion.function is not None
+        with COMPUTING:
+            steps, inputs, results, memory = self._compared(fusion)
+            calls = [with_one_nan(_unprepared(step)) if is_arithmetic(step) else _unprepared(step) for step in steps]
+            expected = _one_by_one(fusion, steps, calls)
+            call = fused_call(fusion.function, inputs, results, memory, expected, _raise)
+        drawn = operands_of(inputs)
+        while True:
+            with COMPUTING:  # one turn for each of them, so that nobody waits long
+                tensors = next(drawn, None)
+                if tensors is None:
+                    return True
+                if not identical(call(*tensors), expected(*tensors)):
+                    ops = ", ".join(step.instruction.op for step in steps)
+                    logger().info("A fused kernel of %s has other bits than its calls; it is not used.", ops)
+                    return False
+
+    def _compared(self, fusion: Fusion) -> tuple[Sequence[Step], list[Operand], list[Operand], torch.Tensor]:
+        """Returns the steps, inputs, results and numbers of rows, or scratch memory, on which a fused kernel is
+        compared."""
+        steps = self._code.steps[fusion.start : fusion.end]
+        inputs, results = ([self._operands[value] for value in group] for group in (fusion.inputs, fusion.outputs))
+        domain = fusion.domain
+        if domain is None:
+            return steps, inputs, results, fusion.memory
+        in_cpp = [[*map(in_rows, operands)] for operands in (inputs, results)]
+        cuts_rows = any(step.instruction.op == "ttnn.slice_static" for step in steps)  # of a rotary embedding
+        part = Part(domain, [*in_cpp[0], *in_cpp[1]], [len(domain) - 2] if cuts_rows else [])
+        if part.rows == [*domain[:-1]]:
+            return steps, inputs, results, fusion.memory
+        inputs, results = ([*map(part.operand, operands)] for operands in in_cpp)
+        return [*map(part.step, steps)], inputs, results, torch.tensor(part.rows, dtype=torch.int64, device="cpu")
 
     @property
     def fresh(self) -> frozenset[int]:
@@ -397,15 +413,10 @@ class Plan:
             value for value in values if self._operands[value].stride == contiguous(self._operands[value].shape)
         )
 
-    def _one_by_one(self, fusion: Fusion, calls: Sequence[Call]) -> Call:
-        """Returns a function that makes the calls of a fusion's steps; ``calls`` are those of all steps."""
-        steps = self._code.steps[fusion.start : fusion.end]
-        function = Code(FUSED, steps, fusion.inputs, fusion.outputs).link(calls[fusion.start : fusion.end])
-        return _first_of(function) if len(fusion.outputs) == 1 else function
-
     def _if_needed(self, fusion: Fusion) -> Call:
         """Returns a function that makes the calls of a fusion's steps, and is written when it is first called."""
-        one_by_one = functools.cache(lambda: self._one_by_one(fusion, self._calls))
+        inside = slice(fusion.start, fusion.end)
+        one_by_one = functools.cache(lambda: _one_by_one(fusion, self._code.steps[inside], self._calls[inside]))
         return lambda *tensors: one_by_one()(*tensors)
 
     def _linked(self) -> Linked:
@@ -440,7 +451,7 @@ class Plan:
         results = (value for step in inside for value in step.instruction.results)
         numbers = {value: number for number, value in enumerate(dict.fromkeys((*fusion.inputs, *results)))}
         inputs, outputs = (
-            [(numbers[value], _in_rows(self._operands[value])) for value in group]
+            [(numbers[value], in_rows(self._operands[value])) for value in group]
             for group in (fusion.inputs, fusion.outputs)
         )
         steps = [_renumbered(step, numbers) for step in inside]
@@ -455,47 +466,20 @@ class Plan:
             if rows is None:
                 return None
             lines = rows
+            parameters.append("const long* rows")
         return "\n".join([f"({', '.join(parameters)}) {{", *lines, "}\n"])
 
     def _call(self, fusion: Fusion, one_by_one: Call, failed: Callable[[Exception], None]) -> Call:
-        """Returns straight-line Python around one function of the library."""
+        """Returns the call of a fused kernel, which makes the calls of its steps where it cannot compute them."""
+        assert fusion.function is not None
         inputs, results = ([self._operands[value] for value in group] for group in (fusion.inputs, fusion.outputs))
-        tensors, outputs = [f"a{n}" for n in range(len(inputs))], [f"o{n}" for n in range(len(results))]
-        scratch = (
-            [] if fusion.scratch_bytes is None else [torch.empty(fusion.scratch_bytes, dtype=torch.uint8, device="cpu")]
-        )
-        body: list[str] = []
-        for name, operand in zip(tensors, inputs, strict=True):
-            body += [f"{name} = {name}.contiguous()"] if _lies_across(operand) else []
-        for position, (name, operand) in enumerate(zip(outputs, results, strict=True)):
-            body.append(f"{name} = empty({operand.shape}, {_in_rows(operand).stride}, dtype=d{position}, device='cpu')")
-        pointers = [f"{name}.data_ptr()" for name in [*tensors, *outputs]] + ["scratch"] * len(scratch)
-        body.append(f"function({', '.join(pointers)})")
-        for position, (name, operand) in enumerate(zip(outputs, results, strict=True)):
-            if _lies_across(operand):
-                memory = f"empty({operand.shape}, {operand.stride}, dtype=d{position}, device='cpu')"
-                body.append(f"{name} = {memory}.copy_({name})")
-        text = _GUARDED.format(
-            tensors=", ".join(tensors),
-            differ=" or ".join(
-                f"{name}.stride() != {operand.stride}" for name, operand in zip(tensors, inputs, strict=True)
-            ),
-            body="\n".join(f"        {line}" for line in body),
-            outputs=", ".join(outputs),
-        )
-        names: dict[str, Any] = {f"d{position}": operand.dtype for position, operand in enumerate(results)}
-        names |= {"function": fusion.function, "one_by_one": one_by_one, "failed": failed}
-        names |= {"apart": _apart, "results": results, "empty": torch.empty_strided}
-        if scratch:  # one for all calls: programs run one at a time
-            names |= {"memory": scratch, "scratch": scratch[0].data_ptr()}
-        exec(_python(text), names)
-        return names.pop("call")
+        return fused_call(fusion.function, inputs, results, fusion.memory, one_by_one, failed)
 
 
-@functools.lru_cache(maxsize=256)
-def _python(text: str) -> CodeType:
-    """Compiles Python around a function of a library; the layers of a model have the same."""
-    return compile(text, f"<{FUSED}>", "exec")
+def _one_by_one(fusion: Fusion, steps: Sequence[Step], calls: Sequence[Call]) -> Call:
+    """Returns a function that makes the calls of a fusion's steps."""
+    function = Code(FUSED, steps, fusion.inputs, fusion.outputs).link(calls)
+    return _first_of(function) if len(fusion.outputs) == 1 else function
 
 
 def _unprepared(step: Step) -> Call:
@@ -503,10 +487,6 @@ def _unprepared(step: Step) -> Call:
     assert step.context is not None
     bound = bind(step.context, step.instruction.attributes)
     return bound.call if isinstance(bound, Weighted) else bound
-
-
-def _never(*tensors: torch.Tensor) -> Any:
-    raise AssertionError("A step outside the fused kernel was called.")
 
 
 def _raise(error: Exception) -> None:
@@ -554,7 +534,11 @@ def _row_lines(
     if not all(rows.makes(value) for value, _ in outputs):
         return None
     pointers = [f"a{position}" for position in range(len(inputs))]
-    return rows.lines(pointers, [(value, operand, f"o{n}") for n, (value, operand) in enumerate(outputs)])
+    counts = [f"n{dim}" for dim in range(len(domain) - 1)]
+    named = [f"const long {count} = rows[{dim}];" for dim, count in enumerate(counts)]
+    return named + rows.lines(
+        pointers, [(value, operand, f"o{n}") for n, (value, operand) in enumerate(outputs)], counts
+    )
 
 
 def _has_room(operand: Operand) -> bool:
@@ -567,29 +551,3 @@ def _has_room(operand: Operand) -> bool:
             return False
         span = step * size
     return True
-
-
-def _lies_across(operand: Operand) -> bool:
-    """Whether elements of a row are so far apart in memory that torch's copy into rows, or out of them, is quicker than
-    a loop over such rows. Expanded tensors are not: little of them is read."""
-    shape, stride = operand.shape, operand.stride
-    if not shape or shape[-1] == 1 or stride[-1] == 1 or math.prod(shape) < _WORTH_A_COPY:
-        return False
-    return all(step for size, step in zip(shape, stride, strict=True) if size > 1)
-
-
-def _in_rows(operand: Operand) -> Operand:
-    """Returns how C++ sees a tensor: contiguous where it lies across rows, otherwise as it lies."""
-    if not _lies_across(operand):
-        return operand
-    return Operand(operand.shape, contiguous(operand.shape), operand.dtype)
-
-
-def _apart(outcome: Any, results: Sequence[Operand]) -> Any:
-    """Copies what the steps returned into memory of its own, as a fused kernel returns it."""
-    several = isinstance(outcome, tuple)
-    copies = tuple(
-        tensor.clone(memory_format=torch.contiguous_format if operand.stride == contiguous(operand.shape) else None)
-        for tensor, operand in zip(outcome if several else (outcome,), results, strict=True)
-    )
-    return copies if several else copies[0]

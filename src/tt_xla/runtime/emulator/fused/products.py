@@ -108,7 +108,9 @@ def _cancelling(
     for position, operand in enumerate(operands):
         span = 1 + sum((size - 1) * step for size, step in zip(operand.shape, operand.stride, strict=True))
         exponents = torch.randint(-_WIDEST, _WIDEST, (span,), generator=generator, device="cpu") + exponent
-        memory = torch.ldexp(torch.randn(span, generator=generator, device="cpu"), exponents).to(operand.dtype)
+        memory = torch.ldexp(torch.randn(span, generator=generator, device="cpu", dtype=torch.float32), exponents).to(
+            operand.dtype
+        )
         tensor = memory.as_strided(operand.shape, operand.stride)
         if 0 in operand.stride:  # expanded: each element needs a place of its own
             tensor = tensor.contiguous()
@@ -154,7 +156,7 @@ def multiplied(library: ctypes.CDLL, order: str, a: torch.Tensor, b: torch.Tenso
     result = torch.empty(batch, rows, b.shape[-1], dtype=torch.float32, device="cpu")
     multiply = function(library, f"product_{order}", 3, 3)
     for left, right, to in zip(a.contiguous(), b.contiguous(), result, strict=True):
-        multiply(left.data_ptr(), right.data_ptr(), to.data_ptr(), rows, left.shape[-1], b.shape[-1])
+        multiply(left, right, to, rows, left.shape[-1], b.shape[-1])
     return result[..., :columns]
 
 

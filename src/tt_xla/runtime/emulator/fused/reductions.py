@@ -45,7 +45,7 @@ def _tall(context: Context, operands: Sequence[Operand], seed: int) -> list[torc
     rows = (max(1, _TRIED // length), *[1] * (len(outer) - 1)) if outer else ()
     shapes = [(*rows, length), *(operand.shape for operand in operands[1:])]
     return [
-        (torch.randn(shape, generator=generator, device="cpu") * (2 + seed)).to(operand.dtype)
+        (torch.randn(shape, generator=generator, device="cpu", dtype=torch.float32) * (2 + seed)).to(operand.dtype)
         for shape, operand in zip(shapes, operands, strict=True)
     ]
 
@@ -84,7 +84,7 @@ def _softmax_computed(
     result = torch.empty_like(rows)
     length = rows.shape[-1]
     symbol = _softmax_forms(context, attributes, ())[form]
-    function(library, symbol, 2, 2)(rows.data_ptr(), result.data_ptr(), rows.numel() // length, length)
+    function(library, symbol, 2, 2)(rows, result, rows.numel() // length, length)
     return hold(result.to(x.dtype), context.dtype)
 
 
@@ -158,11 +158,11 @@ def _layer_norm_computed(
         name: tensor.to(torch.float32).contiguous() for name, tensor in zip(context.operands, tensors, strict=True)
     }
     rows = named["input"]
-    result, epsilon = torch.empty_like(rows), torch.tensor(_epsilon(attributes), device="cpu")
+    result, epsilon = torch.empty_like(rows), torch.tensor(_epsilon(attributes), device="cpu", dtype=torch.float32)
     length = rows.shape[-1]
     symbol = _layer_norm_forms(context, attributes, ())[form]
-    pointers = [named[name].data_ptr() if name in named else None for name in ("input", "weight", "bias")]
-    function(library, symbol, 5, 2)(*pointers, result.data_ptr(), epsilon.data_ptr(), rows.numel() // length, length)
+    read = [named.get(name) for name in ("input", "weight", "bias")]
+    function(library, symbol, 5, 2)(*read, result, epsilon, rows.numel() // length, length)
     return hold(result.to(_normalized_in(context)), context.dtype)
 
 
@@ -250,7 +250,9 @@ def _cancelling(context: Context, attributes: Attributes, operands: Sequence[Ope
         generator = torch.Generator(device="cpu").manual_seed(seed)
         size = (outer, length, inner)
         exponents = torch.randint(-_WIDEST, _WIDEST, size, generator=generator, device="cpu")
-        numbers = torch.ldexp(torch.randn(size, generator=generator, device="cpu"), exponents).to(operands[0].dtype)
+        numbers = torch.ldexp(torch.randn(size, generator=generator, device="cpu", dtype=torch.float32), exponents).to(
+            operands[0].dtype
+        )
         order = torch.randperm(length, generator=generator, device="cpu")
         half = length // 2
         numbers[:, order[half : half * 2]] = -numbers[:, order[:half]]
@@ -262,9 +264,9 @@ def _sum_computed(
 ) -> torch.Tensor:
     outer, length, inner = _sum_sizes(context, attributes)
     numbers = tensors[0].to(torch.float32, copy=True).contiguous()
-    result = torch.empty(outer, inner, device="cpu")
+    result = torch.empty(outer, inner, device="cpu", dtype=torch.float32)
     symbol = _sum_forms(context, attributes, ())[form]
-    function(library, symbol, 2, 3)(numbers.data_ptr(), result.data_ptr(), outer, length, inner)
+    function(library, symbol, 2, 3)(numbers, result, outer, length, inner)
     result = result / length if context.op == "ttnn.mean" else result
     return hold(result.to(tensors[0].dtype).view(context.result.shape), context.dtype)
 

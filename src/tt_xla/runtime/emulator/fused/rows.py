@@ -25,7 +25,10 @@ from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Shape
 from tt_xla.runtime.emulator.fused.forms import bfloat16_cpp, has_cpp
 
 LONGEST_ROW = 1 << 14
-"""Elements of a row, at most: the buffers of rows lie on the stack."""
+"""Elements of a row, at most: the buffers of rows lie on the stack, or with each thread."""
+
+_ON_STACK = 1 << 16
+"""Elements of all buffers together, at most, that lie on the stack: a thread may have no more than 2 MiB."""
 
 _GRAIN = 1 << 15
 """Elements up to which one thread is enough, as in torch."""
@@ -65,6 +68,8 @@ class RowWriter:
         """C++ type of a value, by value."""
         self._aliases: dict[int, int] = {}
         """Values that have the elements of another one, and that one."""
+        self._moved: set[int] = set()
+        """Values whose elements are those of an operand, with all bits."""
         self._buffered: set[int] = set()
         """Values that a later phase reads."""
         self._inputs: list[tuple[int, Operand]] = []
@@ -83,10 +88,24 @@ class RowWriter:
 
     def assign(self, result: int, expression: str, dtype: DataType) -> None:
         """Defines ``result`` by the C++ expression of one element, float or int32_t, which is rounded to ``dtype``."""
-        rounded = f"rounded({expression})" if dtype is DataType.BF16 else expression
-        self._phases[-1].lines.append((result, f"const {_KINDS[dtype]} v{result} = {rounded};"))
+        self._define(result, f"rounded({expression})" if dtype is DataType.BF16 else expression, dtype)
+
+    def _define(self, result: int, expression: str, dtype: DataType) -> None:
+        self._phases[-1].lines.append((result, f"const {_KINDS[dtype]} v{result} = {expression};"))
         self._phase_of[result] = len(self._phases) - 1
         self._kinds[result] = _KINDS[dtype]
+
+    def choose(self, result: int, condition: int, first: int, second: int, dtype: DataType) -> None:
+        """Defines ``result`` by elements of ``first`` where ``condition`` is not 0, else of ``second``, as they are."""
+        chosen = f"{self.read(condition)} != 0 ? {self._read_finished(first)} : {self._read_finished(second)}"
+        self._define(result, chosen, dtype)
+        self._moved.add(result)
+
+    def _read_finished(self, value: int) -> str:
+        """Returns the C++ of a value's element with the bits that it has once it is stored."""
+        root, element = self._root(value), self.read(value)
+        computed = root in self._phase_of and root not in self._moved and self._kinds[root] == "float"
+        return f"one_nan({element})" if computed else element
 
     def sum(self, term: str, finished: str) -> str:
         """Ends the phase with a sum of float64 over the row.
@@ -128,16 +147,22 @@ class RowWriter:
         self._buffered.add(value)
         return f"b{value}[{index}]"
 
-    def lines(self, pointers: Sequence[str], outputs: Sequence[tuple[int, Operand, str]]) -> list[str]:
+    def lines(
+        self, pointers: Sequence[str], outputs: Sequence[tuple[int, Operand, str]], counts: Sequence[str] = ()
+    ) -> list[str]:
         """Returns the loops.
 
         Args:
             pointers: C++ pointers to the inputs, in the order of :meth:`take`.
             outputs: values that are computed here and leave, and C++ pointers to their memory.
+            counts: C++ numbers of rows along each dimension but the last; by default those of the domain.
         """
         rows = self._domain[:-1] or (1,)
-        loops = [f"for (long i{dim} = 0; i{dim} < {size}; ++i{dim})" for dim, size in enumerate(rows)]
+        loops = [
+            f"for (long i{dim} = 0; i{dim} < {size}; ++i{dim})" for dim, size in enumerate(counts or map(str, rows))
+        ]
         several = math.prod(self._domain) > _GRAIN and math.prod(rows) > 1
+        place = "static thread_local " if len(self._buffered) * self._domain[-1] > _ON_STACK else ""
         body = [
             f"#pragma omp parallel for collapse({len(rows)})" if several else "",
             *loops,
@@ -147,7 +172,7 @@ class RowWriter:
                 for index, ((_, operand), pointer) in enumerate(zip(self._inputs, pointers, strict=True))
             ),
             *(self._pointer("", f"y{index}", pointer, operand) for index, (_, operand, pointer) in enumerate(outputs)),
-            *(f"{self._kinds[value]} b{value}[{self._domain[-1]}];" for value in sorted(self._buffered)),
+            *(f"{place}{self._kinds[value]} b{value}[{self._domain[-1]}];" for value in sorted(self._buffered)),
             *(line for phase in range(len(self._phases)) for line in self._phase_lines(phase, outputs)),
             "}",
         ]
@@ -175,8 +200,9 @@ class RowWriter:
             inside.append(line)
             if value is not None and value in self._buffered:
                 inside.append(f"b{value}[j] = v{value};")
+            store = "keep" if value in self._moved else "store"
             inside += [
-                f"store(y{position}[j * {self._strides(operand)[-1]}], v{value});"
+                f"{store}(y{position}[j * {self._strides(operand)[-1]}], v{value});"
                 for position, root, operand in stored
                 if value is not None and root == value
             ]
@@ -211,6 +237,11 @@ class _Op:
 def calls_of(context: Context, attributes: Mapping[str, Any]) -> int:
     """Returns the number of torch calls that the op takes on its own, about."""
     return _OPS[context.op].calls + sum(len(attributes.get(name) or ()) for name in _ACTIVATIONS)
+
+
+def has_loop(op: str) -> bool:
+    """Whether an op of this name is written as a loop over rows."""
+    return op in _OPS
 
 
 def functions_of(context: Context, attributes: Mapping[str, Any]) -> list[str]:
@@ -342,6 +373,13 @@ def _emit_elementwise(expression: str) -> Emit:
     return emit
 
 
+def _emit_where(
+    rows: RowWriter, context: Context, attributes: Mapping[str, Any], inputs: Sequence[int], result: int
+) -> None:
+    condition, first, second = inputs
+    rows.choose(result, condition, first, second, context.dtype)
+
+
 def _emit_function(name: str) -> Emit:
     """Writes an op that is a function of one number."""
 
@@ -431,7 +469,7 @@ _OPS: dict[str, _Op] = {
     "ttnn.rms_norm": _Op(_emit_rms_norm, 9),
     "ttnn.rotary_embedding": _Op(_emit_rotary, 8),
     "ttnn.subtract": _Op(_emit_elementwise("difference({0}, {1})"), 1, _BOTH),
-    "ttnn.where": _Op(_emit_elementwise("({0} != 0 ? {1} : {2})"), 4, _BOTH),
+    "ttnn.where": _Op(_emit_where, 4, _BOTH),
     **dict.fromkeys(MOVES, _Op(_emit_move, 0, _BOTH)),
     **{
         f"ttnn.{name}": _Op(_emit_function(name), 1)

@@ -7,6 +7,7 @@ entry has all of these; whatever is different has the plan made and compared ane
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,19 +18,26 @@ from tt_xla import disk_cache, environment
 from tt_xla.runtime.binding import Linked
 from tt_xla.runtime.emulator.fused.build import Build, machine
 from tt_xla.runtime.emulator.fused.plan import Plan
+from tt_xla.runtime.emulator.report import cpu_model
 
 KIND = "plans"
 """Kind of the entries of the cache on disk."""
 
 
 def machine_and_libraries() -> object:
-    """Returns what the bits of this CPU's libraries depend on, and those of compiled C++."""
+    """Returns what the bits of this CPU's libraries depend on, and those of compiled C++.
+
+    The number of threads is part of it: oneDNN's convolutions depend on it.
+    """
     return (
         machine(),
+        cpu_model(),
+        platform.libc_ver(),
         environment.settings_of_libraries(),
         torch.backends.cpu.get_cpu_capability(),
         torch.backends.mkldnn.is_available(),
         torch.get_float32_matmul_precision(),
+        torch.get_num_threads(),
     )
 
 

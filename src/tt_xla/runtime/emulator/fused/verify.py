@@ -40,31 +40,48 @@ def _laid_out(operand: Operand, draw: Callable[..., torch.Tensor], generator: to
 def _ordinary(count: int, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
     if dtype is torch.int32:  # few different ones, so that some are equal
         return torch.randint(-4, 4, (count,), generator=generator, dtype=dtype, device="cpu")
-    return torch.randn(count, generator=generator, device="cpu").to(dtype)
+    return torch.randn(count, generator=generator, device="cpu", dtype=torch.float32).to(dtype)
 
 
 def _wide(count: int, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
     if dtype is torch.int32:
         return torch.randint(-(2**31), 2**31, (count,), generator=generator, dtype=dtype, device="cpu")
     exponents = torch.randint(-_WIDEST, _WIDEST, (count,), generator=generator, device="cpu")
-    return torch.ldexp(torch.randn(count, generator=generator, device="cpu"), exponents).to(dtype)
+    return torch.ldexp(torch.randn(count, generator=generator, device="cpu", dtype=torch.float32), exponents).to(dtype)
 
 
 def _with_special_values(count: int, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
     numbers = _ordinary(count, dtype, generator)
     if dtype is torch.int32:
         return numbers
-    special = torch.tensor(_SPECIAL, device="cpu").to(dtype)
+    special = torch.tensor(_SPECIAL, device="cpu", dtype=torch.float32).to(dtype)
     chosen = torch.randint(0, 4 * len(special), (count,), generator=generator, device="cpu")
     return torch.where(chosen < len(special), special[chosen % len(special)], numbers)
 
 
 def same_bits(actual: Any, expected: Any) -> bool:
-    """Whether two tensors, or two tuples of tensors, agree in shape, dtype and every bit; a NaN agrees with any NaN."""
+    """Whether two tensors, or two tuples of tensors, agree in shape, dtype and every bit; a NaN agrees with any NaN.
+
+    A NaN has no bits of its own until it is seen (:mod:`~tt_xla.runtime.emulator.nans`). :func:`identical` compares
+    tensors that are seen.
+    """
     if isinstance(expected, tuple):
         return len(actual) == len(expected) and all(map(same_bits, actual, expected))
+    differing = _differing(actual, expected)
+    return differing is not None and not bool((differing & ~(actual.isnan() & expected.isnan())).any())
+
+
+def identical(actual: Any, expected: Any) -> bool:
+    """Whether two tensors, or two tuples of tensors, agree in shape, dtype and every bit, those of NaN included."""
+    if isinstance(expected, tuple):
+        return len(actual) == len(expected) and all(map(identical, actual, expected))
+    differing = _differing(actual, expected)
+    return differing is not None and not bool(differing.any())
+
+
+def _differing(actual: torch.Tensor, expected: torch.Tensor) -> torch.Tensor | None:
+    """Returns where two tensors have different bits; None where they have another shape or dtype."""
     if actual.shape != expected.shape or actual.dtype is not expected.dtype:
-        return False
+        return None
     bits = _BITS[expected.element_size()]
-    differing = actual.contiguous().view(bits) != expected.contiguous().view(bits)
-    return not bool((differing & ~(actual.isnan() & expected.isnan())).any())
+    return actual.contiguous().view(bits) != expected.contiguous().view(bits)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from tt_xla.runtime.emulator import matrix_unit, streaming
+from tt_xla.runtime.emulator import matrix_unit, streaming, threads
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 
@@ -19,7 +19,7 @@ weighted sum of values is to be multiplied by."""
 
 _FIDELITY = {"math_fidelity": "hifi2"}
 """Compute config of calls that have none."""
-_SCORES = 1 << 25
+SCORES = 1 << 25
 """Elements of scores that are in memory at once; the bits of a result do not depend on it."""
 
 
@@ -67,12 +67,14 @@ def scaled_dot_product_attention(
         operands = [x if x is None else x.to(torch.float32) for x in (query, key, value, mask)]
         if operands[3] is not None and scales_mask:
             operands[3] = operands[3] * factor
+        if query.shape[2] == 1 and not causal:
+            return _of_one_row(*operands, factor=factor)  # type: ignore[arg-type]
         grouped = query.shape[1] != key.shape[1]
         return F.scaled_dot_product_attention(*operands, is_causal=causal, scale=scale, enable_gqa=grouped)  # type: ignore[arg-type]
     groups = query.shape[1] // key.shape[1]
     keys, values = (tensor.to(torch.float32).repeat_interleave(groups, 1) for tensor in (key, value))
-    scores = query.to(torch.float32) @ keys.transpose(-2, -1) * factor
-    rows, columns = (torch.arange(size, device=scores.device) for size in scores.shape[-2:])
+    scores = threads.product(query.to(torch.float32), keys.transpose(-2, -1)) * factor
+    rows, columns = (torch.arange(size, device=scores.device, dtype=torch.int64) for size in scores.shape[-2:])
     distance = rows.unsqueeze(1) - columns
     hidden = distance < 0 if is_causal else torch.zeros_like(distance, dtype=torch.bool)
     if sliding_window_size is not None:
@@ -81,10 +83,19 @@ def scaled_dot_product_attention(
     if attention_mask is not None:
         scores = scores + attention_mask.to(torch.float32) * (factor if scales_mask else 1.0)
     if attention_sink is None:
-        return torch.softmax(scores, -1) @ values
+        return threads.product(torch.softmax(scores, -1), values)
     logits = attention_sink.to(torch.float32).reshape(query.shape[1], -1)[:, :1] * factor
     sink = logits.reshape(1, -1, 1, 1).expand(*scores.shape[:-1], 1)
-    return torch.softmax(torch.cat([scores, sink], -1), -1)[..., :-1] @ values
+    return threads.product(torch.softmax(torch.cat([scores, sink], -1), -1)[..., :-1], values)
+
+
+def _of_one_row(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, factor: float) -> Tensor:
+    """Computes attention of one query a head, whose keys torch's own function divides among threads."""
+    batch, heads, _, width = query.shape
+    together = (batch, key.shape[1], heads // key.shape[1])  # query heads that share a key head are rows of one matrix
+    scores = threads.product(query.reshape(*together, width), key.mT).view(batch, heads, 1, -1) * factor
+    weights = torch.ops.aten._safe_softmax.default(scores if mask is None else scores + mask, -1)
+    return threads.product(weights.view(*together, -1), value).reshape(batch, heads, 1, -1)
 
 
 @kernel("ttnn.scaled_dot_product_attention_decode")
@@ -111,7 +122,7 @@ def scaled_dot_product_attention_decode(
     if is_causal or sliding_window_size is not None:
         if cur_pos_tensor is None:
             raise ValueError("attention for decoding needs cur_pos_tensor where positions decide what a query sees")
-        positions = torch.arange(key.shape[2], device=key.device)
+        positions = torch.arange(key.shape[2], device=key.device, dtype=torch.int64)
         distance = cur_pos_tensor.reshape(-1, 1, 1, 1) - positions
         hidden = distance < 0
         if sliding_window_size is not None:
@@ -157,7 +168,7 @@ def _in_bfloat16(
     """
     batch, heads, rows, _ = query.shape
     groups, length = key.shape[1:3]
-    at_once = max(1, _SCORES // (batch * heads // groups * rows * length))
+    at_once = max(1, SCORES // (batch * heads // groups * rows * length))
     left, right = (matrix_unit.cutter(query.dtype, count) for count in bits)
     query, key, value = left(query), right(key), right(value)
     if added is not None and added.ndim >= 3:

@@ -52,7 +52,7 @@ def fused_msda(
     weights = attention_weights.float().reshape(places.shape[:-1])
     places = places if locations_in_grid_space else 2 * places - 1
     values = value.reshape(batch, value.shape[1], heads, -1).transpose(1, 2).flatten(0, 1)
-    total = torch.zeros(batch * heads, queries, values.shape[-1], device=values.device)
+    total = torch.zeros(batch * heads, queries, values.shape[-1], device=values.device, dtype=torch.float32)
     sizes = [rows * columns for rows, columns in spatial_shapes]
     for level, (part, (rows, columns)) in enumerate(zip(values.split(sizes, 1), spatial_shapes, strict=True)):
         at, share = (each[:, :, :, level].transpose(1, 2).flatten(0, 1) for each in (places, weights))
@@ -80,7 +80,9 @@ def fused_msda_from_offsets(
     batch, queries, heads = sampling_offsets.shape[:3]
     offsets = sampling_offsets.float().reshape(batch, queries, heads, len(spatial_shapes), -1, 2)
     sizes = [[columns - 1, rows - 1] if align_corners else [columns, rows] for rows, columns in spatial_shapes]
-    scale = torch.tensor([[1 / size if size else 0.0 for size in pair] for pair in sizes], device=offsets.device)
+    scale = torch.tensor(
+        [[1 / size if size else 0.0 for size in pair] for pair in sizes], device=offsets.device, dtype=torch.float32
+    )
     points = reference_points.float()[:, :, None]
     if reference_mode == "pillar":
         repeats = offsets.shape[4] // points.shape[3]

@@ -21,7 +21,7 @@ Functions = Sequence[Sequence[tuple[str, Any]]]
 """Elementwise functions, each as the named fields of its ``#ttnn.unary_with_param``."""
 
 
-_PIECE = 1 << 16
+PIECE = 1 << 16
 """Elements of one piece, whose float32 steps stay in the cache. Elementwise functions have the same bits in pieces."""
 
 
@@ -151,9 +151,9 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Calla
             return function(lhs, rhs)
 
         def in_pieces(lhs: Tensor, rhs: Tensor) -> Tensor:
-            large = in_float and lhs.numel() > _PIECE and lhs.shape == rhs.shape
+            large = in_float and lhs.numel() > PIECE and lhs.shape == rhs.shape
             if large and lhs.is_contiguous() and rhs.is_contiguous():
-                pairs = zip(lhs.view(-1).split(_PIECE), rhs.view(-1).split(_PIECE), strict=True)
+                pairs = zip(lhs.view(-1).split(PIECE), rhs.view(-1).split(PIECE), strict=True)
                 return torch.cat([hold(fused(*pair), ctx.dtype) for pair in pairs]).view(lhs.shape)
             return fused(lhs, rhs)
 

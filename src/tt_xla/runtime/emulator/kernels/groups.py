@@ -160,7 +160,7 @@ def fused_rms_minimal(
 
 def _after(positions: Tensor, columns: int) -> Tensor:
     """Returns which keys come after each position."""
-    return torch.arange(columns, device=positions.device) > positions.unsqueeze(1)
+    return torch.arange(columns, device=positions.device, dtype=torch.int64) > positions.unsqueeze(1)
 
 
 @kernel("ttnn.transformer.ring_distributed_scaled_dot_product_attention")
@@ -184,7 +184,9 @@ def ring_distributed_attention(
         parts = query.chunk(2 * ring_size, 2)
         own = place % ring_size if ring_id is None else ring_id
         size, ends = parts[0].shape[2], (own, 2 * ring_size - 1 - own)
-        positions = torch.cat([torch.arange(end * size, (end + 1) * size, device=query.device) for end in ends])
+        positions = torch.cat(
+            [torch.arange(end * size, (end + 1) * size, device=query.device, dtype=torch.int64) for end in ends]
+        )
         length = min(key.shape[2], chunk_start_idx + query.shape[2])
         hidden = _after(positions + chunk_start_idx, length)
         rows = torch.cat([parts[end] for end in ends], 2)
@@ -227,7 +229,9 @@ def ring_joint_attention(
         count, length, hidden = rows.shape[2], keys.shape[2], None
         if is_causal:
             total = count * len(chips)
-            order = (_balanced(total, len(chips)) if is_balanced else torch.arange(total, device="cpu")).to(rows.device)
+            order = (
+                _balanced(total, len(chips)) if is_balanced else torch.arange(total, device="cpu", dtype=torch.int64)
+            ).to(rows.device)
             hidden = order[:length] > order[place * count : (place + 1) * count].unsqueeze(1)
         if joint_query is not None and joint_key is not None and joint_value is not None:
             rows, keys, values = (
@@ -261,7 +265,7 @@ def ring_mla(
 
 def _balanced(length: int, chips: int) -> Tensor:
     """Returns the positions of rows whose parts are dealt to chips from both ends."""
-    parts = torch.arange(length, device="cpu").chunk(2 * chips)
+    parts = torch.arange(length, device="cpu", dtype=torch.int64).chunk(2 * chips)
     return torch.cat([parts[end] for place in range(chips) for end in (place, 2 * chips - 1 - place)])
 
 

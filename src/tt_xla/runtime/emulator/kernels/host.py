@@ -30,8 +30,13 @@ def host_call(
     ops: Sequence[str],
     input_types: Sequence[str],
     output_types: Sequence[str],
+    effects: bool | None = None,
 ) -> Tensor | list[Tensor]:
-    """Runs a module on the host. Inputs widen to the program's element types, results narrow to the device's."""
+    """Runs a module on the host. Inputs widen to the program's element types, results narrow to the device's.
+
+    Args:
+        effects: whether the module draws random numbers, for passes; each run draws others.
+    """
     program = host.load(module)
     arrays = program([to_numpy(tensor, type_) for tensor, type_ in zip(inputs, input_types, strict=True)])
     results = [

@@ -74,8 +74,8 @@ def _sampled_at(image: Tensor, points: Tensor) -> Tensor:
     if image.is_meta:
         return image.new_empty(*points.shape[:3], channels)
     corners = points[..., :2].bfloat16().view(torch.int16).long()
-    batch = torch.arange(count, device=image.device).reshape(-1, 1, 1)
-    total = torch.zeros(*points.shape[:3], channels, device=image.device)
+    batch = torch.arange(count, device=image.device, dtype=torch.int64).reshape(-1, 1, 1)
+    total = torch.zeros(*points.shape[:3], channels, device=image.device, dtype=torch.float32)
     weights = points[..., 2:].float().unbind(-1) if points.shape[-1] > 2 else (torch.ones_like(total[..., 0]),)
     for weight, (down, right) in zip(weights, ((0, 0), (0, 1), (1, 0), (1, 1)), strict=False):
         rows, columns = corners[..., 0] + down, corners[..., 1] + right
@@ -128,7 +128,7 @@ def rotate(
     _count, height, width, _channels = input_tensor.shape
     middle = ((width - 1) / 2, (height - 1) / 2) if center is None else tuple(center)
     turn = math.radians(angle)
-    positions = [torch.arange(size, device=place.device()) for size in (height, width)]
+    positions = [torch.arange(size, device=place.device(), dtype=torch.int64) for size in (height, width)]
     rows, columns = torch.meshgrid(*positions, indexing="ij")
     right, down = columns - middle[0], rows - middle[1]
     x = math.cos(turn) * right - math.sin(turn) * down + middle[0]

@@ -82,7 +82,8 @@ def moreh_arange(ctx: Any, end: float, start: float = 0, step: float = 1) -> Ten
 
 @kernel("ttnn.moreh_full")
 def moreh_full(ctx: Any, shape: Sequence[int], fill_value: float) -> Tensor:
-    return torch.full(tuple(shape), fill_value, device=place.device())
+    dtype = torch.float32 if isinstance(fill_value, float) else torch.int64
+    return torch.full(tuple(shape), fill_value, device=place.device(), dtype=dtype)
 
 
 @kernel("ttnn.moreh_full_like")

@@ -175,14 +175,18 @@ def moreh_nll_loss_backward(
 ) -> Tensor:
     """Returns the gradient of the log likelihoods; ``input_grad_tensor`` has its shape."""
     shape = input_grad_tensor.shape
-    result = torch.zeros(shape, device=target_tensor.device)
+    result = torch.zeros(shape, device=target_tensor.device, dtype=torch.float32)
     if target_tensor.is_meta:
         return result
     target = target_tensor.long().reshape(shape[0], 1, -1)
     valid = (target != ignore_index) & (target >= 0) & (target < shape[1])
     grad = wide(output_grad_tensor).reshape(-1).expand(target.numel()).reshape(target.shape)
     index = target.clamp(0, shape[1] - 1)
-    weight = torch.ones(shape[1], device=place.device()) if weight_tensor is None else wide(weight_tensor).reshape(-1)
+    weight = (
+        torch.ones(shape[1], device=place.device(), dtype=torch.float32)
+        if weight_tensor is None
+        else wide(weight_tensor).reshape(-1)
+    )
     share = torch.where(valid, -grad * weight[index], 0.0)
     flat = result.reshape(shape[0], shape[1], -1).scatter_(1, index, share)
     if reduction_mean:

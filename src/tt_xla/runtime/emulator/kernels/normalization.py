@@ -25,7 +25,10 @@ def softmax(
     compute_config: Config = None,
 ) -> Tensor:
     """Returns the softmax, with the maximum subtracted whatever ``numericStable`` says: without it, sums overflow."""
-    return torch.softmax(input, dimension)
+    if dimension % input.ndim == input.ndim - 1:
+        return torch.softmax(input, -1)
+    # Along another dimension, the vectors in which torch computes depend on the number of threads.
+    return torch.softmax(input.transpose(dimension, -1), -1).transpose(dimension, -1)
 
 
 def _scaled(normalized: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:

@@ -56,7 +56,9 @@ def attend(
 
 def _after(rows: int, columns: int, start: int, window: int | None, device: torch.device) -> Tensor:
     """Returns which keys come after each row, or before its window; the first row is at position ``start``."""
-    distance = torch.arange(start, start + rows, device=device).unsqueeze(1) - torch.arange(columns, device=device)
+    distance = torch.arange(start, start + rows, device=device, dtype=torch.int64).unsqueeze(1) - torch.arange(
+        columns, device=device, dtype=torch.int64
+    )
     hidden = distance < 0
     return hidden if window is None else hidden | (distance >= window)
 
@@ -135,7 +137,7 @@ def _decode(
         return query.new_empty(*query.shape[:3], value.shape[-1])
     hidden = None
     if positions is not None:
-        distance = positions.reshape(-1, 1, 1, 1) - torch.arange(key.shape[2], device=key.device)
+        distance = positions.reshape(-1, 1, 1, 1) - torch.arange(key.shape[2], device=key.device, dtype=torch.int64)
         hidden = distance < 0
         hidden = hidden if window is None else hidden | (distance >= window)
     rows = query.transpose(0, 1).transpose(1, 2)
@@ -180,7 +182,7 @@ def latent_attention_decode(
 ) -> Tensor:
     """Computes attention for decoding whose values are the first ``head_dim_v`` columns of the keys."""
     value = input_tensor_k[..., :head_dim_v] if input_tensor_v is None else input_tensor_v
-    positions = torch.tensor(cur_pos, device=place.device()) if cur_pos else cur_pos_tensor
+    positions = torch.tensor(cur_pos, device=place.device(), dtype=torch.int64) if cur_pos else cur_pos_tensor
     positions = positions if is_causal else None
     query, key = input_tensor_q, input_tensor_k
     return _decode(query, key, value, positions, scale, attn_mask, sliding_window_size, attention_sink)

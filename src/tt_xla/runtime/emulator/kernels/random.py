@@ -20,12 +20,15 @@ def generator(seed: int | None) -> torch.Generator | None:
 
 @kernel("ttnn.rand")
 def rand(ctx: Any, shape: Sequence[int], low: float = 0.0, high: float = 1.0, seed: int = 0) -> Tensor:
-    return torch.rand(tuple(shape), generator=generator(seed), device=place.device()) * (high - low) + low
+    return (
+        torch.rand(tuple(shape), generator=generator(seed), device=place.device(), dtype=torch.float32) * (high - low)
+        + low
+    )
 
 
 @kernel("ttnn.randn")
 def randn(ctx: Any, shape: Sequence[int], seed: int | None = None) -> Tensor:
-    return torch.randn(tuple(shape), generator=generator(seed), device=place.device())
+    return torch.randn(tuple(shape), generator=generator(seed), device=place.device(), dtype=torch.float32)
 
 
 @kernel("ttnn.uniform")
@@ -38,7 +41,7 @@ def uniform(ctx: Any, input: Tensor, low: float = 0.0, high: float = 1.0, seed: 
 @kernel("ttnn.bernoulli")
 def bernoulli(ctx: Any, input: Tensor, seed: int = 0) -> Tensor:
     """Returns 1 with the probability that each element is, else 0."""
-    drawn = torch.rand(input.shape, generator=generator(seed), device=place.device())
+    drawn = torch.rand(input.shape, generator=generator(seed), device=place.device(), dtype=torch.float32)
     return drawn if input.is_meta else (drawn <= input.float()).float()
 
 
@@ -47,7 +50,10 @@ def dropout(ctx: Any, input_tensor: Tensor, probability: float, scale: float, se
     """Clears elements with a probability, and multiplies the others by ``scale``."""
     if input_tensor.is_meta:
         return input_tensor
-    kept = torch.rand(input_tensor.shape, generator=generator(seed), device=place.device()) >= probability
+    kept = (
+        torch.rand(input_tensor.shape, generator=generator(seed), device=place.device(), dtype=torch.float32)
+        >= probability
+    )
     return torch.where(kept, input_tensor.float() * scale, 0.0)
 
 
@@ -64,7 +70,7 @@ def sampling(
     """Draws one of the first ``k`` values of each row, whose probabilities add up to ``p``; returns its index."""
     shape = (*input_values_tensor.shape[:-2], 1, input_values_tensor.shape[-2])
     if input_values_tensor.is_meta:
-        return torch.empty(shape, device="meta")
+        return torch.empty(shape, device="meta", dtype=torch.float32)
     rows = input_values_tensor.float().reshape(-1, input_values_tensor.shape[-1])
     names = input_indices_tensor.reshape(rows.shape).long()
     drawing, chosen = generator(seed), []

@@ -122,7 +122,7 @@ def fill_rm(
     val_lo: float = 0.0,
 ) -> Tensor:
     """Returns [N, C, H, W] of ``val_hi`` in the first rows and columns, and of ``val_lo`` elsewhere."""
-    result = torch.full((N, C, H, W), val_lo, device=place.device())
+    result = torch.full((N, C, H, W), val_lo, device=place.device(), dtype=torch.float32)
     result[:, :, :hOnes, :wOnes] = val_hi
     return result
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from tt_xla.runtime.emulator import threads
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
@@ -26,12 +27,14 @@ def _reduction(
     reduce: Callable[[Tensor, list[int], bool], Tensor],
     integers_become: torch.dtype | None = None,
     negative: Callable[[Tensor, list[int], bool], Tensor] | None = None,
+    of_all: Callable[[Tensor], Tensor] | None = None,
 ) -> Callable[..., Callable[[Tensor], Tensor]]:
     """Returns the kernel of a reduction along some dimensions, whose result it multiplies by a scalar.
 
     Args:
         integers_become: dtype to which integers are converted first.
         negative: the reduction whose product with a negative scalar is the reduction of the products.
+        of_all: the reduction of all elements to a float, where the bits of ``reduce`` depend on the number of threads.
     """
 
     def prepare(
@@ -48,7 +51,14 @@ def _reduction(
         def call_converted(input: Tensor) -> Tensor:
             return chosen(input.to(integers_become), dims, keep_dim)
 
+        def call_of_all(input: Tensor) -> Tensor:
+            assert of_all is not None
+            return of_all(input).reshape(ctx.result.shape)
+
         called = call_converted if integers_become is not None and not is_float else call
+        in_float = is_float or integers_become is torch.float32
+        if of_all is not None and in_float and threads.is_divided(operand.shape, dims):
+            called = call_of_all
         if not dims:
             called = _unchanged
         return called if scalar == 1 else lambda input: _scaled(called(input), scalar)
@@ -66,8 +76,8 @@ def _scaled(total: Tensor, scalar: float) -> Tensor:
     return product if total.is_floating_point() else product.trunc().to(total.dtype)
 
 
-kernel("ttnn.sum", prepared=True)(_reduction(torch.sum, integers_become=torch.int64))
-kernel("ttnn.mean", prepared=True)(_reduction(torch.mean, integers_become=torch.float32))
+kernel("ttnn.sum", prepared=True)(_reduction(torch.sum, integers_become=torch.int64, of_all=threads.sum_of_all))
+kernel("ttnn.mean", prepared=True)(_reduction(torch.mean, integers_become=torch.float32, of_all=threads.mean_of_all))
 kernel("ttnn.max", prepared=True)(_reduction(torch.amax, negative=torch.amin))
 kernel("ttnn.min", prepared=True)(_reduction(torch.amin, negative=torch.amax))
 
@@ -78,6 +88,8 @@ def prod(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: int | Dims = None
     result = input.to(torch.float32) if input.is_floating_point() else input.to(torch.int64)
     dims = [dim_arg] if isinstance(dim_arg, int) else _dims(input.ndim, dim_arg)
     for dim in sorted((dim % input.ndim for dim in dims), reverse=True):
+        if result.is_floating_point() and threads.is_divided(result.shape, [dim]):
+            return threads.product_of_all(result).reshape(ctx.result.shape)
         result = torch.prod(result, dim, keepdim=keep_dim)
     return result
 
@@ -105,7 +117,7 @@ def _first_true(hit: Tensor, dim: int) -> Tensor:
     size = hit.shape[dim]
     shape = [1] * hit.ndim
     shape[dim] = size
-    positions = torch.arange(size, device=hit.device).reshape(shape)
+    positions = torch.arange(size, device=hit.device, dtype=torch.int64).reshape(shape)
     return torch.where(hit, positions, size).amin(dim)
 
 

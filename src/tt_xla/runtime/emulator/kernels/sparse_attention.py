@@ -73,15 +73,17 @@ def sparse_sdpa_msa(
     keys, values = (each[slot : slot + 1].repeat_interleave(q.shape[1] // groups, 1) for each in (k, v))
     seen = _selected(indices, k.shape[2] // block_size).repeat_interleave(block_size, -1)
     if chunk_start_idx is not None:
-        positions = torch.arange(chunk_start_idx, chunk_start_idx + rows, device=q.device).unsqueeze(1)
-        seen = seen & (torch.arange(k.shape[2], device=q.device) <= positions)
+        positions = torch.arange(chunk_start_idx, chunk_start_idx + rows, device=q.device, dtype=torch.int64).unsqueeze(
+            1
+        )
+        seen = seen & (torch.arange(k.shape[2], device=q.device, dtype=torch.int64) <= positions)
     seen = seen.repeat_interleave(q.shape[1] // groups, 1)
     return _attend(q, keys, values, seen, q.shape[-1] ** -0.5 if scale is None else scale, None)
 
 
 def _hidden(scores: Tensor, visible: Tensor, kv_len: int | None) -> Tensor:
     """Replaces the scores of keys that a row does not see by -inf; ``visible`` has the number of keys of each row."""
-    places = torch.arange(scores.shape[-1], device=scores.device)
+    places = torch.arange(scores.shape[-1], device=scores.device, dtype=torch.int64)
     hidden = places >= visible.unsqueeze(1)
     return scores.masked_fill(hidden if kv_len is None else hidden | (places >= kv_len), -torch.inf)
 
@@ -102,7 +104,7 @@ def indexer_score_dsa(
     keys = k if cache_batch_idx is None else k[slot : slot + 1]
     products = F.relu(q.float() @ keys.float().mT)
     scores = (products * weights.float().transpose(1, 3).transpose(2, 3).reshape(*q.shape[:3], 1)).sum(1, keepdim=True)
-    ends = torch.arange(chunk_start_idx + 1, chunk_start_idx + 1 + q.shape[2], device=q.device)
+    ends = torch.arange(chunk_start_idx + 1, chunk_start_idx + 1 + q.shape[2], device=q.device, dtype=torch.int64)
     return _hidden(scores, ends // key_compression_ratio, kv_len)
 
 
@@ -122,6 +124,6 @@ def indexer_score_msa(
     slot = cache_batch_idx or 0
     keys = k if cache_batch_idx is None else k[slot : slot + 1]
     scores = (q.float() @ keys.float().mT * scale).unflatten(1, (num_groups, -1)).sum(2)
-    ends = torch.arange(chunk_start_idx + 1, chunk_start_idx + 1 + q.shape[2], device=q.device)
+    ends = torch.arange(chunk_start_idx + 1, chunk_start_idx + 1 + q.shape[2], device=q.device, dtype=torch.int64)
     scores = _hidden(scores, ends, kv_len)
     return scores.unflatten(-1, (-1, block_size)).amax(-1) if block_size else scores

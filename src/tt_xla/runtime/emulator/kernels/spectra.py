@@ -66,8 +66,8 @@ def apply_twiddles_xl(ctx: Any, input_real: Tensor, input_imag: Tensor, P: int, 
 def _row_turns(values: Tensor, length: int, stride: int, modulus: int, period: int) -> Tensor:
     """Returns the factor of each element: its column times its row's number turns."""
     count = values.numel() // length
-    rows = torch.arange(count, device=values.device) // stride % modulus
-    phases = rows.unsqueeze(1) * torch.arange(length, device=values.device)
+    rows = torch.arange(count, device=values.device, dtype=torch.int64) // stride % modulus
+    phases = rows.unsqueeze(1) * torch.arange(length, device=values.device, dtype=torch.int64)
     return _turns(phases, period).reshape(values.shape)
 
 
