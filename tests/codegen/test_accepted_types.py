@@ -11,6 +11,8 @@ from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
+pytestmark = pytest.mark.quick
+
 
 def compiled(text: str, **options: object) -> Program:
     return compile_module(parse_module(text), CompileOptions.parse(options), load_target("p150"))

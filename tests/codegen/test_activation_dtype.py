@@ -18,6 +18,8 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime.device import Device
 from tt_xla.target import load_target
 
+pytestmark = pytest.mark.quick
+
 ROWS, WIDTH, HEADS = 64, 128, 4
 
 

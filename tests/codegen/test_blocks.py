@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.codegen.test_python import compiled, decoder
 from tt_xla.codegen.generator import generate
+
+pytestmark = pytest.mark.quick
 
 
 def test_a_weight_that_all_layers_read_ends_none_of_them() -> None:

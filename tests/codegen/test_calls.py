@@ -18,6 +18,8 @@ from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
 from tt_xla.ir.program import Instruction, Operand, TensorSpec
 from tt_xla.target import load_target
 
+pytestmark = pytest.mark.quick
+
 NAMES = Names(value=lambda number: f"v{number}", data=lambda data: f"data({len(data.elements)})")
 P150 = load_target("p150")
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tt_xla.codegen import judge as judge_module
 from tt_xla.codegen.mock import Mock
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
 from tt_xla.ir.program import TensorSpec
@@ -43,8 +42,7 @@ def refusing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replaces TT-NN by a function that refuses sines."""
     script = tmp_path / "worker.py"
     script.write_text(REFUSING_WORKER)
-    monkeypatch.setattr(judge_module, "_WORKER", script)
-    monkeypatch.setattr(check_module, "mock", lambda *_, **__: Mock(Path(sys.executable), {}))
+    monkeypatch.setattr(check_module, "mock", lambda *_, **__: Mock(Path(sys.executable), {}, script))
     monkeypatch.setenv("TTXLA_TTNN_PYTHON", sys.executable)
 
 

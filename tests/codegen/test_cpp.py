@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 from click.testing import CliRunner
-from programs import PROGRAMS
 
 import tt_jax
 import tt_torch
+from benchmarks.programs import PROGRAMS
 from tests.codegen import declarations
 from tt_xla.codegen import UTILS, export
 from tt_xla.codegen.generator import generate
@@ -111,6 +111,7 @@ def compiled(text: str, **options: object) -> Program:
 # The compiler ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["digits_cnn", "diffusion_block", "llama_decode", "lstm"])
 def test_a_compiler_takes_the_programs(name: str, tmp_path: Path, headers: Path) -> None:
     program = compiled(PROGRAMS[name]().stablehlo(), optimization_level=2)
@@ -249,6 +250,7 @@ def test_the_command_writes_a_tree(tmp_path: Path, headers: Path) -> None:
     check(tmp_path, headers, (out / "main.cpp").read_text())
 
 
+@pytest.mark.nightly
 def test_torch_and_jax_write_it_and_python_in_one_process(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], headers: Path
 ) -> None:

@@ -377,8 +377,9 @@ def test_jax_function_with_static_arguments(tmp_path: Path) -> None:
     assert '"fc.kernel": utils.load("arg0"' in (tmp_path / "out/main.py").read_text()
 
 
+@pytest.mark.nightly
 def test_jax_jit_with_options(tmp_path: Path) -> None:
-    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
     script = f"""
 import jax_plugin_tt, jax, jax.numpy as jnp
 from jax._src import xla_bridge

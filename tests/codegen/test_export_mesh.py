@@ -21,6 +21,8 @@ from tt_xla.runtime import get_device
 from tt_xla.runtime.mesh.shards import join, split
 from tt_xla.target import load_target
 
+pytestmark = pytest.mark.quick
+
 
 def compiled(backend: str, folder: Path) -> Program:
     options = CompileOptions.parse({"backend": backend, "export_path": str(folder)})

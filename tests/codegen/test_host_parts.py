@@ -169,6 +169,7 @@ def _results(names: list[str], kind: str) -> list[tuple[str, str, str]]:
     return [(name, "i1" if name.endswith("is_finite") else kind, "") for name in names]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", FLOATS)
 def test_unary(host_ops: ModuleType, kind: str) -> None:
     names = sorted(name for name in UNARY if name not in ("stablehlo.not", "chlo.conj"))

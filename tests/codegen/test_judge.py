@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
-from tt_xla.codegen import judge as judge_module
 from tt_xla.codegen import probe
 from tt_xla.codegen.judge import judge
-from tt_xla.codegen.mock import Mock, mock, ttnn_python
+from tt_xla.codegen.mock import Mock, has_ttnn, mock, ttnn_python
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import OptionError, RuntimeUnavailableError
 from tt_xla.ir.layout import DataType, TensorLayout
@@ -191,11 +192,10 @@ with open(report, "a") as out:
 """
 
 
-def test_a_crash_is_charged_to_its_step_and_the_rest_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_is_charged_to_its_step_and_the_rest_is_judged(tmp_path: Path) -> None:
     script = tmp_path / "worker.py"
     script.write_text(DYING_WORKER)
-    monkeypatch.setattr(judge_module, "_WORKER", script)
-    judgements = judge([compiled(), compiled(optimization_level=2)], Mock(Path(sys.executable), {}))
+    judgements = judge([compiled(), compiled(optimization_level=2)], Mock(Path(sys.executable), {}, script))
     for judgement in judgements:
         [refusal] = judgement.refusals
         assert refusal.instruction.op == "ttnn.tan"
@@ -204,22 +204,40 @@ def test_a_crash_is_charged_to_its_step_and_the_rest_is_judged(tmp_path: Path, m
     assert judgements[0].dram_peak_bytes_per_bank == 64
 
 
-def test_a_worker_that_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_does_not_start(tmp_path: Path) -> None:
     script = tmp_path / "worker.py"
     script.write_text("raise SystemExit('no device')")
-    monkeypatch.setattr(judge_module, "_WORKER", script)
     with pytest.raises(RuntimeUnavailableError, match="TT-NN stopped with status 1: no device"):
-        judge([compiled()], Mock(Path(sys.executable), {}))
+        judge([compiled()], Mock(Path(sys.executable), {}, script))
 
 
-def test_every_function_of_a_program_is_laid_out() -> None:
+ACCEPTING_WORKER = """
+import json, pathlib, sys
+
+job = pathlib.Path(sys.argv[1]).read_text()
+pathlib.Path(__file__).with_name("job.json").write_text(job)
+lines = [
+    {"program": p, "step": s, "differs": []}
+    for p, program in enumerate(json.loads(job)["programs"])
+    for s, _ in enumerate(program["steps"])
+]
+lines = [{"ttnn": "ttnn 0.0"}, *lines, {"done": True}]
+pathlib.Path(sys.argv[2]).write_text("".join(json.dumps(line) + "\\n" for line in lines))
+"""
+
+
+def test_every_function_of_a_program_is_laid_out(tmp_path: Path) -> None:
     """A const-eval function is laid out where it is called; a traced function is laid out once and fills the slots."""
     program = compiled(optimization_level=1, enable_trace=True)
-    plan = judge_module._Plan(program, load_target("p150"), None, bytearray())
     entry = program.functions[0]
-    results = plan.function(entry, [plan.new(entry.values[number]) for number in entry.arguments])
-    assert [plan.values[number].shape for number in results] == [(64,)]
-    done = [instruction.op for instruction, *_ in plan.steps]
+    free = Instruction("ttnn.deallocate", {"input": entry.results[0]}, (), {"force": False})
+    entry = msgspec.structs.replace(entry, body=(*entry.body, free))
+    program = msgspec.structs.replace(program, functions=(entry, *program.functions[1:]))
+    script = tmp_path / "worker.py"
+    script.write_text(ACCEPTING_WORKER)
+    [judgement] = judge([program], Mock(Path(sys.executable), {}, script))
+    [job] = json.loads((tmp_path / "job.json").read_text())["programs"]
+    done = [verdict.instruction.op for verdict in judgement.verdicts]
     traced = next(function for function in program.functions if function.kind is FunctionKind.TRACE)
     start = done.index("ttnn.write_tensor") + 1
     assert done[start : start + len(traced.body)] == [instruction.op for instruction in traced.body]
@@ -227,8 +245,18 @@ def test_every_function_of_a_program_is_laid_out() -> None:
     assert done.count("ttnn.empty") == 2
     assert "ttnn.constant" in done
     assert "ttnn.execute_trace" not in done
-    copy = next(step for step in plan.steps if step[0].op == "ttnn.copy")
-    assert copy[3].endswith(f", v[{results[0]}])")
+    slots = [step["results"][0] for op, step in zip(done, job["steps"], strict=True) if op == "ttnn.empty"]
+    assert job["values"][slots[-1]]["shape"] == [64]
+    assert judgement.verdicts[done.index("ttnn.copy")].source.endswith(f", v[{slots[-1]}])")
+    assert judgement.verdicts[-1].source == f"ttnn.deallocate(v[{slots[-1]}], False)"
+
+
+def test_an_interpreter_is_asked_once_whether_it_has_ttnn(tmp_path: Path) -> None:
+    log, without = tmp_path / "log", tmp_path / "python"
+    without.write_text(f"#!/bin/sh\necho asked >> {log}\nexit 1\n")
+    without.chmod(0o755)
+    assert [has_ttnn(without), has_ttnn(without)] == [False, False]
+    assert log.read_text() == "asked\n"
 
 
 def test_without_an_interpreter_the_way_to_one_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

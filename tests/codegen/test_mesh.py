@@ -376,6 +376,7 @@ def test_a_loop_whose_condition_differs_between_chips_is_refused() -> None:
         generate(compiled("loop_of_each_chip", "p150x4", (2, 2)))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_compiler_takes_the_programs(name: str, tmp_path: Path, headers: Path) -> None:  # noqa: F811
     check(tmp_path, headers, generate(compiled(name, "p150x4", (2, 2)), language="cpp").main)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.codegen.test_python import compiled, decoder
 from tt_xla.codegen.generator import generate
 from tt_xla.codegen.repeats import find_repeats
 from tt_xla.ir.program import Instruction
+
+pytestmark = pytest.mark.quick
 
 
 def nameless(layers: int) -> str:

@@ -142,6 +142,7 @@ def test_a_second_graph_gives_each_a_folder(tmp_path: Path) -> None:
         assert (tmp_path / "out" / folder / "program_2/main.py").exists()
 
 
+@pytest.mark.nightly
 def test_programs_for_several_chips_exchange_whole_tensors_with_the_host(tmp_path: Path) -> None:
     """The source runs on the emulated card, whose ``ttnn`` takes the place of TT-NN, with the bits of the model."""
     out = tmp_path / "out"

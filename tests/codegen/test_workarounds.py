@@ -13,6 +13,8 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime.device import Device
 from tt_xla.target import load_target
 
+pytestmark = pytest.mark.quick
+
 PAD = """func.func public @main(%x: tensor<64x{type}>) -> tensor<{width}x{type}> {{
   %c = stablehlo.constant dense<{value}> : tensor<{type}>
   %0 = stablehlo.pad %x, %c, low = [0], high = [{high}], interior = [0]

@@ -9,6 +9,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+pytestmark = pytest.mark.quick
+
 UNARY: dict[str, Callable[..., torch.Tensor]] = {
     "abs": torch.abs,
     "acos": torch.acos,

@@ -10,6 +10,8 @@ import torch
 from tt_xla.ttnn_api.chosen_programs import of_grid
 from tt_xla.ttnn_api.plan import Operand
 
+pytestmark = pytest.mark.quick
+
 ROWS, INNER, COLUMNS = 64, 256, 96
 
 

@@ -9,6 +9,8 @@ import torch
 
 from tests.ttnn_api.conftest import Card, drawn
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def put(ttnn: Any, device: Any) -> Any:

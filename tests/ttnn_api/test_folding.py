@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import torch
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def grid(ttnn: Any) -> Any:

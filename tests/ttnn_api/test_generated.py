@@ -51,6 +51,7 @@ BIASED = """func.func public @main(%x: tensor<1x8x16x16xbf16>, %w: tensor<8x8x3x
 }"""
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("level", [0, 2])
 def test_a_bias_in_a_block_format_has_the_bits_of_the_program(level: int, tmp_path: Path) -> None:
     options = {"optimization_level": level, "backend": "codegen_py", "export_path": str(tmp_path / "out")}
@@ -79,6 +80,7 @@ SUM = """func.func public @main(%x: tensor<9x2x96xf32>) -> tensor<96xf32> {
 }"""
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_products_along_dimensions_have_the_bits_of_the_program(level: int, tmp_path: Path) -> None:
     options = {"optimization_level": level, "backend": "codegen_py", "export_path": str(tmp_path / "out")}
@@ -107,6 +109,7 @@ def test_arguments_that_lie_across_are_run_as_they_are_stored(tmp_path: Path) ->
     assert torch.equal(passed[0], x)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_run_has_the_bits_of_the_program(level: int, tmp_path: Path) -> None:
     options = {"optimization_level": level, "backend": "codegen_py", "export_path": str(tmp_path / "out")}

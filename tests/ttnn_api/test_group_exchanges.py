@@ -11,6 +11,8 @@ import torch.nn.functional as F
 
 from tests.ttnn_api.conftest import drawn
 
+pytestmark = pytest.mark.quick
+
 BATCH, ROWS, WIDTH, CHOSEN, EXPERTS = 16, 2, 64, 4, 16
 
 

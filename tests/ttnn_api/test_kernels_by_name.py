@@ -10,52 +10,7 @@ import torch.nn.functional as F
 
 from tests.ttnn_api.conftest import Card, close, drawn
 
-
-def test_moreh_reductions(card: Card) -> None:
-    x = drawn(2, 3, 32, 64)
-    close(card("moreh_sum", x, 1), x.sum(1))
-    close(card("moreh_sum", x, x.ndim - 1), x.sum(-1, keepdim=True))  # the last two dimensions stay
-    close(card("moreh_mean", x, dim=[0, 2], keepdim=True), x.mean((0, 2), keepdim=True))
-    close(card("moreh_norm", x, 3.0, dim=1), torch.linalg.vector_norm(x, 3, 1))
-    close(card("operations.moreh.cumsum", x, 1), x.cumsum(1))
-    close(card("moreh_logsoftmax", x, -1), x.log_softmax(-1))
-    close(card("moreh_softmin_backward", x, x, 1), -torch.softmax(x, 1) * 0 + x * ((x * x).sum(1, keepdim=True) - x))
-
-
-def test_moreh_normalizations_and_their_gradients(card: Card) -> None:
-    x, gamma = drawn(2, 4, 32, 32).requires_grad_(), drawn(32, seed=1).requires_grad_()
-    result, mean, rstd = card("moreh_layer_norm", x.detach(), 1, 1e-5, gamma.detach().reshape(1, 32))
-    assert (mean, rstd) == (None, None)
-    expected = F.layer_norm(x, [32], gamma)
-    close(result, expected.detach())
-    statistics = [x.detach().mean(-1), (x.detach().var(-1, correction=0) + 1e-5).rsqrt()]
-    zeros = {"input_grad": torch.zeros_like(x), "gamma_grad": torch.zeros(1, 32)}
-    first, second, third = card(
-        "moreh_layer_norm_backward",
-        torch.ones_like(x),
-        x.detach(),
-        *statistics,
-        1,
-        gamma=gamma.detach().reshape(1, 32),
-        **{name: zero.detach() for name, zero in zeros.items()},
-    )
-    gradients = torch.autograd.grad(expected.sum(), [x, gamma])
-    close(first, gradients[0])
-    close(second, gradients[1].reshape(1, 32))
-    assert third is None
-
-
-def test_moreh_optimizers(card: Card) -> None:
-    parameter, grad = drawn(32, 32), drawn(32, 32, seed=1)
-    leaf = parameter.clone().requires_grad_()
-    leaf.grad = grad.clone()
-    torch.optim.AdamW([leaf], lr=0.1).step()
-    zero = torch.zeros(32, 32)
-    result = card("moreh_adamw", parameter, grad, zero, zero, 0.1, step=1)
-    close(result[0], leaf.detach())
-    close(card("moreh_sgd", parameter, grad, lr=0.5, momentum_initialized=False)[0], parameter - 0.5 * grad)
-    total = card("moreh_clip_grad_norm", [parameter, grad], 1.0)
-    close(total, torch.linalg.vector_norm(torch.cat([parameter, grad])).reshape(1))
+pytestmark = pytest.mark.quick
 
 
 def test_moves(card: Card) -> None:
@@ -163,24 +118,6 @@ def test_quantization(card: Card) -> None:
     close(by_column.float(), (x / scale + zero).round())
     back = card("dequantize", by_column, scale, zero, axis=-1, dtype=card.ttnn.float32)
     close(back, (by_column - zero) * scale)
-
-
-def test_images(card: Card) -> None:
-    rows, image = drawn(1, 1, 2 * 6 * 6, 8), drawn(2, 6, 6, 8)
-    pooled = card("adaptive_avg_pool2d", rows, 2, 6, 6, 8, [3, 2])
-    channels_first = rows.reshape(2, 6, 6, 8).permute(0, 3, 1, 2)
-    close(pooled, F.adaptive_avg_pool2d(channels_first, (3, 2)).permute(0, 2, 3, 1).reshape(1, 1, -1, 8))
-    tiles = drawn(1, 2, 32, 32)
-    close(card("upsample", tiles, 2), tiles.repeat_interleave(2, 1).repeat_interleave(2, 2))
-    close(card("rotate", image, 90.0), image.rot90(1, (1, 2)))
-    grid = torch.rand(2, 4, 5, 2) * 2 - 1
-    expected = F.grid_sample(image.permute(0, 3, 1, 2), grid, align_corners=False).permute(0, 2, 3, 1)
-    close(card("grid_sample", image, grid), expected)
-    volume, weight = drawn(1, 4, 4, 4, 8), drawn(6, 8, 2, 2, 2)
-    matrix = weight.permute(2, 3, 4, 1, 0).reshape(-1, 6)
-    options = {"dtype": card.ttnn.float32, "output_channels": 6, "kernel_size": [2, 2, 2]}
-    result = card("experimental.conv3d", input_tensor=volume, weight_tensor=matrix, **options)
-    close(result, F.conv3d(volume.permute(0, 4, 1, 2, 3), weight).permute(0, 2, 3, 4, 1))
 
 
 def test_group_norm_reads_prepared_weights(card: Card) -> None:

@@ -13,6 +13,8 @@ from tt_xla.cost.rates import rates_of
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Instruction
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def mesh(ttnn: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
@@ -93,6 +95,17 @@ def test_an_exchange_takes_the_time_and_memory_of_compiled_programs(ttnn: Any, m
     used = mesh.memory.dram.used
     del gathered
     assert mesh.memory.dram.used < used
+
+
+def test_a_product_after_a_gather(ttnn: Any, mesh: Any) -> None:
+    row = mesh.create_submesh(ttnn.MeshShape(1, 4))
+    x, weight = torch.randn(32, 256), torch.randn(256, 64)
+    split = put(ttnn, row, x, ttnn.ShardTensorToMesh(row, dim=1))
+    factor = put(ttnn, row, weight, ttnn.ReplicateTensorToMesh(row))
+    options = {"dim": 1, "multi_device_global_semaphore": [], "all_gather_core_grid_offset": (0, 4)}
+    gathered, product = ttnn.experimental.all_gather_matmul_async(split, factor, **options)
+    assert torch.equal(shards(ttnn, gathered)[3], x)
+    torch.testing.assert_close(shards(ttnn, product)[3], x @ weight, rtol=0.02, atol=0.2)
 
 
 def test_writes_to_a_replicated_tensor_part_the_chips(ttnn: Any, mesh: Any) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import torch
 
+pytestmark = pytest.mark.quick
+
 
 class Model(torch.nn.Module):
     def __init__(self) -> None:

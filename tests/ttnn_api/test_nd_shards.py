@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import torch
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def cut(ttnn: Any, device: Any) -> Any:

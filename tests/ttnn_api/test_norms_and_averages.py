@@ -8,6 +8,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+pytestmark = pytest.mark.quick
+
 
 def placed(ttnn: Any, device: Any, tensor: torch.Tensor, **options: Any) -> Any:
     options = {"dtype": ttnn.bfloat16, "layout": ttnn.TILE_LAYOUT} | options

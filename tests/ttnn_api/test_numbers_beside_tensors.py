@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import torch
 
+pytestmark = pytest.mark.quick
+
 A = (0.0947265625, 3.609375, -2.84375)
 B = (-1.90625, -1.609375, 2.515625)
 

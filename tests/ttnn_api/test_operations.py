@@ -14,6 +14,8 @@ from tt_xla.cost import instruction_cost
 from tt_xla.cost.rates import rates_of
 from tt_xla.ir.program import Instruction
 
+pytestmark = pytest.mark.quick
+
 
 def on(device: Any, ttnn: Any, tensor: torch.Tensor, **options: Any) -> Any:
     options = {"dtype": ttnn.bfloat16, "layout": ttnn.TILE_LAYOUT} | options

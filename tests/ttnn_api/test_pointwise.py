@@ -15,6 +15,8 @@ from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.context import Context, Weighted
 from tt_xla.ttnn_api.operation import unrefused
 
+pytestmark = pytest.mark.quick
+
 UNARY: dict[str, tuple[Callable[..., torch.Tensor], dict[str, float]]] = {
     "acosh": (torch.acosh, {}),
     "celu": (F.celu, {"alpha": 0.5}),

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import torch
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def default_options(ttnn: Any) -> Iterator[None]:

@@ -13,6 +13,8 @@ from tt_xla.ttnn_api import refusals
 from tt_xla.ttnn_api.families import operations
 from tt_xla.ttnn_api.operation import GOLDENS
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def put(ttnn: Any, device: Any) -> Any:

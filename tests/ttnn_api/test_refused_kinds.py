@@ -10,6 +10,8 @@ import torch
 
 from tests.ttnn_api.test_conditions import put
 
+pytestmark = pytest.mark.quick
+
 __all__ = ["put"]
 
 

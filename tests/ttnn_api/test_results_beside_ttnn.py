@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import torch
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def put(ttnn: Any, device: Any) -> Any:

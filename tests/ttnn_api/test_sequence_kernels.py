@@ -10,6 +10,8 @@ import torch.nn.functional as F
 
 from tests.ttnn_api.conftest import Card, close, drawn
 
+pytestmark = pytest.mark.quick
+
 
 def in_rows(card: Card, value: torch.Tensor) -> Any:
     return card.put(value, card.ttnn.ROW_MAJOR_LAYOUT)

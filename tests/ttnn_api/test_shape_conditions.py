@@ -9,6 +9,8 @@ import torch
 
 from tests.ttnn_api.test_conditions import put
 
+pytestmark = pytest.mark.quick
+
 __all__ = ["put"]
 
 _SDPA = "ttnn.transformer.scaled_dot_product_attention"
@@ -92,6 +94,10 @@ _IMAGE = "input_tensor=put((1, 1, 64, 32), layout='ROW_MAJOR')"
         ),
         (f"{_SDPA}(*[{_HEADS}] * 3, attn_mask=put((1, 1, 1, 64)), is_causal=False)", "length must match Q sequence"),
         (f"{_SDPA}(*[{_HEADS}] * 3, attn_mask=put((1, 1, 64, 32)), is_causal=False)", "length must match K sequence"),
+        (
+            f"{_SDPA}(put((1, 4, 32, 64)), *[{_HEADS}] * 2, attn_mask=put((1, 1, 64, 64)), is_causal=False)",
+            "length must match Q sequence length.*The mask has shape",
+        ),
         ("ttnn.transformer.concatenate_heads(put((4, 64, 64)))", "Input tensor must have rank 4. Shape: Shape"),
         (
             "ttnn.experimental.nlp_concat_heads(put((4, 64, 64)))",

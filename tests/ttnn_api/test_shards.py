@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import torch
 
+pytestmark = pytest.mark.quick
+
 KINDS = {"height": ((64, 128), 2, 1), "width": ((128, 64), 2, 1), "block": ((64, 64), 2, 2)}
 """By kind, the shards of [1, 2, 64, 128], and columns and rows of cores."""
 

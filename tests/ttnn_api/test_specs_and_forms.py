@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def grid(ttnn: Any) -> Any:

@@ -4,6 +4,8 @@ import pytest
 import torch
 import ttnn
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def slow_runtime_mode():
@@ -120,7 +122,7 @@ def test_operations_of_ttnn_are_nodes_and_run_again_from_the_source():
         assert torch.equal(namespace["top_level_module"](device=device), back)
 
 
-def test_a_picture_has_the_calls_of_modules_as_deep_as_asked(tmp_path, caplog, monkeypatch):
+def test_a_picture_has_the_calls_of_modules_as_deep_as_asked(tmp_path, project_log, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with ttnn.tracer.trace():
         result, _ = Block(8)(torch.rand(2, 8), scale=torch.rand(8))
@@ -130,7 +132,7 @@ def test_a_picture_has_the_calls_of_modules_as_deep_as_asked(tmp_path, caplog, m
     flat = ttnn.tracer.visualize(result, show_modules=False, verbose=True).source
     assert "approximate=&#x27;tanh&#x27;" in flat
     ttnn.tracer.visualize(result, file_name=tmp_path / "model.svg")
-    assert "Graphviz is not installed" in caplog.text
+    assert "Graphviz is not installed" in project_log.text
     assert (tmp_path / "model.gv").read_text().startswith("digraph")
 
 

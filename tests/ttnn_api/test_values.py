@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-import ttnn_values
-from ttnn_run_calls import array, tensor_on
-from ttnn_values import Runs, compared, comparison, elements, with_special
+from conformance import ttnn_values
+from conformance.ttnn_run_calls import array, tensor_on
+from conformance.ttnn_values import Runs, compared, comparison, elements, with_special
 
 RECORDED = np.load(Path(__file__).parents[1] / "data" / "calls.npz")
 """Calls and what TT-NN 0.81.1 gave for them on the simulator, from a folder that ``ttnn_values.py --keep`` filled.
@@ -36,6 +35,7 @@ for call in json.loads(pathlib.Path(sys.argv[1]).read_text()):
 """A script that makes no calls, but records them; it ends or hangs if it is told to."""
 
 
+@pytest.mark.nightly
 def test_a_call_that_ends_the_process_or_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "script.py"
     script.write_text(STAND_IN)

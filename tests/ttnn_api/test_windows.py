@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import ttnn
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from ttnn_run_calls import shown, tensor_on
+from conformance.ttnn_run_calls import shown, tensor_on
+
+pytestmark = pytest.mark.quick
 
 HEIGHT = ttnn.TensorMemoryLayout.HEIGHT_SHARDED
 WIDTH = ttnn.TensorMemoryLayout.WIDTH_SHARDED

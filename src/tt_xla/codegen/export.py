@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
@@ -23,6 +22,7 @@ from tt_xla.errors import OutputError, UnsupportedOpError
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.mesh import Mesh, Sharding, replicated
 from tt_xla.ir.program import Argument, Program, Result, TensorSpec
+from tt_xla.locks import Lock
 from tt_xla.options import SOURCE_BACKENDS
 from tt_xla.publish import Content, publish
 
@@ -100,7 +100,7 @@ _TREE = (
 )
 """Files and folders of a generated tree."""
 
-_lock = threading.RLock()
+_lock = Lock()
 _graphs: dict[Path, list[str]] = {}
 """Keys of the graphs that this process wrote to each folder, in order."""
 _begun: Counter[Path] = Counter()

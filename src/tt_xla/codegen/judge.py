@@ -44,8 +44,6 @@ L1_SMALL_BYTES = 1 << 15
 SECONDS_PER_RUN = 3600
 """Time limit for one run of the worker, in seconds."""
 
-_WORKER = Path(__file__).with_name("worker.py")
-
 _CALLING = (LOAD_CACHED, CALL)
 """Ops that call one function."""
 
@@ -219,7 +217,7 @@ def judge(programs: Sequence[Program], mock: Mock) -> list[Judgement]:
 
     Args:
         programs: the Programs.
-        mock: interpreter and environment of the mock mode.
+        mock: interpreter, environment and script of the worker.
 
     Returns:
         One judgement for each Program.
@@ -272,7 +270,7 @@ def _run(
     first = (0, 0)
     while True:
         line_count = len(lines)
-        command = [mock.python, _WORKER, job, report, *map(str, first)]
+        command = [mock.python, mock.worker, job, report, *map(str, first)]
         done = subprocess.run(
             command, env=mock.environment, cwd=folder, capture_output=True, timeout=SECONDS_PER_RUN, check=False
         )

@@ -7,6 +7,7 @@ package whose kernel compiler returns one prebuilt kernel for each kind of core.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import shutil
@@ -20,6 +21,9 @@ from tt_xla.codegen import clusters
 from tt_xla.environment import cache_directory, child_environment, variable
 from tt_xla.errors import OptionError, RuntimeUnavailableError
 from tt_xla.target import load_target
+
+WORKER = Path(__file__).with_name("worker.py")
+"""The script that makes calls of TT-NN."""
 
 _CORES = ("brisc", "ncrisc", "trisc0", "trisc1", "trisc2")
 
@@ -85,6 +89,12 @@ def candidates() -> list[Path]:
     return list(dict.fromkeys([Path(sys.executable), *built, *(Path(path) for path in on_path if path)]))
 
 
+@functools.cache
+def has_ttnn(interpreter: Path) -> bool:
+    """Returns whether an interpreter has ``ttnn``. A process starts it once to find out."""
+    return not subprocess.run([interpreter, "-c", _HAS_TTNN], capture_output=True, check=False).returncode
+
+
 def _first_with_ttnn() -> Path:
     """Returns the first candidate that has ``ttnn``.
 
@@ -93,7 +103,7 @@ def _first_with_ttnn() -> Path:
     """
     existing = [path for path in candidates() if path.exists()]
     for path in existing:
-        if not subprocess.run([path, "-c", _HAS_TTNN], capture_output=True, check=False).returncode:
+        if has_ttnn(path):
             return path
     names = ", ".join(map(str, existing))
     raise RuntimeUnavailableError(f"No Python interpreter has TT-NN; tried {names}.", hint=_INSTALL)
@@ -101,11 +111,13 @@ def _first_with_ttnn() -> Path:
 
 @dataclass(frozen=True)
 class Mock:
-    """Interpreter and environment that start a worker in mock mode."""
+    """Interpreter, environment and script of a worker in mock mode."""
 
     python: Path
     environment: dict[str, str]
     """All environment variables of the worker."""
+    worker: Path = WORKER
+    """Script, which takes a job, the file of its report, and the numbers of the first program and step."""
 
 
 def mock(python: Path, system: str, *, kernels: bool = False) -> Mock:

@@ -20,8 +20,8 @@ from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.context import Context, Weighted
-from tt_xla.runtime.gradients import without_gradients
 from tt_xla.runtime.observation import CALLS, ObservedCall
+from tt_xla.runtime.torch_state import settled
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.layouts import Type
@@ -132,7 +132,7 @@ class Plan:
             self._buffer(type_, size, operands) if place is None else None
             for type_, size, place in zip(self.types, self.bytes, into, strict=True)
         ]
-        with without_gradients():
+        with settled():
             results = self._observed(operands, replayed=False) if CALLS else self.compute(operands)
         made: list[Contents] = []
         for shards, buffer, place in zip(results, buffers, into, strict=True):

@@ -1,7 +1,7 @@
 """Refuses calls as TT-NN does: the table ``refusals.txt`` has the kinds of tensors that each function refuses.
 
 A line of the table has TT-NN's words, the kinds, and the functions with their parameters (``softmax:input_tensor``).
-``benchmarks/dump_ttnn_refusals.py`` makes it from the real package. A kind is a data type, a layout, a memory
+``conformance/dump_ttnn_refusals.py`` makes it from the real package. A kind is a data type, a layout, a memory
 (``host``, ``l1``, ``height``, ``width``, ``block``), ``small_shards`` for shards of rows that do not fill tiles, or
 data types of several parameters joined by ``*``. A kind with ``!`` is refused where not all tensors of the call have
 it, and one with ``&`` where all of them have it and none is sharded.
