@@ -34,6 +34,8 @@ from tt_xla.tools.explorer.running import run
 from tt_xla.tools.explorer.session import Session
 from tt_xla.tools.explorer.subjects import Subject, subjects_of
 
+pytestmark = pytest.mark.quick
+
 EXAMPLE = """
 func.func @forward(%arg0: tensor<64x128xbf16>, %arg1: tensor<64x128xbf16>) -> tensor<64x128xbf16> {
   %0 = ttir.empty() : tensor<64x128xbf16>

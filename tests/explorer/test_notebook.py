@@ -62,6 +62,7 @@ def test_a_function_that_compiles_nothing_is_refused():
         explored(lambda: None)
 
 
+@pytest.mark.nightly
 def test_an_export_is_one_file_with_all_stages(tmp_path: Path):
     (tmp_path / "model.mlir").write_text(
         "func.func @main(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {\n"

@@ -225,6 +225,7 @@ def test_requests_that_are_malformed_are_answered(server: Server):
     assert "error" in json.loads(ask(server, "/explore/api/nothing")[1])
 
 
+@pytest.mark.nightly
 def test_work_that_is_cancelled_ends_and_the_next_job_runs(server: Server, tmp_path: Path):
     script, mark, session = tmp_path / "endless.py", tmp_path / "began", server.session
     script.write_text(f"import time\nopen({str(mark)!r}, 'w')\ntime.sleep(3600)")

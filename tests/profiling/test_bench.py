@@ -23,9 +23,9 @@ from tt_xla.tools.bench_command import bench_command
 from tt_xla.tools.tune_command import tune_command
 
 Script = Callable[[str], str]
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+TRAINING = Path(__file__).parents[2] / "examples" / "training"
 SHAPES = {"jax_mesh_mlp": (2, 4)}
-"""Meshes of the experiments that are not for one chip."""
+"""Meshes of the workloads that are not for one chip."""
 
 
 def bench(script: str, *arguments: str, steps: int = 2) -> Bench:
@@ -169,11 +169,11 @@ def test_files_of_a_benchmark(script: Script, tmp_path: Path) -> None:
     assert "http" not in html.replace("http-equiv", "")
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in EXPERIMENTS.iterdir() if path.is_dir()))
-def test_experiments_are_valid(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", sorted(path.name for path in TRAINING.iterdir() if path.is_dir()))
+def test_training_workloads_are_valid(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    config = EXPERIMENTS / name / "config.yaml"
+    config = TRAINING / name / "config.yaml"
     shape = SHAPES.get(name)
     if shape is not None:
         with pytest.raises(MeshError, match="n150 has 1 chip"):
@@ -182,7 +182,7 @@ def test_experiments_are_valid(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     script, arguments = resolve(str(config), ["--extra"])
     assert Path(script).is_file()
     assert arguments == ["--config", str(config), "--extra"]
-    spec = importlib.util.spec_from_file_location(f"experiment_{name}", script)
+    spec = importlib.util.spec_from_file_location(f"training_{name}", script)
     assert spec is not None
     assert spec.loader is not None
     for package in ("transformers", "peft", "optax", "sklearn"):

@@ -18,6 +18,8 @@ from tt_xla.profiling.reading import read_table
 from tt_xla.target import load_target, system_names
 from tt_xla.tools.cli import main
 
+pytestmark = pytest.mark.quick
+
 Script = Callable[[str], str]
 STEP = Step("step", "n150", 2000.0, 500.0)
 

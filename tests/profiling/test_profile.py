@@ -103,8 +103,9 @@ def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.nightly
 def test_tracy_takes_the_flags_of_the_procedure_for_jax(script: Script, tmp_path: Path) -> None:
-    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
     flags = ("-p", "-r", "--sync-host-device", "--tracy-tools-folder", "/none", "-o", str(tmp_path / "out"))
     done = run("-m", "tracy", *flags, script(JAX), JAX_PLATFORMS="tt")
     assert done.returncode == 1

@@ -197,8 +197,9 @@ def test_tt_perf_report_reads_exchanges(recording: Recording, tmp_path: Path) ->
         assert times[code] == pytest.approx(step.cost.total_us, abs=0.01)
 
 
+@pytest.mark.nightly
 def test_an_experiment_on_a_mesh_is_benchmarked(tmp_path: Path) -> None:
-    config = Path(__file__).parents[2] / "experiments" / "jax_mesh_mlp" / "config.yaml"
+    config = Path(__file__).parents[2] / "examples/training/jax_mesh_mlp/config.yaml"
     command = [sys.executable, "-m", "tt_xla", "bench", str(config), "-o", str(tmp_path), "--steps", "1"]
     environment = child_environment({"TTXLA_SYSTEM": SYSTEM, "JAX_PLATFORMS": "tt,cpu"})
     done = subprocess.run(command, capture_output=True, text=True, env=environment)

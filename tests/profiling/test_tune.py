@@ -288,7 +288,10 @@ def test_an_address_without_a_cluster_is_refused(monkeypatch: pytest.MonkeyPatch
         RayExecutor("cluster:1")
 
 
-def test_processes_end_with_a_search_that_is_left_early(tmp_path: Path) -> None:
+@pytest.mark.nightly
+def test_processes_end_with_a_search_that_is_left_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started, start = [], subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda *args, **rest: started.append(start(*args, **rest)) or started[-1])
     scripts = {"quick": "import os; os._exit(7)", "slow": "import time; time.sleep(600)"}
     for name, text in scripts.items():
         (tmp_path / name).write_text(text)
@@ -297,7 +300,7 @@ def test_processes_end_with_a_search_that_is_left_early(tmp_path: Path) -> None:
     outcomes = executor(specs)
     assert "code 7" in next(outcomes).error
     outcomes.close()
-    assert {process.returncode for process in executor._started} == {7, -9}
+    assert {process.returncode for process in started} == {7, -9}
 
 
 def test_invalid_arguments_are_refused(program: str) -> None:
@@ -312,6 +315,7 @@ def test_invalid_arguments_are_refused(program: str) -> None:
     assert "There is no file 'nowhere'" in CliRunner().invoke(tune_command, ["nowhere"]).output
 
 
+@pytest.mark.nightly
 def test_the_command_tunes_a_module(program: str, tmp_path: Path) -> None:
     flags = ["--levels", "1", "--traces", "off", "--weights", "bf16,bfp8", "--fidelities", "default", "--pcc", "0.5"]
     done = subprocess.run(
@@ -356,6 +360,7 @@ def test_shardings_of_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert record["trials"][0]["shardings"] == [[[], []], [[], ["y"]], [["y"], []]]
 
 
+@pytest.mark.nightly
 def test_shardings_of_a_script(tmp_path: Path) -> None:
     """The script runs on the system, and its longest program is searched."""
     script = tmp_path / "script.py"
@@ -376,10 +381,9 @@ with torch.no_grad():
 
 def test_meshes_that_do_not_fit_are_refused(program: str) -> None:
     def error(*flags: str) -> str:
-        command = [sys.executable, "-m", "tt_xla", "tune", *flags, program]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode != 0
-        return done.stderr
+        done = CliRunner().invoke(tune_command, [*flags, program])
+        assert done.exit_code != 0
+        return f"{done.output}{done.exception}"
 
     assert "A mesh of 4x4 needs 16 chips; n300-llmbox has 8" in error("--mesh", "4x4", "--system", "n300-llmbox")
     for text in ("1", "1x1"):

@@ -15,7 +15,8 @@ from tt_xla.compiler.ttir.match import UNARY
 from tt_xla.errors import MalformedModuleError, OptionError
 from tt_xla.options import CompileOptions
 from tt_xla.testing import ComparisonConfig, PccConfig
-from tt_xla.testing.divergence import bisect, check_module, float32
+from tt_xla.testing.divergence import bisect, check_module
+from tt_xla.testing.divergence.float32 import Float32Copies
 from tt_xla.testing.divergence.instructions import compare_instructions
 from tt_xla.testing.divergence.modules import Source, widened
 from tt_xla.testing.divergence.parts import Error, Golden, compare_parts
@@ -199,15 +200,17 @@ def test_a_stage_without_patterns_is_found_whole(inputs, monkeypatch):
 
 def test_a_bisection_goes_around_what_does_not_compile(inputs, monkeypatch):
     """The 6th of 8 changes is wrong; programs with 4 or 5 changes do not compile."""
-    errors = {limit: Error(1.0, 1e-3 if limit < 6 else 0.5) for limit in (0, 1, 2, 3, 6, 7, 8)}
+    golden = np.ones(4, np.float32)
 
-    def tried(what, *_, changes):
+    def on_card(*_, without, changes):
         if changes.limit is None:
             changes.applied += [Change("stage", f"p{number}") for number in range(1, 9)]
-        return bisect.Trial(what, errors.get(8 if changes.limit is None else changes.limit))
+        if changes.limit in (4, 5):
+            raise MalformedModuleError("no program")
+        return [golden * (1.5 if changes.limit in (None, 6, 7, 8) else 1.001)]
 
-    monkeypatch.setattr(bisect, "_run_trial", tried)
-    culprit = bisect.first_change(None, [], [], _exact())
+    monkeypatch.setattr(bisect, "on_card", on_card)
+    culprit = bisect.first_change(None, [], [golden], _exact())
     assert [change.pattern for change in culprit.changes] == ["p4", "p5", "p6"]
 
 
@@ -430,7 +433,8 @@ def test_a_kernel_that_refuses_float32_has_no_error_and_a_lack_of_memory_is_rais
 
         return call
 
+    copies = Float32Copies()
     for refusal in (RuntimeError(), TypeError(), ValueError(), NotImplementedError()):
-        assert float32._try_call(raising(refusal), []) is None
+        assert copies.called(raising(refusal), []) == (None, None)
     with pytest.raises(MemoryError):
-        float32._try_call(raising(MemoryError()), [])
+        copies.called(raising(MemoryError()), [])

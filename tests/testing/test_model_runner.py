@@ -63,6 +63,7 @@ def models(tmp_path_factory):
     return make(tmp_path_factory.mktemp("models"), **MODELS)
 
 
+@pytest.mark.nightly
 def test_one_bad_model_does_not_stop_the_others(models, tmp_path):
     tasks = [campaign.Task(case(name), Expectation()) for name in ("crashes", "eats", "exits", "good", "raises")]
     records_file = tmp_path / "records.jsonl"
@@ -172,7 +173,7 @@ def ended(monkeypatch):
         outcome = outcomes.get(spec.case.model.partition("/")[0], "passed")
         return Record(spec.case.id, outcome, error="it failed", pcc=1.0)
 
-    monkeypatch.setattr(processes, "_run_in_process", run)
+    monkeypatch.setattr(processes, "run_in_process", run)
     return outcomes
 
 
@@ -225,7 +226,7 @@ def test_a_full_disk(ended, tmp_path, monkeypatch):
     with pytest.raises(OSError, match=r"index\.html"):
         summary.write(tmp_path / "report", {})
     assert not (tmp_path / "report").exists()
-    monkeypatch.setattr(processes, "_run_in_process", full)
+    monkeypatch.setattr(processes, "run_in_process", full)
     record = processes.run_test(tmp_path, case("a"), Expectation(), LIMITS)
     assert (record.outcome, record.stage) == ("failed", "requirements")
     assert "No space left" in record.error
@@ -297,6 +298,7 @@ def test_packages_are_not_installed_when_told_so(tmp_path, monkeypatch):
         assert python == Path(sys.executable)
 
 
+@pytest.mark.nightly
 def test_layers_of_killed_runs_are_removed(tmp_path):
     (tmp_path / "requirements.txt").write_text("--no-index\n")
     with requirements.interpreter_for(tmp_path) as python:
@@ -467,10 +469,8 @@ def test_models_run_again_with_their_source_written(models, monkeypatch):
     expectation = Expectation(emitpy=True)
     good = execution.run(models, case("good"), expectation, lambda stage: None)
     assert (good.outcome, good.stage, good.graphs) == ("passed", "emitpy", 2)
-    run_on_device, changes = TorchModelTester._run_on_device, iter((0, 1, 0, 1))
-    monkeypatch.setattr(
-        TorchModelTester, "_run_on_device", lambda *arguments: run_on_device(*arguments) + next(changes)
-    )
+    run_on_device, changes = TorchModelTester.run_on_device, iter((0, 1, 0, 1))
+    monkeypatch.setattr(TorchModelTester, "run_on_device", lambda *arguments: run_on_device(*arguments) + next(changes))
     wrong = execution.run(models, case("good"), expectation, lambda stage: None)
     assert wrong.outcome == "failed"
     assert wrong.error.startswith("EmitPy result differs: atol=1.0")

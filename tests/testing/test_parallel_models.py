@@ -10,7 +10,7 @@ import torch
 
 from tt_xla.errors import SystemDescriptionError
 from tt_xla.frontends.torch import compilation
-from tt_xla.frontends.torch.device import chips, placements
+from tt_xla.frontends.torch.device.chips import fresh_state
 from tt_xla.testing.models import execution, loading, processes
 from tt_xla.testing.models.config import Expectation
 from tt_xla.testing.models.discovery import Case
@@ -60,13 +60,9 @@ def run(monkeypatch, tmp_path):
         case = Case("m/pytorch", None, parallelism, run_mode)
         return execution.run(tmp_path, case, Expectation(), lambda stage: None)
 
-    import torch_xla.distributed.spmd as xs
-
-    monkeypatch.setattr(placements, "_default_mesh", None)
-    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
-    monkeypatch.setattr(xs, "_global_mesh", None)
     compilation.clear_programs()
-    yield run
+    with fresh_state():
+        yield run
     torch.compiler.reset()
 
 
@@ -138,10 +134,11 @@ def test_a_model_of_transformers_on_eight_chips(run, monkeypatch):
     assert len(collectives()) == 4
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["data_parallel", "tensor_parallel"])
 def test_a_model_of_flax_on_eight_chips(monkeypatch, kind):
     pytest.importorskip("flax", reason="the extra jax-examples is not installed")
-    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
     monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
     case = Case("mnist/image_classification/jax", "small", kind, "inference")
     record = processes.run_test(MODELS, case, Expectation(), Limits(400))
@@ -198,10 +195,11 @@ class ModelLoader:
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("mode", "outcome"), [("inference", "passed"), ("training", "skipped")])
 def test_a_model_written_for_the_shards_of_one_chip(monkeypatch, tmp_path, mode, outcome):
     pytest.importorskip("flax", reason="the extra jax-examples is not installed")
-    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
     monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
     path = tmp_path / "m" / "jax" / "loader.py"
     path.parent.mkdir(parents=True)

@@ -36,6 +36,7 @@ def started(environment: dict[str, str], folder: Path, *arguments: str) -> subpr
     )
 
 
+@pytest.mark.sample(1)
 def test_an_empty_project_gets_the_plugin_and_no_warning(environment, tmp_path):
     project = tmp_path / "project"
     project.mkdir()
@@ -48,6 +49,7 @@ def test_an_empty_project_gets_the_plugin_and_no_warning(environment, tmp_path):
     assert "warning" not in run.stdout.lower()
 
 
+@pytest.mark.sample(1)
 def test_a_project_may_have_options_of_the_same_names(environment, tmp_path):
     """Upstream's tests have such options, in a conftest.py that does not know the plugin."""
     project = tmp_path / "project"
@@ -63,6 +65,7 @@ def test_a_project_may_have_options_of_the_same_names(environment, tmp_path):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+@pytest.mark.sample(1)
 def test_this_repository_loads_it_once(environment):
     run = started(environment, ROOT, "--collect-only", "--trace-config", "tests/testing/test_plugin.py")
     assert run.returncode == 0, run.stdout + run.stderr

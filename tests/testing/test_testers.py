@@ -29,7 +29,7 @@ needs_plugin = pytest.mark.usefixtures("plugin")
 
 @pytest.fixture
 def plugin():
-    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
 
 
 @needs_plugin
@@ -268,6 +268,7 @@ def test_nnx(run_mode):
     Tester(run_mode=run_mode).test()
 
 
+@pytest.mark.nightly
 @needs_plugin
 def test_linen_with_batch_norm_and_dropout():
     nn = pytest.importorskip("flax.linen")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-import torch_xla.distributed.spmd as xs
 
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import compilation
-from tt_xla.frontends.torch.device import chips, placements
+from tt_xla.frontends.torch.device.chips import fresh_state
 from tt_xla.testing import (
     Framework,
     RunMode,
@@ -24,12 +23,10 @@ from tt_xla.testing import (
 def n300(monkeypatch):
     """Two chips in SPMD mode."""
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
-    monkeypatch.setattr(placements, "_default_mesh", None)
-    monkeypatch.setattr(chips.STATE, "acts_as_one", False)
-    monkeypatch.setattr(xs, "_global_mesh", None)
     compilation.clear_programs()
-    enable_spmd()
-    yield
+    with fresh_state():
+        enable_spmd()
+        yield
     torch.compiler.reset()
 
 

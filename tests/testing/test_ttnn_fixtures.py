@@ -38,6 +38,7 @@ def test_on_wormhole():
 """
 
 
+@pytest.mark.nightly
 def test_tests_written_for_tt_nn_run(tmp_path: Path) -> None:
     (tmp_path / "test_written.py").write_text(TESTS)
     code = "import sys, pytest, tt_xla._import_hook; sys.exit(pytest.main(sys.argv[1:]))"

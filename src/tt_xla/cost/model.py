@@ -73,10 +73,17 @@ _priced: dict[Any, tuple[Cost, Rates]] = {}
 _PRICED_LIMIT = 65536
 
 
+def forget_costs() -> None:
+    """Drops the costs that are known, so that changed constants of the model count."""
+    _priced.clear()
+
+
 def _elementwise(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, op: str) -> Cost:
     """Returns the cost of a unary or ternary op: one pass through the vector unit. ``op`` is empty for a mere chain."""
-    out = Work(values[instruction.results[0]].layout)
-    works = [Work(spec.layout) for spec in inputs_of(instruction, values)]
+    inputs = inputs_of(instruction, values)
+    result = values[instruction.results[0]] if instruction.results else inputs[0]  # AdamW writes to its operands
+    out = Work(result.layout)
+    works = [Work(spec.layout) for spec in inputs]
     cores, share = split(out, rates)
     dram, noc = moved(works, out, rates, share)
     compute = out.tiles * share * rates.sfpu[op] if op else 0.0

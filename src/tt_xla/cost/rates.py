@@ -128,6 +128,11 @@ def _of(target: Target) -> Rates:
 _cache: dict[int, tuple[Target, Rates]] = {}
 
 
+def set_rates(target: Target, rates: Rates) -> None:
+    """Replaces the rates of a target, as a calibration does to compare constants."""
+    _cache[id(target)] = (target, rates)
+
+
 _mesh_cache: dict[tuple[int, Mesh], tuple[Rates, Rates]] = {}
 
 

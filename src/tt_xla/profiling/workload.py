@@ -29,7 +29,7 @@ class Workload(BaseModel):
 
 
 class TrainingWorkload(Workload):
-    """Fields of experiments that train a model."""
+    """Fields of configurations that train a model."""
 
     batch_size: int = Field(gt=0)
     learning_rate: float = Field(gt=0)
@@ -80,7 +80,7 @@ def load(path: Path, kind: type[Kind]) -> Kind:
         raise OptionError(f"'{path}' is not valid: {wrong}.", hint=_EXAMPLES) from error
 
 
-_EXAMPLES = "The folder experiments/ has examples."
+_EXAMPLES = "The folder examples/training/ has examples."
 
 
 def _mapping(path: Path) -> dict[str, Any]:

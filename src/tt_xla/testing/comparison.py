@@ -342,8 +342,9 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_numeric(value: Any) -> bool:
-    kind = str(getattr(value, "dtype", "float"))
-    return not any(word in kind for word in ("object", "str", "key<", "qint"))
+    dtype = getattr(value, "dtype", "float")
+    is_text = getattr(dtype, "kind", "") in ("S", "T", "U")
+    return not is_text and not any(word in str(dtype) for word in ("object", "key<", "qint"))
 
 
 def _numbers(value: Any) -> Array:

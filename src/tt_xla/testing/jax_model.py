@@ -145,13 +145,15 @@ class JaxModelTester(ModelTester):
             expected = frameworks.run_jax(function, args, kwargs, device=cpu, static=static)
         self._stage("device")
         device, mesh = frameworks.jax_device(), self._get_mesh()
-        split = None if mesh is None else functools.partial(self._split, mesh, parameters_at)
+        split = None if mesh is None else functools.partial(self.split_arguments, mesh, parameters_at)
         actual = frameworks.run_jax(
             function, args, kwargs, device=device, static=static, options=self._options, split=split
         )
         return expected, actual
 
-    def _split(self, mesh: Any, parameters_at: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    def split_arguments(
+        self, mesh: Any, parameters_at: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, Any]:
         """Returns positional and keyword arguments that are split over a mesh."""
         parameters = args[parameters_at]
         specs = self._get_parameter_specs(parameters)

@@ -128,9 +128,10 @@ class TorchModelTester(ModelTester):
             golden_args, golden_kwargs = self._for_golden(copy.deepcopy((args, kwargs)))
             expected = self._golden_model()(*golden_args, **golden_kwargs)
         self._stage("device")
-        return _plain(expected), self._run_on_device(fresh_model, self._options)
+        return _plain(expected), self.run_on_device(fresh_model, self._options)
 
-    def _run_on_device(self, model: torch.nn.Module, options: Mapping[str, Any]) -> Any:
+    def run_on_device(self, model: torch.nn.Module, options: Mapping[str, Any]) -> Any:
+        """Returns the results of a model on the device, on the CPU."""
         args, kwargs = self._call()
         return _plain(frameworks.run_torch_on_tt(model, args, kwargs, options, self._split))
 

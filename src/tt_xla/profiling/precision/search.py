@@ -162,7 +162,7 @@ class PrecisionSearch:
         errors: dict[tuple[int, str, Any], float] = {}
         for group, setting in wanted:
             trial = self.trial((*start[:group], setting, *start[group + 1 :]))
-            lost = math.inf if trial.error or math.isnan(trial.pcc) else max(exact - trial.pcc, 0.0)
+            lost = math.inf if trial.error or math.isnan(trial.pcc) else max(0.0, exact - trial.pcc)
             errors |= {(group, *change): lost for change in _fields(setting) if change not in _fields(start[group])}
         candidates: list[list[Candidate]] = []
         for group, before in enumerate(start):

@@ -83,7 +83,7 @@ class DynamicTorchModelTester(TorchModelTester):
     def emitted(self, folder: Path) -> tuple[Any, Any]:
         """Returns the result of a run that writes the model's source to a folder, and the result of the run before."""
         options = {**self._options, "backend": "codegen_py", "export_path": str(folder), "export_tensors": False}
-        return self._run_on_device(self._model, options), self._before
+        return self.run_on_device(self._model, options), self._before
 
     def _stage(self, name: str) -> None:
         if self._report_stage is not None:

@@ -59,14 +59,15 @@ def run_test(root: Path, case: Case, expectation: Expectation, limits: Limits, *
     started = time.perf_counter()
     try:
         with interpreter_for(root / case.model) as python:
-            record = _run_in_process(python, Spec(root, case, expectation, limits.memory, os.getpid()), limits)
+            record = run_in_process(python, Spec(root, case, expectation, limits.memory, os.getpid()), limits)
     except (RequirementsError, OSError) as error:
         record = Record(case.id, stage="requirements", error=f"{type(error).__name__}: {error}")
     record.seconds = time.perf_counter() - started
     return settled(record, expectation, lenient=lenient)
 
 
-def _run_in_process(python: Path, spec: Spec, limits: Limits) -> Record:
+def run_in_process(python: Path, spec: Spec, limits: Limits) -> Record:
+    """Runs a test with an interpreter. Returns the record that the process left, or one of how the process ended."""
     with tempfile.TemporaryDirectory(prefix="tt-xla-model-", ignore_cleanup_errors=True) as folder:
         path, output = Path(folder) / "spec", Path(folder) / "output"
         path.write_bytes(pickle.dumps(spec))

@@ -17,14 +17,16 @@ from tt_xla.tools.explorer.nodes import ARGUMENT, RETURN, FunctionNodes, Node, s
 def of_stablehlo(module: ir.Module) -> list[FunctionNodes]:
     """Returns the functions of a StableHLO module, ``@main`` first."""
     with module.context:
-        functions = [_of_mlir_function(op.operation) for op in module.body.operations if "sym_name" in op.attributes]
+        functions = [
+            _of_mlir_function(op.operation) for op in module.body.operations if op.operation.name == "func.func"
+        ]
     return sorted(functions, key=lambda function: function.name != "main")
 
 
 def _of_mlir_function(function: ir.Operation) -> FunctionNodes:
     name = ir.StringAttr(function.attributes["sym_name"]).value
     nodes: list[Node] = []
-    if not len(function.regions) or not len(function.regions[0].blocks):
+    if not len(function.regions[0].blocks):
         return FunctionNodes(name, FunctionKind.FORWARD.value, nodes)
     block = function.regions[0].blocks[0]
     has_attributes = "arg_attrs" in function.attributes
