@@ -29,6 +29,8 @@ def operations(program: Program) -> dict[str, float]:
     counts = {"flops": 0.0, "transcendentals": 0.0}
     for function in program.functions:
         for instruction in function.body:
+            if not instruction.results:  # an update in place
+                continue
             counts["flops"] += _flops(instruction.op.rpartition(".")[2], instruction, function.values)
             for name in _functions(instruction):
                 kind = "transcendentals" if name in _TRANSCENDENTAL else "flops"
