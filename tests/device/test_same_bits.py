@@ -219,6 +219,9 @@ PRODUCTS = {
     "spread rows": ((3, 1, 40, 512), (1, 3, 512, 64)),
     "few columns": ((1, 128, 8192), (1, 8192, 8)),
     "heads": ((2, 6, 33, 1024), (2, 6, 1024, 33)),
+    "vector and matrix": ((8192,), (8192, 256)),
+    "matrices and vector": ((3, 500, 4096), (4096,)),
+    "two vectors": ((4096,), (4096,)),
 }
 
 
@@ -228,7 +231,7 @@ def test_threads_change_no_bit_of_a_product_of_float32(name):
     a, b = (torch.randn(shape, generator=generator) for shape in PRODUCTS[name])
     exact = a.double() @ b.double()
     for transposed in (False, True):
-        right = b.mT.contiguous().mT if transposed else b
+        right = b.mT.contiguous().mT if transposed and b.dim() > 1 else b
         results = with_threads(lambda right=right: threads.product(a, right))
         assert all(same_bits(result, results[0]) for result in results)
         torch.testing.assert_close(results[0].double(), exact, rtol=0, atol=1e-3)

@@ -37,6 +37,10 @@ def product(a: Tensor, b: Tensor) -> Tensor:
     """Returns ``a @ b``."""
     if a.dtype is not torch.float32 or a.device.type != "cpu":
         return torch.matmul(a, b)
+    if b.dim() == 1:
+        return product(a, b[:, None]).squeeze(-1)
+    if a.dim() == 1:
+        return product(a[None], b).squeeze(-2)
     (*batch, rows, inner), (*other_batch, _, columns) = a.shape, b.shape
     if a.numel() * columns <= _ONE_THREAD:
         return product_by_one_thread(a, b)
