@@ -51,12 +51,12 @@ class FusionProvider(ABC):
     @staticmethod
     @abstractmethod
     def pattern(*args: Any, **kwargs: Any) -> Tensor:
-        """Computes the ops to find. The function is traced, not run."""
+        """Computes the ops to find. The function is traced once, not run."""
 
     @staticmethod
     @abstractmethod
     def replacement(*args: Any, **kwargs: Any) -> Tensor:
-        """Computes the ops that replace a match. It takes the arguments of :meth:`pattern`."""
+        """Computes the ops that replace a match. It takes the arguments of :meth:`pattern`, and is traced once too."""
 
     @staticmethod
     def match_filter(match: Any, gm: Graph, subgraph: Graph) -> bool:
@@ -94,11 +94,11 @@ class FusionProvider(ABC):
         canonicalise(gm.graph)
         total = 0
         for pattern, replacement in self.get_patterns():
-            template = symbolic_trace(pattern).graph
-            canonicalise(template)
             proof = functools.partial(self._is_proven, pattern, replacement)
             filters = [proof, *self.get_match_filters()]
-            matches = replace_pattern_with_filters(gm, template, replacement, match_filters=filters)
+            matches = replace_pattern_with_filters(
+                gm, _traced(pattern, canonical=True), _traced(replacement, canonical=False), match_filters=filters
+            )
             for match in matches:
                 _copy_metadata(match)
             total += len(matches)
@@ -124,6 +124,15 @@ class FusionProvider(ABC):
             logger().debug("[Fusion] Skipping %s: its replacement cannot run: %s", self.name, error)
             return False
         return before.shape == after.shape and before.dtype == after.dtype
+
+
+@functools.lru_cache(maxsize=256)
+def _traced(function: Callable[..., Tensor], *, canonical: bool) -> Graph:
+    """Returns the graph of a pattern or replacement, which takes longer to trace than to look for in a small graph."""
+    graph = symbolic_trace(function).graph
+    if canonical:
+        canonicalise(graph)
+    return graph
 
 
 def _copy_metadata(match: ReplacedPatterns) -> None:
