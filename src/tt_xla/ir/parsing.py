@@ -14,20 +14,26 @@ from typing import Any, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnyFloat,
+    ComplexType,
     FileLineColLoc,
     FunctionType,
     FusedLoc,
+    IndexType,
     IntAttr,
+    IntegerType,
     LocationAttr,
     NameLoc,
     NoneAttr,
+    RankedStructure,
     StringAttr,
     TensorType,
     UnknownLoc,
     UnregisteredAttr,
 )
 from xdsl.ir import Attribute, Operation, TypeAttribute
+from xdsl.irdl import base
 from xdsl.parser import AttrParser, Parser
 from xdsl.parser.generic_parser import ParserState
 from xdsl.utils.lexer import Input
@@ -45,6 +51,7 @@ _TYPES = rf"\(\s*(?:{_TYPE}(?:\s*,\s*{_TYPE})*\s*)?\)"
 _FUNCTION_TYPE = re.compile(rf"{_TYPES}\s*->\s*(?:{_TYPES}|{_TYPE})")
 _PROPERTIES = re.compile(r'<\{(?:[^{}"\\]|"[^"\\{}\n]*")*\}>')
 _LOCATION = re.compile(r"loc\(#\w+\)")
+_DENSE_TYPE = base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])
 _ALIAS = re.compile(r"^([#!][A-Za-z_][\w$]*)\s*=\s*", re.MULTILINE)
 
 
@@ -195,6 +202,15 @@ class MLIRParser(Parser):
         type_ = placed(parsed) if isinstance(parsed, TensorType) else parsed
         if text is not None:
             self._tensors[text[0]] = type_
+        return type_
+
+    def _parse_dense_literal_type(self) -> Any:
+        """Parses the type behind ``dense<...> :``. xDSL's own builds its constraint for each literal anew."""
+        type_ = self.expect(self.parse_optional_type, "Dense attribute must be typed!")
+        if not _DENSE_TYPE.verifies(type_):
+            self.raise_error(f"{type_} is no tensor, vector or memref of integers, indices, floats or complex numbers")
+        if DYNAMIC_INDEX in type_.get_shape():
+            self.raise_error(f"the values of {type_} cannot be listed, since its shape is not static")
         return type_
 
     def _known(self, pattern: re.Pattern[str], table: dict[str, _T], parse: Callable[[], _T]) -> _T:
