@@ -20,6 +20,10 @@ import pytest
 # reads this as it is imported.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
+# Each process of pytest has as many threads as there are cores. One that waits for the next loop would spin on a core
+# that another process needs. OpenMP reads this as torch is imported.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 from tests import layers
 from tests.golden import GOLDENS, Goldens
 from tt_xla import disk_cache

@@ -6,7 +6,7 @@ import ast
 import functools
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ FILES = sorted(
     path for folder in ("tests", "benchmarks", "conformance", "docs") for path in (ROOT / folder).rglob("*.py")
 )
 CLOCKS = {"perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns", "time"}
+Rule = Callable[[ast.AST], list[int]]
 ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 OURS = ("tt_xla", "tt_torch", "tt_jax", "tracy", "tests", "benchmarks", "conformance")
 """Packages whose private names a test may not use. Names of others are judged by the code that needs them."""
@@ -30,6 +31,12 @@ NAMES_OF_OTHERS = {
     "_variant": "a model loader, in upstream's form, knows its variant",
 }
 """Names that sources of ours have too, and that tests use of somebody else."""
+
+
+@functools.lru_cache(maxsize=8)
+def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Returns the nodes of a file, which all rules look at."""
+    return tuple(ast.walk(tree))
 
 
 def names_in(node: ast.AST) -> set[str]:
@@ -51,7 +58,7 @@ def assertions_with_or(tree: ast.AST) -> list[int]:
     """Returns lines of assertions that contain ``or``: such an assertion passes although one side of it never holds."""
     return [
         node.lineno
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Assert) and any(isinstance(child, ast.Or) for child in ast.walk(node.test))
     ]
 
@@ -62,7 +69,7 @@ def assertions_about_time(tree: ast.AST) -> list[int]:
     An assertion counts when it says that a time, or a variable that was computed from a time in the same file, is
     smaller or larger than something.
     """
-    assignments = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign) and node.value]
+    assignments = [node for node in nodes_of(tree) if isinstance(node, ast.Assign | ast.AnnAssign) and node.value]
     timed: set[str] = set()
     while True:
         derived = {
@@ -78,7 +85,7 @@ def assertions_about_time(tree: ast.AST) -> list[int]:
         timed |= derived
     return [
         assertion.lineno
-        for assertion in ast.walk(tree)
+        for assertion in nodes_of(tree)
         if isinstance(assertion, ast.Assert)
         and any(
             isinstance(comparison, ast.Compare)
@@ -93,7 +100,7 @@ def paths_beside_the_checkout(tree: ast.AST) -> list[int]:
     """Returns lines that build a path with a folder ``shared``, which a clone does not have."""
     return [
         node.lineno
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.BinOp)
         and isinstance(node.op, ast.Div)
         and isinstance(node.right, ast.Constant)
@@ -120,7 +127,7 @@ def is_call_of(methods: tuple[str, ...], node: ast.AST) -> bool:
 
 def imports_in(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
     """Yields the line of each import, the name that it binds, and the dotted name of what it imports."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.asname or alias.name.split(".")[0], alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -131,7 +138,7 @@ def imports_in(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
 
 def scripts_in(tree: ast.AST) -> Iterator[tuple[int, ast.AST]]:
     """Yields the Python that stands in strings, such as scripts that a test runs, with the line of each."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "import " in node.value:
             try:
                 yield node.lineno, ast.parse(textwrap.dedent(node.value))
@@ -143,7 +150,7 @@ def pieces_of_text(tree: ast.AST) -> set[ast.AST]:
     """Returns string constants that are a part of a longer text: in f-strings, and as its beginning or end."""
     return {
         constant
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.JoinedStr) or is_call_of(("endswith", "startswith"), node)
         for constant in ast.walk(node)
         if isinstance(constant, ast.Constant)
@@ -165,7 +172,7 @@ def private_names(tree: ast.AST) -> list[int]:
     others = {name for _, name, dotted in imports if dotted.split(".")[0] not in OURS}
     lines = [line for line, script in scripts_in(tree) if private_names(script)]
     lines += [line for line, _, dotted in imports if of_module(dotted)]
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             receiver = ast.unparse(node.value)
             is_own = receiver in ("self", "cls", "super()")
@@ -175,30 +182,35 @@ def private_names(tree: ast.AST) -> list[int]:
     return lines
 
 
+RULES = (assertions_with_or, assertions_about_time, paths_beside_the_checkout, private_names)
+
+
 @functools.cache
-def tree_of(path: Path) -> ast.AST:
-    return ast.parse(path.read_text())
-
-
-def places(rule) -> list[str]:
-    return [f"{path.relative_to(ROOT)}:{line}" for path in FILES for line in rule(tree_of(path))]
+def findings() -> dict[Rule, list[str]]:
+    """Returns the places that break each rule. A file is read once, and its tree is dropped before the next one."""
+    found: dict[Rule, list[str]] = {rule: [] for rule in RULES}
+    for path in FILES:
+        tree = ast.parse(path.read_text())
+        for rule, places in found.items():
+            places += [f"{path.relative_to(ROOT)}:{line}" for line in rule(tree)]
+    return found
 
 
 def test_no_assertion_contains_or():
-    assert places(assertions_with_or) == []
+    assert findings()[assertions_with_or] == []
 
 
 def test_no_assertion_is_about_time():
-    assert places(assertions_about_time) == []
+    assert findings()[assertions_about_time] == []
 
 
 def test_no_test_needs_a_folder_beside_the_checkout():
     """Benchmarks may: `make bench` compares with a compiler that this repository does not hold."""
-    assert [place for place in places(paths_beside_the_checkout) if place.startswith("tests/")] == []
+    assert [place for place in findings()[paths_beside_the_checkout] if place.startswith("tests/")] == []
 
 
 def test_no_test_uses_a_private_name():
-    assert [place for place in places(private_names) if not place.startswith("tests/unit/test_test_suite.py")] == []
+    assert [place for place in findings()[private_names] if not place.startswith("tests/unit/test_test_suite.py")] == []
 
 
 @pytest.mark.parametrize(
