@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import jax
 import jaxlib
 import numpy as np
@@ -75,9 +77,8 @@ def lower_function(function, *inputs):
     return lower_with_inputs(function, *inputs)[0]
 
 
-def compare_with_eager(function, *inputs, rtol=2e-5, atol=2e-5):
-    expected = function(*inputs)
-    expected = list(expected) if isinstance(expected, tuple | list) else [expected]
+def computed(function, *inputs):
+    """Returns the results of a lowered function."""
     result, inputs = lower_with_inputs(function, *inputs)
     arguments = [
         inputs[position] if order is None else inputs[position].permute(order)
@@ -90,7 +91,7 @@ def compare_with_eager(function, *inputs, rtol=2e-5, atol=2e-5):
         for array, order in zip(got, result.orders, strict=True)
     ]
     bases = {True: inputs, False: got}
-    got = [
+    return [
         value.of(bases[value.of_input][value.index])
         if kind == "view"
         else got[value]
@@ -98,9 +99,34 @@ def compare_with_eager(function, *inputs, rtol=2e-5, atol=2e-5):
         else inputs[value]
         for kind, value in result.outputs
     ]
+
+
+def compare(got, expected, rtol=2e-5, atol=2e-5):
     for one, other in zip(got, expected, strict=True):
         assert one.dtype == other.dtype
         torch.testing.assert_close(one, other, rtol=rtol, atol=atol, equal_nan=True)
+
+
+def compare_with_eager(function, *inputs, **tolerances):
+    compare(computed(function, *inputs), as_tuple(function(*inputs)), **tolerances)
+
+
+class Cases:
+    """Functions of the same inputs that one program computes, so that they are traced and compiled once.
+
+    A function that cannot be lowered fails the tests of all; the traceback names it.
+    """
+
+    def __init__(self, functions, *inputs):
+        self._expected = {name: as_tuple(function(*inputs)) for name, function in functions.items()}
+        results = iter(
+            computed(lambda *inputs: [each for case in functions.values() for each in as_tuple(case(*inputs))], *inputs)
+        )
+        self._got = {name: [*itertools.islice(results, len(each))] for name, each in self._expected.items()}
+
+    def check(self, name, **tolerances):
+        """Compares what the lowered function of a name computes with eager torch."""
+        compare(self._got[name], self._expected[name], **tolerances)
 
 
 @pytest.fixture(scope="session")
@@ -113,6 +139,20 @@ def lowered():
 def check():
     """Returns ``check(function, *inputs)``, which compares the lowered function with eager torch."""
     return compare_with_eager
+
+
+@pytest.fixture(scope="session")
+def check_case():
+    """Returns ``check_case(functions, name, *inputs)``, which does so for one of many functions of the same inputs."""
+    known = {}
+
+    def check(functions, name, *inputs, **tolerances):
+        key = (id(functions), *((each.shape, each.dtype) for each in inputs))
+        if key not in known:
+            known[key] = Cases(functions, *inputs)
+        known[key].check(name, **tolerances)
+
+    return check
 
 
 @pytest.fixture(scope="session")

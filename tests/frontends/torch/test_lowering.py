@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 
@@ -68,27 +69,36 @@ ACTIVATIONS = {
 
 
 @pytest.mark.parametrize("name", POINTWISE)
-def test_pointwise(name, check):
-    check(POINTWISE[name], f(4, 6))
+def test_pointwise(name, check_case):
+    check_case(POINTWISE, name, f(4, 6))
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_activation(name, check):
-    check(ACTIVATIONS[name], f(4, 6))
+def test_activation(name, check_case):
+    check_case(ACTIVATIONS, name, f(4, 6))
 
 
 @pytest.mark.parametrize("name", ["relu", "gelu", "silu", "softmax", "log_softmax", "hardswish", "elu"])
-def test_activation_in_bfloat16(name, check):
-    check(ACTIVATIONS[name], f(4, 6).bfloat16(), rtol=4e-2, atol=4e-2)
+def test_activation_in_bfloat16(name, check_case):
+    check_case(ACTIVATIONS, name, f(4, 6).bfloat16(), rtol=4e-2, atol=4e-2)
 
 
-@pytest.mark.parametrize("name", sorted(set(ACTIVATIONS) - {"rrelu"}))
-def test_gradient_of_activation(name, check):
-    def gradient(x):
+def gradients_of(functions):
+    """Returns the gradient of each function of one tensor."""
+
+    def gradient(function, x):
         x = x.detach().requires_grad_()
-        return torch.autograd.grad(ACTIVATIONS[name](x).sin().sum(), x)[0]
+        return torch.autograd.grad(function(x).sin().sum(), x)[0]
 
-    check(gradient, f(4, 6))
+    return {name: functools.partial(gradient, function) for name, function in functions.items()}
+
+
+GRADIENTS_OF_ACTIVATIONS = gradients_of({name: each for name, each in ACTIVATIONS.items() if name != "rrelu"})
+
+
+@pytest.mark.parametrize("name", GRADIENTS_OF_ACTIVATIONS)
+def test_gradient_of_activation(name, check_case):
+    check_case(GRADIENTS_OF_ACTIVATIONS, name, f(4, 6))
 
 
 BINARY = {
@@ -108,8 +118,8 @@ BINARY = {
     [(f(4, 6), f(6)), (i(4, 6), i(4, 6, low=1)), (f(4, 1), i(4, 6, low=1)), (f(2).bfloat16(), f(3, 2).abs() + 1)],
     ids=["float", "int", "float_int", "bf16_float"],
 )
-def test_binary(name, operands, check):
-    check(BINARY[name], *operands)
+def test_binary(name, operands, check_case):
+    check_case(BINARY, name, *operands)
 
 
 def test_more_elementwise(check):
@@ -150,8 +160,8 @@ REDUCTIONS = {
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_reduction(name, check):
-    check(REDUCTIONS[name], f(3, 5, 4))
+def test_reduction(name, check_case):
+    check_case(REDUCTIONS, name, f(3, 5, 4))
 
 
 def test_sum_of_bools_and_promotion(check):
@@ -182,8 +192,8 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_shape(name, check):
-    check(SHAPES[name], f(2, 3, 4))
+def test_shape(name, check_case):
+    check_case(SHAPES, name, f(2, 3, 4))
 
 
 def test_matrix_products(check):
@@ -266,19 +276,23 @@ POOLS = {
 }  # fmt: skip
 
 
+MAX_POOLS = {name: pool for name, pool in POOLS.items() if name.startswith("max")}
+GRADIENTS_OF_POOLS = gradients_of({name: pool for name, pool in POOLS.items() if "indices" not in name})
+
+
 @pytest.mark.parametrize("name", POOLS)
-def test_pool(name, check):
-    check(POOLS[name], f(2, 3, 8, 8))
-    if name.startswith("max"):
-        check(POOLS[name], f(2, 3, 9, 7).round())  # ties
-    if "indices" in name:
-        return
+def test_pool(name, check_case):
+    check_case(POOLS, name, f(2, 3, 8, 8))
 
-    def gradient(x):
-        x = x.detach().requires_grad_()
-        return torch.autograd.grad(POOLS[name](x).sin().sum(), x)[0]
 
-    check(gradient, f(2, 3, 8, 8))
+@pytest.mark.parametrize("name", MAX_POOLS)
+def test_pool_of_equal_elements(name, check_case):
+    check_case(MAX_POOLS, name, f(2, 3, 9, 7).round())
+
+
+@pytest.mark.parametrize("name", GRADIENTS_OF_POOLS)
+def test_gradient_of_pool(name, check_case):
+    check_case(GRADIENTS_OF_POOLS, name, f(2, 3, 8, 8))
 
 
 @pytest.mark.parametrize("ceil_mode", [False, True])
@@ -379,36 +393,31 @@ INDEXING = {
 }  # fmt: skip
 
 
+POSITIONS = torch.tensor([[0, 7, 3], [9, 1, 4]])
+INDEXING_BY_CONSTANTS = {name: functools.partial(each, n=POSITIONS) for name, each in INDEXING.items()}
+
+
 @pytest.mark.parametrize("name", INDEXING)
-def test_indexing(name, check):
-    positions = torch.tensor([[0, 7, 3], [9, 1, 4]])
-    check(lambda x: INDEXING[name](x, positions), f(10, 4))
-    check(INDEXING[name], f(10, 4), positions)
+def test_indexing(name, check_case):
+    check_case(INDEXING, name, f(10, 4), POSITIONS)
+    check_case(INDEXING_BY_CONSTANTS, name, f(10, 4))
 
 
-def test_gradients_of_indexing(check):
-    positions = torch.tensor([[0, 7, 3], [9, 0, 4]])
+REPEATED = torch.tensor([[0, 7, 3], [9, 0, 4]])
+GRADIENTS_OF_INDEXING = gradients_of({
+    "embedding": lambda x: F.embedding(REPEATED, x), "index": lambda x: x[REPEATED],
+    "embedding_padding": lambda x: F.embedding(REPEATED, x, padding_idx=0), "gather": lambda x: x.gather(0, REPEATED),
+    "index_select": lambda x: x.index_select(0, REPEATED[0]), "max": lambda x: x.max(1).values,
+    "cross_entropy": lambda x: F.cross_entropy(x, REPEATED.flatten()[:1].expand(10) % 4),
+    "nll_loss": lambda x: F.nll_loss(x, torch.arange(10) % 4, ignore_index=1), "cumsum": lambda x: x.cumsum(0),
+    "topk": lambda x: x.topk(2).values, "std": lambda x: x.std(1), "prod": lambda x: x.prod(1),
+    "attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], is_causal=True),
+})  # fmt: skip
 
-    def gradient(function, x):
-        x = x.detach().requires_grad_()
-        return torch.autograd.grad(function(x).sin().sum(), x)[0]
 
-    for function in (
-        lambda x: F.embedding(positions, x),
-        lambda x: F.embedding(positions, x, padding_idx=0),
-        lambda x: x[positions],
-        lambda x: x.gather(0, positions),
-        lambda x: x.index_select(0, positions[0]),
-        lambda x: F.cross_entropy(x, positions.flatten()[:1].expand(10) % 4),
-        lambda x: F.nll_loss(x, torch.arange(10) % 4, ignore_index=1),
-        lambda x: x.max(1).values,
-        lambda x: x.cumsum(0),
-        lambda x: x.topk(2).values,
-        lambda x: x.std(1),
-        lambda x: x.prod(1),
-        lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], is_causal=True),
-    ):
-        check(lambda x, function=function: gradient(function, x), f(10, 4), rtol=1e-4, atol=1e-4)
+@pytest.mark.parametrize("name", GRADIENTS_OF_INDEXING)
+def test_gradient_of_indexing(name, check_case):
+    check_case(GRADIENTS_OF_INDEXING, name, f(10, 4), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
