@@ -64,6 +64,13 @@ def records(folder: Path) -> Iterator[Record]:
                 break  # the process was killed while it wrote
             yield pickle.loads(zlib.decompress(data[8 : 8 + size]))
             data = data[8 + size :]
+    for path in sorted(folder.glob("*.lines")):
+        test, *entries = path.read_text().splitlines()
+        executed: dict[str, list[int]] = defaultdict(list)
+        for entry in entries:
+            line, _, file = entry.partition(" ")
+            executed[file].append(int(line))
+        yield "child", test, 0.0, executed
 
 
 def _bits(lines: Iterable[int]) -> bytes:

@@ -13,6 +13,7 @@ import os
 import pickle
 import resource
 import sys
+import time
 import zlib
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -24,26 +25,59 @@ _settings: dict[str, str] = {}
 if (_file := Path(__file__).with_suffix(".json")).exists():
     _settings = json.loads(_file.read_text())
 _lines: dict[str, set[int]] = {}
+_journal: _Journal | None = None
 
 
-def _callback(root: str) -> Callable[[CodeType, int], object]:
+def _callback(root: str, keep: Callable[[str, int], object]) -> Callable[[CodeType, int], object]:
     """Returns the callback for lines. It needs no global name, which the interpreter clears before its last lines."""
-    lines, disable = _lines, sys.monitoring.DISABLE
+    disable = sys.monitoring.DISABLE
 
     def executed(code: CodeType, line: int) -> object:
         if code.co_filename.startswith(root):
-            lines.setdefault(code.co_filename.removeprefix(root), set()).add(line)
+            keep(code.co_filename.removeprefix(root), line)
         return disable
 
     return executed
 
 
-def start(root: str) -> None:
+def _collect(file: str, line: int, lines: dict[str, set[int]] = _lines) -> None:
+    lines.setdefault(file, set()).add(line)
+
+
+class _Journal:
+    """Writes each line of a child at once, since children may be killed. The file's first line is the test."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._file: int | None = None
+
+    def write(self, file: str, line: int, write: Callable[[int, bytes], int] = os.write) -> None:
+        try:
+            if self._file is None:
+                if not (test := _test()):
+                    return
+                path = f"{self._folder}/{os.getpid()}.{time.monotonic_ns()}.lines"
+                self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+                write(self._file, f"{test}\n".encode())
+            write(self._file, f"{line} {file}\n".encode())
+        except (
+            AttributeError,
+            OSError,
+            TypeError,
+        ):  # files were closed, or the interpreter ends
+            self._file = None
+
+    def forked(self) -> None:
+        """Leaves the file to the parent; the next line begins another one."""
+        self._file = None
+
+
+def start(root: str, keep: Callable[[str, int], object] = _collect) -> None:
     """Begins to record the lines of files whose paths begin with ``root``."""
     monitoring = sys.monitoring
     if monitoring.get_tool(_TOOL) is None:
         monitoring.use_tool_id(_TOOL, "mutants")
-        monitoring.register_callback(_TOOL, monitoring.events.LINE, _callback(root))
+        monitoring.register_callback(_TOOL, monitoring.events.LINE, _callback(root, keep))
         monitoring.set_events(_TOOL, monitoring.events.LINE)
 
 
@@ -86,16 +120,18 @@ def _test() -> str:
 
 def child() -> None:
     """Records the lines of a process that a test has started, which a fork server may serve to later tests."""
+    global _journal
     if _settings:
-        start(_settings["root"])
-        _write_at_exit()
+        _journal = _Journal(_settings["records"])
+        start(_settings["root"], _journal.write)
+        _write_time_at_exit()
 
 
-def _write_at_exit() -> None:
+def _write_time_at_exit() -> None:
     process = os.getpid()
 
     def write() -> None:
-        if os.getpid() == process and _test() and _lines:
+        if os.getpid() == process and _test():
             _write("child", _test(), _processor_s(resource.RUSAGE_SELF))
 
     atexit.register(write)
@@ -104,10 +140,18 @@ def _write_at_exit() -> None:
 
 
 def _forked() -> None:
-    if sys.monitoring.get_tool(_TOOL) == "mutants":
-        _lines.clear()
-        sys.monitoring.restart_events()
-        _write_at_exit()
+    """A fork of a process of pytest writes what it executes as other children do."""
+    global _journal
+    if sys.monitoring.get_tool(_TOOL) != "mutants":
+        return
+    _lines.clear()
+    if _journal is None:
+        stop()
+        child()
+    else:
+        _journal.forked()
+        _write_time_at_exit()
+    sys.monitoring.restart_events()
 
 
 def pytest_configure(config: Any) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import signal
+import subprocess
 import sys
 from collections.abc import Sequence
 
@@ -16,6 +21,7 @@ from tests.mutants.sources import Source
 from tests.mutants.tree import Tree
 
 FILE = "src/tt_xla/cost/model.py"
+needs_monitoring = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in Python 3.12")
 
 
 def source(text: str, file: str = FILE) -> Source:
@@ -407,7 +413,7 @@ def test_reasons_stay_when_the_table_is_written_again():
 # The recorder.
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in Python 3.12")
+@needs_monitoring
 def test_the_lines_of_a_folder_are_recorded():
     code = compile("x = 0\nfor i in range(3):\n    x += i\nif x > 9:\n    x = 9\n", "/root/a.py", "exec")
     other = compile("y = 1\n", "/elsewhere/a.py", "exec")
@@ -424,6 +430,32 @@ def test_the_lines_of_a_folder_are_recorded():
         assert recorder.take() == {"a.py": [1, 2, 3, 4]}
     finally:
         recorder.stop()
+
+
+@needs_monitoring
+def test_the_lines_of_children_are_kept_though_they_are_killed(tmp_path):
+    """The child executes a file, forks, and kills both processes."""
+    module, records = tmp_path / "src/tt_xla/a.py", tmp_path / "records"
+    module.parent.mkdir(parents=True)
+    records.mkdir()
+    module.write_text("def f(x):\n    if x:\n        return 1\n    return 2\n")
+    shutil.copy(recorder.__file__, tmp_path / "mutants_recorder.py")
+    settings = {"root": f"{tmp_path / 'src'}/", "records": str(records)}
+    (tmp_path / "mutants_recorder.json").write_text(json.dumps(settings))
+    script = (
+        "import os, signal, runpy, mutants_recorder\n"
+        "mutants_recorder.child()\n"
+        f"f = runpy.run_path({str(module)!r})['f']\n"
+        "child = os.fork()\n"
+        "f(bool(child))\n"
+        "child and os.waitpid(child, 0)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    environment = {**os.environ, "PYTEST_CURRENT_TEST": "tests/test_a.py::test_f (call)", "PYTHONPATH": str(tmp_path)}
+    assert subprocess.run([sys.executable, "-c", script], env=environment, check=False).returncode == -signal.SIGKILL
+    found = [(kind, test, lines) for kind, test, _, lines in linemap.records(records)]
+    expected = [{"tt_xla/a.py": [1, 2, 3]}, {"tt_xla/a.py": [2, 4]}]
+    assert sorted(found, key=str) == [("child", "tests/test_a.py::test_f", lines) for lines in expected]
 
 
 def test_sources_are_those_of_the_package(tmp_path):
