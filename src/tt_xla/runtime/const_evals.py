@@ -26,6 +26,8 @@ class _Entry:
     """Tokens of the results."""
     versions: frozenset[int]
     """Versions of the arguments that the results depend on, directly or through other const-eval functions."""
+    device_bytes: int
+    """DRAM bytes that the results take, tile padding included."""
 
 
 class ConstEvalCache:
@@ -58,8 +60,8 @@ class ConstEvalCache:
 
     @property
     def device_bytes(self) -> int:
-        """DRAM bytes that the cached results take, tile padding included."""
-        return sum(_device_bytes(self._accounted[name]) for name in [*self._entries])
+        """DRAM bytes that the cached results take. Each run of any program asks all programs for theirs."""
+        return sum(entry.device_bytes for entry in [*self._entries.values()])
 
     def begin_run(self, tokens: Iterable[Token]) -> None:
         """Starts a run whose arguments have these tokens, one for each argument of the entry."""
@@ -89,7 +91,8 @@ class ConstEvalCache:
         )
         self.generation += 1
         result_tokens: list[Token] = [(callee, self.generation, index) for index in range(len(cached_results))]
-        self._entries[callee] = _Entry(tokens, cached_results, result_tokens, self._versions(tokens))
+        size = _device_bytes(self._accounted[callee])
+        self._entries[callee] = _Entry(tokens, cached_results, result_tokens, self._versions(tokens), size)
         self._tokens.update(zip(step.instruction.results, result_tokens, strict=True))
         self.ids = {id(tensor) for entry in self._entries.values() for tensor in entry.results}
         return cached_results
