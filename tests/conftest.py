@@ -21,8 +21,9 @@ import pytest
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
 # Each process of pytest has as many threads as there are cores. One that waits for the next loop would spin on a core
-# that another process needs. OpenMP reads this as torch is imported.
+# that another process needs. OpenMP and OpenBLAS read this as torch and NumPy are imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from tests import layers
 from tests.golden import GOLDENS, Goldens
@@ -31,14 +32,18 @@ from tt_xla.log import logger
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: looking for garbage among it takes up to half a second each time.
+    """Makes what runs beside each test cheap.
 
-    PyTorch's log of traces stays without a listener. It writes each graph if it has one, and pytest listens to all logs
-    that do not propagate.
+    What was imported stays: looking for garbage among it takes up to half a second each time. pytest listens to every
+    log that does not propagate, three times a test. PyTorch has fifty of them, and writes each graph if its log of
+    traces has a listener.
     """
     gc.collect()
     gc.freeze()
-    logging.getLogger("torch.__trace").propagate = True
+    gc.set_threshold(10_000, 20, 20)
+    for name, log in logging.root.manager.loggerDict.items():
+        if isinstance(log, logging.Logger) and name.startswith("torch"):
+            log.propagate = True
 
 
 @pytest.fixture(scope="module", autouse=True)
