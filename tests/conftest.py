@@ -144,6 +144,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    layers.choose_examples(config)
     config.stash[GOLDENS] = Goldens(update=config.getoption("--update-goldens"))
 
 

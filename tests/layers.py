@@ -30,6 +30,15 @@ def add_option(parser: pytest.Parser) -> None:
     )
 
 
+def choose_examples(config: pytest.Config) -> None:
+    """Sets how many examples Hypothesis draws for a test: the same few for each change, and other ones each night."""
+    from hypothesis import settings
+
+    nightly = config.getoption("--layer") == "all"
+    settings.register_profile("layer", deadline=None, max_examples=300 if nightly else 50, derandomize=not nightly)
+    settings.load_profile("layer")
+
+
 def has(path: Path, config: pytest.Config) -> bool:
     """Returns whether a test file may have tests of the layer that runs. Other files are not even imported."""
     layer = config.getoption("--layer")

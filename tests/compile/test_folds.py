@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -139,7 +139,6 @@ def integer_programs(draw: Any) -> str:
 
 
 @given(integer_programs())
-@settings(max_examples=150, deadline=None, derandomize=True)
 def test_integers_fold_as_the_interpreter_computes_them(text: str) -> None:
     assert_same_bits(text, numerics="exact", optimization_level=0)
 

@@ -122,7 +122,7 @@ def test_level_2_pays_where_data_is_large():
 WIDTHS = st.sampled_from([32, 40, 256, 320, 1024])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     rows=st.sampled_from([1, 32, 100, 512, 4096]),
     width=WIDTHS,

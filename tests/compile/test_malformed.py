@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tt_xla.compiler.pipeline import compile_module
@@ -42,19 +42,16 @@ def refused_or_accepted(source: str | bytes) -> None:
         compiled(source)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.integers(0, len(STABLEHLO)))
 def test_stablehlo_text_cut_anywhere(position: int) -> None:
     refused_or_accepted(STABLEHLO[:position])
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.integers(0, len(STABLEHLO) - 1), st.integers(1, 12))
 def test_stablehlo_text_with_a_hole(position: int, length: int) -> None:
     refused_or_accepted(STABLEHLO[:position] + STABLEHLO[position + length :])
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.integers(0, len(STABLEHLO)), st.characters())
 def test_stablehlo_text_with_any_character_added(position: int, character: str) -> None:
     refused_or_accepted((STABLEHLO[:position] + character + STABLEHLO[position:]).encode("utf-8", "surrogatepass"))
@@ -74,7 +71,6 @@ def test_a_whole_artifact_compiles() -> None:
     compiled(ARTIFACT)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.integers(0, len(ARTIFACT) - 1))
 def test_bytecode_cut_anywhere(position: int) -> None:
     with pytest.raises(CompileError):

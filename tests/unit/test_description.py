@@ -8,7 +8,7 @@ from typing import Any
 import flatbuffers
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tt_xla.compiler import compile_module, parse_module
@@ -217,7 +217,6 @@ def test_files_that_are_no_description(tmp_path: Path) -> None:
         load_target(str(written(tmp_path, b"TTNN" * 40)))
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_altered_descriptions_are_systems_or_errors(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
     original = bytearray(description("n300-llmbox"))

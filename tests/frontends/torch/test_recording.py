@@ -16,12 +16,11 @@ import torch.nn as nn
 import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.debug.metrics as met
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tt_xla.errors import ResourceExhaustedError, TTXLAError
-from tt_xla.frontends.torch import lowering
-from tt_xla.frontends.torch import settings as compile_settings
+from tt_xla.frontends.torch import lowering, settings
 from tt_xla.frontends.torch.device import buffer_of, dispatch, growing, programs, recording
 from tt_xla.frontends.torch.device.geometry import find_view
 from tt_xla.frontends.torch.device.values import Node
@@ -100,7 +99,6 @@ def overlapping(x):
     )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, len(STEPS) - 1), st.booleans()), min_size=1, max_size=8),
     st.sampled_from([(3, 4), (4, 4), (2, 3, 4), (6,)]),
@@ -125,7 +123,6 @@ def test_chains_of_views_and_writes_give_what_the_cpu_gives(steps, shape):
         assert strides(one) == strides(other)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.data())
 def test_steps_to_a_view_find_its_elements(data):
     base = tuple(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))
@@ -253,7 +250,7 @@ def test_shapes_types_and_options_make_other_programs():
     for x in (torch.ones(3), torch.ones(4), torch.ones(3, dtype=torch.int32)):
         assert torch.equal((x.to("tt") + x.to("tt")).cpu(), x + x)
     assert compiled() == 3
-    compile_settings.set_compile_options({"numerics": "exact", "optimization_level": "1"})
+    settings.set_compile_options({"numerics": "exact", "optimization_level": "1"})
     assert (torch.ones(3).to("tt") + torch.ones(3).to("tt")).tolist() == [2, 2, 2]
     assert compiled() == 4
 
