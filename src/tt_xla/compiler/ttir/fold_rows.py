@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler import cse
@@ -176,6 +176,8 @@ class _Prices:
         self._target = target
         self._gap = rates_of(target).gap_traced
         self._ops: dict[tuple[Operation, bool], float] = {}
+        self._moves: dict[tuple[Attribute, Shape, Shape], float] = {}
+        """Times of reshapes, by element type and shapes; a choice asks for the same ones for each op that it flips."""
 
     def of_op(self, row_op: RowOp, *, is_folded: bool) -> float:
         """Returns the time of a row op."""
@@ -192,8 +194,12 @@ class _Prices:
         """Returns the time of a reshape of a value from one shape to another."""
         if before == after:
             return 0.0
-        time = self._cost(_RESHAPE, [_spec(value, before), _spec(value, after)])
-        return time + self._gap if time else 0.0
+        key = (tensor_type(value).element_type, before, after)
+        time = self._moves.get(key)
+        if time is None:
+            cost = self._cost(_RESHAPE, [_spec(value, before), _spec(value, after)])
+            time = self._moves[key] = cost + self._gap if cost else 0.0
+        return time
 
     def of_spread(self, row_op: RowOp, index: int) -> float:
         """Returns the time of repeating an operand for all rows of the result."""
