@@ -73,6 +73,23 @@ def test_wrong_gradients_fail(monkeypatch):
     assert judge.check_pair("nn.Tanhshrink", "eager training", 1)["outcome"] == "failed"
 
 
+@pytest.mark.parametrize("name", ["optim.SGD", "optim.LBFGS"])
+def test_wrong_steps_fail(monkeypatch, name):
+    """Float64 decides where an optimizer makes rounding errors larger; a wrong loss is no rounding error."""
+    loss = torch.nn.functional.mse_loss
+    monkeypatch.setattr(
+        torch.nn.functional, "mse_loss", lambda x, y: loss(x, y) * (1.01 if x.device.type == "tt" else 1)
+    )
+    answer = judge.check_pair(name, "eager training", 1)
+    assert answer["outcome"] == "failed"
+    assert "not close" in answer["reason"]
+
+
+def test_optimizers_may_differ_by_rounding_errors():
+    answer = judge.check_pair("optim.LBFGS", "eager training", 1)
+    assert (answer["outcome"], answer["reason"]) == ("passed", "")
+
+
 def test_eager_runs_in_the_place_of_compiled_ones_fail(monkeypatch):
     monkeypatch.setattr(torch, "compile", lambda function, **_: function)
     monkeypatch.setattr(judge, "moved", lambda value: value)
