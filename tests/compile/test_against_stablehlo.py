@@ -214,7 +214,7 @@ def test_convolutions_of_dilated_inputs_are_transposed_ones(subject: Subject) ->
     assert ("ttnn.conv_transpose2d" in ops, "ttnn.conv2d" in ops) == (native, not native)
 
 
-@pytest.mark.sample(340)
+@pytest.mark.sample(240)
 @over(CASES)
 def test_exact(subject: Subject) -> None:
     assert_close(run(subject.exact, subject.case.inputs), subject)
@@ -260,7 +260,7 @@ def test_exact_with_parameters_and_a_trace(subject: Subject) -> None:
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=subject.case.atol)
 
 
-@pytest.mark.sample(130)
+@pytest.mark.sample(90)
 @over(CORRELATED)
 def test_bfloat16_on_silicon_numerics_correlates(subject: Subject) -> None:
     """The program in bfloat16 with the chip's numerics correlates with the same program in float32."""
