@@ -325,7 +325,9 @@ def nan(f):
     integers = f.op("ttnn.bitcast_convert", (3, 37), "f32", input=i)
     travelled = f.op("ttnn.where", (3, 37), "f32", first=same, second=integers, third=wide)
     bits = f.op("ttnn.bitcast_convert", (3, 37), "si32", input=opposite)
-    return [narrow, wide, chosen, f.op("ttnn.bitcast_convert", (3, 37), "si32", input=travelled), bits, x]
+    widened = f.op("ttnn.typecast", (3, 37), "f32", input=x)
+    seen = [f.op("ttnn.bitcast_convert", (3, 37), "si32", input=each) for each in (travelled, widened)]
+    return [narrow, wide, chosen, *seen, bits, x]
 
 
 CASES = {
@@ -404,12 +406,14 @@ def test_every_nan_that_is_seen_has_the_same_bits_and_integers_keep_theirs(load)
     x, y = torch.zeros(3, 37).bfloat16(), torch.zeros(3, 37)
     y[:, ::2] = 1.0
     i = torch.full((3, 37), -1, dtype=torch.int32)
-    narrow, wide, chosen, travelled, bits, returned = run(executable, [x, y, i])
+    x[0, :2] = torch.tensor([0x7FC0, 0xFFC0 - 0x10000], dtype=torch.int16).view(torch.bfloat16)
+    narrow, wide, chosen, travelled, widened, bits, returned = run(executable, [x, y, i])
     assert set(narrow.view(torch.int16).flatten().tolist()) == {0x7FC0}
     assert set(wide[wide.isnan()].view(torch.int32).tolist()) == {0x7FC00000}
     assert set(bits[wide.isnan()].tolist()) == {0x7FC00000}
     assert torch.equal(chosen, y)
     assert torch.equal(travelled, i)
+    assert widened[0, :2].tolist() == [0x7FC00000, 0xFFC00000 - (1 << 32)]  # a wider float has the same bits in front
     odd = torch.full((3, 37), -1, dtype=torch.int16).view(torch.bfloat16)
     returned = run(executable, [odd, y, i])[-1]
     assert torch.equal(returned.view(torch.int16), odd.view(torch.int16))

@@ -46,7 +46,9 @@ def is_arithmetic(step: Step) -> bool:
     if context is None or not any(CONTAINERS[spec.layout.dtype].is_floating_point for spec in context.results):
         return False
     if context.op == "ttnn.typecast":
-        return context.spec("input").layout.dtype is not context.dtype
+        held, wanted = context.spec("input").layout.dtype, context.dtype
+        widens = held.is_float and CONTAINERS[held].itemsize <= CONTAINERS[wanted].itemsize
+        return not widens or wanted.is_block_float  # a wider float has the same bits in front
     kernel = find(context.op)
     return kernel.family in _ARITHMETIC and not kernel.keeps_values and context.op not in _MOVES
 
