@@ -17,6 +17,7 @@ import jaxlib
 import numpy as np
 import pytest
 import torch
+from generated import statements
 from jax.extend import backend as jax_backend
 from schedules import nightly_but
 from small_programs import BF16, CASES, Case
@@ -272,11 +273,42 @@ def test_program(subject: Subject, goldens: Goldens) -> None:
     goldens.check(f"small_programs/{subject.case.theme}", subject.name, program_lines(subject.program, locations=False))
 
 
-def test_every_golden_program_has_a_case(goldens: Goldens) -> None:
+def by_theme(cases: Iterable[str]) -> dict[str, list[str]]:
+    """Returns the names of golden texts of cases, by the file that they are in."""
     names: dict[str, list[str]] = defaultdict(list)
-    for name, case in CASES.items():
-        names[case.theme].append(name)
-    goldens.has_only("small_programs", names)
+    for name in cases:
+        names[CASES[name].theme].append(name)
+    return names
+
+
+def test_every_golden_program_has_a_case(goldens: Goldens) -> None:
+    goldens.has_only("small_programs", by_theme(CASES))
+
+
+WITH_SOURCES = (
+    *("argmax", "arccos", "arcsin", "arcsinh", "arctan", "avg_pool", "binary_arctan2", "binary_power"),
+    *("bits_as_a_uniform_number", "bool_logical_xor", "bool_not", "cbrt", "ceil", "clamp_by_tensors"),
+    *("compare_less_equal", "conv_bias_channels_last", "conv_transposed_bias_silu", "cross_entropy", "cumsum"),
+    *("custom_jvp", "elu", "erf", "erfc", "gradient_of_max_pool_on_lines", "integer_floor_divide", "integer_not"),
+    *("isfinite", "kept_branches_-1", "kept_loop_of_no_rounds", "layer_norm", "linear", "log", "log1p", "nn_gelu"),
+    *("nn_hard_sigmoid", "nn_mish", "nn_relu6", "nn_sigmoid", "no_elements", "prod_middle_kept"),
+    *("reduce_minimum_from_0", "rms_norm", "round", "round_away", "rows_at_int8", "rsqrt", "scatter_body_maximum"),
+    *("shift_left", "signs_of_zero_sorted", "sort_positions_of_top_k", "sqrt", "tan", "window_any"),
+    "without_elements_computed_start",
+)
+"""Cases whose programs have all ops between them that programs of this file have."""
+
+
+@pytest.mark.parametrize("language", ["py", "cpp"])
+@over(WITH_SOURCES)
+def test_generated_source(subject: Subject, language: str, goldens: Goldens) -> None:
+    lines = statements(subject.program, language)
+    goldens.check(f"{language}_small_sources/{subject.case.theme}", subject.name, lines)
+
+
+@pytest.mark.parametrize("language", ["py", "cpp"])
+def test_every_golden_source_has_a_case(language: str, goldens: Goldens) -> None:
+    goldens.has_only(f"{language}_small_sources", by_theme(WITH_SOURCES))
 
 
 @over(nightly_but(FIRST, CORRELATED))

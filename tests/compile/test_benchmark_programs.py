@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import pytest
+from generated import statements
 from schedules import nightly_but
 
 from benchmarks.programs import PROGRAMS
@@ -47,6 +48,16 @@ def test_program(name: str, goldens: Goldens) -> None:
     goldens.check(f"benchmark_programs/{name}", name, program_lines(compiled(name, 2), locations=False))
 
 
+WITH_SOURCES = ("gpt", "llama_decode")
+
+
+@pytest.mark.parametrize("language", ["py", "cpp"])
+@pytest.mark.parametrize("name", WITH_SOURCES)
+def test_generated_source(name: str, language: str, goldens: Goldens) -> None:
+    """The programs have the ops of attention and caches, which small ones have not."""
+    goldens.check(f"benchmark_programs/{name}", language, statements(compiled(name, 2), language))
+
+
 OPTIONS: dict[str, dict[str, Any]] = {
     "level_0": {"optimization_level": 0},
     "level_1_traced": {"optimization_level": 1, "enable_trace": True},
@@ -80,7 +91,8 @@ def test_choices_of_layouts(name: str, goldens: Goldens) -> None:
 
 def test_every_golden_program_is_a_benchmark(goldens: Goldens) -> None:
     with_options = {f"{name}_with_options": [*OPTIONS, "choices"] for name in WITH_OPTIONS}
-    goldens.has_only("benchmark_programs", {name: [name] for name in SMALL} | with_options)
+    plain = {name: [name, *(("py", "cpp") if name in WITH_SOURCES else ())] for name in SMALL}
+    goldens.has_only("benchmark_programs", plain | with_options)
 
 
 @pytest.mark.parametrize("name", nightly_but({"mlp", "bert"}, SMALL))
