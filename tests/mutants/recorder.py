@@ -20,7 +20,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-_TOOL = 3
+_FREE_TOOLS = (3, 4)
+"""Numbers of tools for ``sys.monitoring`` that Python leaves to others; two, since tests of this file record too."""
 _settings: dict[str, str] = {}
 if (_file := Path(__file__).with_suffix(".json")).exists():
     _settings = json.loads(_file.read_text())
@@ -72,21 +73,29 @@ class _Journal:
         self._file = None
 
 
+_tool: int | None = None
+"""This module's number while it records."""
+
+
 def start(root: str, keep: Callable[[str, int], object] = _collect) -> None:
     """Begins to record the lines of files whose paths begin with ``root``."""
-    monitoring = sys.monitoring
-    if monitoring.get_tool(_TOOL) is None:
-        monitoring.use_tool_id(_TOOL, "mutants")
-        monitoring.register_callback(_TOOL, monitoring.events.LINE, _callback(root, keep))
-        monitoring.set_events(_TOOL, monitoring.events.LINE)
+    global _tool
+    if _tool is None:
+        monitoring = sys.monitoring
+        _tool = next(number for number in _FREE_TOOLS if monitoring.get_tool(number) is None)
+        monitoring.use_tool_id(_tool, "mutants")
+        monitoring.register_callback(_tool, monitoring.events.LINE, _callback(root, keep))
+        monitoring.set_events(_tool, monitoring.events.LINE)
 
 
 def stop() -> None:
-    monitoring = sys.monitoring
-    if monitoring.get_tool(_TOOL) is not None:
-        monitoring.set_events(_TOOL, monitoring.events.NO_EVENTS)
-        monitoring.register_callback(_TOOL, monitoring.events.LINE, None)
-        monitoring.free_tool_id(_TOOL)
+    global _tool
+    if _tool is not None:
+        monitoring = sys.monitoring
+        monitoring.set_events(_tool, monitoring.events.NO_EVENTS)
+        monitoring.register_callback(_tool, monitoring.events.LINE, None)
+        monitoring.free_tool_id(_tool)
+        _tool = None
 
 
 def take() -> dict[str, list[int]]:
@@ -121,7 +130,7 @@ def _test() -> str:
 def child() -> None:
     """Records the lines of a process that a test has started, which a fork server may serve to later tests."""
     global _journal
-    if _settings:
+    if _settings and _journal is None:
         _journal = _Journal(_settings["records"])
         start(_settings["root"], _journal.write)
         _write_time_at_exit()
@@ -142,7 +151,7 @@ def _write_time_at_exit() -> None:
 def _forked() -> None:
     """A fork of a process of pytest writes what it executes as other children do."""
     global _journal
-    if sys.monitoring.get_tool(_TOOL) != "mutants":
+    if _tool is None:
         return
     _lines.clear()
     if _journal is None:

@@ -417,6 +417,7 @@ def test_reasons_stay_when_the_table_is_written_again():
 def test_the_lines_of_a_folder_are_recorded():
     code = compile("x = 0\nfor i in range(3):\n    x += i\nif x > 9:\n    x = 9\n", "/root/a.py", "exec")
     other = compile("y = 1\n", "/elsewhere/a.py", "exec")
+    before = [sys.monitoring.get_tool(number) for number in range(6)]
     recorder.start("/root/")
     try:
         exec(code, {})
@@ -430,6 +431,7 @@ def test_the_lines_of_a_folder_are_recorded():
         assert recorder.take() == {"a.py": [1, 2, 3, 4]}
     finally:
         recorder.stop()
+    assert [sys.monitoring.get_tool(number) for number in range(6)] == before
 
 
 @needs_monitoring
