@@ -3,6 +3,7 @@
 import pytest
 
 from tt_xla.compiler import parse_module, read_module
+from tt_xla.compiler.reading import is_stablehlo
 from tt_xla.compiler.stablehlo.parse import portable_artifact, print_vhlo
 from tt_xla.errors import MalformedModuleError
 
@@ -37,3 +38,22 @@ def test_vhlo_text_is_read_as_the_stablehlo_that_it_stands_for():
     with pytest.raises(MalformedModuleError, match=r"unregistered operation 'vhlo\.tan_h'") as raised:
         read_module(vhlo.replace("vhlo.tanh_v2", "vhlo.tan_h"))
     assert "Traceback" not in str(raised.value)
+
+
+LAYOUT = (
+    "#l = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, f32>, #dram>, <interleaved>>"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [
+        (SQUARE, {True: True, False: True}),
+        ("func.func @main() { return }", {True: True, False: False}),
+        (f"{LAYOUT}\nfunc.func @main() {{ return }}", {True: False, False: False}),
+        ('%0 = "ttir.abs"(%x) : () -> () // stablehlo.abs', {True: False, False: False}),
+    ],
+    ids=["ops", "no ops", "layouts", "ops of TTIR"],
+)
+def test_a_module_is_stablehlo_by_its_ops(text, answers):
+    assert {default: is_stablehlo(text.encode(), default=default) for default in (True, False)} == answers

@@ -52,6 +52,27 @@ func.func @sum_of_convs(%x: tensor<1x6x6x4xf32>, %v: tensor<4x4x1x1xf32> {ttcore
   func.return %c : tensor<1x6x6x4xf32>
 }
 
+// CHECK-LABEL: func.func @sum_of_convs_with_biases(
+func.func @sum_of_convs_with_biases(%x: tensor<1x6x6x4xf32>, %v: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %p: tensor<1x1x1x4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %q: tensor<1x1x1x4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
+  // CHECK: %[[BIAS:.*]] = "ttir.add"(%{{[pq]}}, %{{[pq]}})
+  // CHECK-NEXT: "ttir.conv2d"(%x, %{{.*}}, %[[BIAS]])
+  // CHECK-NEXT: func.return
+  %a = "ttir.conv2d"(%x, %v, %p) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>, tensor<1x1x1x4xf32>) -> tensor<1x6x6x4xf32>
+  %b = "ttir.conv2d"(%x, %w, %q) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>, tensor<1x1x1x4xf32>) -> tensor<1x6x6x4xf32>
+  %c = "ttir.add"(%a, %b) : (tensor<1x6x6x4xf32>, tensor<1x6x6x4xf32>) -> tensor<1x6x6x4xf32>
+  func.return %c : tensor<1x6x6x4xf32>
+}
+
+// CHECK-LABEL: func.func @sum_of_convs_with_one_bias(
+func.func @sum_of_convs_with_one_bias(%x: tensor<1x6x6x4xf32>, %v: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %p: tensor<1x1x1x4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
+  // CHECK: "ttir.conv2d"(%x, %{{.*}}, %p)
+  // CHECK-NEXT: func.return
+  %a = "ttir.conv2d"(%x, %v, %p) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>, tensor<1x1x1x4xf32>) -> tensor<1x6x6x4xf32>
+  %b = "ttir.conv2d"(%x, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>) -> tensor<1x6x6x4xf32>
+  %c = "ttir.add"(%a, %b) : (tensor<1x6x6x4xf32>, tensor<1x6x6x4xf32>) -> tensor<1x6x6x4xf32>
+  func.return %c : tensor<1x6x6x4xf32>
+}
+
 // CHECK-LABEL: func.func @convs_that_read_elsewhere(
 func.func @convs_that_read_elsewhere(%x: tensor<1x6x6x4xf32>, %v: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
   // CHECK: "ttir.conv2d"(%x, %v)
