@@ -3,6 +3,7 @@
 import contextlib
 import subprocess
 import sys
+from dataclasses import dataclass, field
 
 import pytest
 import torch
@@ -30,19 +31,12 @@ def tiny_llama() -> torch.nn.Module:
     return transformers.LlamaForCausalLM(config)
 
 
-class Steps(transformers.TrainerCallback):
-    """Records the loss of each step, and the number of programs after it."""
+@dataclass
+class Steps:
+    """The loss of each step of a training, and the number of programs after it."""
 
-    def __init__(self) -> None:
-        self.losses: list[float] = []
-        self.programs: list[int] = []
-
-    def on_step_end(self, *args: object, **kwargs: object) -> None:
-        self.programs.append(len(compiled_programs()))
-
-    def on_log(self, *args: object, logs: dict[str, str], **kwargs: object) -> None:
-        if "loss" in logs:
-            self.losses.append(float(logs["loss"]))
+    losses: list[float] = field(default_factory=list)
+    programs: list[int] = field(default_factory=list)
 
 
 def trained(folder: object, model: torch.nn.Module, **options: object) -> Steps:
@@ -60,7 +54,16 @@ def trained(folder: object, model: torch.nn.Module, **options: object) -> Steps:
         **options,
     )
     steps = Steps()
-    transformers.Trainer(model, arguments, train_dataset=data, callbacks=[steps]).train()
+
+    class Recorder(transformers.TrainerCallback):
+        def on_step_end(self, *args: object, **kwargs: object) -> None:
+            steps.programs.append(len(compiled_programs()))
+
+        def on_log(self, *args: object, logs: dict[str, str], **kwargs: object) -> None:
+            if "loss" in logs:
+                steps.losses.append(float(logs["loss"]))
+
+    transformers.Trainer(model, arguments, train_dataset=data, callbacks=[Recorder()]).train()
     return steps
 
 
@@ -135,7 +138,7 @@ def test_a_padded_batch_streams_and_samples_the_tokens_of_the_cpu():
     assert streamer.tokens == streamed.flatten().tolist()
 
 
-class Words(transformers.generation.streamers.BaseStreamer):
+class Words:
     """Collects the tokens that ``generate`` streams."""
 
     def __init__(self) -> None:
