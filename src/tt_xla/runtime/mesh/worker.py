@@ -5,12 +5,10 @@ Ray calls :meth:`MeshWorker.run` in one thread, :meth:`MeshWorker.deliver` and :
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import hashlib
 import os
 import platform
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,11 +18,11 @@ import torch
 import tt_xla
 from tt_xla import environment
 from tt_xla.ir.program import Program
-from tt_xla.locks import Lock
 from tt_xla.runtime import lifetimes
 from tt_xla.runtime.emulator import heap
 from tt_xla.runtime.executable import Counters, Executable
 from tt_xla.runtime.mesh.expansion import expand
+from tt_xla.runtime.mesh.interruption import Interruption
 from tt_xla.runtime.mesh.post import CallEnded, Post, opened
 from tt_xla.runtime.mesh.wire import Packed, pack, unpack
 from tt_xla.runtime.transfer import Version
@@ -138,9 +136,7 @@ class MeshWorker:
         self._devices: dict[str, Device] = {}
         self._loaded: dict[int, Executable] = {}
         self._kept: dict[Key, torch.Tensor] = {}
-        self._guard = Lock()
-        self._running: tuple[int, int] | None = None
-        """Number and thread of the call that runs."""
+        self._interruption = Interruption()
 
     def hello(self) -> Identity:
         """Returns who this worker is."""
@@ -183,11 +179,8 @@ class MeshWorker:
 
     def end(self, call: int) -> None:
         """Ends a call, wherever it is: it waits for no other worker and begins no other op."""
-        with self._guard:
-            self._post.end(call)
-            if self._running is not None and self._running[0] == call:
-                thread = ctypes.c_ulong(self._running[1])
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(CallEnded))
+        self._post.end(call)
+        self._interruption.end(call)
 
     def _run(self, request: Request, sent: Sequence[Packed]) -> Reply:
         self._settle(request)
@@ -201,16 +194,14 @@ class MeshWorker:
         own = [position for position in received if request.keys[position] is None]
         if request.resets:
             executable.reset()
-        with self._guard:
+        try:
+            self._interruption.begin(request.call)
             if self._post.has_ended(request.call):
                 raise CallEnded
-            self._running = request.call, threading.get_ident()
-        try:
             with opened(self._post, request.call):
                 results = executable.run(tensors, request.versions, own)
         finally:
-            with self._guard:
-                self._running = None
+            self._interruption.leave()
         return Reply(
             [pack(results[index]) for index in request.returned],
             executable.counters,
