@@ -12,10 +12,12 @@ import pytest
 from tests.golden import Goldens
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.circular_buffers import circular_buffer_bytes
+from tt_xla.cost.model import has_rule
 from tt_xla.cost.roofline import dram_bytes, operations, roofline
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.ir.program_text import cost_text, number
+from tt_xla.runtime.emulator.registry import kernels
 from tt_xla.target import load_target
 from tt_xla.tools.measured import Measurement, Unpriced, price, read
 
@@ -68,5 +70,13 @@ def test_prices(name: str, goldens: Goldens) -> None:
     goldens.check_all(f"prices/{name}", {name: map(line_of, read(FILES[name], "n150"))})
 
 
+def test_ops_with_a_rule(goldens: Goldens) -> None:
+    """Others are priced as a copy, and reports say so."""
+    ops = sorted(kernels())
+    with_rule = [op for op in ops if has_rule(op)]
+    texts = {"with a rule": with_rule, "as a copy": [op for op in ops if op not in with_rule]}
+    goldens.check_all("prices/rules", texts)
+
+
 def test_every_golden_price_has_measurements(goldens: Goldens) -> None:
-    goldens.has_files("prices", [*FILES, "products"])
+    goldens.has_files("prices", [*FILES, "products", "rules"])

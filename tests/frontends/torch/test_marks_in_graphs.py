@@ -90,6 +90,14 @@ def test_the_op_of_torch_xla_marks_tensors_outside_graphs_too():
     assert dims_of(x) == ((), (0,))
 
 
+def test_a_marked_tensor_on_the_host_is_a_copy():
+    """An op of PyTorch may not return its operand: who writes to the one would change the other."""
+    host = torch.ones(2, 2)
+    marked = torch.ops.tt.mark_sharding(host, [0, 1], [2], ["x"], ["0", ""], False)
+    marked.zero_()
+    assert torch.equal(host, torch.ones(2, 2))
+
+
 @pytest.mark.parametrize("device", ["cpu", "tt"])
 @pytest.mark.parametrize(("shape", "names"), [((1,), "('x',)"), ((8,), "None")], ids=["one chip", "axes without names"])
 def test_the_op_of_torch_xla_in_graphs_takes_what_it_takes_outside(device, shape, names):

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+from tt_xla.frontends.torch.device.buffers import ADDRESSES
 from tt_xla.frontends.torch.private import storages
 from tt_xla.runtime import lifetimes
 
@@ -160,3 +161,10 @@ def test_tensors_that_outlive_the_modules_end_quietly(monkeypatch):
     monkeypatch.setattr(lifetimes, "KEEPERS", None)  # as Python leaves a module at the end of a process
     buffer = torch.ones(2).to("tt").untyped_storage().tt_buffer
     buffer.__del__()
+
+
+def test_addresses_of_storages_are_apart():
+    """PyTorch takes storages whose addresses overlap for one."""
+    starts = [(ADDRESSES.reserve(size), size) for size in (0, 1, 1 << 20, 63, 64, 65)]
+    ends = [start + max(size, 1) for start, size in starts]
+    assert all(end <= start for end, (start, _) in zip(ends, starts[1:], strict=False))

@@ -241,3 +241,14 @@ def test_a_scaler_for_bfloat16_scales_nothing():
     with autocast(torch_xla.device()):
         assert torch.is_autocast_enabled("tt")
         assert torch.get_autocast_dtype("tt") is torch.bfloat16
+
+
+def test_host_data_moves_in_place_in_lists_and_dicts():
+    import torch_xla.core.xla_model as xm
+
+    data = {"x": torch.ones(2), "more": [torch.zeros(1), "label"], "pair": (torch.ones(1), 3)}
+    moved = xm.send_cpu_data_to_device(data, "tt")
+    assert moved is data
+    assert [data["x"].device.type, data["more"][0].device.type, data["pair"][0].device.type] == ["tt"] * 3
+    assert (data["more"][1], data["pair"][1]) == ("label", 3)
+    assert xm.send_cpu_data_to_device((torch.ones(1),), "tt", input_sharding=None)[0].device.type == "tt"

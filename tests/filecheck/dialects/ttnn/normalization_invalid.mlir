@@ -273,3 +273,15 @@ func.func @rms_norm_post_all_gather(%0: tensor<1x1x32x64xbf16, #ttnn_layout>, %1
   %3 = "ttnn.rms_norm_post_all_gather"(%0, %1, %2) <{epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (tensor<1x1x32x64xbf16, #ttnn_layout>, tensor<1x1x32x64xbf16, #ttnn_layout>, tensor<63xbf16, #ttnn_layout1>) -> tensor<1x1x32x64xbf16, #ttnn_layout>
   func.return %3 : tensor<1x1x32x64xbf16, #ttnn_layout>
 }
+
+// -----
+
+// expected-error: residual has shape (1, 1, 32, 32), expected (1, 1, 32, 64)
+#dram = #ttnn.buffer_type<dram>
+#ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#ttnn_layout1 = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+func.func @distributed_layer_norm(%0: tensor<1x1x32x64xbf16, #ttnn_layout>, %1: tensor<64xbf16, #ttnn_layout1>, %2: tensor<1x1x32x32xbf16, #ttnn_layout2>, %3: !ttnn.device) -> tensor<1x1x32x64xbf16, #ttnn_layout> {
+  %4 = "ttnn.distributed_layer_norm"(%0, %1, %2, %3) <{cluster_axis = 1 : ui32, epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 0, 1, 1>}> : (tensor<1x1x32x64xbf16, #ttnn_layout>, tensor<64xbf16, #ttnn_layout1>, tensor<1x1x32x32xbf16, #ttnn_layout2>, !ttnn.device) -> tensor<1x1x32x64xbf16, #ttnn_layout>
+  func.return %4 : tensor<1x1x32x64xbf16, #ttnn_layout>
+}
