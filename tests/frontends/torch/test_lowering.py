@@ -164,6 +164,12 @@ def test_reduction(name, check_case):
     check_case(REDUCTIONS, name, f(3, 5, 4))
 
 
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorts_keep_the_order_of_equal_elements(descending, lowered):
+    module = lowered(lambda x: x.sort(dim=0, descending=descending, stable=True), f(5)).module
+    assert "is_stable = true" in str(module)
+
+
 def test_sum_of_bools_and_promotion(check):
     check(lambda x: x.sum(dtype=torch.float32), i(3, 4))
     check(lambda x: x.mean(dtype=torch.float32), f(3, 4).bfloat16())
