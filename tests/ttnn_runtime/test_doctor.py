@@ -72,6 +72,14 @@ def test_what_is_missing_is_named_with_advice(tmp_path: Path, missing: str, name
 
 
 @pytest.mark.usefixtures("stand_in")
+@pytest.mark.parametrize("mount", ["hugetlbfs /huge hugetlbfs rw,pagesize=2M", "tmpfs /tmp tmpfs rw,pagesize=1024M"])
+def test_other_mounts_hold_no_huge_pages(tmp_path: Path, mount: str) -> None:
+    machine = written(tmp_path / "machine", CARD | {"proc/mounts": f"{mount} 0 0\n"})
+    assert found(machine)["huge pages"].state is State.ERROR
+    assert "not mounted" in found(machine)["huge pages"].text
+
+
+@pytest.mark.usefixtures("stand_in")
 def test_blackhole_behind_an_iommu_needs_no_huge_pages(tmp_path: Path) -> None:
     files = {path: text for path, text in CARD.items() if "hugepages" not in path and path != "proc/mounts"}
     files["sys/class/tenstorrent/tenstorrent!0/tt_card_type"] = "p150a\n"
