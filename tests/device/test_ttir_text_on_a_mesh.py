@@ -107,3 +107,11 @@ def test_a_file_for_several_chips_runs(tmp_path: Path):
     np.savez(tmp_path / "wrong.npz", np.ones((4, 64), np.float32))
     with pytest.raises(ExecutionError, match=r"has shape \[4, 64\].*expected \[8, 64\] for all chips together"):
         run_file(path, SYSTEM, EXACT, tmp_path / "wrong.npz")
+
+
+def test_random_inputs_are_those_of_seed_0(tmp_path: Path):
+    path = tmp_path / "sharded.mlir"
+    path.write_text(SHARDED.replace("COUNTS", "2, 4"))
+    results = [run_file(path, SYSTEM, EXACT, **seed).results[0] for seed in ({}, {"seed": 0}, {"seed": 1})]
+    np.testing.assert_array_equal(results[0], results[1])
+    assert not np.array_equal(results[0], results[2])

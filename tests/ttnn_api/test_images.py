@@ -123,13 +123,14 @@ def test_images_scaled_by_interpolation(card: Card) -> None:
     torch.testing.assert_close(result.float(), scaled.permute(0, 2, 3, 1), rtol=2**-7, atol=2**-7)
 
 
+@pytest.mark.parametrize("as_images", [False, True])
 @pytest.mark.parametrize(("padding", "sides"), [(2, (2, 2)), ((1, 3), (1, 3))])
-def test_convolutions_of_one_dimension(card: Card, padding: Any, sides: tuple[int, int]) -> None:
+def test_convolutions_of_one_dimension(card: Card, padding: Any, sides: tuple[int, int], as_images: bool) -> None:
     x, weight, bias = drawn(2, 11, 8), drawn(6, 4, 3, seed=1), drawn(6, seed=2)
     ttnn = card.ttnn
     result, length = ttnn.conv1d(
-        input_tensor=card.put(x, ttnn.ROW_MAJOR_LAYOUT),
-        weight_tensor=ttnn.from_torch(weight),
+        input_tensor=card.put(x[:, :, None] if as_images else x, ttnn.ROW_MAJOR_LAYOUT),
+        weight_tensor=ttnn.from_torch(weight[..., None] if as_images else weight),
         bias_tensor=ttnn.from_torch(bias.reshape(1, 1, 1, 6)),
         device=card.device,
         in_channels=8,
