@@ -24,6 +24,8 @@ from tt_xla.testing import (
 jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
 
+from tt_xla.testing import frameworks  # noqa: E402
+
 needs_plugin = pytest.mark.usefixtures("plugin")
 
 
@@ -292,3 +294,13 @@ def test_linen_with_batch_norm_and_dropout():
 
     Tester().test()
     Tester(run_mode=RunMode.TRAINING).test()
+
+
+def test_a_function_runs_on_the_device_that_is_asked_for():
+    """Arguments that lie on another device move: the CPU judges the chip, so nothing of it may run on the chip."""
+    cpu, chip = jax.devices("cpu")[0], frameworks.jax_device()
+    rows = np.linspace(-3, 3, 64, dtype=np.float32)
+    expected = np.asarray(jax.jit(jnp.exp)(jax.device_put(rows, cpu)))
+    np.testing.assert_array_equal(frameworks.run_jax(jnp.exp, [jax.device_put(rows, chip)], {}, device=cpu), expected)
+    there = frameworks.run_jax(jnp.exp, [jax.device_put(rows, cpu)], {}, device=chip)
+    assert not np.array_equal(there, expected)
