@@ -56,8 +56,9 @@ def what_is_left_stays() -> Iterator[None]:
 
 @pytest.fixture
 def all_objects() -> Iterator[None]:
-    """Lets a test find all objects by ``gc.get_objects()``, also those that earlier modules left."""
+    """Lets a test find all objects by ``gc.get_objects()``, also those that earlier modules left, but no garbage."""
     gc.unfreeze()
+    gc.collect()
     yield
     gc.freeze()
 
