@@ -88,7 +88,9 @@ Written by `make conformance-torch-modules`. Modules of `module_db` and optimize
 with numerics `exact` and {{samples}} samples a case on the device `tt`, eagerly and compiled. They are compared
 with the same on the CPU: outputs, buffers, and in training the gradients of inputs and parameters; for an
 optimizer the losses, weights and state of three steps. Its step is compiled alone, or with the forward and the
-backward pass in one function. Each cell shows how many modules or optimizers pass of how many.""",
+backward pass in one function. Where an optimizer makes rounding errors larger, losses and weights may differ from
+the CPU's if they are about as near to those in float64. Each cell shows how many modules or optimizers pass of how
+many.""",
     ),
 }
 
