@@ -61,12 +61,8 @@ class _Journal:
                 self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
                 write(self._file, f"{test}\n".encode())
             write(self._file, f"{line} {file}\n".encode())
-        except (
-            AttributeError,
-            OSError,
-            TypeError,
-        ):  # files were closed, or the interpreter ends
-            self._file = None
+        except (AttributeError, OSError, TypeError):
+            self._file = None  # the child has closed all its files, or its interpreter ends
 
     def forked(self) -> None:
         """Leaves the file to the parent; the next line begins another one."""
