@@ -10,7 +10,7 @@ from tt_xla.runtime.mesh.post import CallEnded
 
 
 class Interruption:
-    """The call that a thread runs now, which another thread may end by :class:`CallEnded` in the first one."""
+    """The call that a thread runs now. Another thread may end it, which raises :class:`CallEnded` in the first one."""
 
     def __init__(self) -> None:
         self._guard = Lock()

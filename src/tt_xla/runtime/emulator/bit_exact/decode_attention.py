@@ -31,7 +31,7 @@ their number, but no more than this."""
 
 @dataclass(frozen=True)
 class _Partial:
-    """What a core knows of its keys: maxima and sums ``[rows, 1]``, and weighted values ``[rows, width]``."""
+    """Maxima and sums of a core's keys, ``[rows, 1]`` each, and its weighted values, ``[rows, width]``."""
 
     largest: Tensor
     sums: Tensor
