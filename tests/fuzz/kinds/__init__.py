@@ -1,0 +1,15 @@
+"""The kinds of programs that are drawn. Each is a module with a function ``draw``; they are imported when they are drawn."""
+
+from __future__ import annotations
+
+import importlib
+
+from tests.fuzz.cases import Draw
+
+SHARES: dict[str, int] = {}
+"""Of so many programs each kind has this many."""
+
+
+def load(kind: str) -> Draw:
+    """Imports a kind and returns the function that draws its programs."""
+    return importlib.import_module(f"tests.fuzz.kinds.{kind}").draw
