@@ -85,8 +85,7 @@ class Module:
             return
         program = self.compiled(numerics="exact", optimization_level=2, enable_trace=True)
         for index, (one, other) in enumerate(zip(run(program, self.inputs, runs=3), results, strict=True)):
-            if not np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"):
-                yield Difference("traced", f"result {index} has other bits than without a trace: {one} {other}")
+            yield from differing(f"traced, result {index}", one, other, ~same(one, other))
 
     def compiled(self, **options: Any) -> Program:
         """Returns the program for one chip."""

@@ -55,11 +55,32 @@ def _converters() -> Iterator[str]:
     from tt_xla.compiler.stablehlo.composites import COMPOSITES
     from tt_xla.compiler.stablehlo.context import CONVERTERS, EMPTY_OPERAND_CONVERTERS
 
+    for name, converter in list(CONVERTERS.items()):
+        dict.__setitem__(CONVERTERS, name, _counting_types(converter))
     yield from _counting(CONVERTERS, "converters")
     for name in _counting(EMPTY_OPERAND_CONVERTERS, "converters:empty"):
         yield f"empty:{name}"
     for name in _counting(COMPOSITES, "converters:composite"):
         yield f"composite:{name}"
+
+
+def _counting_types(converter: Callable[..., Any]) -> Callable[..., Any]:
+    """Counts the element types of the operands and results that a converter gets."""
+
+    @wraps(converter)
+    def count(context: Any, op: Any) -> Any:
+        for name in {str(getattr(value.type, "element_type", "")) for value in (*op.operands, *op.results)}:
+            COUNTS[f"element types:{name}"] += 1
+        return converter(context, op)
+
+    return count
+
+
+def _element_types() -> Iterator[str]:
+    """Yields the types that programs declare; the converters count them."""
+    from tt_xla.ir.element_types import ElementType
+
+    return (element.value for element in ElementType)
 
 
 def _sharding_rules() -> Iterator[str]:
@@ -107,33 +128,6 @@ def _counting_changes(apply: Callable[..., None], name: str) -> Callable[..., No
             COUNTS[name] += 1
 
     return count
-
-
-def _element_types() -> Iterator[str]:
-    """Counts the types of the arguments and results of StableHLO programs."""
-    from tt_xla.compiler.stablehlo import signature
-    from tt_xla.ir.element_types import ElementType
-
-    def count(read: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(read)
-        def counted(*args: Any, **kwargs: Any) -> Any:
-            found = read(*args, **kwargs)
-            for argument in found:
-                COUNTS[f"element types:{argument.dtype}"] += 1
-            return found
-
-        return counted
-
-    _replace_everywhere(signature.arguments, count(signature.arguments))
-    return (element.value for element in ElementType)
-
-
-def _replace_everywhere(old: Any, new: Any) -> None:
-    """Replaces a function in each module of the compiler that has it."""
-    for module in _modules("tt_xla.compiler"):
-        for name, value in list(vars(module).items()):
-            if value is old:
-                setattr(module, name, new)
 
 
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
