@@ -1,179 +1,213 @@
-"""Bounds of rounding errors: a TTIR program in float32 whose every float is multiplied by a number near 1."""
+"""How far rounding may carry the results of a StableHLO module: Monte Carlo arithmetic.
+
+A copy of the module computes in float64 and multiplies each float that arithmetic makes by 1 + d, with |d| as large as
+the format's rounding. Where the results of several runs lie apart, rounding decides them, and no result may be
+expected to be closer (D. S. Parker, Monte Carlo Arithmetic, 1997). Noise is a hash of the bits of the value, so it is
+the same in each process; runs differ because their arguments do, by less than float32 can tell.
+"""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, TensorType, bf16, f32
-from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
 
-from tests.fuzz.mutate import entry_of
-from tt_xla.compiler.rewriting import body, functions
-from tt_xla.ir import ttir
-from tt_xla.ir.base import shape
-from tt_xla.ir.text import parse_module, print_module
+from tests.fuzz.reference import Program, operations
+from tt_xla.compiler import parse_module
 
 MOVES = frozenset(
-    f"ttir.{name}"
-    for name in (
-        *("reshape", "permute", "broadcast", "concat", "slice_static", "pad", "reverse", "transpose", "repeat"),
-        *("repeat_interleave", "rearrange", "index", "squeeze", "unsqueeze", "constant", "full", "arange", "zeros"),
-        *("ones", "empty", "where", "neg", "abs", "relu", "relu6", "maximum", "minimum", "max", "min", "clamp_scalar"),
-        *("clamp_tensor", "all_gather", "mesh_partition", "collective_permute", "all_to_all", "mesh_shard"),
-        *("collective_broadcast", "embedding", "gather", "rows_gather", "index_select", "slice_dynamic", "to_layout"),
-        *("concatenate_heads", "split_query_key_value_and_split_heads", "get_dimension_size", "typecast", "sort"),
-        *("topk", "update_cache", "fill_cache", "paged_update_cache", "paged_fill_cache", "rows_scatter", "scatter"),
-    )
-)
-"""Ops that round nothing: each element of their results is an element of an operand."""
+    f"stablehlo.{name}"
+    for name in """
+    abs all_gather all_to_all bitcast_convert broadcast_in_dim case ceil clamp collective_broadcast collective_permute compare complex
+    concatenate constant convert dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
+    dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_tuple_element if imag iota is_finite maximum
+    minimum negate optimization_barrier pad real real_dynamic_slice reshape reverse round_nearest_afz
+    round_nearest_even select sign slice sort transpose tuple while return reduce_precision
+    """.split()
+) | {"func.call", "func.return", "func.func", "builtin.module", "chlo.constant", "chlo.constant_like", "chlo.top_k"}
+"""Ops that move, choose or truncate floats and round none; of those with regions, that of their bodies counts."""
 
 SUMS = frozenset(
-    f"ttir.{name}"
-    for name in (
-        *("sum", "mean", "prod", "cumsum", "cumprod", "softmax", "matmul", "linear", "dot_general", "conv1d", "conv2d"),
-        *("conv3d", "conv_transpose2d", "avg_pool2d", "global_avg_pool2d", "layer_norm", "rms_norm", "group_norm"),
-        *("batch_norm_inference", "batch_norm_training", "distributed_rms_norm", "distributed_layer_norm"),
-        *("scaled_dot_product_attention", "scaled_dot_product_attention_decode", "all_reduce", "reduce_scatter"),
-        *("all_reduce_async", "embedding_backward", "rows_scatter", "scatter", "sdpa_fw", "sdpa_bw", "sparse_matmul"),
-        *("paged_scaled_dot_product_attention_decode", "chunked_scaled_dot_product_attention", "upsample2d"),
-        *("paged_flash_multi_latent_attention_decode", "gelu_bw", "adamw"),
-    )
+    f"stablehlo.{name}"
+    for name in """
+    all_reduce convolution dot_general dynamic_conv fft reduce reduce_scatter reduce_window scatter select_and_scatter
+    """.split()
 )
-"""Ops whose terms may be added in any order."""
+"""Ops whose rounding errors are those of their terms, and may be larger than their result."""
 
-JUMPS = frozenset(
-    f"ttir.{name}"
-    for name in (
-        *("eq", "ne", "lt", "le", "gt", "ge", "floor", "ceil", "round", "trunc", "frac", "sign", "signbit", "isfinite"),
-        *("logical_not", "logical_and", "logical_or", "logical_xor", "remainder", "argmax", "sort", "topk"),
-        *("bitcast_convert", "quantize", "quantize_unrolled", "requantize", "requantize_unrolled", "reduce_and"),
-        *("reduce_or", "atan2", "topk_router_gpt", "sampling"),
-    )
+EXACT = MOVES | frozenset(
+    f"stablehlo.{name}" for name in "add subtract multiply divide sqrt remainder and or xor not".split()
 )
-"""Ops whose results jump where an operand changes a little. So do casts to integers."""
+"""Ops whose floats IEEE 754 defines to the bit."""
+
+ROUNDING = {"bf16": 2.0**-8, "f16": 2.0**-10, "f8E4M3FN": 2.0**-3, "f8E5M2": 2.0**-2}
+"""Relative rounding error of the formats in which a result may be coarser than the noise."""
+
+_RUNS = 6
 
 
-@dataclass(frozen=True)
-class Kinds:
-    """What is known about the results of a program, one entry for each result.
-
-    Attributes:
-        summed: Whether terms were added on the way to the result, whose order nobody prescribes.
-        rounded: Whether a float was rounded on the way.
-        jumps: Whether the result jumps where a rounded float changes a little.
-        jumps_by_sums: Whether the result jumps where a sum changes a little.
-    """
-
-    summed: tuple[bool, ...]
-    rounded: tuple[bool, ...]
-    jumps: tuple[bool, ...]
-    jumps_by_sums: tuple[bool, ...]
-
-
-def is_float(value: SSAValue) -> bool:
-    """Whether a value consists of the chip's floats, which stand for booleans too."""
-    return isinstance(value.type, TensorType) and value.type.element_type in (bf16, f32)
-
-
-def kinds_of(module: ModuleOp) -> Kinds:
-    """Returns what is known about the results of a TTIR program."""
-    function = entry_of(module)
-    marks: dict[SSAValue, frozenset[str]] = {value: frozenset() for value in body(function).args}
-    for op in body(function).ops:
-        marked = frozenset[str]().union(*(marks.get(value, frozenset()) for value in op.operands))
-        floats = [value for value in (*op.operands, *op.results) if is_float(value)]
-        if op.name in JUMPS or (op.name == "ttir.typecast" and not is_float(op.results[0])):
-            marked |= {f"jumps {mark}" for mark in ("summed", "rounded") if mark in marked}
-        if op.name in SUMS or op.regions or not op.name.startswith("ttir."):
-            marked |= {"summed", "rounded"} if floats else frozenset()
-        if floats and _rounds(op):
-            marked |= {"rounded"}
-        marks.update((result, marked) for result in op.results)
-    returned = body(function).last_op
-    assert isinstance(returned, ReturnOp)
-
-    def of(mark: str) -> tuple[bool, ...]:
-        return tuple(mark in marks[value] for value in returned.operands)
-
-    return Kinds(of("summed"), of("rounded"), of("jumps rounded"), of("jumps summed"))
-
-
-def _rounds(op: Operation) -> bool:
-    if op.name == "ttir.typecast":
-        return is_float(op.operands[0]) and is_float(op.results[0]) and op.results[0].type.element_type == bf16  # type: ignore[attr-defined]
-    return op.name not in MOVES and op.name not in JUMPS
-
-
-@dataclass(frozen=True)
-class Noisy:
-    """A program in float32 with factors as its last arguments.
-
-    Attributes:
-        module: The program.
-        sizes: Shape and largest relative error of each factor.
-    """
-
-    module: ModuleOp
-    sizes: tuple[tuple[tuple[int, ...], float], ...]
-
-    def factors(self, drawn: np.random.Generator) -> list[np.ndarray]:
-        """Returns drawn factors for one run."""
-        return [(1 + error * drawn.uniform(-1, 1, size)).astype(np.float32) for size, error in self.sizes]
-
-
-def with_noise(text: str, errors: dict[str, float], *, only_sums: bool) -> Noisy:
-    """Returns a program in which each result of an op that rounds is multiplied by a factor.
+def spread(module: Any, inputs: Sequence[np.ndarray], size: float, runs: int = _RUNS) -> list[list[np.ndarray]]:
+    """Returns the results of runs with noise, in float64.
 
     Args:
-        text: TTIR, whose constants are numbers.
-        errors: Largest relative error by element type: ``bf16``, ``f32``.
-        only_sums: Whether nothing but sums have errors; else arguments of float32 have them too.
+        module: the StableHLO module.
+        inputs: its arguments.
+        size: the largest relative noise of a float32.
+        runs: number of runs.
 
     Raises:
-        ValueError: The program is not one of float32: it has constants given by their bits, or several functions.
+        NotDrawnError: XLA refuses the copy in float64.
     """
-    original = parse_module(text)
-    if "dense<0x" in text or 'dense<"0x' in text or re.search(r"dense<\[[^>]*0x", text):
-        raise ValueError("a constant is given by its bits")
-    wide = parse_module(re.sub(r"(?<=[<x])bf16(?=>)", "f32", text))
-    if len(list(functions(wide))) > 1:
-        raise ValueError("the program has several functions")
-    function, first = entry_of(wide), entry_of(original)
-    count, sizes = len(body(function).args), list[tuple[tuple[int, ...], float]]()
-    narrow = [value for op in body(first).ops for value in op.results]
-    values = [value for op in body(function).ops for value in op.results]
-    for old, value in zip([*body(first).args, *narrow], [*body(function).args, *values], strict=True):
-        if not is_float(value) or not isinstance(old.type, TensorType):
-            continue
-        op = value.owner if isinstance(value.owner, Operation) else None
-        name = "bf16" if old.type.element_type == bf16 else "f32"
-        if op is None and (only_sums or name == "bf16" or value.index >= count):  # type: ignore[attr-defined]
-            continue
-        if op is not None and (op.name not in SUMS if only_sums else not _rounds_of(op, old)):
-            continue
-        factor = body(function).insert_arg(value.type, len(body(function).args))
-        product: Any = ttir.BINARY_OPS["multiply"].make([value, factor], [value.type])
-        place = InsertPoint.after(op) if op is not None else InsertPoint.at_start(body(function))
-        Rewriter.insert_op(product, place)
-        value.replace_uses_with_if(product.results[0], lambda use, new=product: use.operation is not new)
-        sizes.append((shape(value), errors[name]))
-    known = [DictionaryAttr({})] * count if function.arg_attrs is None else list(function.arg_attrs.data)
-    added = len(body(function).args) - len(known)
-    function.properties["arg_attrs"] = ArrayAttr([*known, *[DictionaryAttr({})] * added])
-    returned = body(function).last_op
-    assert returned is not None
-    function.function_type = FunctionType.from_lists(
-        [argument.type for argument in body(function).args], [value.type for value in returned.operands]
-    )
-    return Noisy(parse_module(print_module(wide)), tuple(sizes))
+    noisy = Program(_with_noise(module, size))
+    drawn = np.random.default_rng(0)
+    results: list[list[np.ndarray]] = []
+    for _ in range(runs):
+        arguments = [_moved(drawn, array) for array in inputs]
+        results.append(noisy(arguments))
+    return results
 
 
-def _rounds_of(op: Operation, old: SSAValue) -> bool:
-    if op.name == "ttir.typecast":
-        return isinstance(old.type, TensorType) and old.type.element_type == bf16
-    return _rounds(op)
+def _moved(drawn: np.random.Generator, array: np.ndarray) -> np.ndarray:
+    """Returns an argument in float64 whose last bits are drawn."""
+    if array.dtype.kind == "c":
+        return array.astype(np.complex128)
+    if not _is_float(array.dtype):
+        return array
+    return array.astype(np.float64) * (1 + drawn.uniform(-1e-12, 1e-12, array.shape))
+
+
+def _is_float(dtype: np.dtype) -> bool:
+    return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
+
+
+def _with_noise(module: Any, size: float) -> str:
+    copy = parse_module(module.operation.get_asm())
+    with copy.context, ir.Location.unknown():
+        noise = _Noise(size)
+        places = [op for op in operations(copy.operation, into_sums=False) if noise.takes(op)]
+        sizes = [[noise.size_of(value.type) for value in op.results] for op in places]
+        for op in operations(copy.operation, into_sums=True):
+            _widen(op)
+        for op, its_sizes in zip(places, sizes, strict=True):
+            noise.add(op, its_sizes)
+        return copy.operation.get_asm()
+
+
+class _Noise:
+    def __init__(self, size: float) -> None:
+        self._size = size
+        self._salt = 0
+
+    def takes(self, op: Any) -> bool:
+        """Whether the floats of an op are rounded."""
+        if op.name == "stablehlo.convert":
+            return True
+        return op.name not in MOVES and not op.name.startswith("sdy.")
+
+    def size_of(self, type_: Any) -> float:
+        """Returns the largest relative noise of a result; 0 if it is no float."""
+        element = _element(type_)
+        if element is None or not _is_float_type(element):
+            return 0.0
+        return max(self._size, ROUNDING.get(str(element), 0.0))
+
+    def add(self, op: Any, sizes: Sequence[float]) -> None:
+        """Multiplies the results of an op by noise, and the operands of a sum."""
+        if op.name in SUMS:
+            for position, operand in enumerate(op.operands):
+                if self._may_have_noise(operand.type):
+                    with ir.InsertionPoint(op):
+                        op.operands[position] = self._noisy(operand, self._size)
+        with _after(op):
+            for value, size in zip(op.results, sizes, strict=True):
+                if size and self._may_have_noise(value.type):
+                    uses = [(use.owner, use.operand_number) for use in value.uses]
+                    noisy = self._noisy(value, size)
+                    for owner, number in uses:
+                        owner.operands[number] = noisy
+
+    def _may_have_noise(self, type_: Any) -> bool:
+        element = _element(type_)
+        return element is not None and isinstance(element, ir.F64Type) and ir.RankedTensorType(type_).has_static_shape
+
+    def _noisy(self, value: Any, size: float) -> Any:
+        """Returns value * (1 + d) with d from the bits of the value."""
+        self._salt = (self._salt * 6364136223846793005 + 1442695040888963407) % 2**63
+        shape = value.type.shape
+        bits = ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(64))
+
+        def integer(number: int) -> Any:
+            attribute = ir.DenseElementsAttr.get_splat(bits, ir.IntegerAttr.get(bits.element_type, number))
+            return hlo.constant(attribute)
+
+        def number(real: float) -> Any:
+            attribute = ir.DenseElementsAttr.get_splat(value.type, ir.FloatAttr.get(ir.F64Type.get(), real))
+            return hlo.constant(attribute)
+
+        hashed = hlo.xor(hlo.bitcast_convert(bits, value), integer(self._salt))
+        hashed = hlo.multiply(hashed, integer(0x9E3779B97F4A7C15 - 2**64))
+        hashed = hlo.xor(hashed, hlo.shift_right_logical(hashed, integer(29)))
+        hashed = hlo.multiply(hashed, integer(0xBF58476D1CE4E5B9 - 2**64))
+        unit = hlo.multiply(hlo.convert(value.type, hashed), number(size * 2.0**-63))
+        return hlo.multiply(value, hlo.add(unit, number(1.0)))
+
+
+def _after(op: Any) -> Any:
+    """Returns the point behind an op."""
+    block = op.operation.block
+    following = list(block.operations)
+    place = next(index for index, other in enumerate(following) if other.operation == op.operation)
+    return ir.InsertionPoint(following[place + 1])
+
+
+def _element(type_: Any) -> Any:
+    return ir.RankedTensorType(type_).element_type if isinstance(type_, ir.RankedTensorType) else None
+
+
+def _is_float_type(element: Any) -> bool:
+    return isinstance(element, ir.FloatType)
+
+
+def _wide(type_: Any) -> Any:
+    element = _element(type_)
+    if element is None:
+        return type_
+    if _is_float_type(element):
+        return ir.RankedTensorType.get(type_.shape, ir.F64Type.get())
+    if isinstance(element, ir.ComplexType) and not isinstance(ir.ComplexType(element).element_type, ir.F64Type):
+        return ir.RankedTensorType.get(type_.shape, ir.ComplexType.get(ir.F64Type.get()))
+    return type_
+
+
+def _widen(op: Any) -> None:
+    """Gives the values of an op, of its blocks and its constants the type float64 in place of other floats."""
+    for value in op.results:
+        value.set_type(_wide(value.type))
+    for region in op.regions:
+        for block in region.blocks:
+            for value in block.arguments:
+                value.set_type(_wide(value.type))
+    if "function_type" in op.attributes:
+        signature = op.attributes["function_type"].value
+        inputs, results = list(map(_wide, signature.inputs)), list(map(_wide, signature.results))
+        op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+    if op.name == "stablehlo.constant":
+        op.attributes["value"] = _wide_constant(op.attributes["value"])
+
+
+def _wide_constant(value: Any) -> Any:
+    type_ = _wide(value.type)
+    if type_ == value.type or not _is_float_type(_element(value.type)):
+        return value
+    if value.is_splat:
+        number = value.get_splat_value().value
+        return ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(ir.F64Type.get(), number))
+    return ir.DenseElementsAttr.get(np.array([element for element in _numbers(value)], np.float64).reshape(type_.shape))
+
+
+def _numbers(value: Any) -> Any:
+    """Returns the elements of a constant of floats."""
+    return np.asarray(value).astype(np.float64).reshape(-1)

@@ -8,9 +8,9 @@ import random
 from xdsl.dialects.builtin import ModuleOp, TensorType
 
 from tests.fuzz.cases import NotDrawnError, Subject
-from tests.fuzz.corpus import seeds
-from tests.fuzz.mutate import mutated
-from tests.fuzz.tt_texts import LaidOut, Text, seed_of
+from tests.fuzz.texts.corpus import seeds
+from tests.fuzz.texts.changes import mutated
+from tests.fuzz.texts.judge import LaidOut, Text, seed_of
 from tt_xla.compiler.rewriting import body, functions
 
 

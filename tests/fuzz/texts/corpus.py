@@ -13,7 +13,7 @@ from tt_xla.compiler.rewriting import functions
 from tt_xla.compiler.tt_modules.entry import isolate
 from tt_xla.ir.text import parse_module
 
-FOLDER = Path(__file__).parents[1] / "filecheck"
+FOLDER = Path(__file__).parents[2] / "filecheck"
 
 _FUNCTION = re.compile(r"^\s*func\.func (?:public )?@(\w+)\(", re.MULTILINE)
 _SHORT = {"level": "optimization_level", "dtype": "experimental_weight_dtype"}

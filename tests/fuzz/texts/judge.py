@@ -18,9 +18,9 @@ import numpy as np
 import torch
 from xdsl.dialects.builtin import ModuleOp
 
-from tests.fuzz import noise
+from tests.fuzz.texts import noise
 from tests.fuzz.cases import Difference, NotDrawnError
-from tests.fuzz.corpus import MESHES
+from tests.fuzz.texts.corpus import MESHES
 from tt_xla.compiler.pipeline import OPTIONAL, compile_module, run_stages, stage_named
 from tt_xla.compiler.stages import TTNN_STAGES
 from tt_xla.errors import CompileError, ExecutionError, ResourceExhaustedError, UnsupportedOpError, VerificationError
