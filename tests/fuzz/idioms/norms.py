@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -152,4 +151,3 @@ def batch_norm(d: Drawer) -> Array:
     return (x - mean) * scale * weight + bias if d.maybe() else x * (scale * weight) + (bias - mean * (scale * weight))
 
 
-__all__ = ["batch_norm", "jax", "layer_norm", "reductions", "rms_norm", "softmax"]
