@@ -59,7 +59,7 @@ def array(random: random.Random, shape: Sequence[int], name: str, *, special: bo
             values = np.where(drawn.random(shape) < 0.3, drawn.choice(SPECIAL, shape), values)
         with np.errstate(over="ignore"):
             return np.asarray(values).astype(type_)
-    limits = np.iinfo(type_)
+    limits = np.iinfo({"int64": "int32", "uint64": "uint16"}.get(type_.name, type_))  # the chip has 32 bits for 64
     values = drawn.integers(max(limits.min, -9), min(limits.max, 10), shape).astype(type_)
     if special:
         ends = np.array([limits.min, limits.max, limits.min + 1, limits.max - 1, limits.max // 2 + 1, 0], type_)
