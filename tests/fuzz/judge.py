@@ -79,6 +79,13 @@ class Module:
             return [value.astype(whole.dtype) for value, whole in zip(results, self.expected, strict=True)]
 
     @functools.cached_property
+    def may_overflow(self) -> bool:
+        """Whether an argument has so large numbers that products and sums of them are infinite."""
+        with np.errstate(all="ignore"):
+            sizes = [np.abs(wide(value)) for value in self.inputs if is_float(value.dtype)]
+            return any(bool((np.isfinite(size) & (size > 1e10)).any()) for size in sizes)
+
+    @functools.cached_property
     def may_be_in_32_bits(self) -> bool:
         """Whether the module has types for which the chip may take 32 bits (docs/architecture/limits.md)."""
         return bool(re.search(r"[x<](?:f16|f64|u?i64)>", self.source))
@@ -229,8 +236,10 @@ class Judge:
     def _apart(self, index: int, got: np.ndarray, wanted: np.ndarray, size: float) -> np.ndarray:
         """Returns which elements of a result lie further from what is expected than noise carries them."""
         wrong = _apart(got, wanted, size)
-        if self._subject.special:  # whether a sum of large terms is infinite or NaN depends on their order
-            wrong &= np.isfinite(wide(got)) | np.isfinite(wide(wanted))
+        if self._subject.special and wide(got).dtype.kind in "fc":
+            # Whether sums and products of large terms become infinite, and whether they then are NaN, depends on the order.
+            finite = np.isfinite(wide(got)), np.isfinite(wide(wanted))
+            wrong &= finite[0] & finite[1] if self._subject.may_overflow else finite[0] | finite[1]
         for runs in (6, 40):
             if not wrong.any():
                 break
