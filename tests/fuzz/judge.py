@@ -49,12 +49,14 @@ class Module:
         special: Whether the inputs have NaN, infinities or numbers near the ends of the range, at which default
             numerics may differ.
         options: Further compile options of all checks.
+        plain: The same module without the ops that XLA's CPU client refuses, such as annotations; empty for ``source``.
     """
 
     source: str
     inputs: Sequence[np.ndarray]
     special: bool = False
     options: dict[str, Any] = field(default_factory=lambda: {})
+    plain: str = ""
 
     @property
     def text(self) -> str:
@@ -65,10 +67,15 @@ class Module:
     def module(self) -> Any:
         return parse_module(self.source)
 
+    @property
+    def plain_module(self) -> Any:
+        """The module that the reference computes."""
+        return parse_module(self.plain) if self.plain else self.module
+
     @functools.cached_property
     def expected(self) -> list[np.ndarray]:
         """XLA's results."""
-        return reference.Program(self.source)(self.inputs)
+        return reference.Program(self.plain or self.source)(self.inputs)
 
     @functools.cached_property
     def expected_in_32_bits(self) -> list[np.ndarray]:
@@ -258,7 +265,7 @@ class Judge:
     def _computed(self, size: float, runs: int) -> list[np.ndarray] | None:
         subject = self._subject
         try:
-            noisy = noise.spread(subject.module, subject.inputs, size, runs)
+            noisy = noise.spread(subject.plain_module, subject.inputs, size, runs)
         except NotDrawnError:
             return None
         return [
