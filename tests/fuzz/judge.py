@@ -345,4 +345,6 @@ def differing(check: str, got: np.ndarray, wanted: np.ndarray, wrong: np.ndarray
         return
     places = np.argwhere(wrong)[:4]
     lines = [f"{list(map(int, place))}: {got[tuple(place)]!r}, expected {wanted[tuple(place)]!r}" for place in places]
-    yield Difference(check, f"{int(wrong.sum())} of {wrong.size} elements of {got.dtype}{got.shape} differ: " + "; ".join(lines))
+    yield Difference(
+        check, f"{int(wrong.sum())} of {wrong.size} elements of {got.dtype}{got.shape} differ: " + "; ".join(lines)
+    )
