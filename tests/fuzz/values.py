@@ -23,7 +23,9 @@ def dtype(name: str) -> np.dtype:
     return np.dtype(getattr(ml_dtypes, name, None) or name)
 
 
-def shape(random: random.Random, ranks: Sequence[int] = (0, 1, 1, 2, 2, 2, 3, 3, 4), most: int = 4096) -> tuple[int, ...]:
+def shape(
+    random: random.Random, ranks: Sequence[int] = (0, 1, 1, 2, 2, 2, 3, 3, 4), most: int = 4096
+) -> tuple[int, ...]:
     """Returns a drawn shape of at most ``most`` elements; one of 30 has a dimension without elements."""
     sizes = [random.choice(SIZES) for _ in range(random.choice(ranks))]
     while np.prod(sizes, dtype=int) > most:

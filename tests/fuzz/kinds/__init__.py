@@ -6,7 +6,7 @@ import importlib
 
 from tests.fuzz.cases import Draw
 
-SHARES: dict[str, int] = {}
+SHARES: dict[str, int] = {"aten": 20}
 """Of so many programs each kind has this many."""
 
 
