@@ -6,7 +6,7 @@ import importlib
 
 from tests.fuzz.cases import Draw
 
-SHARES: dict[str, int] = {"written": 2, "ops": 4, "sharded": 6, "idioms": 4, "texts": 4}
+SHARES: dict[str, int] = {"written": 2, "ops": 4, "sharded": 6, "idioms": 4, "texts": 4, "aten": 20}
 """Of so many programs each kind has this many."""
 
 
