@@ -32,8 +32,9 @@ def draw(random: random.Random) -> Module:
         inputs = tuple(_like(random, value, value.dtype.name, special) for value in case.inputs)
         return _keeping_promises(Module(case.program, inputs, special))
     others = {name: random.choice(choices) for name, choices in OTHERS.items()}
-<<<<<<< HEAD
-    inputs = tuple(_like(random, value, others.get(value.dtype.name, value.dtype.name), special) for value in case.inputs)
+    inputs = tuple(
+        _like(random, value, others.get(value.dtype.name, value.dtype.name), special) for value in case.inputs
+    )
     return _keeping_promises(Module(_lowered(case, inputs), inputs, special))
 
 
@@ -42,12 +43,6 @@ def _keeping_promises(module: Module) -> Module:
     if "unique_indices = true" in module.source:
         raise NotDrawnError("the program promises that indices are unique")
     return module
-=======
-    inputs = tuple(
-        _like(random, value, others.get(value.dtype.name, value.dtype.name), special) for value in case.inputs
-    )
-    return Module(_lowered(case, inputs), inputs, special)
->>>>>>> mesh
 
 
 def _like(random: random.Random, value: np.ndarray, name: str, special: bool) -> np.ndarray:

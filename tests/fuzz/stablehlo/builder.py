@@ -251,9 +251,7 @@ class Builder:
         returned = body(taken)
         lines = self.lines
         self.lines, self.reference, self.values, self.closed = outside
-        lines.append(
-            self.line(terminator, [value.name for value in returned], [value.type for value in returned], ())
-        )
+        lines.append(self.line(terminator, [value.name for value in returned], [value.type for value in returned], ()))
         return "\n".join(lines)
 
     # operands

@@ -50,9 +50,7 @@ def windows(b: Builder) -> Windows:
         rows, width = b.random.randint(1, 40), b.random.choice((1, 8, 33))
         batch = b.sizes(b.random.randint(1, 2), 1, 5)
         indices, result = (*batch, 1), (*batch, width)
-        return Windows(
-            (rows, width), (1, width), (), (0,), (0,), indices, len(batch), (), (len(batch),), result
-        )
+        return Windows((rows, width), (1, width), (), (0,), (0,), indices, len(batch), (), (len(batch),), result)
     rank = b.random.choice((1, 1, 2, 2, 3, 4))
     shape = b.sizes(rank, 1, 6)
     dims = list(range(rank))
@@ -61,11 +59,17 @@ def windows(b: Builder) -> Windows:
     indexed = b.random.sample(free, b.random.randint(0 if b.chance(0.1) else 1, len(free)))
     dropped = [dim for dim in free if shape[dim] and b.chance(0.4)]
     sizes = [
-        1 if dim in dropped else min(1, shape[dim]) if dim in batching else b.random.randint(min(1, shape[dim]), shape[dim])
+        1
+        if dim in dropped
+        else min(1, shape[dim])
+        if dim in batching
+        else b.random.randint(min(1, shape[dim]), shape[dim])
         for dim in dims
     ]
     batch: list[tuple[int, int | None]] = [(shape[dim], dim) for dim in batching]
-    batch += [(b.random.choice((1, 2, 3, 5, 0 if b.chance(0.05) else 4)), None) for _ in range(b.random.choice((0, 1, 1, 2)))]
+    batch += [
+        (b.random.choice((1, 2, 3, 5, 0 if b.chance(0.05) else 4)), None) for _ in range(b.random.choice((0, 1, 1, 2)))
+    ]
     if b.is_hollow():
         batch.append((0, None))
     b.random.shuffle(batch)
@@ -153,7 +157,9 @@ def scatter(b: Builder, name: str) -> list[Value]:
     """Draws updates of one or two operands; a body that keeps the last one gets positions that differ."""
     drawn = windows(b)
     count = b.random.choice((1, 1, 1, 2))
-    elements = [b.element(*((BOOL, INTEGERS, FLOATS) if count == 1 else (("f32", "i32", "bf16"),))) for _ in range(count)]
+    elements = [
+        b.element(*((BOOL, INTEGERS, FLOATS) if count == 1 else (("f32", "i32", "bf16"),))) for _ in range(count)
+    ]
     kinds = ["set" if b.chance(0.35) else combiner(b, element) for element in elements]
     numbers = (
         f"#stablehlo.scatter<update_window_dims = {list(drawn.offsets)}, inserted_window_dims = {list(drawn.dropped)}, "

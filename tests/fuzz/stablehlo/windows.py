@@ -80,9 +80,7 @@ def _extreme_and_place(b: Builder, shape: Sequence[int], dims: Sequence[int]) ->
         better = b.compare(old, new, "GT" if greatest else "LT")
         if is_float(element):
             better = b.one("stablehlo.or", [better, b.compare(old, old, "NE")], (), "i1")
-        earlier = b.one(
-            "stablehlo.and", [b.compare(old, new, "EQ"), b.compare(place, other, "LT")], (), "i1"
-        )
+        earlier = b.one("stablehlo.and", [b.compare(old, new, "EQ"), b.compare(place, other, "LT")], (), "i1")
         first = b.one("stablehlo.or", [better, earlier], (), "i1")
         value = b.one("stablehlo.select", [better, old, new], (), element)
         return [value, b.one("stablehlo.select", [first, place, other], (), index)]
@@ -98,7 +96,9 @@ def _extreme_and_place(b: Builder, shape: Sequence[int], dims: Sequence[int]) ->
     )
 
 
-def window_rows(b: Builder, shape: Sequence[int], *, dilates: bool) -> tuple[list[list[int]], list[list[int]], list[int]]:
+def window_rows(
+    b: Builder, shape: Sequence[int], *, dilates: bool
+) -> tuple[list[list[int]], list[list[int]], list[int]]:
     """Returns sizes, strides, base and window dilations of a drawn window, its padding, and the sizes of the result."""
     sizes = [b.random.choice((1, 1, 2, 3)) for _ in shape]
     strides = [b.random.choice((1, 1, 2, 3)) for _ in shape]
@@ -165,9 +165,7 @@ def select_and_scatter(b: Builder, name: str) -> Value:
     select = b.region([((), element)] * 2, lambda taken: [b.compare(*taken, direction)])
     kind = "add" if b.chance(0.8) else combiner(b, element)
     operands = [b.operand(shape, element), b.operand(result, element), initial(b, kind, element)]
-    attributes = (
-        f"window_dimensions = {longs(sizes)}, window_strides = {longs(strides)}, padding = {pairs(padding)}"
-    )
+    attributes = f"window_dimensions = {longs(sizes)}, window_strides = {longs(strides)}, padding = {pairs(padding)}"
     return b.one(name, operands, shape, element, attributes, [select, combining(b, [kind], [element])])
 
 
@@ -199,7 +197,10 @@ def dot_general(b: Builder, name: str) -> Value:
     shared = list(enumerate(roles))
     orders: list[list[tuple[int, str, int]]] = []
     for side in range(2):
-        free = [(10 * (side + 1) + n, ("free", b.random.choice((1, 2, 3, 7, 32)))) for n in range(b.random.choice((0, 1, 1, 2)))]
+        free = [
+            (10 * (side + 1) + n, ("free", b.random.choice((1, 2, 3, 7, 32))))
+            for n in range(b.random.choice((0, 1, 1, 2)))
+        ]
         dims = [(key, role, size) for key, (role, size) in (*shared, *free)]
         if b.chance(0.6):
             b.random.shuffle(dims)
