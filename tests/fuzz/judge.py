@@ -16,6 +16,7 @@ from tests.fuzz import noise, reference
 from tests.fuzz.cases import Difference, NotDrawnError
 from tests.fuzz.values import is_float
 from tt_xla.compiler import compile_module, parse_module
+from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
@@ -129,29 +130,41 @@ class Module:
 def run(program: Program, inputs: Sequence[np.ndarray], runs: int = 1) -> list[np.ndarray]:
     """Returns the results of the last of several runs, of the program as a file would hold it."""
     executable = get_device(SYSTEM).load(Program.from_bytes(program.to_bytes()))
+    arguments = tensors_of(program, inputs)
     for _ in range(runs):
-        results = executable.run([to_torch(value) for value in inputs], [0] * len(inputs))
-    return [to_numpy(value) for value in results]
+        results = executable.run(arguments, [0] * len(inputs))
+    return arrays_of(program, results)
 
 
-def to_torch(array: np.ndarray) -> torch.Tensor:
-    """Returns the tensor in which the runtime takes an argument; types that torch lacks are bytes."""
-    array = np.array(array)
+def tensors_of(program: Program, inputs: Sequence[np.ndarray]) -> list[torch.Tensor]:
+    """Returns the tensors in which the runtime takes a program's arguments."""
+    return [to_torch(value, argument.dtype) for value, argument in zip(inputs, program.arguments, strict=True)]
+
+
+def arrays_of(program: Program, results: Sequence[torch.Tensor]) -> list[np.ndarray]:
+    """Returns the arrays of a program's results."""
+    return [to_numpy(value, result.dtype) for value, result in zip(results, program.results, strict=True)]
+
+
+def to_torch(array: np.ndarray, element: str) -> torch.Tensor:
+    """Returns the tensor in which the runtime takes an argument of an element type."""
+    kept, array = getattr(torch, ElementType(element).torch), np.array(array)
     if array.dtype.kind != "V":
         return torch.from_numpy(array)
-    kind = getattr(torch, array.dtype.name, None)
-    if array.dtype.itemsize == 2:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array.view(np.uint8)).view(kind or torch.uint8)
+    if not is_float(array.dtype):
+        return torch.from_numpy(array.astype(str(kept).removeprefix("torch.")))
+    return torch.from_numpy(array.view(np.int16 if array.dtype.itemsize == 2 else np.uint8)).view(kept)
 
 
-def to_numpy(tensor: torch.Tensor) -> np.ndarray:
-    """Returns the array of a result."""
-    name = str(tensor.dtype).removeprefix("torch.")
-    if not hasattr(ml_dtypes, name):
+def to_numpy(tensor: torch.Tensor, element: str) -> np.ndarray:
+    """Returns the array of a result of an element type; the reverse of :func:`to_torch`."""
+    dtype = ElementType(element).numpy_dtype()
+    if dtype.kind != "V":
         return tensor.numpy()
-    raw = tensor.contiguous().view(torch.int16 if tensor.element_size() == 2 else torch.uint8)
-    return raw.numpy().view(getattr(ml_dtypes, name))
+    if not is_float(dtype):
+        return tensor.numpy().astype(dtype)
+    bits = tensor.contiguous().view(torch.int16 if dtype.itemsize == 2 else torch.uint8)
+    return bits.numpy().view(dtype)
 
 
 def defined(module: Any) -> list[bool]:

@@ -15,6 +15,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from tests.fuzz.cases import NotDrawnError
 from tests.fuzz.reference import Program, operations
 from tt_xla.compiler import parse_module
 from tt_xla.ir.element_types import ElementType
@@ -220,16 +221,21 @@ def _retype(op: Any, retyped: Callable[[Any], Any]) -> None:
 
 
 def _constant(value: Any, type_: Any) -> Any:
-    """Returns the elements of a constant in another type."""
+    """Returns the elements of a constant in another type.
+
+    Raises:
+        NotDrawnError: they are complex numbers in hexadecimal digits, which have no other type.
+    """
+    if isinstance(type_.element_type, ir.ComplexType):
+        text, old = str(value), str(value.type.element_type)
+        if '"0x' in text:
+            raise NotDrawnError("complex constants in hexadecimal digits")
+        return ir.Attribute.parse(text.replace(old, str(type_.element_type)))
     dtype = ElementType(str(type_.element_type)).numpy_dtype()
     if value.is_splat:
-        elements = np.full(type_.shape, _number(value.get_splat_value()))
+        elements = np.full(type_.shape, value.get_splat_value().value)
     else:
         elements = np.asarray(value).reshape(type_.shape)
     with np.errstate(all="ignore"):
         elements = np.ascontiguousarray(elements.astype(dtype))
     return ir.DenseElementsAttr.get(elements, type=type_.element_type, shape=list(type_.shape))
-
-
-def _number(attribute: Any) -> Any:
-    return attribute.value if hasattr(attribute, "value") else np.complex128(str(attribute))
