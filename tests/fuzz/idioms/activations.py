@@ -30,7 +30,9 @@ def _after(d: Drawer, x: Array) -> Array:
     return x.astype(d.one(jnp.float32, jnp.bfloat16)) if way == "convert" else x
 
 
-@idiom("ttir.relu", "ttir.relu6", "ttir.relu6_as_clamp", "ttir.clamp", "ttir.clamp_by_constants", "ttir.scaled_function")
+@idiom(
+    "ttir.relu", "ttir.relu6", "ttir.relu6_as_clamp", "ttir.clamp", "ttir.clamp_by_constants", "ttir.scaled_function"
+)
 def limits(d: Drawer) -> Array:
     """relu, relu6, hardsigmoid, hardswish, clamps, with other numbers and orders."""
     x = _x(d)
@@ -44,7 +46,9 @@ def limits(d: Drawer) -> Array:
     if way == "clip":
         return _after(d, jnp.clip(x, low, high))
     if way == "clamp":
-        return _after(d, d.one(jnp.minimum, jnp.maximum)(d.one(jnp.minimum, jnp.maximum)(x, d.one(-0.5, 2.0)), d.one(0.75, -1.0)))
+        return _after(
+            d, d.one(jnp.minimum, jnp.maximum)(d.one(jnp.minimum, jnp.maximum)(x, d.one(-0.5, 2.0)), d.one(0.75, -1.0))
+        )
     if way == "tensor":
         return lax.clamp(jnp.full((), low, x.dtype), x, d.one(jnp.full((), high, x.dtype), d.input((), x.dtype.name)))
     shifted = d.keep(jnp.clip(x + d.or_else(3.0, 2.5, -3.0), low, high))
@@ -164,7 +168,9 @@ def functions_around(d: Drawer) -> Array:
         rows, inner, columns = d.size(), d.size(), d.size()
         product = d.input((rows, inner), dtype) @ d.input((inner, columns), dtype)
         product = product + d.input((columns,), dtype) if d.maybe() else product
-        return d.one(jax.nn.relu, jax.nn.silu, jax.nn.sigmoid, jax.nn.gelu, jnp.tanh, jax.nn.hard_sigmoid)(d.keep(product))
+        return d.one(jax.nn.relu, jax.nn.silu, jax.nn.sigmoid, jax.nn.gelu, jnp.tanh, jax.nn.hard_sigmoid)(
+            d.keep(product)
+        )
     op = d.one(jnp.add, jnp.subtract, jnp.multiply, jnp.divide, jnp.maximum)
     x = chain(d.input(size, dtype))
     y = chain(d.input(d.one(size, size, size[-1:], (*size[:-1], 1)), d.or_else(dtype, "float32", "bfloat16")))

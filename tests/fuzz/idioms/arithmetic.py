@@ -14,7 +14,9 @@ _NUMBERS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 1e30, 1e-30, float("inf"), floa
 def _constant(d: Drawer, x: Array) -> Array:
     """Returns a constant of one number, of the shape of a value or of one that broadcasts to it."""
     if d.maybe(0.1):  # of several numbers
-        return jnp.asarray(np.linspace(-2, 2, x.shape[-1] if x.ndim else 1).astype(np.float32), x.dtype).reshape(x.shape[-1:])
+        return jnp.asarray(np.linspace(-2, 2, x.shape[-1] if x.ndim else 1).astype(np.float32), x.dtype).reshape(
+            x.shape[-1:]
+        )
     number = d.one(*_NUMBERS) if jnp.issubdtype(x.dtype, jnp.floating) else d.one(0, 1, 2, 3, 7, 31, 100)
     return jnp.full(d.one((), x.shape, x.shape[-1:]), number, x.dtype)
 
@@ -40,7 +42,11 @@ def _step(d: Drawer, x: Array, integers: bool) -> Array:
             return d.either_way(jnp.divide, x, y)
         return d.either_way(op, x, y)
     if way == "factor":
-        return x * jnp.asarray(d.one(0.5, 2, -1, 3), x.dtype) if not integers else x * jnp.asarray(d.one(0, 1, 2, 3), x.dtype)
+        return (
+            x * jnp.asarray(d.one(0.5, 2, -1, 3), x.dtype)
+            if not integers
+            else x * jnp.asarray(d.one(0, 1, 2, 3), x.dtype)
+        )
     if way == "negate":
         return -x
     if way == "small":  # a factor of fewer elements, times a constant
@@ -50,7 +56,10 @@ def _step(d: Drawer, x: Array, integers: bool) -> Array:
         other = -d.input(x.shape, x.dtype.name)
         return d.one(x + other, other + x, x - other, other - x)
     if way == "constants":
-        one, other = (jnp.full(d.one((), (2,), (3, 1)), d.one(0.5, -2.0, 7.0) if not integers else d.one(2, 3, 100), x.dtype) for _ in "ab")
+        one, other = (
+            jnp.full(d.one((), (2,), (3, 1)), d.one(0.5, -2.0, 7.0) if not integers else d.one(2, 3, 100), x.dtype)
+            for _ in "ab"
+        )
         return x + jnp.max(op(jnp.atleast_1d(one), jnp.max(other)))
     if way == "power" and not integers:
         return x ** d.one(0, 1, 2, 3, -1, 0.5)
@@ -59,7 +68,9 @@ def _step(d: Drawer, x: Array, integers: bool) -> Array:
         return jnp.where(mask, x, d.one(_constant(d, x), x, -x))
     if x.ndim < 1 or x.size > 2048:
         return x
-    return d.one(lambda: x.T, lambda: x.reshape(-1).reshape(x.shape[::-1]), lambda: jnp.broadcast_to(x, (2, *x.shape))[0])()
+    return d.one(
+        lambda: x.T, lambda: x.reshape(-1).reshape(x.shape[::-1]), lambda: jnp.broadcast_to(x, (2, *x.shape))[0]
+    )()
 
 
 @idiom("ttir.known_choice", "ttir.clamp_by_constants", "ttir.clamp", "ttir.decided", "ttir.truth_of_truth",
@@ -80,7 +91,9 @@ def truths(d: Drawer) -> Array:
             inner = t.astype(d.one(jnp.float32, jnp.bfloat16, jnp.int32, jnp.uint8))
             t = d.one(inner != 0, inner == 0, inner == 1, inner > 0, inner.astype(jnp.int32) != 0, inner < 1)
         elif way == "equal":
-            t = d.one(jnp.equal, jnp.not_equal)(t, d.one(jnp.full(t.shape, True), jnp.full((), False), d.input(t.shape, "bool")))
+            t = d.one(jnp.equal, jnp.not_equal)(
+                t, d.one(jnp.full(t.shape, True), jnp.full((), False), d.input(t.shape, "bool"))
+            )
         else:
             t = (jnp.logical_and if way == "and" else jnp.logical_or)(t, d.one(d.input(size[-1:], "bool"), t, ~t))
         t = d.keep(t, 0.04)
@@ -137,7 +150,9 @@ def quantised(d: Drawer) -> Array:
         x = d.input((rows, inner), d.dtype(), scale=30.0)
         low, high = d.or_else((-128, 127), (-128.5, 127.0), (-3e7, 3e7))
         y = jnp.clip(jnp.round(x) if d.maybe(0.85) else x, low, high)
-        y = y.astype(d.one(jnp.int32, jnp.int32, jnp.int8) if high < 128 else jnp.int32).astype(d.one(jnp.float32, jnp.bfloat16))
+        y = y.astype(d.one(jnp.int32, jnp.int32, jnp.int8) if high < 128 else jnp.int32).astype(
+            d.one(jnp.float32, jnp.bfloat16)
+        )
         return (y - d.one(0.0, 3.0)) * d.one(0.5, 0.1)
     a, b = d.input((rows, inner), d.one("int8", "int32", "uint8")), d.input((inner, columns), d.one("int8", "int32"))
     product = lax.dot_general(a, b, (((1,), (0,)), ((), ())), preferred_element_type=jnp.int32)

@@ -22,7 +22,11 @@ def _mask(d: Drawer, scores: Array) -> Array:
     if way == "causal":
         row, key = jnp.arange(rows)[:, None], jnp.arange(keys)[None, :]
         seen = d.or_else(key <= row, key < row, key <= row + (keys - rows), key >= row, key <= row + 1)
-        return jnp.where(seen, scores, lowest) if d.maybe(0.7) else scores + jnp.where(seen, 0.0, lowest).astype(scores.dtype)
+        return (
+            jnp.where(seen, scores, lowest)
+            if d.maybe(0.7)
+            else scores + jnp.where(seen, 0.0, lowest).astype(scores.dtype)
+        )
     shape = d.one((batch, 1, rows, keys), (1, 1, rows, keys), (batch, heads, rows, keys), (batch, 1, 1, keys), (rows, keys),
                   (1, heads, rows, keys), (batch, 1, rows, 1), (keys,), (1, 1, 1, 1))  # fmt: skip
     if way in ("boolean", "twice"):
@@ -68,13 +72,20 @@ def attention(d: Drawer) -> Array:
     scores = jnp.einsum("bqhd,bkhd->bhqk" if last else "bhqd,bhkd->bhqk", q, k)
     if d.maybe(0.2):
         scores = scores.astype(jnp.float32)
-    scores = {"after": scores * jnp.asarray(scale, scores.dtype), "divided": scores / jnp.asarray(1 / scale, scores.dtype)}.get(way, scores)
+    scores = {
+        "after": scores * jnp.asarray(scale, scores.dtype),
+        "divided": scores / jnp.asarray(1 / scale, scores.dtype),
+    }.get(way, scores)
     scores = _mask(d, d.keep(scores, 0.03))
     wide = scores.astype(jnp.float32) if d.maybe(0.6) else scores
     over = d.or_else(-1, -2, chance=0.05)
     weights = jax.nn.softmax(wide, axis=over)
     if d.maybe(0.15):
-        blind = jnp.all(scores == -jnp.inf, -1, keepdims=True) if d.maybe() else jnp.max(scores, -1, keepdims=True) == -jnp.inf
+        blind = (
+            jnp.all(scores == -jnp.inf, -1, keepdims=True)
+            if d.maybe()
+            else jnp.max(scores, -1, keepdims=True) == -jnp.inf
+        )
         weights = jnp.where(blind, d.or_else(0.0, 1.0), weights)
     weights = d.keep(weights.astype(dtype), 0.04)
     y = jnp.einsum("bhqk,bkhd->bqhd" if last else "bhqk,bhkd->bhqd", weights, v)
@@ -124,13 +135,25 @@ def heads(d: Drawer) -> Any:
 def rotary(d: Drawer) -> Array:
     """Rotary embeddings by halves, pairs and complex numbers, with tables of other shapes and other signs."""
     dtype = d.one("bfloat16", "float32")
-    batch, heads_, rows, width = d.one(1, 2), d.one(1, 3), d.one(1, 7, 31, 32, 33), d.or_else(d.one(32, 64, 128), 48, 96, 16)
+    batch, heads_, rows, width = (
+        d.one(1, 2),
+        d.one(1, 3),
+        d.one(1, 7, 31, 32, 33),
+        d.or_else(d.one(32, 64, 128), 48, 96, 16),
+    )
     x = d.input((batch, heads_, rows, width), dtype)
     sign = d.or_else(1.0, -1.0)
     way = d.one("halves", "halves", "by halves", "pairs", "every two", "complex")
     half = width // 2
     wide = width if way in ("halves", "every two") else half
-    shape = d.or_else(d.one((rows, wide), (1, 1, rows, wide), (1, rows, wide)), (batch, 1, rows, wide), (heads_, 1, wide), (1, wide), (batch, heads_, rows, wide), chance=0.3)
+    shape = d.or_else(
+        d.one((rows, wide), (1, 1, rows, wide), (1, rows, wide)),
+        (batch, 1, rows, wide),
+        (heads_, 1, wide),
+        (1, wide),
+        (batch, heads_, rows, wide),
+        chance=0.3,
+    )
     angles = np.linspace(0, 3, int(np.prod(shape)), dtype=np.float32).reshape(shape)
     if d.maybe(0.4):
         cos, sin = jnp.cos(angles).astype(dtype), jnp.sin(angles).astype(dtype)
@@ -138,8 +161,12 @@ def rotary(d: Drawer) -> Array:
         cos, sin = d.input(shape, dtype), d.or_else(d.input(shape, dtype), d.input((1, wide), dtype))
     if way == "halves":
         a, b = jnp.split(x, 2, -1) if d.maybe(0.85) else (x[..., ::2], x[..., 1::2])
-        turned = d.or_else(jnp.concatenate([-sign * b, a], -1), jnp.concatenate([b, -a], -1), jnp.concatenate([a, -b], -1), chance=0.1)
-        return d.either_way(jnp.add, d.either_way(jnp.multiply, x, cos), d.either_way(jnp.multiply, d.keep(turned, 0.05), sin))
+        turned = d.or_else(
+            jnp.concatenate([-sign * b, a], -1), jnp.concatenate([b, -a], -1), jnp.concatenate([a, -b], -1), chance=0.1
+        )
+        return d.either_way(
+            jnp.add, d.either_way(jnp.multiply, x, cos), d.either_way(jnp.multiply, d.keep(turned, 0.05), sin)
+        )
     if way == "by halves":
         a, b = jnp.split(x, 2, -1)
         first, second = a * cos - b * sin, sign * (a * sin) + b * cos
@@ -148,7 +175,9 @@ def rotary(d: Drawer) -> Array:
     if way == "every two":
         return x * cos + jnp.stack([-sign * b, a], -1).reshape(x.shape) * sin
     if way == "complex":
-        turned = lax.complex(a.astype(jnp.float32), b.astype(jnp.float32)) * lax.complex(cos.astype(jnp.float32), sign * sin.astype(jnp.float32))
+        turned = lax.complex(a.astype(jnp.float32), b.astype(jnp.float32)) * lax.complex(
+            cos.astype(jnp.float32), sign * sin.astype(jnp.float32)
+        )
         return jnp.stack([turned.real, turned.imag], -1).reshape(*turned.shape[:-1], -1).astype(dtype)
     y = jnp.stack([a * cos - b * sin, b * cos + sign * (a * sin)], -1)
     return y.reshape(*y.shape[:-2], -1)
@@ -162,7 +191,11 @@ def caches(d: Drawer) -> Any:
     rows = d.or_else(1, 32, 3)
     new = d.input((batch, groups, rows, width), dtype, parameter=False)
     at = d.input((), "int32", below=keys, parameter=False) if d.maybe(0.7) else d.one(0, 1)
-    updated = lax.dynamic_update_slice_in_dim(cache, new, at, d.or_else(2, 1)) if d.maybe(0.8) else cache.at[:, :, at].set(new[:, :, 0])
+    updated = (
+        lax.dynamic_update_slice_in_dim(cache, new, at, d.or_else(2, 1))
+        if d.maybe(0.8)
+        else cache.at[:, :, at].set(new[:, :, 0])
+    )
     if d.maybe(0.5):
         return updated, cache.sum() if d.maybe(0.2) else new
     q = d.input((batch, groups * d.one(1, 2), 1, width), dtype)

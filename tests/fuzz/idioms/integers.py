@@ -59,7 +59,9 @@ def _step(d: Drawer, x: Array) -> Array:
         limits = jnp.iinfo(dtype)
         return jnp.asarray(max(limits.min, min(limits.max, d.one(*choices))), dtype)
 
-    way = d.one("compare", "limit", "clamp", "remainder", "floor", "divide", "float", "where", "terms", "bits", "index", "guard")
+    way = d.one(
+        "compare", "limit", "clamp", "remainder", "floor", "divide", "float", "where", "terms", "bits", "index", "guard"
+    )
     if way == "compare":
         op = d.one(jnp.equal, jnp.not_equal, jnp.less, jnp.less_equal, jnp.greater, jnp.greater_equal)
         y = d.one(number(-1, 0, 1, 5, 8, 31, 32, 127), x, x + number(1), number(0))
@@ -93,7 +95,9 @@ def _step(d: Drawer, x: Array) -> Array:
     if way == "index":
         table = d.input((d.one(1, 5, 32), 3), "float32")
         return jnp.take(table, x, axis=0, mode=d.one("clip", "fill", "wrap"))
-    truth = jnp.logical_and(x != number(0, 1, 5), d.one(x < number(0, 1, 5), x > number(0, 5), jnp.sign(x) != number(1)))
+    truth = jnp.logical_and(
+        x != number(0, 1, 5), d.one(x < number(0, 1, 5), x > number(0, 5), jnp.sign(x) != number(1))
+    )
     if d.maybe():
         n = number(2, 3, 7)
         truth = jnp.logical_and(jnp.sign(x) != d.one(jnp.sign(n), number(1, -1)), lax.rem(x, n) != 0)

@@ -21,7 +21,9 @@ def _inverse(order: list[int]) -> list[int]:
 
 def _move(d: Drawer, x: Array) -> Array:
     """Returns a value after one move."""
-    way = d.one("permute", "permute", "reshape", "reshape", "broadcast", "slice", "reverse", "cast", "unsqueeze", "unary")
+    way = d.one(
+        "permute", "permute", "reshape", "reshape", "broadcast", "slice", "reverse", "cast", "unsqueeze", "unary"
+    )
     if way == "permute":
         order = list(range(x.ndim))
         d.random.shuffle(order)
@@ -66,7 +68,9 @@ def chains(d: Drawer) -> Array:
     if x.dtype == jnp.bool_ or d.maybe(0.3):
         return x
     small = tuple(1 if d.maybe() else one for one in x.shape)
-    other = d.one(jnp.full((), 2, x.dtype), jnp.full(x.shape, 2, x.dtype), d.input(small[d.one(0, 0, 1) :], x.dtype.name))
+    other = d.one(
+        jnp.full((), 2, x.dtype), jnp.full(x.shape, 2, x.dtype), d.input(small[d.one(0, 0, 1) :], x.dtype.name)
+    )
     y = d.either_way(d.one(jnp.add, jnp.multiply, jnp.subtract, jnp.maximum), x, other)
     return _move(d, y)
 
@@ -88,9 +92,13 @@ def permutes(d: Drawer) -> Array:
         if way == "unary":
             y = d.one(jnp.tanh, jnp.abs, jnp.exp)(y)
         elif way == "binary":
-            y = d.either_way(d.one(jnp.add, jnp.subtract), y, d.input(d.one(y.shape[-1:], (1,) * rank, y.shape), y.dtype.name))
+            y = d.either_way(
+                d.one(jnp.add, jnp.subtract), y, d.input(d.one(y.shape[-1:], (1,) * rank, y.shape), y.dtype.name)
+            )
         elif way == "same":
-            y = y * jnp.tanh(y) + (d.input(x.shape, x.dtype.name).transpose(order) if y.shape == x.transpose(order).shape else 0)
+            y = y * jnp.tanh(y) + (
+                d.input(x.shape, x.dtype.name).transpose(order) if y.shape == x.transpose(order).shape else 0
+            )
         elif way == "concat":
             y = jnp.concatenate([y, d.one(y, jnp.exp(y))], d.random.randrange(rank))
         elif way == "pad":
@@ -181,7 +189,9 @@ def lookups(d: Drawer) -> Array:
 def pads(d: Drawer) -> Array:
     """Pads of vectors and matrices, also negative ones and between elements."""
     x = d.input(d.shape((1, 1, 2, 3)), _any(d))
-    amounts = [(d.one(0, 0, 1, 30, -1) if size > 2 else d.one(0, 1), d.one(0, 1, 40), d.or_else(0, 1)) for size in x.shape]
+    amounts = [
+        (d.one(0, 0, 1, 30, -1) if size > 2 else d.one(0, 1), d.one(0, 1, 40), d.or_else(0, 1)) for size in x.shape
+    ]
     value = np.asarray(d.one(0, 1), x.dtype)
     y = lax.pad(x if x.dtype == jnp.bool_ else x + x, value, amounts)
     return y if x.dtype == jnp.bool_ else jnp.abs(y)

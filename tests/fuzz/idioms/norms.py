@@ -110,7 +110,11 @@ def reductions(d: Drawer) -> Array:
     dtype = d.or_else(d.dtype(), "int32", "int8", "uint8", chance=0.25)
     x = d.input(size, dtype)
     if d.maybe(0.3):
-        x = jnp.broadcast_to(x[None], (d.one(1, 2, 5), *size)) if d.maybe() else jnp.repeat(x, 1)[: x.size].reshape(size)
+        x = (
+            jnp.broadcast_to(x[None], (d.one(1, 2, 5), *size))
+            if d.maybe()
+            else jnp.repeat(x, 1)[: x.size].reshape(size)
+        )
     if d.maybe(0.2):
         small = tuple(1 if d.maybe() else one for one in x.shape)
         x = jnp.broadcast_to(d.input(small, dtype), x.shape)
@@ -149,5 +153,3 @@ def batch_norm(d: Drawer) -> Array:
     eps = d.or_else(1e-5, 0.1)
     scale = d.one(lax.rsqrt(variance + eps), 1 / jnp.sqrt(variance + eps))
     return (x - mean) * scale * weight + bias if d.maybe() else x * (scale * weight) + (bias - mean * (scale * weight))
-
-

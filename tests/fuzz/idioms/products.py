@@ -38,7 +38,9 @@ def linear(d: Drawer) -> Array:
         x = d.input((rows, inner), dtype).reshape(rows, inner) if d.maybe() else d.input((inner, rows), dtype).T
     weights_batch = batch if way == "batched" and d.maybe() else ()
     turned = d.maybe()
-    w = d.input((*weights_batch, columns, inner) if turned else (*weights_batch, inner, columns), dtype, parameter=d.maybe(0.7))
+    w = d.input(
+        (*weights_batch, columns, inner) if turned else (*weights_batch, inner, columns), dtype, parameter=d.maybe(0.7)
+    )
     w = jnp.swapaxes(w, -1, -2) if turned else w
     y = d.keep(x @ w, 0.06)
     if d.maybe(0.15):
@@ -113,7 +115,9 @@ def _block(d: Drawer, x: Array) -> Array:
     """Returns a convolution of images with what often follows it."""
     channels = x.shape[1]
     outputs = d.one(channels, 4, 8, 32)
-    kernel = d.one((1, 1), (1, 1), (3, 3), (3, 3), (2, 2), (1, 3), tuple(x.shape[2:]) if max(x.shape[2:]) <= 8 else (3, 1))
+    kernel = d.one(
+        (1, 1), (1, 1), (3, 3), (3, 3), (2, 2), (1, 3), tuple(x.shape[2:]) if max(x.shape[2:]) <= 8 else (3, 1)
+    )
     touching = d.maybe(0.25)
     strides = kernel if touching else d.one((1, 1), (1, 1), (2, 2), (1, 2))
     dilation = d.or_else((1, 1), (2, 2), (1, 2))
@@ -129,7 +133,11 @@ def _block(d: Drawer, x: Array) -> Array:
     before = x
     if d.maybe(0.3):
         value = jnp.asarray(d.or_else(0.0, 1.0, -np.inf), x.dtype)
-        amounts = [(0, 0, 0), d.or_else((0, 0, 0), (0, 2, 0)), *((d.one(0, 1), d.one(0, 1, 2), d.or_else(0, 1)) for _ in "hw")]
+        amounts = [
+            (0, 0, 0),
+            d.or_else((0, 0, 0), (0, 2, 0)),
+            *((d.one(0, 1), d.one(0, 1, 2), d.or_else(0, 1)) for _ in "hw"),
+        ]
         x = d.keep(lax.pad(x, value, amounts), 0.05)
         if x.shape[1] % groups:
             groups = 1
@@ -139,15 +147,21 @@ def _block(d: Drawer, x: Array) -> Array:
     if d.maybe(0.1) and padding != "VALID":
         smaller = (1, 1)
         margin = [(have - 1) // 2 for have in reach]
-        if all(have % 2 for have in reach) and all(p[0] >= m and p[1] >= m for p, m in zip(padding, margin, strict=True)):
+        if all(have % 2 for have in reach) and all(
+            p[0] >= m and p[1] >= m for p, m in zip(padding, margin, strict=True)
+        ):
             inner = [(p[0] - m, p[1] - m) for p, m in zip(padding, margin, strict=True)]
             y = y + _conv(d, x, outputs, smaller, groups=groups, window_strides=strides, padding=inner)
     if y.shape == before.shape and d.maybe(0.3):
         scale = d.input((1, channels, 1, 1), x.dtype.name, parameter=True)
-        y = y + (before * scale + d.input((1, channels, 1, 1), x.dtype.name, parameter=True) if d.maybe(0.6) else before)
+        y = y + (
+            before * scale + d.input((1, channels, 1, 1), x.dtype.name, parameter=True) if d.maybe(0.6) else before
+        )
     for way in ("scale", "bias", "scale"):
         if d.maybe(0.35):
-            shape = d.or_else((1, outputs, 1, 1), (outputs, 1, 1), (1, 1, 1, y.shape[3]), (), (y.shape[0], outputs, 1, 1), chance=0.25)
+            shape = d.or_else(
+                (1, outputs, 1, 1), (outputs, 1, 1), (1, 1, 1, y.shape[3]), (), (y.shape[0], outputs, 1, 1), chance=0.25
+            )
             value = d.input(shape, d.or_else(x.dtype.name, "float32"), positive=way == "scale", parameter=d.maybe(0.85))
             cast = d.cast(y)
             if way == "scale":
@@ -162,7 +176,9 @@ def _moved(d: Drawer, x: Array) -> Array:
     """Returns images after a concatenation, pad, slice, reverse or transposition."""
     way = d.one("concat", "pad", "slice", "reverse", "transpose", "shuffle")
     if way == "concat":
-        return jnp.concatenate([x, d.one(jnp.exp, jnp.abs)(x) if d.maybe() else d.input(x.shape, x.dtype.name)], d.or_else(1, 2, 0))
+        return jnp.concatenate(
+            [x, d.one(jnp.exp, jnp.abs)(x) if d.maybe() else d.input(x.shape, x.dtype.name)], d.or_else(1, 2, 0)
+        )
     if way == "pad":
         return jnp.pad(x, ((0, 0), d.or_else((0, 0), (1, 1)), (d.one(0, 1), 1), (1, d.one(0, 1))))
     if way == "slice":
@@ -189,7 +205,12 @@ def pooled(d: Drawer, x: Array) -> Array:
     most = d.maybe()
     start = d.or_else(-np.inf if most else 0.0, 0.0, -1.0)
     if d.maybe(0.4):
-        amounts = [(0, 0, 0), d.or_else((0, 0, 0), (1, 0, 0)), (d.one(0, 1), d.one(0, 1), 0), (d.one(0, 1), 0, d.or_else(0, 1))]
+        amounts = [
+            (0, 0, 0),
+            d.or_else((0, 0, 0), (1, 0, 0)),
+            (d.one(0, 1), d.one(0, 1), 0),
+            (d.one(0, 1), 0, d.or_else(0, 1)),
+        ]
         x = lax.pad(x, jnp.asarray(start, x.dtype), amounts)
     padding = [(0, 0), (0, 0), *((d.one(0, 0, 1) if one > 1 else 0,) * 2 for one in kernel)]
     init = -np.inf if most else 0.0
@@ -199,7 +220,9 @@ def pooled(d: Drawer, x: Array) -> Array:
     if most:
         return y
     if d.maybe(0.3):
-        ones = lax.reduce_window(jnp.ones_like(x), np.array(0, x.dtype), lax.add, (1, 1, *kernel), (1, 1, *strides), padding)
+        ones = lax.reduce_window(
+            jnp.ones_like(x), np.array(0, x.dtype), lax.add, (1, 1, *kernel), (1, 1, *strides), padding
+        )
         return y / ones
     return y / d.or_else(kernel[0] * kernel[1], kernel[0] + 1)
 

@@ -21,7 +21,21 @@ from tt_xla.ir.ttcore import ArgumentTypeAttr
 Change = Callable[[random.Random, str], str]
 """Returns a changed text, which may mean nothing, or the same text where there is nothing to change."""
 
-_NUMBERS = ("0.0", "-0.0", "1.0", "-1.0", "0.5", "2.0", "3.0", "6.0", "0.044715", "0.044", "0.7978846", "1.0e-06", "-3.0e+38")
+_NUMBERS = (
+    "0.0",
+    "-0.0",
+    "1.0",
+    "-1.0",
+    "0.5",
+    "2.0",
+    "3.0",
+    "6.0",
+    "0.044715",
+    "0.044",
+    "0.7978846",
+    "1.0e-06",
+    "-3.0e+38",
+)
 _INTEGERS = ("0", "1", "-1", "2", "3", "31", "32", "33", "127", "-128", "65535", "2147483647", "-2147483648")
 _SIZES = (1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 33, 64)
 
@@ -131,8 +145,14 @@ def change_a_constant(random: random.Random, text: str) -> str:
 
 def change_an_attribute(random: random.Random, text: str) -> str:
     """Changes a number or a truth in the properties of an op."""
-    pattern = r"(?<=[\[<=:,(] )-?\d+(?= : [su]?i32|, |>)|(?<=[= ])(?:true|false)(?=[,}>])|-?\d+\.\d+(?:e[+-]\d+)?(?= : f32)"
-    places = [place for place in re.finditer(pattern, text) if "<{" in text[text.rfind("\n", 0, place.start()) : place.start()]]
+    pattern = (
+        r"(?<=[\[<=:,(] )-?\d+(?= : [su]?i32|, |>)|(?<=[= ])(?:true|false)(?=[,}>])|-?\d+\.\d+(?:e[+-]\d+)?(?= : f32)"
+    )
+    places = [
+        place
+        for place in re.finditer(pattern, text)
+        if "<{" in text[text.rfind("\n", 0, place.start()) : place.start()]
+    ]
     if not places:
         return text
     place = random.choice(places)
@@ -148,7 +168,9 @@ def change_an_attribute(random: random.Random, text: str) -> str:
 
 def change_a_size(random: random.Random, text: str) -> str:
     """Replaces a size wherever it stands, in types and in properties."""
-    sizes = sorted({int(size) for shape in re.findall(r"tensor<((?:\d+x)+)", text) for size in shape.split("x") if size})
+    sizes = sorted(
+        {int(size) for shape in re.findall(r"tensor<((?:\d+x)+)", text) for size in shape.split("x") if size}
+    )
     if not sizes or "#ttnn." in text:
         return text
     old, new = random.choice(sizes), random.choice(_SIZES)

@@ -75,7 +75,9 @@ class Text:
 
     def check(self) -> Iterator[Difference]:
         plain = self._compiled(self.module, without=PLAIN, numerics="exact")
-        inputs = drawn_inputs(plain, self.seed, self.special, indexes="embedding" in self.source or "gather" in self.source)
+        inputs = drawn_inputs(
+            plain, self.seed, self.special, indexes="embedding" in self.source or "gather" in self.source
+        )
         expected = _reference(plain, inputs)
         kinds = noise.kinds_of(self.module)
         for level in (0, 2):
@@ -276,7 +278,9 @@ def _elements(generator: np.random.Generator, argument: Argument, special: bool,
 
 def _to_torch(array: np.ndarray) -> torch.Tensor:
     array = np.array(array)
-    return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16) if array.dtype == BF16 else torch.from_numpy(array)
+    return (
+        torch.from_numpy(array.view(np.int16)).view(torch.bfloat16) if array.dtype == BF16 else torch.from_numpy(array)
+    )
 
 
 def _to_numpy(tensor: torch.Tensor) -> np.ndarray:
