@@ -12,6 +12,7 @@ SHARES: dict[str, int] = {
     "aten": 6,
     "idioms": 4,
     "texts": 4,
+    "formats": 1,
     "sharded": 8,
 }
 """Of so many programs each kind has this many."""
