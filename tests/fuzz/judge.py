@@ -15,6 +15,7 @@ from tests.fuzz import noise, reference
 from tests.fuzz.cases import Difference, NotDrawnError
 from tests.fuzz.values import is_float
 from tt_xla.compiler import compile_module, parse_module
+from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
@@ -104,27 +105,36 @@ def run(program: Program, inputs: Sequence[np.ndarray], runs: int = 1) -> list[n
     executable = get_device(SYSTEM).load(Program.from_bytes(program.to_bytes()))
     for _ in range(runs):
         results = executable.run([to_torch(value) for value in inputs], [0] * len(inputs))
-    return [to_numpy(value) for value in results]
+    return [to_numpy(value, result.dtype) for value, result in zip(results, program.results, strict=True)]
 
 
 def to_torch(array: np.ndarray) -> torch.Tensor:
-    """Returns the tensor in which the runtime takes an argument; types that torch lacks are bytes."""
+    """Returns the tensor in which the runtime takes an argument: integers of 2 and 4 bits are bytes, and so are floats
+    that torch lacks."""
     array = np.array(array)
-    if array.dtype.kind != "V":
+    element = next(element for element in ElementType if element.numpy == array.dtype.name)
+    if not element.is_ml_dtype:
         return torch.from_numpy(array)
-    kind = getattr(torch, array.dtype.name, None)
-    if array.dtype.itemsize == 2:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array.view(np.uint8)).view(kind or torch.uint8)
+    if not is_float(array.dtype):
+        return torch.from_numpy(array.astype(element.torch))
+    raw = torch.from_numpy(array.view(np.int16 if array.dtype.itemsize == 2 else np.uint8))
+    return raw.view(getattr(torch, element.torch))
 
 
-def to_numpy(tensor: torch.Tensor) -> np.ndarray:
-    """Returns the array of a result."""
-    name = str(tensor.dtype).removeprefix("torch.")
-    if not hasattr(ml_dtypes, name):
+def to_numpy(tensor: torch.Tensor, dtype: str) -> np.ndarray:
+    """Returns the array of a result.
+
+    Args:
+        tensor: the result.
+        dtype: the element type that the program declares for it.
+    """
+    kind = ElementType(dtype).numpy_dtype()
+    if not ElementType(dtype).is_ml_dtype:
         return tensor.numpy()
+    if not is_float(kind):
+        return tensor.numpy().astype(kind)
     raw = tensor.contiguous().view(torch.int16 if tensor.element_size() == 2 else torch.uint8)
-    return raw.numpy().view(getattr(ml_dtypes, name))
+    return raw.numpy().view(kind)
 
 
 def defined(module: Any) -> list[bool]:
@@ -265,7 +275,7 @@ def same(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 def _smallest(dtype: np.dtype) -> float:
     """Returns the smallest normal number of a type of floats."""
-    return float(ml_dtypes.finfo(dtype).tiny) if dtype.kind == "V" else float(np.finfo(dtype).tiny)
+    return float(ml_dtypes.finfo(dtype).tiny)
 
 
 def _distance(noisy: np.ndarray, wanted: np.ndarray) -> np.ndarray:
