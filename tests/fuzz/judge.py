@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +31,13 @@ MARGIN = 8.0
 """How many times further than the noise a result may lie."""
 TINY = 2.0**-120
 """Differences below it count as none: XLA's CPU client flushes denormals."""
-BITWISE = np.array([], np.float64)
+_IN_32_BITS = {
+    "float16": "float32",
+    "float64": "float32",
+    "complex128": "complex64",
+    "int64": "int32",
+    "uint64": "uint32",
+}
 
 
 @dataclass
@@ -70,6 +77,26 @@ class Module:
     def expected(self) -> list[np.ndarray]:
         """XLA's results."""
         return reference.Program(self.plain or self.source)(self.inputs)
+
+    @functools.cached_property
+    def expected_in_32_bits(self) -> list[np.ndarray]:
+        """XLA's results where it computes in 32 bits what the module computes in 64 or as float16, in its types."""
+        with np.errstate(all="ignore"):
+            inputs = [value.astype(_IN_32_BITS.get(value.dtype.name, value.dtype)) for value in self.inputs]
+            results = reference.Program(noise.in_32_bits(self.plain_module))(inputs)
+            return [value.astype(whole.dtype) for value, whole in zip(results, self.expected, strict=True)]
+
+    @functools.cached_property
+    def may_overflow(self) -> bool:
+        """Whether an argument has so large numbers that products and sums of them are infinite."""
+        with np.errstate(all="ignore"):
+            sizes = [np.abs(wide(value)) for value in self.inputs if is_float(value.dtype)]
+            return any(bool((np.isfinite(size) & (size > 1e10)).any()) for size in sizes)
+
+    @functools.cached_property
+    def may_be_in_32_bits(self) -> bool:
+        """Whether the module has types for which the chip may take 32 bits (docs/architecture/limits.md)."""
+        return bool(re.search(r"[x<](?:f16|f64|u?i64)>", self.source))
 
     def check(self) -> Iterator[Difference]:
         """Yields the differences; see :meth:`tests.fuzz.cases.Subject.check`."""
@@ -213,26 +240,31 @@ class Judge:
             name = f"{check}, result {index}"
             if (got.dtype, got.shape) != (wanted.dtype, wanted.shape):
                 yield Difference(name, f"{got.dtype}{got.shape}, expected {wanted.dtype}{wanted.shape}")
-            elif bits is not None and bits[index]:
-                yield from differing(name, got, wanted, ~same(got, wanted))
-            else:
-                yield from self._within_noise(name, index, got, wanted, size, finite=bits is None)
+                continue
+            rounds = bits is None or not bits[index] or wanted.dtype.name in _IN_32_BITS and wanted.dtype.kind in "fc"
+            wrong = self._apart(index, got, wanted, size) if rounds else ~same(got, wanted)
+            if wrong.any() and self._subject.may_be_in_32_bits:
+                other = self._subject.expected_in_32_bits[index]
+                wrong &= self._apart(index, got, other, size) if rounds else ~same(got, other)
+            if bits is None:
+                wrong &= _is_ordinary(wanted)
+            yield from differing(name, got, wanted, wrong)
 
-    def _within_noise(
-        self, name: str, index: int, got: np.ndarray, wanted: np.ndarray, size: float, *, finite: bool
-    ) -> Iterator[Difference]:
+    def _apart(self, index: int, got: np.ndarray, wanted: np.ndarray, size: float) -> np.ndarray:
+        """Returns which elements of a result lie further from what is expected than noise carries them."""
         wrong = _apart(got, wanted, size)
-        if finite:
-            wrong &= _is_ordinary(wanted)
+        if self._subject.special and wide(got).dtype.kind in "fc":
+            # Whether sums and products of large terms become infinite, and whether they then are NaN, depends on the order.
+            finite = np.isfinite(wide(got)), np.isfinite(wide(wanted))
+            wrong &= finite[0] & finite[1] if self._subject.may_overflow else finite[0] | finite[1]
         for runs in (6, 40):
             if not wrong.any():
-                return
+                break
             bounds = self._spread(size, runs)
             if bounds is None:
-                wrong &= _apart(got, wanted, 64 * size)
-                break
+                return wrong & _apart(got, wanted, 64 * size)
             wrong &= ~_within(got, wanted, bounds[index])
-        yield from differing(name, got, wanted, wrong)
+        return wrong
 
     def _spread(self, size: float, runs: int) -> list[np.ndarray] | None:
         """Returns for each result how far noise carries each of its elements; None if XLA has no such program."""
