@@ -8,15 +8,17 @@ the same in each process; runs differ because their arguments do, by less than f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from tests.fuzz.cases import NotDrawnError
 from tests.fuzz.reference import Program, operations
 from tt_xla.compiler import parse_module
+from tt_xla.ir.element_types import ElementType
 
 MOVES = frozenset(
     f"stablehlo.{name}"
@@ -90,7 +92,7 @@ def _with_noise(module: Any, size: float) -> str:
         places = [op for op in operations(copy.operation, into_sums=False) if noise.takes(op)]
         sizes = [[noise.size_of(value.type) for value in op.results] for op in places]
         for op in operations(copy.operation, into_sums=True):
-            _widen(op)
+            _retype(op, _wide)
         for op, its_sizes in zip(places, sizes, strict=True):
             noise.add(op, its_sizes)
         return copy.operation.get_asm()
@@ -172,6 +174,7 @@ def _is_float_type(element: Any) -> bool:
 
 
 def _wide(type_: Any) -> Any:
+    """Returns float64 in place of other floats."""
     element = _element(type_)
     if element is None:
         return type_
@@ -182,32 +185,54 @@ def _wide(type_: Any) -> Any:
     return type_
 
 
-def _widen(op: Any) -> None:
-    """Gives the values of an op, of its blocks and its constants the type float64 in place of other floats."""
+def _of_32_bits(type_: Any) -> Any:
+    """Returns 32 bits in place of 64, and of those of float16."""
+    narrow = {"f16": "f32", "f64": "f32", "i64": "i32", "ui64": "ui32", "complex<f64>": "complex<f32>"}
+    element = narrow.get(str(_element(type_)))
+    return type_ if element is None else ir.RankedTensorType.get(type_.shape, ir.Type.parse(element))
+
+
+def in_32_bits(module: Any) -> str:
+    """Returns the text of a module that computes in 32 bits what the module computes in 64 or as float16, as the chip
+    may (docs/architecture/limits.md)."""
+    copy = parse_module(module.operation.get_asm())
+    with copy.context, ir.Location.unknown():
+        for op in operations(copy.operation, into_sums=True):
+            _retype(op, _of_32_bits)
+        return copy.operation.get_asm()
+
+
+def _retype(op: Any, retyped: Callable[[Any], Any]) -> None:
+    """Gives the values of an op, of its blocks and its constants other types.
+
+    Raises:
+        NotDrawnError: the op is a constant of complex numbers, whose elements jaxlib does not give to Python.
+    """
+    if op.name == "stablehlo.constant" and isinstance(_element(op.results[0].type), ir.ComplexType):
+        raise NotDrawnError("a constant of complex numbers")
     for value in op.results:
-        value.set_type(_wide(value.type))
+        value.set_type(retyped(value.type))
     for region in op.regions:
         for block in region.blocks:
             for value in block.arguments:
-                value.set_type(_wide(value.type))
+                value.set_type(retyped(value.type))
     if "function_type" in op.attributes:
         signature = op.attributes["function_type"].value
-        inputs, results = list(map(_wide, signature.inputs)), list(map(_wide, signature.results))
+        inputs, results = list(map(retyped, signature.inputs)), list(map(retyped, signature.results))
         op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
     if op.name == "stablehlo.constant":
-        op.attributes["value"] = _wide_constant(op.attributes["value"])
+        value = op.attributes["value"]
+        if retyped(value.type) != value.type:
+            op.attributes["value"] = _constant(value, retyped(value.type))
 
 
-def _wide_constant(value: Any) -> Any:
-    type_ = _wide(value.type)
-    if type_ == value.type or not _is_float_type(_element(value.type)):
-        return value
+def _constant(value: Any, type_: Any) -> Any:
+    """Returns the elements of a constant in another type."""
+    dtype = ElementType(str(type_.element_type)).numpy_dtype()
     if value.is_splat:
-        number = value.get_splat_value().value
-        return ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(ir.F64Type.get(), number))
-    return ir.DenseElementsAttr.get(np.array([element for element in _numbers(value)], np.float64).reshape(type_.shape))
-
-
-def _numbers(value: Any) -> Any:
-    """Returns the elements of a constant of floats."""
-    return np.asarray(value).astype(np.float64).reshape(-1)
+        elements = np.full(type_.shape, value.get_splat_value().value)
+    else:
+        elements = np.asarray(value).reshape(type_.shape)
+    with np.errstate(all="ignore"):
+        elements = np.ascontiguousarray(elements.astype(dtype))
+    return ir.DenseElementsAttr.get(elements, type=type_.element_type, shape=list(type_.shape))

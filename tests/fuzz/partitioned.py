@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tests.fuzz.cases import Difference
-from tests.fuzz.judge import DEFAULT_NOISE, EXACT_NOISE, Judge, Module, defined, to_numpy, to_torch
+from tests.fuzz.judge import DEFAULT_NOISE, EXACT_NOISE, Judge, Module, arrays_of, defined, tensors_of
 from tests.fuzz.values import is_float
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.compiler.sharding import localize
@@ -74,7 +74,7 @@ class Partitioned:
 def ran(program: Program, board: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Returns the results of a program, as a file would hold it, on the chips of its mesh or on one chip."""
     executable = get_device(board).load(Program.from_bytes(program.to_bytes()))
-    tensors = [to_torch(value) for value in inputs]
+    tensors = tensors_of(program, inputs)
     if program.mesh is None:
-        return [to_numpy(value) for value in executable.run(tensors, [0] * len(tensors))]
-    return [to_numpy(value) for value in executable.run_whole(tensors)]
+        return arrays_of(program, executable.run(tensors, [0] * len(tensors)))
+    return arrays_of(program, executable.run_whole(tensors))

@@ -11,8 +11,12 @@ import numpy as np
 
 from tests.fuzz.cases import NotDrawnError
 
-FLAGS = "--xla_allow_excess_precision=false --xla_cpu_max_isa=AVX --xla_force_host_platform_device_count=8"
-"""Flags of XLA: no 16-bit sums in float32, no fused multiply-add, and eight devices for programs on meshes."""
+FLAGS = (
+    "--xla_allow_excess_precision=false --xla_cpu_max_isa=AVX --xla_disable_hlo_passes=algsimp "
+    "--xla_force_host_platform_device_count=8"
+)
+"""Flags of XLA: no 16-bit sums in float32, no fused multiply-add, no quotient as a product with a reciprocal, and eight
+devices for programs on meshes."""
 
 
 def set_flags() -> None:

@@ -80,7 +80,7 @@ def judged(case: Any) -> dict[str, Any]:
 def _verdict(case: Any) -> tuple[str, str]:
     from tests.fuzz import kinds
     from tests.fuzz.cases import NotDrawnError
-    from tt_xla.errors import UnsupportedOpError
+    from tt_xla.errors import ExecutionError, UnsupportedOpError
 
     try:
         subject = kinds.load(case.kind)(case.generator())
@@ -89,6 +89,10 @@ def _verdict(case: Any) -> tuple[str, str]:
         return "undrawn", str(error).partition("\n")[0][:300]
     except UnsupportedOpError as error:
         return "refused", f"{type(error).__name__}: {error}".partition("\n")[0][:300]
+    except ExecutionError as error:
+        if "does not fit" in str(error):  # a value that 32 bits do not hold, in an argument or from the host
+            return "refused", str(error).partition("\n")[0][:300]
+        return "error", traceback.format_exc(limit=-12)
     except Exception:
         return "error", traceback.format_exc(limit=-12)
     return ("different", found) if found else ("passed", "")

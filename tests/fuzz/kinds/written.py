@@ -30,12 +30,19 @@ def draw(random: random.Random) -> Module:
     special = random.random() < 0.3
     if isinstance(case.program, str):
         inputs = tuple(_like(random, value, value.dtype.name, special) for value in case.inputs)
-        return Module(case.program, inputs, special)
+        return _keeping_promises(Module(case.program, inputs, special))
     others = {name: random.choice(choices) for name, choices in OTHERS.items()}
     inputs = tuple(
         _like(random, value, others.get(value.dtype.name, value.dtype.name), special) for value in case.inputs
     )
-    return Module(_lowered(case, inputs), inputs, special)
+    return _keeping_promises(Module(_lowered(case, inputs), inputs, special))
+
+
+def _keeping_promises(module: Module) -> Module:
+    """Returns a module that promises nothing about its indices, which are drawn."""
+    if "unique_indices = true" in module.source:
+        raise NotDrawnError("the program promises that indices are unique")
+    return module
 
 
 def _like(random: random.Random, value: np.ndarray, name: str, special: bool) -> np.ndarray:
