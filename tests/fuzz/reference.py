@@ -61,7 +61,10 @@ class Program:
 
         with jax.enable_x64(True):
             arrays = [jax.device_put(value, self._device) for value in inputs]
-            return [np.asarray(value) for value in self._executable.execute(arrays)]
+            try:
+                return [np.asarray(value) for value in self._executable.execute(arrays)]
+            except RuntimeError as error:  # the base class of XLA's errors
+                raise NotDrawnError(f"XLA cannot run the program: {error}") from error
 
 
 BODIES = frozenset(
