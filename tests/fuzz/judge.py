@@ -51,6 +51,7 @@ class Module:
             numerics may differ.
         options: Further compile options of all checks.
         plain: The same module without the ops that XLA's CPU client refuses, such as annotations; empty for ``source``.
+        in_parts: Whether chips compute parts of sums, and round each to the type of the sum before they are added.
     """
 
     source: str
@@ -58,6 +59,7 @@ class Module:
     special: bool = False
     options: dict[str, Any] = field(default_factory=lambda: {})
     plain: str = ""
+    in_parts: bool = False
 
     @property
     def text(self) -> str:
@@ -83,7 +85,7 @@ class Module:
         """XLA's results where it computes in 32 bits what the module computes in 64 or as float16, in its types."""
         with np.errstate(all="ignore"):
             inputs = [value.astype(_IN_32_BITS.get(value.dtype.name, value.dtype)) for value in self.inputs]
-            results = reference.Program(noise.in_32_bits(self.module))(inputs)
+            results = reference.Program(noise.in_32_bits(self.plain_module))(inputs)
             return [value.astype(whole.dtype) for value, whole in zip(results, self.expected, strict=True)]
 
     @functools.cached_property
@@ -244,7 +246,7 @@ class Judge:
             if (got.dtype, got.shape) != (wanted.dtype, wanted.shape):
                 yield Difference(name, f"{got.dtype}{got.shape}, expected {wanted.dtype}{wanted.shape}")
                 continue
-            rounds = bits is None or not bits[index] or wanted.dtype.name in _IN_32_BITS and wanted.dtype.kind in "fc"
+            rounds = bits is None or not bits[index] or (wanted.dtype.name in _IN_32_BITS and wanted.dtype.kind in "fc")
             wrong = self._apart(index, got, wanted, size) if rounds else ~same(got, wanted)
             if wrong.any() and self._subject.may_be_in_32_bits:
                 other = self._subject.expected_in_32_bits[index]
@@ -257,7 +259,7 @@ class Judge:
         """Returns which elements of a result lie further from what is expected than noise carries them."""
         wrong = _apart(got, wanted, size)
         if self._subject.special and wide(got).dtype.kind in "fc":
-            # Whether sums and products of large terms become infinite, and whether they then are NaN, depends on the order.
+            # Whether sums and products of large terms are infinite, and then are NaN, depends on their order.
             finite = np.isfinite(wide(got)), np.isfinite(wide(wanted))
             wrong &= finite[0] & finite[1] if self._subject.may_overflow else finite[0] | finite[1]
         for runs in (6, 40):
@@ -278,7 +280,7 @@ class Judge:
     def _computed(self, size: float, runs: int) -> list[np.ndarray] | None:
         subject = self._subject
         try:
-            noisy = noise.spread(subject.plain_module, subject.inputs, size, runs)
+            noisy = noise.spread(subject.plain_module, subject.inputs, size, runs, in_parts=subject.in_parts)
         except NotDrawnError:
             return None
         return [
@@ -310,7 +312,7 @@ def same(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 def _smallest(dtype: np.dtype) -> float:
     """Returns the smallest normal number of a type of floats."""
-    return float(ml_dtypes.finfo(dtype).tiny) if dtype.kind == "V" else float(np.finfo(dtype).tiny)
+    return float(ml_dtypes.finfo(dtype).tiny)
 
 
 def _distance(noisy: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ the same in each process; runs differ because their arguments do, by less than f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,26 +23,34 @@ from tt_xla.ir.element_types import ElementType
 
 MOVES = frozenset(
     f"stablehlo.{name}"
-    for name in """
-    abs all_gather all_to_all bitcast_convert broadcast_in_dim case ceil clamp collective_broadcast collective_permute compare complex
-    concatenate constant convert dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
-    dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_tuple_element if imag iota is_finite maximum
-    minimum negate optimization_barrier pad real real_dynamic_slice reshape reverse round_nearest_afz
-    round_nearest_even select sign slice sort transpose tuple while return reduce_precision
-    """.split()
+    for name in re.findall(
+        r"\w+",
+        """
+        abs all_gather all_to_all bitcast_convert broadcast_in_dim case ceil clamp collective_broadcast collective_permute
+        compare complex concatenate constant convert dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
+        dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_tuple_element if imag iota is_finite maximum
+        minimum negate optimization_barrier pad real real_dynamic_slice reshape reverse round_nearest_afz
+        round_nearest_even select sign slice sort transpose tuple while return reduce_precision
+        """,
+    )
 ) | {"func.call", "func.return", "func.func", "builtin.module", "chlo.constant", "chlo.constant_like", "chlo.top_k"}
 """Ops that move, choose or truncate floats and round none; of those with regions, that of their bodies counts."""
 
 SUMS = frozenset(
     f"stablehlo.{name}"
-    for name in """
-    all_reduce convolution dot_general dynamic_conv fft reduce reduce_scatter reduce_window scatter select_and_scatter
-    """.split()
+    for name in re.findall(
+        r"\w+",
+        """
+        all_reduce batch_norm_grad batch_norm_inference batch_norm_training cholesky convolution dot_general dynamic_conv
+        fft reduce reduce_scatter reduce_window scatter select_and_scatter triangular_solve
+        """,
+    )
 )
 """Ops whose rounding errors are those of their terms, and may be larger than their result."""
 
 EXACT = MOVES | frozenset(
-    f"stablehlo.{name}" for name in "add subtract multiply divide sqrt remainder and or xor not".split()
+    f"stablehlo.{name}"
+    for name in ("add", "subtract", "multiply", "divide", "sqrt", "remainder", "and", "or", "xor", "not")
 )
 """Ops whose floats IEEE 754 defines to the bit."""
 
@@ -51,7 +60,9 @@ ROUNDING = {"bf16": 2.0**-8, "f16": 2.0**-10, "f8E4M3FN": 2.0**-3, "f8E5M2": 2.0
 _RUNS = 6
 
 
-def spread(module: Any, inputs: Sequence[np.ndarray], size: float, runs: int = _RUNS) -> list[list[np.ndarray]]:
+def spread(
+    module: Any, inputs: Sequence[np.ndarray], size: float, runs: int = _RUNS, *, in_parts: bool = False
+) -> list[list[np.ndarray]]:
     """Returns the results of runs with noise, in float64.
 
     Args:
@@ -59,11 +70,12 @@ def spread(module: Any, inputs: Sequence[np.ndarray], size: float, runs: int = _
         inputs: its arguments.
         size: the largest relative noise of a float32.
         runs: number of runs.
+        in_parts: whether the terms of a sum have the noise of the type of the sum, as its parts are rounded to it.
 
     Raises:
         NotDrawnError: XLA refuses the copy in float64.
     """
-    noisy = Program(_with_noise(module, size))
+    noisy = Program(_with_noise(module, size, in_parts=in_parts))
     drawn = np.random.default_rng(0)
     results: list[list[np.ndarray]] = []
     for _ in range(runs):
@@ -85,10 +97,10 @@ def _is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
 
 
-def _with_noise(module: Any, size: float) -> str:
+def _with_noise(module: Any, size: float, *, in_parts: bool) -> str:
     copy = parse_module(module.operation.get_asm())
     with copy.context, ir.Location.unknown():
-        noise = _Noise(size)
+        noise = _Noise(size, in_parts=in_parts)
         places = [op for op in operations(copy.operation, into_sums=False) if noise.takes(op)]
         sizes = [[noise.size_of(value.type) for value in op.results] for op in places]
         for op in operations(copy.operation, into_sums=True):
@@ -99,8 +111,9 @@ def _with_noise(module: Any, size: float) -> str:
 
 
 class _Noise:
-    def __init__(self, size: float) -> None:
+    def __init__(self, size: float, *, in_parts: bool) -> None:
         self._size = size
+        self._in_parts = in_parts
         self._salt = 0
 
     def takes(self, op: Any) -> bool:
@@ -119,10 +132,11 @@ class _Noise:
     def add(self, op: Any, sizes: Sequence[float]) -> None:
         """Multiplies the results of an op by noise, and the operands of a sum."""
         if op.name in SUMS:
+            of_terms = max(self._size, *sizes) if self._in_parts else self._size
             for position, operand in enumerate(op.operands):
                 if self._may_have_noise(operand.type):
                     with ir.InsertionPoint(op):
-                        op.operands[position] = self._noisy(operand, self._size)
+                        op.operands[position] = self._noisy(operand, of_terms)
         with _after(op):
             for value, size in zip(op.results, sizes, strict=True):
                 if size and self._may_have_noise(value.type):

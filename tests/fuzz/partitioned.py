@@ -1,7 +1,8 @@
-"""Judges a StableHLO module that is split over the chips of a board: beside XLA, and beside the same module without it."""
+"""Judges a StableHLO module that is split over the chips of a board: beside XLA, and beside the same module unsplit."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +30,6 @@ class Partitioned:
         board: Name of the system that runs it.
         levels: Optimisation levels of exact and of default numerics.
         one_chip: Whether the plain module is compiled and judged too.
-        sums: Whether chips may add where one chip does not, so that no bits are defined.
     """
 
     source: str
@@ -57,12 +57,16 @@ class Partitioned:
         if self.one_chip:
             yield from self.plain.check()
 
+    @functools.cached_property
+    def localized(self) -> Any:
+        """The module of one chip; the module itself where it is for one chip."""
+        module = parse_module(self.source)
+        return localize(module, load_target(self.board).chips) or module
+
     def run(self, **options: Any) -> list[np.ndarray]:
         """Returns the results of the board."""
         target = load_target(self.board)
-        module = parse_module(self.source)
-        localized = localize(module, target.chips)
-        program = compile_module(localized or module, CompileOptions.parse({**self.options, **options}), target)
+        program = compile_module(self.localized, CompileOptions.parse({**self.options, **options}), target)
         return ran(program, self.board, self.plain.inputs)
 
 

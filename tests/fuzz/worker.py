@@ -12,11 +12,11 @@ import traceback
 from typing import Any
 
 LIMIT = 60
-"""Seconds that a case may take."""
+"""Seconds that a case may take, unless the command line gives another number."""
 
 
 class TooLongError(BaseException):
-    """A case takes longer than ``LIMIT``. No handler of the product catches it."""
+    """A case takes longer than it may. No handler of the product catches it."""
 
 
 def main() -> None:
@@ -29,8 +29,9 @@ def main() -> None:
 
     reached.entries()
     signal.signal(signal.SIGALRM, _stop)
+    answers.write("ready\n")
     for line in sys.stdin:
-        answers.write(json.dumps(judged(Case.parse(line.strip()))) + "\n")
+        answers.write(json.dumps(judged(Case.parse(line.strip()), int(sys.argv[1]))) + "\n")
 
 
 def prepare() -> None:
@@ -44,6 +45,7 @@ def prepare() -> None:
     os.environ.setdefault("TTXLA_EMULATOR_CHAINS", "off")
     os.environ.setdefault("TTXLA_LOGGER_LEVEL", "ERROR")
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     import torch
@@ -55,18 +57,19 @@ def _stop(number: int, frame: Any) -> None:
     raise TooLongError
 
 
-def judged(case: Any) -> dict[str, Any]:
+def judged(case: Any, limit: int = LIMIT) -> dict[str, Any]:
     """Draws a case and judges it.
 
     Returns:
-        Its name, its verdict, the details, the seconds it took, and what it reached. The verdict is ``passed``,
-        ``undrawn``, ``refused``, ``different``, ``error`` or ``hang``.
+        Its name, its verdict, the details, the seconds it took, what it reached, and a digest of all results that our
+        card returned. The verdict is ``passed``, ``undrawn``, ``refused``, ``different``, ``error`` or ``hang``.
     """
-    from tests.fuzz import reached
+    from tests.fuzz import reached, results
 
     reached.taken()
+    results.DIGEST.begin()
     start = time.perf_counter()
-    signal.alarm(LIMIT)
+    signal.alarm(limit)
     try:
         verdict, details = _verdict(case)
     except TooLongError:
@@ -74,7 +77,14 @@ def judged(case: Any) -> dict[str, Any]:
     finally:
         signal.alarm(0)
     seconds = round(time.perf_counter() - start, 3)
-    return {"case": str(case), "verdict": verdict, "details": details, "seconds": seconds, "reached": reached.taken()}
+    return {
+        "case": str(case),
+        "verdict": verdict,
+        "details": details,
+        "seconds": seconds,
+        "reached": reached.taken(),
+        "results": results.DIGEST.end(),
+    }
 
 
 def _verdict(case: Any) -> tuple[str, str]:
