@@ -79,9 +79,9 @@ def gradients(d: Drawer) -> Any:
 @idiom("ttir.conv_with_bias", "ttir.scaled_conv", "ttir.sum_of_convs", "ttir.identity_as_conv", "ttir.padded_conv",
        "ttir.channels_last", "ttir.convolution_of_one_window", "ttir.patch_convolution", "ttir.rows_as_channels",
        "ttir.pointwise_convolution", "ttir.product_by_channel", "ttir.reduction_of_images",
-       "ttir.sink_past_elementwise", "ttir.sink_past_concat", "ttir.sink_past_pad", "ttir.sink_past_slice", "ttnn.fuse_into_convolution",
-       "ttnn.row_major_convolution", "ttnn.reshape_on_host", "ttnn.fill_in_result_layout", "ttir.padded_pool",
-       "ttir.widened", special=False)  # fmt: skip
+       "ttir.sink_past_elementwise", "ttir.sink_past_concat", "ttir.sink_past_pad", "ttir.sink_past_slice",
+       "ttnn.fuse_into_convolution", "ttnn.row_major_convolution", "ttnn.reshape_on_host",
+       "ttnn.fill_in_result_layout", "ttir.padded_pool", "ttir.widened", special=False)  # fmt: skip
 def convolutions(d: Drawer) -> Array:
     """One to three convolutions with pads, scales, biases, residuals, branches, poolings and moves between them."""
     dtype = d.one("float32", "bfloat16", "bfloat16")

@@ -81,7 +81,9 @@ def check_collectives(module: ModuleOp, mesh: Mesh) -> None:
             continue
         expected = f"expected one that fits the mesh {'x'.join(map(str, mesh.shape))}."
         if axis >= len(mesh.shape):
-            raise MalformedModuleError(f"'{op.name}' has cluster_axis {axis}; {expected}", location=describe(op.location))
+            raise MalformedModuleError(
+                f"'{op.name}' has cluster_axis {axis}; {expected}", location=describe(op.location)
+            )
         if isinstance(op, AllGatherOp | ReduceScatterOp | MeshPartitionOp):
             ends = math.prod(shape(op.input)), math.prod(shape(op.result))
             parts = max(ends) // max(1, min(ends))
