@@ -98,6 +98,11 @@ class Module:
         """Whether the module has types for which the chip may take 32 bits (docs/architecture/limits.md)."""
         return bool(re.search(r"[x<](?:f16|f64|u?i64)>", self.source))
 
+    @functools.cached_property
+    def may_choose_a_zero(self) -> bool:
+        """Whether an op takes the greater or lesser of numbers: torch, unlike IEEE 754, may take either of -0 and 0."""
+        return bool(re.search(r"(?:maximum|minimum|clamp|top_k|select_and_scatter)\b", self.source))
+
     def check(self) -> Iterator[Difference]:
         """Yields the differences; see :meth:`tests.fuzz.cases.Subject.check`."""
         bits = defined(self.module)
@@ -130,38 +135,41 @@ class Module:
 def run(program: Program, inputs: Sequence[np.ndarray], runs: int = 1) -> list[np.ndarray]:
     """Returns the results of the last of several runs, of the program as a file would hold it."""
     executable = get_device(SYSTEM).load(Program.from_bytes(program.to_bytes()))
+    arguments = tensors_of(program, inputs)
     for _ in range(runs):
-        results = executable.run([to_torch(value) for value in inputs], [0] * len(inputs))
+        results = executable.run(arguments, [0] * len(inputs))
+    return arrays_of(program, results)
+
+
+def tensors_of(program: Program, inputs: Sequence[np.ndarray]) -> list[torch.Tensor]:
+    """Returns the tensors in which the runtime takes a program's arguments."""
+    return [to_torch(value, argument.dtype) for value, argument in zip(inputs, program.arguments, strict=True)]
+
+
+def arrays_of(program: Program, results: Sequence[torch.Tensor]) -> list[np.ndarray]:
+    """Returns the arrays of a program's results."""
     return [to_numpy(value, result.dtype) for value, result in zip(results, program.results, strict=True)]
 
 
-def to_torch(array: np.ndarray) -> torch.Tensor:
-    """Returns the tensor in which the runtime takes an argument: integers of 2 and 4 bits are bytes, and so are floats
-    that torch lacks."""
-    array = np.array(array)
-    element = next(element for element in ElementType if element.numpy == array.dtype.name)
-    if not element.is_ml_dtype:
+def to_torch(array: np.ndarray, element: str) -> torch.Tensor:
+    """Returns the tensor in which the runtime takes an argument of an element type."""
+    kept, array = getattr(torch, ElementType(element).torch), np.array(array)
+    if not ElementType(element).is_ml_dtype:
         return torch.from_numpy(array)
     if not is_float(array.dtype):
-        return torch.from_numpy(array.astype(element.torch))
-    raw = torch.from_numpy(array.view(np.int16 if array.dtype.itemsize == 2 else np.uint8))
-    return raw.view(getattr(torch, element.torch))
+        return torch.from_numpy(array.astype(str(kept).removeprefix("torch.")))
+    return torch.from_numpy(array.view(np.int16 if array.dtype.itemsize == 2 else np.uint8)).view(kept)
 
 
-def to_numpy(tensor: torch.Tensor, dtype: str) -> np.ndarray:
-    """Returns the array of a result.
-
-    Args:
-        tensor: the result.
-        dtype: the element type that the program declares for it.
-    """
-    kind = ElementType(dtype).numpy_dtype()
-    if not ElementType(dtype).is_ml_dtype:
+def to_numpy(tensor: torch.Tensor, element: str) -> np.ndarray:
+    """Returns the array of a result of an element type; the reverse of :func:`to_torch`."""
+    dtype = ElementType(element).numpy_dtype()
+    if not ElementType(element).is_ml_dtype:
         return tensor.numpy()
-    if not is_float(kind):
-        return tensor.numpy().astype(kind)
-    raw = tensor.contiguous().view(torch.int16 if tensor.element_size() == 2 else torch.uint8)
-    return raw.numpy().view(kind)
+    if not is_float(dtype):
+        return tensor.numpy().astype(dtype)
+    bits = tensor.contiguous().view(torch.int16 if dtype.itemsize == 2 else torch.uint8)
+    return bits.numpy().view(dtype)
 
 
 def defined(module: Any) -> list[bool]:
@@ -243,6 +251,8 @@ class Judge:
                 continue
             rounds = bits is None or not bits[index] or wanted.dtype.name in _IN_32_BITS and wanted.dtype.kind in "fc"
             wrong = self._apart(index, got, wanted, size) if rounds else ~same(got, wanted)
+            if self._subject.may_choose_a_zero:
+                wrong &= ~((got == 0) & (wanted == 0))
             if wrong.any() and self._subject.may_be_in_32_bits:
                 other = self._subject.expected_in_32_bits[index]
                 wrong &= self._apart(index, got, other, size) if rounds else ~same(got, other)
@@ -355,4 +365,6 @@ def differing(check: str, got: np.ndarray, wanted: np.ndarray, wrong: np.ndarray
         return
     places = np.argwhere(wrong)[:4]
     lines = [f"{list(map(int, place))}: {got[tuple(place)]!r}, expected {wanted[tuple(place)]!r}" for place in places]
-    yield Difference(check, f"{int(wrong.sum())} of {wrong.size} elements of {got.dtype}{got.shape} differ: " + "; ".join(lines))
+    yield Difference(
+        check, f"{int(wrong.sum())} of {wrong.size} elements of {got.dtype}{got.shape} differ: " + "; ".join(lines)
+    )

@@ -23,7 +23,9 @@ def dtype(name: str) -> np.dtype:
     return np.dtype(getattr(ml_dtypes, name, None) or name)
 
 
-def shape(random: random.Random, ranks: Sequence[int] = (0, 1, 1, 2, 2, 2, 3, 3, 4), most: int = 4096) -> tuple[int, ...]:
+def shape(
+    random: random.Random, ranks: Sequence[int] = (0, 1, 1, 2, 2, 2, 3, 3, 4), most: int = 4096
+) -> tuple[int, ...]:
     """Returns a drawn shape of at most ``most`` elements; one of 30 has a dimension without elements."""
     sizes = [random.choice(SIZES) for _ in range(random.choice(ranks))]
     while np.prod(sizes, dtype=int) > most:
@@ -59,7 +61,9 @@ def array(random: random.Random, shape: Sequence[int], name: str, *, special: bo
             values = np.where(drawn.random(shape) < 0.3, drawn.choice(SPECIAL, shape), values)
         with np.errstate(over="ignore"):
             return np.asarray(values).astype(type_)
-    limits = ml_dtypes.iinfo({"int64": "int32", "uint64": "uint16"}.get(type_.name, type_))  # the chip has 32 bits for 64
+    limits = ml_dtypes.iinfo(
+        {"int64": "int32", "uint64": "uint16"}.get(type_.name, type_)
+    )  # the chip has 32 bits for 64
     least, most = int(limits.min), int(limits.max)
     values = drawn.integers(max(least, -9), min(most, 9) + 1, shape).astype(type_)
     if special:

@@ -6,7 +6,14 @@ import importlib
 
 from tests.fuzz.cases import Draw
 
-SHARES: dict[str, int] = {"written": 2, "ops": 4}
+SHARES: dict[str, int] = {
+    "written": 1,
+    "ops": 6,
+    "aten": 6,
+    "idioms": 4,
+    "texts": 4,
+    "sharded": 8,
+}
 """Of so many programs each kind has this many."""
 
 

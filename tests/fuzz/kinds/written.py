@@ -32,7 +32,9 @@ def draw(random: random.Random) -> Module:
         inputs = tuple(_like(random, value, value.dtype.name, special) for value in case.inputs)
         return _keeping_promises(Module(case.program, inputs, special))
     others = {name: random.choice(choices) for name, choices in OTHERS.items()}
-    inputs = tuple(_like(random, value, others.get(value.dtype.name, value.dtype.name), special) for value in case.inputs)
+    inputs = tuple(
+        _like(random, value, others.get(value.dtype.name, value.dtype.name), special) for value in case.inputs
+    )
     return _keeping_promises(Module(_lowered(case, inputs), inputs, special))
 
 

@@ -251,9 +251,7 @@ class Builder:
         returned = body(taken)
         lines = self.lines
         self.lines, self.reference, self.values, self.closed = outside
-        lines.append(
-            self.line(terminator, [value.name for value in returned], [value.type for value in returned], ())
-        )
+        lines.append(self.line(terminator, [value.name for value in returned], [value.type for value in returned], ()))
         return "\n".join(lines)
 
     # operands
@@ -266,6 +264,14 @@ class Builder:
         self.arguments.append(value)
         self.inputs.append(values.strided(self.random, self.array(shape, element, elements)))
         self.values.append(value)
+        return value
+
+    def given(self, array: np.ndarray, element: str) -> Value:
+        """Returns an argument or a constant of these elements."""
+        if self.closed or self.chance(0.4):
+            return self.constant(array, element)
+        value = self.argument(array.shape, element)
+        self.inputs[-1] = np.asarray(array).astype(self.inputs[-1].dtype)
         return value
 
     def constant(self, array: np.ndarray, element: str) -> Value:

@@ -15,7 +15,9 @@ from tests.fuzz.stablehlo.types import Value, constant_text, longs, pairs
 FLOATS = ("f32", "bf16", "bf16", "f16")
 
 
-def _composite(b: Builder, name: str, operands: Sequence[Value], results: Sequence[Value], function: str, attributes: str):
+def _composite(
+    b: Builder, name: str, operands: Sequence[Value], results: Sequence[Value], function: str, attributes: str
+):
     """Appends a composite."""
     text = f'name = "{name}", decomposition = @{function}, composite_attributes = {{{attributes}}}'
     return b.op("stablehlo.composite", operands, types(results), text)
@@ -47,8 +49,15 @@ def gelu(b: Builder, name: str) -> list[Value]:
         half = _apply(b, "stablehlo.multiply", wide, _number(b, wide, 0.5))
         if name.endswith("tanh"):
             square = _apply(b, "stablehlo.multiply", wide, wide)
-            cube = _apply(b, "stablehlo.multiply", _apply(b, "stablehlo.multiply", square, wide), _number(b, wide, 0.044715))
-            inner = _apply(b, "stablehlo.multiply", _apply(b, "stablehlo.add", wide, cube), _number(b, wide, math.sqrt(2 / math.pi)))
+            cube = _apply(
+                b, "stablehlo.multiply", _apply(b, "stablehlo.multiply", square, wide), _number(b, wide, 0.044715)
+            )
+            inner = _apply(
+                b,
+                "stablehlo.multiply",
+                _apply(b, "stablehlo.add", wide, cube),
+                _number(b, wide, math.sqrt(2 / math.pi)),
+            )
             part = _apply(b, "stablehlo.tanh", inner)
         else:
             part = _apply(b, "chlo.erf", _apply(b, "stablehlo.multiply", wide, _number(b, wide, math.sqrt(0.5))))
@@ -81,7 +90,9 @@ def norm(b: Builder, name: str) -> list[Value]:
         x = _apply(b, "stablehlo.multiply", x, _apply(b, "stablehlo.rsqrt", variance))
         for factor, combine in zip(wide[1:], ("multiply", "add"), strict=False):
             dims = list(range(len(shape) - len(inner), len(shape)))
-            spread = b.one("stablehlo.broadcast_in_dim", [factor], shape, "f32", f"broadcast_dimensions = {longs(dims)}")
+            spread = b.one(
+                "stablehlo.broadcast_in_dim", [factor], shape, "f32", f"broadcast_dimensions = {longs(dims)}"
+            )
             x = _apply(b, f"stablehlo.{combine}", x, spread)
         return [_narrow(b, x, element)]
 
@@ -109,12 +120,21 @@ def max_pool(b: Builder, name: str) -> list[Value]:
     shape = (b.random.randint(1, 2), b.random.choice((1, 2, 8, 33)), height, width)
     kernel, stride = [b.random.randint(1, 3) for _ in range(2)], [b.random.randint(1, 3) for _ in range(2)]
     edges = [b.random.randint(0, size // 2) for size in kernel]
-    result = [(size + 2 * edge - window) // step + 1 for size, edge, window, step in zip(shape[2:], edges, kernel, stride, strict=True)]
+    result = [
+        (size + 2 * edge - window) // step + 1
+        for size, edge, window, step in zip(shape[2:], edges, kernel, stride, strict=True)
+    ]
     x = b.operand(shape, element, ANY)
 
     def body(taken: list[Value]) -> list[Value]:
         row = b.one("stablehlo.iota", [], (height * width,), "i32", "iota_dimension = 0 : i64")
-        places = b.one("stablehlo.broadcast_in_dim", [b.reshape(row, (height, width))], shape, "i32", f"broadcast_dimensions = {longs([2, 3])}")
+        places = b.one(
+            "stablehlo.broadcast_in_dim",
+            [b.reshape(row, (height, width))],
+            shape,
+            "i32",
+            f"broadcast_dimensions = {longs([2, 3])}",
+        )
         starts = [b.scalar(element, float("-inf")), b.scalar("i32", 0)]
 
         def greater(four: list[Value]) -> list[Value]:
@@ -135,6 +155,11 @@ def max_pool(b: Builder, name: str) -> list[Value]:
         return [values[0], b.convert(values[1], "i64")]
 
     function, returned = b.function(types([x]), body)
-    given = {"kernel": kernel, "stride": stride, "dilation": [1, 1], "padding": [edges[0], edges[1], edges[0], edges[1]]}
+    given = {
+        "kernel": kernel,
+        "stride": stride,
+        "dilation": [1, 1],
+        "padding": [edges[0], edges[1], edges[0], edges[1]],
+    }
     attributes = ", ".join(f"{key} = {constant_text(np.array(sizes, np.int64), 'i64')}" for key, sizes in given.items())
     return _composite(b, name, [x], returned, function, attributes)

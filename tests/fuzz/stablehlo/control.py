@@ -28,7 +28,9 @@ def step(b: Builder, value: Value, others: Sequence[Value]) -> Value:
     """Returns a value of the same type that is computed of it, and perhaps of others."""
     for _ in range(b.random.randint(1, 3)):
         alike = [other for other in others if other.type == value.type] or [value]
-        other = b.random.choice(alike) if b.chance(0.5) else b.splat(value.shape, value.element, b.notable(value.element))
+        other = (
+            b.random.choice(alike) if b.chance(0.5) else b.splat(value.shape, value.element, b.notable(value.element))
+        )
         names = ("and", "or", "xor") if value.element in BOOL else ("add", "multiply", "subtract", "maximum", "minimum")
         way = b.random.random()
         if way < 0.6:
@@ -42,7 +44,12 @@ def step(b: Builder, value: Value, others: Sequence[Value]) -> Value:
         elif is_float(value.element):
             value = b.one("stablehlo.tanh", [value], value.shape, value.element)
         else:
-            value = b.one("stablehlo.not" if not is_float(value.element) else "stablehlo.negate", [value], value.shape, value.element)
+            value = b.one(
+                "stablehlo.not" if not is_float(value.element) else "stablehlo.negate",
+                [value],
+                value.shape,
+                value.element,
+            )
     return value
 
 
@@ -93,7 +100,9 @@ def counted(b: Builder, value: Value, counter: Value) -> Value:
     if value.element in BOOL:
         return value
     number = counter if counter.element == value.element else b.convert(counter, value.element)
-    spread = b.one("stablehlo.broadcast_in_dim", [number], value.shape, value.element, f"broadcast_dimensions = {longs([])}")
+    spread = b.one(
+        "stablehlo.broadcast_in_dim", [number], value.shape, value.element, f"broadcast_dimensions = {longs([])}"
+    )
     return b.one("stablehlo.add", [value, spread], value.shape, value.element)
 
 
@@ -169,7 +178,9 @@ def members(b: Builder, name: str) -> list[Value]:
 def token(b: Builder, name: str) -> list[Value]:
     made, joined = b.name(), b.name()
     lines = [f'{made} = "stablehlo.create_token"() : () -> !stablehlo.token']
-    lines.append(f'{joined} = "stablehlo.after_all"({made}, {made}) : (!stablehlo.token, !stablehlo.token) -> !stablehlo.token')
+    lines.append(
+        f'{joined} = "stablehlo.after_all"({made}, {made}) : (!stablehlo.token, !stablehlo.token) -> !stablehlo.token'
+    )
     b.lines += lines
     b.reference += lines
     return state(b)
@@ -223,7 +234,7 @@ def reduce_of_chips(b: Builder, name: str) -> list[Value]:
     attributes = f"{GROUP}{channel(b)}"
     if name.endswith("scatter"):
         attributes += f", scatter_dimension = {b.random.randrange(len(shape))} : i64"
-    return b.op(name, [b.operand(shape, element)], [(shape, element)], attributes, [region])
+    return b.op(name, [b.operand(shape, element)], [(shape, element)], attributes, [region], reference=unchanged)
 
 
 @draws("stablehlo.all_gather", "stablehlo.all_to_all")
@@ -242,7 +253,8 @@ def send(b: Builder, name: str) -> list[Value]:
     element, shape = b.element(REAL, COMPLEX), b.shape()
     pairs = "source_target_pairs = dense<0> : tensor<1x2xi64>"
     attributes = pairs if name.endswith("permute") else GROUP
-    return b.op(name, [b.operand(shape, element)], [(shape, element)], f"{attributes}{channel(b)}")
+    reference = None if name.endswith("permute") else unchanged
+    return b.op(name, [b.operand(shape, element)], [(shape, element)], f"{attributes}{channel(b)}", reference=reference)
 
 
 @draws("stablehlo.partition_id", "stablehlo.replica_id")

@@ -27,7 +27,12 @@ def computed(b: Builder, value: Value) -> Value | None:
     if not ordinary(value) or value.element in BOOL:
         return None
     if b.chance(0.25) and not value.element.startswith("u"):
-        return b.one(f"stablehlo.{b.random.choice(FUNCTIONS[: 4 if is_float(value.element) else 3])}", [value], value.shape, value.element)
+        return b.one(
+            f"stablehlo.{b.random.choice(FUNCTIONS[: 4 if is_float(value.element) else 3])}",
+            [value],
+            value.shape,
+            value.element,
+        )
     way = b.random.random()
     other = value if way < 0.15 else b.splat(value.shape, value.element, b.notable(value.element))
     if way > 0.6:
@@ -62,14 +67,18 @@ def moved(b: Builder, value: Value) -> Value | None:
     dim = b.random.randrange(rank)
     if way == "transpose":
         order = b.random.sample(range(rank), rank)
-        return b.one("stablehlo.transpose", [value], [shape[d] for d in order], value.element, f"permutation = {longs(order)}")
+        return b.one(
+            "stablehlo.transpose", [value], [shape[d] for d in order], value.element, f"permutation = {longs(order)}"
+        )
     if way == "reverse":
         return b.one("stablehlo.reverse", [value], shape, value.element, f"dimensions = {longs([dim])}")
     if way == "broadcast":
         place = b.random.randint(0, rank)
         wider = (*shape[:place], 2, *shape[place:])
         dims = [d + (d >= place) for d in range(rank)]
-        return b.one("stablehlo.broadcast_in_dim", [value], wider, value.element, f"broadcast_dimensions = {longs(dims)}")
+        return b.one(
+            "stablehlo.broadcast_in_dim", [value], wider, value.element, f"broadcast_dimensions = {longs(dims)}"
+        )
     if way == "concatenate":
         other = value if b.chance(0.5) else b.operand(shape, value.element)
         joined = (*shape[:dim], 2 * shape[dim], *shape[dim + 1 :])

@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.fuzz.stablehlo.builder import ANY, DISTINCT, Builder
 from tests.fuzz.stablehlo.drawers import draws
-from tests.fuzz.stablehlo.structure import ALL, index_argument
+from tests.fuzz.stablehlo.structure import ALL
 from tests.fuzz.stablehlo.types import BOOL, FLOATS, INTEGERS, REAL, Value, is_float, is_integer, limits, longs
 
 SORTED = tuple(element for element in REAL if element not in ("i2", "ui2"))
@@ -52,9 +52,7 @@ def windows(b: Builder) -> Windows:
         rows, width = b.random.randint(1, 40), b.random.choice((1, 8, 33))
         batch = b.sizes(b.random.randint(1, 2), 1, 5)
         indices, result = (*batch, 1), (*batch, width)
-        return Windows(
-            (rows, width), (1, width), (), (0,), (0,), indices, len(batch), (), (len(batch),), result
-        )
+        return Windows((rows, width), (1, width), (), (0,), (0,), indices, len(batch), (), (len(batch),), result)
     rank = b.random.choice((1, 1, 2, 2, 3, 4))
     shape = b.sizes(rank, 1, 6)
     dims = list(range(rank))
@@ -63,11 +61,17 @@ def windows(b: Builder) -> Windows:
     indexed = b.random.sample(free, b.random.randint(0 if b.chance(0.1) else 1, len(free)))
     dropped = [dim for dim in free if shape[dim] and b.chance(0.4)]
     sizes = [
-        1 if dim in dropped else min(1, shape[dim]) if dim in batching else b.random.randint(min(1, shape[dim]), shape[dim])
+        1
+        if dim in dropped
+        else min(1, shape[dim])
+        if dim in batching
+        else b.random.randint(min(1, shape[dim]), shape[dim])
         for dim in dims
     ]
     batch: list[tuple[int, int | None]] = [(shape[dim], dim) for dim in batching]
-    batch += [(b.random.choice((1, 2, 3, 5, 0 if b.chance(0.05) else 4)), None) for _ in range(b.random.choice((0, 1, 1, 2)))]
+    batch += [
+        (b.random.choice((1, 2, 3, 5, 0 if b.chance(0.05) else 4)), None) for _ in range(b.random.choice((0, 1, 1, 2)))
+    ]
     if b.is_hollow():
         batch.append((0, None))
     b.random.shuffle(batch)
@@ -105,7 +109,7 @@ def indices_of(b: Builder, drawn: Windows, element: str, *, unique: bool = False
     numbers = generator.integers(max(least, low), max(1, high), drawn.indices)
     if unique or b.chance(0.1):
         numbers = np.arange(numbers.size).reshape(drawn.indices) % (min(most, 100) + 1)
-    return b.constant(numbers, element) if b.chance(0.3) else index_argument(b, numbers, element)
+    return b.given(numbers, element)
 
 
 @draws("stablehlo.gather", "stablehlo.dynamic_gather")
@@ -155,7 +159,9 @@ def scatter(b: Builder, name: str) -> list[Value]:
     """Draws updates of one or two operands; a body that keeps the last one gets positions that differ."""
     drawn = windows(b)
     count = b.random.choice((1, 1, 1, 2))
-    elements = [b.element(*((BOOL, INTEGERS, FLOATS) if count == 1 else (("f32", "i32", "bf16"),))) for _ in range(count)]
+    elements = [
+        b.element(*((BOOL, INTEGERS, FLOATS) if count == 1 else (("f32", "i32", "bf16"),))) for _ in range(count)
+    ]
     kinds = ["set" if b.chance(0.35) else combiner(b, element) for element in elements]
     numbers = (
         f"#stablehlo.scatter<update_window_dims = {list(drawn.offsets)}, inserted_window_dims = {list(drawn.dropped)}, "

@@ -77,7 +77,11 @@ def limits(element: str) -> tuple[int, int]:
 
 def constant_text(array: np.ndarray, element: str) -> str:
     """Returns the text of a constant's elements: ``dense<[1.0, 2.0]> : tensor<2xf32>``."""
-    if array.size and array.size > 1 and all(_number(x, element) == _number(array.flat[0], element) for x in array.flat):
+    if (
+        array.size
+        and array.size > 1
+        and all(_number(x, element) == _number(array.flat[0], element) for x in array.flat)
+    ):
         content = _number(array.flat[0], element)
     elif array.size > 64 and array.dtype.itemsize * 8 == bits(element) and element not in COMPLEX:
         content = f'"0x{np.ascontiguousarray(array).tobytes().hex().upper()}"'

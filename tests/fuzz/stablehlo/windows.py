@@ -15,7 +15,6 @@ from tests.fuzz.stablehlo.types import (
     FLOATS,
     INTEGERS,
     Value,
-    constant_text,
     flags,
     is_float,
     limits,
@@ -80,9 +79,7 @@ def _extreme_and_place(b: Builder, shape: Sequence[int], dims: Sequence[int]) ->
         better = b.compare(old, new, "GT" if greatest else "LT")
         if is_float(element):
             better = b.one("stablehlo.or", [better, b.compare(old, old, "NE")], (), "i1")
-        earlier = b.one(
-            "stablehlo.and", [b.compare(old, new, "EQ"), b.compare(place, other, "LT")], (), "i1"
-        )
+        earlier = b.one("stablehlo.and", [b.compare(old, new, "EQ"), b.compare(place, other, "LT")], (), "i1")
         first = b.one("stablehlo.or", [better, earlier], (), "i1")
         value = b.one("stablehlo.select", [better, old, new], (), element)
         return [value, b.one("stablehlo.select", [first, place, other], (), index)]
@@ -98,7 +95,9 @@ def _extreme_and_place(b: Builder, shape: Sequence[int], dims: Sequence[int]) ->
     )
 
 
-def window_rows(b: Builder, shape: Sequence[int], *, dilates: bool) -> tuple[list[list[int]], list[list[int]], list[int]]:
+def window_rows(
+    b: Builder, shape: Sequence[int], *, dilates: bool
+) -> tuple[list[list[int]], list[list[int]], list[int]]:
     """Returns sizes, strides, base and window dilations of a drawn window, its padding, and the sizes of the result."""
     sizes = [b.random.choice((1, 1, 2, 3)) for _ in shape]
     strides = [b.random.choice((1, 1, 2, 3)) for _ in shape]
@@ -165,9 +164,7 @@ def select_and_scatter(b: Builder, name: str) -> Value:
     select = b.region([((), element)] * 2, lambda taken: [b.compare(*taken, direction)])
     kind = "add" if b.chance(0.8) else combiner(b, element)
     operands = [b.operand(shape, element), b.operand(result, element), initial(b, kind, element)]
-    attributes = (
-        f"window_dimensions = {longs(sizes)}, window_strides = {longs(strides)}, padding = {pairs(padding)}"
-    )
+    attributes = f"window_dimensions = {longs(sizes)}, window_strides = {longs(strides)}, padding = {pairs(padding)}"
     return b.one(name, operands, shape, element, attributes, [select, combining(b, [kind], [element])])
 
 
@@ -199,7 +196,10 @@ def dot_general(b: Builder, name: str) -> Value:
     shared = list(enumerate(roles))
     orders: list[list[tuple[int, str, int]]] = []
     for side in range(2):
-        free = [(10 * (side + 1) + n, ("free", b.random.choice((1, 2, 3, 7, 32)))) for n in range(b.random.choice((0, 1, 1, 2)))]
+        free = [
+            (10 * (side + 1) + n, ("free", b.random.choice((1, 2, 3, 7, 32))))
+            for n in range(b.random.choice((0, 1, 1, 2)))
+        ]
         dims = [(key, role, size) for key, (role, size) in (*shared, *free)]
         if b.chance(0.6):
             b.random.shuffle(dims)
@@ -260,13 +260,16 @@ def convolution(b: Builder, name: str) -> Value:
         f"window_reversal = {flags(turned)}, dimension_numbers = #stablehlo.conv<{texts[0]}x{texts[1]}->{texts[2]}>, "
         f"feature_group_count = {groups} : i64, batch_group_count = {batches} : i64{precision(b)}"
     )
-    if name == "stablehlo.dynamic_conv":
-        flat = [edge for row in padding for edge in row]
-        text = constant_text(np.array(flat, np.int32).reshape(rank, 2), "i32")
-        operands.append(b.one("stablehlo.constant", [], (rank, 2), "i32", f"value = {text}"))
-    else:
-        attributes += f", padding = {pairs(padding)}"
-    return b.one(name, operands, result, result_element(b, element), attributes)
+    fixed = f"{attributes}, padding = {pairs(padding)}"
+    if name == "stablehlo.convolution":
+        return b.one(name, operands, result, result_element(b, element), fixed)
+
+    def static(given: Sequence[Value], results: Sequence[Value]) -> list[str]:
+        taken = [value.name for value in given[:2]], [value.type for value in given[:2]]
+        return [b.line("stablehlo.convolution", *taken, results, fixed)]
+
+    operands.append(b.constant(np.array(padding, np.int32).reshape(rank, 2), "i32"))
+    return b.op(name, operands, [(result, result_element(b, element))], attributes, reference=static)[0]
 
 
 def _numbered(sizes: Sequence[int]) -> dict[str, int]:

@@ -1,0 +1,135 @@
+"""Calls of the ops that have a lowering rule, one at a time, judged by PyTorch on the CPU."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tests.fuzz.cases import Difference, NotDrawnError
+from tests.fuzz.torch_programs import tensors
+from tests.fuzz.torch_programs.calls import Call, Op, compiled, lowered, on_device, variants
+from tests.fuzz.torch_programs.noise import DEFAULT, EXACT, MOVES, ROUNDED, Judge, base_name
+from tests.fuzz.torch_programs.recipes import UNREACHED
+from tests.fuzz.torch_programs.samples import draw_call
+from tests.fuzz.torch_programs.schemas import CHOOSING
+
+UNDEFINED = frozenset(
+    "empty empty_like empty_permuted empty_strided new_empty new_empty_strided rrelu_with_noise_functional".split()
+)
+"""Ops that leave elements of their results undefined, or draw them."""
+
+OPTIONS: dict[str, Mapping[str, Any]] = {
+    "exact at level 0": {"numerics": "exact", "optimization_level": 0},
+    "exact at level 2": {"numerics": "exact", "optimization_level": 2},
+    "default at level 0": {"numerics": "silicon", "optimization_level": 0},
+    "default at level 2": {"numerics": "silicon", "optimization_level": 2},
+}
+"""Compile options by the name of the check."""
+
+
+def ops() -> list[Op]:
+    """Returns the ops that are drawn, in the order of the registry."""
+    from tt_xla.frontends.torch.aten.registry import LOWERINGS
+
+    return [op for op in LOWERINGS if op._schema.name not in UNREACHED]
+
+
+@dataclass
+class AtenCall:
+    """A drawn call, and the ways in which it runs.
+
+    Attributes:
+        call: the call.
+        way: ``rule``, ``compile`` or the overload that runs on the device outside of a graph.
+        checks: keys of :data:`OPTIONS`.
+    """
+
+    call: Call
+    way: str | Op
+    checks: list[str]
+
+    @property
+    def text(self) -> str:
+        return f"{self.call.text}\n# as {self.way}, {', '.join(self.checks)}"
+
+    def check(self) -> Iterator[Difference]:
+        judge = self._judge()
+        if not judge.fits() or not _converts_within_range(self.call, judge.expected):
+            raise NotDrawnError("integers that 32 bits do not hold")
+        run = lowered(self.call) if self.way == "rule" else None
+        for name in self.checks:
+            options = OPTIONS[name]
+            if run is not None:
+                got = run(options)
+            elif self.way == "compile":
+                got = compiled(self.call, options)
+            else:
+                got = _eagerly(self.call, self.way, options)
+            size = EXACT if options["numerics"] == "exact" else DEFAULT
+            yield from judge.differences(name, got, size)
+
+    def _judge(self) -> Judge:
+        call = self.call
+        base, inputs = base_name(call.op), call.inputs
+        function = call
+        if not isinstance(self.way, str):
+            function = _on_cpu(call, self.way)
+        floats = {tensor.dtype for tensor in inputs if tensor.dtype.is_floating_point or tensor.dtype.is_complex}
+        bits = base in MOVES or (base in ROUNDED and floats <= {torch.float32} and call.kwargs.get("alpha", 1) == 1)
+        return Judge(function, inputs, bits, base in UNDEFINED, call.special and base in CHOOSING)
+
+
+def _on_cpu(call: Call, op: Op) -> Any:
+    def function(*inputs: torch.Tensor) -> list[torch.Tensor]:
+        return on_device(call.with_inputs(inputs), op, tensors.copied)
+
+    return function
+
+
+def _eagerly(call: Call, op: Op, options: Mapping[str, Any]) -> list[torch.Tensor]:
+    """Runs a call on the device outside of a graph, under options of the process."""
+    from tt_xla.frontends.torch import settings
+
+    settings.set_compile_options(options)
+    try:
+        return on_device(call, op, tensors.on_device)
+    finally:
+        settings.reset()
+
+
+def _converts_within_range(call: Call, expected: list[torch.Tensor]) -> bool:
+    """Whether floats that an op converts to integers lie in their range; outside of it, C++ defines no result."""
+    floats = [tensor for tensor in call.inputs if tensor.is_floating_point() or tensor.is_complex()]
+    asked = {value for value in (*call.args, *call.kwargs.values()) if isinstance(value, torch.dtype)}
+    whole = [result.dtype for result in expected if not (result.is_floating_point() or result.is_complex())]
+    if not floats or not asked & set(whole) or whole[0] is torch.bool or call.name.endswith("::view"):
+        return True
+    limits = torch.iinfo(whole[0])
+    parts = [torch.view_as_real(each.resolve_conj()) if each.is_complex() else each for each in floats]
+    low, high = max(limits.min, -tensors.LONG), min(limits.max, tensors.LONG)
+    return all(bool(((part >= low) & (part <= high)).all()) for part in parts)
+
+
+def draw(random: random.Random) -> AtenCall:
+    """Draws an op with a rule, a call of it, and how it runs."""
+    op = random.choice(ops())
+    call = draw_call(random, op)
+    chance = random.random()
+    way: str | Op = "rule"
+    if chance < 0.08:
+        way = "compile"
+    elif chance < 0.25:
+        way = random.choice(list(variants(op)))
+    checks = ["exact at level 0"]
+    if not call.special:
+        checks.append(random.choice(("exact at level 2", "default at level 0", "default at level 2")))
+    elif way == "rule":
+        checks.append("exact at level 2")
+    return AtenCall(call, way, checks)
+
+
+__all__ = ["AtenCall", "draw", "ops"]

@@ -1,0 +1,8 @@
+"""Steps of drawn programs, with a drawer for each op that has a sharding rule."""
+
+from tests.fuzz.steps import contractions, control, elementwise, indexing, linear_algebra, structure
+from tests.fuzz.steps.registry import DRAWERS, UNREACHED
+
+FAMILIES = (contractions, control, elementwise, indexing, linear_algebra, structure)
+
+__all__ = ["DRAWERS", "FAMILIES", "UNREACHED"]
