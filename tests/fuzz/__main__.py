@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import itertools
 import json
-import random
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -16,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tests.fuzz import kinds, running, summary, worker
-from tests.fuzz.cases import Case
+from tests.fuzz.cases import Case, NotDrawnError
 
 FOLDER = running.ROOT / "build/fuzz"
 WRONG = ("different", "error", "hang", "crash")
@@ -70,21 +67,11 @@ def run(
             progress.update(task, completed=done, description=f"{faults} faults, programs")
             return (count is None or done < count) and time.monotonic() < end
 
-        running.judge_all(_cases(seed, names), folder, jobs, record)
+        running.judge_all(kinds.cases(seed, names), folder, jobs, record)
     _console.print(tally.text(seed), markup=False)
     if document is not None:
         summary.write(document, tally, seed)
     raise SystemExit(1 if any(verdicts[name] for name in WRONG) else 0)
-
-
-def _cases(seed: str, names: tuple[str, ...]) -> Iterator[Case]:
-    """Yields cases for ever; each kind has its share."""
-    order = [kind for kind, share in kinds.SHARES.items() if not names or kind in names for _ in range(share)]
-    random.Random(0).shuffle(order)
-    numbers: Counter[str] = Counter()
-    for kind in itertools.cycle(order):
-        yield Case(kind, seed, numbers[kind])
-        numbers[kind] += 1
 
 
 @main.command()
@@ -100,11 +87,19 @@ def show(case: Case) -> None:
 def again(case: Case) -> None:
     """Judges CASE in this process, where a debugger can follow, and prints what is wrong."""
     worker.prepare()
+    from tt_xla.errors import UnsupportedOpError
+
     subject = kinds.load(case.kind)(case.generator())
     print(subject.text)
-    found = list(subject.check())
-    for difference in found:
-        print(f"{difference.check}: {difference.text}")
+    found = False
+    try:
+        for difference in subject.check():
+            found = True
+            print(f"{difference.check}: {difference.text}")
+    except NotDrawnError as error:
+        print(f"not drawn: {error}")
+    except UnsupportedOpError as error:
+        print(f"refused: {error}")
     raise SystemExit(1 if found else 0)
 
 

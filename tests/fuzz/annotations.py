@@ -39,7 +39,8 @@ class Annotator:
         """Returns the text of a module with shardings of arguments, results and other values."""
         module = parse_module(text)
         with module.context, ir.Location.unknown():
-            if not self._gspmd:
+            declared = any(op.operation.name == "sdy.mesh" for op in module.body.operations)
+            if not self._gspmd and not declared:
                 declaration = ir.Module.parse(self._layout.declaration).body.operations[0]
                 declaration.operation.clone(ip=ir.InsertionPoint.at_block_begin(module.body))
             count = ir.Attribute.parse(f"{self._layout.size} : i32")
@@ -47,12 +48,20 @@ class Annotator:
             functions = [op for op in module.body.operations if op.operation.name == "func.func"]
             (main,) = [function for function in functions if function.name.value == "main"]
             kind = main.type
-            main.attributes["arg_attrs"] = self._signature(kind.inputs, 0.9)
-            main.attributes["res_attrs"] = self._signature(kind.results, self._random.choice((0.0, 0.5, 1.0)))
+            main.attributes["arg_attrs"] = self._signature(main, "arg_attrs", kind.inputs, 0.9)
+            share = self._random.choice((0.0, 0.5, 1.0))
+            main.attributes["res_attrs"] = self._signature(main, "res_attrs", kind.results, share)
+            manual = self._is_manual(main)
             for function in functions:
-                if self._random.random() < 0.7 or function == main:
+                if function == main or (not manual and self._random.random() < 0.7):
                     self._constrain(function)
             return module.operation.get_asm()
+
+    def _is_manual(self, main: Any) -> bool:
+        """Whether the program says itself what chips do; its other functions are those that chips call."""
+        return any(op.operation.name == "sdy.manual_computation" for op in main.regions[0].blocks[0].operations) or (
+            self._gspmd and any("SPMDFullToShardShape" in str(op) for op in main.regions[0].blocks[0].operations)
+        )
 
     def _split(self, type_: Any, *, stated: bool) -> Split:
         """Draws the sharding of a tensor; dimensions are left open where propagation may decide."""
@@ -64,10 +73,14 @@ class Annotator:
             return Split(drawn.dims, drawn.unreduced, opened)
         return drawn
 
-    def _signature(self, types: Sequence[Any], share: float) -> Any:
+    def _signature(self, function: Any, name: str, types: Sequence[Any], share: float) -> Any:
         attributes: list[Any] = []
-        for type_ in types:
-            items: dict[str, Any] = {}
+        known = function.attributes[name] if name in function.attributes else [ir.DictAttr.get({})] * len(types)
+        for type_, given in zip(types, known, strict=True):
+            items: dict[str, Any] = {item.name: item.attr for item in ir.DictAttr(given)}
+            if any("sharding" in key for key in items):
+                attributes.append(given)
+                continue
             if self._random.random() < share and isinstance(type_, ir.RankedTensorType):
                 drawn = self._split(type_, stated=self._gspmd)
                 if self._gspmd:
@@ -134,7 +147,7 @@ def _splittable(root: Any) -> Iterator[Any]:
                 inner = op.operation
                 if inner.name in ("stablehlo.while", "stablehlo.case", "stablehlo.if"):
                     yield from _splittable(inner)
-                if inner.name in ("stablehlo.constant", "func.call"):
+                if inner.name in ("stablehlo.constant", "stablehlo.custom_call", "func.call"):
                     continue
                 types = [value.type for value in inner.results]
                 if types and all(isinstance(type_, ir.RankedTensorType) and type_.rank > 0 for type_ in types):

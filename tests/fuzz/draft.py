@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend.core import Primitive
-from jax.interpreters import mlir
+from jax.interpreters import batching, mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
@@ -225,4 +225,18 @@ def _lower(context: Any, *operands: Any, text: str, results: tuple[Aval, ...]) -
     return func.CallOp(result_types, ir.FlatSymbolRefAttr.get(name.value), list(operands)).results
 
 
+def _batched(operands: Any, dims: Any, *, text: str, results: tuple[Aval, ...]) -> Any:
+    """Applies the ops to one element of the batch after the other."""
+    (size,) = {operand.shape[dim] for operand, dim in zip(operands, dims, strict=True) if dim is not None}
+    rows: list[Any] = []
+    for index in range(size):
+        parts = [
+            operand if dim is None else jax.lax.index_in_dim(operand, index, dim, keepdims=False)
+            for operand, dim in zip(operands, dims, strict=True)
+        ]
+        rows.append(_text_p.bind(*parts, text=text, results=results))
+    return [jax.numpy.stack(column) for column in zip(*rows, strict=True)], [0] * len(results)
+
+
 mlir.register_lowering(_text_p, _lower)
+batching.primitive_batchers[_text_p] = _batched

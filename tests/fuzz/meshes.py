@@ -63,15 +63,15 @@ class Layout:
         return f"sdy.mesh @mesh = <[{axes}]>"
 
 
-def layout(random: random.Random) -> Layout:
-    """Draws a board and a mesh; the axes of one in five are used in parts."""
+def layout(random: random.Random, *, whole: bool = False) -> Layout:
+    """Draws a board and a mesh; of one axis in five, unless axes are to be whole, parts are used."""
     board = random.choice(("n300", "p300", "p150x4", *["n300-llmbox"] * 4, "p150x8"))
     shape = random.choice(BOARDS[board])
     assert math.prod(shape) <= load_target(board).chips
     axes = dict(zip("xyz", shape, strict=False))
     parts: list[Part] = []
     for name, size in axes.items():
-        if size in (4, 6, 8) and random.random() < 0.2:
+        if size in (4, 6, 8) and not whole and random.random() < 0.2:
             major = 2 if size != 8 else random.choice((2, 4))
             parts += [Part(name, major, 1), Part(name, size // major, major)]
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,12 +58,16 @@ class Partitioned:
         if self.one_chip:
             yield from self.plain.check()
 
+    @functools.cached_property
+    def localized(self) -> Any:
+        """The module of one chip; the module itself where it is for one chip."""
+        module = parse_module(self.source)
+        return localize(module, load_target(self.board).chips) or module
+
     def run(self, **options: Any) -> list[np.ndarray]:
         """Returns the results of the board."""
         target = load_target(self.board)
-        module = parse_module(self.source)
-        localized = localize(module, target.chips)
-        program = compile_module(localized or module, CompileOptions.parse({**self.options, **options}), target)
+        program = compile_module(self.localized, CompileOptions.parse({**self.options, **options}), target)
         return ran(program, self.board, self.plain.inputs)
 
 

@@ -21,6 +21,10 @@ ROOT = Path(__file__).parents[2]
 CASES_OF_A_WORKER = 400
 """A process is replaced after so many cases, since XLA keeps what it compiled."""
 
+TWICE = 40
+"""One of so many cases is judged by a second process too, which must get the same results, and finds on disk what the
+first one has cached."""
+
 Record = dict[str, Any]
 
 
@@ -50,14 +54,22 @@ class Worker:
         verdict = "crash" if ready else "hang"
         tail = self._log.read_text(errors="replace")[-2000:] if ready else f"no answer in {seconds} s"
         details = f"the process ended with status {process.returncode}\n{tail}" if ready else tail
-        return {"case": str(case), "verdict": verdict, "details": details, "seconds": seconds, "reached": {}}
+        return {
+            "case": str(case),
+            "verdict": verdict,
+            "details": details,
+            "seconds": seconds,
+            "reached": {},
+            "results": "",
+        }
 
     def _running(self) -> subprocess.Popen[str]:
         if self._process is not None and self._judged >= CASES_OF_A_WORKER:
             self.end()
         if self._process is None:
             self._judged = 0
-            environment = os.environ | {"PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}"}
+            cache = self._log.parent / "cache"
+            environment = os.environ | {"PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}", "TTXLA_CACHE": str(cache)}
             with self._log.open("w") as log:
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", "tests.fuzz.worker"],
@@ -99,17 +111,20 @@ def judge_all(cases: Iterable[Case], folder: Path, jobs: int, record: Callable[[
     going.set()
 
     def work(number: int) -> None:
-        worker = Worker(folder / f"worker-{number}.log")
+        worker, second = (Worker(folder / f"worker-{number}-{which}.log") for which in ("first", "second"))
         try:
-            for case in _taken(waiting, lock):
+            for count, case in enumerate(_taken(waiting, lock)):
                 if not going.is_set():
                     break
                 judged = worker.judge(case)
+                if count % TWICE == 0:
+                    judged = _second(judged, second.judge(case))
                 with lock:
                     if going.is_set() and not record(judged):
                         going.clear()
         finally:
             worker.end()
+            second.end()
 
     threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(jobs)]
     for thread in threads:
@@ -122,6 +137,16 @@ def judge_all(cases: Iterable[Case], folder: Path, jobs: int, record: Callable[[
         going.clear()
         for thread in threads:
             thread.join(LIMIT + 5)
+
+
+def _second(first: Record, second: Record) -> Record:
+    """Returns the record of the first process, or of a difference between the results of the two."""
+    if (first["verdict"], first["results"]) == (second["verdict"], second["results"]):
+        return first
+    if first["verdict"] not in ("passed", "refused"):
+        return first
+    details = f"a second process got {second['verdict']}, or other results\n{second['details']}"
+    return {**first, "verdict": "different", "details": details}
 
 
 def _taken(cases: Iterator[Case], lock: threading.Lock) -> Iterator[Case]:

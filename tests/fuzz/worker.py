@@ -44,6 +44,7 @@ def prepare() -> None:
     os.environ.setdefault("TTXLA_EMULATOR_CHAINS", "off")
     os.environ.setdefault("TTXLA_LOGGER_LEVEL", "ERROR")
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     import torch
@@ -59,12 +60,13 @@ def judged(case: Any) -> dict[str, Any]:
     """Draws a case and judges it.
 
     Returns:
-        Its name, its verdict, the details, the seconds it took, and what it reached. The verdict is ``passed``,
-        ``undrawn``, ``refused``, ``different``, ``error`` or ``hang``.
+        Its name, its verdict, the details, the seconds it took, what it reached, and a digest of all results that our
+        card returned. The verdict is ``passed``, ``undrawn``, ``refused``, ``different``, ``error`` or ``hang``.
     """
-    from tests.fuzz import reached
+    from tests.fuzz import reached, results
 
     reached.taken()
+    results.DIGEST.begin()
     start = time.perf_counter()
     signal.alarm(LIMIT)
     try:
@@ -74,7 +76,14 @@ def judged(case: Any) -> dict[str, Any]:
     finally:
         signal.alarm(0)
     seconds = round(time.perf_counter() - start, 3)
-    return {"case": str(case), "verdict": verdict, "details": details, "seconds": seconds, "reached": reached.taken()}
+    return {
+        "case": str(case),
+        "verdict": verdict,
+        "details": details,
+        "seconds": seconds,
+        "reached": reached.taken(),
+        "results": results.DIGEST.end(),
+    }
 
 
 def _verdict(case: Any) -> tuple[str, str]:

@@ -52,7 +52,8 @@ def linear(d: Drawer) -> Array:
         shape = d.or_else(last, (*y.shape[:-1], 1), (1,), y.shape, (1,) * (y.ndim + 1) + last, (1, *last), chance=0.4)
         bias = d.input(shape, d.or_else(y.dtype.name, "float32"), parameter=d.maybe(0.7))
         y = y - bias if d.maybe(0.2) else d.either_way(jnp.add, d.cast(y), bias)
-    return d.one(*_ACTIVATIONS)(d.keep(y, 0.05))
+    y = d.keep(y, 0.05)
+    return d.one(*_ACTIVATIONS)(y) if jnp.issubdtype(y.dtype, jnp.floating) else y
 
 
 @idiom("ttir.transposed_product", "ttir.dot_general")

@@ -57,7 +57,10 @@ class AtenCall:
         return f"{self.call.text}\n# as {self.way}, {', '.join(self.checks)}"
 
     def check(self) -> Iterator[Difference]:
-        judge = self._judge()
+        try:
+            judge = self._judge()
+        except RuntimeError as error:
+            raise NotDrawnError(f"PyTorch refuses {self.way}: {error}") from error
         if not judge.fits() or not _converts_within_range(self.call, judge.expected):
             raise NotDrawnError("integers that 32 bits do not hold")
         run = lowered(self.call) if self.way == "rule" else None
@@ -75,12 +78,27 @@ class AtenCall:
     def _judge(self) -> Judge:
         call = self.call
         base, inputs = base_name(call.op), call.inputs
-        function = call
-        if not isinstance(self.way, str):
-            function = _on_cpu(call, self.way)
+        function = call if isinstance(self.way, str) else _on_cpu(call, self.way)
         floats = {tensor.dtype for tensor in inputs if tensor.dtype.is_floating_point or tensor.dtype.is_complex}
-        bits = base in MOVES or (base in ROUNDED and floats <= {torch.float32} and call.kwargs.get("alpha", 1) == 1)
-        return Judge(function, inputs, bits, base in UNDEFINED, call.special and base in CHOOSING)
+        rounded = base in ROUNDED and floats == {torch.float32} and call.kwargs.get("alpha", 1) == 1
+        moves = base in MOVES and floats <= {torch.float32, torch.bfloat16, torch.float16}
+        judge = Judge(
+            function,
+            inputs,
+            bits=moves or rounded,
+            pointwise=torch.Tag.pointwise in call.op.tags,
+            undefined=base in UNDEFINED,
+            any_choice=call.special and base in CHOOSING,
+        )
+        if rounded:
+            judge.expected = [_rounded(call, result) for result in judge.expected]
+        return judge
+
+
+def _rounded(call: Call, result: torch.Tensor) -> torch.Tensor:
+    """Returns the result of one operation, correctly rounded: float64 has more than twice the digits of float32."""
+    wide = [tensor.double() if tensor.is_floating_point() else tensor for tensor in call.inputs]
+    return call(*wide)[0].to(result.dtype)
 
 
 def _on_cpu(call: Call, op: Op) -> Any:

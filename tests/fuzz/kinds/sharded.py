@@ -15,18 +15,18 @@ from tests.fuzz.meshes import layout
 from tests.fuzz.partitioned import Partitioned
 from tests.fuzz.steps import DRAWERS
 
-_FAMILIES: dict[str, list[str]] = {}
+FAMILIES: dict[str, list[str]] = {}
 """Ops by the module that draws them, so that the many elementwise ops do not crowd out others."""
 for _name, _drawers in DRAWERS.items():
-    _FAMILIES.setdefault(_drawers[-1].__module__, []).append(_name)
+    FAMILIES.setdefault(_drawers[-1].__module__, []).append(_name)
 
 
 def draw(random: random.Random) -> Partitioned:
     """Draws a chain of steps, their gradients in one of eight programs, and shardings."""
     draft = Draft(random)
     for _ in range(random.choice((1, 1, 2, 2, 3, 4, 5))):
-        family = random.choice(list(_FAMILIES))
-        name = random.choice(_FAMILIES[family])
+        family = random.choice(list(FAMILIES))
+        name = random.choice(FAMILIES[family])
         with contextlib.suppress(NotDrawnError):
             random.choice(DRAWERS[name])(draft, name)
             draft.names.append(name)

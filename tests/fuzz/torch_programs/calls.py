@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +13,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_map_only, tree_unflatten
 
+from tests.fuzz.cases import NotDrawnError
 from tests.fuzz.torch_programs import tensors
 
 Op = Any
@@ -96,6 +99,18 @@ class Recording(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keeps fake tensors from logging what they refuse."""
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
 def graph_of(call: Call) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
     """Returns a graph of one call, as AOTAutograd hands it to the lowering, and the graph's inputs."""
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -110,8 +125,11 @@ def graph_of(call: Call) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
 
     described = call.with_inputs([placeholder(tensor) for tensor in inputs])
     faked = tree_map_only(torch.fx.Node, lambda node: node.meta["val"], (described.args, dict(described.kwargs)))
-    with mode:
-        result = call.op(*faked[0], **faked[1])
+    try:
+        with mode, _silent():
+            result = call.op(*faked[0], **faked[1])
+    except (RuntimeError, TypeError, NotImplementedError) as error:
+        raise NotDrawnError(f"PyTorch's fake tensors refuse {call.op}: {error}") from error
     node = graph.call_function(call.op, described.args, dict(described.kwargs))
     node.meta["val"] = result
     results = [node]

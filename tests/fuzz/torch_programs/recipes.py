@@ -159,7 +159,9 @@ def _padded(rank: int) -> Callable[[Chance], Any]:
 
 
 def _grid(c: Chance) -> Any:
-    x, grid = c.float(2, c.int(1, 3), c.int(1, 5), c.int(1, 5)), c.float(2, c.int(1, 4), c.int(1, 4), 2)
+    """The grid has no special values, with which PyTorch's gradient reads outside of its memory."""
+    x = c.float(2, c.int(1, 3), c.int(1, 5), c.int(1, 5))
+    grid = tensors.elements(c.random, (2, c.int(1, 4), c.int(1, 4), 2), c.dtype).requires_grad_()
     return F.grid_sample(
         x, grid, c.one("bilinear", "nearest", "bicubic"), c.one("zeros", "border", "reflection"), align_corners=c.flag()
     )
