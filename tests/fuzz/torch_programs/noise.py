@@ -80,6 +80,8 @@ class Judge:
         function: takes tensors and returns tensors.
         inputs: the function's inputs.
         bits: whether all float results are defined to the bit.
+        pointwise: whether each element of a result depends on one of each operand. Other results may have errors of the
+            size of their largest element's rounding.
         undefined: whether only shapes and types are defined.
         any_choice: whether integers are positions of equal elements, any of which may be chosen.
     """
@@ -87,6 +89,7 @@ class Judge:
     function: Callable[..., list[torch.Tensor]]
     inputs: Sequence[torch.Tensor]
     bits: bool = False
+    pointwise: bool = False
     undefined: bool = False
     any_choice: bool = False
 
@@ -152,7 +155,7 @@ class Judge:
                 return None
             runs = [run[number].detach() for run in self.noisy(size, count)[:count]]
             runs = [torch.view_as_real(run.resolve_conj()) if run.is_complex() else run for run in runs]
-            same |= _near(got, expected, runs, size)
+            same |= _near(got, expected, runs, size, pointwise=self.pointwise)
         return None if same.all() else ~same
 
 
@@ -162,7 +165,9 @@ def _same(got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
     return (got == expected) | (got.isnan() & expected.isnan())
 
 
-def _near(got: torch.Tensor, expected: torch.Tensor, runs: Sequence[torch.Tensor], size: float) -> torch.Tensor:
+def _near(
+    got: torch.Tensor, expected: torch.Tensor, runs: Sequence[torch.Tensor], size: float, *, pointwise: bool
+) -> torch.Tensor:
     """Returns where a result lies within the spread of runs with errors, or where these runs disagree altogether."""
     if not expected.is_floating_point():
         changes = torch.zeros(expected.shape, dtype=torch.bool)
@@ -178,6 +183,8 @@ def _near(got: torch.Tensor, expected: torch.Tensor, runs: Sequence[torch.Tensor
         spread = torch.maximum(spread, (other - centre).abs().nan_to_num(0.0, torch.inf, torch.inf))
     step = max(size, torch.finfo(expected.dtype).eps)
     least = centre.abs() * (2 * step) + 2.0**-126
+    if not pointwise and centre.isfinite().any():
+        least += step * centre[centre.isfinite()].abs().max()
     narrow = centre.abs() > torch.finfo(torch.float32).max  # float64 is float32 on the chip
     near = (wide - centre).abs() <= SPREADS * spread + least
     return near | open_ | (narrow & wide.isinf())
