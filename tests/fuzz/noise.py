@@ -63,10 +63,13 @@ def spread(module: Any, inputs: Sequence[np.ndarray], size: float, runs: int = _
     Raises:
         NotDrawnError: XLA refuses the copy in float64.
     """
+    moves = any(_is_float(array.dtype) for array in inputs)
     noisy = Program(_with_noise(module, size))
     drawn = np.random.default_rng(0)
     results: list[list[np.ndarray]] = []
-    for _ in range(runs):
+    for run in range(runs):
+        if run and not moves:
+            noisy = Program(_with_noise(module, size, run))
         arguments = [_moved(drawn, array) for array in inputs]
         results.append(noisy(arguments))
     return results
@@ -85,13 +88,13 @@ def _is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
 
 
-def _with_noise(module: Any, size: float) -> str:
+def _with_noise(module: Any, size: float, salt: int = 0) -> str:
     copy = parse_module(module.operation.get_asm())
     register_passes()
     with copy.context, ir.Location.unknown():
         # Ops of CHLO have noise at each of their steps, which may cancel.
         PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo))").run(copy.operation)
-        noise = _Noise(size)
+        noise = _Noise(size, salt)
         places = [op for op in operations(copy.operation, into_sums=False) if noise.takes(op)]
         sizes = [[noise.size_of(value.type) for value in op.results] for op in places]
         for op in operations(copy.operation, into_sums=True):
@@ -102,9 +105,9 @@ def _with_noise(module: Any, size: float) -> str:
 
 
 class _Noise:
-    def __init__(self, size: float) -> None:
+    def __init__(self, size: float, salt: int) -> None:
         self._size = size
-        self._salt = 0
+        self._salt = salt
 
     def takes(self, op: Any) -> bool:
         """Whether the floats of an op are rounded."""
