@@ -161,7 +161,10 @@ class ChipDraft(Draft):
         """Returns which part along each dimension the chip at a position has."""
         place = dict(zip(self.manual, self.mesh.coordinates(position), strict=True))
         sizes = self.layout.axes
-        return [int(np.ravel_multi_index([place[a] for a in axes], [sizes[a] for a in axes])) if axes else 0 for axes in dims]
+        return [
+            int(np.ravel_multi_index([place[a] for a in axes], [sizes[a] for a in axes])) if axes else 0
+            for axes in dims
+        ]
 
     def _parts(self, value: Any, dims: Sequence[Sequence[str]]) -> Any:
         counts = [math.prod(self.layout.axes[axis] for axis in axes) for axes in dims]

@@ -51,6 +51,7 @@ class Module:
             numerics may differ.
         options: Further compile options of all checks.
         plain: The same module without the ops that XLA's CPU client refuses, such as annotations; empty for ``source``.
+        in_parts: Whether chips compute parts of sums, and round each to the type of the sum before they are added.
     """
 
     source: str
@@ -58,6 +59,7 @@ class Module:
     special: bool = False
     options: dict[str, Any] = field(default_factory=lambda: {})
     plain: str = ""
+    in_parts: bool = False
 
     @property
     def text(self) -> str:
@@ -285,7 +287,7 @@ class Judge:
     def _computed(self, size: float, runs: int) -> list[np.ndarray] | None:
         subject = self._subject
         try:
-            noisy = noise.spread(subject.plain_module, subject.inputs, size, runs)
+            noisy = noise.spread(subject.plain_module, subject.inputs, size, runs, in_parts=subject.in_parts)
         except NotDrawnError:
             return None
         return [

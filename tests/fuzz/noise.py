@@ -35,7 +35,8 @@ MOVES = frozenset(
 SUMS = frozenset(
     f"stablehlo.{name}"
     for name in """
-    all_reduce convolution dot_general dynamic_conv fft reduce reduce_scatter reduce_window scatter select_and_scatter
+    all_reduce batch_norm_grad batch_norm_inference batch_norm_training cholesky convolution dot_general dynamic_conv
+    fft reduce reduce_scatter reduce_window scatter select_and_scatter triangular_solve
     """.split()
 )
 """Ops whose rounding errors are those of their terms, and may be larger than their result."""
@@ -51,7 +52,9 @@ ROUNDING = {"bf16": 2.0**-8, "f16": 2.0**-10, "f8E4M3FN": 2.0**-3, "f8E5M2": 2.0
 _RUNS = 6
 
 
-def spread(module: Any, inputs: Sequence[np.ndarray], size: float, runs: int = _RUNS) -> list[list[np.ndarray]]:
+def spread(
+    module: Any, inputs: Sequence[np.ndarray], size: float, runs: int = _RUNS, *, in_parts: bool = False
+) -> list[list[np.ndarray]]:
     """Returns the results of runs with noise, in float64.
 
     Args:
@@ -59,17 +62,18 @@ def spread(module: Any, inputs: Sequence[np.ndarray], size: float, runs: int = _
         inputs: its arguments.
         size: the largest relative noise of a float32.
         runs: number of runs.
+        in_parts: whether the terms of a sum have the noise of the type of the sum, as its parts are rounded to it.
 
     Raises:
         NotDrawnError: XLA refuses the copy in float64.
     """
     moves = any(_is_float(array.dtype) for array in inputs)
-    noisy = Program(_with_noise(module, size))
+    noisy = Program(_with_noise(module, size, in_parts=in_parts))
     drawn = np.random.default_rng(0)
     results: list[list[np.ndarray]] = []
     for run in range(runs):
         if run and not moves:
-            noisy = Program(_with_noise(module, size, run))
+            noisy = Program(_with_noise(module, size, run, in_parts=in_parts))
         arguments = [_moved(drawn, array) for array in inputs]
         results.append(noisy(arguments))
     return results
@@ -88,13 +92,13 @@ def _is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
 
 
-def _with_noise(module: Any, size: float, salt: int = 0) -> str:
+def _with_noise(module: Any, size: float, salt: int = 0, *, in_parts: bool) -> str:
     copy = parse_module(module.operation.get_asm())
     register_passes()
     with copy.context, ir.Location.unknown():
         # Ops of CHLO have noise at each of their steps, which may cancel.
         PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo))").run(copy.operation)
-        noise = _Noise(size, salt)
+        noise = _Noise(size, salt, in_parts=in_parts)
         places = [op for op in operations(copy.operation, into_sums=False) if noise.takes(op)]
         sizes = [[noise.size_of(value.type) for value in op.results] for op in places]
         for op in operations(copy.operation, into_sums=True):
@@ -105,9 +109,10 @@ def _with_noise(module: Any, size: float, salt: int = 0) -> str:
 
 
 class _Noise:
-    def __init__(self, size: float, salt: int) -> None:
+    def __init__(self, size: float, salt: int, *, in_parts: bool) -> None:
         self._size = size
         self._salt = salt
+        self._in_parts = in_parts
 
     def takes(self, op: Any) -> bool:
         """Whether the floats of an op are rounded."""
@@ -125,10 +130,11 @@ class _Noise:
     def add(self, op: Any, sizes: Sequence[float]) -> None:
         """Multiplies the results of an op by noise, and the operands of a sum."""
         if op.name in SUMS:
+            of_terms = max(self._size, *sizes) if self._in_parts else self._size
             for position, operand in enumerate(op.operands):
                 if self._may_have_noise(operand.type):
                     with ir.InsertionPoint(op):
-                        op.operands[position] = self._noisy(operand, self._size)
+                        op.operands[position] = self._noisy(operand, of_terms)
         with _after(op):
             for value, size in zip(op.results, sizes, strict=True):
                 if size and self._may_have_noise(value.type):

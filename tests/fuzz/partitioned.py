@@ -30,7 +30,6 @@ class Partitioned:
         board: Name of the system that runs it.
         levels: Optimisation levels of exact and of default numerics.
         one_chip: Whether the plain module is compiled and judged too.
-        sums: Whether chips may add where one chip does not, so that no bits are defined.
     """
 
     source: str

@@ -56,12 +56,19 @@ class Program:
             raise NotDrawnError(f"XLA refuses the program: {error}") from error
 
     def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Returns the results; XLA treats denormals as zeros."""
+        """Returns the results; XLA treats denormals as zeros.
+
+        Raises:
+            NotDrawnError: XLA refuses to run the program, such as a call of LAPACK with other types.
+        """
         import jax
 
         with jax.enable_x64(True):
             arrays = [jax.device_put(value, self._device) for value in inputs]
-            return [np.asarray(value) for value in self._executable.execute(arrays)]
+            try:
+                return [np.asarray(value) for value in self._executable.execute(arrays)]
+            except RuntimeError as error:
+                raise NotDrawnError(f"XLA fails: {error}") from error
 
 
 BODIES = frozenset(

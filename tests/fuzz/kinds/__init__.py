@@ -17,6 +17,7 @@ SHARES: dict[str, int] = {
     "idioms": 4,
     "texts": 4,
     "sharded": 8,
+    "manual": 4,
 }
 """Of so many programs each kind has this many."""
 

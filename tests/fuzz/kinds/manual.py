@@ -49,7 +49,7 @@ def _partitioned(draft: ChipDraft, results: list[int]) -> Partitioned:
     finally:
         jax.config.update("jax_use_shardy_partitioner", before)
     try:
-        module = Module(lowered(stacked, draft), draft.inputs)
+        module = Module(lowered(stacked, draft), draft.inputs, in_parts=True)
     except NotImplementedError as error:
         raise NotDrawnError(f"JAX cannot stack the tensors of chips: {error}") from error
     levels = (random.choice((0, 2)), random.choice((0, 2)))

@@ -422,4 +422,3 @@ def text_numbers(draft: ChipDraft) -> list[int]:
         return stack + places.reshape(-1, *ones)
 
     return draft.exchange(lambda x: as_text(text, [x], [aval])[0], emulated, operand, varying=_all_vary(draft))
-

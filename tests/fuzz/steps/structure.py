@@ -128,7 +128,8 @@ def bitcast_convert(draft: Draft, name: str) -> list[int]:
     if target.itemsize > aval.dtype.itemsize and aval.shape[-1] * aval.dtype.itemsize != target.itemsize:
         target = np.dtype("uint8" if aval.dtype.itemsize == 1 else "uint16")
     draft.differentiable = False
-    return draft.add(lambda x: lax.bitcast_convert_type(x, target), operand)
+    low = target.type(127)  # sums and products of larger integers need more bits than the chip's floats have
+    return draft.add(lambda x: lax.bitcast_convert_type(x, target) & low, operand)
 
 
 @draws("stablehlo.optimization_barrier")
