@@ -226,7 +226,9 @@ def _retype(op: Any, retyped: Callable[[Any], Any]) -> None:
         signature = op.attributes["function_type"].value
         inputs, results = list(map(retyped, signature.inputs)), list(map(retyped, signature.results))
         op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
-    if op.name == "stablehlo.constant":
+    if op.name == "chlo.constant_like" and isinstance(op.attributes["value"], ir.FloatAttr):
+        op.attributes["value"] = ir.FloatAttr.get(ir.F64Type.get(), op.attributes["value"].value)
+    if op.name in ("stablehlo.constant", "chlo.constant"):
         value = op.attributes["value"]
         if retyped(value.type) != value.type:
             op.attributes["value"] = _constant(value, retyped(value.type))
