@@ -243,3 +243,6 @@ def _retype(op: Any, retyped: Callable[[Any], Any]) -> None:
         signature = op.attributes["function_type"].value
         inputs, results = list(map(retyped, signature.inputs)), list(map(retyped, signature.results))
         op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+    if op.name == "chlo.constant_like" and isinstance(op.attributes["value"], ir.FloatAttr):
+        element = _element(op.results[0].type)
+        op.attributes["value"] = ir.FloatAttr.get(element, op.attributes["value"].value)
