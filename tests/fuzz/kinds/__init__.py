@@ -16,6 +16,7 @@ SHARES: dict[str, int] = {
     "aten": 6,
     "idioms": 4,
     "texts": 4,
+    "formats": 1,
     "sharded": 8,
     "manual": 4,
 }
