@@ -12,7 +12,7 @@ import torch
 from tests.fuzz.cases import Difference, NotDrawnError
 from tests.fuzz.torch_programs import tensors
 from tests.fuzz.torch_programs.calls import Call, Op, compiled, lowered, on_device, variants
-from tests.fuzz.torch_programs.noise import DEFAULT, EXACT, MOVES, ROUNDED, Judge, base_name
+from tests.fuzz.torch_programs.noise import DEFAULT, EITHER_ZERO, EXACT, MOVES, ROUNDED, Judge, base_name
 from tests.fuzz.torch_programs.recipes import UNREACHED
 from tests.fuzz.torch_programs.samples import draw_call
 from tests.fuzz.torch_programs.schemas import CHOOSING
@@ -86,6 +86,7 @@ class AtenCall:
             function,
             inputs,
             bits=moves or rounded,
+            zeros=base not in EITHER_ZERO,
             pointwise=torch.Tag.pointwise in call.op.tags,
             undefined=base in UNDEFINED,
             any_choice=call.special and base in CHOOSING,

@@ -34,6 +34,12 @@ MOVES = frozenset(
 )
 """Ops whose float results are elements of their operands, or follow from them without an error."""
 
+EITHER_ZERO = frozenset(
+    "amax amin clamp clamp_max clamp_min cummax cummin fmax fmin hardtanh kthvalue max maximum median min minimum relu "
+    "sort topk".split()
+)
+"""Ops that choose among equal numbers, of which zeros of both signs are two."""
+
 ROUNDED = frozenset("add sub rsub mul div sqrt reciprocal square".split())
 """Ops whose result IEEE 754 defines to the bit, as the nearest number to the exact one."""
 
@@ -80,6 +86,7 @@ class Judge:
         function: takes tensors and returns tensors.
         inputs: the function's inputs.
         bits: whether all float results are defined to the bit.
+        zeros: whether that holds for the sign of zeros too.
         pointwise: whether each element of a result depends on one of each operand. Other results may have errors of the
             size of their largest element's rounding.
         undefined: whether only shapes and types are defined.
@@ -89,6 +96,7 @@ class Judge:
     function: Callable[..., list[torch.Tensor]]
     inputs: Sequence[torch.Tensor]
     bits: bool = False
+    zeros: bool = True
     pointwise: bool = False
     undefined: bool = False
     any_choice: bool = False
@@ -148,7 +156,7 @@ class Judge:
             return None
         same = _same(got, expected)
         if self.bits and size <= EXACT and expected.is_floating_point():
-            same &= (got != 0) | (got.signbit() == expected.signbit())
+            same &= (not self.zeros) | (got != 0) | (got.signbit() == expected.signbit())
             return None if same.all() else ~same
         for count in (RUNS, MORE_RUNS):
             if same.all():
@@ -201,4 +209,4 @@ def _described(wrong: torch.Tensor, got: torch.Tensor, expected: torch.Tensor) -
     return f"{len(places)} of {wrong.numel()} elements differ: " + ", ".join(shown)
 
 
-__all__ = ["DEFAULT", "EXACT", "MOVES", "ROUNDED", "Judge", "Noise", "base_name"]
+__all__ = ["DEFAULT", "EITHER_ZERO", "EXACT", "MOVES", "ROUNDED", "Judge", "Noise", "base_name"]
