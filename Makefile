@@ -86,6 +86,7 @@ test-all: check ## run all tests, the models of tests/runner, the oldest JAX and
 	@HF_HUB_OFFLINE=1 $(PYTEST) tests/runner/test_models.py -m "expected_passing and inference and single_device"
 	@$(MAKE) --no-print-directory test-oldest-jax LAYER=all
 	@$(MAKE) --no-print-directory conformance-torch conformance-torch-modules conformance-torch-special
+	@$(MAKE) --no-print-directory fuzz MINUTES=60
 
 test-explorer: $(STAMP) ## run the explorer's tests in a headless Chromium, and make the pictures of docs/explorer.md
 	@$(call install,$(VENV)) -c constraints-dev.txt -e '.[explorer-tests]'
@@ -100,6 +101,10 @@ stress: $(STAMP) ## run the JAX plugin under signals, forks, threads, random exi
 
 stress-cache: $(STAMP) ## kill 1,000 writers of the cache on disk at random moments and check every entry
 	@$(BIN)/python -m pytest -m stress --layer all --timeout 0 -o faulthandler_timeout=0 tests/unit/test_disk_cache.py
+
+fuzz: $(STAMP) ## draw programs from the registries and judge them: SEED=7 COUNT=1000 MINUTES=60 KIND="ops aten" CASE=ops:7:12
+	@$(BIN)/python -m tests.fuzz $(if $(CASE),again $(CASE),run --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(COUNT),--count $(COUNT)) $(if $(MINUTES),--minutes $(MINUTES)) $(foreach kind,$(KIND),--kind $(kind)))
 
 mutants: $(STAMP) $(if $(LIST),,$(LINE_MAP)) ## change drawn lines to faults and list those that no test sees, in docs/testing.md: SEED=1 COUNT=60 LIST=1
 	@$(BIN)/python -m tests.mutants run --jobs $(JOBS) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) \

@@ -294,6 +294,38 @@ REFUSED = {
         CompileError,
         r"mesh \(1, 2\) of 2 chips",
     ),
+    "axis outside the mesh": (
+        'module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 1x2>]>} {\n'
+        + _function(
+            '%0 = "ttir.all_reduce"(%a) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 2 : ui32}>'
+            " : (tensor<2x3xf32>) -> tensor<2x3xf32>"
+        )
+        + "\n}",
+        MalformedModuleError,
+        "'ttir.all_reduce' has cluster_axis 2; expected one that fits the mesh 1x2",
+    ),
+    "parts of another mesh": (
+        'module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 1x2>]>} {\n'
+        + _function(
+            '%1 = "ttir.all_gather"(%a) <{all_gather_dim = 0 : si32, cluster_axis = 1 : ui32}>'
+            " : (tensor<2x3xf32>) -> tensor<8x3xf32>\n"
+            '  %0 = "ttir.slice_static"(%1) <{begins = [0 : i32, 0 : i32], ends = [2 : i32, 3 : i32],'
+            " step = [1 : i32, 1 : i32]}> : (tensor<8x3xf32>) -> tensor<2x3xf32>"
+        )
+        + "\n}",
+        MalformedModuleError,
+        "'ttir.all_gather' makes or joins 4 parts along cluster_axis 1",
+    ),
+    "convolution of integers": (
+        """func.func @main(%x: tensor<1x6x6x4xsi32>, %w: tensor<4x4x3x3xsi32>) -> tensor<1x6x6x4xsi32> {
+  %0 = "ttir.conv2d"(%x, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>,
+    dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64,
+    channel_dim = 3 : i64}> : (tensor<1x6x6x4xsi32>, tensor<4x4x3x3xsi32>) -> tensor<1x6x6x4xsi32>
+  return %0 : tensor<1x6x6x4xsi32>
+}""",
+        UnsupportedOpError,
+        "'ttir.conv2d' has elements of type si32; TT-NN convolves f32 and bf16",
+    ),
     "not UTF-8": ("\udcff".join(["// ttir\n  ", '\n%0 = "ttir.relu"']), MalformedModuleError, "line 2, column 3"),
 }
 

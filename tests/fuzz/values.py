@@ -61,10 +61,13 @@ def array(random: random.Random, shape: Sequence[int], name: str, *, special: bo
             values = np.where(drawn.random(shape) < 0.3, drawn.choice(SPECIAL, shape), values)
         with np.errstate(over="ignore"):
             return np.asarray(values).astype(type_)
-    limits = np.iinfo(type_)
-    values = drawn.integers(max(limits.min, -9), min(limits.max, 10), shape).astype(type_)
+    limits = ml_dtypes.iinfo(
+        {"int64": "int32", "uint64": "uint16"}.get(type_.name, type_)
+    )  # the chip has 32 bits for 64
+    least, most = int(limits.min), int(limits.max)
+    values = drawn.integers(max(least, -9), min(most, 9) + 1, shape).astype(type_)
     if special:
-        ends = np.array([limits.min, limits.max, limits.min + 1, limits.max - 1, limits.max // 2 + 1, 0], type_)
+        ends = np.array([least, most, least + 1, most - 1, most // 2 + 1, 0]).astype(type_)
         values = np.where(drawn.random(shape) < 0.3, drawn.choice(ends, shape), values)
     return np.asarray(values).astype(type_)
 

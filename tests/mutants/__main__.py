@@ -23,7 +23,7 @@ from tests.mutants.selection import Selector
 from tests.mutants.tree import Tree
 
 FOLDER = sources.ROOT / "build/mutants"
-MARKERS = "not nightly and not stress and not browser"
+MARKERS = "not nightly and not stress and not browser and not drawn"
 _console = Console(highlight=False, soft_wrap=True)
 _map_option = click.option(
     "--map",
@@ -59,6 +59,7 @@ def lines(paths: tuple[str, ...], map_path: Path, markers: str, jobs: int) -> No
     """Records which test executes which line of src/tt_xla.
 
     PATHS are test files or folders to record anew in the map, such as those of new tests; without PATHS all tests run.
+    A map of their own (--map) has the lines of PATHS alone.
     Needs Python 3.12 or newer, whose sys.monitoring costs one callback for a line and a test. The tests take about as
     long as they do without recording.
     """
@@ -68,8 +69,6 @@ def lines(paths: tuple[str, ...], map_path: Path, markers: str, jobs: int) -> No
             "Make the environment anew: rm -r .venv; make PYTHON=python3.12 venv"
         )
     names = [Path(path).resolve().relative_to(sources.ROOT).as_posix() for path in paths]
-    if names and not map_path.exists():
-        raise click.ClickException(f"{map_path} does not exist yet: record all tests first, without PATHS")
     tree, recorded = Tree(FOLDER / "recording"), FOLDER / "records"
     shutil.rmtree(recorded, ignore_errors=True)
     tree.make()
@@ -82,7 +81,7 @@ def lines(paths: tuple[str, ...], map_path: Path, markers: str, jobs: int) -> No
     now = sources.read(tree.root)
 
     def records() -> Iterator[linemap.Record]:
-        yield from linemap.LineMap(map_path).without(names, now) if names else ()
+        yield from linemap.LineMap(map_path).without(names, now) if names and map_path.exists() else ()
         yield from linemap.records(recorded)
 
     count = linemap.write(map_path, records(), now)

@@ -128,6 +128,20 @@ def partly_manual() -> Any:
 
 
 @program
+def partly_manual_with_open_dimensions() -> Any:
+    """Propagation splits the open dimensions of a region's operand and result along the region's own axis."""
+    mesh = mesh_of({"x": 4, "y": 2})
+    s = _named(mesh)
+
+    def body(a: Any, b: Any) -> Any:
+        return lax.psum(a, "y") * 2, b + lax.axis_index("y")
+
+    specs = {"in_specs": (P("y"), P()), "out_specs": (P(), P("y"))}
+    f = jax.shard_map(body, mesh=mesh, axis_names={"y"}, check_vma=False, **specs)
+    return f, [(8, 16), (8, 16)], (s(None, "x"), s("y")), (s(None, ("y", "x")), s("x", "y"))
+
+
+@program
 def parts_that_other_axes_split_unevenly() -> Any:
     mesh = mesh_of({"x": 4, "y": 2})
     s = _named(mesh)

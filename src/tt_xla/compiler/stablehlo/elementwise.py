@@ -40,7 +40,6 @@ _ONE_TO_ONE = {
     "stablehlo.remainder": "remainder",
     "stablehlo.round_nearest_even": "round",
     "stablehlo.rsqrt": "rsqrt",
-    "stablehlo.sign": "sign",
     "stablehlo.sine": "sin",
     "stablehlo.sqrt": "sqrt",
     "stablehlo.subtract": "subtract",
@@ -73,6 +72,17 @@ def one_to_one(context: ImportContext, op: Any) -> SSAValue:
         quotient, remainder = _unsigned_quotient(context, *context.operands(op))
         return quotient if name == "stablehlo.divide" else remainder
     return context.emit(kind, context.operands(op), type_)
+
+
+@converts("stablehlo.sign")
+def sign(context: ImportContext, op: Any) -> SSAValue:
+    """Converts the sign. That of a zero is the zero itself, and the chip's is +0."""
+    type_, (value,) = context.result_type(op), context.operands(op)
+    sign = context.emit(ttir.UNARY_OPS["sign"], [value], type_)
+    if context.module.approximate or type_.element_type not in (bf16, f32):
+        return sign
+    is_zero = context.emit(ttir.BINARY_OPS["eq"], [value, full(context, 0, type_)], tensor(type_.get_shape(), bf16))
+    return choose(context, is_zero, value, sign)
 
 
 def _unsigned_quotient(context: ImportContext, value: SSAValue, divisor: SSAValue) -> tuple[SSAValue, SSAValue]:

@@ -42,7 +42,8 @@ def program_of(module: ModuleOp) -> TTProgram:
     Calls in TTIR are inlined, and its element types become those that the chip holds, as in the import of StableHLO.
 
     Raises:
-        MalformedModuleError: the module has no entry function, or several, or mixes TTIR and TTNN.
+        MalformedModuleError: the module has no entry function, or several, or mixes TTIR and TTNN, or an op between
+            chips does not fit the mesh.
         UnsupportedOpError: an element type is none that chip or host hold, or a function runs on upstream's host.
         CompileError: the module is TTNN for several chips.
     """
@@ -66,6 +67,7 @@ def program_of(module: ModuleOp) -> TTProgram:
         arguments, results = signature.of_ttir(entry)
         element_types.convert(inner)
         if mesh is not None:
+            shards.check_collectives(inner, mesh)
             shards.replace_mesh_shards(inner, mesh)
             arguments, results = shards.sharded(entry, arguments, results, mesh)
     signature.declare(entry, arguments)

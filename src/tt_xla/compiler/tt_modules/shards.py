@@ -20,12 +20,12 @@ from tt_xla.compiler.analysis.variation import varying_axes
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body
 from tt_xla.errors import MalformedModuleError
-from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.base import TTOp, shape, tensor, tensor_type
 from tt_xla.ir.mesh import Mesh, Shape, Sharding
 from tt_xla.ir.program import SHARDED_AXES, Argument, Result
 from tt_xla.ir.properties import I64S
 from tt_xla.ir.ttcore import MeshShardDirection, MeshShardType, ShardStatus, ShardStatusAttr
-from tt_xla.ir.ttir.collective import AllGatherOp, MeshPartitionOp, MeshShardOp
+from tt_xla.ir.ttir.collective import AllGatherOp, MeshPartitionOp, MeshShardOp, ReduceScatterOp
 
 Declared = TypeVar("Declared", Argument, Result)
 
@@ -67,6 +67,29 @@ def _with_axes(declared: Declared, axes: Collection[int], mesh: Mesh) -> Declare
         sharding = sharding.with_dim(0, tuple(axes))
         whole = (local[0] * math.prod(mesh.shape[axis] for axis in axes), *local[1:])
     return msgspec.structs.replace(declared, sharding=sharding, global_shape=whole)
+
+
+def check_collectives(module: ModuleOp, mesh: Mesh) -> None:
+    """Checks that each op between chips works along an axis of the mesh, on parts of the axis's number.
+
+    Raises:
+        MalformedModuleError: the mesh has no such axis, or the axis has another number of chips.
+    """
+    for op in module.walk():
+        axis = op.value("cluster_axis") if isinstance(op, TTOp) and "cluster_axis" in op.properties else None
+        if axis is None:
+            continue
+        expected = f"expected one that fits the mesh {'x'.join(map(str, mesh.shape))}."
+        if axis >= len(mesh.shape):
+            raise MalformedModuleError(f"'{op.name}' has cluster_axis {axis}; {expected}", location=describe(op.location))
+        if isinstance(op, AllGatherOp | ReduceScatterOp | MeshPartitionOp):
+            ends = math.prod(shape(op.input)), math.prod(shape(op.result))
+            parts = max(ends) // max(1, min(ends))
+            if parts not in (1, mesh.shape[axis]):
+                raise MalformedModuleError(
+                    f"'{op.name}' makes or joins {parts} parts along cluster_axis {axis}; {expected}",
+                    location=describe(op.location),
+                )
 
 
 def replace_mesh_shards(module: ModuleOp, mesh: Mesh) -> None:

@@ -23,8 +23,18 @@ from tt_xla.ir.ttnn.structure import PadOp, ReshapeOp
 @lowers(source.Conv2dOp, source.ConvTranspose2dOp)
 def conv2d(lowering: Lowering, op: source.Conv2dOp | source.ConvTranspose2dOp) -> SSAValue:
     """Lowers a convolution. Weights come from the host, or are prepared on the device; then the activation stays in
-    tiles."""
+    tiles.
+
+    Raises:
+        UnsupportedOpError: the elements are integers.
+    """
     sizes, dtype = lowering.result(op)
+    if not dtype.is_float:
+        raise UnsupportedOpError(
+            f"'{op.name}' has elements of type {tensor_type(op.result).element_type}; TT-NN convolves f32 and bf16.",
+            hint="Cast the operands to f32, and the result back.",
+            location=describe(op.location),
+        )
     batch, height, width, channels = shape(op.input)
     geometry: dict[str, Any] = {
         "in_channels": channels,

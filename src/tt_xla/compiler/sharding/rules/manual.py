@@ -30,13 +30,41 @@ def manual_computation(context: Localizer, op: Any, operands: Sequence[Shard], h
     into = [context.sharding_of(attribute) for attribute in per_value(op.attributes["in_shardings"])]
     out = [context.sharding_of(attribute) for attribute in per_value(op.attributes["out_shardings"])]
     for argument, operand, sharding in zip(source.arguments, operands, into, strict=True):
-        part = enter(context, context.reshard(operand, sharding), manual, shape_of(argument))
-        context.values[argument] = part
+        split = _as_region_splits(context, sharding, manual, operand.shape, shape_of(argument))
+        context.values[argument] = enter(context, context.reshard(operand, split), manual, shape_of(argument))
     returned = context.block(source)
-    return [
-        leave(context, part, manual, sharding, shape_of(result))
-        for part, sharding, result in zip(returned, out, op.results, strict=True)
-    ]
+    results: list[Shard] = []
+    for part, sharding, result in zip(returned, out, op.results, strict=True):
+        split = _as_region_splits(context, sharding, manual, shape_of(result), part.shape)
+        results.append(context.reshard(leave(context, part, manual, split, shape_of(result)), sharding))
+    return results
+
+
+def _as_region_splits(
+    context: Localizer, sharding: Sharding, manual: frozenset[int], shape: Shape, part: Shape
+) -> Sharding:
+    """Returns a sharding without the manual axes by which a region does not split a tensor.
+
+    Propagation adds manual axes to dimensions that are open, but the shapes in the region stay what they are.
+
+    Args:
+        context: the state of the localisation.
+        sharding: sharding of the tensor outside of the region, after propagation.
+        manual: manual axes of the region.
+        shape: shape of the tensor outside.
+        part: its shape in the region.
+    """
+    dims: list[tuple[int, ...]] = []
+    for axes, size, length in zip(sharding.dims, shape, part, strict=True):
+        count, kept = 1, list[int]()
+        for axis in axes:
+            if axis in manual:
+                if -(-size // count) == length:
+                    continue
+                count *= context.mesh.shape[axis]
+            kept.append(axis)
+        dims.append(tuple(kept))
+    return Sharding(tuple(dims), sharding.unreduced)
 
 
 def enter(context: Localizer, shard: Shard, manual: frozenset[int], shape: Shape) -> Shard:

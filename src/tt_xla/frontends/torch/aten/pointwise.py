@@ -188,12 +188,12 @@ def abs_(x: Array) -> Array:
 
 @pointwise(aten.sign.default, aten.sgn.default)
 def sign(x: Array) -> Array:
-    """Returns 0 for NaN, as torch does; ``lax.sign`` returns NaN."""
+    """Returns +0 for NaN and -0, as torch does; ``lax.sign`` returns its operand."""
     if x.dtype == np.bool_:
         return x
     if not jnp.issubdtype(x.dtype, jnp.floating):
         return lax.sign(x)
-    return lax.select(lax.ne(x, x), like(x, 0), lax.sign(x))
+    return lax.select(lax.gt(lax.abs(x), like(x, 0)), lax.sign(x), like(x, 0))
 
 
 @pointwise(aten.reciprocal.default)

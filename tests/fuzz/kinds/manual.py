@@ -1,0 +1,57 @@
+"""Draws programs that say themselves what each chip does, and what chips send each other."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+
+import jax
+
+from tests.fuzz.annotations import Annotator
+from tests.fuzz.cases import NotDrawnError
+from tests.fuzz.chips import ChipDraft
+from tests.fuzz.judge import Module
+from tests.fuzz.kinds.sharded import FAMILIES, lowered
+from tests.fuzz.meshes import layout
+from tests.fuzz.partitioned import Partitioned
+from tests.fuzz.steps import DRAWERS, EXCHANGES
+
+
+def draw(random: random.Random) -> Partitioned:
+    """Draws a body of steps of one chip and exchanges between chips, along all axes of a mesh or some."""
+    place = layout(random, whole=True)
+    axes = tuple(place.axes)
+    manual = axes if random.random() < 0.85 else tuple(axis for axis in axes if axis == random.choice(axes))
+    draft = ChipDraft(random, layout=place, manual=manual or axes)
+    for _ in range(random.choice((1, 1, 2, 3, 4))):
+        with contextlib.suppress(NotDrawnError):
+            if random.random() < 0.65:
+                name = random.choice(list(EXCHANGES))
+                random.choice(EXCHANGES[name])(draft)
+            else:
+                name = random.choice(FAMILIES[random.choice(list(FAMILIES))])
+                random.choice(DRAWERS[name])(draft, name)
+            draft.names.append(name)
+    results = draft.unused()
+    if not results:
+        raise NotDrawnError("no step could be drawn")
+    return _partitioned(draft, results)
+
+
+def _partitioned(draft: ChipDraft, results: list[int]) -> Partitioned:
+    random = draft.random
+    sharded, stacked = draft.programs(results)
+    gspmd = random.random() < 1 / 3
+    before = jax.config.jax_use_shardy_partitioner
+    jax.config.update("jax_use_shardy_partitioner", not gspmd)
+    try:
+        source = lowered(sharded, draft)
+    finally:
+        jax.config.update("jax_use_shardy_partitioner", before)
+    try:
+        module = Module(lowered(stacked, draft), draft.inputs, in_parts=True)
+    except NotImplementedError as error:
+        raise NotDrawnError(f"JAX cannot stack the tensors of chips: {error}") from error
+    levels = (random.choice((0, 2)), random.choice((0, 2)))
+    annotated = Annotator(random, draft.layout, gspmd=gspmd).annotated(source)
+    return Partitioned(annotated, module, draft.layout.board, levels)

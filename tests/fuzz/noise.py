@@ -1,0 +1,244 @@
+"""How far rounding may carry the results of a StableHLO module: Monte Carlo arithmetic.
+
+A copy of the module computes in float64 and multiplies each float that arithmetic makes by 1 + d, with |d| as large as
+the format's rounding. Where the results of several runs lie apart, rounding decides them, and no result may be
+expected to be closer (D. S. Parker, Monte Carlo Arithmetic, 1997). Noise is a hash of the bits of the value, so it is
+the same in each process; runs differ because their arguments do, by less than float32 can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from tests.fuzz.cases import NotDrawnError
+from tests.fuzz.reference import Program, operations
+from tt_xla.compiler import parse_module
+from tt_xla.ir.element_types import ElementType
+
+MOVES = frozenset(
+    f"stablehlo.{name}"
+    for name in """
+    abs all_gather all_to_all bitcast_convert broadcast_in_dim case ceil clamp collective_broadcast collective_permute compare complex
+    concatenate constant convert dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
+    dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_tuple_element if imag iota is_finite maximum
+    minimum negate optimization_barrier pad real real_dynamic_slice reshape reverse round_nearest_afz
+    round_nearest_even select sign slice sort transpose tuple while return reduce_precision
+    """.split()
+) | {"func.call", "func.return", "func.func", "builtin.module", "chlo.constant", "chlo.constant_like", "chlo.top_k"}
+"""Ops that move, choose or truncate floats and round none; of those with regions, that of their bodies counts."""
+
+SUMS = frozenset(
+    f"stablehlo.{name}"
+    for name in """
+    all_reduce batch_norm_grad batch_norm_inference batch_norm_training cholesky convolution dot_general dynamic_conv
+    fft reduce reduce_scatter reduce_window scatter select_and_scatter triangular_solve
+    """.split()
+)
+"""Ops whose rounding errors are those of their terms, and may be larger than their result."""
+
+EXACT = MOVES | frozenset(
+    f"stablehlo.{name}" for name in "add subtract multiply divide sqrt remainder and or xor not".split()
+)
+"""Ops whose floats IEEE 754 defines to the bit."""
+
+ROUNDING = {"bf16": 2.0**-8, "f16": 2.0**-10, "f8E4M3FN": 2.0**-3, "f8E5M2": 2.0**-2}
+"""Relative rounding error of the formats in which a result may be coarser than the noise."""
+
+_RUNS = 6
+
+
+def spread(
+    module: Any, inputs: Sequence[np.ndarray], size: float, runs: int = _RUNS, *, in_parts: bool = False
+) -> list[list[np.ndarray]]:
+    """Returns the results of runs with noise, in float64.
+
+    Args:
+        module: the StableHLO module.
+        inputs: its arguments.
+        size: the largest relative noise of a float32.
+        runs: number of runs.
+        in_parts: whether the terms of a sum have the noise of the type of the sum, as its parts are rounded to it.
+
+    Raises:
+        NotDrawnError: XLA refuses the copy in float64.
+    """
+    noisy = Program(_with_noise(module, size, in_parts=in_parts))
+    drawn = np.random.default_rng(0)
+    results: list[list[np.ndarray]] = []
+    for _ in range(runs):
+        arguments = [_moved(drawn, array) for array in inputs]
+        results.append(noisy(arguments))
+    return results
+
+
+def _moved(drawn: np.random.Generator, array: np.ndarray) -> np.ndarray:
+    """Returns an argument in float64 whose last bits are drawn."""
+    if array.dtype.kind == "c":
+        return array.astype(np.complex128)
+    if not _is_float(array.dtype):
+        return array
+    return array.astype(np.float64) * (1 + drawn.uniform(-1e-12, 1e-12, array.shape))
+
+
+def _is_float(dtype: np.dtype) -> bool:
+    return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
+
+
+def _with_noise(module: Any, size: float, *, in_parts: bool) -> str:
+    copy = parse_module(module.operation.get_asm())
+    with copy.context, ir.Location.unknown():
+        noise = _Noise(size, in_parts=in_parts)
+        places = [op for op in operations(copy.operation, into_sums=False) if noise.takes(op)]
+        sizes = [[noise.size_of(value.type) for value in op.results] for op in places]
+        for op in operations(copy.operation, into_sums=True):
+            _retype(op, _wide)
+        for op, its_sizes in zip(places, sizes, strict=True):
+            noise.add(op, its_sizes)
+        return copy.operation.get_asm()
+
+
+class _Noise:
+    def __init__(self, size: float, *, in_parts: bool) -> None:
+        self._size = size
+        self._in_parts = in_parts
+        self._salt = 0
+
+    def takes(self, op: Any) -> bool:
+        """Whether the floats of an op are rounded."""
+        if op.name == "stablehlo.convert":
+            return True
+        return op.name not in MOVES and not op.name.startswith("sdy.")
+
+    def size_of(self, type_: Any) -> float:
+        """Returns the largest relative noise of a result; 0 if it is no float."""
+        element = _element(type_)
+        if element is None or not _is_float_type(element):
+            return 0.0
+        return max(self._size, ROUNDING.get(str(element), 0.0))
+
+    def add(self, op: Any, sizes: Sequence[float]) -> None:
+        """Multiplies the results of an op by noise, and the operands of a sum."""
+        if op.name in SUMS:
+            of_terms = max(self._size, *sizes) if self._in_parts else self._size
+            for position, operand in enumerate(op.operands):
+                if self._may_have_noise(operand.type):
+                    with ir.InsertionPoint(op):
+                        op.operands[position] = self._noisy(operand, of_terms)
+        with _after(op):
+            for value, size in zip(op.results, sizes, strict=True):
+                if size and self._may_have_noise(value.type):
+                    uses = [(use.owner, use.operand_number) for use in value.uses]
+                    noisy = self._noisy(value, size)
+                    for owner, number in uses:
+                        owner.operands[number] = noisy
+
+    def _may_have_noise(self, type_: Any) -> bool:
+        element = _element(type_)
+        return element is not None and isinstance(element, ir.F64Type) and ir.RankedTensorType(type_).has_static_shape
+
+    def _noisy(self, value: Any, size: float) -> Any:
+        """Returns value * (1 + d) with d from the bits of the value."""
+        self._salt = (self._salt * 6364136223846793005 + 1442695040888963407) % 2**63
+        shape = value.type.shape
+        bits = ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(64))
+
+        def integer(number: int) -> Any:
+            attribute = ir.DenseElementsAttr.get_splat(bits, ir.IntegerAttr.get(bits.element_type, number))
+            return hlo.constant(attribute)
+
+        def number(real: float) -> Any:
+            attribute = ir.DenseElementsAttr.get_splat(value.type, ir.FloatAttr.get(ir.F64Type.get(), real))
+            return hlo.constant(attribute)
+
+        hashed = hlo.xor(hlo.bitcast_convert(bits, value), integer(self._salt))
+        hashed = hlo.multiply(hashed, integer(0x9E3779B97F4A7C15 - 2**64))
+        hashed = hlo.xor(hashed, hlo.shift_right_logical(hashed, integer(29)))
+        hashed = hlo.multiply(hashed, integer(0xBF58476D1CE4E5B9 - 2**64))
+        unit = hlo.multiply(hlo.convert(value.type, hashed), number(size * 2.0**-63))
+        return hlo.multiply(value, hlo.add(unit, number(1.0)))
+
+
+def _after(op: Any) -> Any:
+    """Returns the point behind an op."""
+    block = op.operation.block
+    following = list(block.operations)
+    place = next(index for index, other in enumerate(following) if other.operation == op.operation)
+    return ir.InsertionPoint(following[place + 1])
+
+
+def _element(type_: Any) -> Any:
+    return ir.RankedTensorType(type_).element_type if isinstance(type_, ir.RankedTensorType) else None
+
+
+def _is_float_type(element: Any) -> bool:
+    return isinstance(element, ir.FloatType)
+
+
+def _wide(type_: Any) -> Any:
+    """Returns float64 in place of other floats."""
+    element = _element(type_)
+    if element is None:
+        return type_
+    if _is_float_type(element):
+        return ir.RankedTensorType.get(type_.shape, ir.F64Type.get())
+    if isinstance(element, ir.ComplexType) and not isinstance(ir.ComplexType(element).element_type, ir.F64Type):
+        return ir.RankedTensorType.get(type_.shape, ir.ComplexType.get(ir.F64Type.get()))
+    return type_
+
+
+def _of_32_bits(type_: Any) -> Any:
+    """Returns 32 bits in place of 64, and of those of float16."""
+    narrow = {"f16": "f32", "f64": "f32", "i64": "i32", "ui64": "ui32", "complex<f64>": "complex<f32>"}
+    element = narrow.get(str(_element(type_)))
+    return type_ if element is None else ir.RankedTensorType.get(type_.shape, ir.Type.parse(element))
+
+
+def in_32_bits(module: Any) -> str:
+    """Returns the text of a module that computes in 32 bits what the module computes in 64 or as float16, as the chip
+    may (docs/architecture/limits.md)."""
+    copy = parse_module(module.operation.get_asm())
+    with copy.context, ir.Location.unknown():
+        for op in operations(copy.operation, into_sums=True):
+            _retype(op, _of_32_bits)
+        return copy.operation.get_asm()
+
+
+def _retype(op: Any, retyped: Callable[[Any], Any]) -> None:
+    """Gives the values of an op, of its blocks and its constants other types.
+
+    Raises:
+        NotDrawnError: the op is a constant of complex numbers, whose elements jaxlib does not give to Python.
+    """
+    if op.name == "stablehlo.constant" and isinstance(_element(op.results[0].type), ir.ComplexType):
+        raise NotDrawnError("a constant of complex numbers")
+    for value in op.results:
+        value.set_type(retyped(value.type))
+    for region in op.regions:
+        for block in region.blocks:
+            for value in block.arguments:
+                value.set_type(retyped(value.type))
+    if "function_type" in op.attributes:
+        signature = op.attributes["function_type"].value
+        inputs, results = list(map(retyped, signature.inputs)), list(map(retyped, signature.results))
+        op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+    if op.name == "stablehlo.constant":
+        value = op.attributes["value"]
+        if retyped(value.type) != value.type:
+            op.attributes["value"] = _constant(value, retyped(value.type))
+
+
+def _constant(value: Any, type_: Any) -> Any:
+    """Returns the elements of a constant in another type."""
+    dtype = ElementType(str(type_.element_type)).numpy_dtype()
+    if value.is_splat:
+        elements = np.full(type_.shape, value.get_splat_value().value)
+    else:
+        elements = np.asarray(value).reshape(type_.shape)
+    with np.errstate(all="ignore"):
+        elements = np.ascontiguousarray(elements.astype(dtype))
+    return ir.DenseElementsAttr.get(elements, type=type_.element_type, shape=list(type_.shape))

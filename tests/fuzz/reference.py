@@ -1,0 +1,94 @@
+"""Runs StableHLO modules with XLA's CPU client, which shares no code with the compiler that is judged."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz.cases import NotDrawnError
+
+FLAGS = (
+    "--xla_allow_excess_precision=false --xla_cpu_max_isa=AVX --xla_disable_hlo_passes=algsimp "
+    "--xla_force_host_platform_device_count=8"
+)
+"""Flags of XLA: no 16-bit sums in float32, no fused multiply-add, no quotient as a product with a reciprocal, and eight
+devices for programs on meshes."""
+
+
+def set_flags() -> None:
+    """Sets the flags, before the process uses JAX."""
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}".strip()
+
+
+@cache
+def _client() -> Any:
+    from jax.extend import backend
+
+    return backend.get_backend("cpu")
+
+
+class Program:
+    """A module that XLA compiled without optimisations.
+
+    Args:
+        text: the module's text.
+
+    Raises:
+        NotDrawnError: XLA refuses the module.
+    """
+
+    def __init__(self, text: str) -> None:
+        import jaxlib
+
+        self._device = _client().local_devices()[0]
+        options = jaxlib._jax.CompileOptions()
+        debug = options.executable_build_options.debug_options
+        debug.xla_backend_optimization_level = 0
+        debug.xla_llvm_disable_expensive_passes = True
+        devices = jaxlib._jax.DeviceList((self._device,))
+        try:
+            self._executable = _client().compile_and_load(text, devices, options)
+        except RuntimeError as error:  # the base class of XLA's errors
+            raise NotDrawnError(f"XLA refuses the program: {error}") from error
+
+    def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns the results; XLA treats denormals as zeros.
+
+        Raises:
+            NotDrawnError: XLA refuses to run the program, such as a call of LAPACK with other types.
+        """
+        import jax
+
+        with jax.enable_x64(True):
+            arrays = [jax.device_put(value, self._device) for value in inputs]
+            try:
+                return [np.asarray(value) for value in self._executable.execute(arrays)]
+            except RuntimeError as error:
+                raise NotDrawnError(f"XLA fails: {error}") from error
+
+
+BODIES = frozenset(
+    f"stablehlo.{name}"
+    for name in "all_reduce map reduce reduce_scatter reduce_window scatter select_and_scatter sort".split()
+)
+"""Ops whose regions say how two elements are joined or compared."""
+
+
+def operations(root: Any, *, into_sums: bool) -> Iterator[Any]:
+    """Yields the operations inside of an operation, itself included.
+
+    Args:
+        root: the operation.
+        into_sums: whether those in the bodies of reductions, scatters and sorts are among them.
+    """
+    yield root
+    if root.name in BODIES and not into_sums:
+        return
+    for region in root.regions:
+        for block in region.blocks:
+            for op in list(block.operations):
+                yield from operations(op.operation, into_sums=into_sums)
