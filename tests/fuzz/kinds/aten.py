@@ -22,6 +22,9 @@ UNDEFINED = frozenset(
 )
 """Ops that leave elements of their results undefined, or draw them."""
 
+STRIDED = frozenset(("_reshape_alias", "as_strided", "view"))
+"""Ops whose results depend on how their inputs lie in memory, or that refuse some."""
+
 OPTIONS: dict[str, Mapping[str, Any]] = {
     "exact at level 0": {"numerics": "exact", "optimization_level": 0},
     "exact at level 2": {"numerics": "exact", "optimization_level": 2},
@@ -89,6 +92,7 @@ class AtenCall:
             zeros=base not in EITHER_ZERO,
             pointwise=torch.Tag.pointwise in call.op.tags,
             undefined=base in UNDEFINED,
+            strided=base in STRIDED or not isinstance(self.way, str),
             any_choice=call.special and base in CHOOSING,
         )
         if rounded:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -181,7 +182,7 @@ class Writer:
             with torch.no_grad(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 exec("\n".join(lines), names)
-        except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, AssertionError):
+        except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, AssertionError, AttributeError):
             return False
         found = {name: names[name] for name in results}
         if not all(_is_tame(value) for value in found.values()):
@@ -196,7 +197,9 @@ class Writer:
         unused = [name for name in made if name not in self.used]
         others = [name for name in made if name in self.used and self.chance(0.2)]
         chosen = [name for name in made if name in (*unused, *others, *self.outputs)]
-        return Function(self.inputs, self.lines, chosen or made[-1:])
+        words = set(re.findall(r"\w+", "\n".join(self.lines)))
+        inputs = {name: value for name, value in self.inputs.items() if name in words}
+        return Function(inputs, self.lines, chosen or made[-1:])
 
 
 def _is_tame(value: Any) -> bool:

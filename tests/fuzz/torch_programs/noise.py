@@ -90,6 +90,8 @@ class Judge:
         pointwise: whether each element of a result depends on one of each operand. Other results may have errors of the
             size of their largest element's rounding.
         undefined: whether only shapes and types are defined.
+        strided: whether results depend on how inputs lie in memory. Otherwise PyTorch gets contiguous ones, because
+            some of its kernels take others for contiguous.
         any_choice: whether integers are positions of equal elements, any of which may be chosen.
     """
 
@@ -99,10 +101,11 @@ class Judge:
     zeros: bool = True
     pointwise: bool = False
     undefined: bool = False
+    strided: bool = False
     any_choice: bool = False
 
     def __post_init__(self) -> None:
-        self.expected = self.function(*self._copies())
+        self.expected = self.function(*(self._copies() if self.strided else map(_contiguous, self.inputs)))
         self._noisy: dict[float, list[list[torch.Tensor]]] = {}
 
     def _copies(self) -> list[torch.Tensor]:
@@ -123,6 +126,7 @@ class Judge:
         while len(runs) < count:
             noise = Noise(size, 1000 + len(runs))
             inputs = [rebuilt(tensor, lambda whole: noise.moved(whole.clone())) for tensor in self.inputs]
+            inputs = inputs if self.strided else [_contiguous(tensor) for tensor in inputs]
             with noise:
                 runs.append(self.function(*inputs))
         return runs
@@ -165,6 +169,10 @@ class Judge:
             runs = [torch.view_as_real(run.resolve_conj()) if run.is_complex() else run for run in runs]
             same |= _near(got, expected, runs, size, pointwise=self.pointwise)
         return None if same.all() else ~same
+
+
+def _contiguous(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().resolve_conj().clone(memory_format=torch.contiguous_format)
 
 
 def _same(got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:

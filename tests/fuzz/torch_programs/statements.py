@@ -74,7 +74,7 @@ def reduction(w: Writer) -> str:
         f"{x}.max({dim}, keepdim={keep}).values", f"{x}.min({dim}, keepdim={keep}).values", f"{x}.argmax({dim}, keepdim={keep})",
         f"{x}.argmin({dim})", f"{x}.cumsum({dim})", f"{x}.cumprod({dim})", f"{x}.cummax({dim}).values", f"{x}.logcumsumexp({dim})",
         f"{x}.softmax({dim})", f"{x}.log_softmax({dim})", f"F.softmin({x}, {dim})", f"F.normalize({x}, dim={dim}, p={w.one(1, 2)})",
-        f"{x}.median({dim}).values", f"{x}.std_mean({dim})[1]", f"{x}.nansum({dims})", f"({x} > 0).any({dim})", f"({x} > 0).all({dim}, keepdim={keep})",
+        f"{x}.median({dim}).values", f"torch.std_mean({x}, {dim})[1]", f"{x}.nansum({dims})", f"({x} > 0).any({dim})", f"({x} > 0).all({dim}, keepdim={keep})",
         f"({x} > 0).sum({dim})", f"{x}.norm()", f"{x}.max()", f"{x}.aminmax(dim={dim}).max", f"{x}.sum({dim}, dtype=torch.float32)",
         f"{x}.diff(dim={dim})", f"{x}.trapezoid(dim={dim})", f"torch.count_nonzero({x} > 0.2, {dim})", f"{x}.std()", f"{x}.quantile(0.3, {dim})",
     )  # fmt: skip
@@ -257,7 +257,7 @@ def whole(w: Writer) -> str:
     dtype = w.one(torch.int32, torch.int64, torch.uint8, torch.int8, torch.int16)
     x = w.of(lambda value: value.dtype is dtype and value.dim() > 0, lambda: shape) if w.chance(0.3) else w.input(shape, dtype)
     if w.values[x].dtype.is_floating_point:
-        return f"{x}.to({dtype})"
+        return f"{x}.abs().to({dtype})"
     y = w.input(w.shape(x), w.values[x].dtype)
     dim, c = w.dim(x), w.one(2, 3, 5)
     forms = (
