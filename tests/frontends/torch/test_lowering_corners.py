@@ -189,3 +189,8 @@ def test_gelu_of_bfloat16_has_its_digits_below_zero(check, approximate):
 @pytest.mark.parametrize(("one", "other"), [((3,), (2, 3, 4)), ((2, 5, 3), (3,)), ((3,), (2, 1, 3, 4))])
 def test_vectors_by_batches_of_matrices(check, one, other):
     check(aten.matmul, torch.randn(one), torch.randn(other))
+
+
+def test_powers_of_complex_numbers(check):
+    x = torch.tensor([0, 0, 0, 1 + 2j, -1j])
+    check(lambda x, y: (x**y, x**2, x ** (0.5 + 1j)), x, torch.tensor([0.5 - 1.5j, 2, 0.1, 1j, -2 + 0.5j]))

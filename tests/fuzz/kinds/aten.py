@@ -12,7 +12,7 @@ import torch
 from tests.fuzz.cases import Difference, NotDrawnError
 from tests.fuzz.torch_programs import tensors
 from tests.fuzz.torch_programs.calls import Call, Op, compiled, lowered, on_device, variants
-from tests.fuzz.torch_programs.noise import DEFAULT, EITHER_ZERO, EXACT, MOVES, ROUNDED, Judge, base_name
+from tests.fuzz.torch_programs.noise import DEFAULT, EITHER_ZERO, EXACT, MOVES, ROUNDED, SERIES, Judge, base_name
 from tests.fuzz.torch_programs.recipes import UNREACHED
 from tests.fuzz.torch_programs.samples import draw_call
 from tests.fuzz.torch_programs.schemas import CHOOSING
@@ -89,6 +89,7 @@ class AtenCall:
             function,
             inputs,
             bits=moves or rounded,
+            least=1.0 if base in SERIES else 0.0,
             zeros=base not in EITHER_ZERO,
             pointwise=torch.Tag.pointwise in call.op.tags,
             undefined=base in UNDEFINED,

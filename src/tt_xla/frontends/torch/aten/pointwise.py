@@ -283,7 +283,7 @@ def pow_scalar(ctx: Context, x: Array, exponent: Any) -> Array:
         return lax.sqrt(x)
     if exponent == -0.5:
         return lax.rsqrt(x)
-    if float(exponent).is_integer() and abs(exponent) <= 8:
+    if not isinstance(exponent, complex) and float(exponent).is_integer() and abs(exponent) <= 8:
         return _integer_power(x, int(exponent))
     return _power(x, like(x, exponent))
 
@@ -303,6 +303,9 @@ def _integer_power(x: Array, exponent: int) -> Array:
 
 @pointwise(aten.pow.Tensor_Tensor, aten.pow.Scalar)
 def _power(x: Array, y: Array) -> Array:
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):  # XLA's power of zero is NaN unless the exponent is real
+        vanishes = lax.bitwise_and(lax.eq(x, like(x, 0)), lax.gt(lax.real(y), like(lax.real(y), 0)))
+        return lax.select(vanishes, like(x, 0), lax.pow(x, y))
     if not jnp.issubdtype(x.dtype, jnp.integer):
         return lax.pow(x, y)
     base, result = x, like(x, 1)
