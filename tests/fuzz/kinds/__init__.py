@@ -17,6 +17,7 @@ SHARES: dict[str, int] = {
     "idioms": 4,
     "texts": 4,
     "formats": 1,
+    "graphs": 3,
     "sharded": 8,
     "manual": 4,
 }
