@@ -20,11 +20,12 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.runtime.binding import Step
 from tt_xla.runtime.emulator.context import Call
+from tt_xla.runtime.emulator.float32 import float32_call_of
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.observation import observed_kernels
 from tt_xla.runtime.ownership import as_base
 from tt_xla.target import load_target
-from tt_xla.testing.divergence.float32 import Float32Copies, as_sequence, float32_call_of, type_text, worse
+from tt_xla.testing.divergence.float32 import Float32Copies, as_sequence, type_text, worse
 from tt_xla.testing.divergence.modules import Source
 from tt_xla.testing.divergence.parts import Comparison, Error, Golden, Line, Row
 from tt_xla.testing.divergence.runs import Array, rounded, tensors_of, to_array
