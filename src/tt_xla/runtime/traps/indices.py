@@ -25,7 +25,7 @@ def with_index_check(site: Site, call: Call) -> Call:
         return call
     operand, size = _INDEXING[site.op](site)
     position = list(site.context.operands).index(operand)
-    return _checking(site, call, position, size - 1, f"operand {operand} of {site.op}")
+    return _checking(site, call, position, size - 1, f"{site.op}, operand {operand}")
 
 
 def _rows(site: Site) -> tuple[str, int]:
@@ -66,7 +66,7 @@ def _fail(site: Site, indices: torch.Tensor, last: int, what: str) -> None:
         "where they are computed, or correct them.",
         location=site.instruction.location,
         kind="index",
-        op=site.op,
+        op=what.partition(",")[0],
         element=element,
     )
 
