@@ -64,7 +64,7 @@ def _fail(site: Site, indices: torch.Tensor, last: int, what: str) -> None:
         f"{site.where}, one of {count} outside among {indices.numel()}.",
         hint="Without the trap a read takes the nearest element, and a write outside is dropped. Limit the indices "
         "where they are computed, or correct them.",
-        location=site.instruction.location,
+        location=site.location,
         kind="index",
         op=what.partition(",")[0],
         element=element,

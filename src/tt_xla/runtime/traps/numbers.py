@@ -113,7 +113,7 @@ def _look_closer(site: Site, kind: _Kind, index: int, result: torch.Tensor, oper
         f"{site.op} made {text} in element {list(element)} of {site.result_text(index)}{site.where}, in {count} of "
         f"{result.numel()} elements. {site.operands_text(operands, element)}.",
         hint=kind.hint,
-        location=site.instruction.location,
+        location=site.location,
         kind=kind.name,
         op=site.op,
         element=element,

@@ -156,8 +156,7 @@ def _typical(magnitude: torch.Tensor) -> float:
 
 
 def _error(site: Site, message: str, element: tuple[int, ...], hint: str) -> NumberTrapError:
-    location = site.instruction.location
-    return NumberTrapError(message, hint=hint, location=location, kind="precision", op=site.op, element=element)
+    return NumberTrapError(message, hint=hint, location=site.location, kind="precision", op=site.op, element=element)
 
 
 __all__ = ["SIGNIFICANT_BITS", "allowed_bits", "with_precision_check"]

@@ -42,6 +42,10 @@ class Site:
     """Kind of the function that has it."""
     chip: int | None
     """Position in the mesh of the first chip that runs it; None in a program for one chip."""
+    location: str
+    """The user's line; that of the first op that uses the result where the compiler added the instruction."""
+    weights: tuple[str, ...]
+    """Names of the parameters and constants that operands are computed from."""
 
     @property
     def op(self) -> str:
@@ -50,8 +54,9 @@ class Site:
 
     @property
     def where(self) -> str:
-        """Chip and kind of function, for the end of a phrase; empty for a program for one chip."""
-        return _PLACES.get(self.kind, "") + ("" if self.chip is None else f" on chip {self.chip}")
+        """Weights, kind of function and chip, for the end of a phrase; empty for other ops on one chip."""
+        weights = f" (of {', '.join(self.weights)})" if self.weights else ""
+        return f"{weights}{_PLACES.get(self.kind, '')}{'' if self.chip is None else f' on chip {self.chip}'}"
 
     @cached_property
     def computes(self) -> bool:
