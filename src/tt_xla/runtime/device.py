@@ -228,6 +228,8 @@ class Device:
             return self._emulated(program, expansion, chips)
         from tt_xla.runtime.ttnn.executable import TTNNExecutable
 
+        if traps_of(program):
+            logger().warning("'%s' runs on TT-NN without traps: the emulated card has them", program.name)
         return TTNNExecutable(self, program, expansion, chips)
 
     def _emulated(self, program: Program, expansion: Expansion | None, chips: Sequence[Device]) -> Executable:

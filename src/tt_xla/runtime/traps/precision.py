@@ -5,8 +5,9 @@ Each op is computed in float32 as well, on the operands that it got. Of an eleme
 format, ``p`` if nothing is left. ``t`` is the geometric mean of the magnitudes in the result, so an element that is
 small by chance, because its terms cancel, need not be more precise than the others.
 
-A sum or difference is exact where its terms cancel; it shows what the terms had lost before. It loses as many bits as
-its result is smaller than its terms, on geometric average.
+A sum or difference is exact where its terms cancel; it shows what the terms had lost before. It loses ``log2((|a| +
+|b|) / |a + b|)`` bits, on geometric average over the elements that are not 0: so many times larger is the share of the
+terms' roundings in the result.
 """
 
 from __future__ import annotations
@@ -128,11 +129,12 @@ def _check_terms(site: Site, result: torch.Tensor, terms: Sequence[torch.Tensor]
     dtype = min((spec.layout.dtype for spec in site.context.specs[:-1]), key=SIGNIFICANT_BITS.__getitem__)
     allowed = allowed_bits(dtype, bits)
     total = result.abs().sum(dtype=torch.float32)
-    if not any(total * 2.0**allowed < term.abs().sum(dtype=torch.float32) * (result.numel() / term.numel()) for term in terms):
+    largest = max(term.abs().sum(dtype=torch.float32) / term.numel() for term in terms)
+    if not total / result.numel() * 2.0**allowed < 2 * largest:
         return
     sizes = result.shape
-    larger = torch.maximum(*(term.float().abs().broadcast_to(sizes) for term in terms))
-    magnitude = result.float().abs()
+    one, other = (term.float().abs().broadcast_to(sizes) for term in terms)
+    larger, magnitude = one + other, result.float().abs()
     typical_term, typical = _typical(larger), _typical(magnitude)
     if not 0 < typical * 2.0**allowed < typical_term < math.inf:
         return
@@ -140,8 +142,8 @@ def _check_terms(site: Site, result: torch.Tensor, terms: Sequence[torch.Tensor]
     raise _error(
         site,
         f"{site.op} lost {min(math.log2(typical_term / typical), SIGNIFICANT_BITS[dtype]):.1f} of the "
-        f"{SIGNIFICANT_BITS[dtype]} significant bits of {dtype.value} because its terms cancel{site.where}: they are about "
-        f"{number(typical_term)}, {site.result_text(0)} about {number(typical)}, and {allowed} are allowed. "
+        f"{SIGNIFICANT_BITS[dtype]} significant bits of {dtype.value} because its terms cancel{site.where}: together they are "
+        f"about {number(typical_term)}, {site.result_text(0)} about {number(typical)}, and {allowed} are allowed. "
         f"{site.operands_text(terms, element)}, as in element {list(element)}.",
         element,
         "What is left are the rounding errors of the terms. Subtract before a rounding, rewrite the formula (log1p, "
