@@ -84,7 +84,7 @@ def test_what_is_passed_on_or_not_asked_for_is_no_fault(trapped, trap: str, op: 
 
 
 def test_overflow_of_a_format_is_an_infinity(trapped) -> None:
-    with pytest.raises(NumberTrapError, match=r"ttnn.typecast made an infinity \(inf\) in element \[1\].*input 3.4e\+38"):
+    with pytest.raises(NumberTrapError, match=r"typecast made an infinity \(inf\) in element \[1\].*input 3.4e\+38"):
         trapped("inf", unary("ttnn.typecast", "bf16"), torch.tensor([1.0, 3.4e38]))
 
 
@@ -111,7 +111,7 @@ def test_a_mask_of_minus_infinity_is_no_fault(trapped) -> None:
 
     keep = torch.tensor([[1.0, 1.0, 0.0, 0.0]])
     assert trapped("all", masked, torch.rand(1, 4), keep).isfinite().all()
-    with pytest.raises(NumberTrapError, match="ttnn.softmax made a NaN"):
+    with pytest.raises(NumberTrapError, match="softmax made a NaN"):
         trapped("all", masked, torch.rand(1, 4), torch.zeros(1, 4))
 
 
@@ -119,11 +119,11 @@ def test_bits_that_a_block_float_loses(trapped) -> None:
     row = torch.full((1, 32), 1.0)
     assert trapped("precision", unary("ttnn.typecast", "bfp_bf8"), row).eq(1).all()
     row[0, 3] = 1000.0
-    with pytest.raises(NumberTrapError, match=r"typecast lost 6.7 of the 7 significant bits of bfp_bf8 in element \[0, 0\]"):
+    with pytest.raises(NumberTrapError, match=r"lost 6.7 of the 7 significant bits of bfp_bf8 in element \[0, 0\]"):
         trapped("precision", unary("ttnn.typecast", "bfp_bf8"), row)
     row[0, 3] = 5.0
     assert trapped("precision:6", unary("ttnn.typecast", "bfp_bf8"), row).eq(1).sum() == 31
-    row[0, 0] = 1.01
+    row[0, 0] = 1.03
     with pytest.raises(NumberTrapError, match="and 1 are allowed"):
         trapped("precision:1", unary("ttnn.typecast", "bfp_bf8"), row)
 

@@ -303,7 +303,9 @@ class Executable:
 
     def _fused_kernels(self) -> FusedKernels:
         this = weakref.proxy(self)
-        enabled = self.uses_fused_kernels and self._trapping is None and self.program.options.get("numerics") != "bit_exact"
+        enabled = (
+            self.uses_fused_kernels and self._trapping is None and self.program.options.get("numerics") != "bit_exact"
+        )
         return FusedKernels(lambda failed: this._plans(failed), enabled=enabled)
 
     def _makes_all_fresh(self) -> bool:

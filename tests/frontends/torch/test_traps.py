@@ -91,12 +91,9 @@ def test_functions_are_not_fused_away() -> None:
         z = torch.log(x * 2)  # log
         return torch.relu(z + y)
 
-    with pytest.raises(NumberTrapError, match=r"ttnn.log made a NaN in element \[2\]"):
+    with pytest.raises(NumberTrapError, match=r"ttnn.log made a NaN in element \[2\]") as caught:
         compiled(f, "nan")(torch.tensor([1.0, 2.0, -1.0]), torch.ones(3))
-    try:
-        compiled(f, "nan")(torch.tensor([1.0, 2.0, -1.0]), torch.ones(3))
-    except NumberTrapError as error:
-        assert error.location == line_of("log")
+    assert caught.value.location == line_of("log")
 
 
 def test_an_argument_with_a_nan_is_no_fault() -> None:
@@ -132,7 +129,7 @@ def test_ops_on_tensors_of_the_device() -> None:
     settings.set_compile_options({"trap": "nan"})
     x = torch.tensor([1.0, -1.0], device="tt")
     y = torch.log(x)  # on the device
-    with pytest.raises(NumberTrapError, match="ttnn.log made a NaN") as caught:
+    with pytest.raises(NumberTrapError, match="log made a NaN") as caught:
         (y + 1).cpu()
     assert caught.value.location == line_of("on the device")
 
@@ -141,7 +138,7 @@ def test_traces_and_later_runs() -> None:
     model = compiled(lambda x: torch.log(x) + 1, "nan", enable_trace=True)
     for _ in range(4):
         assert model(torch.ones(2, 2)).eq(1).all()
-    with pytest.raises(TrapError, match="ttnn.log made a NaN"):
+    with pytest.raises(TrapError, match="log made a NaN"):
         model(-torch.ones(2, 2))
     assert model(torch.ones(2, 2)).eq(1).all()
 
@@ -150,7 +147,7 @@ def test_loops() -> None:
     def f(x):
         return torch.while_loop(lambda x: x.sum() < 10, lambda x: (torch.sqrt(x - 1),), (x,))[0]
 
-    with pytest.raises(TrapError, match="ttnn.sqrt made a NaN in element .* in a loop or case"):
+    with pytest.raises(TrapError, match=r"sqrt made a NaN in element .* in a loop or case"):
         compiled(f, "nan")(torch.full((2,), 3.0))
 
 
@@ -215,10 +212,14 @@ def anomalous(device):
 @pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled")
 def test_anomaly_mode_on_the_device() -> None:
     loss, w = anomalous("tt")
-    with torch.autograd.detect_anomaly(), pytest.warns(UserWarning, match="Error detected in SqrtBackward0") as warned:
+
+    def fails() -> None:
         result = loss(w)
         with pytest.raises(RuntimeError, match="'SqrtBackward0' returned nan values"):
             result.backward()
+
+    with torch.autograd.detect_anomaly(), pytest.warns(UserWarning, match="Error detected in SqrtBackward0") as warned:
+        fails()
     assert any(f"line {line_of('anomaly').rpartition(':')[2]}" in str(warning.message) for warning in warned)
 
 

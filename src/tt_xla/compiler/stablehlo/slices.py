@@ -131,7 +131,7 @@ def _both(context: ImportContext, one: SSAValue, other: SSAValue) -> SSAValue:
 
 
 def _known_start(context: ImportContext, start: SSAValue, limit: int) -> int | float | None:
-    """Returns where a slice begins if the compiler knows it; None for one that has to be checked as the program runs."""
+    """Returns where a slice begins if the compiler knows it; None for one that the running program has to check."""
     known = scalar_constant(start)
     if context.module.checks_indices:
         return known if known is not None and 0 <= known <= limit else None

@@ -43,7 +43,8 @@ def where(lowering: Lowering, op: source.WhereOp) -> SSAValue:
 def clamp_scalar(lowering: Lowering, op: source.ClampScalarOp) -> SSAValue:
     """Lowers a clamp with constant bounds."""
     operand = lowering.tiled(op.input)
-    return lowering.emit(target.ClampScalarOp, [operand], *lowering.result(op), min=op.min, max=op.max, indexes=op.indexes)
+    values = {"min": op.min, "max": op.max, "indexes": op.indexes}
+    return lowering.emit(target.ClampScalarOp, [operand], *lowering.result(op), **values)
 
 
 @lowers(source.ClampTensorOp)

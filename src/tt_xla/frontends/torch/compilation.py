@@ -149,7 +149,9 @@ def _found_or_compiled(
 
     target = load_target(selected_system())
     stores = stored_programs.is_used(options)
-    key = stored_programs.program_key(saved(module).located_digest, options.of_program, target, devices) if stores else ""
+    key = (
+        stored_programs.program_key(saved(module).located_digest, options.of_program, target, devices) if stores else ""
+    )
     if stores and not needs_texts and (program := stored_programs.stored(key, record_program)) is not None:
         return program
     dumps = modules if options.generates_source or needs_texts else None

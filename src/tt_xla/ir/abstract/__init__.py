@@ -160,8 +160,8 @@ class GeluBackward(TensorOp, ABC):
 class ClampScalar(ElementwiseUnary, ABC):
     """Computes ``min(max(x, min), max)`` with bounds that are numbers.
 
-    ``indexes`` names the op and dimension of which x are indices that must lie within the bounds. Programs have it where
-    option ``trap`` asks for checks of indices.
+    ``indexes`` names the op and dimension of which x are indices that must lie within the bounds. Programs have it
+    where option ``trap`` asks for checks of indices.
     """
 
     min = prop_def(SCALAR)

@@ -83,7 +83,12 @@ def with_precision_check(site: Site, call: Call, bits: int | None) -> Call:
 
 
 def _check(
-    site: Site, index: int, result: torch.Tensor, exact: torch.Tensor, operands: Sequence[torch.Tensor], bits: int | None
+    site: Site,
+    index: int,
+    result: torch.Tensor,
+    exact: torch.Tensor,
+    operands: Sequence[torch.Tensor],
+    bits: int | None,
 ) -> None:
     """Compares a result with the exact one.
 
@@ -105,8 +110,8 @@ def _check(
     lost = min(math.log2(greatest) + significant, significant)
     raise _error(
         site,
-        f"{site.op} lost {lost:.1f} of the {significant} significant bits of {dtype.value} in element {list(element)} of "
-        f"{site.result_text(index)}{site.where}: {number(result[element].item())} in place of "
+        f"{site.op} lost {lost:.1f} of the {significant} significant bits of {dtype.value} in element "
+        f"{list(element)} of {site.result_text(index)}{site.where}: {number(result[element].item())} in place of "
         f"{number(exact[element].item())}, and {allowed} are allowed. {site.operands_text(operands, element)}.",
         element,
         (_OF_BLOCKS if dtype.is_block_float else "") + _HINT,
@@ -142,8 +147,8 @@ def _check_terms(site: Site, result: torch.Tensor, terms: Sequence[torch.Tensor]
     raise _error(
         site,
         f"{site.op} lost {min(math.log2(typical_term / typical), SIGNIFICANT_BITS[dtype]):.1f} of the "
-        f"{SIGNIFICANT_BITS[dtype]} significant bits of {dtype.value} because its terms cancel{site.where}: together they are "
-        f"about {number(typical_term)}, {site.result_text(0)} about {number(typical)}, and {allowed} are allowed. "
+        f"{SIGNIFICANT_BITS[dtype]} significant bits of {dtype.value} because its terms cancel{site.where}: together "
+        f"they are about {number(typical_term)}, {site.result_text(0)} about {number(typical)}, and {allowed} are allowed. "
         f"{site.operands_text(terms, element)}, as in element {list(element)}.",
         element,
         "What is left are the rounding errors of the terms. Subtract before a rounding, rewrite the formula (log1p, "

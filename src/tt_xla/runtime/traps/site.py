@@ -86,7 +86,8 @@ class Site:
 
     def result_text(self, index: int) -> str:
         """Returns what messages call a result: ``its result 4x8 bf16``."""
-        return f"its result{f' {index}' if len(self.context.results) > 1 else ''} {type_text(self.context.results[index])}"
+        results = self.context.results
+        return f"its result{f' {index}' if len(results) > 1 else ''} {type_text(results[index])}"
 
     def operands_text(self, tensors: Sequence[torch.Tensor], element: Element) -> str:
         """Returns the operands' elements at a place of the result, or, of other ops, the ranges of operands."""

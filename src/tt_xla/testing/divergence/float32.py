@@ -14,6 +14,7 @@ from tt_xla.runtime.emulator.float32 import as_float32, try_call
 from tt_xla.testing.divergence.parts import Error
 from tt_xla.testing.divergence.runs import Array, to_array
 
+
 class Float32Copies:
     """The float32 counterparts of tensors on the card."""
 
