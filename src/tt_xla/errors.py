@@ -17,7 +17,7 @@
     │   ├── IndexOutOfBoundsError    an index lies outside its dimension
     │   └── TrapError                an op of a Program did what option trap forbids
     │       ├── NumberTrapError          it made a NaN or an infinity, or lost too many bits
-    │       └── IndexTrapError           it took an index outside its dimension, as IndexOutOfBoundsError
+    │       └── IndexTrapError           it took an index outside its dimension
     └── ResourceExhaustedError   the chip has too little memory
         └── TraceRegionError         the trace region is too small for the trace
 
@@ -138,7 +138,7 @@ class NumberTrapError(TrapError, FloatingPointError):
     """An op made a NaN or an infinity, or lost more bits than option ``trap`` allows."""
 
 
-class IndexTrapError(TrapError, IndexOutOfBoundsError):
+class IndexTrapError(TrapError, IndexError):
     """An op took an index that lies outside of the dimension that it indexes."""
 
 

@@ -26,9 +26,6 @@ from tt_xla.runtime.emulator.float32 import float32_call_of, try_call
 from tt_xla.runtime.emulator.registry import find
 from tt_xla.runtime.traps.site import Site, element_at, number
 
-SIGNIFICANT_BITS = {DataType.F32: 24, DataType.BF16: 8, DataType.BFP_BF8: 7, DataType.BFP_BF4: 3}
-"""Significant bits of each float format of the chip."""
-
 _WITHOUT_LOSS = ("random", "quantization", "host", "indexing")
 """Families of kernels whose ops draw, quantise on purpose, move elements or run elsewhere."""
 
@@ -50,7 +47,7 @@ def allowed_bits(dtype: DataType, bits: int | None) -> int:
 
     By default bfloat4_b may lose all of its 3: the last one depends on how large an element's neighbours happen to be.
     """
-    significant = SIGNIFICANT_BITS[dtype]
+    significant = dtype.significant_bits
     return (significant if dtype is DataType.BFP_BF4 else significant - 1) if bits is None else bits
 
 
@@ -63,7 +60,7 @@ def with_precision_check(site: Site, call: Call, bits: int | None) -> Call:
         bits: bits that it may lose; None for all but one of those of the format.
     """
     context = site.context
-    indices = [index for index in site.float_results if context.results[index].layout.dtype in SIGNIFICANT_BITS]
+    indices = [index for index in site.float_results if context.results[index].layout.dtype.is_float]
     if not indices or not site.computes or find(site.op).family in _WITHOUT_LOSS:
         return call
     exact_call = float32_call_of(context, site.instruction) if context.silicon else None
@@ -96,7 +93,7 @@ def _check(
         NumberTrapError: an element lost more bits than it may.
     """
     dtype = site.context.results[index].layout.dtype
-    significant, allowed = SIGNIFICANT_BITS[dtype], allowed_bits(dtype, bits)
+    significant, allowed = dtype.significant_bits, allowed_bits(dtype, bits)
     error, magnitude = (result.float() - exact).abs_(), exact.abs()
     limit = 2.0 ** (allowed - significant)
     if not (error > magnitude * limit).any():
@@ -122,7 +119,7 @@ def _adds_two_floats(site: Site) -> bool:
     if site.op not in _SUMS or not site.is_elementwise:
         return False
     specs = [*site.context.operands.values()]
-    return all(isinstance(spec, TensorSpec) and spec.layout.dtype in SIGNIFICANT_BITS for spec in specs)
+    return all(isinstance(spec, TensorSpec) and spec.layout.dtype.is_float for spec in specs)
 
 
 def _check_terms(site: Site, result: torch.Tensor, terms: Sequence[torch.Tensor], bits: int | None) -> None:
@@ -131,8 +128,8 @@ def _check_terms(site: Site, result: torch.Tensor, terms: Sequence[torch.Tensor]
     Raises:
         NumberTrapError: the terms cancel so far that more bits are lost than may be.
     """
-    dtype = min((spec.layout.dtype for spec in site.context.specs[:-1]), key=SIGNIFICANT_BITS.__getitem__)
-    allowed = allowed_bits(dtype, bits)
+    dtype = min((spec.layout.dtype for spec in site.context.specs[:-1]), key=lambda dtype: dtype.significant_bits)
+    significant, allowed = dtype.significant_bits, allowed_bits(dtype, bits)
     total = result.abs().sum(dtype=torch.float32)
     largest = max(term.abs().sum(dtype=torch.float32) / term.numel() for term in terms)
     if not total / result.numel() * 2.0**allowed < 2 * largest:
@@ -146,10 +143,10 @@ def _check_terms(site: Site, result: torch.Tensor, terms: Sequence[torch.Tensor]
     element = element_at(int((larger * (magnitude > 0)).argmax()), sizes)
     raise _error(
         site,
-        f"{site.op} lost {min(math.log2(typical_term / typical), SIGNIFICANT_BITS[dtype]):.1f} of the "
-        f"{SIGNIFICANT_BITS[dtype]} significant bits of {dtype.value} because its terms cancel{site.where}: together "
-        f"they are about {number(typical_term)}, {site.result_text(0)} about {number(typical)}, and {allowed} are allowed. "
-        f"{site.operands_text(terms, element)}, as in element {list(element)}.",
+        f"{site.op} lost {min(math.log2(typical_term / typical), significant):.1f} of the "
+        f"{significant} significant bits of {dtype.value} because its terms cancel{site.where}: together "
+        f"they are about {number(typical_term)}, {site.result_text(0)} about {number(typical)}, and {allowed} are "
+        f"allowed. {site.operands_text(terms, element)}, as in element {list(element)}.",
         element,
         "What is left are the rounding errors of the terms. Subtract before a rounding, rewrite the formula (log1p, "
         "expm1, a variance of centred values), or compute this part in float32.",
@@ -166,4 +163,4 @@ def _error(site: Site, message: str, element: tuple[int, ...], hint: str) -> Num
     return NumberTrapError(message, hint=hint, location=site.location, kind="precision", op=site.op, element=element)
 
 
-__all__ = ["SIGNIFICANT_BITS", "allowed_bits", "with_precision_check"]
+__all__ = ["allowed_bits", "with_precision_check"]
