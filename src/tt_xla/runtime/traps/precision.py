@@ -69,9 +69,10 @@ def with_precision_check(site: Site, call: Call, bits: int | None) -> Call:
     def checked(*tensors: torch.Tensor) -> Any:
         returned = call(*tensors)
         exact = try_call(exact_call, [x.float() if x.is_floating_point() else x for x in tensors])
-        for index in indices if exact is not None else ():
-            result, wanted = (returned, exact) if is_single else (returned[index], exact[index])
-            _check(site, index, result, wanted, tensors, bits)
+        if exact is not None:
+            for index in indices:
+                result, wanted = (returned, exact) if is_single else (returned[index], exact[index])
+                _check(site, index, result, wanted, tensors, bits)
         if checks_terms:
             _check_terms(site, returned, tensors, bits)
         return returned
