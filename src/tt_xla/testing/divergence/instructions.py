@@ -53,6 +53,7 @@ def compare_instructions(
     rounded_inputs = [rounded(array, value.type) for array, value in zip(inputs, source.arguments, strict=True)]
     golden = Golden(source, rounded_inputs, [*values, *source.returned])
     expected = golden.of(source.returned)
+    observer: Float32Observer | None = None
     try:
         untraced = dataclasses.replace(options, enable_trace=False)
         program = compile_module(module, untraced, load_target(selected_system()))
@@ -62,7 +63,8 @@ def compare_instructions(
         tensors = tensors_of(golden.of(values), program)
         results = [to_array(result) for result in executable.run(tensors, [None] * len(tensors))]
     except TTXLAError as error:
-        return Comparison([], None, required, str(error))
+        ran = [] if observer is None else observer.rows()  # a trap stops at one of them
+        return Comparison(ran, None, required, str(error))
     float32_results = observer.results()
     in_float32 = (
         None
