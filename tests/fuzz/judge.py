@@ -251,7 +251,7 @@ class Judge:
             if (got.dtype, got.shape) != (wanted.dtype, wanted.shape):
                 yield Difference(name, f"{got.dtype}{got.shape}, expected {wanted.dtype}{wanted.shape}")
                 continue
-            rounds = bits is None or not bits[index] or wanted.dtype.name in _IN_32_BITS and wanted.dtype.kind in "fc"
+            rounds = bits is None or not bits[index] or (wanted.dtype.name in _IN_32_BITS and wanted.dtype.kind in "fc")
             wrong = self._apart(index, got, wanted, size) if rounds else ~same(got, wanted)
             if self._subject.may_choose_a_zero:
                 wrong &= ~((got == 0) & (wanted == 0))
@@ -266,7 +266,7 @@ class Judge:
         """Returns which elements of a result lie further from what is expected than noise carries them."""
         wrong = _apart(got, wanted, size)
         if self._subject.special and wide(got).dtype.kind in "fc":
-            # Whether sums and products of large terms become infinite, and whether they then are NaN, depends on the order.
+            # Whether sums and products of large terms are infinite, and then are NaN, depends on their order.
             finite = np.isfinite(wide(got)), np.isfinite(wide(wanted))
             wrong &= finite[0] & finite[1] if self._subject.may_overflow else finite[0] | finite[1]
         for runs in (6, 40):

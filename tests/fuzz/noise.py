@@ -8,6 +8,7 @@ the same in each process; runs differ because their arguments do, by less than f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,27 +23,34 @@ from tt_xla.compiler.stablehlo.expand import register_passes
 
 MOVES = frozenset(
     f"stablehlo.{name}"
-    for name in """
-    abs all_gather all_to_all bitcast_convert broadcast_in_dim case ceil clamp collective_broadcast collective_permute compare complex
-    concatenate constant convert dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
-    dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_tuple_element if imag iota is_finite maximum
-    minimum negate optimization_barrier pad real real_dynamic_slice reshape reverse round_nearest_afz
-    round_nearest_even select sign slice sort transpose tuple while return reduce_precision
-    """.split()
+    for name in re.findall(
+        r"\w+",
+        """
+        abs all_gather all_to_all bitcast_convert broadcast_in_dim case ceil clamp collective_broadcast collective_permute
+        compare complex concatenate constant convert dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
+        dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_tuple_element if imag iota is_finite maximum
+        minimum negate optimization_barrier pad real real_dynamic_slice reshape reverse round_nearest_afz
+        round_nearest_even select sign slice sort transpose tuple while return reduce_precision
+        """,
+    )
 ) | {"func.call", "func.return", "func.func", "builtin.module", "chlo.constant", "chlo.constant_like", "chlo.top_k"}
 """Ops that move, choose or truncate floats and round none; of those with regions, that of their bodies counts."""
 
 SUMS = frozenset(
     f"stablehlo.{name}"
-    for name in """
-    all_reduce batch_norm_grad batch_norm_inference batch_norm_training cholesky convolution dot_general dynamic_conv
-    fft reduce reduce_scatter reduce_window scatter select_and_scatter triangular_solve
-    """.split()
+    for name in re.findall(
+        r"\w+",
+        """
+        all_reduce batch_norm_grad batch_norm_inference batch_norm_training cholesky convolution dot_general dynamic_conv
+        fft reduce reduce_scatter reduce_window scatter select_and_scatter triangular_solve
+        """,
+    )
 )
 """Ops whose rounding errors are those of their terms, and may be larger than their result."""
 
 EXACT = MOVES | frozenset(
-    f"stablehlo.{name}" for name in "add subtract multiply divide sqrt remainder and or xor not".split()
+    f"stablehlo.{name}"
+    for name in ("add", "subtract", "multiply", "divide", "sqrt", "remainder", "and", "or", "xor", "not")
 )
 """Ops whose floats IEEE 754 defines to the bit."""
 
@@ -235,3 +243,6 @@ def _retype(op: Any, retyped: Callable[[Any], Any]) -> None:
         signature = op.attributes["function_type"].value
         inputs, results = list(map(retyped, signature.inputs)), list(map(retyped, signature.results))
         op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+    if op.name == "chlo.constant_like" and isinstance(op.attributes["value"], ir.FloatAttr):
+        element = _element(op.results[0].type)
+        op.attributes["value"] = ir.FloatAttr.get(element, op.attributes["value"].value)
