@@ -16,7 +16,7 @@ from tests.fuzz.cases import NotDrawnError
 from tt_xla.compiler import parse_module
 
 FLAGS = (
-    "--xla_allow_excess_precision=false --xla_cpu_max_isa=AVX --xla_disable_hlo_passes=algsimp "
+    "--xla_allow_excess_precision=false --xla_cpu_max_isa=AVX --xla_disable_hlo_passes=algsimp,constant_folding "
     "--xla_force_host_platform_device_count=8"
 )
 """Flags of XLA: no 16-bit sums in float32, no fused multiply-add, no quotient as a product with a reciprocal, and eight
