@@ -286,7 +286,7 @@ def text_all_reduce(draft: ChipDraft) -> list[int]:
     if draft.random.random() < 0.2:
         operands.append(draft.like(operands[0], draft.shape((1, 2), 500)))
     aval, join = draft.avals[operands[0]], _join(draft, operands[0])
-    way = draft.random.choice(("flat", "flat", "flat", "both", "alone"))
+    way = draft.random.choice(("flat", "flat", "flat", "both", "alone", "empty"))
     way = "flat" if draft.replicas else way
     groups = _groups(draft)
     attributes = _attributes(draft, groups)
@@ -296,6 +296,11 @@ def text_all_reduce(draft: ChipDraft) -> list[int]:
     if way == "alone":
         groups = [[chip] for chip in range(draft.mesh.size)]
         attributes = "replica_groups = dense<0> : tensor<1x1xi64>"
+    if way == "empty":
+        groups = [list(range(draft.mesh.size))] if (flat := draft.random.random() < 0.5) else groups[:0]
+        attributes = "replica_groups = dense<> : tensor<0x0xi64>"
+        if flat:
+            attributes += ", channel_handle = #stablehlo.channel_handle<handle = 3, type = 0>"
     count = len(operands)
     names, types = ", ".join(f"%a{i}" for i in range(count)), ", ".join(f"{{a{i}}}" for i in range(count))
     heads = "%r0" if count == 1 else "%r:2"
