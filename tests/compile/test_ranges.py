@@ -141,3 +141,9 @@ def test_a_large_constant_is_no_splat_without_a_look_at_each_element(monkeypatch
         type_ = tensor((4,), bf16)
         data = DenseIntOrFPElementsAttr.from_list(type_, numbers)
         assert splat(ConstantOp.create(properties={"value": data}, result_types=[type_]).result) == expected
+
+
+def test_a_constant_without_elements_is_no_splat() -> None:
+    type_ = tensor((0, 3), si32)
+    data = DenseIntOrFPElementsAttr.from_list(type_, [])
+    assert splat(ConstantOp.create(properties={"value": data}, result_types=[type_]).result) is None

@@ -1,4 +1,4 @@
-"""Programs that say what each chip does: a body for one chip's tensors, on the chips of a mesh and on one chip.
+"""Programs that say what each chip does: a body for one chip's tensors, on the chips of a mesh and beside them on one.
 
 On one chip the tensors of all chips are stacked, and what chips exchange is computed on the stack.
 """

@@ -7,6 +7,8 @@ import math
 import pytest
 import torch
 
+aten = torch.ops.aten
+
 
 @pytest.mark.parametrize("offset", [-2, 0, 1])
 def test_scatter_to_a_diagonal(check, offset):
@@ -165,3 +167,30 @@ def test_nan_is_the_running_extreme_from_its_position_on():
 @pytest.mark.parametrize("number", [2.5, 3, True])
 def test_numbers_under_vmap(check, number):
     check(lambda x: torch.vmap(lambda row: row * number)(x), torch.arange(6.0).reshape(2, 3))
+
+
+def test_factors_of_numbers(check):
+    """The overloads with a number take the factor by position; the others take it by name."""
+    x = torch.tensor([1.0, -2.5])
+    check(lambda x: (aten.add.Scalar(x, 2, 3), aten.sub.Scalar(x, 2, 3), aten.rsub.Scalar(x, 2, 3)), x)
+
+
+def test_shifts_of_unsigned_integers_bring_in_zeros(check):
+    x, by = torch.tensor([255, 128, 9], dtype=torch.uint8), torch.tensor([6, 200, 1], dtype=torch.uint8)
+    check(lambda x, by: (x >> by, x >> 4, x << by), x, by)
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu_of_bfloat16_has_its_digits_below_zero(check, approximate):
+    x = torch.linspace(-3.5, -1, 40).bfloat16()
+    check(lambda x: aten.gelu(x, approximate=approximate), x)
+
+
+@pytest.mark.parametrize(("one", "other"), [((3,), (2, 3, 4)), ((2, 5, 3), (3,)), ((3,), (2, 1, 3, 4))])
+def test_vectors_by_batches_of_matrices(check, one, other):
+    check(aten.matmul, torch.randn(one), torch.randn(other))
+
+
+def test_powers_of_complex_numbers(check):
+    x = torch.tensor([0, 0, 0, 1 + 2j, -1j])
+    check(lambda x, y: (x**y, x**2, x ** (0.5 + 1j)), x, torch.tensor([0.5 - 1.5j, 2, 0.1, 1j, -2 + 0.5j]))

@@ -12,7 +12,7 @@ import torch
 from tests.fuzz.cases import Difference, NotDrawnError
 from tests.fuzz.torch_programs import tensors
 from tests.fuzz.torch_programs.calls import Call, Op, compiled, lowered, on_device, variants
-from tests.fuzz.torch_programs.noise import DEFAULT, EXACT, MOVES, ROUNDED, Judge, base_name
+from tests.fuzz.torch_programs.noise import DEFAULT, EITHER_ZERO, EXACT, MOVES, ROUNDED, SERIES, Judge, base_name
 from tests.fuzz.torch_programs.recipes import UNREACHED
 from tests.fuzz.torch_programs.samples import draw_call
 from tests.fuzz.torch_programs.schemas import CHOOSING
@@ -21,6 +21,9 @@ UNDEFINED = frozenset(
     "empty empty_like empty_permuted empty_strided new_empty new_empty_strided rrelu_with_noise_functional".split()
 )
 """Ops that leave elements of their results undefined, or draw them."""
+
+STRIDED = frozenset(("_reshape_alias", "as_strided", "view"))
+"""Ops whose results depend on how their inputs lie in memory, or that refuse some."""
 
 OPTIONS: dict[str, Mapping[str, Any]] = {
     "exact at level 0": {"numerics": "exact", "optimization_level": 0},
@@ -86,8 +89,11 @@ class AtenCall:
             function,
             inputs,
             bits=moves or rounded,
+            least=1.0 if base in SERIES else 0.0,
+            zeros=base not in EITHER_ZERO,
             pointwise=torch.Tag.pointwise in call.op.tags,
             undefined=base in UNDEFINED,
+            strided=base in STRIDED or not isinstance(self.way, str),
             any_choice=call.special and base in CHOOSING,
         )
         if rounded:

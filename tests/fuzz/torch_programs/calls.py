@@ -130,6 +130,8 @@ def graph_of(call: Call) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
             result = call.op(*faked[0], **faked[1])
     except (RuntimeError, TypeError, NotImplementedError) as error:
         raise NotDrawnError(f"PyTorch's fake tensors refuse {call.op}: {error}") from error
+    if [(r.shape, r.dtype) for r in tensors_of(result)] != [(r.shape, r.dtype) for r in call(*inputs)]:
+        raise NotDrawnError(f"PyTorch's fake tensors disagree with the CPU about {call.op}")
     node = graph.call_function(call.op, described.args, dict(described.kwargs))
     node.meta["val"] = result
     results = [node]

@@ -34,8 +34,18 @@ MOVES = frozenset(
 )
 """Ops whose float results are elements of their operands, or follow from them without an error."""
 
+EITHER_ZERO = frozenset(
+    "amax amin clamp clamp_max clamp_min cummax cummin fmax fmin hardtanh kthvalue max maximum median min minimum relu "
+    "sort topk".split()
+)
+"""Ops that choose among equal numbers, of which zeros of both signs are two."""
+
 ROUNDED = frozenset("add sub rsub mul div sqrt reciprocal square".split())
 """Ops whose result IEEE 754 defines to the bit, as the nearest number to the exact one."""
+
+
+SERIES = frozenset("digamma erfinv lgamma acosh asinh atanh log2 log10 expm1 log1p pow".split())
+"""Functions of numbers that are computed in several steps: their errors are those of numbers around 1."""
 
 
 def base_name(op: Any) -> str:
@@ -80,21 +90,28 @@ class Judge:
         function: takes tensors and returns tensors.
         inputs: the function's inputs.
         bits: whether all float results are defined to the bit.
+        least: size of numbers whose errors a result may have in any case.
+        zeros: whether that holds for the sign of zeros too.
         pointwise: whether each element of a result depends on one of each operand. Other results may have errors of the
             size of their largest element's rounding.
         undefined: whether only shapes and types are defined.
+        strided: whether results depend on how inputs lie in memory. Otherwise PyTorch gets contiguous ones, because
+            some of its kernels take others for contiguous.
         any_choice: whether integers are positions of equal elements, any of which may be chosen.
     """
 
     function: Callable[..., list[torch.Tensor]]
     inputs: Sequence[torch.Tensor]
     bits: bool = False
+    least: float = 0.0
+    zeros: bool = True
     pointwise: bool = False
     undefined: bool = False
+    strided: bool = False
     any_choice: bool = False
 
     def __post_init__(self) -> None:
-        self.expected = self.function(*self._copies())
+        self.expected = self.function(*(self._copies() if self.strided else map(_contiguous, self.inputs)))
         self._noisy: dict[float, list[list[torch.Tensor]]] = {}
 
     def _copies(self) -> list[torch.Tensor]:
@@ -115,6 +132,7 @@ class Judge:
         while len(runs) < count:
             noise = Noise(size, 1000 + len(runs))
             inputs = [rebuilt(tensor, lambda whole: noise.moved(whole.clone())) for tensor in self.inputs]
+            inputs = inputs if self.strided else [_contiguous(tensor) for tensor in inputs]
             with noise:
                 runs.append(self.function(*inputs))
         return runs
@@ -148,15 +166,19 @@ class Judge:
             return None
         same = _same(got, expected)
         if self.bits and size <= EXACT and expected.is_floating_point():
-            same &= (got != 0) | (got.signbit() == expected.signbit())
+            same &= (not self.zeros) | (got != 0) | (got.signbit() == expected.signbit())
             return None if same.all() else ~same
         for count in (RUNS, MORE_RUNS):
             if same.all():
                 return None
             runs = [run[number].detach() for run in self.noisy(size, count)[:count]]
             runs = [torch.view_as_real(run.resolve_conj()) if run.is_complex() else run for run in runs]
-            same |= _near(got, expected, runs, size, pointwise=self.pointwise)
+            same |= _near(got, expected, runs, size, pointwise=self.pointwise, size_of_parts=self.least)
         return None if same.all() else ~same
+
+
+def _contiguous(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().resolve_conj().clone(memory_format=torch.contiguous_format)
 
 
 def _same(got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
@@ -166,7 +188,7 @@ def _same(got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
 
 
 def _near(
-    got: torch.Tensor, expected: torch.Tensor, runs: Sequence[torch.Tensor], size: float, *, pointwise: bool
+    got: torch.Tensor, expected: torch.Tensor, runs: Sequence[torch.Tensor], size: float, *, pointwise: bool, size_of_parts: float
 ) -> torch.Tensor:
     """Returns where a result lies within the spread of runs with errors, or where these runs disagree altogether."""
     if not expected.is_floating_point():
@@ -182,7 +204,7 @@ def _near(
         open_ |= (other.isfinite() != centre.isfinite()) | (other.isnan() != centre.isnan())
         spread = torch.maximum(spread, (other - centre).abs().nan_to_num(0.0, torch.inf, torch.inf))
     step = max(size, torch.finfo(expected.dtype).eps)
-    least = centre.abs() * (2 * step) + 2.0**-126
+    least = centre.abs() * (2 * step) + size_of_parts * step + 2.0**-126
     if not pointwise and centre.isfinite().any():
         least += step * centre[centre.isfinite()].abs().max()
     narrow = centre.abs() > torch.finfo(torch.float32).max  # float64 is float32 on the chip
@@ -201,4 +223,4 @@ def _described(wrong: torch.Tensor, got: torch.Tensor, expected: torch.Tensor) -
     return f"{len(places)} of {wrong.numel()} elements differ: " + ", ".join(shown)
 
 
-__all__ = ["DEFAULT", "EXACT", "MOVES", "ROUNDED", "Judge", "Noise", "base_name"]
+__all__ = ["DEFAULT", "EITHER_ZERO", "EXACT", "MOVES", "ROUNDED", "SERIES", "Judge", "Noise", "base_name"]

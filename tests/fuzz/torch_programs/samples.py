@@ -26,6 +26,18 @@ SAMPLES = 40
 """So many of a function's samples may be chosen."""
 
 
+SPREADING = frozenset(
+    f"aten::{name}"
+    for name in (
+        *("_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa_backward", "_upsample_bilinear2d_aa", "_trilinear"),
+        *("_upsample_bilinear2d_aa_backward", "upsample_bicubic2d_backward", "upsample_bilinear2d", "_fft_c2c"),
+        *("upsample_bilinear2d_backward", "upsample_linear1d_backward", "upsample_trilinear3d_backward"),
+        *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "_fft_r2c", "_fft_c2r", "_grouped_mm"),
+    )
+)
+"""Ops whose rules multiply by matrices with zeros, with which an infinity makes NaN elsewhere: no special values."""
+
+
 def draw_call(random: random.Random, op: Op) -> Call:
     """Draws a call that PyTorch's CPU takes.
 
@@ -47,6 +59,7 @@ def draw_call(random: random.Random, op: Op) -> Call:
 def _drawn(random: random.Random, op: Op) -> Call | None:
     name, special = op._schema.name, random.random() < 0.3
     recipe = RECIPES.get(f"{name}.{op._overloadname}") or RECIPES.get(name)
+    special = special and name not in SPREADING
     if (known := _functions(name.partition("::")[2])) and random.random() < 0.25:
         return _from_function(random, op, random.choice(known), special)
     if recipe is None:

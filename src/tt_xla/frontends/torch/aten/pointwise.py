@@ -62,8 +62,6 @@ for _ops, _primitive in (
     ((aten.bitwise_not.default,), lax.bitwise_not),
     ((aten.bitwise_left_shift.Tensor, aten.__lshift__.Tensor, aten.__lshift__.Scalar), lax.shift_left),
     ((aten.bitwise_left_shift.Tensor_Scalar, aten.bitwise_left_shift.Scalar_Tensor), lax.shift_left),
-    ((aten.bitwise_right_shift.Tensor, aten.__rshift__.Tensor, aten.__rshift__.Scalar), lax.shift_right_arithmetic),
-    ((aten.bitwise_right_shift.Tensor_Scalar, aten.bitwise_right_shift.Scalar_Tensor), lax.shift_right_arithmetic),
     ((aten.logical_and.default,), lax.bitwise_and),
     ((aten.logical_or.default,), lax.bitwise_or),
     ((aten.logical_xor.default,), lax.bitwise_xor),
@@ -82,20 +80,30 @@ for _ops, _primitive in (
     pointwise(*_ops, promote_inputs=True)(_primitive)
 
 
-@pointwise(aten.add.Tensor, aten.add.Scalar)
-def add(x: Array, y: Array, *, alpha: Any = 1) -> Array:
+@pointwise(
+    *(aten.bitwise_right_shift.Tensor, aten.bitwise_right_shift.Tensor_Scalar, aten.bitwise_right_shift.Scalar_Tensor),
+    *(aten.__rshift__.Tensor, aten.__rshift__.Scalar),
+)
+def shift_right(x: Array, y: Array) -> Array:
+    """Shifts in copies of the sign bit, and zeros in unsigned types, which have none."""
+    unsigned = jnp.issubdtype(x.dtype, jnp.unsignedinteger)
+    return lax.shift_right_logical(x, y) if unsigned else lax.shift_right_arithmetic(x, y)
+
+
+@pointwise(aten.add.Tensor, aten.add.Scalar, operands=2)
+def add(x: Array, y: Array, alpha: Any = 1) -> Array:
     if x.dtype == np.bool_:
         return lax.bitwise_or(x, y) if alpha else x
     return lax.add(x, _scaled(y, alpha))
 
 
-@pointwise(aten.sub.Tensor, aten.sub.Scalar)
-def sub(x: Array, y: Array, *, alpha: Any = 1) -> Array:
+@pointwise(aten.sub.Tensor, aten.sub.Scalar, operands=2)
+def sub(x: Array, y: Array, alpha: Any = 1) -> Array:
     return lax.sub(x, _scaled(y, alpha))
 
 
-@pointwise(aten.rsub.Tensor, aten.rsub.Scalar)
-def rsub(x: Array, y: Array, *, alpha: Any = 1) -> Array:
+@pointwise(aten.rsub.Tensor, aten.rsub.Scalar, operands=2)
+def rsub(x: Array, y: Array, alpha: Any = 1) -> Array:
     return lax.sub(y, _scaled(x, alpha))
 
 
@@ -275,7 +283,7 @@ def pow_scalar(ctx: Context, x: Array, exponent: Any) -> Array:
         return lax.sqrt(x)
     if exponent == -0.5:
         return lax.rsqrt(x)
-    if float(exponent).is_integer() and abs(exponent) <= 8:
+    if not isinstance(exponent, complex) and float(exponent).is_integer() and abs(exponent) <= 8:
         return _integer_power(x, int(exponent))
     return _power(x, like(x, exponent))
 
@@ -295,6 +303,9 @@ def _integer_power(x: Array, exponent: int) -> Array:
 
 @pointwise(aten.pow.Tensor_Tensor, aten.pow.Scalar)
 def _power(x: Array, y: Array) -> Array:
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):  # XLA's power of zero is NaN unless the exponent is real
+        vanishes = lax.bitwise_and(lax.eq(x, like(x, 0)), lax.gt(lax.real(y), like(lax.real(y), 0)))
+        return lax.select(vanishes, like(x, 0), lax.pow(x, y))
     if not jnp.issubdtype(x.dtype, jnp.integer):
         return lax.pow(x, y)
     base, result = x, like(x, 1)
@@ -383,6 +394,8 @@ def leaky_relu(ctx: Context, x: Array, negative_slope: float = 0.01) -> Array:
 
 @lower(aten.gelu.default)
 def gelu(ctx: Context, x: Array, *, approximate: str = "none") -> Array:
+    """Computes in float32, as PyTorch does: below zero, 1 + erf(x) has few of the digits of 16-bit floats left."""
+    x = cast(x, wide(x.dtype))
     if approximate == "tanh":
         cubed = lax.mul(lax.mul(x, x), x)
         inner = lax.mul(like(x, math.sqrt(2 / math.pi)), lax.add(x, lax.mul(like(x, 0.044715), cubed)))

@@ -1,0 +1,108 @@
+"""Functions of PyTorch with gradients, compiled and outside of a graph, judged by PyTorch on the CPU."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tests.fuzz.cases import Difference, NotDrawnError
+from tests.fuzz.kinds.aten import OPTIONS
+from tests.fuzz.torch_programs import tensors
+from tests.fuzz.torch_programs.functions import Function, draw_function
+from tests.fuzz.torch_programs.noise import DEFAULT, EXACT, Judge
+from tests.fuzz.torch_programs.statements import STATEMENTS
+
+
+@dataclass
+class Graph:
+    """A drawn function and how it runs.
+
+    Attributes:
+        function: the function.
+        eager: whether it runs outside of a graph.
+        checks: keys of :data:`OPTIONS`.
+    """
+
+    function: Function
+    eager: bool
+    checks: list[str]
+
+    @property
+    def text(self) -> str:
+        way = "outside of a graph" if self.eager else "compiled"
+        return f"{self.function.text}\n# {way}, {', '.join(self.checks)}"
+
+    def check(self) -> Iterator[Difference]:
+        function, inputs = self.function.compiled(), list(self.function.inputs.values())
+        grads = [tensor.requires_grad for tensor in inputs]
+        run = _with_gradients(function, grads)
+        try:
+            judge = Judge(run, [tensor.detach() for tensor in inputs], pointwise=False)
+        except (RuntimeError, NotImplementedError) as error:
+            raise NotDrawnError(f"PyTorch refuses the function: {error}") from error
+        if not judge.fits():
+            raise NotDrawnError("integers that 32 bits do not hold")
+        for name in self.checks:
+            options = OPTIONS[name]
+            size = EXACT if options["numerics"] == "exact" else DEFAULT
+            yield from judge.differences(name, self._run(function, grads, inputs, options), size)
+
+    def _run(
+        self, function: Callable[..., Any], grads: list[bool], inputs: list[torch.Tensor], options: Mapping[str, Any]
+    ) -> list[torch.Tensor]:
+        from tt_xla.frontends.torch import settings
+
+        if not self.eager:
+            torch._dynamo.reset()
+            function = torch.compile(function, backend="tt", dynamic=False, options=dict(options))
+        settings.set_compile_options(options)
+        try:
+            moved = [tensors.on_device(tensor.detach()) for tensor in inputs]
+            return [result.cpu() for result in _with_gradients(function, grads)(*moved)]
+        finally:
+            settings.reset()
+
+
+def _with_gradients(function: Callable[..., Any], grads: list[bool]) -> Callable[..., list[torch.Tensor]]:
+    """Returns a function that computes the results of another, and the gradients of its inputs.
+
+    Cotangents depend on positions alone, so that all runs have the same ones.
+    """
+
+    def run(*inputs: torch.Tensor) -> list[torch.Tensor]:
+        arguments = [
+            tensor.detach().requires_grad_() if grad else tensor for tensor, grad in zip(inputs, grads, strict=True)
+        ]
+        results = list(function(*arguments))
+        wanted = [result for result in results if result.requires_grad]
+        sources = [argument for argument, grad in zip(arguments, grads, strict=True) if grad]
+        if wanted and sources:
+            found = torch.autograd.grad(wanted, sources, [_cotangent(result) for result in wanted], allow_unused=True)
+            results += [gradient for gradient in found if gradient is not None]
+        return [result.detach().resolve_conj() for result in results]
+
+    return run
+
+
+def _cotangent(result: torch.Tensor) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(result.numel())
+    drawn = torch.randn(result.shape, generator=generator, dtype=torch.float32)
+    return drawn.to(result.dtype).to(result.device)
+
+
+def draw(random: random.Random) -> Graph:
+    """Draws a function of 2 to 10 statements, and how it runs."""
+    function = draw_function(random, STATEMENTS, random.randint(2, 10))
+    if not function.outputs:
+        raise NotDrawnError("PyTorch refused every drawn statement")
+    first = random.choice(("exact at level 0", "exact at level 2"))
+    others = [name for name in OPTIONS if name != first]
+    eager = random.random() < 0.3
+    return Graph(function, eager, [first, random.choice(others)])
+
+
+__all__ = ["Graph", "draw"]
