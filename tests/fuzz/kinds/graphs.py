@@ -41,7 +41,7 @@ class Graph:
         grads = [tensor.requires_grad for tensor in inputs]
         run = _with_gradients(function, grads)
         try:
-            judge = Judge(run, [tensor.detach() for tensor in inputs], pointwise=False)
+            judge = Judge(run, [tensor.detach() for tensor in inputs], strided=True)
         except (RuntimeError, NotImplementedError) as error:
             raise NotDrawnError(f"PyTorch refuses the function: {error}") from error
         if not judge.fits():

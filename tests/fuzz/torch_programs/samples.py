@@ -17,7 +17,8 @@ import torch
 from tests.fuzz.cases import NotDrawnError
 from tests.fuzz.torch_programs import schemas, tensors
 from tests.fuzz.torch_programs.calls import Call, Op, Recording, tensors_of
-from tests.fuzz.torch_programs.recipes import RECIPES, Chance
+from tests.fuzz.torch_programs.chance import Chance
+from tests.fuzz.torch_programs.recipes import RECIPES
 
 TRIES = 12
 """A call that PyTorch refuses is drawn anew so many times."""
@@ -33,9 +34,11 @@ SPREADING = frozenset(
         *("_upsample_bilinear2d_aa_backward", "upsample_bicubic2d_backward", "upsample_bilinear2d", "_fft_c2c"),
         *("upsample_bilinear2d_backward", "upsample_linear1d_backward", "upsample_trilinear3d_backward"),
         *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "_fft_r2c", "_fft_c2r", "_grouped_mm"),
+        *("convolution", "convolution_backward", "linalg_solve_triangular"),
     )
 )
-"""Ops whose rules multiply by matrices with zeros, with which an infinity makes NaN elsewhere: no special values."""
+"""Ops whose rules, or PyTorch's kernels, multiply by zeros that the op does not name, such as those of a padding, with
+which an infinity makes NaN: no special values."""
 
 
 def draw_call(random: random.Random, op: Op) -> Call:
