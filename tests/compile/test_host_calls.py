@@ -200,3 +200,18 @@ func.func @main(%x: tensor<8xi32>) -> tensor<8xi32> {
 }""")
     assert host_calls(program) == []
     assert run(program, torch.ones(8, dtype=torch.int32))[0].tolist() == [3 * n + 1 for n in range(8)]
+
+
+@pytest.mark.parametrize("name", ["i2", "ui2"])
+def test_integers_of_2_bits_are_not_sorted(name: str) -> None:
+    """XLA's CPU client would end the process."""
+    with pytest.raises(UnsupportedOpError, match="when it sorts integers of 2 bits"):
+        compiled(f"""
+func.func @main(%x: tensor<40x{name}>) -> tensor<40x{name}> {{
+  %0 = "stablehlo.sort"(%x) ({{
+  ^bb0(%a: tensor<{name}>, %b: tensor<{name}>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<{name}>, tensor<{name}>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }}) : (tensor<40x{name}>) -> tensor<40x{name}>
+  return %0 : tensor<40x{name}>
+}}""")

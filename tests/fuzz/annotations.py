@@ -11,8 +11,14 @@ from jaxlib.mlir import ir
 from tests.fuzz.meshes import Layout, Split, split
 from tt_xla.compiler import parse_module
 
-PLACED = ("sdy.sharding_constraint", "sdy.reshard", "sdy.propagation_barrier", "sdy.sharding_group")
+PLACED = (
+    *("sdy.sharding_constraint", "sdy.reshard", "sdy.propagation_barrier", "sdy.sharding_group"),
+    "stablehlo.custom_call",
+)
 """Ops with a sharding rule that are placed here, between the ops of a drawn program."""
+
+_MARKS = ("LayoutConstraint", "MoveToDevice", "annotate_device_placement")
+"""Targets of custom calls that return their operand."""
 
 _SUMMED = ("f32", "f64", "i32", "bf16", "f16")
 """Element types of tensors that may be partial sums."""
@@ -78,8 +84,10 @@ class Annotator:
         known = function.attributes[name] if name in function.attributes else [ir.DictAttr.get({})] * len(types)
         for type_, given in zip(types, known, strict=True):
             items: dict[str, Any] = {item.name: item.attr for item in ir.DictAttr(given)}
+            if name == "arg_attrs" and self._random.random() < 0.25:
+                items["ttcore.argument_type"] = ir.StringAttr.get("parameter")
             if any("sharding" in key for key in items):
-                attributes.append(given)
+                attributes.append(ir.DictAttr.get(items))
                 continue
             if self._random.random() < share and isinstance(type_, ir.RankedTensorType):
                 drawn = self._split(type_, stated=self._gspmd)
@@ -120,7 +128,10 @@ class Annotator:
         return _op("stablehlo.custom_call", [value], [value.type], attributes)
 
     def _shardy_mark(self, value: Any) -> Any:
-        kind = self._random.choice(("constraint",) * 6 + ("reshard", "barrier", "group"))
+        kind = self._random.choice(("constraint",) * 6 + ("reshard", "barrier", "group", "call"))
+        if kind == "call":
+            attributes = {"call_target_name": ir.StringAttr.get(self._random.choice(_MARKS))}
+            return _op("stablehlo.custom_call", [value], [value.type], attributes)
         if kind == "barrier":
             direction = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), self._random.choice(_DIRECTIONS))
             return _op("sdy.propagation_barrier", [value], [value.type], {"allowed_direction": direction})

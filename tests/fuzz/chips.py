@@ -1,4 +1,4 @@
-"""Programs that say what each chip does: a body for one chip's tensors, on the chips of a mesh and, beside them, on one.
+"""Programs that say what each chip does: a body for one chip's tensors, on the chips of a mesh and beside them on one.
 
 On one chip the tensors of all chips are stacked, and what chips exchange is computed on the stack.
 """
@@ -6,7 +6,6 @@ On one chip the tensors of all chips are stacked, and what chips exchange is com
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -40,11 +39,14 @@ class ChipDraft(Draft):
     Attributes:
         layout: The mesh.
         manual: Axes along which the body says what chips do; others are left to propagation.
+        replicas: Whether the chips are replicas of a module of one chip. Then each has tensors of its own, which are
+            parts along the first dimension, and what they exchange is text.
         varying: For each value, the axes along which chips may hold different ones.
     """
 
     layout: Layout = field(kw_only=True)
     manual: tuple[str, ...] = field(kw_only=True)
+    replicas: bool = False
     varying: list[frozenset[str]] = field(default_factory=list)
     _splits: list[list[tuple[str, ...]]] = field(default_factory=list)
     _mode: _Mode = field(default_factory=_Mode)
@@ -58,7 +60,9 @@ class ChipDraft(Draft):
         """Adds an argument of which chips have parts with other elements, along drawn axes and dimensions."""
         dims: list[list[str]] = [[] for _ in array.shape]
         for axis in self.random.sample(self.manual, len(self.manual)):
-            if dims and self.random.random() < 0.75:
+            if dims and self.replicas:
+                dims[0].append(axis)
+            elif dims and self.random.random() < 0.75:
                 dims[self.random.randrange(len(dims))].append(axis)
         counts = [math.prod(self.layout.axes[axis] for axis in axes) for axes in dims]
         generator = np.random.default_rng(self.random.getrandbits(64))
@@ -110,15 +114,14 @@ class ChipDraft(Draft):
     def programs(self, results: Sequence[int]) -> tuple[Callable[..., Any], Callable[..., Any]]:
         """Returns the program for the mesh, and the one that computes the same on one chip."""
         body = self.function(results)
+        if self.replicas:
+            places = [[self.manual, *[()] * (max(len(self.avals[index].shape), 1) - 1)] for index in results]
+            return self._as("chips", _expanded(body)), self._as("stack", self._stacked(body, places))
         places = [self._placed(index) for index in results]
         split = self._splits
 
-        def expanded(*arguments: Any) -> Any:
-            values = body(*arguments)
-            return tuple(value[None] if value.ndim == 0 else value for value in values)
-
         sharded = jax.shard_map(
-            expanded,
+            _expanded(body),
             mesh=AbstractMesh(tuple(self.layout.axes.values()), tuple(self.layout.axes)),
             in_specs=tuple(P(*dims) for dims in split),
             out_specs=tuple(P(*dims) for dims in places),
@@ -126,12 +129,21 @@ class ChipDraft(Draft):
             check_vma=False,
         )
 
+        return self._as("chips", sharded), self._as("stack", self._stacked(body, places))
+
+    def _stacked(self, body: Callable[..., Any], places: Sequence[Any]) -> Callable[..., Any]:
+        """Returns the program of one chip that computes a body on the stack of all chips' tensors."""
+
         def stacked(*arguments: Any) -> Any:
-            parts = [self._parts(value, dims) for value, dims in zip(arguments, split, strict=True)]
-            values = jax.vmap(expanded, axis_name=_CHIPS, axis_size=self.mesh.size)(*parts)
+            parts = [self._parts(value, dims) for value, dims in zip(arguments, self._splits, strict=True)]
+            values = jax.vmap(_expanded(body), axis_name=_CHIPS, axis_size=self.mesh.size)(*parts)
             return tuple(self._joined(value, dims) for value, dims in zip(values, places, strict=True))
 
-        return self._as("chips", sharded), self._as("stack", stacked)
+        return stacked
+
+    def local_arguments(self) -> list[Aval]:
+        """Returns shape and type of the arguments of one chip."""
+        return [self.avals[index] for index in self.argument_numbers()]
 
     def _as(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def traced(*arguments: Any) -> Any:
@@ -189,9 +201,13 @@ class ChipDraft(Draft):
         return joined(())
 
 
-def groups_along(mesh: Mesh, axes: Sequence[int]) -> list[list[int]]:
-    """Returns the groups of positions along some axes, the last one varying fastest."""
-    return mesh.groups(axes)
+def _expanded(body: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a body whose results have a dimension at least, along which chips' parts can follow each other."""
+
+    def expanded(*arguments: Any) -> Any:
+        return tuple(value[None] if value.ndim == 0 else value for value in body(*arguments))
+
+    return expanded
 
 
 def by_groups(groups: Sequence[Sequence[int]], size: int, function: Callable[[Any, int], Any]) -> Callable[..., Any]:
@@ -215,8 +231,3 @@ def by_groups(groups: Sequence[Sequence[int]], size: int, function: Callable[[An
         return jnp.stack(results)
 
     return apply
-
-
-def pairs_of(ring: Sequence[int]) -> list[tuple[int, int]]:
-    """Returns each of some positions with the next one, and the last with the first."""
-    return [*itertools.pairwise(ring), (ring[-1], ring[0])]

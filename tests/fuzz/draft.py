@@ -136,9 +136,13 @@ class Draft:
 
     def unused(self) -> list[int]:
         """Returns the numbers of the results that no step takes, arguments excepted."""
-        starts = np.cumsum([0, *(1 if isinstance(node, int) else node.count for node in self._nodes)])
-        arguments = {int(start) for start, node in zip(starts, self._nodes, strict=False) if isinstance(node, int)}
+        arguments = set(self.argument_numbers())
         return [index for index in range(len(self.avals)) if index not in self._used and index not in arguments]
+
+    def argument_numbers(self) -> list[int]:
+        """Returns the numbers of the arguments among the values, in order."""
+        starts = np.cumsum([0, *(1 if isinstance(node, int) else node.count for node in self._nodes)])
+        return [int(start) for start, node in zip(starts, self._nodes, strict=False) if isinstance(node, int)]
 
     def function(self, results: Sequence[int]) -> Callable[..., Any]:
         """Returns the program as a function of its arguments."""

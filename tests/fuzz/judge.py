@@ -100,6 +100,11 @@ class Module:
         """Whether the module has types for which the chip may take 32 bits (docs/architecture/limits.md)."""
         return bool(re.search(r"[x<](?:f16|f64|u?i64)>", self.source))
 
+    @functools.cached_property
+    def may_choose_a_zero(self) -> bool:
+        """Whether an op takes the greater or lesser of numbers: torch, unlike IEEE 754, may take either of -0 and 0."""
+        return bool(re.search(r"(?:maximum|minimum|clamp|top_k|select_and_scatter)\b", self.source))
+
     def check(self) -> Iterator[Difference]:
         """Yields the differences; see :meth:`tests.fuzz.cases.Subject.check`."""
         bits = defined(self.module)
@@ -151,7 +156,7 @@ def arrays_of(program: Program, results: Sequence[torch.Tensor]) -> list[np.ndar
 def to_torch(array: np.ndarray, element: str) -> torch.Tensor:
     """Returns the tensor in which the runtime takes an argument of an element type."""
     kept, array = getattr(torch, ElementType(element).torch), np.array(array)
-    if array.dtype.kind != "V":
+    if not ElementType(element).is_ml_dtype:
         return torch.from_numpy(array)
     if not is_float(array.dtype):
         return torch.from_numpy(array.astype(str(kept).removeprefix("torch.")))
@@ -161,7 +166,7 @@ def to_torch(array: np.ndarray, element: str) -> torch.Tensor:
 def to_numpy(tensor: torch.Tensor, element: str) -> np.ndarray:
     """Returns the array of a result of an element type; the reverse of :func:`to_torch`."""
     dtype = ElementType(element).numpy_dtype()
-    if dtype.kind != "V":
+    if not ElementType(element).is_ml_dtype:
         return tensor.numpy()
     if not is_float(dtype):
         return tensor.numpy().astype(dtype)
@@ -246,8 +251,10 @@ class Judge:
             if (got.dtype, got.shape) != (wanted.dtype, wanted.shape):
                 yield Difference(name, f"{got.dtype}{got.shape}, expected {wanted.dtype}{wanted.shape}")
                 continue
-            rounds = bits is None or not bits[index] or wanted.dtype.name in _IN_32_BITS and wanted.dtype.kind in "fc"
+            rounds = bits is None or not bits[index] or (wanted.dtype.name in _IN_32_BITS and wanted.dtype.kind in "fc")
             wrong = self._apart(index, got, wanted, size) if rounds else ~same(got, wanted)
+            if self._subject.may_choose_a_zero:
+                wrong &= ~((got == 0) & (wanted == 0))
             if wrong.any() and self._subject.may_be_in_32_bits:
                 other = self._subject.expected_in_32_bits[index]
                 wrong &= self._apart(index, got, other, size) if rounds else ~same(got, other)
@@ -259,7 +266,7 @@ class Judge:
         """Returns which elements of a result lie further from what is expected than noise carries them."""
         wrong = _apart(got, wanted, size)
         if self._subject.special and wide(got).dtype.kind in "fc":
-            # Whether sums and products of large terms become infinite, and whether they then are NaN, depends on the order.
+            # Whether sums and products of large terms are infinite, and then are NaN, depends on their order.
             finite = np.isfinite(wide(got)), np.isfinite(wide(wanted))
             wrong &= finite[0] & finite[1] if self._subject.may_overflow else finite[0] | finite[1]
         for runs in (6, 40):

@@ -8,41 +8,49 @@ the same in each process; runs differ because their arguments do, by less than f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
+from jaxlib.mlir.passmanager import PassManager
 
-from tests.fuzz.cases import NotDrawnError
 from tests.fuzz.reference import Program, operations
 from tt_xla.compiler import parse_module
-from tt_xla.ir.element_types import ElementType
+from tt_xla.compiler.stablehlo.expand import register_passes
 
 MOVES = frozenset(
     f"stablehlo.{name}"
-    for name in """
-    abs all_gather all_to_all bitcast_convert broadcast_in_dim case ceil clamp collective_broadcast collective_permute compare complex
-    concatenate constant convert dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
-    dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_tuple_element if imag iota is_finite maximum
-    minimum negate optimization_barrier pad real real_dynamic_slice reshape reverse round_nearest_afz
-    round_nearest_even select sign slice sort transpose tuple while return reduce_precision
-    """.split()
+    for name in re.findall(
+        r"\w+",
+        """
+        abs all_gather all_to_all bitcast_convert broadcast_in_dim case ceil clamp collective_broadcast collective_permute
+        compare complex concatenate constant convert dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
+        dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_tuple_element if imag iota is_finite maximum
+        minimum negate optimization_barrier pad real real_dynamic_slice reshape reverse round_nearest_afz
+        round_nearest_even select sign slice sort transpose tuple while return reduce_precision
+        """,
+    )
 ) | {"func.call", "func.return", "func.func", "builtin.module", "chlo.constant", "chlo.constant_like", "chlo.top_k"}
 """Ops that move, choose or truncate floats and round none; of those with regions, that of their bodies counts."""
 
 SUMS = frozenset(
     f"stablehlo.{name}"
-    for name in """
-    all_reduce batch_norm_grad batch_norm_inference batch_norm_training cholesky convolution dot_general dynamic_conv
-    fft reduce reduce_scatter reduce_window scatter select_and_scatter triangular_solve
-    """.split()
+    for name in re.findall(
+        r"\w+",
+        """
+        all_reduce batch_norm_grad batch_norm_inference batch_norm_training cholesky convolution dot_general dynamic_conv
+        fft reduce reduce_scatter reduce_window scatter select_and_scatter triangular_solve
+        """,
+    )
 )
 """Ops whose rounding errors are those of their terms, and may be larger than their result."""
 
 EXACT = MOVES | frozenset(
-    f"stablehlo.{name}" for name in "add subtract multiply divide sqrt remainder and or xor not".split()
+    f"stablehlo.{name}"
+    for name in ("add", "subtract", "multiply", "divide", "sqrt", "remainder", "and", "or", "xor", "not")
 )
 """Ops whose floats IEEE 754 defines to the bit."""
 
@@ -67,10 +75,13 @@ def spread(
     Raises:
         NotDrawnError: XLA refuses the copy in float64.
     """
+    moves = any(_is_float(array.dtype) for array in inputs)
     noisy = Program(_with_noise(module, size, in_parts=in_parts))
     drawn = np.random.default_rng(0)
     results: list[list[np.ndarray]] = []
-    for _ in range(runs):
+    for run in range(runs):
+        if run and not moves:
+            noisy = Program(_with_noise(module, size, run, in_parts=in_parts))
         arguments = [_moved(drawn, array) for array in inputs]
         results.append(noisy(arguments))
     return results
@@ -89,10 +100,13 @@ def _is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
 
 
-def _with_noise(module: Any, size: float, *, in_parts: bool) -> str:
+def _with_noise(module: Any, size: float, salt: int = 0, *, in_parts: bool) -> str:
     copy = parse_module(module.operation.get_asm())
+    register_passes()
     with copy.context, ir.Location.unknown():
-        noise = _Noise(size, in_parts=in_parts)
+        # Ops of CHLO have noise at each of their steps, which may cancel.
+        PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo))").run(copy.operation)
+        noise = _Noise(size, salt, in_parts=in_parts)
         places = [op for op in operations(copy.operation, into_sums=False) if noise.takes(op)]
         sizes = [[noise.size_of(value.type) for value in op.results] for op in places]
         for op in operations(copy.operation, into_sums=True):
@@ -103,10 +117,10 @@ def _with_noise(module: Any, size: float, *, in_parts: bool) -> str:
 
 
 class _Noise:
-    def __init__(self, size: float, *, in_parts: bool) -> None:
+    def __init__(self, size: float, salt: int, *, in_parts: bool) -> None:
         self._size = size
+        self._salt = salt
         self._in_parts = in_parts
-        self._salt = 0
 
     def takes(self, op: Any) -> bool:
         """Whether the floats of an op are rounded."""
@@ -209,13 +223,16 @@ def in_32_bits(module: Any) -> str:
 
 
 def _retype(op: Any, retyped: Callable[[Any], Any]) -> None:
-    """Gives the values of an op, of its blocks and its constants other types.
-
-    Raises:
-        NotDrawnError: the op is a constant of complex numbers, whose elements jaxlib does not give to Python.
-    """
-    if op.name == "stablehlo.constant" and isinstance(_element(op.results[0].type), ir.ComplexType):
-        raise NotDrawnError("a constant of complex numbers")
+    """Gives the values of an op and of its blocks other types. A constant is converted behind."""
+    if op.name in ("stablehlo.constant", "chlo.constant"):
+        (value,) = op.results
+        if retyped(value.type) != value.type:
+            uses = [(use.owner, use.operand_number) for use in value.uses]
+            with _after(op):
+                converted = hlo.convert(retyped(value.type), value)
+            for owner, number in uses:
+                owner.operands[number] = converted
+        return
     for value in op.results:
         value.set_type(retyped(value.type))
     for region in op.regions:
@@ -226,19 +243,6 @@ def _retype(op: Any, retyped: Callable[[Any], Any]) -> None:
         signature = op.attributes["function_type"].value
         inputs, results = list(map(retyped, signature.inputs)), list(map(retyped, signature.results))
         op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
-    if op.name == "stablehlo.constant":
-        value = op.attributes["value"]
-        if retyped(value.type) != value.type:
-            op.attributes["value"] = _constant(value, retyped(value.type))
-
-
-def _constant(value: Any, type_: Any) -> Any:
-    """Returns the elements of a constant in another type."""
-    dtype = ElementType(str(type_.element_type)).numpy_dtype()
-    if value.is_splat:
-        elements = np.full(type_.shape, value.get_splat_value().value)
-    else:
-        elements = np.asarray(value).reshape(type_.shape)
-    with np.errstate(all="ignore"):
-        elements = np.ascontiguousarray(elements.astype(dtype))
-    return ir.DenseElementsAttr.get(elements, type=type_.element_type, shape=list(type_.shape))
+    if op.name == "chlo.constant_like" and isinstance(op.attributes["value"], ir.FloatAttr):
+        element = _element(op.results[0].type)
+        op.attributes["value"] = ir.FloatAttr.get(element, op.attributes["value"].value)

@@ -1,4 +1,4 @@
-"""Judges a StableHLO module that is split over the chips of a board: beside XLA, and beside the same module without it."""
+"""Judges a StableHLO module that is split over the chips of a board: beside XLA, and beside the same module unsplit."""
 
 from __future__ import annotations
 

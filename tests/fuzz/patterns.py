@@ -15,7 +15,7 @@ from tt_xla.compiler.rewriting import Changes, Pattern
 
 
 def name_of(op: str, function: str) -> str:
-    """Returns the name of a pattern: dialect of the ops that it rewrites, and its function, as ``ttir.join_reshapes``."""
+    """Returns the name of a pattern: dialect of the ops that it rewrites, and its function: ``ttir.join_reshapes``."""
     return f"{op.partition('.')[0]}.{function}"
 
 

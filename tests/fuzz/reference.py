@@ -73,7 +73,9 @@ class Program:
 
 BODIES = frozenset(
     f"stablehlo.{name}"
-    for name in "all_reduce map reduce reduce_scatter reduce_window scatter select_and_scatter sort".split()
+    for name in (
+        *("all_reduce", "map", "reduce", "reduce_scatter", "reduce_window", "scatter", "select_and_scatter", "sort"),
+    )
 )
 """Ops whose regions say how two elements are joined or compared."""
 

@@ -34,7 +34,14 @@ class Digest:
             results = run(executable, *args, **kwargs)
             for tensor in results:
                 self._hash.update(str((tensor.dtype, tuple(tensor.shape))).encode())
-                self._hash.update(tensor.detach().clone(memory_format=torch.contiguous_format).flatten().view(torch.uint8).numpy().tobytes())
+                self._hash.update(
+                    tensor.detach()
+                    .clone(memory_format=torch.contiguous_format)
+                    .flatten()
+                    .view(torch.uint8)
+                    .numpy()
+                    .tobytes()
+                )
             return results
 
         Executable.run = listening

@@ -31,7 +31,8 @@ Record = dict[str, Any]
 class Worker:
     """A process that judges cases, replaced when it has ended."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, limit: int = LIMIT) -> None:
+        self._limit = limit
         self._log = log
         self._process: subprocess.Popen[str] | None = None
         self._judged = 0
@@ -44,7 +45,7 @@ class Worker:
         start = time.monotonic()
         process.stdin.write(f"{case}\n")
         process.stdin.flush()
-        ready, _, _ = select.select([process.stdout], [], [], LIMIT + 60)
+        ready, _, _ = select.select([process.stdout], [], [], 2 * self._limit + 5)
         line = process.stdout.readline() if ready else ""
         if line:
             self._judged += 1
@@ -72,7 +73,7 @@ class Worker:
             environment = os.environ | {"PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}", "TTXLA_CACHE": str(cache)}
             with self._log.open("w") as log:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "tests.fuzz.worker"],
+                    [sys.executable, "-m", "tests.fuzz.worker", str(self._limit)],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,
@@ -81,6 +82,9 @@ class Worker:
                     env=environment,
                     start_new_session=True,
                 )
+            assert self._process.stdout is not None
+            if not self._process.stdout.readline():
+                raise RuntimeError(f"no process begins: {self._log.read_text(errors='replace')[-2000:]}")
         return self._process
 
     def end(self) -> None:
@@ -118,7 +122,7 @@ def judge_all(cases: Iterable[Case], folder: Path, jobs: int, record: Callable[[
                     break
                 judged = worker.judge(case)
                 if count % TWICE == 0:
-                    judged = _second(judged, second.judge(case))
+                    judged = compared(judged, second.judge(case))
                 with lock:
                     if going.is_set() and not record(judged):
                         going.clear()
@@ -139,7 +143,7 @@ def judge_all(cases: Iterable[Case], folder: Path, jobs: int, record: Callable[[
             thread.join(LIMIT + 5)
 
 
-def _second(first: Record, second: Record) -> Record:
+def compared(first: Record, second: Record) -> Record:
     """Returns the record of the first process, or of a difference between the results of the two."""
     if (first["verdict"], first["results"]) == (second["verdict"], second["results"]):
         return first

@@ -46,11 +46,6 @@ def test_chips_compute_what_jax_computes_on_them(partitioner: str) -> None:
 
 
 @pytest.mark.nightly
-def test_random_programs() -> None:
-    assert outcomes("run_random.py", "60") == {"random": ""}
-
-
-@pytest.mark.nightly
 def test_partial_sums() -> None:
     failures = outcomes("run_partial_sums.py")
     assert len(failures) > 20

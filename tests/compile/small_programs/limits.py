@@ -43,6 +43,8 @@ case(
     *(np.full((1, 2, n, n), 90, np.int8) for n in (4, 3)),
 )
 
+case("sum_of_no_int8", lambda x: wide(jnp.sum(jnp.arange(0, dtype=jnp.int8), dtype=jnp.int8)) + x, ints(3))
+
 # Positions do not wrap at the width of an index.
 
 for _type in (np.uint8, np.int8):

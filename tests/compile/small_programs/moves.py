@@ -115,6 +115,7 @@ case("pad_mixed", lambda x: lax.pad(x, x.dtype.type(2), ((-1, 2, 0), (3, -2, 0))
 case(
     "pad_with_minus_infinity", lambda x: jnp.maximum(lax.pad(x, x.dtype.type(-jnp.inf), ((1, 1, 0),)), -1e30), normal(5)
 )
+case("pad_that_removes_all", lambda x: lax.pad(x, x.dtype.type(2), ((2, -3, 0), (-1, 1, 1))), normal(3, 5))
 case("pad_between", lambda x: lax.pad(x, x.dtype.type(2), ((0, 0, 2), (1, -1, 1))), normal(3, 5))
 case("pad_integers", lambda x: jnp.pad(x, ((1, 0), (0, 2)), constant_values=7), ints(3, 5))
 case("pad_bools", lambda x: jnp.pad(x, ((1, 0), (0, 2)), constant_values=True), truth(3, 5))

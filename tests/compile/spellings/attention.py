@@ -76,6 +76,13 @@ def rotate_pairs(x: Array, cos: Array, sin: Array, sign: float = 1) -> Array:
     return jnp.stack([a * cos - b * sin, sign * (a * sin) + b * cos], -1).reshape(x.shape)
 
 
+def rotate_rows_by_pairs(x: Array, cos: Array, sin: Array) -> Array:
+    """Rotates one row by each row of the tables."""
+    a, b = x[..., ::2], x[..., 1::2]
+    turned = jnp.stack([a * cos - b * sin, b * cos + a * sin], -1)
+    return turned.reshape(*turned.shape[:-2], -1)
+
+
 def rotate_complex(x: Array, cos: Array, sin: Array) -> Array:
     pairs = x.astype(jnp.float32).reshape(*x.shape[:-1], -1, 2)
     turned = jax.lax.complex(pairs[..., 0], pairs[..., 1]) * jax.lax.complex(cos, sin)
@@ -98,6 +105,11 @@ fused(
 fused(
     "rotary_by_complex_numbers",
     lambda x: rotate_complex(x, *TURNS), normal(2, 3, 32, 64),
+    into=(*TABLES_TWICE, *EVERY_TWO),
+)  # fmt: skip
+fused(
+    "rotary_by_pairs_of_one_row",
+    rotate_rows_by_pairs, normal(1, 1, 1, 64), normal(32, 32, seed=1), normal(32, 32, seed=2),
     into=(*TABLES_TWICE, *EVERY_TWO),
 )  # fmt: skip
 fused("rotary_of_every_two", rotate_every_two, normal(2, 3, 32, 64), *TABLES, into=EVERY_TWO)

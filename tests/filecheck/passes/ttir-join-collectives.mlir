@@ -162,4 +162,24 @@ builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 1x2x4>]>} {
     %3 = "ttir.slice_static"(%2) <{begins = [0 : i32, 0 : i32], ends = [16 : i32, 4 : i32], step = [2 : i32, 1 : i32]}> : (tensor<16x4xbf16>) -> tensor<8x4xbf16>
     func.return %1, %3 : tensor<8x4xbf16>, tensor<8x4xbf16>
   }
+
+  // The slice leaves the gathered dimension whole.
+  // CHECK-LABEL: func.func @gather_of_slice(
+  // CHECK-NEXT: "ttir.slice_static"(%{{.*}}) <{begins = [0 : i32, 1 : i32], ends = [4 : i32, 3 : i32], step = [1 : i32, 1 : i32]}> : (tensor<4x4xbf16>) -> tensor<4x2xbf16>
+  // CHECK-NEXT: "ttir.all_gather"(%{{.*}}) <{all_gather_dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<4x2xbf16>) -> tensor<8x2xbf16>
+  func.func @gather_of_slice(%x: tensor<4x4xbf16>) -> tensor<8x2xbf16> {
+    %0 = "ttir.all_gather"(%x) <{all_gather_dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<4x4xbf16>) -> tensor<8x4xbf16>
+    %1 = "ttir.slice_static"(%0) <{begins = [0 : i32, 1 : i32], ends = [8 : i32, 3 : i32], step = [1 : i32, 1 : i32]}> : (tensor<8x4xbf16>) -> tensor<8x2xbf16>
+    func.return %1 : tensor<8x2xbf16>
+  }
+
+  // A slice of the gathered dimension itself stays.
+  // CHECK-LABEL: func.func @gather_of_a_part(
+  // CHECK-NEXT: "ttir.all_gather"
+  // CHECK-NEXT: "ttir.slice_static"
+  func.func @gather_of_a_part(%x: tensor<4x4xbf16>) -> tensor<6x4xbf16> {
+    %0 = "ttir.all_gather"(%x) <{all_gather_dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<4x4xbf16>) -> tensor<8x4xbf16>
+    %1 = "ttir.slice_static"(%0) <{begins = [1 : i32, 0 : i32], ends = [7 : i32, 4 : i32], step = [1 : i32, 1 : i32]}> : (tensor<8x4xbf16>) -> tensor<6x4xbf16>
+    func.return %1 : tensor<6x4xbf16>
+  }
 }

@@ -41,7 +41,7 @@ def limits(d: Drawer) -> Array:
     if way == "relu":
         return _after(d, d.either_way(jnp.maximum, x, jnp.full(d.one((), x.shape), low, x.dtype)))
     if way == "relu6":
-        inner = d.keep(jnp.maximum(x, low))
+        inner = d.keep(jnp.maximum(x, low), 0.4)
         return _after(d, jnp.minimum(inner, high) if d.maybe(0.8) else jnp.maximum(inner, high))
     if way == "clip":
         return _after(d, jnp.clip(x, low, high))
@@ -68,7 +68,7 @@ def sigmoids(d: Drawer) -> Array:
     if way == "divide":
         gate = d.or_else(1.0, 2.0) / below
     elif way == "reciprocal":
-        gate = lax.reciprocal(below) if hasattr(lax, "reciprocal") else below**-1.0
+        gate = lax.pow(below, jnp.full(below.shape, d.or_else(-1.0, -2.0), below.dtype))
     elif way == "tanh":
         gate = 0.5 * (jnp.tanh(d.or_else(0.5, 0.25) * y) + 1)
     elif way == "library":

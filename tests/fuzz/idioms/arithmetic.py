@@ -8,7 +8,7 @@ from jax import lax
 
 from tests.fuzz.idioms.drawing import Array, Drawer, idiom
 
-_NUMBERS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 1e30, 1e-30, float("inf"), float("nan"), 0.1)
+_NUMBERS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 1e12, 1e-12, float("inf"), float("nan"), 0.1)
 
 
 def _constant(d: Drawer, x: Array) -> Array:
@@ -140,6 +140,19 @@ def _between_casts(d: Drawer, x: Array) -> Array:
             return x.sum(-1)
         return {"tanh": jnp.tanh, "round": jnp.round, "floor": jnp.floor}.get(way, lambda y: y.reshape(-1))(x)
     return d.one(x + jnp.asarray(1, x.dtype), x * x, x, jnp.maximum(x, jnp.asarray(0, x.dtype)))
+
+
+@idiom("ttir.integer_by_way_of_float", "ttir.float_by_way_of_integer", "ttir.join_casts")
+def through_casts(d: Drawer) -> Array:
+    """Integers that become floats for a moment, and floats of integers that become integers for one."""
+    n = d.input(d.shape((0, 1, 2, 3)), d.one("int8", "uint8", "int16", "uint16", "int32", "bool"))
+    n = n.astype(jnp.int32) if n.dtype == jnp.bool_ or d.maybe() else n
+    n = jnp.clip(n, 0, d.one(9, 127)) if d.maybe(0.4) else n
+    x = d.keep(n.astype(d.one(jnp.float32, jnp.float32, jnp.bfloat16, jnp.float16)))
+    if d.maybe(0.6):
+        return x.astype(d.or_else(n.dtype, jnp.int32, jnp.int8))
+    x = d.one(lambda: x * 2 + 1, lambda: x + 1, lambda: -x, lambda: x * 0.5, lambda: jnp.abs(x), lambda: x)()
+    return x.astype(d.one(jnp.int32, jnp.int32, jnp.int16)).astype(d.or_else(x.dtype, jnp.float32))
 
 
 @idiom("ttnn.join_integer_casts", "ttir.dot_general", "ttnn.join_unsigned_casts", special=False)

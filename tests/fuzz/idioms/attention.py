@@ -141,7 +141,7 @@ def rotary(d: Drawer) -> Array:
         d.one(1, 7, 31, 32, 33),
         d.or_else(d.one(32, 64, 128), 48, 96, 16),
     )
-    x = d.input((batch, heads_, rows, width), dtype)
+    x = d.input(d.or_else((batch, heads_, rows, width), (1, 1, 1, width), (1, 1, width), (width,), chance=0.15), dtype)
     sign = d.or_else(1.0, -1.0)
     way = d.one("halves", "halves", "by halves", "pairs", "every two", "complex")
     half = width // 2

@@ -48,7 +48,7 @@ class Drawer:
         """Returns true with a chance."""
         return self.random.random() < chance
 
-    def or_else(self, value: T, *others: T, chance: float = 0.12) -> T:
+    def or_else(self, value: T, *others: T, chance: float = 0.2) -> T:
         """Returns what a pattern expects, or with a chance one of the values that it must not take for that."""
         return self.random.choice(others) if self.random.random() < chance else value
 

@@ -102,3 +102,24 @@ def _step(d: Drawer, x: Array) -> Array:
         n = number(2, 3, 7)
         truth = jnp.logical_and(jnp.sign(x) != d.one(jnp.sign(n), number(1, -1)), lax.rem(x, n) != 0)
     return d.one(truth, jnp.where(truth, x, x + number(1)))
+
+
+@idiom("ttir.rounds_down", "ttir.implied", "ttir.truth_of_truth", "ttir.known_number", "ttir.needless_remainder")
+def divisions(d: Drawer) -> Array:
+    """Quotients and remainders that round down, by constants and by others, of each width."""
+    dtype = d.one(*_TYPES)
+    size = d.shape((0, 1, 2))
+    x = d.input(size, dtype)
+    x = d.or_else(x, lax.broadcasted_iota(x.dtype, size, 0) if size else x, x + jnp.asarray(1, dtype))
+    n = jnp.asarray(d.one(1, 2, 3, 7, 32, 100), dtype)
+    n = d.or_else(n, jnp.maximum(d.input(d.one((), size), dtype), jnp.asarray(1, dtype)), chance=0.25)
+    if not jnp.issubdtype(dtype, jnp.unsignedinteger) and d.maybe(0.15):
+        n = -n
+    quotient, rest = d.keep(jnp.floor_divide(x, n)), jnp.mod(x, n)
+    way = d.one("quotient", "rest", "both", "again", "test")
+    if way == "again":
+        return jnp.mod(quotient, jnp.asarray(d.one(2, 5), dtype))
+    if way == "test":
+        differs = jnp.logical_and(jnp.sign(x) != d.or_else(jnp.sign(n), jnp.asarray(1, dtype)), lax.rem(x, n) != 0)
+        return jnp.where(differs, quotient, rest)
+    return {"quotient": quotient, "rest": rest}.get(way, quotient * n + rest)

@@ -42,6 +42,10 @@ def _move(d: Drawer, x: Array) -> Array:
         return x.reshape(sizes if len(sizes) <= 6 else -1)
     if way == "unsqueeze" and x.ndim < 5:
         return jnp.expand_dims(x, d.random.randrange(x.ndim + 1))
+    if way == "broadcast" and 1 in x.shape and d.maybe(0.7):
+        places = [dim for dim, size in enumerate(x.shape) if size == 1]
+        x = jnp.broadcast_to(x, [d.one(2, 3) if dim == places[0] else size for dim, size in enumerate(x.shape)])
+        return jnp.broadcast_to(x, [d.one(1, 2) if dim in places[1:] else size for dim, size in enumerate(x.shape)])
     if way == "broadcast" and x.size <= 1024 and x.ndim < 5:
         return jnp.broadcast_to(x, (d.one(1, 2, 3), *x.shape))
     if way == "slice" and x.ndim:

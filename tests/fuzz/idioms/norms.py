@@ -15,7 +15,7 @@ def layer_norm(d: Drawer) -> Array:
     x = d.input(size, d.dtype(), scale=d.one(1.0, 3.0))
     wide = x.astype(jnp.float32) if d.maybe() else x
     axis = d.or_else((-1,), (-2,), tuple(range(1, x.ndim)), (0,), (-2, -1))
-    other = d.or_else(wide, d.input(size, wide.dtype.name), chance=0.06)
+    other = d.or_else(wide, d.input(size, wide.dtype.name), chance=0.15)
     mean = d.keep(wide.mean(axis, keepdims=True), 0.04)
     eps = d.or_else(1e-5, 1e-3, 0.1, 0.0)
     centred = wide - mean
@@ -26,7 +26,7 @@ def layer_norm(d: Drawer) -> Array:
         if d.maybe(0.1):
             variance = square.sum(axis, keepdims=True) / max(1, square.size // variance.size - 1)
     elif way == "var":
-        variance = other.var(axis, keepdims=True, ddof=d.or_else(0, 1, chance=0.06))
+        variance = other.var(axis, keepdims=True, ddof=d.or_else(0, 1, chance=0.15))
     else:
         variance = jnp.square(other).mean(d.or_else(axis, (-1,), (0,)), keepdims=True) - jnp.square(mean)
         variance = jnp.maximum(variance, d.or_else(0.0, 0.1)) if way == "limited" else variance
@@ -53,7 +53,7 @@ def rms_norm(d: Drawer) -> Array:
     size = d.shape((2, 2, 3, 3, 4))
     x = d.input(size, d.dtype(), scale=d.one(1.0, 3.0))
     wide = x.astype(jnp.float32) if d.maybe() else x
-    other = d.or_else(wide, d.input(size, wide.dtype.name), jnp.abs(wide), chance=0.06)
+    other = d.or_else(wide, d.input(size, wide.dtype.name), jnp.abs(wide), chance=0.15)
     axis = d.or_else(-1, -2, 0, chance=0.1)
     squares = d.one(other * other, jnp.square(other), other**2)
     total = d.keep(squares.sum(axis, keepdims=True), 0.04)

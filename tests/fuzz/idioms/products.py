@@ -21,7 +21,7 @@ def linear(d: Drawer) -> Array:
     dtype = d.or_else(d.dtype(), "int32", chance=0.05)
     rows, inner, columns = d.size(), d.one(1, 3, 8, 31, 32, 33, 64), d.one(1, 3, 8, 31, 32, 33)
     batch = d.one((), (), (2,), (3,), (2, 2))
-    way = d.one("plain", "plain", "images", "joined", "batched")
+    way = d.one("plain", "plain", "images", "joined", "batched", "turned")
     if way == "images":
         sizes = (d.one(1, 2, 4), d.one(1, 2, 3), d.one(2, 3), d.one(2, 4))
         order = d.or_else((0, 3, 1, 2), (0, 2, 3, 1), (1, 0, 2, 3), (0, 1, 3, 2), chance=0.4)
@@ -34,6 +34,9 @@ def linear(d: Drawer) -> Array:
         rows = x.shape[0]
     elif way == "batched":
         x = d.input((*batch, rows, inner), dtype)
+    elif way == "turned":
+        x = d.input((d.one(2, 4), d.one(2, 4), d.one(2, 4, 8)), dtype).transpose(d.or_else((0, 2, 1), (2, 1, 0), (2, 0, 1)))
+        rows, inner = x.shape[-2:]
     else:
         x = d.input((rows, inner), dtype).reshape(rows, inner) if d.maybe() else d.input((inner, rows), dtype).T
     weights_batch = batch if way == "batched" and d.maybe() else ()

@@ -1,4 +1,4 @@
-"""The kinds of programs that are drawn. Each is a module with a function ``draw``; they are imported when they are drawn."""
+"""The kinds of programs that are drawn, each a module with a function ``draw`` that is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ SHARES: dict[str, int] = {
     "aten": 6,
     "idioms": 4,
     "texts": 4,
+    "formats": 1,
+    "graphs": 3,
     "sharded": 8,
     "manual": 4,
 }
@@ -23,8 +25,8 @@ SHARES: dict[str, int] = {
 
 
 def load(kind: str) -> Draw:
-    """Imports a kind and returns the function that draws its programs."""
-    return importlib.import_module(f"tests.fuzz.kinds.{kind}").draw
+    """Imports a kind, or a module with another path, and returns the function that draws its programs."""
+    return importlib.import_module(kind if "." in kind else f"tests.fuzz.kinds.{kind}").draw
 
 
 def cases(seed: str, names: Collection[str] = ()) -> Iterator[Case]:

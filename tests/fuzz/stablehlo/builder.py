@@ -266,6 +266,14 @@ class Builder:
         self.values.append(value)
         return value
 
+    def given(self, array: np.ndarray, element: str) -> Value:
+        """Returns an argument or a constant of these elements."""
+        if self.closed or self.chance(0.4):
+            return self.constant(array, element)
+        value = self.argument(array.shape, element)
+        self.inputs[-1] = np.asarray(array).astype(self.inputs[-1].dtype)
+        return value
+
     def constant(self, array: np.ndarray, element: str) -> Value:
         """Appends a constant."""
         text = f"value = {constant_text(np.asarray(array, numpy_type(element)), element)}"

@@ -234,7 +234,7 @@ def reduce_of_chips(b: Builder, name: str) -> list[Value]:
     attributes = f"{GROUP}{channel(b)}"
     if name.endswith("scatter"):
         attributes += f", scatter_dimension = {b.random.randrange(len(shape))} : i64"
-    return b.op(name, [b.operand(shape, element)], [(shape, element)], attributes, [region])
+    return b.op(name, [b.operand(shape, element)], [(shape, element)], attributes, [region], reference=unchanged)
 
 
 @draws("stablehlo.all_gather", "stablehlo.all_to_all")
@@ -253,7 +253,8 @@ def send(b: Builder, name: str) -> list[Value]:
     element, shape = b.element(REAL, COMPLEX), b.shape()
     pairs = "source_target_pairs = dense<0> : tensor<1x2xi64>"
     attributes = pairs if name.endswith("permute") else GROUP
-    return b.op(name, [b.operand(shape, element)], [(shape, element)], f"{attributes}{channel(b)}")
+    reference = None if name.endswith("permute") else unchanged
+    return b.op(name, [b.operand(shape, element)], [(shape, element)], f"{attributes}{channel(b)}", reference=reference)
 
 
 @draws("stablehlo.partition_id", "stablehlo.replica_id")

@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.fuzz.stablehlo.builder import ANY, DISTINCT, Builder
 from tests.fuzz.stablehlo.drawers import draws
-from tests.fuzz.stablehlo.structure import ALL, index_argument
+from tests.fuzz.stablehlo.structure import ALL
 from tests.fuzz.stablehlo.types import BOOL, FLOATS, INTEGERS, REAL, Value, is_float, is_integer, limits, longs
 
 SORTED = tuple(element for element in REAL if element not in ("i2", "ui2"))
@@ -109,7 +109,7 @@ def indices_of(b: Builder, drawn: Windows, element: str, *, unique: bool = False
     numbers = generator.integers(max(least, low), max(1, high), drawn.indices)
     if unique or b.chance(0.1):
         numbers = np.arange(numbers.size).reshape(drawn.indices) % (min(most, 100) + 1)
-    return b.constant(numbers, element) if b.chance(0.3) else index_argument(b, numbers, element)
+    return b.given(numbers, element)
 
 
 @draws("stablehlo.gather", "stablehlo.dynamic_gather")

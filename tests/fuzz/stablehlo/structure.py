@@ -216,14 +216,5 @@ def positions(b: Builder, shape: Sequence[int]) -> list[Value]:
             continue
         low = 0 if element.startswith("u") else -1
         number = np.array(b.random.randint(low, min(size + 1, 100)))
-        scalars.append(b.constant(number, element) if b.chance(0.5) else index_argument(b, number, element))
+        scalars.append(b.given(number, element))
     return scalars
-
-
-def index_argument(b: Builder, number: np.ndarray, element: str) -> Value:
-    """Adds an argument of these numbers; within a function a constant."""
-    if b.closed:
-        return b.constant(number, element)
-    value = b.argument(number.shape, element)
-    b.inputs[-1] = number.astype(b.inputs[-1].dtype)
-    return value

@@ -15,7 +15,6 @@ from tests.fuzz.stablehlo.types import (
     FLOATS,
     INTEGERS,
     Value,
-    constant_text,
     flags,
     is_float,
     limits,
@@ -261,13 +260,16 @@ def convolution(b: Builder, name: str) -> Value:
         f"window_reversal = {flags(turned)}, dimension_numbers = #stablehlo.conv<{texts[0]}x{texts[1]}->{texts[2]}>, "
         f"feature_group_count = {groups} : i64, batch_group_count = {batches} : i64{precision(b)}"
     )
-    if name == "stablehlo.dynamic_conv":
-        flat = [edge for row in padding for edge in row]
-        text = constant_text(np.array(flat, np.int32).reshape(rank, 2), "i32")
-        operands.append(b.one("stablehlo.constant", [], (rank, 2), "i32", f"value = {text}"))
-    else:
-        attributes += f", padding = {pairs(padding)}"
-    return b.one(name, operands, result, result_element(b, element), attributes)
+    fixed = f"{attributes}, padding = {pairs(padding)}"
+    if name == "stablehlo.convolution":
+        return b.one(name, operands, result, result_element(b, element), fixed)
+
+    def static(given: Sequence[Value], results: Sequence[Value]) -> list[str]:
+        taken = [value.name for value in given[:2]], [value.type for value in given[:2]]
+        return [b.line("stablehlo.convolution", *taken, results, fixed)]
+
+    operands.append(b.constant(np.array(padding, np.int32).reshape(rank, 2), "i32"))
+    return b.op(name, operands, [(result, result_element(b, element))], attributes, reference=static)[0]
 
 
 def _numbered(sizes: Sequence[int]) -> dict[str, int]:

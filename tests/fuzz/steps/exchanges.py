@@ -228,10 +228,13 @@ def _groups(draft: ChipDraft) -> list[list[int]]:
 
 
 def _attributes(draft: ChipDraft, groups: Sequence[Sequence[int]], *, flat: bool = True) -> str:
-    """Returns the attributes that name groups of positions: ids of all devices, or of partitions."""
+    """Returns the attributes that name groups of positions: ids of all devices, of partitions, or of replicas."""
     channel = draft.random.randint(1, 9)
     kind = draft.random.choice((0, 1))
     text = f"replica_groups = dense<{[list(group) for group in groups]}> : tensor<{len(groups)}x{len(groups[0])}xi64>"
+    if draft.replicas and (not flat or draft.random.random() < 0.5):
+        return text
+    flat = flat and not (draft.replicas and draft.random.random() < 0.5)
     text += f", channel_handle = #stablehlo.channel_handle<handle = {channel}, type = {kind}>"
     return text + (", use_global_device_ids" if flat else "")
 
@@ -284,6 +287,7 @@ def text_all_reduce(draft: ChipDraft) -> list[int]:
         operands.append(draft.like(operands[0], draft.shape((1, 2), 500)))
     aval, join = draft.avals[operands[0]], _join(draft, operands[0])
     way = draft.random.choice(("flat", "flat", "flat", "both", "alone"))
+    way = "flat" if draft.replicas else way
     groups = _groups(draft)
     attributes = _attributes(draft, groups)
     if way == "both":
@@ -373,7 +377,8 @@ def text_collective_permute(draft: ChipDraft) -> list[int]:
     sources, targets = draft.random.sample(range(size), size), draft.random.sample(range(size), size)
     pairs = list(zip(sources, targets, strict=True))[: draft.random.choice((1, size // 2, size, size))]
     attributes = f"source_target_pairs = dense<{[list(pair) for pair in pairs]}> : tensor<{len(pairs)}x2xi64>, "
-    attributes += "channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>"
+    attributes += "channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>" if not draft.replicas else ""
+    attributes = attributes.removesuffix(", ")
     text = f'%r0 = "stablehlo.collective_permute"(%a0) <{{{{{attributes}}}}}> : ({{a0}}) -> {{r0}}'
     known = {target: source for source, target in pairs}
 
@@ -404,7 +409,7 @@ def text_collective_broadcast(draft: ChipDraft) -> list[int]:
 
 @exchanges("stablehlo.partition_id", "stablehlo.replica_id")
 def text_numbers(draft: ChipDraft) -> list[int]:
-    """Draws the number of a partition, or of a replica, of which there is one."""
+    """Draws the number of a partition or of a replica, of one of which there is one."""
     _need_all_axes(draft)
     operand = draft.value("i", (1, 2), lambda aval: aval.dtype == np.int32)
     aval = draft.avals[operand]
@@ -416,9 +421,13 @@ def text_numbers(draft: ChipDraft) -> list[int]:
         "%r0 = stablehlo.add %a0, %b : {r0}"
     )
     ones = (1,) * len(aval.shape)
-    places = np.arange(draft.mesh.size, dtype=np.int32) * (name == "partition_id")
+    places = np.arange(draft.mesh.size, dtype=np.int32) * (name == ("replica_id" if draft.replicas else "partition_id"))
 
     def emulated(stack: Any) -> Any:
         return stack + places.reshape(-1, *ones)
 
     return draft.exchange(lambda x: as_text(text, [x], [aval])[0], emulated, operand, varying=_all_vary(draft))
+
+
+TEXTS = tuple(drawer for drawers in EXCHANGES.values() for drawer in drawers if drawer.__name__.startswith("text_"))
+"""Drawers of exchanges that are text, which replicas can have."""

@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.fuzz.cases import NotDrawnError
-from tests.fuzz.draft import Aval, Draft, as_text, kind_of, one_op, tensor_type
+from tests.fuzz.draft import Aval, Draft, as_text, tensor_type
 from tests.fuzz.meshes import SIZES
 from tests.fuzz.steps.registry import draws
 
@@ -209,25 +208,3 @@ def rng(draft: Draft, name: str) -> list[int]:
 
     draft.differentiable = False
     return draft.add(function, low, high)
-
-
-@draws("stablehlo.custom_call")
-def custom_call(draft: Draft, name: str) -> list[int]:
-    """Draws a custom call that returns its operand, or one that computes."""
-    if draft.random.random() < 0.6:
-        operand = draft.value("fi")
-        target = draft.random.choice(("LayoutConstraint", "annotate_device_placement", "MoveToDevice"))
-        aval = draft.avals[operand]
-        attributes = f'call_target_name = "{target}", has_side_effect = false'
-        draft.differentiable = False
-
-        def marked(x: Any) -> Any:
-            return one_op("stablehlo.custom_call", [x], aval, attributes)
-
-        return draft.add(marked, operand)
-    operand = draft.value("f", (2, 3), lambda aval: aval.dtype == np.float32 and aval.shape[-1] == aval.shape[-2])
-    if kind_of(draft.avals[operand].dtype) != "f":
-        raise NotDrawnError("no floats")
-    size = draft.avals[operand].shape[-1]
-    draft.differentiable = False
-    return draft.add(lambda x: jnp.linalg.inv(x * 0.1 + size * jnp.eye(size)), operand)

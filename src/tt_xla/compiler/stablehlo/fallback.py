@@ -65,6 +65,8 @@ def call_host(context: ImportContext, op: Any, reason: UnsupportedOpError) -> Se
         if _is_between_chips(context, inner):
             raise context.reject(op, f"it contains a {inner.operation.name}, which the host cannot run for the chips")
         check_group_sizes(inner)
+        if _sorts_2_bits(inner):
+            raise context.reject(op, "XLA's CPU client writes beside its memory when it sorts integers of 2 bits")
     if unknown := _unregistered(module):
         raise context.reject(op, f"'{unknown}' is an op of no known dialect")
     operands = [context[value] for value in captured]
@@ -94,6 +96,11 @@ def call_host(context: ImportContext, op: Any, reason: UnsupportedOpError) -> Se
 def _is_between_chips(context: ImportContext, op: Any) -> bool:
     """Whether an op is one that several chips of the mesh compute together, or that differs between them."""
     return context.module.mesh is not None and op.operation.name in (*COLLECTIVES, *POSITIONS)
+
+
+def _sorts_2_bits(op: Any) -> bool:
+    sorts = op.operation.name in ("stablehlo.sort", "chlo.top_k")
+    return sorts and any(str(value.type).endswith("i2>") for value in op.operands)
 
 
 def is_callback(op: Any) -> bool:

@@ -10,6 +10,7 @@ from xdsl.ir import OpResult, SSAValue
 
 from tt_xla.compiler.analysis.constants import converted, elements
 from tt_xla.compiler.stablehlo.context import ImportContext, converts, on_host
+from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.ir import shapes
 from tt_xla.ir.base import Tensor, shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import ConstantOp, splat
@@ -197,13 +198,16 @@ def pad(context: ImportContext, op: Any) -> SSAValue:
             operand = spread(context, operand, dim, between + 1, float(known))
         else:
             operand = spread_with(context, operand, dim, between + 1, value)
+    type_ = context.result_type(op)
+    if any(max(0, -first) + max(0, -last) >= size for first, last, size in zip(low, high, shape(operand), strict=True)):
+        # Negative padding removes all of the operand.
+        return spread_scalar(context, value, type_) if known is None else full(context, known, type_)
     for dim, (first, last) in enumerate(zip(low, high, strict=True)):
         operand = crop(context, operand, dim, max(0, -first), shape(operand)[dim] - max(0, -last))
     low, high = (tuple(max(0, edge) for edge in edges) for edges in (low, high))
     padding = tuple(edge for pair in zip(low, high, strict=True) for edge in pair)
     if not any(padding):
         return operand
-    type_ = context.result_type(op)
     if known is not None and is_exact:
         return context.emit(PadOp, [operand], type_, padding=padding, value=float(known))
     for dim, edges in enumerate(zip(low, high, strict=True)):

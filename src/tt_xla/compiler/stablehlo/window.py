@@ -39,6 +39,8 @@ def convolution(context: ImportContext, op: Any) -> SSAValue:
     spatial = len(numbers.input_spatial_dimensions)
     if spatial not in (1, 2, 3):
         raise context.reject(op, f"it has {spatial} spatial dimensions; 1, 2 and 3 are supported")
+    if context.result_type(op).element_type not in (bf16, f32):
+        raise context.reject(op, "TT-NN convolves f32 and bf16")
     window = _Window(op, spatial)
     operand, kernel = context.operands(op)
     batch_groups = int(op.attributes["batch_group_count"].value)

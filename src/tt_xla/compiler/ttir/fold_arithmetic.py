@@ -243,13 +243,13 @@ def join_factors(op: Operation, rewriter: PatternRewriter) -> None:
     if inner is None or inner[0].type != op.results[0].type:
         return
     factor = float(np.float32(outer[1] * inner[1]))
-    if math.isfinite(factor) and factor != 0:
+    if math.isfinite(factor) and abs(factor) >= _SMALLEST:
         _scale(rewriter, op, inner[0], factor)
 
 
 @pattern(Multiply, approximate=True)
 def small_factors_first(op: Operation, rewriter: PatternRewriter) -> None:
-    """Rewrites (x * a) * b to x * (a * b), for floats, where a * b has fewer elements than x."""
+    """Rewrites (x * a) * b to x * (a * b), for floats, where a * b has fewer elements than x, and is no constant."""
     if not is_float(op.results[0]):
         return
     full = shape(op.results[0])
@@ -259,12 +259,18 @@ def small_factors_first(op: Operation, rewriter: PatternRewriter) -> None:
             continue
         for big, other in both_ways(inner):
             sizes = shapes.broadcast(shape(other), shape(small))
+            if splat(other) is not None and splat(small) is not None:
+                continue  # join_factors joins constants where their product has all digits
             if shape(big) == full and math.prod(sizes) < math.prod(full):
                 joined = insert_before(
                     rewriter, op, Multiply, [other, small], tensor(sizes, tensor_type(op.results[0]).element_type)
                 )
                 replace_with(rewriter, op, Multiply, [big, joined])
                 return
+
+
+_SMALLEST = float(np.finfo(np.float32).tiny)
+"""Smallest factor with all digits; the chip takes smaller numbers for zero."""
 
 
 def _tiles(sizes: shapes.Shape) -> int:

@@ -115,16 +115,16 @@ class EmptyOp(TTOp):
 
 
 def splat(value: SSAValue) -> float | int | None:
-    """Returns the value that all elements of a constant have; None for any other value, and for no elements."""
+    """Returns the value that all elements of a constant have; None for any other value and without elements."""
     constant = value.op if type(value) is OpResult and isinstance(value.op, ConstantOp) else None
     if constant is None:
         return None
     # Comparing bytes is faster than comparing elements, and constants may be large.
     elements: Any = constant.value_
     element, raw = elements.type.element_type, elements.data.data
-    first = raw[: element.size]
-    if not first:
+    if not raw:
         return None
+    first = raw[: element.size]
     if len(raw) != len(first) and (raw[-len(first) :] != first or raw != first * (len(raw) // len(first))):
         return None
     return _number(element, first)

@@ -30,6 +30,8 @@ class _Half(NamedTuple):
 
     source: SSAValue
     odd: bool
+    sizes: tuple[int, ...]
+    """Shape [..., D] of the source, at least [1, D], whose neighbours are the pairs."""
 
 
 @pattern(ConcatOp, approximate=True)
@@ -39,9 +41,9 @@ def turned_pairs(op: ConcatOp, rewriter: PatternRewriter) -> None:
     negation = unary(halves[0], "neg") if halves is not None else None
     if halves is None or negation is None:
         return
-    source = _pairs(halves[1], negation.operands[0])
-    if source is not None:
-        x = reshaped(rewriter, op, source, _joined_shape(op))
+    half = _pairs(halves[1], negation.operands[0])
+    if half is not None:
+        x = reshaped(rewriter, op, half.source, half.sizes)
         rewriter.replace(op, [], [reshaped(rewriter, op, _exchanged(rewriter, op, x), shape(op.result))])
 
 
@@ -69,16 +71,16 @@ def rotary_by_pairs(op: ConcatOp, rewriter: PatternRewriter) -> None:
     for a, cosine in both_ways(straight):
         for b, sine in both_ways(turned):
             rotated_terms = [{b, cosine}, {a, sine}]
-            source = _pairs(a, b) if added in (rotated_terms, rotated_terms[::-1]) else None
-            if source is not None:
-                _rotate(rewriter, op, source, cosine, sine)
+            half = _pairs(a, b) if added in (rotated_terms, rotated_terms[::-1]) else None
+            if half is not None:
+                _rotate(rewriter, op, half, cosine, sine)
                 return
 
 
-def _rotate(rewriter: PatternRewriter, op: ConcatOp, source: SSAValue, cosine: SSAValue, sine: SSAValue) -> None:
-    """Replaces a concatenation by the rotation of ``source``."""
+def _rotate(rewriter: PatternRewriter, op: ConcatOp, half: _Half, cosine: SSAValue, sine: SSAValue) -> None:
+    """Replaces a concatenation by the rotation of what it has a half of; the tables may have more rows than that."""
     sizes, element = _joined_shape(op), tensor_type(op.result).element_type
-    x = reshaped(rewriter, op, source, sizes)
+    x = reshaped(rewriter, op, half.source, half.sizes)
     factors = [(x, cosine), (_exchanged(rewriter, op, x), sine)]
     terms = [
         insert_before(rewriter, op, Multiply, [value, _doubled(rewriter, op, table)], tensor(sizes, element))
@@ -107,12 +109,12 @@ def _joined_shape(op: ConcatOp) -> tuple[int, ...]:
     return (*leading, 2 * pairs)
 
 
-def _pairs(even: SSAValue, odd: SSAValue) -> SSAValue | None:
-    """Returns the tensor that two halves were taken from, or None."""
+def _pairs(even: SSAValue, odd: SSAValue) -> _Half | None:
+    """Returns the first of two halves of one tensor, or None."""
     first, second = _half(even), _half(odd)
     if first is None or second is None or first.odd or not second.odd or first.source is not second.source:
         return None
-    return first.source
+    return first
 
 
 def _half(value: SSAValue) -> _Half | None:
@@ -127,10 +129,15 @@ def _half(value: SSAValue) -> _Half | None:
         return None
     if reshape is None:
         is_half = first in (0, 1) and values["step"][-1] == 2 and values["ends"][-1] > full[-1] - 2 + first
-        return _Half(part.input, bool(first)) if is_half and full[-1] % 2 == 0 else None
-    if full[-1] != 2 or shape(part.result)[-1] != 1 or shape(value) != full[:-1]:
+        return _Half(part.input, bool(first), _rows(full)) if is_half and full[-1] % 2 == 0 else None
+    if full[-1] != 2 or shape(part.result)[-1] != 1 or shape(value) != full[:-1] or len(full) < 2:
         return None
-    return _Half(part.input, bool(first))
+    return _Half(part.input, bool(first), _rows((*full[:-2], 2 * full[-2])))
+
+
+def _rows(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns a shape of at least two dimensions, as products need."""
+    return (1, *sizes) if len(sizes) == 1 else sizes
 
 
 def _exchanged(rewriter: PatternRewriter, op: TTOp, x: SSAValue) -> SSAValue:
