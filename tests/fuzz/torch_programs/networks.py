@@ -175,12 +175,13 @@ def sequence(w: Writer) -> str:
     return chosen(w, SEQUENCES, x=x, inner=inner, **draws)
 
 
+# PyTorch's lists of ops that autocast computes in float32 differ between the CPU and other devices.
 AUTOCAST = """
     F.linear({x}, {weight})
-    ({x} @ {weight}.t()).softmax(-1)
-    F.layer_norm(F.linear({x}, {weight}), (5,))
+    ({x} @ {weight}.t()).float().softmax(-1)
+    F.layer_norm(F.linear({x}, {weight}).float(), (5,))
     F.linear({x}, {weight}).float().sum() + {x}.sum()
-    F.cross_entropy(F.linear({x}, {weight}), {labels})
+    F.cross_entropy(F.linear({x}, {weight}).float(), {labels})
 """
 
 

@@ -226,6 +226,8 @@ def _near(
         spread = torch.maximum(spread, (other - centre).abs().nan_to_num(0.0, torch.inf, torch.inf))
     step = max(size, torch.finfo(expected.dtype).eps)
     least = centre.abs() * (2 * step) + size_of_parts * step + 2.0**-126
+    if not pointwise:  # what overflows on the way depends on the order of sums
+        open_ |= ~wide.isfinite() & ~centre.isfinite()
     if not pointwise and centre.isfinite().any():
         least += step * centre[centre.isfinite()].abs().max()
     narrow = centre.abs() > torch.finfo(torch.float32).max  # float64 is float32 on the chip
