@@ -209,3 +209,8 @@ def test_images_of_integers_are_resized_on_the_host(lowered, antialias):
 
     with pytest.raises(UnsupportedOpError, match="not supported for integers"):
         lowered(resized, torch.arange(24, dtype=torch.uint8).reshape(1, 1, 4, 6))
+
+
+def test_sums_of_complex_exponentials_run_on_the_host(lowered):
+    with pytest.raises(UnsupportedOpError, match="not supported of complex numbers"):
+        lowered(lambda x: aten.logsumexp(x, [0]), torch.tensor([1 + 2j, 0.5]))
