@@ -1,4 +1,4 @@
-"""Drawn calls and functions of PyTorch: each rule has a way to be drawn, draws are repeatable, and faults are noticed."""
+"""Drawn calls and functions of PyTorch: rules are drawn, draws can be repeated, and faults are noticed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from tests.fuzz.cases import Case, NotDrawnError
 from tests.fuzz.kinds import aten, graphs
 from tests.fuzz.torch_programs import schemas
 from tests.fuzz.torch_programs.calls import Call
+from tests.fuzz.torch_programs.control import IN_PYTHON
 from tests.fuzz.torch_programs.functions import Function
 from tests.fuzz.torch_programs.noise import DEFAULT, EXACT, Judge
-from tests.fuzz.torch_programs.recipes import RECIPES, UNREACHED
+from tests.fuzz.torch_programs.recipes import RECIPES
 from tests.fuzz.torch_programs.samples import draw_call
+from tests.fuzz.unreached import UNREACHED
 from tt_xla.frontends.torch import backend  # noqa: F401  registers ops of tt
-from tt_xla.frontends.torch.aten.registry import LOWERINGS
+from tt_xla.frontends.torch.aten.registry import LOWERINGS, NAMED, like
+from tt_xla.frontends.torch.higher_order import HIGHER_ORDER
 
 ops = torch.ops.aten
 X = torch.tensor([1.0, -2.0, 0.5])
@@ -44,12 +47,23 @@ def drawn(kind: Any, number: int) -> str:
 
 def test_recipes_and_reasons_are_of_rules() -> None:
     names = {op._schema.name for op in LOWERINGS} | {f"{op._schema.name}.{op._overloadname}" for op in LOWERINGS}
-    assert set(RECIPES) | set(UNREACHED) <= names
-    assert not set(RECIPES) & set(UNREACHED)
+    assert set(RECIPES) <= names | set(NAMED)
+    assert set(UNREACHED["aten rules"]) <= {*map(str, LOWERINGS), *NAMED}
+
+
+def test_each_rule_is_drawn_or_has_a_reason() -> None:
+    drawn_ops = {op if op in LOWERINGS else op._schema.name for op in aten.ops()}
+    missing = [op for op in (*LOWERINGS, *NAMED) if op not in drawn_ops]
+    assert [str(op) for op in missing] == list(UNREACHED["aten rules"])
+
+
+def test_each_operator_of_control_flow_is_drawn() -> None:
+    """By the names that drawn functions call them."""
+    assert {op.name() for op in HIGHER_ORDER} == set(IN_PYTHON)
 
 
 @pytest.mark.parametrize("share", range(8))
-def test_each_rule_is_drawn(share: int) -> None:
+def test_pytorch_takes_calls_of_each_rule(share: int) -> None:
     """PyTorch takes one of three draws of each op."""
     missing: list[str] = []
     for op in aten.ops()[share::8]:
@@ -92,7 +106,8 @@ def test_a_wrong_rule_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     right = LOWERINGS[ops.sigmoid.default]
 
     def wrong(ctx: Any, x: Any) -> Any:
-        return lax.mul(right(ctx, x), x.dtype.type(1.001))
+        result = right(ctx, x)
+        return lax.mul(result, like(result, 1.01))
 
     dict.__setitem__(LOWERINGS, ops.sigmoid.default, wrong)
     try:

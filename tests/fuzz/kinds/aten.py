@@ -13,9 +13,10 @@ from tests.fuzz.cases import Difference, NotDrawnError
 from tests.fuzz.torch_programs import tensors
 from tests.fuzz.torch_programs.calls import Call, Op, compiled, lowered, on_device, variants
 from tests.fuzz.torch_programs.noise import DEFAULT, EITHER_ZERO, EXACT, MOVES, ROUNDED, SERIES, Judge, base_name, names
-from tests.fuzz.torch_programs.recipes import UNREACHED
+from tests.fuzz.torch_programs.recipes import OTHERS, op_of
 from tests.fuzz.torch_programs.samples import draw_call
 from tests.fuzz.torch_programs.schemas import CHOOSING
+from tests.fuzz.unreached import UNREACHED
 
 UNDEFINED = names(
     "empty empty_like empty_permuted empty_strided new_empty new_empty_strided rrelu_with_noise_functional"
@@ -35,10 +36,12 @@ OPTIONS: dict[str, Mapping[str, Any]] = {
 
 
 def ops() -> list[Op]:
-    """Returns the ops that are drawn, in the order of the registry."""
+    """Returns the ops that are drawn, in the order of the registries."""
+    from tt_xla.frontends.torch import backend  # noqa: F401  defines ops
     from tt_xla.frontends.torch.aten.registry import LOWERINGS
 
-    return [op for op in LOWERINGS if op._schema.name not in UNREACHED]
+    known = [op for op in LOWERINGS if str(op) not in UNREACHED["aten rules"]]
+    return known + [op_of(name) for name in OTHERS]
 
 
 @dataclass

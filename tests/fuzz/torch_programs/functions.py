@@ -54,9 +54,13 @@ class Function:
         ]
         return "\n".join(["import torch", "import torch.nn.functional as F", self.source, *made])
 
-    def compiled(self) -> Callable[..., Any]:
-        """Returns the function."""
-        names: dict[str, Any] = {"torch": torch, "F": F, "math": math}
+    def compiled(self, operators: Mapping[str, Any]) -> Callable[..., Any]:
+        """Returns the function.
+
+        Args:
+            operators: what the names of control flow stand for.
+        """
+        names: dict[str, Any] = {"torch": torch, "F": F, "math": math, **operators}
         exec(compile(self.source, "<drawn function>", "exec"), names)
         return names["f"]
 
@@ -68,6 +72,7 @@ class Writer:
     Attributes:
         random: the generator.
         dtype: type of floats.
+        operators: what the names of control flow stand for while statements are tried.
         inputs: arguments so far.
         lines: statements so far.
         values: variables that may be used, by name.
@@ -75,6 +80,7 @@ class Writer:
 
     random: random.Random
     dtype: torch.dtype
+    operators: Mapping[str, Any] = field(default_factory=dict)
     inputs: dict[str, torch.Tensor] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     values: dict[str, torch.Tensor] = field(default_factory=dict)
@@ -182,7 +188,7 @@ class Writer:
             lines: statements.
             results: names of the variables that they define or change.
         """
-        names: dict[str, Any] = {"torch": torch, "F": F, "math": math}
+        names: dict[str, Any] = {"torch": torch, "F": F, "math": math, **self.operators}
         names |= {name: tensors.copied(value.detach()) for name, value in self.values.items()}
         try:
             with torch.no_grad(), warnings.catch_warnings():
@@ -256,15 +262,22 @@ Statement = Callable[[Writer], str | tuple[Sequence[str], Sequence[str]] | None]
 None if it cannot."""
 
 
-def draw_function(random: random.Random, statements: Sequence[tuple[float, Statement]], count: int) -> Function:
+def draw_function(
+    random: random.Random,
+    statements: Sequence[tuple[float, Statement]],
+    count: int,
+    operators: Mapping[str, Any] | None = None,
+) -> Function:
     """Draws a function of ``count`` statements.
 
     Args:
         random: the generator.
         statements: how to draw one, with weights.
         count: number of statements.
+        operators: what the names of control flow stand for while statements are tried.
     """
-    writer = Writer(random, random.choice((torch.float32, torch.float32, torch.float32, torch.bfloat16)))
+    dtypes = (torch.float32, torch.float32, torch.float32, torch.bfloat16)
+    writer = Writer(random, random.choice(dtypes), operators or {})
     weights = [weight for weight, _ in statements]
     kept = 0
     for _ in range(20 * count):

@@ -238,6 +238,13 @@ def _index_select(c: Chance) -> Any:
     return aten.index_select(x, dim, c.index(x.shape[dim], c.int(0, 6)))
 
 
+def _experts(c: Chance) -> Any:
+    groups, inner, out = c.int(1, 4), c.int(1, 9), c.int(1, 9)
+    ends = sorted(c.int(0, 9) for _ in range(groups - 1))
+    x, y = c.float((ends[-1] if ends else 0) + c.int(1, 4), inner), c.float(groups, inner, out)
+    return torch.ops.transformers.grouped_mm_fallback(x, y, torch.tensor([*ends, len(x)], dtype=torch.int32))
+
+
 RECIPES: dict[str, Callable[[Chance], Any]] = LAYERS | {
     "aten::_reshape_alias": lambda c: aten._reshape_alias(
         c.any(4, 6), *c.one(([24], [1]), ([8, 3], [3, 1]), ([2, 2, 6], [12, 6, 1]))
@@ -301,15 +308,22 @@ RECIPES: dict[str, Callable[[Chance], Any]] = LAYERS | {
     "aten::bucketize.Tensor": _bucketize(False),
     "aten::bucketize.Scalar": _bucketize(True),
     "aten::as_strided": _as_strided,
+    **dict.fromkeys(("transformers::grouped_mm_fallback", "transformers::grouped_mm_fallback_backward"), _experts),
     "prims::device_put": lambda c: prims.device_put(c.any(*values.shape(c.random)), torch.device("cpu")),
     "tt::weight_dtype_override": lambda c: torch.ops.tt.weight_dtype_override(c.float(3, 4).detach(), "bfp_bf8"),
 }
 """Recipes by name of the op, with its overload where the overloads differ."""
 
-UNREACHED: dict[str, str] = {
-    "aten::convolution_overrideable": "a name under which devices other than the CPU compute a convolution",
-    "aten::convolution_backward_overrideable": "a name under which devices other than the CPU compute its gradient",
-}
-"""Rules that PyTorch's CPU cannot judge, with the reason."""
+OTHERS = ("transformers::grouped_mm_fallback", "transformers::grouped_mm_fallback_backward")
+"""Ops of other libraries, by name."""
 
-__all__ = ["RECIPES", "UNREACHED"]
+
+def op_of(name: str) -> Any:
+    """Returns an op of another library, which defines it when it is imported."""
+    import transformers.integrations.moe  # noqa: F401
+
+    namespace, _, base = name.partition("::")
+    return getattr(getattr(torch.ops, namespace), base).default
+
+
+__all__ = ["OTHERS", "RECIPES", "op_of"]

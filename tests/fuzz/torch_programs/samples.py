@@ -35,13 +35,13 @@ ORDINARY = frozenset(
         *("upsample_bilinear2d_backward", "upsample_linear1d_backward", "upsample_trilinear3d_backward"),
         *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "_fft_r2c", "_fft_c2r", "_grouped_mm"),
         *("convolution", "convolution_backward", "linalg_solve_triangular"),
-        *("hardshrink_backward", "softshrink_backward"),
+        *("hardshrink_backward", "softshrink_backward", "upsample_nearest2d", "upsample_nearest2d_backward"),
     )
 )
 """Ops without special values.
 
-Their rules, or PyTorch's kernels, multiply by zeros that the op does not name, such as those of a padding, with which an
-infinity makes NaN; or PyTorch treats NaN otherwise in vectors than in single elements."""
+Their rules, or PyTorch's kernels, multiply by zeros that the op does not name, such as those of a padding, with which
+an infinity makes NaN; or PyTorch treats NaN otherwise in vectors than in single elements."""
 
 
 def draw_call(random: random.Random, op: Op) -> Call:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import torch
 
+from tests.fuzz.torch_programs.control import control
 from tests.fuzz.torch_programs.functions import Drawn, Statement, Writer, chosen
 from tests.fuzz.torch_programs.idioms import idiom
 from tests.fuzz.torch_programs.networks import autocast, image, loss, product, sequence
@@ -471,6 +472,7 @@ STATEMENTS: list[tuple[float, Statement]] = [
     (0.5, complexes),
     (0.4, autocast),
     (2, idiom),
+    (0.5, control),
 ]
 """Statements with their weights."""
 
