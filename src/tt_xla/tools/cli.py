@@ -521,6 +521,7 @@ def models_command(
     several filters must all match. Tests that the report already contains are not run again. The exit status is 1 if a
     test does not end as expected.
     """
+    from tt_xla.testing.child_processes import default_memory
     from tt_xla.testing.models.processes import Limits, memory_in_bytes
     from tt_xla.tools import run_models
 
@@ -530,7 +531,7 @@ def models_command(
         for task in tasks:
             click.echo(f"{task.case.id} {task.expectation.status.value}")
         return
-    limits = Limits(timeout, memory_in_bytes(memory) or run_models.default_memory(jobs))
+    limits = Limits(timeout, memory_in_bytes(memory) or default_memory(jobs))
     if not run_models.run(root.resolve(), tasks, out, limits, jobs=jobs, before=before, ray=ray, lenient=lenient):
         raise SystemExit(1)
 
