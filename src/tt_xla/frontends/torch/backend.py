@@ -144,7 +144,16 @@ def tt(
         is_kept = cached is not None and cached.has_key and direct_graph and not marks
         FRAME_SETTINGS.graphs.append(direct_graph[0] if is_kept else None)
         call = direct[0] if direct else compiled
-        return marking(call, marks) if marks else call
+        return _as_module(marking(call, marks) if marks else call, graph_module)
+
+
+def _as_module(call: Callable[..., Any], graph_module: torch.fx.GraphModule) -> Callable[..., Any]:
+    """Gives a compiled graph the methods of its module that AOTAutograd gives it: PyTorch's minifier calls them."""
+    vars(call).update({name: getattr(graph_module, name) for name in _MODULE_METHODS})
+    return call
+
+
+_MODULE_METHODS = ("zero_grad", "named_parameters", "named_buffers")
 
 
 def _undisturbed(call: BoxedCall) -> BoxedCall:

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from tt_xla.compiler import parse_module
 from tt_xla.compiler.stablehlo.outline import walk
 from tt_xla.errors import TTXLAError
 from tt_xla.testing.divergence.modules import Source, splice
-from tt_xla.testing.reduction.graphs import Graph
+from tt_xla.testing.reduction.graphs import Graph, plain
 from tt_xla.testing.reduction.trials import Program
 
 Edit = Callable[[Program], Iterator[Program]]
@@ -104,7 +103,7 @@ def with_fewer_arguments(program: Program) -> Iterator[Program]:
 def with_plain_constants(program: Program) -> Iterator[Program]:
     """Replaces a table of constants by one value for all elements, and an integer, such as a number of runs, by a
     smaller one."""
-    text = _plain(program.text)
+    text = plain(program.text)
     for match in re.finditer(r'dense<("0x[^"]*"|\[.*?\]|-?\d+)>( : tensor<[^>]*?([a-z]\w*)>)', text):
         element = match[3].rpartition("x")[2]
         if match[1][0] in '["':
@@ -119,7 +118,7 @@ def with_plain_constants(program: Program) -> Iterator[Program]:
 
 def with_smaller_sizes(program: Program) -> Iterator[Program]:
     """Replaces an extent of tensors by a smaller one throughout the program, with or without its multiples."""
-    text = _plain(program.text)
+    text = plain(program.text)
     extents = {int(number) for dims in re.findall(r"tensor<((?:\d+x)+)", text) for number in re.findall(r"\d+", dims)}
     for extent in sorted(extents - {1}, reverse=True):
         for smaller in dict.fromkeys((1, 2, extent // 2)):
@@ -132,7 +131,7 @@ def with_smaller_sizes(program: Program) -> Iterator[Program]:
 
 def with_plain_types(program: Program) -> Iterator[Program]:
     """Replaces an element type by a more common one throughout the program."""
-    text = _plain(program.text)
+    text = plain(program.text)
     for rare, common in (("f64", "f32"), ("f16", "f32"), ("bf16", "f32"), ("i64", "i32"), ("i16", "i32"), ("i8", "i32")):
         changed = re.sub(rf"(?<=[x<])(u?){rare}(?=>)|(?<=: )(u?){rare}\b", rf"\1\2{common}", text)
         if changed != text:
@@ -237,11 +236,6 @@ def _erase_unused(op: Any) -> None:
 
 def _is_used(value: Any) -> bool:
     return next(iter(value.uses), None) is not None
-
-
-def _plain(text: str) -> str:
-    """Returns the text of a module without locations, in which every number stands for itself."""
-    return parse_module(text).operation.get_asm(enable_debug_info=False)
 
 
 def _resized(text: str, extent: int, smaller: int, multiples: bool, attributes: bool) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+from tt_xla.compiler import parse_module
 from tt_xla.compiler.stablehlo.outline import is_constant, used_values
-from tt_xla.testing.divergence.modules import Source
+from tt_xla.testing.divergence.modules import Source, location_of
 from tt_xla.testing.divergence.runs import Array, random_inputs, rounded
 from tt_xla.testing.reduction.trials import Program
 
@@ -66,6 +67,11 @@ class Graph:
             self._known |= {
                 value: rounded(array, value.type) for value, array in zip(chosen, arrays, strict=True)
             }
+
+    @property
+    def lines(self) -> list[str]:
+        """The user's source lines of the ops, each once."""
+        return list(dict.fromkeys(line for op in self.ops if (line := location_of(op)) and not line.startswith("-:")))
 
     def keeping(self, ops: Sequence[Any], results: Sequence[Any] | None = None) -> Program | None:
         """Returns the program of some ops.
@@ -143,6 +149,11 @@ def _chunks(items: list[T], size: int) -> list[list[T]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
+def plain(text: str) -> str:
+    """Returns the text of a module without locations, so that every number in it is one of the program's."""
+    return parse_module(text).operation.get_asm(enable_debug_info=False)
+
+
 def _text(module: Any) -> str:
     return module.operation.get_asm(enable_debug_info=True)
 
@@ -161,4 +172,4 @@ def _bytes(type_: Any) -> int:
     return size
 
 
-__all__ = ["Graph", "count_ops", "smallest"]
+__all__ = ["Graph", "count_ops", "plain", "smallest"]

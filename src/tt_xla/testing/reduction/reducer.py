@@ -58,6 +58,8 @@ class Reduction:
         seconds: duration so far.
         step: what is being left out at the moment; empty at the end.
         ended: why the reduction ended early; empty if nothing more can be left out.
+        limit: time limit of the smallest program in seconds.
+        lines: the user's source lines of the smallest program's ops, as far as it knows them.
     """
 
     program: Program
@@ -71,6 +73,7 @@ class Reduction:
     step: str = ""
     ended: str = ""
     limit: float = FIRST_LIMIT_S
+    lines: Sequence[str] = ()
 
     @property
     def ops(self) -> int:
@@ -178,6 +181,9 @@ class Reducer:
         graph.learn(self._tester.values)
         ops = smallest(graph.ops, lambda kept: self._accepts(graph.keeping(kept)))
         self._cut_results(graph, ops, graph.results_of(ops))
+        smaller = self._graph()
+        if smaller is not None and smaller.lines:
+            self.reduction.lines = smaller.lines
 
     def _cut_results(self, graph: Graph, ops: Sequence[Any], results: Sequence[Any]) -> None:
         """Leaves out results, and the ops on which only they depend."""
@@ -220,10 +226,11 @@ class Reducer:
         if time.monotonic() > self._deadline:
             raise OutOfTime
         self._progress(reduction)
-        outcome = self._tester.outcome(program, reduction.failure, self._limit(program))
+        limit = self._limit(program)
+        outcome = self._tester.outcome(program, reduction.failure, limit)
         fails = reduction.failure.shown_by(outcome)
         if fails:
-            reduction.program, reduction.outcome = program, outcome
+            reduction.program, reduction.outcome, reduction.limit = program, outcome, limit
         reduction.trials, reduction.seconds = self._tester.trials, time.monotonic() - self._started
         return fails
 
