@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tt_xla.testing.reduction.failures import Failure
     from tt_xla.testing.reduction.processes import Processes
     from tt_xla.testing.reduction.recording import Recorded
-    from tt_xla.testing.reduction.reducer import Reduction, Tester
+    from tt_xla.testing.reduction.reducer import Reduction, TrialRunner
 
 _NOT_FAILING = 2
 """Exit status if nothing fails."""
@@ -94,7 +94,7 @@ def reduce_command(
     from tt_xla.testing.models.processes import memory_in_bytes
     from tt_xla.testing.reduction.failures import ANY, Failure
     from tt_xla.testing.reduction.processes import Processes
-    from tt_xla.testing.reduction.reducer import FIRST_LIMIT_S, Tester
+    from tt_xla.testing.reduction.reducer import FIRST_LIMIT_S, TrialRunner
 
     try:
         failure = Failure.parse(fails or ANY)
@@ -104,12 +104,14 @@ def reduce_command(
     folder = _folder(output, subject)
     with Processes(memory_in_bytes(memory) or default_memory(1), imports) as processes:
         candidates = _candidates(subject, arguments, inputs, own, models_root, imports, limit)
-        tester = Tester(processes, candidates[0].parsed_options, limit or FIRST_LIMIT_S, own_limit=limit is not None)
-        begun = _first_failing(_chosen(candidates, index), failure, tester)
+        runner = TrialRunner(
+            processes, candidates[0].parsed_options, limit or FIRST_LIMIT_S, own_limit=limit is not None
+        )
+        begun = _first_failing(_chosen(candidates, index), failure, runner)
         if begun is None:
             raise SystemExit(_NOT_FAILING)
         name, reduction = begun
-        _run(reduction, tester, processes, budget)
+        _run(reduction, runner, processes, budget)
     _write(folder, reduction, name, imports)
 
 
@@ -134,7 +136,7 @@ def _candidates(
     is_script = subject.endswith(".py")
     if Path(subject).is_file() and not is_script:
         read = of_file(Path(subject), inputs)
-        text = read.source.module.operation.get_asm(enable_debug_info=True)
+        text = str(read.source.module.operation.get_asm(enable_debug_info=True))
         return [recording.Recorded(Path(subject).name, program_of(text, read.inputs), own)]
     script, rest = (subject, list(arguments)) if is_script else (recording.MODEL, [])
     if is_script and not Path(subject).is_file():
@@ -148,9 +150,9 @@ def _candidates(
         ending = f"ended with {found.ending} before it compiled a program" if found.ending else "compiled no program"
         raise ExecutionError(
             f"{subject} {ending}.\n{found.output}",
-            hint="If a graph of PyTorch fails before it is StableHLO, PyTorch's minifier reduces it: run the script with "
-            "TORCHDYNAMO_REPRO_AFTER=dynamo TORCHDYNAMO_REPRO_LEVEL=2, and then the file minifier_launcher.py that it "
-            "names.",
+            hint="If a graph of PyTorch fails before it is StableHLO, PyTorch's minifier reduces it: run the script "
+            "with TORCHDYNAMO_REPRO_AFTER=dynamo TORCHDYNAMO_REPRO_LEVEL=2, and then the file minifier_launcher.py "
+            "that it names.",
         )
     if found.ending:
         click.echo(f"{subject} ended early: {found.ending}. It compiled {len(found.programs)} programs.", err=True)
@@ -169,25 +171,26 @@ def _chosen(candidates: list[Recorded], index: int | None) -> list[Recorded]:
     return [candidates[index]]
 
 
-def _first_failing(candidates: Sequence[Recorded], failure: Failure, tester: Tester) -> tuple[str, Reduction] | None:
+def _first_failing(
+    candidates: Sequence[Recorded], failure: Failure, runner: TrialRunner
+) -> tuple[str, Reduction] | None:
     """Returns name and beginning of the reduction of the first program that fails by itself; None if none does."""
     from tt_xla.testing.reduction.api import begin
 
     endings: list[str] = []
     for candidate in candidates:
-        tester.options = candidate.parsed_options
-        try:
-            reduction = begin(candidate.program, tester, failure)
-        except ExecutionError as error:
-            endings.append(f"{candidate.name}: {str(error).splitlines()[0]}")
-            continue
-        click.echo(f"{candidate.name} fails: {reduction.first.text}.", err=True)
-        return candidate.name, reduction
-    click.echo("\n".join(endings), err=True)
+        runner.options = candidate.parsed_options
+        first = runner.outcome(candidate.program, failure)
+        if failure.shown_by(first):
+            click.echo(f"{candidate.name} fails: {first.text}.", err=True)
+            return candidate.name, begin(candidate.program, first, runner, failure)
+        endings.append(f"{candidate.name}: {first.text}.")
+    reason = f"error: Nothing fails by '{failure.text}'. Check options, inputs and environment, or change --fails."
+    click.echo("\n".join([*endings, reason]), err=True)
     return None
 
 
-def _run(reduction: Reduction, tester: Tester, processes: Processes, budget: float) -> None:
+def _run(reduction: Reduction, runner: TrialRunner, processes: Processes, budget: float) -> None:
     """Reduces the program, with a line on a terminal that shows how far it is, and tries the result once more."""
     from rich.console import Console
 
@@ -200,9 +203,9 @@ def _run(reduction: Reduction, tester: Tester, processes: Processes, budget: flo
 
     try:
         with console.status("first try") as status:
-            Reducer(reduction, tester, time.monotonic() + budget, show).run()
+            Reducer(reduction, runner, time.monotonic() + budget, show).run()
             processes.renew()
-            confirmed = reduction.failure.shown_by(tester.outcome(reduction.program, reduction.failure))
+            confirmed = reduction.failure.shown_by(runner.outcome(reduction.program, reduction.failure))
     except KeyboardInterrupt:
         reduction.ended = "it was interrupted"
     else:

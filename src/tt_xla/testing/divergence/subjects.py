@@ -71,7 +71,9 @@ def of_model(root: Path, name: str, level: int) -> list[Subject]:
         except TTXLAError as error:
             problem = error
     if not compilations:
-        raise ExecutionError(f"{name} failed before a program was compiled: {problem or 'it ran no compiled function'}.")
+        raise ExecutionError(
+            f"{name} failed before a program was compiled: {problem or 'it ran no compiled function'}."
+        )
     subjects: list[Subject] = []
     for compilation in compilations:
         source = Source(compilation.source, compilation.name)

@@ -14,10 +14,10 @@ from tt_xla.options import CompileOptions
 from tt_xla.testing.child_processes import default_memory
 from tt_xla.testing.divergence.modules import Source
 from tt_xla.testing.divergence.runs import Array, load_inputs, random_inputs
-from tt_xla.testing.reduction.failures import ANY, Failure
+from tt_xla.testing.reduction.failures import ANY, Failure, Outcome
 from tt_xla.testing.reduction.graphs import count_ops
 from tt_xla.testing.reduction.processes import Processes
-from tt_xla.testing.reduction.reducer import FIRST_LIMIT_S, Reducer, Reduction, Tester
+from tt_xla.testing.reduction.reducer import FIRST_LIMIT_S, Reducer, Reduction, TrialRunner
 from tt_xla.testing.reduction.trials import Program
 
 
@@ -57,9 +57,15 @@ def reduce(
     failure, parsed = Failure.parse(fails), CompileOptions.parse(dict(options or {}))
     program = program_of(module, inputs)
     with Processes(default_memory(1), imports) as processes:
-        tester = Tester(processes, parsed, limit or FIRST_LIMIT_S, own_limit=limit is not None)
-        reduction = begin(program, tester, failure)
-        Reducer(reduction, tester, time.monotonic() + budget, progress).run()
+        runner = TrialRunner(processes, parsed, limit or FIRST_LIMIT_S, own_limit=limit is not None)
+        first = runner.outcome(program, failure)
+        if not failure.shown_by(first):
+            raise ExecutionError(
+                f"The program does not fail by {fails!r}: {first.text}.",
+                hint="Check options, inputs and the environment, or name another failure.",
+            )
+        reduction = begin(program, first, runner, failure)
+        Reducer(reduction, runner, time.monotonic() + budget, progress).run()
     return reduction
 
 
@@ -70,20 +76,17 @@ def program_of(module: str, inputs: Sequence[Array] | None = None) -> Program:
     return Program(module, tuple(np.asarray(array) for array in arrays))
 
 
-def begin(program: Program, tester: Tester, failure: Failure) -> Reduction:
-    """Runs a program for the first time.
+def begin(program: Program, first: Outcome, runner: TrialRunner, failure: Failure) -> Reduction:
+    """Returns the beginning of the reduction of a program that fails, and sets the limits of later trials.
 
-    Raises:
-        ExecutionError: it does not fail in the way that ``failure`` says.
+    Args:
+        program: the program.
+        first: how it ended.
+        runner: has run it, and will run smaller ones.
+        failure: the failure that ``first`` shows.
     """
-    first = tester.outcome(program, failure)
-    if not failure.shown_by(first):
-        raise ExecutionError(
-            f"The program does not fail by {failure.text!r}: {first.text}.",
-            hint="Check options, inputs and the environment, or name another failure with --fails.",
-        )
-    tester.adapt(first)
-    return Reduction(program, first, first, failure.narrowed(first), tester.options, count_ops(program.text))
+    runner.adapt(first)
+    return Reduction(program, first, first, failure.narrowed(first), runner.options, count_ops(program.text))
 
 
 def check(
@@ -112,6 +115,6 @@ def check(
     if isinstance(inputs, Path):
         inputs = load_inputs(inputs, len(Source(module).arguments))
     with Processes(default_memory(1), imports) as processes:
-        outcome = Tester(processes, parsed, limit, own_limit=True).outcome(program_of(module, inputs), failure)
+        outcome = TrialRunner(processes, parsed, limit, own_limit=True).outcome(program_of(module, inputs), failure)
     if failure.shown_by(outcome):
         raise AssertionError(f"The program fails: {outcome.text}.\n{outcome.details}")

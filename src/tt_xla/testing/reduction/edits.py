@@ -100,6 +100,18 @@ def with_fewer_arguments(program: Program) -> Iterator[Program]:
                 yield from _cleaned(source, program)
 
 
+def with_folded_constants(program: Program) -> Iterator[Program]:
+    """Replaces each constant that is broadcast, reshaped or transposed by a constant of the shape that results."""
+    source = Source(program.text)
+    for op in _ops(source, ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose")):
+        value = _splat_of(op.operands[0])
+        if value is not None:
+            with ir.InsertionPoint(op), op.context, op.location:
+                op.results[0].replace_all_uses_with(_splat(op.results[0].type, value))
+            op.erase()
+    yield from _cleaned(source, program)
+
+
 def with_plain_constants(program: Program) -> Iterator[Program]:
     """Replaces a table of constants by one value for all elements, and an integer, such as a number of runs, by a
     smaller one."""
@@ -132,7 +144,14 @@ def with_smaller_sizes(program: Program) -> Iterator[Program]:
 def with_plain_types(program: Program) -> Iterator[Program]:
     """Replaces an element type by a more common one throughout the program."""
     text = plain(program.text)
-    for rare, common in (("f64", "f32"), ("f16", "f32"), ("bf16", "f32"), ("i64", "i32"), ("i16", "i32"), ("i8", "i32")):
+    for rare, common in (
+        ("f64", "f32"),
+        ("f16", "f32"),
+        ("bf16", "f32"),
+        ("i64", "i32"),
+        ("i16", "i32"),
+        ("i8", "i32"),
+    ):
         changed = re.sub(rf"(?<=[x<])(u?){rare}(?=>)|(?<=: )(u?){rare}\b", rf"\1\2{common}", text)
         if changed != text:
             yield from _fitted(changed, program)
@@ -179,8 +198,22 @@ def _constant(type_: Any) -> Any:
         attribute: Any = ir.FloatAttr.get(element, 1.0)
     else:
         attribute = ir.IntegerAttr.get(element, 0 if str(element) == "i1" else 1)
-    value = ir.DenseElementsAttr.get_splat(type_, attribute)
+    return _splat(type_, attribute)
+
+
+def _splat(type_: Any, element: Any) -> Any:
+    """Returns a new constant with one value in all elements."""
+    value = ir.DenseElementsAttr.get_splat(type_, element)
     return ir.Operation.create("stablehlo.constant", results=[type_], attributes={"value": value}).result
+
+
+def _splat_of(value: Any) -> Any | None:
+    """Returns the value of all elements of a constant; None for other values."""
+    op = getattr(value.owner, "operation", None)
+    if op is None or op.name != "stablehlo.constant":
+        return None
+    elements = op.attributes["value"]
+    return elements.get_splat_value() if elements.is_splat else None
 
 
 def _drop_carried(loop: Any, number: int) -> None:
@@ -215,7 +248,7 @@ def _cleaned(source: Source, program: Program) -> Iterator[Program]:
     """Yields the program of a changed module without ops and arguments that nothing uses, if the module verifies."""
     for loop in _ops(source, _CONTROL):
         _erase_unused(loop)
-    text = source.module.operation.get_asm(enable_debug_info=True)
+    text = str(source.module.operation.get_asm(enable_debug_info=True))
     try:
         graph = Graph(Program(text, program.inputs))
     except TTXLAError:

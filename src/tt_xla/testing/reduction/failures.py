@@ -114,14 +114,18 @@ class Failure:
     def narrowed(self, outcome: Outcome) -> Failure:
         """Returns the failure without errors of another kind than that of ``outcome``.
 
-        A smaller program often fails for a reason of its own, such as a shape that does not fit. So an error counts only
-        if its type and its message, apart from numbers and names of values, are those of the first one.
+        A smaller program often fails for a reason of its own, such as a shape that does not fit. So an error counts
+        only if its type and its message, apart from numbers and names of values, are those of the first one.
         """
         if not (self.any_error and outcome.crashed):
             return self
         kind = outcome.ending, _pattern(outcome.reason)
+
+        def fails_alike(other: Outcome) -> bool:
+            return (other.ending, _pattern(other.reason)) == kind
+
         others = tuple(test for test in self.tests if test is not _crashes)
-        return replace(self, tests=(*others, lambda other: (other.ending, _pattern(other.reason)) == kind))
+        return replace(self, tests=(*others, fails_alike))
 
 
 ANY = "crash|hang|differs"
@@ -136,6 +140,14 @@ def _hangs(outcome: Outcome) -> bool:
     return outcome.ending == "hang"
 
 
+def _differs(outcome: Outcome) -> bool:
+    return outcome.pcc is not None and not outcome.pcc >= LEAST_PCC
+
+
+_PLAIN: dict[str, Test] = {"crash": _crashes, "hang": _hangs, "differs": _differs}
+"""Tests of the alternatives without a number or a name."""
+
+
 def _alternative(text: str) -> tuple[str, Test]:
     """Returns what an alternative needs (``differs`` if a comparison, ``hang``, ``crash``) and its test."""
     name, _, detail = (part.strip() for part in text.partition(":"))
@@ -143,13 +155,8 @@ def _alternative(text: str) -> tuple[str, Test]:
         return "", lambda outcome: outcome.crashed and detail in outcome.reason
     if name == "host op":
         return "", lambda outcome: any(detail in op for op in outcome.host_ops)
-    match text.split():
-        case ["crash"]:
-            return "crash", _crashes
-        case ["hang"]:
-            return "hang", _hangs
-        case ["differs"]:
-            return "differs", lambda outcome: outcome.pcc is not None and not outcome.pcc >= LEAST_PCC
+    if text in _PLAIN:
+        return text, _PLAIN[text]
     number = r"\s*(\d+(?:\.\d*)?(?:e[+-]?\d+)?)"
     if found := re.fullmatch(rf"differs\s*>{number}", text):
         bound = float(found[1])
@@ -180,4 +187,3 @@ def _pattern(reason: str) -> str:
     line = re.sub(r"\S*\.(?:py|mlir)\b\S*", "F", line)
     line = re.sub(r"[\[(][\d\sx,]*[\])]", "S", line)
     return re.sub(r"-?\d+(?:\.\d+)?(?:x\d+)*(?:x?[biu]?f?\d+)?", "N", line)
-

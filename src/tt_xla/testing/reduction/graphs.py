@@ -64,9 +64,7 @@ class Graph:
         module, arguments = self.source.module_returning(chosen)
         arrays = compute(Program(_text(module), tuple(self._array(value) for value in arguments)))
         if arrays is not None:
-            self._known |= {
-                value: rounded(array, value.type) for value, array in zip(chosen, arrays, strict=True)
-            }
+            self._known |= {value: rounded(array, value.type) for value, array in zip(chosen, arrays, strict=True)}
 
     @property
     def lines(self) -> list[str]:
@@ -151,7 +149,7 @@ def _chunks(items: list[T], size: int) -> list[list[T]]:
 
 def plain(text: str) -> str:
     """Returns the text of a module without locations, so that every number in it is one of the program's."""
-    return parse_module(text).operation.get_asm(enable_debug_info=False)
+    return str(parse_module(text).operation.get_asm(enable_debug_info=False))
 
 
 def _text(module: Any) -> str:

@@ -8,12 +8,12 @@ process that forks; it opens no backend and starts no thread. The FILEs are Pyth
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import importlib
 import os
 import pkgutil
 import runpy
-import select
 import signal
 import socket
 import subprocess
@@ -63,7 +63,8 @@ class Processes:
 
     def __init__(self, memory: int = 0, imports: Sequence[Path] = ()) -> None:
         self._socket, other = socket.socketpair()
-        self._errors = tempfile.TemporaryFile()
+        self._folder = tempfile.TemporaryDirectory(prefix="tt-xla-reduce-")
+        self._errors = os.open(Path(self._folder.name, "errors"), os.O_CREAT | os.O_RDWR)
         with other:
             self._server = subprocess.Popen(
                 [sys.executable, "-m", __spec__.name, str(other.fileno()), str(memory), *map(str, imports)],
@@ -90,7 +91,8 @@ class Processes:
         self._socket.close()
         kill_group(self._server.pid)
         self._server.wait()
-        self._errors.close()
+        os.close(self._errors)
+        self._folder.cleanup()
 
     def run(self, task: Any, limit: float) -> Any:
         """Runs a task in a fork.
@@ -160,8 +162,10 @@ class Processes:
 
     def _last_errors(self) -> str:
         """Returns the end of what the processes wrote to standard error."""
-        size = os.fstat(self._errors.fileno()).st_size
-        return os.pread(self._errors.fileno(), _SHOWN_BYTES, max(size - _SHOWN_BYTES, 0)).decode(errors="replace").strip()
+        size = os.fstat(self._errors).st_size
+        return (
+            os.pread(self._errors, _SHOWN_BYTES, max(size - _SHOWN_BYTES, 0)).decode(errors="replace").strip()
+        )
 
 
 def _prepare(imports: Sequence[str]) -> None:
@@ -193,22 +197,27 @@ def _serve(server: socket.socket, memory: int) -> None:
             server.sendall(child.to_bytes(8, "little"))
         elif head:
             child = int.from_bytes(server.recv(8), "little")
-            if head == b"k" or not _ends_soon(child):
-                kill_group(child)
-            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            kill_group(child)  # processes that it started
+            status = None if head == b"k" else _awaited(child)
+            kill_group(child)  # with processes that it started
+            if status is None:
+                status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             server.sendall(status.to_bytes(8, "little", signed=True))
         else:
             return
 
 
-def _ends_soon(child: int) -> bool:
-    """Returns whether a child, whose connection is closed, ends within a second."""
-    descriptor = os.pidfd_open(child)
-    try:
-        return bool(select.select([descriptor], [], [], 1.0)[0])
-    finally:
-        os.close(descriptor)
+def _awaited(child: int) -> int | None:
+    """Returns the exit status of a child whose connection is closed; None if it does not end within a second."""
+    for _ in range(100):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    return None
+
+
+def _name_stage(connection: Connection, stage: str) -> None:
+    connection.send(("stage", stage))
 
 
 def _work(connection: Connection) -> None:
@@ -216,7 +225,7 @@ def _work(connection: Connection) -> None:
     try:
         while True:
             task = connection.recv()
-            result = task.run(lambda stage: connection.send(("stage", stage)))
+            result = task.run(functools.partial(_name_stage, connection))
             connection.send(("result", result))
     except (EOFError, ConnectionError):
         os._exit(0)

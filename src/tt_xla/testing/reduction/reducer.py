@@ -33,6 +33,7 @@ _STRUCTURE: tuple[tuple[str, edits.Edit], ...] = (
     ("loops and branches", edits.without_control_flow),
     ("values that loops carry", edits.without_carried_values),
     ("operands for results", edits.with_operands_for_results),
+    ("shapes of constants", edits.with_folded_constants),
 )
 _PLAIN: tuple[tuple[str, edits.Edit], ...] = (
     ("sizes", edits.with_smaller_sizes),
@@ -86,7 +87,7 @@ class OutOfTime(Exception):
 
 
 @dataclass
-class Tester:
+class TrialRunner:
     """Tries programs in child processes.
 
     Attributes:
@@ -134,16 +135,16 @@ class Reducer:
 
     Args:
         reduction: the program, which is replaced by smaller ones.
-        tester: runs programs.
+        runner: runs programs.
         deadline: time of :func:`time.monotonic` at which the reduction ends.
         progress: called with the reduction before each trial.
     """
 
     def __init__(
-        self, reduction: Reduction, tester: Tester, deadline: float, progress: Callable[[Reduction], None]
+        self, reduction: Reduction, runner: TrialRunner, deadline: float, progress: Callable[[Reduction], None]
     ) -> None:
         self.reduction = reduction
-        self._tester, self._deadline, self._progress = tester, deadline, progress
+        self._runner, self._deadline, self._progress = runner, deadline, progress
         self._started = time.monotonic()
         self._tried: dict[bytes, bool] = {}
 
@@ -178,7 +179,7 @@ class Reducer:
         whole = graph.keeping(graph.ops, graph.returned)
         if whole is None or not self._accepts(whole):
             return
-        graph.learn(self._tester.values)
+        graph.learn(self._runner.values)
         ops = smallest(graph.ops, lambda kept: self._accepts(graph.keeping(kept)))
         self._cut_results(graph, ops, graph.results_of(ops))
         smaller = self._graph()
@@ -198,12 +199,16 @@ class Reducer:
             smallest(positions, lambda kept: self._accepts(edits.keeping_nested(program, kept)))
 
     def _apply(self, step: str, edit: edits.Edit) -> bool:
-        """Applies an edit as often as it leaves a failing program. Returns whether it did."""
+        """Applies an edit as often as it leaves a failing program that is new. Returns whether it did."""
         self.reduction.step = step
         changed = False
-        while next((True for program in edit(self.reduction.program) if self._accepts(program)), False):
+        while next((True for program in edit(self.reduction.program) if self._accepts_new(program)), False):
             changed = True
         return changed
+
+    def _accepts_new(self, program: Program) -> bool:
+        """Returns :meth:`_accepts` of a program that has not been tried, so that edits do not go in circles."""
+        return _key(program) not in self._tried and self._accepts(program)
 
     def _graph(self) -> Graph | None:
         try:
@@ -222,22 +227,22 @@ class Reducer:
 
     def _try(self, program: Program) -> bool:
         reduction = self.reduction
-        reduction.trials, reduction.seconds = self._tester.trials, time.monotonic() - self._started
+        reduction.trials, reduction.seconds = self._runner.trials, time.monotonic() - self._started
         if time.monotonic() > self._deadline:
             raise OutOfTime
         self._progress(reduction)
         limit = self._limit(program)
-        outcome = self._tester.outcome(program, reduction.failure, limit)
+        outcome = self._runner.outcome(program, reduction.failure, limit)
         fails = reduction.failure.shown_by(outcome)
         if fails:
             reduction.program, reduction.outcome, reduction.limit = program, outcome, limit
-        reduction.trials, reduction.seconds = self._tester.trials, time.monotonic() - self._started
+        reduction.trials, reduction.seconds = self._runner.trials, time.monotonic() - self._started
         return fails
 
     def _limit(self, program: Program) -> float:
         """Returns the time limit of a program: where the first one hangs, a smaller one need not hang as long."""
-        limit = self._tester.limit
-        if self._tester.own_limit or self.reduction.first.ending != "hang":
+        limit = self._runner.limit
+        if self._runner.own_limit or self.reduction.first.ending != "hang":
             return limit
         return min(limit, _HANG_S + _HANG_S_PER_OP * count_ops(program.text))
 

@@ -46,7 +46,7 @@ def files(reduction: Reduction, name: str, command: str, about: str, imports: Se
     contents = {
         "reduced.mlir": text.encode(),
         "inputs.npz": archive_of(reduction.program.inputs),
-        "test_reduced.py": test_of(reduction, name, imports).encode(),
+        "test_reduced.py": source_of_test(reduction, name, imports).encode(),
         "report.txt": _report(reduction, name, command, about, text).encode(),
     }
     archive = io.BytesIO()
@@ -62,7 +62,7 @@ def changed_options(options: CompileOptions) -> dict[str, Any]:
     return {name: value for name, value in options.as_dict().items() if value != defaults[name]}
 
 
-def test_of(reduction: Reduction, name: str, imports: Sequence[str] = ()) -> str:
+def source_of_test(reduction: Reduction, name: str, imports: Sequence[str] = ()) -> str:
     """Returns the source of a test that fails as long as the program does."""
     text, inputs = plain(reduction.program.text), reduction.program.inputs
     is_inline = len(text.splitlines()) <= _INLINE_LINES and '"""' not in text and "\\" not in text
