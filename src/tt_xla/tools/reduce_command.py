@@ -111,7 +111,7 @@ def reduce_command(
         if begun is None:
             raise SystemExit(_NOT_FAILING)
         name, reduction = begun
-        _run(reduction, runner, processes, budget)
+        _run(name, reduction, runner, processes, budget)
     _write(folder, reduction, name, imports)
 
 
@@ -130,7 +130,7 @@ def _candidates(
         ExecutionError: the script or model compiles no program.
     """
     from tt_xla.testing.divergence.subjects import of_file
-    from tt_xla.testing.reduction import recording
+    from tt_xla.testing.reduction import recorder, recording
     from tt_xla.testing.reduction.api import program_of
 
     is_script = subject.endswith(".py")
@@ -138,7 +138,7 @@ def _candidates(
         read = of_file(Path(subject), inputs)
         text = str(read.source.module.operation.get_asm(enable_debug_info=True))
         return [recording.Recorded(Path(subject).name, program_of(text, read.inputs), own)]
-    script, rest = (subject, list(arguments)) if is_script else (recording.MODEL, [])
+    script, rest = (subject, list(arguments)) if is_script else (recorder.MODEL, [])
     if is_script and not Path(subject).is_file():
         raise FileNotFoundError(2, "No such file", subject)
     if not is_script:
@@ -182,7 +182,6 @@ def _first_failing(
         runner.options = candidate.parsed_options
         first = runner.outcome(candidate.program, failure)
         if failure.shown_by(first):
-            click.echo(f"{candidate.name} fails: {first.text}.", err=True)
             return candidate.name, begin(candidate.program, first, runner, failure)
         endings.append(f"{candidate.name}: {first.text}.")
     reason = f"error: Nothing fails by '{failure.text}'. Check options, inputs and environment, or change --fails."
@@ -190,19 +189,18 @@ def _first_failing(
     return None
 
 
-def _run(reduction: Reduction, runner: TrialRunner, processes: Processes, budget: float) -> None:
+def _run(name: str, reduction: Reduction, runner: TrialRunner, processes: Processes, budget: float) -> None:
     """Reduces the program, with a line on a terminal that shows how far it is, and tries the result once more."""
     from rich.console import Console
 
     from tt_xla.testing.reduction.reducer import Reducer
 
-    console = Console(stderr=True)
-
     def show(now: Reduction) -> None:
         status.update(f"{now.ops} of {now.ops_before} ops, {now.trials} tries, {now.seconds:.0f} s: {now.step}")
 
     try:
-        with console.status("first try") as status:
+        click.echo(f"{name} fails: {reduction.first.text}.", err=True)
+        with Console(stderr=True).status("first try") as status:
             Reducer(reduction, runner, time.monotonic() + budget, show).run()
             processes.renew()
             confirmed = reduction.failure.shown_by(runner.outcome(reduction.program, reduction.failure))

@@ -84,7 +84,7 @@ def is_constant(value: Any) -> bool:
 
 
 def walk(op: Any) -> list[Any]:
-    """Returns an op and all ops in its regions."""
+    """Returns all ops in the regions of an op, inner ones before outer ones, and the op itself as the last one."""
     ops: list[Any] = []
 
     def visit(inner: Any) -> Any:

@@ -38,7 +38,10 @@ def without_control_flow(program: Program) -> Iterator[Program]:
             else:
                 block = copy.regions[number].blocks[0]
             splice(copy, block, list(copy.operands) if len(block.arguments) else [])
-            yield from _cleaned(source, program)
+            graph = _graph_of(source, program)
+            spliced = graph and graph.keeping(graph.ops)  # with the values that the program did not return
+            if spliced:
+                yield spliced
 
 
 def nested_ops(program: Program) -> int:
@@ -56,7 +59,7 @@ def keeping_nested(program: Program, kept: Sequence[int]) -> Program | None:
     """
     source = Source(program.text)
     chosen = set(kept)
-    for position, op in reversed(list(enumerate(_nested(source)))):
+    for position, op in enumerate(_nested(source)):
         if position in chosen:
             continue
         for value in op.results:
@@ -79,11 +82,11 @@ def without_carried_values(program: Program) -> Iterator[Program]:
 def with_operands_for_results(program: Program) -> Iterator[Program]:
     """Replaces the result of an op by one of its operands, if both have one type."""
     original = Source(program.text)
-    for position, op in enumerate(original.ops):
-        for number, operand in enumerate(op.operation.operands):
-            if len(op.operation.results) == 1 and op.operation.results[0].type == operand.type:
+    for position, op in enumerate(walk(original.main.operation)):
+        for number, operand in enumerate(op.operands):
+            if len(op.results) == 1 and op.results[0].type == operand.type:
                 source = Source(program.text)
-                copy = source.ops[position].operation
+                copy = walk(source.main.operation)[position]
                 copy.results[0].replace_all_uses_with(copy.operands[number])
                 yield from _cleaned(source, program)
 
@@ -176,8 +179,9 @@ def _ops(source: Source, names: Sequence[str]) -> list[Any]:
 
 
 def _nested(source: Source) -> list[Any]:
-    """Returns the ops in regions of the program's ops, without constants and the ops that end a region."""
-    inside = [op for top in source.ops for op in walk(top.operation)[1:]]
+    """Returns the ops in regions of the program's ops, inner ones first, without constants and ops that end a
+    region."""
+    inside = [op for top in source.ops for op in walk(top.operation) if op != top.operation]
     return [op for op in inside if op.name not in ("stablehlo.return", "stablehlo.constant") and _all_plain(op)]
 
 
@@ -248,14 +252,18 @@ def _cleaned(source: Source, program: Program) -> Iterator[Program]:
     """Yields the program of a changed module without ops and arguments that nothing uses, if the module verifies."""
     for loop in _ops(source, _CONTROL):
         _erase_unused(loop)
-    text = str(source.module.operation.get_asm(enable_debug_info=True))
-    try:
-        graph = Graph(Program(text, program.inputs))
-    except TTXLAError:
-        return
-    cleaned = graph.keeping(graph.needed(graph.ops, graph.returned), graph.returned)
-    if cleaned is not None:
+    graph = _graph_of(source, program)
+    cleaned = graph and graph.keeping(graph.needed(graph.ops, graph.returned), graph.returned)
+    if cleaned:
         yield cleaned
+
+
+def _graph_of(source: Source, program: Program) -> Graph | None:
+    """Returns the graph of a changed module; None if it does not verify."""
+    try:
+        return Graph(Program(str(source.module.operation.get_asm(enable_debug_info=True)), program.inputs))
+    except TTXLAError:
+        return None
 
 
 def _erase_unused(op: Any) -> None:

@@ -35,6 +35,7 @@ class Outcome:
         host_ops: names of the ops that the program runs on the host.
         difference: the largest difference over the size of the expected result; None if it was not compared.
         pcc: the smallest correlation; None if it was not compared.
+        cause: type and message of the error behind the error, if there is one.
         details: the traceback of an error, or what the process wrote before a signal ended it.
     """
 
@@ -45,6 +46,7 @@ class Outcome:
     host_ops: tuple[str, ...] = ()
     difference: float | None = None
     pcc: float | None = None
+    cause: str = ""
     details: str = ""
 
     @property
@@ -115,14 +117,14 @@ class Failure:
         """Returns the failure without errors of another kind than that of ``outcome``.
 
         A smaller program often fails for a reason of its own, such as a shape that does not fit. So an error counts
-        only if its type and its message, apart from numbers and names of values, are those of the first one.
+        only if type and message of its cause, apart from numbers and names of values, are those of the first one.
         """
         if not (self.any_error and outcome.crashed):
             return self
-        kind = outcome.ending, _pattern(outcome.reason)
+        kind = outcome.ending, _pattern(outcome.cause or outcome.reason)
 
         def fails_alike(other: Outcome) -> bool:
-            return (other.ending, _pattern(other.reason)) == kind
+            return (other.ending, _pattern(other.cause or other.reason)) == kind
 
         others = tuple(test for test in self.tests if test is not _crashes)
         return replace(self, tests=(*others, fails_alike))

@@ -33,6 +33,9 @@ from tt_xla.testing.reduction.failures import Outcome
 TRIALS = 200
 """Number of trials after which a fork is replaced, so that what a compiler keeps in memory does not add up."""
 
+_XLA_FLAGS = "--xla_backend_optimization_level=0"
+"""Flags with which XLA compiles a program in half the time; the programs run only once."""
+
 _START_S = 120.0
 """Seconds in which the process must have imported everything."""
 
@@ -72,7 +75,7 @@ class Processes:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
-                env=child_environment({"TTXLA_CACHE": "off", "TTXLA_PROGRESS": "0"}),
+                env=child_environment({"TTXLA_CACHE": "off", "TTXLA_PROGRESS": "0", "XLA_FLAGS": _XLA_FLAGS}),
                 start_new_session=True,
             )
         self._child: Connection | None = None
@@ -163,9 +166,7 @@ class Processes:
     def _last_errors(self) -> str:
         """Returns the end of what the processes wrote to standard error."""
         size = os.fstat(self._errors).st_size
-        return (
-            os.pread(self._errors, _SHOWN_BYTES, max(size - _SHOWN_BYTES, 0)).decode(errors="replace").strip()
-        )
+        return os.pread(self._errors, _SHOWN_BYTES, max(size - _SHOWN_BYTES, 0)).decode(errors="replace").strip()
 
 
 def _prepare(imports: Sequence[str]) -> None:

@@ -1,14 +1,13 @@
 """Runs a script, or a model of a loader, in a child process, and keeps the programs that it compiles.
 
-``python -m tt_xla.testing.reduction.recording FOLDER SCRIPT ARGUMENT...`` is the child. Each program is in the folder
-before it is compiled, and the arguments of its first run before it runs, so a crash of the process loses none.
+Each program is in a folder before it is compiled, and the arguments of its first run before it runs, so a crash of the
+process loses none.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import runpy
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -20,15 +19,11 @@ import numpy as np
 
 from tt_xla.environment import child_environment
 from tt_xla.options import CompileOptions
-from tt_xla.testing.child_processes import default_memory, kill_group, limit_this_process, signal_name
+from tt_xla.testing.child_processes import kill_group, signal_name
 from tt_xla.testing.divergence.runs import Array
-from tt_xla.testing.divergence.subjects import array_of, model_named
+from tt_xla.testing.reduction import recorder
 from tt_xla.testing.reduction.api import program_of
 from tt_xla.testing.reduction.trials import Program
-from tt_xla.testing.scripts import as_main
-
-MODEL = "--model"
-"""Stands for a script whose arguments are a folder with loaders, the id of a model's test, and a level."""
 
 _SHOWN_BYTES = 1500
 """Bytes at the end of a script's output that are shown if it ends with an error."""
@@ -74,12 +69,13 @@ def record(folder: Path, script: str, arguments: Sequence[str], limit: float, im
 
     Args:
         folder: an empty folder for its programs.
-        script: path of the script, or :data:`MODEL`.
+        script: path of the script, or :data:`.recorder.MODEL`.
         arguments: its command-line arguments.
         limit: seconds after which it is stopped.
         imports: Python files to run in the process before the script.
     """
-    command = [sys.executable, "-m", __spec__.name, str(folder), str(os.getpid()), os.pathsep.join(map(str, imports))]
+    command = [sys.executable, "-m", recorder.__name__, str(folder), str(os.getpid())]
+    command.append(os.pathsep.join(map(str, imports)))
     with (folder / "output").open("wb") as sink:
         process = subprocess.Popen(
             [*command, script, *arguments],
@@ -111,50 +107,3 @@ def _read(path: Path) -> Recorded:
     except (OSError, ValueError):
         inputs = None
     return Recorded(f"program {int(path.stem)}, {name}", program_of(text, inputs), options)
-
-
-class _Written(list[Any]):
-    """A list of compilations that writes each one to a folder when it is added."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self._folder = folder
-
-    def append(self, compilation: Any) -> None:
-        path = self._folder / f"{len(self):04}"
-        options = {} if compilation.options is None else compilation.options.as_dict()
-        path.with_suffix(".json").write_text(json.dumps([compilation.name, options]))
-        path.with_suffix(".mlir").write_text(compilation.source)
-        super().append(compilation)
-
-
-def _main(arguments: Sequence[str]) -> None:
-    """Runs the script in this process."""
-    from tt_xla.compiler.recording import RECORDERS, Recorder
-    from tt_xla.runtime.observation import RUNS
-
-    folder, parent, imports, script, *rest = arguments
-    limit_this_process(default_memory(1), int(parent))
-    for path in filter(None, imports.split(os.pathsep)):
-        runpy.run_path(path)
-    compilations = _Written(Path(folder))
-    kept: set[int] = set()
-
-    def keep(program: Any, tensors: Sequence[Any]) -> None:
-        for number, compilation in enumerate(compilations):
-            if number not in kept and (compilation.program is program or compilation.program == program):
-                kept.add(number)
-                arrays = [array_of(tensor.detach().cpu()) for tensor in tensors]
-                np.savez(Path(folder) / f"{number:04}.npz", *arrays)
-                return
-
-    with RECORDERS.added(Recorder(True, compilations)), RUNS.added(keep), as_main(script, rest):
-        if script == MODEL:
-            root, name, level = rest
-            model_named(Path(root), name, int(level))[1]()
-        else:
-            runpy.run_path(script, None, "__main__")
-
-
-if __name__ == "__main__":
-    _main(sys.argv[1:])

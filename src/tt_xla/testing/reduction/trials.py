@@ -67,7 +67,7 @@ class Trial:
             loaded = time.perf_counter()
             results = run(self.program.inputs)
         except Exception as error:
-            return Outcome("error", _reason(error), details=traceback.format_exc())
+            return Outcome("error", _reason(error), cause=_reason(_cause_of(error)), details=traceback.format_exc())
         ended = time.perf_counter()
         outcome = Outcome("ran", "", loaded - started, ended - loaded, compiled.host_ops)
         if not self.compares:
@@ -121,6 +121,13 @@ def _without_common_nans(one: Array, other: Array) -> tuple[Array, Array]:
         return one, other
     kept = ~(np.isnan(one) & np.isnan(other))
     return one[kept], other[kept]
+
+
+def _cause_of(error: BaseException) -> BaseException:
+    """Returns the error that was raised first, of which others were raised in turn."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 def _reason(error: BaseException) -> str:
