@@ -22,7 +22,13 @@ def model(x):
 compiled = torch.compile(model, backend="tt")
 print(compiled(torch.ones(4, 8, device="tt")).sum().item())
 """
-RUN = "import runpy, sys; [runpy.run_path(path, None, '__main__') for path in sys.argv[1:]]"
+RUN = """
+import runpy, sys
+
+for path in sys.argv[1:]:
+    sys.argv = [path]
+    runpy.run_path(path, None, "__main__")
+"""
 ONE_TO_ONE = '    type_ = context.result_type(op)\n    if name == "stablehlo.power"'
 
 
@@ -75,13 +81,6 @@ def test_a_graph_that_agrees_runs(tmp_path: Path) -> None:
         assert float(result.stdout) < 0
         assert "exception" not in result.stderr
     assert not (tmp_path / "torch_compile_debug").exists()
-
-
-def test_differences_are_noticed(tmp_path: Path) -> None:
-    fault, model = planted(tmp_path, 'kind = ttir.ELEMENTWISE_OPS["sin"]')
-    result = run(tmp_path, fault, model, after="dynamo", level="4")
-    assert "Bad accuracy detected" in result.stderr
-    assert len(list(tmp_path.glob("torch_compile_debug/*/minifier/minifier_launcher.py"))) == 1
 
 
 def test_graphs_after_autograd_are_not_for_the_minifier(tmp_path: Path) -> None:
