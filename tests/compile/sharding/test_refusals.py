@@ -287,7 +287,10 @@ def test_a_sharding_alone_says_the_number_of_chips(case: str) -> None:
     ("channel", "expected"),
     [
         ("", "[[0], [1], [2], [3], [4], [5], [6], [7]]"),
-        ("channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>,", "[[0], [1], [2], [3], [4], [5], [6], [7]]"),
+        (
+            "channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>,",
+            "[[0], [1], [2], [3], [4], [5], [6], [7]]",
+        ),
         ("channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>,", "[[0, 1, 2, 3, 4, 5, 6, 7]]"),
     ],
 )
