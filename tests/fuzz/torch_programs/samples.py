@@ -36,12 +36,15 @@ ORDINARY = frozenset(
         *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "_fft_r2c", "_fft_c2r", "_grouped_mm"),
         *("convolution", "convolution_backward", "linalg_solve_triangular"),
         *("hardshrink_backward", "softshrink_backward", "upsample_nearest2d", "upsample_nearest2d_backward"),
+        *("_native_batch_norm_legit", "_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training"),
+        *("native_batch_norm_backward", "native_group_norm", "native_layer_norm", "_fused_rms_norm"),
     )
 )
 """Ops without special values.
 
 Their rules, or PyTorch's kernels, multiply by zeros that the op does not name, such as those of a padding, with which
-an infinity makes NaN; or PyTorch treats NaN otherwise in vectors than in single elements."""
+an infinity makes NaN; or PyTorch treats NaN otherwise in vectors than in single elements; or it depends on
+the order of sums what overflows."""
 
 
 def draw_call(random: random.Random, op: Op) -> Call:
