@@ -102,6 +102,14 @@ _FOREIGN_OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?(?!(?:stablehlo|func)\.)[a-z_]
 """Start of an op of another dialect, such as ``arith.addi``. StableHLO's interpreter ends the process on some."""
 
 
+_DIVISION = re.compile(
+    r"^( *)%(\w+) = stablehlo\.(divide|remainder) (%[\w#]+), (%[\w#]+) : (tensor<(?:\d+x)*u?i\d+>)", re.MULTILINE
+)
+_GUARDED = r"\1%divisor_\2 = stablehlo.optimization_barrier \5 : \6\n\1%\2 = stablehlo.\3 \4, %divisor_\2 : \6"
+"""Replaces an integer division by one whose divisor XLA does not know: where XLA's CPU compiler folds a division of
+constants by zero, the processor ends the process."""
+
+
 @lru_cache(maxsize=256)
 def load(module: str) -> HostProgram:
     """Compiles the text of a StableHLO module, once in a process.
@@ -119,7 +127,8 @@ def load(module: str) -> HostProgram:
         lapack._lapack.initialize()  # pyright: ignore[reportPrivateUsage]
     devices = xla_client.DeviceList(tuple(xla.local_devices()[:1]))
     try:
-        return HostProgram(xla.compile_and_load(module.encode(), devices, xla_client.CompileOptions()))
+        guarded = _DIVISION.sub(_GUARDED, module)
+        return HostProgram(xla.compile_and_load(guarded.encode(), devices, xla_client.CompileOptions()))
     except RuntimeError as error:
         raise UnsupportedOpError(
             f"XLA's CPU compiler refuses this part of the program: {_first_line(error)}.",

@@ -202,16 +202,36 @@ func.func @main(%x: tensor<8xi32>) -> tensor<8xi32> {
     assert run(program, torch.ones(8, dtype=torch.int32))[0].tolist() == [3 * n + 1 for n in range(8)]
 
 
-@pytest.mark.parametrize("name", ["i2", "ui2"])
-def test_integers_of_2_bits_are_not_sorted(name: str) -> None:
-    """XLA's CPU client would end the process."""
-    with pytest.raises(UnsupportedOpError, match="when it sorts integers of 2 bits"):
-        compiled(f"""
-func.func @main(%x: tensor<40x{name}>) -> tensor<40x{name}> {{
-  %0 = "stablehlo.sort"(%x) ({{
-  ^bb0(%a: tensor<{name}>, %b: tensor<{name}>):
-    %1 = stablehlo.compare LT, %a, %b : (tensor<{name}>, tensor<{name}>) -> tensor<i1>
+SORT = """"stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<ui2>, %b: tensor<ui2>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<ui2>, tensor<ui2>) -> tensor<i1>
     stablehlo.return %1 : tensor<i1>
-  }}) : (tensor<40x{name}>) -> tensor<40x{name}>
-  return %0 : tensor<40x{name}>
+  }) : (tensor<40xui2>) -> tensor<40xui2>"""
+PERMUTE = """"stablehlo.collective_permute"(%x) {source_target_pairs = dense<0> : tensor<1x2xi64>}
+    : (tensor<40xi4>) -> tensor<40xi4>"""
+
+
+@pytest.mark.parametrize(
+    ("element", "op"),
+    [("ui2", SORT), ("i4", PERMUTE), ("complex<f32>", "stablehlo.remainder %x, %x : tensor<40xcomplex<f32>>")],
+)
+def test_what_would_end_the_process_is_refused(element: str, op: str) -> None:
+    with pytest.raises(UnsupportedOpError, match="ends the process"):
+        compiled(f"""
+func.func @main(%x: tensor<40x{element}>) -> tensor<40x{element}> {{
+  %0 = {op}
+  return %0 : tensor<40x{element}>
 }}""")
+
+
+def test_constants_may_be_divided_by_zero() -> None:
+    """XLA's CPU compiler would fold the division, at which the processor ends the process."""
+    program = compiled("""
+func.func @main() -> (tensor<2xui64>, tensor<2xui64>) {
+  %0 = stablehlo.constant dense<[7, 9]> : tensor<2xui64>
+  %1 = stablehlo.constant dense<[0, 4]> : tensor<2xui64>
+  %2 = stablehlo.divide %0, %1 : tensor<2xui64>
+  %3 = stablehlo.remainder %0, %1 : tensor<2xui64>
+  return %2, %3 : tensor<2xui64>, tensor<2xui64>
+}""")
+    assert [result.tolist() for result in run(program)] == [[2**64 - 1, 2], [7, 1]]

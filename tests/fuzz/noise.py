@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func
 from jaxlib.mlir.dialects import stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
@@ -75,15 +76,12 @@ def spread(
     Raises:
         NotDrawnError: XLA refuses the copy in float64.
     """
-    moves = any(_is_float(array.dtype) for array in inputs)
     noisy = Program(_with_noise(module, size, in_parts=in_parts))
     drawn = np.random.default_rng(0)
     results: list[list[np.ndarray]] = []
     for run in range(runs):
-        if run and not moves:
-            noisy = Program(_with_noise(module, size, run, in_parts=in_parts))
         arguments = [_moved(drawn, array) for array in inputs]
-        results.append(noisy(arguments))
+        results.append(noisy([*arguments, np.array(run, np.int64)]))
     return results
 
 
@@ -100,27 +98,68 @@ def _is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
 
 
-def _with_noise(module: Any, size: float, salt: int = 0, *, in_parts: bool) -> str:
+def _with_noise(module: Any, size: float, *, in_parts: bool) -> str:
+    """Returns the text of the copy with noise, whose functions take the number of the run as a further argument."""
     copy = parse_module(module.operation.get_asm())
     register_passes()
     with copy.context, ir.Location.unknown():
         # Ops of CHLO have noise at each of their steps, which may cancel.
-        PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo))").run(copy.operation)
-        noise = _Noise(size, salt, in_parts=in_parts)
-        places = [op for op in operations(copy.operation, into_sums=False) if noise.takes(op)]
-        sizes = [[noise.size_of(value.type) for value in op.results] for op in places]
+        passes = "stablehlo-legalize-composite-to-call,chlo-legalize-to-stablehlo"
+        PassManager.parse(f"builtin.module(func.func({passes}))").run(copy.operation)
+        noise = _Noise(size, in_parts=in_parts)
+        functions = [op for op in copy.body.operations if op.operation.name == "func.func"]
+        inner = [list(operations(function.operation, into_sums=False)) for function in functions]
+        places = [[op for op in ops if noise.takes(op)] for ops in inner]
+        sizes = [[[noise.size_of(value.type) for value in op.results] for op in ops] for ops in places]
         for op in operations(copy.operation, into_sums=True):
             _retype(op, _wide)
-        for op, its_sizes in zip(places, sizes, strict=True):
-            noise.add(op, its_sizes)
+        for function, ops, its_ops, its_sizes in zip(functions, inner, places, sizes, strict=True):
+            noise.run = _with_run(function)
+            for op, op_sizes in zip(its_ops, its_sizes, strict=True):
+                noise.add(op, op_sizes)
+            for op in ops:
+                if op.name == "func.call":
+                    _call_with_run(op, noise.run)
         return copy.operation.get_asm()
 
 
+def _with_run(function: Any) -> Any:
+    """Adds the number of the run to the arguments of a function, and returns it."""
+    number = ir.RankedTensorType.get([], ir.IntegerType.get_signless(64))
+    kind = function.type
+    type_ = ir.FunctionType.get([*kind.inputs, number], kind.results)
+    function.attributes["function_type"] = ir.TypeAttr.get(type_)
+    if "arg_attrs" in function.attributes:
+        del function.attributes["arg_attrs"]
+    return function.entry_block.add_argument(number, ir.Location.unknown())
+
+
+def _call_with_run(op: Any, run: Any) -> None:
+    """Replaces a call by one that passes the number of the run on."""
+    with ir.InsertionPoint(op):
+        types = [value.type for value in op.results]
+        call = func.CallOp(types, ir.FlatSymbolRefAttr.get(op.attributes["callee"].value), [*op.operands, run])
+    for value, new in zip(op.results, call.results, strict=True):
+        value.replace_all_uses_with(new)
+    op.erase()
+
+
 class _Noise:
-    def __init__(self, size: float, salt: int, *, in_parts: bool) -> None:
+    """
+    Args:
+        size: the largest relative noise of a float32.
+        in_parts: see :func:`spread`.
+
+    Attributes:
+        run: An integer scalar that differs between runs, in the function that receives noise.
+    """
+
+    run: Any
+
+    def __init__(self, size: float, *, in_parts: bool) -> None:
         self._size = size
-        self._salt = salt
         self._in_parts = in_parts
+        self._salt = 0
 
     def takes(self, op: Any) -> bool:
         """Whether the floats of an op are rounded."""
@@ -169,7 +208,9 @@ class _Noise:
             attribute = ir.DenseElementsAttr.get_splat(value.type, ir.FloatAttr.get(ir.F64Type.get(), real))
             return hlo.constant(attribute)
 
-        hashed = hlo.xor(hlo.bitcast_convert(bits, value), integer(self._salt))
+        run = hlo.broadcast_in_dim(bits, self.run, ir.DenseI64ArrayAttr.get([]))
+        salt = hlo.multiply(hlo.add(run, integer(1)), integer(self._salt | 1))
+        hashed = hlo.xor(hlo.bitcast_convert(bits, value), salt)
         hashed = hlo.multiply(hashed, integer(0x9E3779B97F4A7C15 - 2**64))
         hashed = hlo.xor(hashed, hlo.shift_right_logical(hashed, integer(29)))
         hashed = hlo.multiply(hashed, integer(0xBF58476D1CE4E5B9 - 2**64))

@@ -13,6 +13,7 @@ from tests.fuzz.cases import Case, Draw
 SHARES: dict[str, int] = {
     "written": 1,
     "ops": 6,
+    "expressions": 5,
     "aten": 6,
     "idioms": 4,
     "texts": 4,

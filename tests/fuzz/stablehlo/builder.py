@@ -17,6 +17,7 @@ from tests.fuzz.stablehlo.types import (
     UNSIGNED,
     WEIGHTS,
     Value,
+    bits,
     constant_text,
     is_float,
     is_integer,
@@ -67,13 +68,16 @@ class Builder:
     Attributes:
         random: The generator.
         special: Whether inputs and constants may be NaN, infinite or extreme.
+        used: Names of the values that ops outside of regions read.
         joined: Share of operands that are results of earlier ops.
+        fresh: Share of the other operands that are arguments.
         hollow: Whether an operand of the drawn op is to have no elements, if its result can have some.
     """
 
     random: random.Random
     special: bool = False
     joined: float = 0.15
+    fresh: float = 0.55
     hollow: bool = False
     lines: list[str] = field(default_factory=list[str])
     reference: list[str] = field(default_factory=list[str])
@@ -81,6 +85,7 @@ class Builder:
     values: list[Value] = field(default_factory=list[Value])
     arguments: list[Value] = field(default_factory=list[Value])
     inputs: list[np.ndarray] = field(default_factory=list[np.ndarray])
+    used: set[str] = field(default_factory=set[str])
     header: str = ""
     closed: bool = False
     _names: int = 0
@@ -98,14 +103,14 @@ class Builder:
         """Returns a drawn element type of some groups, often that of a value that is there."""
         names = [name for group in groups for name in group]
         known = [value.element for value in self.values if value.element in names]
-        if known and self.chance(2 * self.joined):
+        if known and self.chance(min(0.9, 2 * self.joined)):
             return self.random.choice(known)
         return self.random.choices(names, [WEIGHTS.get(name, 1) for name in names])[0]
 
     def shape(self, ranks: Sequence[int] = (0, 1, 1, 2, 2, 2, 3, 3, 4), most: int = 4096) -> tuple[int, ...]:
         """Returns a drawn shape, often that of a value that is there."""
         known = [value.shape for value in self.values if len(value.shape) in ranks and value.size <= most]
-        if known and self.chance(2 * self.joined):
+        if known and self.chance(min(0.9, 2 * self.joined)):
             return self.random.choice(known)
         return values.shape(self.random, ranks, most)
 
@@ -144,14 +149,8 @@ class Builder:
         return np.asarray(array).astype(type_)
 
     def _distinct(self, drawn: np.random.Generator, count: int, element: str) -> np.ndarray:
-        if element in BOOL or element in COMPLEX:
-            return np.zeros(count, numpy_type(element))
-        if is_float(element):
-            return drawn.permutation(count).astype(np.float64).astype(numpy_type(element))
-        least, most = limits(element)
-        return (drawn.permutation(count) % (most - least + 1) + (least if most < count else 0)).astype(
-            numpy_type(element)
-        )
+        least = limits(element)[0] if is_integer(element) and count > limits(element)[1] else 0
+        return (drawn.permutation(count) + least).astype(np.float64).astype(numpy_type(element))
 
     # ops
 
@@ -186,6 +185,7 @@ class Builder:
         self.lines.append(line)
         self.reference += [line] if reference is None else reference(operands, made)
         self.values += made
+        self.used.update(value.name for value in operands)
         return made
 
     def line(
@@ -303,9 +303,9 @@ class Builder:
             if (value := self._existing(shape, element, depth)) is not None:
                 return value
         way = self.random.random()
-        if way < 0.55 or depth == 0:
+        if way < self.fresh or depth == 0:
             return self.argument(shape, element, elements)
-        if way < 0.75:
+        if way < self.fresh + 0.2:
             if elements == ANY and self.chance(0.6):
                 return self.splat(shape, element, self.notable(element))
             return self.constant(self.array(shape, element, elements), element)
@@ -444,6 +444,14 @@ class Builder:
             main = f"func.func public @main({head}) -> ({types}) {{\n{body}\n}}"
             texts.append("module {\n" + "\n".join([*filter(None, [header]), main, *self.functions]) + "\n}\n")
         return texts[0], texts[1]
+
+
+_DISTINCT = {"bf16": 256, "f16": 2048, **{name: 2 ** bits(name) for name in INTEGERS if bits(name) < 32}}
+
+
+def can_be_distinct(element: str, size: int) -> bool:
+    """Whether so many elements of a type may all differ."""
+    return element not in (*BOOL, *COMPLEX) and size <= _DISTINCT.get(element, size)
 
 
 def can_convert(source: str, target: str) -> bool:

@@ -80,7 +80,8 @@ def predicate(b: Builder, name: str) -> Value:
 
 BINARY: dict[Groups, tuple[str, ...]] = {
     (BOOL, INTEGERS, FLOATS, COMPLEX): ("add", "multiply", "maximum", "minimum"),
-    (INTEGERS, FLOATS, COMPLEX): ("divide", "power", "remainder", "subtract"),
+    (INTEGERS, FLOATS, COMPLEX): ("divide", "power", "subtract"),
+    (INTEGERS, FLOATS): ("remainder",),  # XLA's CPU client ends the process for complex numbers
     (FLOATS, COMPLEX): ("atan2",),
     (BOOL, INTEGERS): ("and", "or", "xor"),
     (INTEGERS,): ("shift_left", "shift_right_arithmetic", "shift_right_logical"),

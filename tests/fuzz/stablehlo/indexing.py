@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tests.fuzz.stablehlo.builder import ANY, DISTINCT, Builder
+from tests.fuzz.stablehlo.builder import ANY, DISTINCT, Builder, can_be_distinct
 from tests.fuzz.stablehlo.drawers import draws
 from tests.fuzz.stablehlo.structure import ALL
 from tests.fuzz.stablehlo.types import BOOL, FLOATS, INTEGERS, REAL, Value, is_float, is_integer, limits, longs
 
 SORTED = tuple(element for element in REAL if element not in ("i2", "ui2"))
-"""Types of which XLA's CPU client sorts elements; where it sorts those of 2 bits, it writes beside its memory."""
+"""Types of which XLA's CPU client sorts elements; with those of 2 bits it ends the process."""
+SENT = tuple(element for element in SORTED if element not in ("i4", "ui4"))
+"""Types of elements that XLA's CPU client passes between devices; with those of less than 8 bits it ends the process."""
 INDICES = ("i32", "i32", "i64", "ui32", "i8", "ui8", "i16", "ui16", "ui64")
 
 
@@ -184,7 +187,7 @@ def sort(b: Builder, name: str) -> list[Value]:
     dim, count = b.random.randrange(len(shape)), b.random.choice((1, 1, 2, 2, 3))
     elements = [b.element(SORTED) for _ in range(count)]
     stable = b.chance(0.6)
-    distinct = not stable and elements[0] not in BOOL and shape[dim] <= 256
+    distinct = not stable and can_be_distinct(elements[0], math.prod(shape))
     stable = stable or not distinct
     ordered = b.special and is_float(elements[0])
     key = b.operand(shape, elements[0], DISTINCT if distinct else ANY)
@@ -227,6 +230,6 @@ def _canonical(b: Builder, value: Value) -> Value:
 def top_k(b: Builder, name: str) -> list[Value]:
     element, shape = b.element(SORTED[1:]), b.shape((1, 1, 2, 2, 3), most=1024)
     k = b.random.randint(min(1, shape[-1]), shape[-1])
-    distinct = DISTINCT if b.chance(0.5) and shape[-1] <= 200 else ANY
+    distinct = DISTINCT if b.chance(0.5) and can_be_distinct(element, math.prod(shape)) else ANY
     result = (*shape[:-1], k)
     return b.op(name, [b.operand(shape, element, distinct)], [(result, element), (result, "i32")], f"k = {k} : i64")

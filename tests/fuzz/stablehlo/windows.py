@@ -34,9 +34,12 @@ def neutral(kind: str, element: str) -> float:
     return {"multiply": 1, "and": -1 if not element.startswith("u") else limits(element)[1]}.get(kind, 0)
 
 
-def initial(b: Builder, kind: str, element: str) -> Value:
-    """Returns the value that a reduction starts from: mostly the neutral one, a constant."""
-    if b.chance(0.75):
+def initial(b: Builder, kind: str, element: str, *, once: bool = True) -> Value:
+    """Returns the value that a reduction starts from: mostly the neutral one, a constant.
+
+    Another one needs reductions that apply it once, which StableHLO does not say of those over no dimensions.
+    """
+    if b.chance(0.75) or not once:
         return b.scalar(element, neutral(kind, element))
     return b.operand((), element)
 
@@ -55,7 +58,7 @@ def reduce(b: Builder, name: str) -> list[Value]:
     elements = [b.element(BOOL, INTEGERS, FLOATS, COMPLEX if count == 1 else ()) for _ in range(count)]
     kinds = ["add" if element in COMPLEX else combiner(b, element) for element in elements]
     operands = [b.operand(shape, element) for element in elements]
-    starts = [initial(b, kind, element) for kind, element in zip(kinds, elements, strict=True)]
+    starts = [initial(b, kind, element, once=bool(dims)) for kind, element in zip(kinds, elements, strict=True)]
     left = [size for dim, size in enumerate(shape) if dim not in dims]
     region = combining(b, kinds, elements)
     attributes = f"dimensions = {longs(dims)}"
@@ -162,7 +165,7 @@ def select_and_scatter(b: Builder, name: str) -> Value:
     element = b.element(FLOATS, INTEGERS)
     direction = b.random.choice(("GE", "GE", "LE", "GT", "LT"))
     select = b.region([((), element)] * 2, lambda taken: [b.compare(*taken, direction)])
-    kind = "add" if b.chance(0.8) else combiner(b, element)
+    kind = "add" if b.chance(0.8) or 0 in result else combiner(b, element)  # XLA starts from 0 without updates
     operands = [b.operand(shape, element), b.operand(result, element), initial(b, kind, element)]
     attributes = f"window_dimensions = {longs(sizes)}, window_strides = {longs(strides)}, padding = {pairs(padding)}"
     return b.one(name, operands, shape, element, attributes, [select, combining(b, [kind], [element])])

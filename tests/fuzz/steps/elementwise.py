@@ -61,8 +61,29 @@ OPS = {
 }
 BROADCASTING = tuple(
     f"chlo.broadcast_{name}"
-    for name in "add and atan2 compare complex divide maximum minimum multiply next_after or polygamma power remainder "
-    "select shift_left shift_right_arithmetic shift_right_logical subtract xor zeta".split()
+    for name in [
+        "add",
+        "and",
+        "atan2",
+        "compare",
+        "complex",
+        "divide",
+        "maximum",
+        "minimum",
+        "multiply",
+        "next_after",
+        "or",
+        "polygamma",
+        "power",
+        "remainder",
+        "select",
+        "shift_left",
+        "shift_right_arithmetic",
+        "shift_right_logical",
+        "subtract",
+        "xor",
+        "zeta",
+    ]
 )
 
 

@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from xdsl.dialects.builtin import ModuleOp
 
-from tests.fuzz.texts import noise
 from tests.fuzz.cases import Difference, NotDrawnError
+from tests.fuzz.texts import noise
 from tests.fuzz.texts.corpus import MESHES
 from tt_xla.compiler.pipeline import OPTIONAL, compile_module, run_stages, stage_named
 from tt_xla.compiler.stages import TTNN_STAGES

@@ -65,8 +65,8 @@ def call_host(context: ImportContext, op: Any, reason: UnsupportedOpError) -> Se
         if _is_between_chips(context, inner):
             raise context.reject(op, f"it contains a {inner.operation.name}, which the host cannot run for the chips")
         check_group_sizes(inner)
-        if _sorts_2_bits(inner):
-            raise context.reject(op, "XLA's CPU client writes beside its memory when it sorts integers of 2 bits")
+        if _ends_the_process(inner):
+            raise context.reject(op, f"XLA's CPU client ends the process at {inner.operation.name} of such elements")
     if unknown := _unregistered(module):
         raise context.reject(op, f"'{unknown}' is an op of no known dialect")
     operands = [context[value] for value in captured]
@@ -98,9 +98,14 @@ def _is_between_chips(context: ImportContext, op: Any) -> bool:
     return context.module.mesh is not None and op.operation.name in (*COLLECTIVES, *POSITIONS)
 
 
-def _sorts_2_bits(op: Any) -> bool:
-    sorts = op.operation.name in ("stablehlo.sort", "chlo.top_k")
-    return sorts and any(str(value.type).endswith("i2>") for value in op.operands)
+def _ends_the_process(op: Any) -> bool:
+    """Whether XLA's CPU client writes beside its memory, or has no code, so that the process would end."""
+    types = [str(value.type) for value in op.operands]
+    if op.operation.name == "stablehlo.remainder":
+        return "complex" in types[0]
+    if op.operation.name in COLLECTIVES:
+        return any(text.endswith(("i2>", "i4>")) for text in types)
+    return op.operation.name in ("stablehlo.sort", "chlo.top_k") and any(text.endswith("i2>") for text in types)
 
 
 def is_callback(op: Any) -> bool:
