@@ -18,7 +18,7 @@ from tests.fuzz.cases import NotDrawnError
 from tests.fuzz.torch_programs import schemas, tensors
 from tests.fuzz.torch_programs.calls import Call, Op, Recording, tensors_of
 from tests.fuzz.torch_programs.chance import Chance
-from tests.fuzz.torch_programs.recipes import RECIPES
+from tests.fuzz.torch_programs.recipes import OTHERS, RECIPES
 
 TRIES = 12
 """A call that PyTorch refuses is drawn anew so many times."""
@@ -27,7 +27,7 @@ SAMPLES = 40
 """So many of a function's samples may be chosen."""
 
 
-ORDINARY = frozenset(
+ORDINARY = frozenset(OTHERS) | frozenset(
     f"aten::{name}"
     for name in (
         *("_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa_backward", "_upsample_bilinear2d_aa", "_trilinear"),
