@@ -286,12 +286,9 @@ def test_a_sharding_alone_says_the_number_of_chips(case: str) -> None:
 @pytest.mark.parametrize(
     ("channel", "expected"),
     [
-        ("", "[[0], [1], [2], [3], [4], [5], [6], [7]]"),
-        (
-            "channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>,",
-            "[[0], [1], [2], [3], [4], [5], [6], [7]]",
-        ),
-        ("channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>,", "[[0, 1, 2, 3, 4, 5, 6, 7]]"),
+        ("", f"{[[chip] for chip in range(8)]}"),
+        ("channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>,", f"{[[chip] for chip in range(8)]}"),
+        ("channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>,", f"{[[*range(8)]]}"),
     ],
 )
 def test_the_one_replica_is_all_partitions_with_a_channel_and_else_every_chip_by_itself(

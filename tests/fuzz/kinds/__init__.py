@@ -14,6 +14,7 @@ SHARES: dict[str, int] = {
     "written": 1,
     "ops": 6,
     "expressions": 5,
+    "jaxes": 6,
     "aten": 6,
     "idioms": 4,
     "texts": 4,

@@ -149,6 +149,8 @@ def broadcast_shapes(b: Builder) -> tuple[list[tuple[int, ...]], tuple[int, ...]
 def broadcasting(b: Builder, name: str) -> Value:
     kind = name.removeprefix("chlo.broadcast_")
     element = binary_element(b, kind)
+    if kind == "add" and element in BOOL:
+        element = "f32"  # XLA may take the low bit of a sum of booleans
     shapes, result, attributes = broadcast_shapes(b)
     return b.one(name, operands_of(b, kind, element, shapes), result, element, attributes)
 

@@ -17,7 +17,7 @@ _MODES = ("clip", "fill", "promise_in_bounds")
 
 @draws("stablehlo.gather")
 def take(draft: Draft, name: str) -> list[int]:
-    """Draws a lookup of rows along one dimension, with indices also outside of the tensor where the mode allows them."""
+    """Draws a lookup of rows along one dimension, with indices outside of the tensor too where the mode allows them."""
     operand = draft.value("ffib", (1, 2, 2, 3))
     shape = draft.avals[operand].shape
     dim, mode = draft.random.randrange(len(shape)), draft.random.choice(_MODES)

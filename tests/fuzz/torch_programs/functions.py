@@ -21,6 +21,9 @@ MOST_ELEMENTS = 6000
 LARGEST = 1e6
 """Statements whose results are larger are not kept: differences of them would be noise alone."""
 
+CHOOSING = re.compile("topk|sort|kthvalue|median|quantile|unpool")
+"""Functions that may choose any of equal elements, or put them in any order."""
+
 FRESH = 0.15
 """Share of operands that are new inputs although a variable would do."""
 
@@ -189,6 +192,8 @@ class Writer:
             results: names of the variables that they define or change.
         """
         names: dict[str, Any] = {"torch": torch, "F": F, "math": math, **self.operators}
+        if not self._chooses_among_different(lines):
+            return False
         names |= {name: tensors.copied(value.detach()) for name, value in self.values.items()}
         try:
             with torch.no_grad(), warnings.catch_warnings():
@@ -202,6 +207,14 @@ class Writer:
         self.lines += lines
         self.values |= found
         return True
+
+    def _chooses_among_different(self, lines: Sequence[str]) -> bool:
+        """Whether floats have no equal elements in statements that may choose any of equal ones."""
+        text = "\n".join(lines)
+        if not CHOOSING.search(text):
+            return True
+        used = [self.values[name] for name in re.findall(r"\w+", text) if name in self.values]
+        return all(value.unique().numel() == value.numel() for value in used if value.is_floating_point())
 
     def function(self) -> Function:
         """Returns the function, with some of its variables as outputs: those that nothing uses, and others at times."""

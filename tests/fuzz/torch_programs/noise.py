@@ -87,10 +87,12 @@ class Noise(TorchDispatchMode):
         """Returns a tensor with errors, written to its own memory."""
         if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()):
             return value
-        wide = torch.complex128 if value.is_complex() else torch.float64
         size = max(self.size, torch.finfo(value.dtype).eps)
         errors = torch.rand(value.shape, generator=self.generator, dtype=torch.float64) * (2 * size) - size
-        return value.copy_((value.to(wide) * (1 + errors)).to(value.dtype))
+        if value.is_complex():  # by parts, as a product of complex numbers makes NaN of an infinity
+            pairs = torch.view_as_real(value.resolve_conj()).double() * (1 + errors).unsqueeze(-1)
+            return value.copy_(torch.view_as_complex(pairs))
+        return value.copy_(value.double() * (1 + errors))
 
 
 @dataclass
@@ -175,7 +177,8 @@ class Judge:
         expected = self.expected[number].detach()
         parts = self.least
         if got.is_complex():
-            parts = parts + torch.view_as_real(expected.resolve_conj()).abs().amax(-1, keepdim=True).double()
+            pairs = torch.view_as_real(expected.resolve_conj()).abs().double().nan_to_num(0.0, 0.0)
+            parts = parts + pairs.amax(-1, keepdim=True)
             got, expected = torch.view_as_real(got.resolve_conj()), torch.view_as_real(expected.resolve_conj())
         if self.any_choice and not expected.is_floating_point():
             return None

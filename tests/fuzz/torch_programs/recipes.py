@@ -247,7 +247,7 @@ def _experts(c: Chance) -> Any:
 
 RECIPES: dict[str, Callable[[Chance], Any]] = LAYERS | {
     "aten::_reshape_alias": lambda c: aten._reshape_alias(
-        c.any(4, 6), *c.one(([24], [1]), ([8, 3], [3, 1]), ([2, 2, 6], [12, 6, 1]))
+        c.any(4, 6).contiguous(), *c.one(([24], [1]), ([8, 3], [3, 1]), ([2, 2, 6], [12, 6, 1]))
     ),
     "aten::expand": _expand,
     "aten::split_with_sizes": _split,

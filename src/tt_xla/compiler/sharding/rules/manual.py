@@ -139,7 +139,11 @@ def custom_call(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
     """Enters or leaves code of GSPMD's shard_map; copies annotations; other calls get whole tensors."""
     target = gspmd.target(op)
     if target == gspmd.FULL_TO_SHARD:
-        return [_enter_call(context, op, operands[0], _manual_axes(context, op), shape_of(op.results[0]))]
+        manual, shape = _manual_axes(context, op), shape_of(op.results[0])
+        split = operands[0].sharding
+        if operands[0].rank == len(shape):
+            split = _as_region_splits(context, split, manual, operands[0].shape, shape)
+        return [_enter_call(context, op, context.reshard(operands[0], split), manual, shape)]
     if target == gspmd.SHARD_TO_FULL:
         return [_shard_to_full(context, op, operands[0])]
     if target.endswith(GLOBAL_TO_LOCAL):
