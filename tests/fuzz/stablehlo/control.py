@@ -8,7 +8,7 @@ from tests.fuzz.stablehlo.builder import ANY, Builder, Elements
 from tests.fuzz.stablehlo.drawers import draws
 from tests.fuzz.stablehlo.indexing import SENT, combiner, combining
 from tests.fuzz.stablehlo.structure import ALL
-from tests.fuzz.stablehlo.types import BOOL, COMPLEX, FLOATS, INTEGERS, Value, is_float, is_integer, longs
+from tests.fuzz.stablehlo.types import BOOL, COMPLEX, Value, is_float, is_integer, longs
 
 SMALL = ("f32", "f32", "bf16", "i32", "i8", "ui8", "i1", "f16", "i64", "ui32", "f64")
 
