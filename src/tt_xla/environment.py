@@ -54,6 +54,7 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
             "0 leaves Python's garbage collector on during compilations",
         ),
         EnvironmentVariable("TTXLA_NUMERICS", "silicon", "default of the compile option numerics"),
+        EnvironmentVariable("TTXLA_TRAP", "", "default of the compile option trap, such as nan,inf or all"),
         EnvironmentVariable(
             "TT_XLA_DISABLE_MODEL_REQS", "", "1 runs models without installing the packages that they require"
         ),

@@ -14,7 +14,10 @@
     ├── RuntimeUnavailableError  the user selected TT-NN or Ray workers, and they cannot be started
     ├── EmptyRecordingError      a profile does not contain what the user asked for
     ├── ExecutionError           a Program cannot run on these arguments
-    │   └── IndexOutOfBoundsError    an index lies outside its dimension
+    │   ├── IndexOutOfBoundsError    an index lies outside its dimension
+    │   └── TrapError                an op of a Program did what option trap forbids
+    │       ├── NumberTrapError          it made a NaN or an infinity, or lost too many bits
+    │       └── IndexTrapError           it took an index outside its dimension
     └── ResourceExhaustedError   the chip has too little memory
         └── TraceRegionError         the trace region is too small for the trace
 
@@ -105,6 +108,38 @@ class IndexOutOfBoundsError(ExecutionError, IndexError):
 
     Torch raises IndexError or RuntimeError, depending on the op; this error is both.
     """
+
+
+class TrapError(ExecutionError):
+    """An op of a Program did what option ``trap`` forbids.
+
+    Args:
+        message, hint, location: as in :class:`TTXLAError`.
+        kind: the fault: ``nan``, ``inf``, ``index`` or ``precision``.
+        op: name of the op.
+        element: position of the first such element in the op's result, or in its indices for ``index``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        location: str = "",
+        kind: str = "",
+        op: str = "",
+        element: tuple[int, ...] = (),
+    ) -> None:
+        super().__init__(message, hint=hint, location=location)
+        self.kind, self.op, self.element = kind, op, element
+
+
+class NumberTrapError(TrapError, FloatingPointError):
+    """An op made a NaN or an infinity, or lost more bits than option ``trap`` allows."""
+
+
+class IndexTrapError(TrapError, IndexError):
+    """An op took an index that lies outside of the dimension that it indexes."""
 
 
 class ResourceExhaustedError(TTXLAError, MemoryError):

@@ -13,6 +13,8 @@ from typing import Any, cast
 
 from tt_xla.environment import forced_options, unknown_name, variable
 from tt_xla.errors import OptionError
+from tt_xla.traps import EXPECTED as EXPECTED_TRAPS
+from tt_xla.traps import Traps
 
 _BOOLS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
@@ -41,6 +43,8 @@ class Option:
     """Least and greatest value of a number; None for any number."""
     is_mesh: bool = False
     """Whether the value is true, false or the shape of a mesh, such as ``2x4``."""
+    is_trap: bool = False
+    """Whether the value is a list of faults, see :class:`~tt_xla.traps.Traps`."""
     in_precision_file: bool = False
     """Whether a precision file may set the option."""
     effective: bool = True
@@ -58,6 +62,8 @@ class Option:
             return self._parse_int(value)
         if self.is_mesh:
             return self._parse_mesh(value)
+        if self.is_trap:
+            return self._parse_trap(value)
         text = str(value)
         if self.choices and text.lower() not in self.choices:
             raise self._error(value, "one of " + ", ".join(repr(choice) for choice in self.choices))
@@ -83,6 +89,18 @@ class Option:
         if not re.fullmatch(r"[1-9]\d{0,5}(x[1-9]\d{0,5}){0,5}", text):
             raise self._error(value, "true, false or the shape of a mesh, such as '2x4'")
         return text
+
+    def _parse_trap(self, value: object) -> str:
+        """Returns the faults of a text or list in their one spelling; an empty text for false."""
+        if isinstance(value, tuple | list):
+            value = ",".join(map(str, cast("tuple[object, ...]", value)))
+        text = str(value)
+        if _BOOLS.get(text.strip().lower()) is False:
+            return ""
+        try:
+            return str(Traps.parse(text))
+        except ValueError:
+            raise self._error(value, EXPECTED_TRAPS) from None
 
     def _parse_int(self, value: object) -> int:
         expected = "an integer" if self.low is None else f"an integer from {self.low} to {self.high}"
@@ -173,6 +191,13 @@ class CompileOptions:
         " IEEE 754 does",
         choices=("silicon", "bit_exact", "exact"),
     )
+    trap: str = _option(
+        "",
+        "stop the emulated card at the first op that makes a NaN (nan) or an infinity (inf), takes an index outside of "
+        "its tensor (index), or loses more than BITS bits of its format (precision:BITS, by default all but one); all, "
+        "or names separated by commas",
+        is_trap=True,
+    )
     host_fallback: bool = _option(
         True, "run parts that the chip has no ops for on the host; if false, such an op is an error"
     )
@@ -229,7 +254,10 @@ class CompileOptions:
         Raises:
             OptionError: a name is unknown, a value is bad, or two options contradict each other.
         """
-        values: dict[str, Any] = {"numerics": COMPILE_OPTIONS["numerics"].parse(variable("TTXLA_NUMERICS"))}
+        values: dict[str, Any] = {
+            "numerics": COMPILE_OPTIONS["numerics"].parse(variable("TTXLA_NUMERICS")),
+            "trap": COMPILE_OPTIONS["trap"].parse(variable("TTXLA_TRAP")),
+        }
         given = dict(user_options or {}) | forced_options()
         for name, value in (_precision_options(given) | _overrides_options(given) | given).items():
             option = COMPILE_OPTIONS.get(str(name).replace("-", "_"))
@@ -246,6 +274,19 @@ class CompileOptions:
     def auto_sharding_shape(self) -> tuple[int, ...]:
         """Shape of the mesh that ``auto_sharding`` asks for; empty if it leaves the mesh to the compiler."""
         return () if self.auto_sharding in ("", AUTO) else tuple(map(int, self.auto_sharding.split("x")))
+
+    @property
+    def traps(self) -> Traps:
+        """Faults that ``trap`` names."""
+        return Traps.parse(self.trap)
+
+    @property
+    def of_program(self) -> CompileOptions:
+        """These options without what a program does not depend on: which traps of a kind are set.
+
+        They are the key of a compiled program.
+        """
+        return replace(self, trap=str(self.traps.in_program))
 
     @property
     def generates_source(self) -> bool:

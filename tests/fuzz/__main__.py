@@ -67,10 +67,10 @@ def run(
             progress.update(task, completed=done, description=f"{faults} faults, programs")
             return (count is None or done < count) and time.monotonic() < end
 
-        running.judge_all(kinds.cases(seed, names), folder, jobs, record)
-    _console.print(tally.text(seed), markup=False)
+        entries = running.judge_all(kinds.cases(seed, names), folder, jobs, record)
+    _console.print(tally.text(seed, entries), markup=False)
     if document is not None:
-        summary.write(document, tally, seed)
+        summary.write(document, tally, seed, entries)
     raise SystemExit(1 if any(verdicts[name] for name in WRONG) else 0)
 
 

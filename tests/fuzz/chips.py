@@ -210,6 +210,11 @@ def _expanded(body: Callable[..., Any]) -> Callable[..., Any]:
     return expanded
 
 
+def added(stack: Any) -> Any:
+    """Returns the sum of the tensors of a stack, which is rounded to their type after each of them."""
+    return lax.reduce(stack, stack.dtype.type(0), lax.add, (0,))
+
+
 def by_groups(groups: Sequence[Sequence[int]], size: int, function: Callable[[Any, int], Any]) -> Callable[..., Any]:
     """Returns a function of a stack that gives each chip a function of its group's tensors and its place in it.
 

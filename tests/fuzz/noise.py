@@ -27,8 +27,8 @@ MOVES = frozenset(
     for name in re.findall(
         r"\w+",
         """
-        abs all_gather all_to_all bitcast_convert broadcast_in_dim case ceil clamp collective_broadcast collective_permute
-        compare complex concatenate constant convert dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
+        abs all_gather all_to_all bitcast_convert broadcast_in_dim case ceil clamp collective_broadcast
+        collective_permute compare complex concatenate constant convert dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
         dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_tuple_element if imag iota is_finite maximum
         minimum negate optimization_barrier pad real real_dynamic_slice reshape reverse round_nearest_afz
         round_nearest_even select sign slice sort transpose tuple while return reduce_precision
@@ -42,8 +42,8 @@ SUMS = frozenset(
     for name in re.findall(
         r"\w+",
         """
-        all_reduce batch_norm_grad batch_norm_inference batch_norm_training cholesky convolution dot_general dynamic_conv
-        fft reduce reduce_scatter reduce_window scatter select_and_scatter triangular_solve
+        all_reduce batch_norm_grad batch_norm_inference batch_norm_training cholesky convolution dot_general
+        dynamic_conv fft reduce reduce_scatter reduce_window scatter select_and_scatter triangular_solve
         """,
     )
 )

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from tests.fuzz.texts.corpus import Seed
 from tt_xla import compiler
 from tt_xla.compiler.rewriting import Changes, Pattern
 
@@ -46,3 +47,42 @@ def counted(fires: Counter[str]) -> Generator[None]:
             yield
     finally:
         fires.update(name_of(change.op, change.pattern) for change in changes.applied)
+
+
+TEXTS = {
+    "ttir.all_reduce": Seed("passes/ttir-decompose-collectives.mlir", "small"),
+    "ttir.batch_norm": Seed("dialects/ttir/normalization.mlir", "batch_norm_inference"),
+    "ttir.binary_of_gathered": Seed("passes/ttir-move-through-collectives.mlir", "before_the_gather"),
+    "ttir.delay_broadcast": Seed("passes/ttir-fold-broadcasts.mlir", "unary_of_repeated"),
+    "ttir.drop_for_one_chip": Seed("passes/ttir-join-collectives.mlir", "one_chip"),
+    "ttir.elementwise": Seed("passes/ttir-decompose.mlir", "powers_of_two"),
+    "ttir.extreme_of_repeated": Seed("passes/ttir-fold-gradients.mlir", "repeated"),
+    "ttir.filled": Seed("dialects/ttir/structure_more.mlir", "zeros"),
+    "ttir.first_of_sort": Seed("passes/ttir-fuse-sort.mlir", "downwards"),
+    "ttir.gather_of_scattered": Seed("passes/ttir-join-collectives-exact.mlir", "sums"),
+    "ttir.gather_of_slice": Seed("passes/ttir-join-collectives.mlir", "gather_of_slice"),
+    "ttir.gather_of_widened": Seed("passes/ttir-move-through-collectives.mlir", "wide"),
+    "ttir.identity_as_conv": Seed("passes/ttir-fuse-convolution.mlir", "identity"),
+    "ttir.mean_of_images": Seed("dialects/ttir/window_more.mlir", "global_avg_pool2d"),
+    "ttir.part_of_elementwise": Seed("passes/ttir-move-through-collectives.mlir", "after_the_partition"),
+    "ttir.part_of_gathered": Seed("passes/ttir-join-collectives-exact.mlir", "moves"),
+    "ttir.part_of_sum": Seed("passes/ttir-join-collectives-exact.mlir", "sums"),
+    "ttir.patch_convolution": Seed("passes/ttir-decompose-patches.mlir", "embedding_of_patches"),
+    "ttir.permute": Seed("dialects/ttir/structure_more.mlir", "transpose"),
+    "ttir.product_by_channel": Seed("passes/ttir-rows-of-images.mlir", "squeeze_and_excitation"),
+    "ttir.reduce_scatter": Seed("passes/ttir-decompose-collectives.mlir", "integers"),
+    "ttir.reduce_truth": Seed("dialects/ttir/structure_more.mlir", "reduce_and"),
+    "ttir.repeat": Seed("dialects/ttir/structure_more.mlir", "repeat"),
+    "ttir.repeat_in_a_row": Seed("dialects/ttir/structure_more.mlir", "repeat_interleave"),
+    "ttir.reshape": Seed("dialects/ttir/structure_more.mlir", "squeeze"),
+    "ttir.slice_of_one_dimension": Seed("dialects/ttir/structure_more.mlir", "index"),
+    "ttir.slice_of_runs": Seed("dialects/ttir/structure_more.mlir", "index_select"),
+    "ttir.split_heads": Seed("passes/ttir-fuse-heads.mlir", "three_projections"),
+    "ttir.sum_of_convs": Seed("passes/ttir-fuse-convolution.mlir", "sum_of_convs"),
+    "ttir.sum_of_repeated": Seed("passes/ttir-fold-gradients.mlir", "repeated"),
+    "ttir.unary_of_gathered": Seed("passes/ttir-move-through-collectives.mlir", "before_the_gather"),
+    "ttnn.bias_as_weights": Seed("passes/ttir-rows-of-images.mlir", "pointwise_convolutions"),
+    "ttnn.converted_after_preparation": Seed("passes/ttir-fuse-convolution.mlir", "rounded_scale"),
+    "ttnn.rotary_by_halves": Seed("passes/ttnn-fuse-rotary.mlir", "by_halves"),
+}
+"""A function of the file checks for each pattern that few idioms, or none, are made for."""

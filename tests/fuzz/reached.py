@@ -105,6 +105,45 @@ def _aten_rules() -> Iterator[str]:
     yield from _counting(NAMED, "aten rules")
 
 
+def _fx_patterns() -> Iterator[str]:
+    """Counts what the PyTorch front end replaces in dynamo's graphs: written out functions, and composites.
+
+    A replacement counts when it is called with tensors: for the proof that it computes what it replaces, or in the
+    place of what it replaced.
+    """
+    from tt_xla.frontends.torch import backend  # noqa: F401
+    from tt_xla.frontends.torch.graph.composites import replacements
+    from tt_xla.frontends.torch.graph.fusion import FusionProvider
+
+    for provider in FusionProvider.get_registered_providers():
+        pairs: list[Any] = []
+        for pattern, replacement in provider().get_patterns():
+            pairs.append((pattern, _counted_with_tensors(replacement, f"fx patterns:fusion:{pattern.__name__}")))
+            yield f"fusion:{pattern.__name__}"
+        provider.get_patterns = lambda self, pairs=pairs: pairs
+    for key, value in list(replacements.items()):
+        variants = value if isinstance(value, dict) else {None: value}
+        named = {used: f"composite:{key.__name__}:{function.__name__}" for used, function in variants.items()}
+        counted = {
+            used: _counted_with_tensors(function, f"fx patterns:{named[used]}") for used, function in variants.items()
+        }
+        replacements[key] = counted if isinstance(value, dict) else counted[None]
+        yield from named.values()
+
+
+def _counted_with_tensors(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Counts calls that are no symbolic traces, which PyTorch makes of replacements before it looks for matches."""
+    from torch.fx import Proxy
+
+    @wraps(function)
+    def count(*args: Any, **kwargs: Any) -> Any:
+        if not any(isinstance(value, Proxy) for value in args):
+            COUNTS[name] += 1
+        return function(*args, **kwargs)
+
+    return count
+
+
 def _patterns() -> Iterator[str]:
     """Counts a pattern each time it changes something."""
     from tt_xla.compiler.rewriting import Pattern
@@ -136,5 +175,6 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "sharding rules": _sharding_rules,
     "TTIR lowerings": _lowerings,
     "patterns": _patterns,
+    "fx patterns": _fx_patterns,
     "element types": _element_types,
 }

@@ -11,24 +11,22 @@ class Digest:
 
     def __init__(self) -> None:
         self._hash = hashlib.blake2b(digest_size=8)
-        self._is_listening = False
 
     def begin(self) -> None:
         """Begins a new digest."""
-        if not self._is_listening:
-            self._listen()
         self._hash = hashlib.blake2b(digest_size=8)
 
     def end(self) -> str:
         """Returns the digest in hexadecimal digits."""
         return self._hash.hexdigest()
 
-    def _listen(self) -> None:
+    def listen(self) -> None:
+        """Begins to listen to all runs, for as long as the process lives."""
         import torch
 
         from tt_xla.runtime.executable import Executable
 
-        run, self._is_listening = Executable.run, True
+        run = Executable.run
 
         def listening(executable: Executable, *args: Any, **kwargs: Any) -> Any:
             results = run(executable, *args, **kwargs)

@@ -26,6 +26,8 @@ TWICE = 40
 first one has cached."""
 
 Record = dict[str, Any]
+Entries = dict[str, list[str]]
+"""Names by registry."""
 
 
 class Worker:
@@ -36,6 +38,12 @@ class Worker:
         self._log = log
         self._process: subprocess.Popen[str] | None = None
         self._judged = 0
+        self._entries: Entries = {}
+
+    def entries(self) -> Entries:
+        """Returns the entries of the registries whose use the process counts."""
+        self._running()
+        return self._entries
 
     def judge(self, case: Case) -> Record:
         """Returns the record of a case; a process that ends or does not answer is a verdict too."""
@@ -83,8 +91,10 @@ class Worker:
                     start_new_session=True,
                 )
             assert self._process.stdout is not None
-            if not self._process.stdout.readline():
+            line = self._process.stdout.readline()
+            if not line:
                 raise RuntimeError(f"no process begins: {self._log.read_text(errors='replace')[-2000:]}")
+            self._entries = json.loads(line)
         return self._process
 
     def end(self) -> None:
@@ -102,7 +112,7 @@ class Worker:
         self._process = None
 
 
-def judge_all(cases: Iterable[Case], folder: Path, jobs: int, record: Callable[[Record], bool]) -> None:
+def judge_all(cases: Iterable[Case], folder: Path, jobs: int, record: Callable[[Record], bool]) -> Entries:
     """Judges cases in several processes.
 
     Args:
@@ -110,7 +120,11 @@ def judge_all(cases: Iterable[Case], folder: Path, jobs: int, record: Callable[[
         folder: receives what the processes print.
         jobs: number of processes.
         record: called with each record, in one thread at a time; returns whether to go on.
+
+    Returns:
+        The entries of the registries that were counted.
     """
+    entries: Entries = {}
     waiting, lock, going = iter(cases), threading.Lock(), threading.Event()
     going.set()
 
@@ -121,12 +135,13 @@ def judge_all(cases: Iterable[Case], folder: Path, jobs: int, record: Callable[[
                 if not going.is_set():
                     break
                 judged = worker.judge(case)
-                if count % TWICE == 0:
+                if count % TWICE == TWICE - 1:
                     judged = compared(judged, second.judge(case))
                 with lock:
                     if going.is_set() and not record(judged):
                         going.clear()
         finally:
+            entries.update(worker.entries())
             worker.end()
             second.end()
 
@@ -141,6 +156,7 @@ def judge_all(cases: Iterable[Case], folder: Path, jobs: int, record: Callable[[
         going.clear()
         for thread in threads:
             thread.join(LIMIT + 5)
+    return entries
 
 
 def compared(first: Record, second: Record) -> Record:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.tables import write_between_marks
+from tests.fuzz.running import Entries
 from tests.fuzz.unreached import UNREACHED
 
 VERDICTS = ("passed", "refused", "different", "error", "hang", "crash", "undrawn")
@@ -36,32 +37,38 @@ class Tally:
             lines.append(f"| `{kind}` | {' | '.join(str(verdicts[name]) for name in VERDICTS)} |")
         return lines
 
-    def coverage(self) -> list[str]:
+    def coverage(self, entries: Entries) -> list[str]:
         """Returns a table in Markdown: for each registry, how many entries programs reached, and which they did not."""
         lines = ["| registry | entries | reached | not reached |", "|---|--:|--:|---|"]
-        from tests.fuzz import reached
-
-        for table, entries in reached.entries().items():
-            missing = [name for name in entries if not self.reached[f"{table}:{name}"]]
+        for table, names in entries.items():
+            missing = [name for name in names if not self.reached[f"{table}:{name}"]]
             known = UNREACHED.get(table, {})
             unexplained = [name for name in missing if name not in known]
             shown = ", ".join(f"`{name}`" for name in unexplained[:12])
             more = f" and {len(unexplained) - 12} more" if len(unexplained) > 12 else ""
             explained = f"{len(missing) - len(unexplained)} explained" if len(missing) > len(unexplained) else ""
             left = "; ".join(filter(None, (explained, shown + more)))
-            lines.append(f"| {table} | {len(entries)} | {len(entries) - len(missing)} | {left} |")
+            lines.append(f"| {table} | {len(names)} | {len(names) - len(missing)} | {left} |")
         return lines
 
-    def text(self, seed: str) -> str:
+    def text(self, seed: str, entries: Entries) -> str:
         """Returns what a reader of the terminal sees."""
         refused = [f"  {count:5} {reason}" for reason, count in self.refusals.most_common(15)]
         return "\n".join(
-            [f"seed {seed}", *self.table(), "", *self.coverage(), "", *(["refusals:"] if refused else []), *refused]
+            [
+                f"seed {seed}",
+                *self.table(),
+                "",
+                *self.coverage(entries),
+                "",
+                *(["refusals:"] if refused else []),
+                *refused,
+            ]
         )
 
 
-def write(document: Path, tally: Tally, seed: str) -> None:
+def write(document: Path, tally: Tally, seed: str, entries: Entries) -> None:
     """Writes the tables between the marks ``<!-- fuzz -->`` of a page."""
     total = sum(verdicts.total() - verdicts["undrawn"] for verdicts in tally.by_kind.values())
-    lines = [f"Seed {seed}, {total:,} programs.", "", *tally.table(), "", *tally.coverage()]
+    lines = [f"Seed {seed}, {total:,} programs.", "", *tally.table(), "", *tally.coverage(entries)]
     write_between_marks(document, "fuzz", "\n".join(lines))

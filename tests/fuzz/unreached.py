@@ -2,5 +2,23 @@
 
 from __future__ import annotations
 
-UNREACHED: dict[str, dict[str, str]] = {}
+_FOR_OTHER_DEVICES = "a name under which other devices compute a convolution, so that PyTorch's CPU cannot judge it"
+_FOR_TRACING = "takes a module, and torch.compile shows none: dynamo inlines all modules"
+_FOR_MESHES = "needs a mesh, on which programs of PyTorch are not drawn"
+
+UNREACHED: dict[str, dict[str, str]] = {
+    "aten rules": {
+        "aten.convolution_overrideable.default": _FOR_OTHER_DEVICES,
+        "aten.convolution_backward_overrideable.default": _FOR_OTHER_DEVICES,
+        "tt::sharding_constraint": _FOR_MESHES,
+        "tt::mark_sharding": _FOR_MESHES,
+        "tt::collective": _FOR_MESHES,
+    },
+    "fx patterns": {
+        "composite:GELU:replace_gelu_module": _FOR_TRACING,
+        "composite:GroupNorm:replace_group_norm_module": _FOR_TRACING,
+        "composite:LayerNorm:replace_layer_norm_module": _FOR_TRACING,
+        "composite:RMSNorm:replace_rms_norm_module": _FOR_TRACING,
+    },
+}
 """By table of :mod:`tests.fuzz.reached` and entry."""

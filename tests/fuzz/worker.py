@@ -1,4 +1,7 @@
-"""A process that judges cases: it reads their names from standard input, and answers each with a line of JSON."""
+"""A process that judges cases: it reads their names from standard input, and answers each with a line of JSON.
+
+Its first line has the entries of the registries whose use it counts.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,13 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what a program prints is no answer
     prepare()
-    from tests.fuzz import reached
+    from tests.fuzz import reached, results
     from tests.fuzz.cases import Case
 
-    reached.entries()
+    entries = reached.entries()
+    results.DIGEST.listen()
     signal.signal(signal.SIGALRM, _stop)
-    answers.write("ready\n")
+    answers.write(json.dumps(entries) + "\n")
     for line in sys.stdin:
         answers.write(json.dumps(judged(Case.parse(line.strip()), int(sys.argv[1]))) + "\n")
 

@@ -110,6 +110,43 @@ def test_numerics_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         CompileOptions.parse()
 
 
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("", ""),
+        ("off", ""),
+        (False, ""),
+        ("inf, NaN", "nan,inf"),
+        (["index", "nan"], "nan,index"),
+        ("all", "nan,inf,index,precision"),
+        ("precision:05,nan", "nan,precision:5"),
+        ("all,precision:24", "nan,inf,index,precision:24"),
+    ],
+)
+def test_traps_have_one_spelling(given: object, text: str) -> None:
+    assert CompileOptions.parse({"trap": given}).trap == text
+
+
+@pytest.mark.parametrize(
+    "given", ["nans", "precision:0", "precision:25", "precision:", "nan:3", "precision:2.5", 1, True]
+)
+def test_a_value_that_is_no_trap(given: object) -> None:
+    with pytest.raises(OptionError, match=r"'trap' was given .*; it takes a list of nan, inf, index, precision or"):
+        CompileOptions.parse({"trap": given})
+
+
+def test_traps_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_TRAP", "nan")
+    assert CompileOptions.parse().trap == "nan"
+    assert CompileOptions.parse({"trap": ""}).trap == ""
+
+
+def test_programs_differ_by_the_kind_of_traps_alone() -> None:
+    plain, nan, inf, index = (CompileOptions.parse({"trap": trap}).of_program for trap in ("", "nan", "inf", "index"))
+    assert nan == inf
+    assert len({plain, nan, index}) == 3
+
+
 WITHOUT_EFFECT = [name for name, option in COMPILE_OPTIONS.items() if not option.effective]
 
 

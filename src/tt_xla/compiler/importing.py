@@ -67,6 +67,7 @@ def run(
         shardings=None if localized is None else [sharding for sharding, _ in localized.arguments],
         host_fallback=options.host_fallback,
         approximate=options.numerics != "exact",
+        checks_indices=options.traps.index,
     )
     if localized is not None:
         arguments = _sharded(arguments, localized.arguments)

@@ -205,7 +205,7 @@ def _compile_recorded(
     needs_texts = any(recorder.texts for recorder in RECORDERS)
     if dumps is None and needs_texts:
         dumps = {}
-    compilation = Compilation(name, {} if dumps is None else dumps)
+    compilation = Compilation(name, {} if dumps is None else dumps, options=options)
     if needs_texts:
         compilation.source = _source_text(module)
     for recorder in RECORDERS:

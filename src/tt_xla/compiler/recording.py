@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tt_xla.ir.program import Program
 from tt_xla.observers import Observers
+from tt_xla.options import CompileOptions
 
 
 @dataclass
@@ -23,6 +24,7 @@ class Compilation:
         started: time at which the call began, of :func:`time.perf_counter_ns`.
         ended: time at which the call ended, of the same clock.
         source: text of the module with its locations; empty unless texts are recorded.
+        options: the compile options; None if the caller did not name them.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Compilation:
     started: int = field(default_factory=time.perf_counter_ns)
     ended: int = 0
     source: str = ""
+    options: CompileOptions | None = None
 
     @property
     def seconds(self) -> float:

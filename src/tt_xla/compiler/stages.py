@@ -137,7 +137,8 @@ def _fold_rows(module: ModuleOp, options: CompileOptions, target: Target) -> Non
 
 
 def _fuse_ttnn(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    fuse_ttnn.run(module, optimise=options.optimization_level >= 1, exact=is_exact(options))
+    optimise, apart = options.optimization_level >= 1, options.traps.at_numbers
+    fuse_ttnn.run(module, optimise=optimise, exact=is_exact(options), apart=apart)
 
 
 def _hoist_on_captured(module: ModuleOp, options: CompileOptions, target: Target) -> None:

@@ -93,6 +93,14 @@ class DataType(enum.StrEnum):
         return self in (DataType.F32, DataType.BF16, DataType.BFP_BF8, DataType.BFP_BF4)
 
     @property
+    def significant_bits(self) -> int:
+        """Significant bits of one of the chip's floats: a number of them is off by up to ``2**-significant_bits``.
+
+        The exponent has 8 bits; the leading 1 takes the place of the sign, but in block floats, which store it.
+        """
+        return self.bits - (1 if self.is_block_float else 8)
+
+    @property
     def element_bytes(self) -> int:
         """Bytes of one element outside a tile; a type of fewer than 8 bits takes a byte on the host.
 

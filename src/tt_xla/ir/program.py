@@ -268,6 +268,12 @@ class Program(msgspec.Struct, frozen=True):
         """
         return next(function for function in self.functions if function.name == name)
 
+    def with_trap(self, trap: str) -> Program:
+        """Returns the program with another value of option ``trap``; itself if it has this value."""
+        if self.options.get("trap", "") == trap:
+            return self
+        return msgspec.structs.replace(self, options=self.options | {"trap": trap})
+
     def to_bytes(self) -> bytes:
         """Returns the bytes of the ``.ttnn`` file, see :mod:`tt_xla.ir.container`."""
         constants = container.Constants()

@@ -26,6 +26,7 @@ from tt_xla.runtime.mesh.request import mesh_workers
 from tt_xla.runtime.observation import KERNELS
 from tt_xla.runtime.observed import make_executable
 from tt_xla.runtime.status import Chip, Reporter, Status
+from tt_xla.runtime.traps import traps_of
 
 
 @dataclass(frozen=True)
@@ -186,8 +187,9 @@ class Device:
                 hint="Name as many different chips as the mesh has.",
             )
         check(program, mesh)
-        # An observer of kernels sees the instructions of each chip.
-        expansion = expand(program, stacks=not KERNELS and environment.selected_runtime() == "emulated")
+        # An observer of kernels sees the instructions of each chip, and a trap names the chip.
+        apart = KERNELS or traps_of(program) or environment.selected_runtime() != "emulated"
+        expansion = expand(program, stacks=not apart)
         with self._loading:
             executable = self._executable(program, expansion, [self.chip(number) for number in numbers])
             self._place(executable)
@@ -226,6 +228,8 @@ class Device:
             return self._emulated(program, expansion, chips)
         from tt_xla.runtime.ttnn.executable import TTNNExecutable
 
+        if traps_of(program):
+            logger().warning("'%s' runs on TT-NN without traps: the emulated card has them", program.name)
         return TTNNExecutable(self, program, expansion, chips)
 
     def _emulated(self, program: Program, expansion: Expansion | None, chips: Sequence[Device]) -> Executable:

@@ -38,6 +38,7 @@ from tt_xla.runtime.steps import CONTROL, code_of
 from tt_xla.runtime.torch_state import settled
 from tt_xla.runtime.traces import Phase, Traces, trace_calls
 from tt_xla.runtime.transfer import ArgumentReader, Version, declared
+from tt_xla.runtime.traps import Trapping, traps_of
 from tt_xla.runtime.weights import ProgramWeights, Spare
 from tt_xla.stage_times import FIRST_RUN, stage
 from tt_xla.target import Target
@@ -113,6 +114,9 @@ class Executable:
             origins = {name: sources[origin] for name, origin in expansion.origins.items()}
             program, first_chips = expansion.program, expansion.chips
         self.program = program
+        traps = traps_of(program)
+        self._trapping = Trapping(traps, program, on_mesh=expansion is not None) if traps else None
+        """Adds the checks of option ``trap``; None without it. A program with traps runs without fused kernels."""
         self._declared = [declared(result) for result in program.results]
         self.counters = Counters()
         self.predicted_us = program.predicted_device_us
@@ -299,7 +303,9 @@ class Executable:
 
     def _fused_kernels(self) -> FusedKernels:
         this = weakref.proxy(self)
-        enabled = self.uses_fused_kernels and self.program.options.get("numerics") != "bit_exact"
+        enabled = (
+            self.uses_fused_kernels and self._trapping is None and self.program.options.get("numerics") != "bit_exact"
+        )
         return FusedKernels(lambda failed: this._plans(failed), enabled=enabled)
 
     def _makes_all_fresh(self) -> bool:
@@ -341,6 +347,9 @@ class Executable:
     def _calls(self, function: Function, code: Code) -> list[Call]:
         """Returns the calls of a function's steps. What can be seen of a NaN is the same in every run."""
         calls = [self._call(function, step) for step in code.steps]
+        if self._trapping is not None:
+            pairs = zip(code.steps, calls, strict=True)
+            calls = [self._trapping.checked(function, step, call) for step, call in pairs]
         if not self._has_one_nan:
             return calls
         return [
@@ -373,7 +382,7 @@ class Executable:
     def _weighted_call(self, function: Function, step: Step, kernel: Weighted) -> Call:
         if not environment.program_cache_enabled():  # it is bound anew in each run, and prepared weights would stay
             return kernel.call
-        may_release = self.releases_weights
+        may_release = self.releases_weights and self._trapping is None  # a check may read the operands of a call
         kernel = packed.instead_of(kernel, step) if self.fused.enabled else kernel
         call = self._weights.bind(function.name, step.inputs[1], kernel, may_release=may_release)
         if call is None:

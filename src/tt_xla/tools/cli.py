@@ -16,9 +16,11 @@ from tt_xla.tools.bench_command import bench_command
 from tt_xla.tools.cache_command import cache_command
 from tt_xla.tools.explorer.command import explore_command
 from tt_xla.tools.first_steps import WAY, completion_command
+from tt_xla.tools.inputs import check_input, models_root_of
 from tt_xla.tools.machine_commands import doctor_command, info, smi
 from tt_xla.tools.options import option_values, parsed_options
 from tt_xla.tools.profile_command import profile_command
+from tt_xla.tools.reduce_command import reduce_command
 from tt_xla.tools.report_command import report_command
 from tt_xla.tools.tune_command import tune_command
 
@@ -304,7 +306,7 @@ def run_programs(
 
 _OTHERS = (
     *(bench_command, cache_command, completion_command, doctor_command, explore_command, info, profile_command),
-    *(report_command, smi, tune_command),
+    *(reduce_command, report_command, smi, tune_command),
 )
 for other in _OTHERS:
     cli.add_command(other)
@@ -401,7 +403,6 @@ def compare_command(
     """
     from tt_xla.testing.divergence import subjects
     from tt_xla.tools import compare
-    from tt_xla.tools.inputs import check_input
 
     if against == "ttnn" and (by not in ("op", "instruction") or bisect or span or reproduce):
         raise click.UsageError(
@@ -422,7 +423,7 @@ def compare_command(
         check_input(Path(model))
         programs = [subjects.of_file(Path(model), inputs)]
     else:
-        programs = subjects.of_model(_models_root(models_root), model, options.optimization_level)
+        programs = subjects.of_model(models_root_of(models_root), model, options.optimization_level)
     passed = True
     for subject in compare.selected(programs, index):
         if against == "ttnn":
@@ -441,19 +442,6 @@ def compare_command(
             click.echo(f"{path} runs the part.", err=as_json)
     if not passed:
         raise SystemExit(1)
-
-
-def _models_root(path_option: Path | None) -> Path:
-    """Returns the folder of --models-root, or the default one.
-
-    Raises:
-        UsageError: the folder does not exist.
-    """
-    candidates = [path_option] if path_option else [Path("third_party/tt_forge_models"), Path("models")]
-    for path in candidates:
-        if path.is_dir():
-            return path.resolve()
-    raise click.UsageError("MODEL is not a file, and there is no folder with models here. Name one with --models-root.")
 
 
 @cli.command("models")
@@ -521,6 +509,7 @@ def models_command(
     several filters must all match. Tests that the report already contains are not run again. The exit status is 1 if a
     test does not end as expected.
     """
+    from tt_xla.testing.child_processes import default_memory
     from tt_xla.testing.models.processes import Limits, memory_in_bytes
     from tt_xla.tools import run_models
 
@@ -530,7 +519,7 @@ def models_command(
         for task in tasks:
             click.echo(f"{task.case.id} {task.expectation.status.value}")
         return
-    limits = Limits(timeout, memory_in_bytes(memory) or run_models.default_memory(jobs))
+    limits = Limits(timeout, memory_in_bytes(memory) or default_memory(jobs))
     if not run_models.run(root.resolve(), tasks, out, limits, jobs=jobs, before=before, ray=ray, lenient=lenient):
         raise SystemExit(1)
 

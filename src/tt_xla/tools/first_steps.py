@@ -13,6 +13,7 @@ See what happens   tt-xla compile model.mlir --level 2   ops, predicted time, me
 Make it faster     tt-xla bench train.py                 where a step's time goes
                    tt-xla tune train.py                  the best options
 Check results      tt-xla compare model.mlir             the first op that differs from float32
+                   tt-xla reduce train.py                a failing program, made small
 Get source         tt-xla codegen model.mlir -o model    Python that calls TT-NN
 Look around        tt-xla info, tt-xla smi, tt-xla doctor
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
+
 from tt_xla.errors import MalformedModuleError
 
 _SCRIPT_NAMES = ("main.py", "main.cpp")
@@ -48,3 +50,16 @@ def _folder_hint(folder: Path) -> str:
         return f"It has generated source. Run it with: cd {folder} && ./run"
     modules = sorted(path for pattern in ("*.mlir", "*.ttnn") for path in folder.rglob(pattern))
     return f"Name a file, such as '{modules[0]}'." if modules else "Name a file."
+
+
+def models_root_of(path_option: Path | None) -> Path:
+    """Returns the folder of --models-root, or the default one.
+
+    Raises:
+        UsageError: the folder does not exist.
+    """
+    candidates = [path_option] if path_option else [Path("third_party/tt_forge_models"), Path("models")]
+    for path in candidates:
+        if path.is_dir():
+            return path.resolve()
+    raise click.UsageError("MODEL is not a file, and there is no folder with models here. Name one with --models-root.")

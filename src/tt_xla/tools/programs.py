@@ -22,7 +22,7 @@ def load_program(path: Path, arch: str, options: CompileOptions, dumps: dict[str
     Args:
         path: the file. Its content, not its name, tells what it is.
         arch: system to compile modules for.
-        options: compile options of modules.
+        options: compile options of modules; a ``.ttnn`` file takes ``trap`` alone.
         dumps: receives the text of a compiled module at each stage.
 
     Raises:
@@ -31,7 +31,8 @@ def load_program(path: Path, arch: str, options: CompileOptions, dumps: dict[str
     """
     data = read_input(path)
     if data.startswith(MAGIC):
-        return Program.from_bytes(data)
+        program = Program.from_bytes(data)
+        return program.with_trap(options.trap) if options.trap else program
     from tt_xla.compiler import compile_module, read_module
 
     module = read_module(data, str(path))

@@ -16,9 +16,7 @@ from tt_xla.errors import OutputError, TTXLAError
 from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
-from tt_xla.runtime import get_device
-from tt_xla.runtime.mesh.executable import MeshExecutable
-from tt_xla.testing.divergence.runs import Array, load_inputs, random_array, tensors_of, to_array
+from tt_xla.testing.divergence.runs import Array, load, load_inputs, random_array
 from tt_xla.tools.programs import load_program
 
 _SHOWN = 6
@@ -63,15 +61,10 @@ def run_file(path: Path, arch: str, options: CompileOptions, inputs: Path | None
         ]
     else:
         arrays = load_inputs(inputs, len(program.arguments))
-    executable = get_device(program.target).load(program)
-    tensors = tensors_of(arrays, program)
+    run = load(program)
     started = time.perf_counter()
-    if isinstance(executable, MeshExecutable):
-        results = executable.run_whole(tensors)
-    else:
-        results = executable.run(tensors, [None] * len(tensors))
-    seconds = time.perf_counter() - started
-    return Outcome(program, [to_array(result) for result in results], seconds)
+    results = run(arrays)
+    return Outcome(program, results, time.perf_counter() - started)
 
 
 def run_files(

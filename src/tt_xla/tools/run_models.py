@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections import Counter
@@ -143,9 +142,3 @@ def _print_outcome(console: Console, done: dict[str, Record], resumed: int, wors
     console.print(f"{len(done)} tests: {_counts(done)}" + (f"; {resumed} of them ran earlier" if resumed else ""))
     for test, change in worse:
         console.print(f"[red]regression[/] {escape(test)}: {change}", soft_wrap=True)
-
-
-def default_memory(jobs: int) -> int:
-    """Returns the default memory limit of one model in bytes: four fifths of the machine's memory, shared by the
-    jobs."""
-    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 0.8 / jobs)

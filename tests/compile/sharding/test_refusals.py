@@ -282,13 +282,24 @@ def test_a_sharding_alone_says_the_number_of_chips(case: str) -> None:
     assert localized.arguments[0][0].dims == ((0,), (1,))
 
 
-def test_groups_of_the_one_replica_are_every_chip_by_itself() -> None:
-    body = """%0 = "stablehlo.all_reduce"(%arg0) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
+@pytest.mark.parametrize("groups", ["dense<0> : tensor<1x1xi64>", "dense<> : tensor<0x0xi64>"])
+@pytest.mark.parametrize(
+    ("channel", "expected"),
+    [
+        ("", f"{[[chip] for chip in range(8)]}"),
+        ("channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>,", f"{[[chip] for chip in range(8)]}"),
+        ("channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>,", f"{[[*range(8)]]}"),
+    ],
+)
+def test_the_one_replica_is_all_partitions_with_a_channel_and_else_every_chip_by_itself(
+    groups: str, channel: str, expected: str
+) -> None:
+    body = f"""%0 = "stablehlo.all_reduce"(%arg0) <{{{channel} replica_groups = {groups}}}> ({{
     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
       %s = stablehlo.add %a, %b : tensor<f32>
       stablehlo.return %s : tensor<f32>
-    }) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    }}) : (tensor<8x8xf32>) -> tensor<8x8xf32>
     return %0 : tensor<8x8xf32>"""
     localized = localize(parse_module(module(body=body)), 8)
     assert localized is not None
-    assert "dense<[[0], [1], [2], [3], [4], [5], [6], [7]]>" in str(localized.module)
+    assert f"dense<{expected}>" in str(localized.module)

@@ -28,3 +28,29 @@ def test_a_result_of_gspmds_shard_map_stays_split() -> None:
     ((sharding, shape),) = localized.results
     assert (sharding.counts(localized.mesh), shape) == ((4, 1), (8, 4))
     assert "all_gather" not in str(localized.module)
+
+
+OPEN = """
+module attributes {mhlo.num_partitions = 8 : i32} {
+  func.func @main(%arg0: tensor<1x8xf32> {mhlo.sharding = "{devices=[1,2,4]<=[8] last_tile_dim_replicate}"})
+      -> tensor<1x8xf32> {
+    %0 = stablehlo.custom_call @Sharding(%arg0) {backend_config = "unspecified_dims=[0,1]",
+        mhlo.sharding = "{replicated}"} : (tensor<1x8xf32>) -> tensor<1x8xf32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {backend_config = "unspecified_dims=[0,1]",
+        mhlo.sharding = "{devices=[1,1,2,4]<=[8] last_tile_dims={manual, replicated}}"}
+        : (tensor<1x8xf32>) -> tensor<1x8xf32>
+    %2 = stablehlo.negate %1 : tensor<1x8xf32>
+    %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {backend_config = "unspecified_dims=[0,1]",
+        mhlo.sharding = "{replicated}"} : (tensor<1x8xf32>) -> tensor<1x8xf32>
+    return %3 : tensor<1x8xf32>
+  }
+}
+"""
+
+
+def test_propagation_splits_no_operand_that_gspmds_shard_map_takes_as_a_whole() -> None:
+    """It splits the open dimension of the operand along the region's own axis, as the argument is split."""
+    localized = localize(parse_module(OPEN), 8)
+    assert localized is not None
+    (negated,) = [line for line in str(localized.module).splitlines() if "negate" in line]
+    assert negated.endswith("tensor<1x8xf32>")

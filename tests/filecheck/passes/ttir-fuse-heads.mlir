@@ -4,6 +4,7 @@
 !w = tensor<64x64xbf16>
 !r = tensor<1x64x2x32xbf16>
 !h = tensor<1x2x64x32xbf16>
+!t = tensor<1x2x32x64xbf16>
 
 // CHECK-LABEL: func.func @three_projections(
 func.func @three_projections(%x: !x, %q: !w, %k: !w, %v: !w) -> (!h, !h, !h) {
@@ -22,6 +23,24 @@ func.func @three_projections(%x: !x, %q: !w, %k: !w, %v: !w) -> (!h, !h, !h) {
   %r2 = "ttir.reshape"(%m2) <{shape = [1 : i32, 64 : i32, 2 : i32, 32 : i32]}> : (!x) -> !r
   %h2 = "ttir.permute"(%r2) <{permutation = array<i64: 0, 2, 1, 3>}> : (!r) -> !h
   func.return %h0, %h1, %h2 : !h, !h, !h
+}
+
+// Heads with their last two dimensions exchanged are permuted behind the split, which comes after the first product.
+// CHECK-LABEL: func.func @turned_before_the_others(
+func.func @turned_before_the_others(%x: !x, %q: !w, %k: !w, %v: !w) -> (!t, !h, !h) {
+  // CHECK: %[[H:.*]], %{{.*}}, %{{.*}} = "ttir.split_query_key_value_and_split_heads"
+  // CHECK-NEXT: %[[T:.*]] = "ttir.permute"(%[[H]]) <{permutation = array<i64: 0, 1, 3, 2>}>
+  // CHECK-NEXT: func.return %[[T]]
+  %m0 = "ttir.matmul"(%x, %q) <{transpose_a = false, transpose_b = false}> : (!x, !w) -> !x
+  %r0 = "ttir.reshape"(%m0) <{shape = [1 : i32, 64 : i32, 2 : i32, 32 : i32]}> : (!x) -> !r
+  %h0 = "ttir.permute"(%r0) <{permutation = array<i64: 0, 2, 3, 1>}> : (!r) -> !t
+  %m1 = "ttir.matmul"(%x, %k) <{transpose_a = false, transpose_b = false}> : (!x, !w) -> !x
+  %r1 = "ttir.reshape"(%m1) <{shape = [1 : i32, 64 : i32, 2 : i32, 32 : i32]}> : (!x) -> !r
+  %h1 = "ttir.permute"(%r1) <{permutation = array<i64: 0, 2, 1, 3>}> : (!r) -> !h
+  %m2 = "ttir.matmul"(%x, %v) <{transpose_a = false, transpose_b = false}> : (!x, !w) -> !x
+  %r2 = "ttir.reshape"(%m2) <{shape = [1 : i32, 64 : i32, 2 : i32, 32 : i32]}> : (!x) -> !r
+  %h2 = "ttir.permute"(%r2) <{permutation = array<i64: 0, 2, 1, 3>}> : (!r) -> !h
+  func.return %h0, %h1, %h2 : !t, !h, !h
 }
 
 // The query is scaled before the other products, so the split is inserted before the scale.

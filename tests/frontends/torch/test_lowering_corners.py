@@ -7,6 +7,8 @@ import math
 import pytest
 import torch
 
+from tt_xla.errors import UnsupportedOpError
+
 aten = torch.ops.aten
 
 
@@ -194,3 +196,21 @@ def test_vectors_by_batches_of_matrices(check, one, other):
 def test_powers_of_complex_numbers(check):
     x = torch.tensor([0, 0, 0, 1 + 2j, -1j])
     check(lambda x, y: (x**y, x**2, x ** (0.5 + 1j)), x, torch.tensor([0.5 - 1.5j, 2, 0.1, 1j, -2 + 0.5j]))
+
+
+def test_a_slice_without_elements_is_written_to_nothing(check):
+    check(lambda x, y: torch.slice_scatter(x, y, 1, 6, None, 2), torch.randn(2, 3), torch.randn(2, 0))
+
+
+@pytest.mark.parametrize("antialias", [False, True])
+def test_images_of_integers_are_resized_on_the_host(lowered, antialias):
+    def resized(x):
+        return torch.nn.functional.interpolate(x, size=(2, 5), mode="bilinear", antialias=antialias)
+
+    with pytest.raises(UnsupportedOpError, match="not supported for integers"):
+        lowered(resized, torch.arange(24, dtype=torch.uint8).reshape(1, 1, 4, 6))
+
+
+def test_sums_of_complex_exponentials_run_on_the_host(lowered):
+    with pytest.raises(UnsupportedOpError, match="not supported of complex numbers"):
+        lowered(lambda x: aten.logsumexp(x, [0]), torch.tensor([1 + 2j, 0.5]))

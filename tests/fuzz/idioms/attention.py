@@ -27,8 +27,10 @@ def _mask(d: Drawer, scores: Array) -> Array:
             if d.maybe(0.7)
             else scores + jnp.where(seen, 0.0, lowest).astype(scores.dtype)
         )
-    shape = d.one((batch, 1, rows, keys), (1, 1, rows, keys), (batch, heads, rows, keys), (batch, 1, 1, keys), (rows, keys),
-                  (1, heads, rows, keys), (batch, 1, rows, 1), (keys,), (1, 1, 1, 1))  # fmt: skip
+    shape = d.one(
+        *((batch, 1, rows, keys), (1, 1, rows, keys), (batch, heads, rows, keys), (batch, 1, 1, keys), (rows, keys)),
+        *((1, heads, rows, keys), (batch, 1, rows, 1), (keys,), (1, 1, 1, 1)),
+    )
     if way in ("boolean", "twice"):
         seen = d.input(shape, "bool", parameter=d.maybe(0.2))
         scores = jnp.where(seen, scores, lowest) if d.maybe() else jnp.where(seen, lowest, scores)

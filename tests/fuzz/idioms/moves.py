@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import jax.numpy as jnp
@@ -62,8 +63,8 @@ def _move(d: Drawer, x: Array) -> Array:
 
 @idiom("ttir.drop_identity", "ttir.join_reshapes", "ttir.join_permutes", "ttir.join_broadcasts", "ttir.join_casts",
        "ttir.permute_as_reshape", "ttir.shorten_moves", "ttir.fold_broadcast", "ttir.fold_unsqueeze",
-       "ttir.delay_broadcast", "ttir.sink_unsqueeze", "ttir.shrink_constant", "ttnn.join_reshapes",
-       "ttnn.join_to_layouts", "ttnn.reshape_before_tilize", "ttnn.untilize_before_reshape", "ttir.reverse")  # fmt: skip
+       "ttir.delay_broadcast", "ttir.sink_unsqueeze", "ttir.shrink_constant", "ttnn.join_reshapes", "ttir.reverse",
+       "ttnn.join_to_layouts", "ttnn.reshape_before_tilize", "ttnn.untilize_before_reshape")  # fmt: skip
 def chains(d: Drawer) -> Array:
     """Chains of moves, with an op of two operands at the end."""
     x = d.input(d.shape((0, 1, 2, 3, 3, 4)), _any(d))
@@ -127,7 +128,7 @@ def slices(d: Drawer) -> Array:
     bounds = [0, *cuts, size]
     parts = [
         lax.slice_in_dim(d.or_else(x, x + x if x.dtype != jnp.bool_ else ~x, chance=0.05), low, high, 1, axis)
-        for low, high in zip(bounds, bounds[1:], strict=False)
+        for low, high in itertools.pairwise(bounds)
         if high > low
     ]
     if d.maybe(0.2):

@@ -105,7 +105,7 @@ def softmax(d: Drawer) -> Array:
 @idiom("ttir.mean", "ttir.keep_dim", "ttir.sum_of_single_elements", "ttir.extreme_of_single_elements",
        "ttir.extreme_of_repeated", "ttir.sum_of_repeated", "ttir.sink_past_reduction", special=True)  # fmt: skip
 def reductions(d: Drawer) -> Array:
-    """Sums, means and extremes over dimensions of size 1, repeated and permuted ones, divided by right and wrong numbers."""
+    """Sums, means and extremes over single, repeated and permuted elements, divided by right and wrong numbers."""
     size = d.shape((1, 2, 3, 4))
     dtype = d.or_else(d.dtype(), "int32", "int8", "uint8", chance=0.25)
     x = d.input(size, dtype)

@@ -15,7 +15,8 @@ _ACTIVATIONS = (jax.nn.relu, jax.nn.relu6, jax.nn.silu, jax.nn.sigmoid, jax.nn.g
 
 
 @idiom("ttir.matmul_with_bias", "ttir.flattened_permute", "ttir.dot_general", "ttir.transposed_product",
-       "ttnn.fuse_into_product", "ttnn.sink_reshape_past_rows", "ttnn.sink_reshape", "ttir.narrow")  # fmt: skip
+       "ttnn.fuse_into_product", "ttnn.sink_reshape_past_rows", "ttnn.sink_reshape", "ttir.narrow",
+       "ttir.transposed_matmul")  # fmt: skip
 def linear(d: Drawer) -> Array:
     """Products with transposes, batches, flattened and permuted rows, and biases of other shapes."""
     dtype = d.or_else(d.dtype(), "int32", chance=0.05)
@@ -35,7 +36,9 @@ def linear(d: Drawer) -> Array:
     elif way == "batched":
         x = d.input((*batch, rows, inner), dtype)
     elif way == "turned":
-        x = d.input((d.one(2, 4), d.one(2, 4), d.one(2, 4, 8)), dtype).transpose(d.or_else((0, 2, 1), (2, 1, 0), (2, 0, 1)))
+        x = d.input((d.one(2, 4), d.one(2, 4), d.one(2, 4, 8)), dtype).transpose(
+            d.or_else((0, 2, 1), (2, 1, 0), (2, 0, 1))
+        )
         rows, inner = x.shape[-2:]
     else:
         x = d.input((rows, inner), dtype).reshape(rows, inner) if d.maybe() else d.input((inner, rows), dtype).T
@@ -75,9 +78,10 @@ def gradients(d: Drawer) -> Any:
 
 @idiom("ttir.conv_with_bias", "ttir.scaled_conv", "ttir.sum_of_convs", "ttir.identity_as_conv", "ttir.padded_conv",
        "ttir.channels_last", "ttir.convolution_of_one_window", "ttir.patch_convolution", "ttir.rows_as_channels",
-       "ttir.pointwise_convolution", "ttir.product_by_channel", "ttir.reduction_of_images", "ttir.sink_past_elementwise",
-       "ttir.sink_past_concat", "ttir.sink_past_pad", "ttir.sink_past_slice", "ttnn.fuse_into_convolution",
-       "ttnn.row_major_convolution", "ttir.padded_pool", "ttir.widened", special=False)  # fmt: skip
+       "ttir.pointwise_convolution", "ttir.product_by_channel", "ttir.reduction_of_images",
+       "ttir.sink_past_elementwise", "ttir.sink_past_concat", "ttir.sink_past_pad", "ttir.sink_past_slice",
+       "ttnn.fuse_into_convolution", "ttnn.row_major_convolution", "ttnn.reshape_on_host",
+       "ttnn.fill_in_result_layout", "ttir.padded_pool", "ttir.widened", special=False)  # fmt: skip
 def convolutions(d: Drawer) -> Array:
     """One to three convolutions with pads, scales, biases, residuals, branches, poolings and moves between them."""
     dtype = d.one("float32", "bfloat16", "bfloat16")

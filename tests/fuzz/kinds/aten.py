@@ -12,17 +12,18 @@ import torch
 from tests.fuzz.cases import Difference, NotDrawnError
 from tests.fuzz.torch_programs import tensors
 from tests.fuzz.torch_programs.calls import Call, Op, compiled, lowered, on_device, variants
-from tests.fuzz.torch_programs.noise import DEFAULT, EITHER_ZERO, EXACT, MOVES, ROUNDED, SERIES, Judge, base_name
-from tests.fuzz.torch_programs.recipes import UNREACHED
+from tests.fuzz.torch_programs.noise import DEFAULT, EITHER_ZERO, EXACT, MOVES, ROUNDED, SERIES, Judge, base_name, names
+from tests.fuzz.torch_programs.recipes import OTHERS, op_of
 from tests.fuzz.torch_programs.samples import draw_call
 from tests.fuzz.torch_programs.schemas import CHOOSING
+from tests.fuzz.unreached import UNREACHED
 
-UNDEFINED = frozenset(
-    "empty empty_like empty_permuted empty_strided new_empty new_empty_strided rrelu_with_noise_functional".split()
+UNDEFINED = names(
+    "empty empty_like empty_permuted empty_strided new_empty new_empty_strided rrelu_with_noise_functional"
 )
 """Ops that leave elements of their results undefined, or draw them."""
 
-STRIDED = frozenset(("_reshape_alias", "as_strided", "view"))
+STRIDED = names("_reshape_alias as_strided view")
 """Ops whose results depend on how their inputs lie in memory, or that refuse some."""
 
 OPTIONS: dict[str, Mapping[str, Any]] = {
@@ -35,10 +36,12 @@ OPTIONS: dict[str, Mapping[str, Any]] = {
 
 
 def ops() -> list[Op]:
-    """Returns the ops that are drawn, in the order of the registry."""
+    """Returns the ops that are drawn, in the order of the registries."""
+    from tt_xla.frontends.torch import backend  # noqa: F401  defines ops
     from tt_xla.frontends.torch.aten.registry import LOWERINGS
 
-    return [op for op in LOWERINGS if op._schema.name not in UNREACHED]
+    known = [op for op in LOWERINGS if str(op) not in UNREACHED["aten rules"]]
+    return known + [op_of(name) for name in OTHERS]
 
 
 @dataclass
@@ -82,8 +85,9 @@ class AtenCall:
         call = self.call
         base, inputs = base_name(call.op), call.inputs
         function = call if isinstance(self.way, str) else _on_cpu(call, self.way)
-        floats = {tensor.dtype for tensor in inputs if tensor.dtype.is_floating_point or tensor.dtype.is_complex}
-        rounded = base in ROUNDED and floats == {torch.float32} and call.kwargs.get("alpha", 1) == 1
+        types = {tensor.dtype for tensor in (*inputs, *call(*map(tensors.copied, inputs)))}
+        floats = {dtype for dtype in types if dtype.is_floating_point or dtype.is_complex}
+        rounded = base in ROUNDED and floats == {torch.float32} and _factor(call) == 1
         moves = base in MOVES and floats <= {torch.float32, torch.bfloat16, torch.float16}
         judge = Judge(
             function,
@@ -99,6 +103,11 @@ class AtenCall:
         if rounded:
             judge.expected = [_rounded(call, result) for result in judge.expected]
         return judge
+
+
+def _factor(call: Call) -> Any:
+    """Returns the factor of a sum's second operand, by which that is multiplied first."""
+    return call.kwargs.get("alpha", call.args[2] if len(call.args) > 2 else 1)
 
 
 def _rounded(call: Call, result: torch.Tensor) -> torch.Tensor:

@@ -43,7 +43,9 @@ _PRODUCTS = ("linear", "convolutions", "attention", "heads")
 FORMATS = (
     Format({"experimental_weight_dtype": "bfp_bf8"}, of_block=2.0**-7, on="parameters", idioms=_PRODUCTS),
     Format({"experimental_weight_dtype": "bfp_bf4"}, of_block=2.0**-3, on="parameters", idioms=_PRODUCTS),
-    Format({"experimental_activation_dtype": "bfp_bf8"}, 2.0**-5, 2.0**-6, "values", (*_PRODUCTS, "layer_norm", "gelu")),
+    Format(
+        {"experimental_activation_dtype": "bfp_bf8"}, 2.0**-5, 2.0**-6, "values", (*_PRODUCTS, "layer_norm", "gelu")
+    ),
     Format({"enable_bfp8_conversion": True}, 2.0**-5, 2.0**-6, "values", _PRODUCTS),
     Format({"experimental_kv_cache_dtype": "bfp_bf8"}, of_block=2.0**-7, on="inputs", idioms=("caches",)),
     Format({"math_fidelity": "lofi"}, 2.0**-4, idioms=_PRODUCTS),
@@ -109,7 +111,7 @@ class Formatted(Module):
     def _moved(self, generator: np.random.Generator, index: int, value: np.ndarray) -> np.ndarray:
         """Returns an input with the errors of a block float, if it becomes one."""
         concerned = self.format.on in ("inputs", "values") or (
-            self.format.on == "parameters" and f'%arg{index}: ' in self.source and self._is_parameter(index)
+            self.format.on == "parameters" and f"%arg{index}: " in self.source and self._is_parameter(index)
         )
         if not concerned or not is_float(value.dtype) or not value.size:
             return value

@@ -12,6 +12,7 @@ import torch
 from tests.fuzz.cases import Difference, NotDrawnError
 from tests.fuzz.kinds.aten import OPTIONS
 from tests.fuzz.torch_programs import tensors
+from tests.fuzz.torch_programs.control import IN_PYTHON, operators
 from tests.fuzz.torch_programs.functions import Function, draw_function
 from tests.fuzz.torch_programs.noise import DEFAULT, EXACT, Judge
 from tests.fuzz.torch_programs.statements import STATEMENTS
@@ -37,11 +38,11 @@ class Graph:
         return f"{self.function.text}\n# {way}, {', '.join(self.checks)}"
 
     def check(self) -> Iterator[Difference]:
-        function, inputs = self.function.compiled(), list(self.function.inputs.values())
+        function, inputs = self.function.compiled(operators()), list(self.function.inputs.values())
         grads = [tensor.requires_grad for tensor in inputs]
-        run = _with_gradients(function, grads)
+        run = _with_gradients(self.function.compiled(IN_PYTHON), grads)
         try:
-            judge = Judge(run, [tensor.detach() for tensor in inputs], pointwise=False)
+            judge = Judge(run, [tensor.detach() for tensor in inputs], strided=True)
         except (RuntimeError, NotImplementedError) as error:
             raise NotDrawnError(f"PyTorch refuses the function: {error}") from error
         if not judge.fits():
@@ -96,12 +97,13 @@ def _cotangent(result: torch.Tensor) -> torch.Tensor:
 
 def draw(random: random.Random) -> Graph:
     """Draws a function of 2 to 10 statements, and how it runs."""
-    function = draw_function(random, STATEMENTS, random.randint(2, 10))
+    function = draw_function(random, STATEMENTS, random.randint(2, 10), IN_PYTHON)
     if not function.outputs:
         raise NotDrawnError("PyTorch refused every drawn statement")
     first = random.choice(("exact at level 0", "exact at level 2"))
     others = [name for name in OPTIONS if name != first]
-    eager = random.random() < 0.3
+    controlled = any(f"{name}(" in function.source for name in IN_PYTHON)
+    eager = random.random() < 0.3 and not controlled
     return Graph(function, eager, [first, random.choice(others)])
 
 

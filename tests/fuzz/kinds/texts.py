@@ -8,8 +8,8 @@ import random
 from xdsl.dialects.builtin import ModuleOp, TensorType
 
 from tests.fuzz.cases import NotDrawnError, Subject
-from tests.fuzz.texts.corpus import seeds
 from tests.fuzz.texts.changes import mutated
+from tests.fuzz.texts.corpus import seeds
 from tests.fuzz.texts.judge import LaidOut, Text, seed_of
 from tt_xla.compiler.rewriting import body, functions
 

@@ -14,7 +14,7 @@ from tests.fuzz.cases import NotDrawnError
 from tests.fuzz.judge import Module
 
 sys.path.append(str(Path(__file__).parents[2] / "compile"))
-from small_programs import CASES, Case  # noqa: E402
+from small_programs import CASES, Case
 
 OTHERS = {
     "float32": ("float32", "float32", "bfloat16", "float16", "float64"),

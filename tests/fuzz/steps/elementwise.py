@@ -40,8 +40,8 @@ SIGNATURES = {
     "i>i": "not popcnt count_leading_zeros",
 }
 """Ops by the kinds of their operands and results: ``f`` float, ``p`` positive float or integer, ``u`` float within
-(-1, 1), ``o`` float above 1, ``n`` number, ``g`` signed number, ``i`` integer, ``s`` distance of a shift, ``b`` truth, ``c`` complex,
-``m`` another type. Operands of one signature have one type but for truths."""
+(-1, 1), ``o`` float above 1, ``n`` number, ``g`` signed number, ``i`` integer, ``s`` distance of a shift, ``b`` truth,
+``c`` complex, ``m`` another type. Operands of one signature have one type but for truths."""
 
 _ATTRIBUTES = {
     "stablehlo.reduce_precision": "exponent_bits = 5 : i32, mantissa_bits = 7 : i32",
@@ -59,11 +59,12 @@ OPS = {
     for signature, names in SIGNATURES.items()
     for name in names.split()
 }
-BROADCASTING = tuple(
-    f"chlo.broadcast_{name}"
-    for name in "add and atan2 compare complex divide maximum minimum multiply next_after or polygamma power remainder "
-    "select shift_left shift_right_arithmetic shift_right_logical subtract xor zeta".split()
+_BROADCAST = (
+    "add and atan2 compare complex divide maximum minimum multiply next_after or polygamma power remainder select "
+    "shift_left shift_right_arithmetic shift_right_logical subtract xor zeta"
 )
+BROADCASTING = tuple(f"chlo.broadcast_{name}" for name in _BROADCAST.split())
+"""Ops of CHLO's that broadcast their operands."""
 
 
 def _within(kind: str, x: Any) -> Any:

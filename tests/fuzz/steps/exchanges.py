@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from tests.fuzz.cases import NotDrawnError
-from tests.fuzz.chips import ChipDraft, by_groups
+from tests.fuzz.chips import ChipDraft, added, by_groups
 from tests.fuzz.draft import Aval, as_text, kind_of, tensor_type
 
 Drawer = Callable[[ChipDraft], list[int]]
@@ -48,8 +48,8 @@ def without(draft: ChipDraft, operand: int, axes: Sequence[str]) -> frozenset[st
 
 
 _JAX_REDUCTIONS: dict[str, tuple[Any, Any]] = {
-    "psum": (lax.psum, lambda x: jnp.sum(x, 0, dtype=x.dtype)),
-    "pmean": (lax.pmean, lambda x: jnp.mean(x, 0)),
+    "psum": (lax.psum, added),
+    "pmean": (lax.pmean, lambda x: added(x) / x.shape[0]),
     "pmax": (lax.pmax, lambda x: jnp.max(x, 0)),
     "pmin": (lax.pmin, lambda x: jnp.min(x, 0)),
 }
@@ -96,7 +96,7 @@ def summed_parts(draft: ChipDraft) -> list[int]:
     operand, dim = _divisible(draft, count, exactly=not tiled, kinds="fffi")
 
     def stacked(group: Any, place: int) -> Any:
-        total = jnp.sum(group, 0, dtype=group.dtype)
+        total = added(group)
         part = lax.slice_in_dim(total, *_bounds(total.shape[dim], count, place), axis=dim)
         return part if tiled else jnp.squeeze(part, dim)
 
@@ -240,10 +240,10 @@ def _attributes(draft: ChipDraft, groups: Sequence[Sequence[int]], *, flat: bool
 
 
 _JOINS = {
-    "add": lambda x: jnp.sum(x, 0, dtype=x.dtype),
+    "add": added,
     "maximum": lambda x: jnp.max(x, 0),
     "minimum": lambda x: jnp.min(x, 0),
-    "multiply": lambda x: jnp.prod(x, 0, dtype=x.dtype),
+    "multiply": lambda x: lax.reduce(x, x.dtype.type(1), lax.mul, (0,)),
     "and": lambda x: jnp.bitwise_and.reduce(x, 0),
     "or": lambda x: jnp.bitwise_or.reduce(x, 0),
 }
@@ -286,7 +286,7 @@ def text_all_reduce(draft: ChipDraft) -> list[int]:
     if draft.random.random() < 0.2:
         operands.append(draft.like(operands[0], draft.shape((1, 2), 500)))
     aval, join = draft.avals[operands[0]], _join(draft, operands[0])
-    way = draft.random.choice(("flat", "flat", "flat", "both", "alone"))
+    way = draft.random.choice(("flat", "flat", "flat", "both", "alone", "empty"))
     way = "flat" if draft.replicas else way
     groups = _groups(draft)
     attributes = _attributes(draft, groups)
@@ -296,6 +296,11 @@ def text_all_reduce(draft: ChipDraft) -> list[int]:
     if way == "alone":
         groups = [[chip] for chip in range(draft.mesh.size)]
         attributes = "replica_groups = dense<0> : tensor<1x1xi64>"
+    if way == "empty":
+        groups = [list(range(draft.mesh.size))] if (flat := draft.random.random() < 0.5) else groups[:0]
+        attributes = "replica_groups = dense<> : tensor<0x0xi64>"
+        if flat:
+            attributes += ", channel_handle = #stablehlo.channel_handle<handle = 3, type = 0>"
     count = len(operands)
     names, types = ", ".join(f"%a{i}" for i in range(count)), ", ".join(f"{{a{i}}}" for i in range(count))
     heads = "%r0" if count == 1 else "%r:2"

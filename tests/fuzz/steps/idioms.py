@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.fuzz.chips import ChipDraft, by_groups
+from tests.fuzz.chips import ChipDraft, added, by_groups
 from tests.fuzz.steps.exchanges import exchanges, groups_of, some_axes, without
 
 
 def _psum(draft: ChipDraft, operand: int, axes: tuple[str, ...]) -> int:
-    emulated = by_groups(groups_of(draft, axes), draft.mesh.size, lambda group, place: jnp.sum(group, 0))
+    emulated = by_groups(groups_of(draft, axes), draft.mesh.size, lambda group, place: added(group))
     return draft.exchange(lambda x: lax.psum(x, axes), emulated, operand, varying=without(draft, operand, axes))[0]
 
 
@@ -40,7 +40,7 @@ def _scattered(draft: ChipDraft, operand: int, axis: str, dim: int) -> int:
     count = draft.layout.axes[axis]
 
     def stacked(group: Any, place: int) -> Any:
-        total = jnp.sum(group, 0)
+        total = added(group)
         size = total.shape[dim] // count
         return lax.slice_in_dim(total, place * size, (place + 1) * size, axis=dim)
 
@@ -146,7 +146,7 @@ def large_sum(draft: ChipDraft) -> list[int]:
     shape = draft.random.choice(((128, 512), (64, 1024), (256, 130), (63, 65)))
     rows, columns = draft.drawn((shape[0], 1), "float32"), draft.drawn((1, shape[1]), "float32")
     axes = tuple(draft.random.sample(draft.manual, len(draft.manual)))
-    emulated = by_groups(groups_of(draft, axes), draft.mesh.size, lambda group, place: jnp.sum(group, 0))
+    emulated = by_groups(groups_of(draft, axes), draft.mesh.size, lambda group, place: added(group))
     step = draft.random.choice((7, 16))
 
     def thinned(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The functions of the file checks in ``tests/filecheck``: TTIR and TTNN in which each pattern of the compiler fires."""
+"""The functions of the file checks in ``tests/filecheck``: TTIR and TTNN in which patterns of the compiler fire."""
 
 from __future__ import annotations
 

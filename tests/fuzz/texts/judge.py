@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from xdsl.dialects.builtin import ModuleOp
 
-from tests.fuzz.texts import noise
 from tests.fuzz.cases import Difference, NotDrawnError
+from tests.fuzz.texts import noise
 from tests.fuzz.texts.corpus import MESHES
 from tt_xla.compiler.pipeline import OPTIONAL, compile_module, run_stages, stage_named
 from tt_xla.compiler.stages import TTNN_STAGES
@@ -366,7 +366,8 @@ class LaidOut:
             text = unequal(result, value)
             if text and value.dtype.kind in "fV":
                 wide = value.astype(np.float64)
-                error = 2.0**-5 if "bfp" in str(dict(self.options)) else 2.0**-7
+                formats = f"{dict(self.options)} {self.source}"
+                error = 2.0**-2 if "bfp_bf4" in formats else 2.0**-5 if "bfp" in formats else 2.0**-7
                 scale = np.nanmax(np.where(np.isfinite(wide), np.abs(wide), 0), initial=0)
                 floor = 0.2 if "fast_and_approximate_mode" in self.options else 1e-3
                 text = outside(result, wide, np.full(wide.shape, error * scale / 6), floor, value)

@@ -67,7 +67,7 @@ class Call:
         shown = self.with_inputs([_Name(name) for name in names])
         arguments = [repr(arg) for arg in shown.args] + [f"{name}={value!r}" for name, value in shown.kwargs.items()]
         lines = [f"x{number} = {tensors.text(value)}" for number, value in enumerate(self.inputs)]
-        return "\n".join([*lines, f"result = torch.ops.{str(self.op)}({', '.join(arguments)})"])
+        return "\n".join([*lines, f"result = torch.ops.{self.op!s}({', '.join(arguments)})"])
 
 
 class _Name(str):

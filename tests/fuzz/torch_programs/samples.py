@@ -17,7 +17,8 @@ import torch
 from tests.fuzz.cases import NotDrawnError
 from tests.fuzz.torch_programs import schemas, tensors
 from tests.fuzz.torch_programs.calls import Call, Op, Recording, tensors_of
-from tests.fuzz.torch_programs.recipes import RECIPES, Chance
+from tests.fuzz.torch_programs.chance import Chance
+from tests.fuzz.torch_programs.recipes import OTHERS, RECIPES
 
 TRIES = 12
 """A call that PyTorch refuses is drawn anew so many times."""
@@ -26,16 +27,24 @@ SAMPLES = 40
 """So many of a function's samples may be chosen."""
 
 
-SPREADING = frozenset(
+ORDINARY = frozenset(OTHERS) | frozenset(
     f"aten::{name}"
     for name in (
         *("_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa_backward", "_upsample_bilinear2d_aa", "_trilinear"),
         *("_upsample_bilinear2d_aa_backward", "upsample_bicubic2d_backward", "upsample_bilinear2d", "_fft_c2c"),
         *("upsample_bilinear2d_backward", "upsample_linear1d_backward", "upsample_trilinear3d_backward"),
         *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "_fft_r2c", "_fft_c2r", "_grouped_mm"),
+        *("convolution", "convolution_backward", "linalg_solve_triangular"),
+        *("hardshrink_backward", "softshrink_backward", "upsample_nearest2d", "upsample_nearest2d_backward"),
+        *("_native_batch_norm_legit", "_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training"),
+        *("native_batch_norm_backward", "native_group_norm", "native_layer_norm", "_fused_rms_norm"),
     )
 )
-"""Ops whose rules multiply by matrices with zeros, with which an infinity makes NaN elsewhere: no special values."""
+"""Ops without special values.
+
+Their rules, or PyTorch's kernels, multiply by zeros that the op does not name, such as those of a padding, with which
+an infinity makes NaN; or PyTorch treats NaN otherwise in vectors than in single elements; or it depends on
+the order of sums what overflows."""
 
 
 def draw_call(random: random.Random, op: Op) -> Call:
@@ -59,7 +68,7 @@ def draw_call(random: random.Random, op: Op) -> Call:
 def _drawn(random: random.Random, op: Op) -> Call | None:
     name, special = op._schema.name, random.random() < 0.3
     recipe = RECIPES.get(f"{name}.{op._overloadname}") or RECIPES.get(name)
-    special = special and name not in SPREADING
+    special = special and name not in ORDINARY
     if (known := _functions(name.partition("::")[2])) and random.random() < 0.25:
         return _from_function(random, op, random.choice(known), special)
     if recipe is None:

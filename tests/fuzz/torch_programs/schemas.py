@@ -20,7 +20,7 @@ TEXTS = {"rounding_mode": (None, "floor", "trunc"), "approximate": ("none", "tan
 ALIKE = 0.75
 """Share of operands that have the type and the shape of the first one."""
 
-CHOOSING = frozenset("topk kthvalue median sort".split())
+CHOOSING = frozenset(["topk", "kthvalue", "median", "sort"])
 """Ops that may choose any of equal elements, or put them in any order; their inputs have none."""
 
 BOOLEAN = frozenset(("mask", "condition"))
@@ -163,6 +163,8 @@ def _argument(drawn: Drawn, argument: Any) -> Any:
     if kind == "ScalarType":
         return chance.choice(_dtypes())
     if kind == "bool":
+        if argument.name == "sorted":
+            return True  # PyTorch leaves the order of an unsorted result open
         return chance.random() < 0.5
     if kind == "str":
         return chance.choice(TEXTS.get(argument.name, ("",)))

@@ -37,14 +37,17 @@ def distinct(random: random.Random, shape: Sequence[int], dtype: torch.dtype) ->
     return (order - count // 2).to(dtype) if dtype.is_signed else order.to(dtype)
 
 
-def laid_out(random: random.Random, tensor: torch.Tensor) -> torch.Tensor:
+def laid_out(random: random.Random, tensor: torch.Tensor, *, expanded: bool = True) -> torch.Tensor:
     """Returns a tensor like this one that may lie otherwise in memory: across, with gaps, at an offset, or expanded.
 
-    An expanded tensor repeats the first elements of one dimension.
+    Args:
+        random: the generator.
+        tensor: the tensor.
+        expanded: whether it may repeat the first elements of one dimension.
     """
     if tensor.is_complex() and random.random() < 0.2:
         return tensor.conj()
-    way = random.choice(("plain", "plain", "plain", "across", "gaps", "offset", "expanded"))
+    way = random.choice(("plain", "plain", "plain", "across", "gaps", "offset", *(["expanded"] * expanded)))
     if way == "plain" or tensor.dim() == 0 or tensor.numel() == 0:
         return tensor
     axis = random.randrange(tensor.dim())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any, cast
 
 import numpy as np
@@ -105,6 +107,17 @@ def is_held(element: Attribute) -> bool:
     """Returns whether the chip holds an element type; tensors of the others stay on the host."""
     dtype = DATA_TYPES.get(element)
     return dtype is not None and not dtype.is_host_only
+
+
+def makes_unordinary(result: float, numbers: Iterable[float]) -> bool:
+    """Returns whether an op makes a NaN or an infinity of numbers none of which is one.
+
+    Such an op stays in the program, where option ``trap`` finds it.
+    """
+    if math.isfinite(result):
+        return False
+    same_kind = math.isnan if math.isnan(result) else math.isinf
+    return not any(map(same_kind, numbers))
 
 
 def splat_of(value: float, type_: Tensor, location: Attribute | None) -> ConstantOp:

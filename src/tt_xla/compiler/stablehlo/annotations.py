@@ -18,6 +18,12 @@ from jaxlib.mlir.dialects import sdy
 from tt_xla.errors import CompileError, MalformedModuleError
 from tt_xla.ir.program import ARGUMENT_MARK
 
+INDEXES = "ttir.indexes"
+"""Attribute of a ``clamp`` that limits indices which the program gives: the op and the dimension that they index."""
+
+PART = "ttir.part"
+"""Attribute of a scatter into a chip's part of a tensor, which leaves out the indices of other parts."""
+
 _DEVICE_COUNTS = ("mhlo.num_partitions", "mhlo.num_replicas")
 
 _FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"

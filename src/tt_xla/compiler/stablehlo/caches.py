@@ -128,7 +128,8 @@ def update_slice(context: ImportContext, operand: Any, update: SSAValue, start: 
     if known is not None:
         position = full(context, min(max(int(known), 0), last), tensor((1,), si32))
     else:
-        position = within(context, reshape(context, start, (1,)), last + 1)
+        indexes = f"stablehlo.dynamic_update_slice, dimension {dim}"
+        position = within(context, reshape(context, start, (1,)), last + 1, indexes)
     return write_position(context, cache, update, position)
 
 
@@ -182,7 +183,7 @@ def _along_positions(context: ImportContext, update: SSAValue, windows: list[int
 def _position_or_minus_one(context: ImportContext, position: SSAValue, size: int) -> SSAValue:
     """Returns a position [1] unchanged if it lies in a cache of ``size`` positions, else -1."""
     position = as_si32(context, position)
-    inside = within(context, position, size)
+    inside = within(context, position, size, f"stablehlo.scatter, dimension {POSITIONS}")
     if inside is position:
         return position
     is_inside = context.emit(ttir.BINARY_OPS["eq"], [inside, position], tensor((1,), bf16))

@@ -78,6 +78,8 @@ class ModuleContext:
     """Whether infinities and NaN may spread, and products may be rounded as the matrix unit rounds them."""
     donated: frozenset[SSAValue]
     """Arguments of the program whose memory the program may overwrite, because the caller gives it up."""
+    checks_indices: bool = False
+    """Whether limits of indices are marked, so that the card can check them."""
     subprograms: dict[str, FuncOp | None] = field(default_factory=dict[str, FuncOp | None])
     """TTIR functions made of regions, by name, in the order in which they were begun; None until they are complete."""
     complex_parts: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, UnknownLoc
 from xdsl.ir import Block, Operation, SSAValue
 
 from tt_xla.compiler.analysis.constants import elements
@@ -80,11 +80,15 @@ def convert_block(context: ImportContext, block: Any) -> list[SSAValue]:
 def convert_op(context: ImportContext, op: Any) -> None:
     """Converts one op, and records what its results became.
 
+    An op without a place in a file has that of the call or of the loop around it.
+
     Raises:
         UnsupportedOpError: neither the chip nor the host can run the op.
         InternalCompilerError: the converter of the op has a bug. No fallback catches this error.
     """
-    context = context.at(convert_location(str(op.location)))
+    location = convert_location(str(op.location))
+    if not isinstance(location, UnknownLoc):  # an op of a library's function has the place of the call
+        context = context.at(location)
     try:
         if (context.folds_scalars and fold_scalar(context, op)) or fold_by_chip(context, op):
             return

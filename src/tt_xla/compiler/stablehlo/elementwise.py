@@ -9,8 +9,10 @@ from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
+from tt_xla.compiler.stablehlo.annotations import INDEXES
 from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.creation import full
+from tt_xla.compiler.stablehlo.structure import scalar_constant
 from tt_xla.compiler.stablehlo.widths import SIGN_BITS
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor, tensor_type
@@ -261,6 +263,9 @@ def choose(context: ImportContext, predicate: SSAValue, chosen: SSAValue, other:
 @converts("stablehlo.clamp")
 def clamp(context: ImportContext, op: Any) -> SSAValue:
     low, operand, high = context.operands(op)
+    if context.module.checks_indices and INDEXES in op.attributes:
+        limits = {"min": scalar_constant(low), "max": scalar_constant(high), "indexes": op.attributes[INDEXES].value}
+        return context.emit(ClampScalarOp, [operand], context.result_type(op), **limits)
     return context.emit(ClampTensorOp, [operand, low, high], context.result_type(op))
 
 

@@ -117,7 +117,8 @@ def _starts(
     lines = batch_lines(context, shape(parts[0]), numbers.start_indices_batching_dims, numbers.index_vector_dim)
     starts = dict(zip(numbers.operand_batching_dims, lines, strict=True))
     for dim, part in zip(numbers.start_index_map, parts, strict=True):
-        starts[dim] = as_si32(context, within(context, wide(context, part), operand_shape[dim] - sizes[dim] + 1))
+        size = operand_shape[dim] - sizes[dim] + 1
+        starts[dim] = as_si32(context, within(context, wide(context, part), size, f"stablehlo.gather, dimension {dim}"))
     return starts
 
 
@@ -209,12 +210,19 @@ def line(context: ImportContext, batch: tuple[int, ...], dim: int, element: Any)
     return context.emit(ArangeOp, [], tensor(batch, element), start=0, end=batch[dim], step=1, arange_dimension=dim)
 
 
-def within(context: ImportContext, indices: SSAValue, size: int) -> SSAValue:
-    """Clamps indices to [0, size). Emits nothing if range analysis shows that they are in range."""
+def within(context: ImportContext, indices: SSAValue, size: int, indexes: str = "") -> SSAValue:
+    """Clamps indices to [0, size). Emits nothing if range analysis shows that they are in range.
+
+    Args:
+        indices: the indices.
+        size: first index that is too large.
+        indexes: op and dimension whose indices the program gives; empty for positions that the compiler computes.
+    """
     index_bounds = bounds(indices)
     if index_bounds.low >= 0 and index_bounds.high < size:
         return indices
-    return context.emit(ClampScalarOp, [indices], tensor_type(indices), min=0, max=size - 1)
+    marks = {"indexes": indexes} if indexes and context.module.checks_indices else {}
+    return context.emit(ClampScalarOp, [indices], tensor_type(indices), min=0, max=size - 1, **marks)
 
 
 def rows_of(context: ImportContext, table: SSAValue, rows: SSAValue) -> SSAValue:

@@ -32,6 +32,7 @@ def import_module(
     shardings: Sequence[Sharding] | None = None,
     host_fallback: bool = True,
     approximate: bool = True,
+    checks_indices: bool = False,
 ) -> ImportedModule:
     """Converts a StableHLO module to TTIR. Function calls are inlined.
 
@@ -42,6 +43,7 @@ def import_module(
         host_fallback: whether an op without lowering becomes a call of the host; otherwise it is an error.
         approximate: whether converters may use forms in which infinities and NaN spread, or float32 is rounded to 19
             bits.
+        checks_indices: whether the limits of indices are marked, so that the card can check the indices.
 
     Returns:
         The TTIR module, and the arguments and results that the one public function declares.
@@ -51,10 +53,11 @@ def import_module(
         UnsupportedOpError: an op, or this use of it, has no lowering; with the user's source line.
         CompileError: the module is for several devices, and ``mesh`` is None.
     """
+    flags = {"host_fallback": host_fallback, "approximate": approximate, "checks_indices": checks_indices}
     try:
-        return _import(module, mesh, shardings, host_fallback=host_fallback, approximate=approximate)
+        return _import(module, mesh, shardings, **flags)
     except DynamicShapeError:
-        return _import(refine(module), mesh, shardings, host_fallback=host_fallback, approximate=approximate)
+        return _import(refine(module), mesh, shardings, **flags)
     finally:
         forget_types()
 
@@ -66,6 +69,7 @@ def _import(
     *,
     host_fallback: bool,
     approximate: bool,
+    checks_indices: bool,
 ) -> ImportedModule:
     entry = signature.entry_function(module)
     if mesh is None:
@@ -82,6 +86,7 @@ def _import(
             donated=frozenset(block.args[position] for position in donated),
             mesh=mesh,
             replicas=1 if mesh is None else replicas(module, mesh.size),
+            checks_indices=checks_indices,
         ),
         ValueTable(all_on_chip=not any(on_host(argument) for argument in block.args)),
         block,

@@ -61,7 +61,7 @@ def _copy(op: Any, block: Any, copied: dict[Any, Any], arguments: list[Any]) -> 
         arguments: receives the values that became arguments.
     """
     inside = _defined_inside(op)
-    for value in _used(op):
+    for value in used_values(op):
         if value in inside or value in copied:
             continue
         if is_constant(value):
@@ -84,7 +84,7 @@ def is_constant(value: Any) -> bool:
 
 
 def walk(op: Any) -> list[Any]:
-    """Returns an op and all ops in its regions."""
+    """Returns all ops in the regions of an op, inner ones before outer ones, and the op itself as the last one."""
     ops: list[Any] = []
 
     def visit(inner: Any) -> Any:
@@ -108,7 +108,7 @@ def _defined_inside(op: Any) -> set[Any]:
     return defined
 
 
-def _used(op: Any) -> list[Any]:
+def used_values(op: Any) -> list[Any]:
     """Returns the operands of an op and of the ops in its regions, in order, each once."""
     ops = walk(op) if len(op.regions) else [op]
     return list(dict.fromkeys(operand for inner in ops for operand in inner.operands))

@@ -19,6 +19,8 @@ ORDERED = ("stablehlo.all_gather", "stablehlo.all_to_all", "stablehlo.reduce_sca
 OVER_AXES = ("stablehlo.all_reduce", *ORDERED)
 """Collectives that run along axes of the mesh."""
 COLLECTIVES = (*OVER_AXES, "stablehlo.collective_broadcast", "stablehlo.collective_permute")
+OVER_BOTH = ("stablehlo.all_gather", "stablehlo.all_reduce", "stablehlo.reduce_scatter")
+"""Collectives whose groups of replicas are, with a channel, those of all their partitions."""
 POSITIONS = ("stablehlo.partition_id", "stablehlo.replica_id")
 """Ops that return a number of the chip itself."""
 
@@ -94,22 +96,23 @@ def _processes(ids: list[list[int]], op: Any, chips: int, replicas: int) -> list
     """Returns groups of positions from groups of ids of replicas, partitions or both, as StableHLO defines them."""
     attributes, name = op.attributes, op.operation.name
     partitions = chips // replicas
-    over_both = name in ("stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter")
-    has_channel = "channel_handle" in attributes and _handle(attributes["channel_handle"]) > 0
+    over_both = name in OVER_BOTH
+    with_channel = has_channel(op)
     is_global = "use_global_device_ids" in attributes
     if not ids:
-        ids = [list(range(chips if is_global else partitions if has_channel and not over_both else replicas))]
+        ids = [list(range(chips if is_global else partitions if with_channel and not over_both else replicas))]
     if is_global or (replicas == 1 and max(map(max, ids)) > 0):
         return ids
-    if has_channel and over_both:  # cross_replica_and_partition
+    if with_channel and over_both:  # cross_replica_and_partition
         return [[replica * partitions + part for part in range(partitions) for replica in row] for row in ids]
-    if has_channel:  # cross_partition
+    if with_channel:  # cross_partition
         return [[replica * partitions + part for part in row] for row in ids for replica in range(replicas)]
     return [[replica * partitions + part for replica in row] for row in ids for part in range(partitions)]
 
 
-def _handle(attribute: Any) -> int:
-    """Returns the number of a channel handle."""
+def has_channel(op: Any) -> bool:
+    """Whether a collective has a channel, with which it is between partitions too."""
     from jaxlib.mlir.dialects import stablehlo
 
-    return stablehlo.ChannelHandle(attribute).handle
+    attributes = op.attributes
+    return "channel_handle" in attributes and stablehlo.ChannelHandle(attributes["channel_handle"]).handle > 0

@@ -10,6 +10,7 @@ from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
+from tt_xla.compiler.stablehlo.annotations import PART
 from tt_xla.compiler.stablehlo.caches import scatter_slice
 from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.creation import full
@@ -73,7 +74,8 @@ class _Destinations:
     repeats: bool
     """Whether two updates may go to the same position."""
     unclamped_rows: SSAValue | None = None
-    """Row numbers [batch...] before they are clamped to the operand; None if they are computed from several indices."""
+    """Row numbers [batch...] before they are clamped to the operand; None if they are computed from several indices, or
+    where the clamp is a check."""
     axis: Axis | None = None
     """The one dimension along which single elements are scattered, or None. If there is one, rows and updates have the
     dimensions of the operand."""
@@ -160,7 +162,8 @@ def _destinations(context: ImportContext, op: Any) -> _Destinations:
     valid: SSAValue | None = None
     for dim, index in zip(index_dims, indices_by_dim, strict=True):
         index = wide(context, index)
-        clamped = within(context, index, operand_shape[dim] - sizes[dim] + 1)
+        indexes = "" if PART in op.attributes else f"stablehlo.scatter, dimension {dim}"
+        clamped = within(context, index, operand_shape[dim] - sizes[dim] + 1, indexes)
         if clamped is not index:
             is_inside = context.emit(ttir.BINARY_OPS["eq"], [clamped, index], tensor(batch, bf16))
             both = [valid, is_inside]
@@ -169,9 +172,8 @@ def _destinations(context: ImportContext, op: Any) -> _Destinations:
             )
         starts[dim] = as_si32(context, clamped)
     starts |= {dim: full(context, 0, tensor(batch, si32)) for dim in partial}
-    unclamped_rows = (
-        as_si32(context, wide(context, indices_by_dim[0])) if list(starts) == list(index_dims[:1]) else None
-    )
+    has_one_index = list(starts) == list(index_dims[:1]) and not context.module.checks_indices
+    unclamped_rows = as_si32(context, wide(context, indices_by_dim[0])) if has_one_index else None
     unique = bool(op.attributes["unique_indices"].value) if "unique_indices" in op.attributes else False
     repeats = not unique and math.prod(batch) > 1
     if not position and len(index_dims) == 1 and not partial:

@@ -32,16 +32,17 @@ def dynamic_slice(context: ImportContext, op: Any) -> SSAValue:
     value, *starts = context.operands(op)
     for dim, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         limit = shape(value)[dim] - size
-        known = 0 if limit == 0 else scalar_constant(start)
+        known = _known_start(context, start, limit)
         if known is not None:
-            begin = min(max(int(known), 0), limit)
-            value = crop(context, value, dim, begin, begin + size)
+            position = min(max(int(known), 0), limit)
+            value = crop(context, value, dim, position, position + size)
             continue
         part = part_by_chip(context, value, dim, start, size)
         if part is not None:
             value = part
         else:
-            rows = _count_from(context, _clamped(context, start, limit), (size,))
+            begin = _clamped(context, start, limit, f"stablehlo.dynamic_slice, dimension {dim}")
+            rows = _count_from(context, begin, (size,))
             value = _take(context, value, dim, rows)
     return value
 
@@ -59,7 +60,7 @@ def dynamic_update_slice(context: ImportContext, op: Any) -> SSAValue:
         updated_cache = update_slice(context, op.operands[0], update, starts[dims[0]], dims[0])
         if updated_cache is not None:
             return updated_cache
-    known = [scalar_constant(starts[dim]) for dim in dims]
+    known = [_known_start(context, starts[dim], shape(operand)[dim] - shape(update)[dim]) for dim in dims]
     if None not in known:
         limits = (shape(operand)[dim] - shape(update)[dim] for dim in dims)
         begins = [min(max(int(k or 0), 0), limit) for k, limit in zip(known, limits, strict=True)]
@@ -102,7 +103,7 @@ def _moved(context: ImportContext, update: SSAValue, start: SSAValue, dim: int, 
         along all others.
     """
     count, rank = shape(update)[dim], len(shape(update))
-    begin = _clamped(context, start, size - count)
+    begin = _clamped(context, start, size - count, f"stablehlo.dynamic_update_slice, dimension {dim}")
     type_ = tensor((size,), si32)
     position = context.emit(ttir.BINARY_OPS["subtract"], [line(context, (size,), 0, si32), begin], type_)
     truth = tensor((size,), bf16)
@@ -129,9 +130,17 @@ def _both(context: ImportContext, one: SSAValue, other: SSAValue) -> SSAValue:
     return context.emit(ttir.BINARY_OPS["logical_and"], [one, other], tensor(sizes, bf16))
 
 
-def _clamped(context: ImportContext, start: SSAValue, limit: int) -> SSAValue:
+def _known_start(context: ImportContext, start: SSAValue, limit: int) -> int | float | None:
+    """Returns where a slice begins if the compiler knows it; None for one that the running program has to check."""
+    known = scalar_constant(start)
+    if context.module.checks_indices:
+        return known if known is not None and 0 <= known <= limit else None
+    return 0 if limit == 0 else known
+
+
+def _clamped(context: ImportContext, start: SSAValue, limit: int, indexes: str) -> SSAValue:
     """Returns a scalar start as a tensor [1] of 32-bit integers, clamped to 0 .. limit."""
-    return as_si32(context, within(context, wide(context, reshape(context, start, (1,))), limit + 1))
+    return as_si32(context, within(context, wide(context, reshape(context, start, (1,))), limit + 1, indexes))
 
 
 def _count_from(context: ImportContext, begin: SSAValue, sizes: tuple[int, ...]) -> SSAValue:

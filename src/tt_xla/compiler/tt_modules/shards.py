@@ -20,7 +20,7 @@ from tt_xla.compiler.analysis.variation import varying_axes
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body
 from tt_xla.errors import MalformedModuleError
-from tt_xla.ir.base import TTOp, shape, tensor, tensor_type
+from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.mesh import Mesh, Shape, Sharding
 from tt_xla.ir.program import SHARDED_AXES, Argument, Result
 from tt_xla.ir.properties import I64S
@@ -76,12 +76,14 @@ def check_collectives(module: ModuleOp, mesh: Mesh) -> None:
         MalformedModuleError: the mesh has no such axis, or the axis has another number of chips.
     """
     for op in module.walk():
-        axis = op.value("cluster_axis") if isinstance(op, TTOp) and "cluster_axis" in op.properties else None
+        axis: int | None = getattr(op, "cluster_axis", None)
         if axis is None:
             continue
         expected = f"expected one that fits the mesh {'x'.join(map(str, mesh.shape))}."
         if axis >= len(mesh.shape):
-            raise MalformedModuleError(f"'{op.name}' has cluster_axis {axis}; {expected}", location=describe(op.location))
+            raise MalformedModuleError(
+                f"'{op.name}' has cluster_axis {axis}; {expected}", location=describe(op.location)
+            )
         if isinstance(op, AllGatherOp | ReduceScatterOp | MeshPartitionOp):
             ends = math.prod(shape(op.input)), math.prod(shape(op.result))
             parts = max(ends) // max(1, min(ends))

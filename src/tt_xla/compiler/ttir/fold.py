@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.analysis.constants import converted, is_held, splat_of
+from tt_xla.compiler.analysis.constants import converted, is_held, makes_unordinary, splat_of
 from tt_xla.compiler.analysis.ranges import TRUTH, bounds
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
 from tt_xla.compiler.ttir import fold_arithmetic, fold_products, fold_ranges, fold_reductions, fold_views
@@ -43,7 +43,7 @@ def move_constant(op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter
     if not (is_held(source) and is_held(type_.element_type)):
         return
     number = converted(value, source, type_.element_type)
-    if number is not None:
+    if number is not None and not makes_unordinary(number, [value]):
         rewriter.replace(op, splat_of(number, type_, op.location))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.analysis.constants import is_held, numpy_dtype, splat_of, wrapped
+from tt_xla.compiler.analysis.constants import is_held, makes_unordinary, numpy_dtype, splat_of, wrapped
 from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.analysis.ranges import TRUTH
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
@@ -166,7 +166,8 @@ def _replace_by_float(
     with np.errstate(all="ignore"):
         value = function(*arrays)
     number = float(value) if is_float(op.results[0]) else int(value)
-    rewriter.replace(op, splat_of(number, type_, op.location))
+    if not makes_unordinary(number, numbers):
+        rewriter.replace(op, splat_of(number, type_, op.location))
 
 
 @pattern(*_NEUTRAL)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
@@ -43,7 +45,8 @@ def where(lowering: Lowering, op: source.WhereOp) -> SSAValue:
 def clamp_scalar(lowering: Lowering, op: source.ClampScalarOp) -> SSAValue:
     """Lowers a clamp with constant bounds."""
     operand = lowering.tiled(op.input)
-    return lowering.emit(target.ClampScalarOp, [operand], *lowering.result(op), min=op.min, max=op.max)
+    values: dict[str, Any] = {"min": op.min, "max": op.max, "indexes": op.indexes}
+    return lowering.emit(target.ClampScalarOp, [operand], *lowering.result(op), **values)
 
 
 @lowers(source.ClampTensorOp)

@@ -348,13 +348,14 @@ def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
         set_operand(rewriter, op, 0, tilize.input)
 
 
-def run(module: ModuleOp, *, optimise: bool, exact: bool) -> None:
+def run(module: ModuleOp, *, optimise: bool, exact: bool, apart: bool = False) -> None:
     """Joins moves, and functions with the ops that they follow.
 
     Args:
         module: TTNN module that is changed in place.
         optimise: Also fuses functions into matrix products and reads row-major tensors in convolutions.
         exact: Leaves out what may change results.
+        apart: Leaves each function an op of its own, at its own source line.
     """
     moves = (
         join_reshapes,
@@ -367,7 +368,8 @@ def run(module: ModuleOp, *, optimise: bool, exact: bool) -> None:
         fill_in_result_layout,
     )
     casts = (join_unsigned_casts, truth_in_its_type, cast_truth_once, join_integer_casts)
-    optimised = (fuse_into_product, row_major_convolution) if optimise else ()
-    run_patterns(module, fuse_into_convolution, *optimised, *fuse_rotary.PATTERNS, *casts, *moves, exact=exact)
-    # After the others, which know the functions as ops of their own.
-    run_patterns(module, *fuse_unary.PATTERNS, exact=exact)
+    functions = () if apart else (fuse_into_convolution, *((fuse_into_product,) if optimise else ()))
+    optimised = (row_major_convolution,) if optimise else ()
+    run_patterns(module, *functions, *optimised, *fuse_rotary.PATTERNS, *casts, *moves, exact=exact)
+    if not apart:  # After the others, which know the functions as ops of their own.
+        run_patterns(module, *fuse_unary.PATTERNS, exact=exact)

@@ -13,6 +13,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tt_xla.codegen.export import StagedGraph
+from tt_xla.errors import OptionError
 from tt_xla.frontends.torch import frame_settings, settings
 from tt_xla.frontends.torch.aten.decompositions import decompositions
 from tt_xla.frontends.torch.compilation import clear_programs, compiled_programs
@@ -29,7 +30,7 @@ from tt_xla.frontends.torch.graph_chips import chips_of
 from tt_xla.frontends.torch.graph_inputs import aot_roles, describe_attributes, describe_inputs
 from tt_xla.frontends.torch.lowering import Argument, RefusedError, lower_to_stablehlo, source_line
 from tt_xla.frontends.torch.private.aot_cache import OutputCode, SerializableAOTDispatchCompiler
-from tt_xla.frontends.torch.private.dynamo import never_trace_code, never_trace_module
+from tt_xla.frontends.torch.private.dynamo import config, never_trace_code, never_trace_module
 from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS
 from tt_xla.frontends.torch.private.functorch import aot_module_simplified
 from tt_xla.frontends.torch.private.patches import compiling
@@ -87,6 +88,7 @@ def tt(
         CompileError: the graph, or a use of an op in it, cannot be compiled.
     """
     register()
+    _check_minifier()
     with Surfacing(), compiling(), stage(AUTOGRAD):
         own = mode_options(mode) if mode else compile_options(options or {})
         settings.current().with_own(own)  # raises if an option is bad
@@ -144,7 +146,33 @@ def tt(
         is_kept = cached is not None and cached.has_key and direct_graph and not marks
         FRAME_SETTINGS.graphs.append(direct_graph[0] if is_kept else None)
         call = direct[0] if direct else compiled
-        return marking(call, marks) if marks else call
+        return _as_module(marking(call, marks) if marks else call, graph_module)
+
+
+def _check_minifier() -> None:
+    """Checks which graphs PyTorch's minifier is to reduce.
+
+    Raises:
+        OptionError: it is to reduce those after AOTAutograd. Its scripts compile these with inductor, whatever the
+            backend (``torch/_dynamo/repro/after_aot.py``), so they would not show what fails on ``tt``.
+    """
+    if config.repro_after == "aot":
+        raise OptionError(
+            "TORCHDYNAMO_REPRO_AFTER is 'aot', and PyTorch's scripts for it run inductor, not backend 'tt'.",
+            hint="Use TORCHDYNAMO_REPRO_AFTER=dynamo for a graph of PyTorch, or 'tt-xla reduce SCRIPT' for StableHLO.",
+        )
+
+
+def _as_module(call: Callable[..., Any], graph_module: torch.fx.GraphModule) -> Callable[..., Any]:
+    """Gives a compiled graph what PyTorch's minifier reads: the methods of its module, and how it takes arguments.
+
+    AOTAutograd marks its function of single arguments as one of a list, because it wraps one of a list.
+    """
+    vars(call).update({name: getattr(graph_module, name) for name in _MODULE_METHODS} | {"_boxed_call": False})
+    return call
+
+
+_MODULE_METHODS = ("zero_grad", "named_parameters", "named_buffers")
 
 
 def _undisturbed(call: BoxedCall) -> BoxedCall:

@@ -101,7 +101,7 @@ def compile_and_load(
         text = str(module)
     devices = mesh[1] if mesh is not None else ()
     digest = text if isinstance(module, SavedModule) else hashlib.sha256(text.encode()).hexdigest()
-    key = (f"{devices}{digest}", options, system)
+    key = (f"{devices}{digest}", options.of_program, system)
     modules: dict[str, str] = {}
     cache = None if options.export_path else program_cache.current()  # an export needs the modules of a compilation
     program = None if options.generates_source else _PROGRAMS.pop(key, None)
@@ -114,6 +114,7 @@ def compile_and_load(
     _PROGRAMS[key] = program
     while len(_PROGRAMS) > MOST_PROGRAMS:
         del _PROGRAMS[next(iter(_PROGRAMS))]
+    program = program.with_trap(options.trap)
     device = get_device(chip=chip)
     device.count_tensors("torch", MEMORY[chip].current)
     written = frozenset(position for position, argument in enumerate(program.arguments) if argument.written)
@@ -148,7 +149,9 @@ def _found_or_compiled(
 
     target = load_target(selected_system())
     stores = stored_programs.is_used(options)
-    key = stored_programs.program_key(saved(module).located_digest, options, target, devices) if stores else ""
+    key = (
+        stored_programs.program_key(saved(module).located_digest, options.of_program, target, devices) if stores else ""
+    )
     if stores and not needs_texts and (program := stored_programs.stored(key, record_program)) is not None:
         return program
     dumps = modules if options.generates_source or needs_texts else None

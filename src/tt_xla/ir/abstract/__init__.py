@@ -158,10 +158,15 @@ class GeluBackward(TensorOp, ABC):
 
 
 class ClampScalar(ElementwiseUnary, ABC):
-    """Computes ``min(max(x, min), max)`` with bounds that are numbers."""
+    """Computes ``min(max(x, min), max)`` with bounds that are numbers.
+
+    ``indexes`` names the op and dimension of which x are indices that must lie within the bounds. Programs have it
+    where option ``trap`` asks for checks of indices.
+    """
 
     min = prop_def(SCALAR)
     max = prop_def(SCALAR)
+    indexes = opt_prop_def(STR)
 
 
 class ClampTensor(TensorOp, ABC):

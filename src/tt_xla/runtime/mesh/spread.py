@@ -26,6 +26,7 @@ from tt_xla.runtime.mesh.worker import Key, Load, Part, Reply, Request
 from tt_xla.runtime.mesh.workers import WorkerDiedError, Workers, workers_at
 from tt_xla.runtime.observation import KERNELS
 from tt_xla.runtime.transfer import Version
+from tt_xla.runtime.traps import traps_of
 from tt_xla.spmd.grid import Grid, shares
 
 if TYPE_CHECKING:
@@ -49,8 +50,9 @@ def workers_for(program: Program) -> Workers | None:
     if wanted is None or program.mesh is None or program.mesh.size == 1:
         return None
     calls_back = any(instruction.op == HOST_CALLBACK for function in program.functions for instruction in function.body)
-    if KERNELS or calls_back:
-        reason = "it calls Python functions of this process" if calls_back else "its kernel calls are observed"
+    if KERNELS or calls_back or traps_of(program):
+        watched = "its kernel calls are observed" if KERNELS else "it has traps"
+        reason = "it calls Python functions of this process" if calls_back else watched
         logger().warning("'%s' runs in this process and not on TTXLA_MESH_WORKERS: %s", program.name, reason)
         return None
     return workers_at(wanted.address)

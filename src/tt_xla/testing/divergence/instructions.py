@@ -15,16 +15,18 @@ import torch
 from tt_xla.compiler import compile_module
 from tt_xla.environment import selected_system
 from tt_xla.errors import TTXLAError
-from tt_xla.ir.program import LOAD_CACHED, Function, Instruction, Program, Role, TensorSpec
+from tt_xla.ir.program import Function, Instruction, Program, TensorSpec
+from tt_xla.ir.sources import weight_names
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.runtime.binding import Step
 from tt_xla.runtime.emulator.context import Call
+from tt_xla.runtime.emulator.float32 import float32_call_of
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.observation import observed_kernels
 from tt_xla.runtime.ownership import as_base
 from tt_xla.target import load_target
-from tt_xla.testing.divergence.float32 import Float32Copies, as_sequence, float32_call_of, type_text, worse
+from tt_xla.testing.divergence.float32 import Float32Copies, as_sequence, type_text, worse
 from tt_xla.testing.divergence.modules import Source
 from tt_xla.testing.divergence.parts import Comparison, Error, Golden, Line, Row
 from tt_xla.testing.divergence.runs import Array, rounded, tensors_of, to_array
@@ -51,6 +53,7 @@ def compare_instructions(
     rounded_inputs = [rounded(array, value.type) for array, value in zip(inputs, source.arguments, strict=True)]
     golden = Golden(source, rounded_inputs, [*values, *source.returned])
     expected = golden.of(source.returned)
+    observer: Float32Observer | None = None
     try:
         untraced = dataclasses.replace(options, enable_trace=False)
         program = compile_module(module, untraced, load_target(selected_system()))
@@ -60,7 +63,8 @@ def compare_instructions(
         tensors = tensors_of(golden.of(values), program)
         results = [to_array(result) for result in executable.run(tensors, [None] * len(tensors))]
     except TTXLAError as error:
-        return Comparison([], None, required, str(error))
+        ran = [] if observer is None else observer.rows()  # a trap stops at one of them
+        return Comparison(ran, None, required, str(error))
     float32_results = observer.results()
     in_float32 = (
         None
@@ -78,7 +82,7 @@ class Float32Observer:
     """
 
     def __init__(self, program: Program) -> None:
-        self._weight_names = _weight_names(program)
+        self._weight_names = weight_names(program)
         self._program = program
         self._copies = Float32Copies()
         self._errors: dict[int, tuple[Step, Function, Error | None, Error | None]] = {}
@@ -141,34 +145,3 @@ class Float32Observer:
     def began(self, executable: Executable, tensors: Sequence[torch.Tensor]) -> None: ...
     def returned(self, executable: Executable, results: Sequence[torch.Tensor]) -> None: ...
     def ended(self, executable: Executable, state: str, start: int) -> None: ...
-
-
-def _weight_names(program: Program) -> dict[str, dict[int, str]]:
-    """Returns, per function, the values computed from a single parameter or constant, with that argument's name."""
-    functions = {function.name: function for function in program.functions}
-    entry = program.functions[0]
-    roots = {
-        value: argument.name
-        for value, argument in zip(entry.arguments, program.arguments, strict=True)
-        if argument.role is not Role.INPUT
-    }
-    names_by_function: dict[str, dict[int, str]] = {}
-
-    def walk(function: Function, names: dict[int, str]) -> None:
-        names_by_function[function.name] = names
-        for instruction in function.body:
-            operands = instruction.operand_values()
-            if instruction.op == LOAD_CACHED:
-                callee = functions[_callee(instruction)]
-                pairs = zip(callee.arguments, operands, strict=True)
-                walk(callee, {inner: names[outer] for inner, outer in pairs if outer in names})
-            operand_names = {names[value] for value in operands if value in names}
-            if len(operand_names) == 1 and all(value in names for value in operands):
-                names |= dict.fromkeys(instruction.results, operand_names.pop())
-
-    walk(entry, roots)
-    return names_by_function
-
-
-def _callee(instruction: Instruction) -> str:
-    return str(instruction.attributes["callee"])

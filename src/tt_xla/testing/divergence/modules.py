@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from tt_xla.compiler import parse_module
 from tt_xla.compiler.locations import convert_location, describe
-from tt_xla.compiler.stablehlo.outline import is_constant, outline_all, walk
+from tt_xla.compiler.stablehlo.outline import is_constant, outline_all, used_values, walk
 from tt_xla.errors import MalformedModuleError, OptionError
 from tt_xla.ir.program import WEIGHT_DTYPE
 
@@ -110,7 +110,7 @@ class Source:
         last_use = {value: len(groups) for value in self.returned}
         for number, group in enumerate(groups):
             for op in group:
-                for value in _uses(op):
+                for value in used_values(op.operation):
                     last_use[value] = max(last_use.get(value, 0), number)
         return [
             Part(
@@ -148,7 +148,7 @@ class Source:
         if not 0 <= first <= last < len(parts):
             raise OptionError(f"{first}:{last} is not a range of the program's parts, which are 0 to {len(parts) - 1}.")
         selected = parts[first : last + 1]
-        used_later = {value for part in parts[last + 1 :] for op in part.ops for value in _uses(op)}
+        used_later = {value for part in parts[last + 1 :] for op in part.ops for value in used_values(op.operation)}
         used_later |= set(self.returned)
         results = [value for part in selected for value in part.results if value in used_later]
         module, arguments = self.module_of([op for part in selected for op in part.ops], results)
@@ -234,33 +234,42 @@ def _grouped(ops: Sequence[Any], by: str) -> Iterator[list[Any]]:
         yield group
 
 
-def _uses(op: Any) -> list[Any]:
-    """Returns the operands of an op and of the ops in its regions."""
-    ops = walk(op.operation) if len(op.operation.regions) else [op.operation]
-    return [value for inner in ops for value in inner.operands]
-
-
 def _inline(block: Any, functions: Mapping[str, Any]) -> None:
     """Replaces calls in a block by the ops of the called functions."""
     waiting = [op for op in block.operations if op.operation.name == _CALL]
     while waiting:
         call = waiting.pop()
         callee = functions[call.operation.attributes["callee"].value].body.blocks[0]
-        replacements = dict(zip(callee.arguments, call.operands, strict=True))
-        *body, last = callee.operations
-        with ir.InsertionPoint(call), call.operation.context:
-            for op in body:
-                clone = op.operation.clone()
-                for inner in walk(clone.operation):
-                    for position, operand in enumerate(inner.operands):
-                        if operand in replacements:
-                            inner.operands[position] = replacements[operand]
-                replacements |= zip(op.results, clone.results, strict=True)
-                if op.operation.name == _CALL:
-                    waiting.append(clone)
-        for old, new in zip(call.results, last.operands, strict=True):
-            old.replace_all_uses_with(replacements[new])
-        call.operation.erase()
+        waiting += [op for op in splice(call, callee, call.operands) if op.operation.name == _CALL]
+
+
+def splice(op: Any, block: Any, values: Sequence[Any]) -> list[Any]:
+    """Replaces an op by the ops of a block: of the function that it calls, or of one of its regions.
+
+    Args:
+        op: the op, which is erased.
+        block: the block; its last op returns values in the place of the op's results.
+        values: values in the place of the block's arguments.
+
+    Returns:
+        The new ops.
+    """
+    replacements = dict(zip(block.arguments, values, strict=True))
+    *body, last = block.operations
+    clones: list[Any] = []
+    with ir.InsertionPoint(op), op.operation.context:
+        for old_op in body:
+            clone = old_op.operation.clone()
+            for inner in walk(clone.operation):
+                for position, operand in enumerate(inner.operands):
+                    if operand in replacements:
+                        inner.operands[position] = replacements[operand]
+            replacements |= zip(old_op.results, clone.results, strict=True)
+            clones.append(clone)
+    for old, new in zip(op.results, last.operands, strict=True):
+        old.replace_all_uses_with(replacements.get(new, new))
+    op.operation.erase()
+    return clones
 
 
 def widened(module: Any) -> Any:

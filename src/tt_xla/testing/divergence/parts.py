@@ -39,7 +39,7 @@ class Error:
             return Error()
         with np.errstate(all="ignore"):
             absolute = max(float(np.max(np.where(x == y, 0.0, np.abs(x - y)), initial=0.0)) for x, y in pairs)
-        correlations = [pcc(x, y, atol=1e-2 * _size(y)) for x, y in pairs]
+        correlations = [pcc(x, y, atol=1e-2 * size_of(y)) for x, y in pairs]
         least = math.nan if any(math.isnan(value) for value in correlations) else min(correlations)
         return Error(least, max(relative_error(x, y) for x, y in pairs), absolute)
 
@@ -53,8 +53,8 @@ class Error:
         return self.relative if math.isfinite(self.relative) else math.inf
 
 
-def _size(array: Array) -> float:
-    """Returns the root mean square of the finite elements, to which tolerances are relative."""
+def size_of(array: Array) -> float:
+    """Returns the root mean square of the finite elements, to which tolerances are relative; 0.0 if there are none."""
     finite = array[np.isfinite(array)]
     return float(np.sqrt(np.mean(np.abs(finite) ** 2))) if finite.size else 0.0
 

@@ -53,10 +53,15 @@ def write(
     Raises:
         OSError: the folder cannot be written.
     """
-    archive = io.BytesIO()
-    np.savez(archive, **{f"argument_{index}": array for index, array in enumerate(inputs)})
     docstring = title.replace("\\", "/").replace('"', "'")
     test = _TEST.format(title=docstring, options=dict(options), required=required)
     text = module.operation.get_asm(enable_debug_info=True)
-    publish(folder, {"part.mlir": text.encode(), "inputs.npz": archive.getvalue(), "test_part.py": test.encode()})
+    publish(folder, {"part.mlir": text.encode(), "inputs.npz": archive_of(inputs), "test_part.py": test.encode()})
     return folder / "test_part.py"
+
+
+def archive_of(inputs: Sequence[Array]) -> bytes:
+    """Returns a ``.npz`` file with the arguments of a module in order."""
+    archive = io.BytesIO()
+    np.savez(archive, **{f"argument_{index}": array for index, array in enumerate(inputs)})
+    return archive.getvalue()

@@ -19,6 +19,7 @@ from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
+from tt_xla.runtime.mesh.executable import MeshExecutable
 from tt_xla.target import load_target
 from tt_xla.testing.comparison import ComparisonConfig, ComparisonResult, compare
 from tt_xla.testing.divergence.modules import widened
@@ -55,13 +56,21 @@ def for_card(
     module: Any, options: CompileOptions, *, without: Container[str] = (), changes: Changes | None = None
 ) -> Compiled:
     """Compiles a module for the emulated card; see :func:`on_card`."""
-    system = selected_system()
-    program = compile_module(module, options, load_target(system), without=without, changes=changes)
-    executable = get_device(system).load(program)
+    program = compile_module(module, options, load_target(selected_system()), without=without, changes=changes)
+    return load(program)
+
+
+def load(program: Program) -> Compiled:
+    """Loads a program for the emulated card that it was compiled for. Arguments and results are whole on a mesh."""
+    executable = get_device(program.target).load(program)
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         tensors = tensors_of(inputs, program)
-        return [to_array(result) for result in executable.run(tensors, [None] * len(tensors))]
+        if isinstance(executable, MeshExecutable):
+            results = executable.run_whole(tensors)
+        else:
+            results = executable.run(tensors, [None] * len(tensors))
+        return [to_array(result) for result in results]
 
     return run
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tt_xla.errors import OptionError
+from tt_xla.runtime.emulator.float32 import float32_call_of
 from tt_xla.runtime.observation import CALLS, ObservedCall
-from tt_xla.testing.divergence.float32 import Float32Copies, float32_call_of, type_text, worse
+from tt_xla.testing.divergence.float32 import Float32Copies, type_text, worse
 from tt_xla.testing.divergence.parts import Comparison, Error, Line, Row
 from tt_xla.testing.divergence.runs import to_array
 from tt_xla.testing.scripts import as_main, script_line

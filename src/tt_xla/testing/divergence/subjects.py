@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,34 @@ def of_model(root: Path, name: str, level: int) -> list[Subject]:
     """
     from tt_xla.compiler.recording import recorded_compilations
     from tt_xla.runtime import recorded_runs
+
+    name, run = model_named(root, name, level)
+    problem: TTXLAError | None = None
+    with recorded_compilations(texts=True) as compilations, recorded_runs() as runs:
+        try:
+            run()
+        except TTXLAError as error:
+            problem = error
+    if not compilations:
+        raise ExecutionError(
+            f"{name} failed before a program was compiled: {problem or 'it ran no compiled function'}."
+        )
+    subjects: list[Subject] = []
+    for compilation in compilations:
+        source = Source(compilation.source, compilation.name)
+        tensors_of_run: Any = next((tensors for program, tensors in runs if program == compilation.program), None)
+        types = [argument.type for argument in source.arguments]
+        inputs = random_inputs(types) if tensors_of_run is None else [array_of(tensor) for tensor in tensors_of_run]
+        subjects.append(Subject(f"{name} {compilation.name}", source, inputs))
+    return subjects
+
+
+def model_named(root: Path, name: str, level: int) -> tuple[str, Callable[[], object]]:
+    """Returns the id of a model's test, and a function that runs the model; see :func:`of_model`.
+
+    Raises:
+        OptionError: no test has that name.
+    """
     from tt_xla.testing.models import loading
     from tt_xla.testing.models.config import Expectation
     from tt_xla.testing.models.discovery import discover
@@ -74,28 +102,16 @@ def of_model(root: Path, name: str, level: int) -> list[Subject]:
             f"No model below '{root}' is named '{name}'.", hint=f"List all with: tt-xla models {root} --list"
         )
     expectation = replace(Expectation(), optimization_level=level, assert_pcc=False)
-    problem: TTXLAError | None = None
-    with recorded_compilations(texts=True) as compilations, recorded_runs() as runs:
+
+    def run() -> object:
         loader = loading.make_loader(root, case.model, case.variant)
-        try:
-            tester_of(case, loader, expectation, lambda stage: None).test()
-        except TTXLAError as error:
-            problem = error
-    if not compilations:
-        raise ExecutionError(
-            f"{case.id} failed before a program was compiled: {problem or 'it ran no compiled function'}."
-        )
-    subjects: list[Subject] = []
-    for compilation in compilations:
-        source = Source(compilation.source, compilation.name)
-        tensors_of_run: Any = next((tensors for program, tensors in runs if program == compilation.program), None)
-        types = [argument.type for argument in source.arguments]
-        inputs = random_inputs(types) if tensors_of_run is None else [_array(tensor) for tensor in tensors_of_run]
-        subjects.append(Subject(f"{case.id} {compilation.name}", source, inputs))
-    return subjects
+        return tester_of(case, loader, expectation, lambda stage: None).test()
+
+    return case.id, run
 
 
-def _array(tensor: Any) -> Array:
+def array_of(tensor: Any) -> Array:
+    """Returns the elements of a program's argument as an array; 16-bit floats as float32."""
     import torch
 
     return tensor.float().numpy() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor.numpy()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pickle
-import signal
 import subprocess
 import tempfile
 import time
@@ -14,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tt_xla.errors import OptionError
+from tt_xla.testing.child_processes import kill_group, signal_name
 from tt_xla.testing.models import parallel
 from tt_xla.testing.models.config import BringupStatus, Expectation, ModelTestStatus
 from tt_xla.testing.models.discovery import Case
@@ -82,8 +81,7 @@ def run_in_process(python: Path, spec: Spec, limits: Limits) -> Record:
             except subprocess.TimeoutExpired:
                 ending = f"it took more than {limits.seconds:g} s and was stopped"
             finally:
-                with contextlib.suppress(ProcessLookupError):  # the process group, with children of the model
-                    os.killpg(process.pid, signal.SIGKILL)
+                kill_group(process.pid)
                 process.wait()
         record_file = Path(folder) / "record.json"
         if record_file.exists():
@@ -99,7 +97,7 @@ def run_in_process(python: Path, spec: Spec, limits: Limits) -> Record:
 def _ending(status: int) -> str:
     """Returns how a process with this exit status ended."""
     if status < 0:
-        return f"it was killed by {signal.Signals(-status).name}"
+        return f"it was killed by {signal_name(status)}"
     return f"its exit status was {status}, without a record"
 
 

@@ -6,16 +6,14 @@ With ``--variants ROOT FOLDER`` it prints the variants of a loader instead.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import pickle
-import resource
-import signal
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tt_xla.testing.child_processes import limit_this_process
 from tt_xla.testing.models.config import Expectation
 from tt_xla.testing.models.discovery import Case
 
@@ -46,11 +44,7 @@ def main(arguments: list[str]) -> None:
         return
     path = Path(arguments[0])
     spec: Spec = pickle.loads(path.read_bytes())
-    _end_with(spec.parent)
-    if spec.memory:
-        # The limit is on data, not on address space, of which torch reserves far more than it uses.
-        resource.setrlimit(resource.RLIMIT_DATA, (spec.memory, spec.memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit_this_process(spec.memory, spec.parent)
     stage = path.with_name("stage")
     from tt_xla.testing.models.execution import run
 
@@ -59,21 +53,6 @@ def main(arguments: list[str]) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # threads that a model started would keep the process alive
-
-
-_PR_SET_PDEATHSIG = 1
-"""Option of Linux's prctl(2) that sets the signal which a process gets when its parent ends."""
-
-
-def _end_with(parent: int) -> None:
-    """Ends this process when its parent ends, on Linux.
-
-    Without its runner a model that hangs would never end, and the next run removes its packages.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # the parent ended before prctl took effect
-            os._exit(1)
 
 
 def _write(path: Path, data: bytes) -> None:

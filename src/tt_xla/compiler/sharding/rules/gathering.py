@@ -17,6 +17,7 @@ from tt_xla.compiler.sharding.factors import Dims, Factors, Splits, identity_val
 from tt_xla.compiler.sharding.partial_sums import combine
 from tt_xla.compiler.sharding.reshard import axes_before, moved_elements
 from tt_xla.compiler.sharding.rules.structure import integers
+from tt_xla.compiler.stablehlo.annotations import INDEXES, PART
 from tt_xla.ir.mesh import Axes, Mesh, Shape, Sharding
 
 
@@ -200,7 +201,7 @@ def _own_rows(
         if dim in split:
             length, size = local_shape(table.value)[dim], table.shape[dim]
             if clamp:
-                column = _clamped(context, column, 0, size - 1)
+                column = _clamped(context, column, 0, size - 1, f"stablehlo.gather, dimension {dim}")
             offset = build.convert(context.offset(split[dim], length), element_type(column))
             column = build.binary("subtract", column, build.broadcast(offset, local_shape(column)))
             inside = build.binary("and", _compared(context, column, 0, "GE"), _compared(context, column, length, "LT"))
@@ -213,10 +214,12 @@ def _own_rows(
     return joined, build.reshape(present, rows)
 
 
-def _clamped(context: Localizer, value: Any, low: int, high: int) -> Any:
+def _clamped(context: Localizer, value: Any, low: int, high: int, indexes: str = "") -> Any:
+    """Clamps values to [low, high]; ``indexes`` is what they index if they are indices of the program."""
     build = context.builder
     bounds = [build.convert(build.scalar(bound), element_type(value)) for bound in (low, high)]
-    return build.result("clamp", [bounds[0], value, bounds[1]], value.type)
+    marks = {INDEXES: ir.StringAttr.get(indexes)} if indexes else {}
+    return build.result("clamp", [bounds[0], value, bounds[1]], value.type, marks)
 
 
 def _compared(context: Localizer, value: Any, bound: int, direction: str) -> Any:
@@ -248,13 +251,14 @@ def scatter(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints
         splits = Splits(context, factors, {factor: axes for factor, axes in splits.axes.items() if factor in in_table})
     table_sharding, rows_split = _table_sharding(tables[0], splits, dims)
     parts = [context.reshard(table, table_sharding) for table in tables]
-    places = _scatter_places(context, splits, parts[0], indices, dims, rows_split)
+    places, leaves_out = _scatter_places(context, splits, parts[0], indices, dims, rows_split)
     changed = [context.reshard(update, splits.sharding(dims.rows)).value for update in updates]
     axes = splits.reduced()
     targets = [part.value for part in parts]
     if axes:
         targets = [context.builder.broadcast(identity, local_shape(targets[0]))]
-    attributes = {"indices_are_sorted": ir.BoolAttr.get(False)} if rows_split or axes else {}
+    attributes: dict[str, Any] = {"indices_are_sorted": ir.BoolAttr.get(False)} if rows_split or axes else {}
+    attributes |= {PART: ir.UnitAttr.get()} if leaves_out else {}
     types = [target.type for target in targets]
     values = context.copy(op, [*targets, places, *changed], types, attributes)
     if not axes:
@@ -304,8 +308,11 @@ def _scatter_dims(op: Any, table: Shard, indices: Shard, update: Shard) -> _Dims
 
 def _scatter_places(
     context: Localizer, splits: Splits, table: Shard, indices: Shard, dims: _Dims, rows_split: dict[int, Axes]
-) -> Any:
-    """Returns the indices of a chip's updates; those of padding, and of rows that it does not have, lie outside."""
+) -> tuple[Any, bool]:
+    """Returns the indices of a chip's updates; those of padding, and of rows that it does not have, lie outside.
+
+    Also returns whether there may be such indices.
+    """
     part = context.reshard(indices, splits.sharding(dims.indices))
     padded = [
         dim
@@ -317,5 +324,5 @@ def _scatter_places(
         outside = build.convert(build.scalar(-1 if not element.is_unsigned else 2**31 - 1), element)
         part = context.masked(part, padded, outside)
     if not rows_split:
-        return part.value
-    return _own_rows(context, table, part.value, dims, rows_split, clamp=False)[0]
+        return part.value, bool(padded)
+    return _own_rows(context, table, part.value, dims, rows_split, clamp=False)[0], True

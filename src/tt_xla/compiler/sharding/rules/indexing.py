@@ -16,6 +16,7 @@ from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Dims, Factors, Splits
 from tt_xla.compiler.sharding.partial_sums import combine
+from tt_xla.compiler.stablehlo.annotations import INDEXES
 from tt_xla.ir.mesh import Axes, Shape, Sharding
 
 
@@ -110,7 +111,8 @@ class _Window:
         build = self.context.builder
         start = build.signed(start)
         bounds = [build.convert(build.scalar(bound), element_type(start)) for bound in (0, last)]
-        start = build.result("clamp", [bounds[0], start, bounds[1]], start.type)
+        marks = {INDEXES: ir.StringAttr.get(f"a slice, dimension {dim}")}
+        start = build.result("clamp", [bounds[0], start, bounds[1]], start.type, marks)
         start = build.convert(start, ir.IntegerType.get_signless(32))
         if dim not in self.cut:
             return start

@@ -15,6 +15,7 @@ from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.round_trip import GLOBAL_TO_LOCAL, LOCAL_TO_GLOBAL
 from tt_xla.compiler.sharding.shardings import per_value
 from tt_xla.compiler.stablehlo.expand import IDENTITIES
+from tt_xla.compiler.stablehlo.replica_groups import OVER_BOTH, has_channel
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.mesh import Shape, Sharding, replicated
 
@@ -104,23 +105,25 @@ def _without(sharding: Sharding, manual: frozenset[int]) -> Sharding:
 @localizes(*(f"stablehlo.{name}" for name in COLLECTIVES))
 def collective(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies a collective; the dimensions that it joins or splits must not be split along other axes."""
-    name = op.operation.name.removeprefix("stablehlo.")
     names = ("all_gather_dim", "scatter_dimension", "split_dimension", "concat_dimension")
     dims = [ir.IntegerAttr(op.attributes[key]).value for key in names if key in op.attributes]
     ready = [context.unsplit(operand, dims) for operand in operands]
     context.crossings += 1
     types = [context.local_type(r.type, part.sharding) for r, part in zip(op.results, ready, strict=True)]
-    values = context.copy(op, [part.value for part in ready], types, _global_groups(context, op, name))
+    values = context.copy(op, [part.value for part in ready], types, _global_groups(context, op))
     return context.shards(op, values, [part.sharding for part in ready])
 
 
-def _global_groups(context: Localizer, op: Any, name: str) -> dict[str, Any]:
+def _global_groups(context: Localizer, op: Any) -> dict[str, Any]:
     """Returns the attributes with which the groups of a collective are groups of positions."""
     attributes: dict[str, Any] = {"channel_handle": context.builder.channel()}
-    if "replica_groups" in op.attributes and np.array(op.attributes["replica_groups"]).tolist() == [[0]]:
-        # Groups of the one replica: every chip by itself.
-        attributes["replica_groups"] = dense(np.arange(context.mesh.size)[:, None])
-    if name in ("all_gather", "all_reduce", "reduce_scatter"):
+    over_both = op.operation.name in OVER_BOTH
+    if "replica_groups" in op.attributes and np.array(op.attributes["replica_groups"]).ravel().tolist() in ([0], []):
+        # The group of the one replica: all its partitions where a collective is over both, else every chip by itself.
+        chips = np.arange(context.mesh.size)
+        together = over_both and has_channel(op) and "use_global_device_ids" not in op.attributes
+        attributes["replica_groups"] = dense(chips[None] if together else chips[:, None])
+    if over_both:
         attributes["use_global_device_ids"] = ir.UnitAttr.get()
     return attributes
 
@@ -136,7 +139,11 @@ def custom_call(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
     """Enters or leaves code of GSPMD's shard_map; copies annotations; other calls get whole tensors."""
     target = gspmd.target(op)
     if target == gspmd.FULL_TO_SHARD:
-        return [_enter_call(context, op, operands[0], _manual_axes(context, op), shape_of(op.results[0]))]
+        manual, shape = _manual_axes(context, op), shape_of(op.results[0])
+        split = operands[0].sharding
+        if operands[0].rank == len(shape):
+            split = _as_region_splits(context, split, manual, operands[0].shape, shape)
+        return [_enter_call(context, op, context.reshard(operands[0], split), manual, shape)]
     if target == gspmd.SHARD_TO_FULL:
         return [_shard_to_full(context, op, operands[0])]
     if target.endswith(GLOBAL_TO_LOCAL):

@@ -13,8 +13,8 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from tt_xla.compiler.analysis.constness import is_constant
-from tt_xla.compiler.rewriting import insert_before, pattern, producer, replace_with
-from tt_xla.compiler.ttir.match import reshaped
+from tt_xla.compiler.rewriting import insert_before, pattern, producer
+from tt_xla.compiler.ttir.match import reshaped, transposed
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.layout import TILE
 from tt_xla.ir.ttir.attention import ConcatenateHeadsOp, SplitQueryKeyValueAndSplitHeadsOp
@@ -134,10 +134,10 @@ def _merge(
     batch, heads, rows, width = projections[0].sizes
     groups = projections[1].sizes[1]
     element, columns = tensor_type(op.result).element_type, (heads + 2 * groups) * width
-    transposed, depth = op.transpose_b, shape(op.a)[-1]
-    sizes = (columns, depth) if transposed else (depth, columns)
+    is_turned, depth = op.transpose_b, shape(op.a)[-1]
+    sizes = (columns, depth) if is_turned else (depth, columns)
     weight = _joined(
-        rewriter, place, [projection.product.operands[1] for projection in projections], sizes, 0 if transposed else 1
+        rewriter, place, [projection.product.operands[1] for projection in projections], sizes, 0 if is_turned else 1
     )
     operands = [op.a, weight]
     if isinstance(op, LinearOp):
@@ -147,7 +147,7 @@ def _merge(
         ]
         operands.append(_joined(rewriter, place, biases, (columns,), 0))
     type_ = tensor((*shape(op.result)[:-1], columns), element)
-    flags = {"transpose_a": False, "transpose_b": transposed}
+    flags = {"transpose_a": False, "transpose_b": is_turned}
     merged = insert_before(rewriter, place, type(op), operands, type_, **flags)
     merged = reshaped(rewriter, place, merged, (batch, rows, columns))
     types = [tensor((batch, projection.sizes[1], rows, width), element) for projection in projections]
@@ -161,10 +161,9 @@ def _merge(
     )
     rewriter.insert(split, InsertPoint.before(place))
     for projection, value in zip(projections, split.results, strict=True):
-        if projection.permute.permutation == _HEADS_FIRST:
-            rewriter.replace(projection.permute, [], [value])
-        else:
-            replace_with(rewriter, projection.permute, PermuteOp, [value], permutation=(0, 1, 3, 2))
+        if projection.permute.permutation != _HEADS_FIRST:
+            value = transposed(rewriter, place, value, (0, 1, 3, 2))
+        rewriter.replace(projection.permute, [], [value])
 
 
 def _joined(

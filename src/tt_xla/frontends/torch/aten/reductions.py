@@ -347,6 +347,8 @@ def log_softmax_backward(ctx: Context, grad: Array, output: Array, dim: int, inp
 
 @lower(aten.logsumexp.default)
 def logsumexp(ctx: Context, x: Array, dims: Any, keepdim: bool = False) -> Array:
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        ctx.unsupported("of complex numbers")
     x = cast(x, ctx.dtype)
     reduced = axes(dims, x.ndim)
     top = maximum(x, reduced)

@@ -132,6 +132,8 @@ def _lower_resizing(op: str, weights: Callable[[int, int, bool, float | None], n
         scale_h: float | None = None,
         scale_w: float | None = None,
     ) -> Array:
+        if np.issubdtype(x.dtype, np.integer):
+            ctx.unsupported("for integers, for which PyTorch rounds the weights")
         (height, width), (rows, columns) = x.shape[-2:], ctx.shape[-2:]
         vertical = weights(height, rows, align_corners, scale_h)
         return _resize(x, vertical, weights(width, columns, align_corners, scale_w))

@@ -213,6 +213,8 @@ def slice_scatter(
     count = source.shape[dim]
     if count == x.shape[dim]:
         return source
+    if count == 0:
+        return x
     if step == 1:
         return lax.dynamic_update_slice(x, source, [start if axis == dim else 0 for axis in range(x.ndim)])
     config = [(0, 0, 0)] * x.ndim

@@ -37,7 +37,7 @@ def of_one(ctx: Context, input: Tensor, **attributes: Any) -> Tensor:
 
 
 @elementwise_kernel("ttnn.clamp_scalar")
-def clamp_scalar(ctx: Context, input: Tensor, min: float, max: float) -> Tensor:
+def clamp_scalar(ctx: Context, input: Tensor, min: float, max: float, indexes: str | None = None) -> Tensor:
     """A number within limits, the upper one for NaN."""
     if not input.is_floating_point():
         return otherwise(ctx, {"min": min, "max": max})(input)

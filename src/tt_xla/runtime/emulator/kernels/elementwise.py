@@ -212,7 +212,7 @@ def where(ctx: Context, first: Tensor, second: Tensor, third: Tensor) -> Tensor:
 
 
 @kernel("ttnn.clamp_scalar")
-def clamp_scalar(ctx: Context, input: Tensor, min: float, max: float) -> Tensor:
+def clamp_scalar(ctx: Context, input: Tensor, min: float, max: float, indexes: str | None = None) -> Tensor:
     return torch.clamp(input, min, max)
 
 

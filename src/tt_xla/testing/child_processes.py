@@ -1,0 +1,49 @@
+"""Limits of a child process that runs what may crash, hang or take all memory, and how such a process ended."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import sys
+
+_PR_SET_PDEATHSIG = 1
+"""Option of Linux's prctl(2) that sets the signal which a process gets when its parent ends."""
+
+
+def limit_this_process(memory: int, parent: int) -> None:
+    """Limits the memory of this process, writes no core file, and ends the process with its parent, on Linux.
+
+    Args:
+        memory: bytes of data; 0 for no limit. Address space is not limited: torch reserves far more than it uses.
+        parent: id of the process that started this one. Without it, a process that hangs would never end.
+    """
+    if memory:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # the parent ended before prctl took effect
+            os._exit(1)
+
+
+def kill_group(leader: int) -> None:
+    """Kills a process that leads a process group, and its children."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def signal_name(status: int) -> str:
+    """Returns the name of the signal that ended a process, or its exit status in words.
+
+    Args:
+        status: exit status as ``subprocess`` gives it, negative for a signal.
+    """
+    return signal.Signals(-status).name if status < 0 else f"exit status {status}"
+
+
+def default_memory(jobs: int) -> int:
+    """Returns the memory limit of a process: 4/5 of the machine's memory, shared by ``jobs`` processes."""
+    return int(0.8 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) // jobs
