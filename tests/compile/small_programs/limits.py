@@ -45,6 +45,15 @@ case(
 
 case("sum_of_no_int8", lambda x: wide(jnp.sum(jnp.arange(0, dtype=jnp.int8), dtype=jnp.int8)) + x, ints(3))
 
+case(
+    "wide_product_of_uint8",
+    lambda a, b: lax.dot(a, b, preferred_element_type=jnp.int32),
+    *(np.full(shape, 250, np.uint8) for shape in ((2, 3), (3, 2))),
+)
+case(
+    "clamp_beyond_int32", lambda x: lax.clamp(np.uint32(0), x, np.uint32(2)), np.array([0, 1, 7, 2**32 - 7], np.uint32)
+)
+
 # Positions do not wrap at the width of an index.
 
 for _type in (np.uint8, np.int8):

@@ -57,12 +57,13 @@ WAYS: dict[str, str] = {
     "tuple(jnp.stack([x, x]) for x in a))",
     "scan_reverse": "program = lambda *a: lax.scan(lambda c, b: (c - total(body(*b)), c), jnp.float32(1), "
     "tuple(jnp.stack([x, x, x]) for x in a), reverse=True, unroll=2)",
-    "scan_grad": "program = jax.grad(lambda *a: lax.scan(lambda c, b: (0.5 * c + total(body(*b)), None), jnp.float32(1), "
-    "tuple(jnp.stack([x, x]) for x in a))[0], argnums=FLOATS)",
+    "scan_grad": "program = jax.grad(lambda *a: lax.scan(lambda c, b: (0.5 * c + total(body(*b)), None), "
+    "jnp.float32(1), tuple(jnp.stack([x, x]) for x in a))[0], argnums=FLOATS)",
     "fori": "program = lambda *a: lax.fori_loop(0, 3, lambda k, c: 0.5 * c + k * total(body(*a)), jnp.float32(0))",
     "while": "program = lambda *a: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] + total(body(*a))), "
     "(0, jnp.float32(0)))",
-    "cond": "program = lambda *a: lax.cond(jnp.sum(a[FIRST]) > 0, lambda b: total(body(*b)), lambda b: jnp.float32(2), a)",
+    "cond": "program = lambda *a: lax.cond(jnp.sum(a[FIRST]) > 0, lambda b: total(body(*b)), "
+    "lambda b: jnp.float32(2), a)",
     "switch": "program = lambda *a: lax.switch(jnp.int32(jnp.sum(a[FIRST])), [lambda *b: total(body(*b)), "
     "lambda *b: 2 * total(body(*b)), lambda *b: jnp.float32(3)], *a)",
     "cond_grad": "program = jax.grad(lambda *a: lax.cond(jnp.max(a[FIRST]) > 1, lambda b: total(body(*b)), "

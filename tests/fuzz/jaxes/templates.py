@@ -24,7 +24,8 @@ TEMPLATES: dict[str, list[str]] = {
         ),
         *_calls(
             "jnp.NAME({f})",
-            "acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh cbrt cos cosh deg2rad degrees "
+            "acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh cbrt cos cosh deg2rad "
+            "degrees "
             "exp exp2 expm1 i0 log log10 log1p log2 rad2deg radians reciprocal sin sinc sinh spacing sqrt tan tanh "
             "angle sort_complex",
         ),
@@ -36,13 +37,14 @@ TEMPLATES: dict[str, list[str]] = {
         ),
         *_calls(
             "jax.scipy.special.NAME({f})",
-            "dawsn digamma entr erf erfc erfcx erfinv exp1 expi expit factorial gamma gammaln gammasgn i0 i0e i1 i1e "
+            "dawsn digamma entr erf erfc erfcx erfinv expi expit factorial gamma gammaln gammasgn i0 i0e i1 i1e "
             "loggamma logit log_ndtr ndtr ndtri spence fresnel sici",
         ),
         *_calls(
             "lax.NAME({f})",
             "abs neg sign square acos acosh asin asinh atan atanh bessel_i0e bessel_i1e cbrt ceil cos cosh digamma erf "
-            "erf_inv erfc exp exp2 expm1 floor is_finite lgamma log log1p logistic reciprocal round rsqrt sin sinh sqrt "
+            "erf_inv erfc exp exp2 expm1 floor is_finite lgamma log log1p logistic reciprocal round rsqrt sin "
+            "sinh sqrt "
             "tan tanh stop_gradient optimization_barrier",
         ),
         *_calls("lax.NAME({i})", "abs neg sign square bitwise_not clz population_count"),
@@ -56,7 +58,8 @@ TEMPLATES: dict[str, list[str]] = {
     "arithmetic": [
         *_calls(
             "jnp.NAME({n}, {o})",
-            "add subtract multiply divide true_divide maximum minimum fmax fmin mod remainder floor_divide equal not_equal "
+            "add subtract multiply divide true_divide maximum minimum fmax fmin mod remainder floor_divide equal "
+            "not_equal "
             "greater greater_equal less less_equal logical_and logical_or logical_xor array_equal array_equiv divmod "
             "isclose allclose full_like heaviside",
         ),
@@ -82,7 +85,6 @@ TEMPLATES: dict[str, list[str]] = {
         *_calls("lax.NAME(abs({f}) + 0.5, abs({g}) + 0.5)", "igamma igammac polygamma random_gamma_grad igamma_grad_a"),
         *_calls("NAME(abs({f}) + 1.5, abs({g}) + 0.5)", "lax.zeta jax.scipy.special.zeta jax.scipy.special.owens_t"),
         *_calls("NAME(abs({f}) + 0.5, abs({g}) + 0.5, jax.nn.sigmoid({f}))", "lax.betainc jax.scipy.special.betainc"),
-        "jax.scipy.special.expn({k}, abs({f}) + 0.1)",
         "{n} + {c}",
         "{c} * {n}",
         "{c} - {n}",
@@ -107,12 +109,14 @@ TEMPLATES: dict[str, list[str]] = {
     "reductions": [
         *_calls(
             "jnp.NAME({n})",
-            "all any amax amin argmax argmin average count_nonzero cumprod cumsum max mean median min nanargmax nanargmin "
+            "all any amax amin argmax argmin average count_nonzero cumprod cumsum max mean median min nanargmax "
+            "nanargmin "
             "nancumprod nancumsum nanmax nanmean nanmedian nanmin nanprod nanstd nansum nanvar prod std sum var",
         ),
         *_calls(
             "jnp.NAME({n}, axis={axis})",
-            "all any max min argmax argmin mean sum prod cumsum cumprod var std median average cumulative_sum cumulative_prod "
+            "all any max min argmax argmin mean sum prod cumsum cumprod var std median average cumulative_sum "
+            "cumulative_prod "
             "nansum nanmax nanmin ptp",
         ),
         *_calls("jnp.NAME({n}, axis={axis}, keepdims=True)", "max min mean sum argmax all"),
@@ -147,7 +151,7 @@ TEMPLATES: dict[str, list[str]] = {
         *_calls("jnp.NAME({n})", "ravel transpose squeeze flip atleast_1d atleast_2d atleast_3d unstack"),
         *_calls("jnp.NAME({m})", "diag diagonal tril triu rot90 fliplr flipud matrix_transpose"),
         *_calls("jnp.NAME([{n}, {o}], axis={axis})", "concatenate concat stack"),
-        *_calls("jnp.NAME([{n}, {o}])", "hstack vstack dstack column_stack append_list".replace(" append_list", "")),
+        *_calls("jnp.NAME([{n}, {o}])", "hstack vstack dstack column_stack"),
         "jnp.block([{m}, {m}])",
         "jnp.append({n}, {o})",
         "jnp.reshape({n}, {shape})",
@@ -186,6 +190,21 @@ TEMPLATES: dict[str, list[str]] = {
         "lax.collapse({n}, 0)",
         "jnp.resize({n}, (3, 5))",
         "jnp.diagflat({v})",
+        "jnp.astype({n}, jnp.float32)",
+        "jnp.fill_diagonal({m}, {c}, inplace=False)",
+        "jnp.hsplit({m}, {m}.shape[1])",
+        "jnp.vsplit({m}, {m}.shape[0])",
+        "jnp.dsplit({m}[:, :, None], 1)",
+        "jnp.cross({m}[:, :3], {m}[:, -3:])",
+        "lax.slice({v}, (0,), ({v}.shape[0],), (2,))",
+        "lax.split({v}, (1, {v}.shape[0] - 1))",
+        "lax.squeeze({n}[None], (0,))",
+        "lax.reshape({n}, ({n}.size,))",
+        "lax.concatenate([{f}, {g}], {axis} % max({f}.ndim, 1))",
+        "lax.full_like({n}, 3)",
+        "lax.real(lax.complex({f}.astype(jnp.float32), {f}.astype(jnp.float32)))",
+        "lax.imag(lax.conj(lax.complex({f}.astype(jnp.float32), {g}.astype(jnp.float32))))",
+        "abs(lax.fft({v}.astype(jnp.complex64), 'FFT', {v}.shape))",
         "jnp.vander({v})",
         "jnp.meshgrid({v}, {w})",
         "jnp.unstack({n}, axis={axis})",
@@ -231,6 +250,7 @@ TEMPLATES: dict[str, list[str]] = {
         "jnp.argsort({n}, axis={axis}, descending=True)",
         "jnp.lexsort(({v}, {w}))",
         "jnp.partition({v}, 1)",
+        "jnp.take({v}, jnp.argpartition({v}, 1), mode='clip')",
         "lax.sort({n}, dimension={axis})",
         "lax.sort_key_val({n}, {o}, dimension={axis})",
         "lax.top_k({n}, {k})",
@@ -253,9 +273,11 @@ TEMPLATES: dict[str, list[str]] = {
         *_calls("jnp.NAME({m}, {m}.T)", "dot matmul inner"),
         *_calls(
             "jnp.NAME({v}, {w})",
-            "convolve correlate dot inner outer cross_of_3 polymul polyadd polysub".replace(" cross_of_3", ""),
+            "convolve correlate dot inner outer polymul polyadd polysub",
         ),
         "jnp.polyval({v}, {f})",
+        "jnp.polyder({v})",
+        "jnp.polyint({v})",
         "jnp.matvec({m}, {m}[0])",
         "jnp.vecmat({m}[:, 0], {m})",
         "jnp.einsum('ij,kj->ik', {m}, {m})",
@@ -269,8 +291,10 @@ TEMPLATES: dict[str, list[str]] = {
         "jax.nn.dot_product_attention({m}[None, :, None], {m}[None, :, None], {m}[None, :, None])",
         "lax.conv({m}[None, None], {m}[None, None, :2, :2], (1, 1), 'SAME')",
         "lax.conv_transpose({m}[None, :, :, None], {m}[:2, :2, None, None], (2, 2), 'SAME')",
-        "lax.conv_general_dilated({m}[None, None], {m}[None, None, :1, :2], (2, 1), ((1, 0), (0, 1)), rhs_dilation=(1, 2))",
-        "lax.conv_with_general_padding({m}[None, None], {m}[None, None, :2, :1], (1, 1), ((0, 1), (1, 0)), (2, 1), (1, 1))",
+        "lax.conv_general_dilated({m}[None, None], {m}[None, None, :1, :2], (2, 1), ((1, 0), (0, 1)), "
+        "rhs_dilation=(1, 2))",
+        "lax.conv_with_general_padding({m}[None, None], {m}[None, None, :2, :1], (1, 1), ((0, 1), (1, 0)), "
+        "(2, 1), (1, 1))",
         "lax.conv_general_dilated_patches({m}[None, None], (2, 2), (1, 1), 'VALID')",
         "jnp.linalg.norm({f})",
         "jax.nn.standardize({f}) @ {f}.T",

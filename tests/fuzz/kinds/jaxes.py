@@ -1,4 +1,4 @@
-"""JAX programs: calls of JAX's public functions on one another's results, transformed, lowered and judged as modules."""
+"""JAX programs: calls of JAX's public functions on one another's results, transformed, and judged as modules."""
 
 from __future__ import annotations
 

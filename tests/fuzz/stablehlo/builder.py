@@ -299,9 +299,9 @@ class Builder:
     def operand(self, shape: Sequence[int], element: str, elements: Elements = ANY, depth: int = 2) -> Value:
         """Returns an operand: an argument, a constant, a value that is there, or a view or a conversion of one."""
         shape = tuple(shape)
-        if elements == ANY and self.chance(self.joined):
-            if (value := self._existing(shape, element, depth)) is not None:
-                return value
+        joined = elements == ANY and self.chance(self.joined)
+        if joined and (value := self._existing(shape, element, depth)) is not None:
+            return value
         way = self.random.random()
         if way < self.fresh or depth == 0:
             return self.argument(shape, element, elements)

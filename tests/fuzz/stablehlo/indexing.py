@@ -16,7 +16,7 @@ from tests.fuzz.stablehlo.types import BOOL, FLOATS, INTEGERS, REAL, Value, is_f
 SORTED = tuple(element for element in REAL if element not in ("i2", "ui2"))
 """Types of which XLA's CPU client sorts elements; with those of 2 bits it ends the process."""
 SENT = tuple(element for element in SORTED if element not in ("i4", "ui4"))
-"""Types of elements that XLA's CPU client passes between devices; with those of less than 8 bits it ends the process."""
+"""Types of elements that XLA's CPU client passes between devices; with those of fewer bits it ends the process."""
 INDICES = ("i32", "i32", "i64", "ui32", "i8", "ui8", "i16", "ui16", "ui64")
 
 

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.analysis.constants import converted, is_held, makes_unordinary, splat_of
-from tt_xla.compiler.analysis.ranges import TRUTH
+from tt_xla.compiler.analysis.ranges import TRUTH, bounds
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
 from tt_xla.compiler.ttir import fold_arithmetic, fold_products, fold_ranges, fold_reductions, fold_views
 from tt_xla.compiler.ttir.match import is_float
@@ -97,11 +97,11 @@ def permute_as_reshape(op: PermuteOp, rewriter: PatternRewriter) -> None:
 
 @pattern(ClampTensorOp)
 def clamp_by_constants(op: ClampTensorOp, rewriter: PatternRewriter) -> None:
-    """Rewrites clamp_tensor with splat bounds to clamp_scalar, whose integer bounds are i32."""
+    """Rewrites clamp_tensor with splat bounds to clamp_scalar, whose integers are i32."""
     low, high = splat(op.min), splat(op.max)
     if low is None or high is None or shape(op.input) != shape(op.result):
         return
-    if is_float(op.input) or max(low, high) < 2**31:
+    if is_float(op.input) or max(low, high, bounds(op.input).high) < 2**31:
         replace_with(rewriter, op, ClampScalarOp, [op.input], min=low, max=high)
 
 

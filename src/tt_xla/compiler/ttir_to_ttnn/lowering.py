@@ -110,7 +110,13 @@ class Lowering:
             laid_out(sizes, TensorLayout.of(sizes, result_dtype, tiled=tiled)),
             **values,
         )
-        return result if result_dtype == dtype else self.convert(result, tiled=tiled, dtype=dtype)
+        return self.narrowed(result, dtype, tiled=tiled)
+
+    def narrowed(self, value: SSAValue, dtype: DataType, *, tiled: bool = True) -> SSAValue:
+        """Returns a result that was computed in a wider type in its own. Integers wrap, unlike float32."""
+        if layout_of(value).dtype is DataType.F32 and dtype in (DataType.U8, DataType.U16):
+            value = self.convert(value, tiled=tiled, dtype=DataType.SI32)
+        return value if layout_of(value).dtype is dtype else self.convert(value, tiled=tiled, dtype=dtype)
 
     def reshaped(self, value: SSAValue, sizes: Shape) -> SSAValue:
         """Returns a TTNN value in another shape, by a reshape where they differ."""

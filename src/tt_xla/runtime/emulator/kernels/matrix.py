@@ -36,7 +36,8 @@ def linear(
     def call(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
         a, b = _operand(a, transpose_a), _operand(b, transpose_b)
         if not a.is_floating_point():
-            product = torch.matmul(a, b.to(a.dtype))
+            wide = a.dtype if ctx.container.is_floating_point else ctx.container
+            product = torch.matmul(a.to(wide), b.to(wide))
         elif ctx.silicon and not matrix_unit.keeps_float32(compute_config):
             product = matrix_unit.matmul_in_bfloat16_steps(a, b, compute_config)
         else:
