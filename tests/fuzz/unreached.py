@@ -14,6 +14,13 @@ UNREACHED: dict[str, dict[str, str]] = {
         "tt::mark_sharding": _FOR_MESHES,
         "tt::collective": _FOR_MESHES,
     },
+    "sharding rules": {
+        "stablehlo.uniform_quantize": "XLA's CPU client has no quantized types, so nothing says what is right",
+        "stablehlo.uniform_dequantize": "takes a quantized tensor, see stablehlo.uniform_quantize",
+    },
+    "patterns": {
+        "ttir.join_collectives.drop_for_one_chip": "the importer emits none over one chip; TTIR text may have one",
+    },
     "fx patterns": {
         "composite:GELU:replace_gelu_module": _FOR_TRACING,
         "composite:GroupNorm:replace_group_norm_module": _FOR_TRACING,

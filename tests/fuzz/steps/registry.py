@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.fuzz import unreached
 from tests.fuzz.draft import Draft
 
 Drawer = Callable[[Draft, str], list[int]]
@@ -24,8 +25,5 @@ def draws(*names: str) -> Callable[[Drawer], Drawer]:
     return enter
 
 
-UNREACHED = {
-    "stablehlo.uniform_quantize": "XLA's CPU client has no quantized types, so nothing says what is right.",
-    "stablehlo.uniform_dequantize": "Takes a quantized tensor, see stablehlo.uniform_quantize.",
-}
+UNREACHED = unreached.UNREACHED["sharding rules"]
 """Ops with a sharding rule that no drawn program has, and why."""
