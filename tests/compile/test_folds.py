@@ -188,6 +188,27 @@ def test_constants_fold_within_their_type(name: str, numerics: str) -> None:
         assert_same_bits(CONSTANTS[name], numerics=numerics, optimization_level=level)
 
 
+@pytest.mark.parametrize("numerics", ["exact", "silicon"])
+@pytest.mark.parametrize(("element", "limit"), [("ui8", 256), ("i8", 128), ("i16", 32768)])
+def test_sums_and_products_wrap_at_the_width_of_narrow_integers(element: str, limit: int, numerics: str) -> None:
+    """Also where float32 computes them, whose casts saturate."""
+    text = f"""func.func @main(%x: tensor<2x4x{element}>, %y: tensor<4x3x{element}>)
+        -> (tensor<2x3x{element}>, tensor<2x{element}>, tensor<3x{element}>) {{
+      %zero = stablehlo.constant dense<0> : tensor<{element}>
+      %one = stablehlo.constant dense<1> : tensor<{element}>
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+        : (tensor<2x4x{element}>, tensor<4x3x{element}>) -> tensor<2x3x{element}>
+      %1 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
+        : (tensor<2x4x{element}>, tensor<{element}>) -> tensor<2x{element}>
+      %2 = stablehlo.reduce(%y init: %one) applies stablehlo.multiply across dimensions = [0]
+        : (tensor<4x3x{element}>, tensor<{element}>) -> tensor<3x{element}>
+      return %0, %1, %2 : tensor<2x3x{element}>, tensor<2x{element}>, tensor<3x{element}> }}"""
+    dtype = np.dtype(element.replace("i", "int"))
+    x = ((np.arange(8).reshape(2, 4) + 16) * (limit // 64)).astype(dtype)  # of few digits, as the matrix unit reads
+    y = np.array([[3, 1, 2], [5, 7, 3], [9, 11, 13], [7, 5, 3]], dtype)
+    assert_same_bits(text, x, y, numerics=numerics, optimization_level=0)
+
+
 @pytest.mark.parametrize("element", ["ui8", "ui16", "i8", "i16"])
 def test_ranges_wrap_at_the_width_of_narrow_integers(element: str) -> None:
     text = f"""func.func @main(%x: tensor<4xi32>) -> (tensor<4xi1>, tensor<4xi1>) {{

@@ -24,9 +24,10 @@ from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import Role
 from tt_xla.ir.shapes import Shape
 from tt_xla.ir.ttir.window import Conv2dOp, ConvTranspose2dOp
+from tt_xla.ir.ttnn import ELEMENTWISE_OPS
 from tt_xla.ir.ttnn import structure as tt_nn
 from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
-from tt_xla.ir.ttnn.memory import FromDeviceOp, GetDeviceOp, ToDeviceOp, ToLayoutOp, TypecastOp
+from tt_xla.ir.ttnn.memory import FromDeviceOp, FullOp, GetDeviceOp, ToDeviceOp, ToLayoutOp, TypecastOp
 from tt_xla.registry import Registry
 from tt_xla.target.accepted_types import ACCEPTED_TYPES
 
@@ -47,6 +48,10 @@ _WIDER = {
     DataType.SI32: (DataType.F32,),
 }
 """Types that represent all values of a type, nearest first: u32 in si32 below 2^31, integers in f32 up to 2^24."""
+
+
+UNSIGNED = {DataType.U8: 8, DataType.U16: 16}
+"""Bits of the unsigned integers that float32 holds all of."""
 
 
 def nearest_accepted(op: str, dtype: DataType) -> DataType:
@@ -183,6 +188,18 @@ class Lowering:
             layout = layout.with_(shape(value), tiled=tiled)
             value = self._cached(value, layout, ToLayoutOp, [value])
         return value if dtype == layout.dtype else self._typecast(value, dtype)
+
+    def wrapped(self, value: SSAValue, dtype: DataType) -> SSAValue:
+        """Returns tiles of float32 sums in their declared type, to whose width unsigned ones wrap: a cast saturates."""
+        if dtype not in UNSIGNED or not layout_of(value).dtype.is_float:
+            return self.convert(value, tiled=True, dtype=dtype)
+        sizes = shape(value)
+        limits = self.emit(
+            FullOp, [self.device], sizes, DataType.SI32, shape=sizes, fill_value=(1 << UNSIGNED[dtype]) - 1
+        )
+        operands = [self.convert(value, tiled=True, dtype=DataType.SI32), limits]
+        low = self.emit(ELEMENTWISE_OPS["bitwise_and"], operands, sizes, DataType.SI32)
+        return self.convert(low, tiled=True, dtype=dtype)
 
     def _typecast(self, value: SSAValue, dtype: DataType) -> SSAValue:
         """Returns a TTNN value with another data type."""

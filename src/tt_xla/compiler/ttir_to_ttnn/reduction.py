@@ -29,7 +29,7 @@ def reduce(lowering: Lowering, op: source.SumOp) -> SSAValue:
     operand = lowering.tiled(op.input, computed)
     kind = _KINDS[type(op)]
     reduced = lowering.emit(kind, [operand], sizes, computed, dim_arg=op.dim_arg, keep_dim=op.keep_dim)
-    return lowering.convert(reduced, tiled=True, dtype=dtype)
+    return lowering.wrapped(reduced, dtype)
 
 
 @lowers(source.ProdOp)
@@ -43,7 +43,7 @@ def prod(lowering: Lowering, op: source.ProdOp) -> SSAValue:
     for dim in reversed(dims):
         reduced = shapes.reduce(shape(value), (dim,), True)
         value = lowering.emit(target.ProdOp, [value], reduced, computed, dim_arg=dim, keep_dim=True)
-    return lowering.convert(lowering.reshaped(value, sizes), tiled=True, dtype=dtype)
+    return lowering.wrapped(lowering.reshaped(value, sizes), dtype)
 
 
 @lowers(source.ArgmaxOp)
