@@ -188,6 +188,31 @@ def test_constants_fold_within_their_type(name: str, numerics: str) -> None:
         assert_same_bits(CONSTANTS[name], numerics=numerics, optimization_level=level)
 
 
+@pytest.mark.parametrize("numerics", ["exact", "silicon"])
+@pytest.mark.parametrize(("element", "limit"), [("ui8", 256), ("ui16", 65536), ("i8", 128), ("i16", 32768)])
+def test_sums_and_products_wrap_at_the_width_of_narrow_integers(element: str, limit: int, numerics: str) -> None:
+    """Also where float32 computes them, whose casts saturate. The interpreter takes no unsigned arguments."""
+    text = f"""func.func @main(%a: tensor<2x4xi32>, %b: tensor<4x3xi32>)
+        -> (tensor<2x3xi32>, tensor<2xi32>, tensor<3xi32>) {{
+      %zero = stablehlo.constant dense<0> : tensor<{element}>
+      %one = stablehlo.constant dense<1> : tensor<{element}>
+      %x = stablehlo.convert %a : (tensor<2x4xi32>) -> tensor<2x4x{element}>
+      %y = stablehlo.convert %b : (tensor<4x3xi32>) -> tensor<4x3x{element}>
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+        : (tensor<2x4x{element}>, tensor<4x3x{element}>) -> tensor<2x3x{element}>
+      %1 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
+        : (tensor<2x4x{element}>, tensor<{element}>) -> tensor<2x{element}>
+      %2 = stablehlo.reduce(%y init: %one) applies stablehlo.multiply across dimensions = [0]
+        : (tensor<4x3x{element}>, tensor<{element}>) -> tensor<3x{element}>
+      %3 = stablehlo.convert %0 : (tensor<2x3x{element}>) -> tensor<2x3xi32>
+      %4 = stablehlo.convert %1 : (tensor<2x{element}>) -> tensor<2xi32>
+      %5 = stablehlo.convert %2 : (tensor<3x{element}>) -> tensor<3xi32>
+      return %3, %4, %5 : tensor<2x3xi32>, tensor<2xi32>, tensor<3xi32> }}"""
+    x = (np.arange(8, dtype=np.int32).reshape(2, 4) + 16) * (limit // 64)  # of few digits, as the matrix unit reads
+    y = np.array([[3, 1, 2], [5, 7, 3], [9, 11, 13], [7, 5, 3]], np.int32)
+    assert_same_bits(text, x, y, numerics=numerics, optimization_level=0)
+
+
 @pytest.mark.parametrize("element", ["ui8", "ui16", "i8", "i16"])
 def test_ranges_wrap_at_the_width_of_narrow_integers(element: str) -> None:
     text = f"""func.func @main(%x: tensor<4xi32>) -> (tensor<4xi1>, tensor<4xi1>) {{

@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_flatten, tree_map, tree_map_only, tree_unfl
 
 from tests.fuzz.cases import NotDrawnError
 from tests.fuzz.torch_programs import tensors
+from tt_xla.errors import UnsupportedOpError
 
 Op = Any
 """An overload of an op, ``torch.ops.aten.add.Tensor``."""
@@ -149,8 +150,11 @@ def lowered(call: Call) -> Callable[[Mapping[str, Any]], list[torch.Tensor]]:
     """Lowers a call with its rule. Returns a function of compile options that compiles the program and runs it."""
     from tt_xla.frontends.torch.executor import Executor
     from tt_xla.frontends.torch.lowering import lower_to_stablehlo
+    from tt_xla.frontends.torch.stages import host_nodes
 
     graph_module, inputs = graph_of(call)
+    if host_nodes(graph_module):
+        raise UnsupportedOpError(f"{call.op} runs on the host.")
     program = lower_to_stablehlo(graph_module)
 
     def run(options: Mapping[str, Any]) -> list[torch.Tensor]:

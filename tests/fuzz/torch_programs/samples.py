@@ -35,7 +35,13 @@ ORDINARY = frozenset(OTHERS) | frozenset(
         *("upsample_bilinear2d_backward", "upsample_linear1d_backward", "upsample_trilinear3d_backward"),
         *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "_fft_r2c", "_fft_c2r", "_grouped_mm"),
         *("convolution", "convolution_backward", "linalg_solve_triangular"),
-        *("hardshrink_backward", "softshrink_backward", "upsample_nearest2d", "upsample_nearest2d_backward"),
+        *(
+            "hardshrink_backward",
+            "softshrink_backward",
+            "upsample_nearest2d",
+            "upsample_nearest2d_backward",
+            "grid_sampler_2d_backward",
+        ),
         *("_native_batch_norm_legit", "_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training"),
         *("native_batch_norm_backward", "native_group_norm", "native_layer_norm", "_fused_rms_norm"),
     )
