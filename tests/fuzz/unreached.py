@@ -8,6 +8,7 @@ _FOR_MESHES = "needs a mesh, on which programs of PyTorch are not drawn"
 
 UNREACHED: dict[str, dict[str, str]] = {
     "aten rules": {
+        "tt_xla.mark_tensor.default": "marks a region for a composite, and means nothing by itself",
         "aten.convolution_overrideable.default": _FOR_OTHER_DEVICES,
         "aten.convolution_backward_overrideable.default": _FOR_OTHER_DEVICES,
         "tt::sharding_constraint": _FOR_MESHES,

@@ -95,12 +95,12 @@ class AtenCall:
             function,
             inputs,
             bits=moves or rounded,
-            least=1.0 if base in SERIES else 0.0,
+            least=4.0 if base in SERIES else 0.0,
             zeros=base not in EITHER_ZERO,
             pointwise=torch.Tag.pointwise in call.op.tags,
             undefined=base in UNDEFINED,
             strided=base in STRIDED or not isinstance(self.way, str),
-            any_choice=call.special and base in CHOOSING,
+            any_choice=base in CHOOSING and any(each.unique().numel() < each.numel() for each in inputs),
         )
         if rounded:
             judge.expected = [_rounded(call, result) for result in judge.expected]

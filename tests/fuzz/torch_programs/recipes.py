@@ -260,7 +260,7 @@ RECIPES: dict[str, Callable[[Chance], Any]] = LAYERS | {
         tensors.elements(c.random, (*c.sizes(1, 5, 0, 1, 2), 2), c.one(torch.float32, torch.float64))
     ),
     "aten::view_as_real": lambda c: aten.view_as_real(_complex(c).resolve_conj()),
-    "aten::_conj": lambda c: aten._conj(_complex(c)),
+    "aten::_conj": lambda c: torch.conj(_complex(c)),
     "prims::conj_physical": lambda c: prims.conj_physical(_complex(c)),
     "aten::histc": _histc,
     "aten::masked_scatter_backward": _masked_scatter_backward,

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import itertools
 import random
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -130,7 +131,7 @@ def _database() -> dict[str, list[Any]]:
 
 def _functions(name: str) -> list[Any]:
     """Returns the functions with samples that lead to an op."""
-    plain = name.removeprefix("_").removesuffix("_backward").removesuffix("_backward_data")
+    plain = re.sub(r"^_|_backward(_data)?$", "", name)
     return _database().get(name) or _database().get(plain) or []
 
 

@@ -85,7 +85,6 @@ UNARY = """
     {x}.to(torch.float32)
     {x}.to(torch.bfloat16)
     {x}.double()
-    {x}.half().float()
     {x}.contiguous()
     {x}.clone()
     {x}.detach() * 2
