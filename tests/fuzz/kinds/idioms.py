@@ -12,11 +12,11 @@ from tests.fuzz.texts.judge import in_exact_kernels, is_coarse
 
 
 class Rewritten(Module):
-    """A program whose approximate rewritings are judged by exact kernels too, which show them sharper."""
+    """A program whose approximate rewritings of float32 are judged by exact kernels too, which show them sharper."""
 
     def check(self) -> Iterator[Difference]:
         yield from super().check()
-        if self.special:
+        if self.special or "bf16" in self.source:  # weights that are joined are rounded to bfloat16
             return
         for level in (0, 2):
             program = in_exact_kernels(self.compiled(optimization_level=level))

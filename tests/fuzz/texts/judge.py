@@ -120,7 +120,12 @@ class Text:
                 yield Difference(f"{check}, result {index}", text)
 
     def _judge_rewriting(self, inputs: Values, kinds: noise.Kinds, expected: Values) -> Iterator[Difference]:
-        """Judges the rewritings of default numerics by exact kernels, which show them sharper."""
+        """Judges the rewritings of default numerics by exact kernels, which show those of float32 sharper.
+
+        Values in bfloat16 may be joined before a product, and be rounded once more.
+        """
+        if "bf16" in self.source:
+            return
         for level in (0, 2):
             program = in_exact_kernels(self._compiled(self.module, optimization_level=level))
             if is_coarse(program):
