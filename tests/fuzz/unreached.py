@@ -7,6 +7,9 @@ _FOR_TRACING = "takes a module, and torch.compile shows none: dynamo inlines all
 _FOR_MESHES = "needs a mesh, on which programs of PyTorch are not drawn"
 
 UNREACHED: dict[str, dict[str, str]] = {
+    "converters": {
+        "chlo.conj": "takes complex numbers alone, which the importer gives to the host before it asks a converter",
+    },
     "aten rules": {
         "tt_xla.mark_tensor.default": "marks a region for a composite, and means nothing by itself",
         "aten.convolution_overrideable.default": _FOR_OTHER_DEVICES,
