@@ -28,10 +28,11 @@ MOVES = frozenset(
         r"\w+",
         """
         abs all_gather all_to_all bitcast_convert broadcast_in_dim case ceil clamp collective_broadcast
-        collective_permute compare complex concatenate constant convert dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
-        dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_tuple_element if imag iota is_finite maximum
-        minimum negate optimization_barrier pad real real_dynamic_slice reshape reverse round_nearest_afz
-        round_nearest_even select sign slice sort transpose tuple while return reduce_precision
+        collective_permute compare complex concatenate constant convert dynamic_broadcast_in_dim dynamic_gather
+        dynamic_iota dynamic_pad dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_tuple_element
+        if imag iota is_finite maximum minimum negate optimization_barrier pad real real_dynamic_slice reshape
+        reverse round_nearest_afz round_nearest_even select sign slice sort transpose tuple while return
+        reduce_precision
         """,
     )
 ) | {"func.call", "func.return", "func.func", "builtin.module", "chlo.constant", "chlo.constant_like", "chlo.top_k"}
