@@ -213,6 +213,15 @@ def test_sums_and_products_wrap_at_the_width_of_narrow_integers(element: str, li
     assert_same_bits(text, x, y, numerics=numerics, optimization_level=0)
 
 
+@pytest.mark.parametrize("level", [0, 2])
+def test_the_sign_of_a_zero_is_that_zero(level: int) -> None:
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = stablehlo.sign %x : tensor<4xf32>
+      return %0 : tensor<4xf32> }"""
+    x = np.array([-0.0, 0.0, -2.5, np.nan], np.float32)
+    assert_same_bits(text, x, numerics="exact", optimization_level=level)
+
+
 @pytest.mark.parametrize("element", ["ui8", "ui16", "i8", "i16"])
 def test_ranges_wrap_at_the_width_of_narrow_integers(element: str) -> None:
     text = f"""func.func @main(%x: tensor<4xi32>) -> (tensor<4xi1>, tensor<4xi1>) {{
