@@ -213,6 +213,18 @@ def test_sums_and_products_wrap_at_the_width_of_narrow_integers(element: str, li
     assert_same_bits(text, x, y, numerics=numerics, optimization_level=0)
 
 
+def test_factors_whose_product_loses_digits_stay_apart() -> None:
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %a = stablehlo.constant dense<1.0e-30> : tensor<4xf32>
+      %b = stablehlo.constant dense<1.0e-15> : tensor<4xf32>
+      %0 = stablehlo.multiply %x, %a : tensor<4xf32>
+      %1 = stablehlo.multiply %0, %b : tensor<4xf32>
+      return %1 : tensor<4xf32> }"""
+    x = np.array([1e20, -3e20, 7e25, 0.0], np.float32)
+    (result,) = on_card(parse_module(text), (x,), optimization_level=2)
+    np.testing.assert_allclose(result, interpreted(text, x)[0], rtol=1e-2)
+
+
 @pytest.mark.parametrize("level", [0, 2])
 def test_the_sign_of_a_zero_is_that_zero(level: int) -> None:
     text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -263,13 +263,6 @@ fused(
     into=("multiply", "multiply", "add"),
 )
 fused("factors_join", lambda x: x * 2 * 3 / 4, normal(4, 32), into=("multiply",))
-fused(
-    "factors_whose_product_loses_digits",
-    lambda x: (x * 1e-30) * 1e-15,
-    normal(4, 32) * np.float32(1e20),
-    into=("multiply", "multiply"),
-    atol=1e-30,
-)
 fused("negations_cancel", lambda x, y: x - (-y), normal(4, 32), normal(4, 32, seed=1), into=("add",))
 fused("powers", lambda x: x**-0.5, positive(4, 32), into=("rsqrt",))
 fused(
