@@ -93,7 +93,7 @@ def reduced(processes: Processes, text: str, fails: str, limit: float | None = N
         ("stablehlo.cbrt VALUE", "pcc<0.999", "ran"),
         ("stablehlo.log_plus_one VALUE", "host op", "ran"),
         ("stablehlo.log_plus_one VALUE", "host op:log_plus_one", "ran"),
-        ("stablehlo.floor VALUE", "compiles slower than 1.4 s", "ran"),
+        pytest.param("stablehlo.floor VALUE", "compiles slower than 1.4 s", "ran", marks=pytest.mark.nightly),
     ],
 )
 def test_one_op_is_left(processes: Processes, op: str, fails: str, ending: str) -> None:
@@ -105,6 +105,7 @@ def test_one_op_is_left(processes: Processes, op: str, fails: str, ending: str) 
     assert reduction.ended == ""
 
 
+@pytest.mark.nightly
 def test_a_hang_is_reduced(processes: Processes) -> None:
     reduction = reduced(processes, chain("stablehlo.tanh VALUE", 4), "hang", limit=2.0)
     assert reduction.outcome.text == "it takes more than 2 s"
@@ -138,6 +139,7 @@ def test_the_body_of_a_loop_replaces_the_loop(processes: Processes) -> None:
     assert "stablehlo.while" not in reduction.program.text
 
 
+@pytest.mark.nightly
 def test_a_loop_that_is_needed_keeps_few_ops(tmp_path: Path) -> None:
     fault = plant(
         tmp_path,
@@ -392,6 +394,7 @@ def test_the_command_refuses_what_it_cannot_use(module: Path) -> None:
     assert [path.name for path in module.parent.iterdir()] == ["chain.mlir"]
 
 
+@pytest.mark.nightly
 def test_an_interrupt_keeps_the_smallest_program(module: Path, fault: Path) -> None:
     module.write_text(chain("stablehlo.tanh VALUE", 40))
     command = [sys.executable, "-m", "tt_xla", "reduce", str(module), "--import", str(fault), "--fails", "hang"]

@@ -62,6 +62,7 @@ def test_each_operator_of_control_flow_is_drawn() -> None:
     assert {op.name() for op in HIGHER_ORDER} == set(IN_PYTHON)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("share", range(8))
 def test_pytorch_takes_calls_of_each_rule(share: int) -> None:
     """PyTorch takes one of three draws of each op."""

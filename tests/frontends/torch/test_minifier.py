@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.testing.planting import plant
 from tt_xla.environment import child_environment
 
@@ -50,6 +52,7 @@ def planted(folder: Path, fault: str) -> tuple[Path, Path]:
     return plant(folder, "tt_xla.compiler.stablehlo.elementwise", ONE_TO_ONE, new), folder / "model.py"
 
 
+@pytest.mark.nightly
 def test_the_graph_of_an_error_is_reduced(tmp_path: Path) -> None:
     fault, model = planted(tmp_path, 'raise ValueError("planted")')
     first = run(tmp_path, fault, model, after="dynamo", level="2")
@@ -67,6 +70,7 @@ def test_a_graph_is_written_before_it_ends_the_process(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("torch_compile_debug/*/minifier/minifier_launcher.py"))) == 1
 
 
+@pytest.mark.nightly
 def test_a_graph_that_agrees_runs(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(MODEL)
     for level in ("2", "4"):
