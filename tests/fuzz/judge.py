@@ -82,10 +82,14 @@ class Module:
 
     @functools.cached_property
     def expected_in_32_bits(self) -> list[np.ndarray]:
-        """XLA's results where it computes in 32 bits what the module computes in 64 or as float16, in its types."""
+        """XLA's results where it computes in 32 bits what the module computes in 64 or as float16, in its types; those
+        of the module where the copy is none."""
         with np.errstate(all="ignore"):
             inputs = [value.astype(_IN_32_BITS.get(value.dtype.name, value.dtype)) for value in self.inputs]
-            results = reference.Program(noise.in_32_bits(self.plain_module))(inputs)
+            try:
+                results = reference.Program(noise.in_32_bits(self.plain_module))(inputs)
+            except NotDrawnError:
+                return self.expected
             return [value.astype(whole.dtype) for value, whole in zip(results, self.expected, strict=True)]
 
     @functools.cached_property

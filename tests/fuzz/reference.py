@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from tests.fuzz.cases import NotDrawnError
 from tt_xla.compiler import parse_module
+from tt_xla.errors import MalformedModuleError
 
 FLAGS = "--xla_allow_excess_precision=false --xla_cpu_max_isa=AVX --xla_force_host_platform_device_count=8"
 """Flags of XLA: no 16-bit sums in float32, no fused multiply-add, and eight devices for programs on meshes."""
@@ -26,6 +28,39 @@ Without them, the process ends at tensors without elements, and at some convolut
 def set_flags() -> None:
     """Sets the flags, before the process uses JAX."""
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}".strip()
+
+
+class Stage:
+    """Says in a file, whose first byte a parent process reads, whether XLA computes the reference right now."""
+
+    def __init__(self) -> None:
+        self._file: int | None = None
+        self.is_running = False
+
+    def write_to(self, path: str) -> None:
+        """Begins to write to a file."""
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT)
+        self.set(False)
+
+    @contextmanager
+    def running(self) -> Generator[None]:
+        """Says that XLA computes, until the block ends or raises. After an interruption it stays said."""
+        self.set(True)
+        try:
+            yield
+        except Exception:
+            self.set(False)
+            raise
+        self.set(False)
+
+    def set(self, is_running: bool) -> None:
+        """Says whether XLA computes."""
+        self.is_running = is_running
+        if self._file is not None:
+            os.pwrite(self._file, b"R" if is_running else b".", 0)
+
+
+STAGE = Stage()
 
 
 @cache
@@ -56,8 +91,9 @@ class Program:
         debug.xla_disable_hlo_passes = "" if re.search(r"[<x]0x|stablehlo.convolution", text) else PASSES
         devices = jaxlib._jax.DeviceList((self._device,))
         try:
-            self._executable = _client().compile_and_load(_guarded(text), devices, options)
-        except RuntimeError as error:  # the base class of XLA's errors
+            with STAGE.running():
+                self._executable = _client().compile_and_load(_guarded(text), devices, options)
+        except (RuntimeError, MalformedModuleError) as error:  # the base class of XLA's errors; a copy in other types
             raise NotDrawnError(f"XLA refuses the program: {error}") from error
 
     def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -71,7 +107,8 @@ class Program:
         with jax.enable_x64(True):
             arrays = [jax.device_put(value, self._device) for value in inputs]
             try:
-                return [np.asarray(value) for value in self._executable.execute(arrays)]
+                with STAGE.running():
+                    return [np.asarray(value) for value in self._executable.execute(arrays)]
             except RuntimeError as error:
                 raise NotDrawnError(f"XLA fails: {error}") from error
 

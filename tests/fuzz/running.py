@@ -36,6 +36,7 @@ class Worker:
     def __init__(self, log: Path, limit: int = LIMIT) -> None:
         self._limit = limit
         self._log = log
+        self._stage = log.with_suffix(".stage")
         self._process: subprocess.Popen[str] | None = None
         self._judged = 0
         self._entries: Entries = {}
@@ -61,6 +62,8 @@ class Worker:
         self.end()
         seconds = round(time.monotonic() - start, 3)
         verdict = "crash" if ready else "hang"
+        if self._stage.read_bytes()[:1] == b"R":  # XLA ended the process, or does not end, while it judges
+            verdict = "undrawn"
         tail = self._log.read_text(errors="replace")[-2000:] if ready else f"no answer in {seconds} s"
         details = f"the process ended with status {process.returncode}\n{tail}" if ready else tail
         return {
@@ -81,7 +84,7 @@ class Worker:
             environment = os.environ | {"PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}", "TTXLA_CACHE": str(cache)}
             with self._log.open("w") as log:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "tests.fuzz.worker", str(self._limit)],
+                    [sys.executable, "-m", "tests.fuzz.worker", str(self._limit), str(self._stage)],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,

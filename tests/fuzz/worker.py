@@ -27,9 +27,10 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what a program prints is no answer
     prepare()
-    from tests.fuzz import reached, results
+    from tests.fuzz import reached, reference, results
     from tests.fuzz.cases import Case
 
+    reference.STAGE.write_to(sys.argv[2])
     entries = reached.entries()
     results.DIGEST.listen()
     signal.signal(signal.SIGALRM, _stop)
@@ -68,16 +69,18 @@ def judged(case: Any, limit: int = LIMIT) -> dict[str, Any]:
         Its name, its verdict, the details, the seconds it took, what it reached, and a digest of all results that our
         card returned. The verdict is ``passed``, ``undrawn``, ``refused``, ``different``, ``error`` or ``hang``.
     """
-    from tests.fuzz import reached, results
+    from tests.fuzz import reached, reference, results
 
     reached.taken()
     results.DIGEST.begin()
+    reference.STAGE.set(False)
     start = time.perf_counter()
     signal.alarm(limit)
     try:
         verdict, details = _verdict(case)
     except TooLongError:
-        verdict, details = "hang", traceback.format_exc(limit=-12)
+        is_ours = not reference.STAGE.is_running
+        verdict, details = "hang" if is_ours else "undrawn", traceback.format_exc(limit=-12)
     finally:
         signal.alarm(0)
     seconds = round(time.perf_counter() - start, 3)

@@ -202,6 +202,12 @@ def test_a_slice_without_elements_is_written_to_nothing(check):
     check(lambda x, y: torch.slice_scatter(x, y, 1, 6, None, 2), torch.randn(2, 3), torch.randn(2, 0))
 
 
+def test_truths_along_no_dimensions_are_those_of_the_elements(check):
+    check(
+        lambda x: (aten.any.dims(x, []), aten.all.dims(x, []), aten.any.dims(x, None)), torch.tensor([[0, 2], [3, 0]])
+    )
+
+
 def test_images_of_integers_are_resized_with_pytorch_s_weights(check, lowered):
     def resized(x, antialias):
         return torch.nn.functional.interpolate(x, size=(2, 5), mode="bilinear", antialias=antialias)

@@ -8,6 +8,7 @@ from tests.fuzz.judge import Module
 from tests.fuzz.stablehlo.builder import Builder, can_convert
 from tests.fuzz.stablehlo.drawers import draw
 from tests.fuzz.stablehlo.types import BOOL, COMPLEX, FLOATS, INTEGERS, Value, is_float, longs
+from tests.fuzz.stablehlo.windows import initial, is_many
 
 ARITHMETIC = ("add", "subtract", "multiply", "maximum", "minimum")
 FUNCTIONS = ("abs", "negate", "sign", "floor")
@@ -97,7 +98,7 @@ def reduced(b: Builder, value: Value) -> Value | None:
     dims = b.some(b.random.randint(1, len(value.shape)), len(value.shape))
     left = [size for dim, size in enumerate(value.shape) if dim not in dims]
     region = b.region([((), value.element)] * 2, lambda two: [b.one(f"stablehlo.{kind}", two, (), value.element)])
-    start = b.scalar(value.element, 0)
+    start = initial(b, kind, value.element, once=is_many(value.shape, dims))
     return b.one("stablehlo.reduce", [value, start], left, value.element, f"dimensions = {longs(dims)}", [region])
 
 

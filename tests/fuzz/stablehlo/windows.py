@@ -37,11 +37,16 @@ def neutral(kind: str, element: str) -> float:
 def initial(b: Builder, kind: str, element: str, *, once: bool = True) -> Value:
     """Returns the value that a reduction starts from: mostly the neutral one, a constant.
 
-    Another one needs reductions that apply it once, which StableHLO does not say of those over no dimensions.
+    Another one needs reductions that apply it once, which StableHLO does not say, nor XLA does for single elements.
     """
     if b.chance(0.75) or not once:
         return b.scalar(element, neutral(kind, element))
     return b.operand((), element)
+
+
+def is_many(shape: Sequence[int], dims: Sequence[int]) -> bool:
+    """Whether a reduction over dimensions joins several elements."""
+    return any(shape[dim] > 1 for dim in dims)
 
 
 @draws("stablehlo.reduce")
@@ -58,7 +63,9 @@ def reduce(b: Builder, name: str) -> list[Value]:
     elements = [b.element(BOOL, INTEGERS, FLOATS, COMPLEX if count == 1 else ()) for _ in range(count)]
     kinds = ["add" if element in COMPLEX else combiner(b, element) for element in elements]
     operands = [b.operand(shape, element) for element in elements]
-    starts = [initial(b, kind, element, once=bool(dims)) for kind, element in zip(kinds, elements, strict=True)]
+    starts = [
+        initial(b, kind, element, once=is_many(shape, dims)) for kind, element in zip(kinds, elements, strict=True)
+    ]
     left = [size for dim, size in enumerate(shape) if dim not in dims]
     region = combining(b, kinds, elements)
     attributes = f"dimensions = {longs(dims)}"

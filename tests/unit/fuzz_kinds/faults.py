@@ -8,10 +8,22 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tests.fuzz import reference
 from tests.fuzz.cases import Case, Difference, NotDrawnError
 from tt_xla.errors import ExecutionError, UnsupportedOpError
 
-WAYS = ("passed", "different", "error", "crash", "hang", "refused", "undrawn", "too large", "hang that catches")
+WAYS = (
+    "passed",
+    "different",
+    "error",
+    "crash",
+    "hang",
+    "refused",
+    "undrawn",
+    "too large",
+    "hang that catches",
+    "crash of XLA",
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,9 @@ class Fault:
                         time.sleep(60)
                     except BaseException:
                         continue
+            case "crash of XLA":
+                with reference.STAGE.running():
+                    os.abort()
             case "refused":
                 raise UnsupportedOpError("no such op")
             case "undrawn":

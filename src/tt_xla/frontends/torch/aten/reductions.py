@@ -110,8 +110,13 @@ def all_(ctx: Context, x: Array, dims: Any = None, keepdim: bool = False, *, dim
 
 
 def _truth(ctx: Context, x: Array, reduce: Callable[[Array, tuple[int, ...]], Array], dims: Any) -> Array:
-    """Returns a reduction of booleans; a number counts as true if it is not zero."""
+    """Returns a reduction of booleans; a number counts as true if it is not zero.
+
+    None stands for all dimensions, and an empty list for none, unlike in :func:`axes`.
+    """
     x = cast(x, np.dtype(bool))
+    if isinstance(dims, list | tuple) and not dims:
+        return x
     return lax.reshape(reduce(x, axes(dims, x.ndim)), ctx.shape)
 
 
