@@ -277,3 +277,17 @@ def test_block_floats_are_for_weights_that_are_not_padded(
     assert (config["weights_dtype"], str(values[weight].layout.dtype)) == (weights, weights)
     grid = config.get("core_grid")
     assert (grid[0][1][0] + 1 if grid else None) == columns
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_transposed_columns_of_one_channel(level: int) -> None:
+    """Prepared weights of one channel and one column have the shape of those that are not prepared."""
+
+    def transposed(x: Any, w: Any) -> Any:
+        names = ("NHWC", "HWIO", "NHWC")
+        return lax.conv_general_dilated(x, w, (1, 1), [(1, 1), (0, 1)], lhs_dilation=(2, 2), dimension_numbers=names)
+
+    x, w = np.arange(1, 7, dtype=np.float32).reshape(1, 3, 2, 1), np.array([3, 5], np.float32).reshape(2, 1, 1, 1)
+    module = lowered(transposed, x, w)
+    (result,) = on_card(module, (x, w), numerics="exact", optimization_level=level)
+    np.testing.assert_array_equal(result, transposed(x, w))

@@ -44,6 +44,21 @@ def four_sides(padding: Sequence[int]) -> tuple[int, int, int, int]:
     return top, bottom, left, right
 
 
+def is_prepared(ctx: Context, weight: Sequence[int], iohw: Sequence[int]) -> bool:
+    """Whether the weight of a transposed convolution is in the order of TT-NN's convolution.
+
+    Of one channel and kernels of one column it has the shape of any other weight. Then those in tiles are prepared.
+
+    Args:
+        ctx: the op.
+        weight: shape of the weight.
+        iohw: shape of a weight that is not prepared: inputs, outputs of a group, rows, columns.
+    """
+    if tuple(weight) != tuple(iohw):
+        return True
+    return ctx.spec("weight").layout.tiled and tuple(iohw[:2]) == (1, 1) and iohw[3] == 1
+
+
 def two(values: Sequence[int]) -> tuple[int, int]:
     """Returns the numbers for height and width, given as one or two."""
     return (values[0], values[0]) if len(values) == 1 else (values[0], values[1])

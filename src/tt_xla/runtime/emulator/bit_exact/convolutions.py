@@ -29,7 +29,7 @@ from tt_xla.runtime.emulator.bit_exact.registers import packed, source
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.kernels.convolution import turned
 from tt_xla.runtime.emulator.registry import kernel
-from tt_xla.runtime.emulator.windows import Geometry, prepare, two
+from tt_xla.runtime.emulator.windows import Geometry, is_prepared, prepare, two
 
 Tensor = torch.Tensor
 Config = Mapping[str, Any] | None
@@ -102,7 +102,7 @@ def conv_transpose2d(
         sizes = (geometry.batch_size, geometry.input_height, geometry.input_width, geometry.in_channels)
         zeros = input.new_zeros(sizes[0], height, width, sizes[3])
         zeros[:, ::down, ::right] = input.reshape(sizes)
-        if tuple(weight.shape) == geometry.turned_weight:
+        if not is_prepared(ctx, weight.shape, geometry.turned_weight):
             weight = turned(weight if mirror_kernel else weight.flip(2, 3), geometry.groups)
         return convolution(zeros, weight, bias)
 

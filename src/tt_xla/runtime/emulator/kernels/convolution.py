@@ -22,6 +22,7 @@ from tt_xla.runtime.emulator.windows import (
     flattened,
     four_sides,
     image,
+    is_prepared,
     prepare,
     two,
     unprepare,
@@ -191,7 +192,7 @@ def conv_transpose2d(
     Without ``mirror_kernel``, an IOHW weight is turned around already; a prepared one has its order in it.
     """
     x = image(input, batch_size, input_height, input_width, in_channels)
-    if tuple(weight.shape) != (in_channels, out_channels // groups, *two(kernel_size)):
+    if is_prepared(ctx, weight.shape, (in_channels, out_channels // groups, *two(kernel_size))):
         weight = turned(unprepare(weight, in_channels, two(kernel_size), groups), groups)
     elif not mirror_kernel:
         weight = weight.flip(2, 3)
