@@ -183,6 +183,8 @@ class _Noise:
                 if self._may_have_noise(operand.type):
                     with ir.InsertionPoint(op):
                         op.operands[position] = self._noisy(operand, of_terms)
+        if not any(sizes):
+            return  # no float is made, as by the last op of a block
         with _after(op):
             for value, size in zip(op.results, sizes, strict=True):
                 if size and self._may_have_noise(value.type):
