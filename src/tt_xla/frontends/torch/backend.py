@@ -146,7 +146,8 @@ def tt(
         is_kept = cached is not None and cached.has_key and direct_graph and not marks
         FRAME_SETTINGS.graphs.append(direct_graph[0] if is_kept else None)
         call = direct[0] if direct else compiled
-        return _as_module(marking(call, marks) if marks else call, graph_module)
+        call = marking(call, marks) if marks else call
+        return _as_module(call, graph_module) if config.repro_after else call
 
 
 def _check_minifier() -> None:
