@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
 
 from tt_xla.ir.layout import DataType
@@ -118,11 +119,7 @@ def first_of(chosen: torch.Tensor) -> tuple[Element, int]:
 
 def element_at(index: int, sizes: Sequence[int]) -> Element:
     """Returns the position of the element that is at ``index`` in row-major order."""
-    place: list[int] = []
-    for size in reversed(sizes):
-        index, position = divmod(index, size)
-        place.insert(0, position)
-    return tuple(place)
+    return tuple(map(int, np.unravel_index(index, tuple(sizes))))
 
 
 def type_text(spec: TensorSpec) -> str:
