@@ -1,4 +1,4 @@
-"""Which faults of a running program the emulated card stops at: the value of the compile option ``trap``."""
+"""Reads the compile option ``trap``, which names the faults at which the emulated card stops a program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NAMES = ("nan", "inf", "index", "precision")
 """Faults in the order in which a value names them."""
 
 EXPECTED = f"a list of {', '.join(NAMES)} or precision:BITS with 1 to 24 bits, such as nan,inf; or all"
-"""What a value of the option is, for messages."""
+"""Description of a valid value, for messages."""
 
 MOST_BITS = 24
 """Significant bits of float32, which has the most among the chip's formats."""

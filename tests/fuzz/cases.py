@@ -1,4 +1,4 @@
-"""What a kind of programs is: a function that draws one, and what is found out about it."""
+"""Kinds of programs, cases that are drawn from them, and the differences that are found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the values of a Program come from: which argument, and which line of the user's program."""
+"""Finds the argument and the line of the user's program that values of a Program come from."""
 
 from __future__ import annotations
 

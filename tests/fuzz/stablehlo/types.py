@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from tests.fuzz import values
 from tt_xla.ir.element_types import ElementType
 
 BOOL = ("i1",)
@@ -127,7 +126,3 @@ def flags(truths: Sequence[bool]) -> str:
 def pairs(rows: Sequence[Sequence[int]]) -> str:
     """Returns the text of a padding: a row of low and high for each dimension."""
     return constant_text(np.array(rows, np.int64).reshape(len(rows), 2), "i64")
-
-
-def drawn_shape(random: object, ranks: Sequence[int], most: int) -> tuple[int, ...]:
-    return values.shape(random, ranks, most)  # pyright: ignore[reportArgumentType]

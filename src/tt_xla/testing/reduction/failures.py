@@ -56,7 +56,7 @@ class Outcome:
 
     @property
     def text(self) -> str:
-        """What happened, as a sentence without its full stop."""
+        """A sentence on how the run ended, without its full stop."""
         first = self.reason.strip().splitlines()[0].rstrip(".") if self.reason.strip() else ""
         match self.ending:
             case "error":
