@@ -159,3 +159,8 @@ def test_negative_index_of_a_gather_is_outside(trapped) -> None:
 
     with pytest.raises(IndexTrapError, match="Index -1 is outside of 0 to 3"):
         trapped("index", gathered, torch.rand(1, 4), torch.tensor([[0, -1]], dtype=torch.int32))
+
+
+def test_an_infinity_that_the_program_names_is_no_fault(trapped) -> None:
+    limited = unary("ttnn.clamp_scalar", min=INF, max=INF)
+    assert trapped("nan,inf", limited, torch.tensor([1.0, -2.0])).tolist() == [INF, INF]
