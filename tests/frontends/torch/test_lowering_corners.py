@@ -87,6 +87,17 @@ def test_negative_powers_of_integers(check):
     check(torch.pow, base, exponents)
 
 
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32])
+def test_powers_of_integers_wrap_around(check, dtype):
+    """No power of 3 vanishes, however large its exponent, and those of 2 vanish from the type's width on."""
+    base = torch.tensor([0, 1, 2, 3, 6, 7], dtype=dtype)[:, None]
+    largest = torch.iinfo(dtype).max
+    exponents = torch.tensor([31, 64, 65, 100, largest - 1, largest], dtype=torch.int32).to(dtype)
+    check(torch.pow, base.expand(6, 6), exponents.expand(6, 6))
+    check(lambda y: torch.pow(3, y), exponents)
+    check(lambda x: torch.pow(x, 100), base)
+
+
 def test_gradients_of_softmax_in_bfloat16_are_rounded_once(check):
     torch.manual_seed(0)
     grad, output = torch.randn(5, 40).bfloat16() * 8, torch.randn(5, 40).softmax(1).bfloat16()

@@ -283,7 +283,8 @@ def pow_scalar(ctx: Context, x: Array, exponent: Any) -> Array:
         return lax.sqrt(x)
     if exponent == -0.5:
         return lax.rsqrt(x)
-    if not isinstance(exponent, complex) and float(exponent).is_integer() and abs(exponent) <= 8:
+    whole = not isinstance(exponent, complex) and float(exponent).is_integer()
+    if whole and (abs(exponent) <= 8 or (jnp.issubdtype(x.dtype, jnp.integer) and exponent >= 0)):
         return _integer_power(x, int(exponent))
     return _power(x, like(x, exponent))
 
@@ -309,7 +310,7 @@ def _power(x: Array, y: Array) -> Array:
     if not jnp.issubdtype(x.dtype, jnp.integer):
         return lax.pow(x, y)
     base, result = x, like(x, 1)
-    for bit in range(6):  # an exponent of 64 or more overflows every base but 0, 1 and -1
+    for bit in range(int(jnp.iinfo(y.dtype).max).bit_length()):  # also those of large exponents: powers wrap around, as PyTorch's do
         odd = lax.ne(lax.bitwise_and(lax.shift_right_arithmetic(y, like(y, bit)), like(y, 1)), like(y, 0))
         result = lax.select(odd, lax.mul(result, x), result)
         x = lax.mul(x, x)
