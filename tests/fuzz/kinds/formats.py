@@ -86,7 +86,8 @@ class Formatted(Module):
             results = run(program, self.inputs)
             for index, (got, wanted, bound) in enumerate(zip(results, self.expected, bounds, strict=True)):
                 with np.errstate(invalid="ignore"):
-                    wrong = np.isfinite(wide(wanted)) & ~(np.abs(wide(got) - wide(wanted)) <= bound)
+                    near = np.isinf(bound) | (np.abs(wide(got) - wide(wanted)) <= bound)  # also NaN where any may be
+                    wrong = np.isfinite(wide(wanted)) & ~near
                 yield from differing(f"{dict(self.options)} at level {level}, result {index}", got, wanted, wrong)
 
     def _bounds(self) -> list[np.ndarray]:

@@ -183,6 +183,7 @@ def random_bits(draft: Draft, name: str) -> list[int]:
         return draft.add(lambda k: jax.random.bits(jax.random.wrap_key_data(k), shape, np.uint32), key)
     key = draft.integers((4,), 0, 1 << 30, "uint32")
 
+    @jax.custom_batching.sequential_vmap  # JAX's own rule draws the bits of all chips from the state of the first one
     def function(k: Any) -> Any:
         return lax.rng_bit_generator(k, shape, np.uint32, algorithm=lax.RandomAlgorithm.RNG_THREE_FRY)[1]
 

@@ -12,11 +12,12 @@ from tests.fuzz.torch_programs.functions import Writer, chosen
 CONTROL = """
     cond({x}.sum() > {c}, lambda a: a.sin() * 2, lambda a: a.cos() - 1, ({x},))
     cond({x}.mean() <= {c}, lambda a, b: a + b, lambda a, b: a * b, ({x}, {y}))
-    while_loop(lambda i, a: i < {n}, lambda i, a: (i + 1, a * 0.5 + {c}), ({zero}, {x}.detach()))[1]
-    while_loop(lambda a: a.abs().sum() > {b}, lambda a: (a * 0.5,), ({x}.detach(),))[0]
+    while_loop(lambda i, a: i < {n}, lambda i, a: (i + 1, a * 0.5 + {c}), ({zero}, {x}.detach().clone()))[1]
+    while_loop(lambda a: a.abs().sum() > {b}, lambda a: (a * 0.5,), ({x}.detach().clone(),))[0]
     scan(lambda a, b: (a + b, a * b), {x}.detach()[0].clone(), {x}.detach())[1]
     scan(lambda a, b: (a * 0.5 + b, b.sin()), {x}.detach()[0].clone(), {x}.detach())[0]
 """
+"""What a loop carries is cloned, because PyTorch refuses a view whose strides change with the first step."""
 
 
 def control(w: Writer) -> str:

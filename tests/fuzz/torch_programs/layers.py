@@ -165,7 +165,9 @@ def _batch_norm(function: Callable[..., Any], *, stats: str) -> Callable[[Chance
             return function(x, *affine, True, *numbers)
         if stats == "fixed":
             return function(x, *affine, mean, variance, *numbers)
-        return function(x, *affine, mean, variance, c.flag(), *numbers)
+        # PyTorch's decomposition saves no statistics for the gradient outside of training on the CPU, but elsewhere.
+        training = True if function is aten._native_batch_norm_legit_functional else c.flag()
+        return function(x, *affine, mean, variance, training, *numbers)
 
     return recipe
 
