@@ -102,9 +102,10 @@ stress: $(STAMP) ## run the JAX plugin under signals, forks, threads, random exi
 stress-cache: $(STAMP) ## kill 1,000 writers of the cache on disk at random moments and check every entry
 	@$(BIN)/python -m pytest -m stress --layer all --timeout 0 -o faulthandler_timeout=0 tests/unit/test_disk_cache.py
 
-fuzz: $(STAMP) ## draw programs from the registries and judge them: SEED=7 COUNT=1000 MINUTES=60 KIND="ops aten" CASE=ops:7:12
+fuzz: $(STAMP) ## draw programs from the registries and judge them: SEED=7 COUNT=1000 MINUTES=60 KIND="ops aten" RESUME=1 CASE=ops:7:12
 	@$(BIN)/python -m tests.fuzz $(if $(CASE),again $(CASE),run --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) \
-	  $(if $(COUNT),--count $(COUNT)) $(if $(MINUTES),--minutes $(MINUTES)) $(foreach kind,$(KIND),--kind $(kind)))
+	  $(if $(COUNT),--count $(COUNT)) $(if $(MINUTES),--minutes $(MINUTES)) $(foreach kind,$(KIND),--kind $(kind)) \
+	  $(if $(RESUME),--resume))
 
 mutants: $(STAMP) $(if $(LIST),,$(LINE_MAP)) ## change drawn lines to faults and list those that no test sees, in docs/testing.md: SEED=1 COUNT=60 LIST=1
 	@$(BIN)/python -m tests.mutants run --jobs $(JOBS) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) \

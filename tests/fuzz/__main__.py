@@ -37,8 +37,15 @@ def main() -> None:
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes that judge.")
 @click.option("--kind", "names", multiple=True, type=click.Choice([*kinds.SHARES]), help="Kinds to draw (default all).")
 @click.option("--document", type=click.Path(path_type=Path), help="Page whose table of what was reached is made anew.")
+@click.option("--resume", is_flag=True, help="Go on where a run ended, and judge its faults again.")
 def run(
-    seed: str, count: int | None, minutes: float | None, jobs: int, names: tuple[str, ...], document: Path | None
+    seed: str,
+    count: int | None,
+    minutes: float | None,
+    jobs: int,
+    names: tuple[str, ...],
+    document: Path | None,
+    resume: bool,
 ) -> None:
     """Judges drawn programs, and lists the faults and what no program reached.
 
@@ -51,7 +58,9 @@ def run(
     verdicts: Counter[str] = Counter()
     tally = summary.Tally()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with (folder / "records.jsonl").open("w") as file, Progress(*columns, console=_console, transient=True) as progress:
+    path = folder / "records.jsonl"
+    known = _without_fault(path) if resume and path.exists() else []
+    with path.open("w") as file, Progress(*columns, console=_console, transient=True) as progress:
         task = progress.add_task("programs", total=count)
 
         def record(judged: running.Record) -> bool:
@@ -67,11 +76,21 @@ def run(
             progress.update(task, completed=done, description=f"{faults} faults, programs")
             return (count is None or done < count) and time.monotonic() < end
 
-        entries = running.judge_all(kinds.cases(seed, names), folder, jobs, record)
+        for judged in known:
+            record(judged)
+        judged_cases = {judged["case"] for judged in known}
+        others = (case for case in kinds.cases(seed, names) if str(case) not in judged_cases)
+        entries = running.judge_all(others, folder, jobs, record)
     _console.print(tally.text(seed, entries), markup=False)
     if document is not None:
         summary.write(document, tally, seed, entries)
     raise SystemExit(1 if any(verdicts[name] for name in WRONG) else 0)
+
+
+def _without_fault(path: Path) -> list[running.Record]:
+    """Returns the records of a run whose programs hold."""
+    records: list[running.Record] = [json.loads(line) for line in path.read_text().splitlines()]
+    return [record for record in records if record["verdict"] not in WRONG]
 
 
 @main.command()

@@ -164,6 +164,20 @@ def test_the_command_lists_faults_and_what_was_not_reached(tmp_path: Path, monke
     assert [record["verdict"] for record in records] == ["passed", "different"]
 
 
+def test_a_run_goes_on_where_it_ended_and_judges_its_faults_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(command, "FOLDER", tmp_path)
+    monkeypatch.setattr(kinds, "SHARES", {FAULTS: 1})
+    path = tmp_path / "0/records.jsonl"
+    path.parent.mkdir()
+    held = {"case": f"{FAULTS}:0:0", "verdict": "passed", "details": "of the first run", "seconds": 1, "reached": {}}
+    path.write_text("".join(json.dumps(record) + "\n" for record in (held, {**held, "verdict": "crash"})))
+    result = CliRunner().invoke(command.main, ["run", "--seed", "0", "--count", "2", "--jobs", "1", "--resume"])
+    assert result.exit_code == 1, result.output
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert records[0] == held
+    assert [record["case"] for record in records] == [f"{FAULTS}:0:0", f"{FAULTS}:0:1"]
+
+
 def test_a_tally_counts_what_was_reached(tmp_path: Path):
     tally = summary.Tally()
     tally.add({"case": "ops:1:0", "verdict": "passed", "details": "", "reached": {"converters:stablehlo.add": 3}})
