@@ -8,6 +8,7 @@ the same in each process; runs differ because their arguments do, by less than f
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -58,6 +59,9 @@ EXACT = MOVES | frozenset(
 
 ROUNDING = {"bf16": 2.0**-8, "f16": 2.0**-10, "f8E4M3FN": 2.0**-3, "f8E5M2": 2.0**-2}
 """Relative rounding error of the formats in which a result may be coarser than the noise."""
+
+_MOST_EXACT_INTEGER = 2.0**24
+"""Sums of integers are computed in float32 in default numerics, which holds integers up to this one exactly."""
 
 _RUNS = 6
 
@@ -183,6 +187,8 @@ class _Noise:
                 if self._may_have_noise(operand.type):
                     with ir.InsertionPoint(op):
                         op.operands[position] = self._noisy(operand, of_terms)
+            if self._size >= ROUNDING["bf16"] and _adds_wide_integers(op):
+                self._add_to_integers(op)
         if not any(sizes):
             return  # no float is made, as by the last op of a block
         with _after(op):
@@ -192,6 +198,34 @@ class _Noise:
                     noisy = self._noisy(value, size)
                     for owner, number in uses:
                         owner.operands[number] = noisy
+
+    def _add_to_integers(self, op: Any) -> None:
+        """Gives a sum of integers another value where its terms together are more than float32 holds exactly."""
+        (value,) = op.results
+        element = _element(value.type)
+        uses = [(use.owner, use.operand_number) for use in value.uses]
+        with _after(op):
+            sizes = {
+                position: hlo.abs(hlo.convert(_as_float64(element, operand.type), operand))
+                for position, operand in enumerate(op.operands)
+                if _element(operand.type) == element and (op.name, position) != ("stablehlo.scatter", 1)
+            }
+            of_sizes = op.operation.clone()
+            for position, operand in sizes.items():
+                of_sizes.operands[position] = operand
+            for inner in operations(of_sizes, into_sums=True):
+                _retype(inner, functools.partial(_as_float64, element))
+            (size,) = of_sizes.results
+            most = ir.DenseElementsAttr.get_splat(size.type, ir.FloatAttr.get_f64(_MOST_EXACT_INTEGER))
+            is_exact = hlo.compare(size, hlo.constant(most), hlo.ComparisonDirectionAttr.get("LE"))
+            number = hlo.convert(ir.RankedTensorType.get([], element), self.run)
+            drawn = ir.DenseElementsAttr.get_splat(number.type, ir.IntegerAttr.get(element, 0x2545F491))
+            other = hlo.broadcast_in_dim(
+                value.type, hlo.multiply(number, hlo.constant(drawn)), ir.DenseI64ArrayAttr.get([])
+            )
+            chosen = hlo.select(is_exact, value, hlo.xor(value, other))
+        for owner, position in uses:
+            owner.operands[position] = chosen
 
     def _may_have_noise(self, type_: Any) -> bool:
         element = _element(type_)
@@ -219,6 +253,18 @@ class _Noise:
         hashed = hlo.multiply(hashed, integer(0xBF58476D1CE4E5B9 - 2**64))
         unit = hlo.multiply(hlo.convert(value.type, hashed), number(size * 2.0**-63))
         return hlo.multiply(value, hlo.add(unit, number(1.0)))
+
+
+def _adds_wide_integers(op: Any) -> bool:
+    """Whether an op adds integers of 32 bits or more."""
+    bodies = [inner.name for inner in operations(op, into_sums=True) if inner is not op]
+    types = [str(_element(value.type)) for value in op.results]
+    return types in (["i32"], ["ui32"], ["i64"], ["ui64"]) and (not bodies or "stablehlo.add" in bodies)
+
+
+def _as_float64(element: Any, type_: Any) -> Any:
+    """Returns float64 in place of an element type."""
+    return ir.RankedTensorType.get(type_.shape, ir.F64Type.get()) if _element(type_) == element else type_
 
 
 def _after(op: Any) -> Any:
@@ -266,6 +312,18 @@ def in_32_bits(module: Any) -> str:
         return copy.operation.get_asm()
 
 
+def _within_32_bits(value: Any) -> Any:
+    """Returns a constant of integers within the range of 32 bits, to whose ends the chip takes others."""
+    limits = {"i64": (-(2**31), 2**31 - 1), "ui64": (0, 2**32 - 1)}.get(str(_element(value.type)))
+    if limits is None:
+        return value
+    low, high = (
+        hlo.constant(ir.DenseElementsAttr.get_splat(value.type, ir.IntegerAttr.get(_element(value.type), limit)))
+        for limit in limits
+    )
+    return hlo.clamp(low, value, high)
+
+
 def _retype(op: Any, retyped: Callable[[Any], Any]) -> None:
     """Gives the values of an op and of its blocks other types. A constant is converted behind."""
     if op.name in ("stablehlo.constant", "chlo.constant"):
@@ -273,7 +331,7 @@ def _retype(op: Any, retyped: Callable[[Any], Any]) -> None:
         if retyped(value.type) != value.type:
             uses = [(use.owner, use.operand_number) for use in value.uses]
             with _after(op):
-                converted = hlo.convert(retyped(value.type), value)
+                converted = hlo.convert(retyped(value.type), _within_32_bits(value))
             for owner, number in uses:
                 owner.operands[number] = converted
         return

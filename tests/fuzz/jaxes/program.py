@@ -127,7 +127,7 @@ class Drawing:
         function = eval(f"lambda {', '.join(dict.fromkeys(names))}: {text}", self._scope)
         try:
             results = jax.eval_shape(function, *(self._known[name] for name in dict.fromkeys(names)))
-        except (TypeError, ValueError, IndexError, NotImplementedError, ZeroDivisionError, AttributeError):
+        except (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
             return False
         leaves = jax.tree.leaves(results)
         if not leaves or len(leaves) > 4 or not all(_is_plain(leaf) for leaf in leaves):
