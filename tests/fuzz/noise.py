@@ -187,7 +187,7 @@ class _Noise:
                 if self._may_have_noise(operand.type):
                     with ir.InsertionPoint(op):
                         op.operands[position] = self._noisy(operand, of_terms)
-            if self._size >= ROUNDING["bf16"] and _adds_wide_integers(op):
+            if self._size >= ROUNDING["bf16"] and _makes_wide_integers(op):
                 self._add_to_integers(op)
         if not any(sizes):
             return  # no float is made, as by the last op of a block
@@ -200,22 +200,12 @@ class _Noise:
                         owner.operands[number] = noisy
 
     def _add_to_integers(self, op: Any) -> None:
-        """Gives a sum of integers another value where its terms together are more than float32 holds exactly."""
+        """Gives a sum or an extreme of integers another value where float32 does not hold it, or its terms together."""
         (value,) = op.results
         element = _element(value.type)
         uses = [(use.owner, use.operand_number) for use in value.uses]
         with _after(op):
-            sizes = {
-                position: hlo.abs(hlo.convert(_as_float64(element, operand.type), operand))
-                for position, operand in enumerate(op.operands)
-                if _element(operand.type) == element and (op.name, position) != ("stablehlo.scatter", 1)
-            }
-            of_sizes = op.operation.clone()
-            for position, operand in sizes.items():
-                of_sizes.operands[position] = operand
-            for inner in operations(of_sizes, into_sums=True):
-                _retype(inner, functools.partial(_as_float64, element))
-            (size,) = of_sizes.results
+            size = self._sum_of_sizes(op, element) if _adds(op) else _size(element, value)
             most = ir.DenseElementsAttr.get_splat(size.type, ir.FloatAttr.get_f64(_MOST_EXACT_INTEGER))
             is_exact = hlo.compare(size, hlo.constant(most), hlo.ComparisonDirectionAttr.get("LE"))
             number = hlo.convert(ir.RankedTensorType.get([], element), self.run)
@@ -226,6 +216,20 @@ class _Noise:
             chosen = hlo.select(is_exact, value, hlo.xor(value, other))
         for owner, position in uses:
             owner.operands[position] = chosen
+
+    def _sum_of_sizes(self, op: Any, element: Any) -> Any:
+        """Returns the sum that an op computes, of the terms without their signs, in float64."""
+        sizes = {
+            position: _size(element, operand)
+            for position, operand in enumerate(op.operands)
+            if _element(operand.type) == element and (op.name, position) != ("stablehlo.scatter", 1)
+        }
+        copy = op.operation.clone()
+        for position, operand in sizes.items():
+            copy.operands[position] = operand
+        for inner in operations(copy, into_sums=True):
+            _retype(inner, functools.partial(_as_float64, element))
+        return copy.results[0]
 
     def _may_have_noise(self, type_: Any) -> bool:
         element = _element(type_)
@@ -255,11 +259,20 @@ class _Noise:
         return hlo.multiply(value, hlo.add(unit, number(1.0)))
 
 
-def _adds_wide_integers(op: Any) -> bool:
-    """Whether an op adds integers of 32 bits or more."""
+def _makes_wide_integers(op: Any) -> bool:
+    """Whether the one result of an op is integers of 32 bits or more."""
+    return [str(_element(value.type)) for value in op.results] in (["i32"], ["ui32"], ["i64"], ["ui64"])
+
+
+def _adds(op: Any) -> bool:
+    """Whether an op adds terms, and does not choose one of them."""
     bodies = [inner.name for inner in operations(op, into_sums=True) if inner is not op]
-    types = [str(_element(value.type)) for value in op.results]
-    return types in (["i32"], ["ui32"], ["i64"], ["ui64"]) and (not bodies or "stablehlo.add" in bodies)
+    return not bodies or "stablehlo.add" in bodies
+
+
+def _size(element: Any, value: Any) -> Any:
+    """Returns integers without their signs in float64."""
+    return hlo.abs(hlo.convert(_as_float64(element, value.type), value))
 
 
 def _as_float64(element: Any, type_: Any) -> Any:

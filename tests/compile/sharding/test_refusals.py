@@ -303,3 +303,21 @@ def test_the_one_replica_is_all_partitions_with_a_channel_and_else_every_chip_by
     localized = localize(parse_module(module(body=body)), 8)
     assert localized is not None
     assert f"dense<{expected}>" in str(localized.module)
+
+
+@pytest.mark.parametrize(
+    ("channel", "groups", "expected"),
+    [
+        (0, "dense<0> : tensor<1x1xi64>", "[[0], [1], [2], [3], [4], [5], [6], [7]]"),
+        (1, "dense<0> : tensor<1x1xi64>", "0"),
+        (1, "dense<> : tensor<0x0xi64>", "[[0, 1, 2, 3, 4, 5, 6, 7]]"),
+    ],
+)
+def test_a_broadcast_with_a_channel_is_between_partitions(channel: int, groups: str, expected: str) -> None:
+    handle = f"channel_handle = #stablehlo.channel_handle<handle = {channel}, type = 0>"
+    body = f"""%0 = "stablehlo.collective_broadcast"(%arg0) <{{{handle}, replica_groups = {groups}}}>
+      : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    return %0 : tensor<8x8xf32>"""
+    localized = localize(parse_module(module(body=body)), 8)
+    assert localized is not None
+    assert f"dense<{expected}>" in str(localized.module)

@@ -15,7 +15,7 @@ from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.round_trip import GLOBAL_TO_LOCAL, LOCAL_TO_GLOBAL
 from tt_xla.compiler.sharding.shardings import per_value
 from tt_xla.compiler.stablehlo.expand import IDENTITIES
-from tt_xla.compiler.stablehlo.replica_groups import OVER_BOTH, has_channel
+from tt_xla.compiler.stablehlo.replica_groups import OVER_BOTH, groups_of
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.mesh import Shape, Sharding, replicated
 
@@ -117,13 +117,10 @@ def collective(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hi
 def _global_groups(context: Localizer, op: Any) -> dict[str, Any]:
     """Returns the attributes with which the groups of a collective are groups of positions."""
     attributes: dict[str, Any] = {"channel_handle": context.builder.channel()}
-    over_both = op.operation.name in OVER_BOTH
     if "replica_groups" in op.attributes and np.array(op.attributes["replica_groups"]).ravel().tolist() in ([0], []):
-        # The group of the one replica: all its partitions where a collective is over both, else every chip by itself.
-        chips = np.arange(context.mesh.size)
-        together = over_both and has_channel(op) and "use_global_device_ids" not in op.attributes
-        attributes["replica_groups"] = dense(chips[None] if together else chips[:, None])
-    if over_both:
+        # The id 0 may be the one replica, whose partitions are together or each by itself, or a partition.
+        attributes["replica_groups"] = dense(np.array(groups_of(op, context.mesh.size, replicas=1)))
+    if op.operation.name in OVER_BOTH:
         attributes["use_global_device_ids"] = ir.UnitAttr.get()
     return attributes
 
