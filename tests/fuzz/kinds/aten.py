@@ -69,6 +69,8 @@ class AtenCall:
             raise NotDrawnError(f"PyTorch refuses {self.way}: {error}") from error
         if not judge.fits() or not _converts_within_range(self.call, judge.expected):
             raise NotDrawnError("integers that 32 bits do not hold")
+        if _meets_float16_beyond_its_range(self.call):
+            raise NotDrawnError("integers that are infinite in float16, which is float32 on the chip")
         run = lowered(self.call) if self.way == "rule" else None
         if run is None:
             graph_of(self.call)  # PyTorch's fake tensors have to agree with the CPU here too
@@ -134,6 +136,13 @@ def _eagerly(call: Call, op: Op, options: Mapping[str, Any]) -> list[torch.Tenso
         return on_device(call, op, tensors.on_device)
     finally:
         settings.reset()
+
+
+def _meets_float16_beyond_its_range(call: Call) -> bool:
+    """Whether integers meet float16, in which PyTorch makes large ones infinite."""
+    whole = [each for each in call.inputs if not (each.is_floating_point() or each.is_complex()) and each.numel()]
+    largest = max((int(each.long().abs().max()) for each in whole), default=0)
+    return largest > 65504 and any(each.dtype is torch.float16 for each in call.inputs)
 
 
 def _converts_within_range(call: Call, expected: list[torch.Tensor]) -> bool:
