@@ -87,10 +87,19 @@ class Session:
         subjects: the programs; they may be added later by :meth:`open`.
         arch: system to compile for.
         options: compile options of the first compilations.
+        runs: whether programs and scripts may be run.
     """
 
-    def __init__(self, subjects: Sequence[Subject], arch: str, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        subjects: Sequence[Subject],
+        arch: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        runs: bool = True,
+    ) -> None:
         self.arch = arch
+        self.runs = runs
         self.options = dict(options or {})
         self.subjects = list(subjects)
         self.versions: list[Version] = []
@@ -108,6 +117,17 @@ class Session:
     def close(self) -> None:
         """Ends the work that is going on."""
         self.worker.close()
+
+    def check_runs(self) -> None:
+        """Checks that programs and scripts may be run.
+
+        Raises:
+            OptionError: they may not.
+        """
+        if not self.runs:
+            raise OptionError(
+                "This explorer runs neither models nor scripts.", hint="Start it without --no-model-execution (-x)."
+            )
 
     # Work
 
@@ -152,6 +172,8 @@ class Session:
     def open(self, path: str, arguments: Sequence[str] = ()) -> None:
         """Adds the programs of a file, a folder or a script, and compiles them."""
         is_script = path.endswith(".py")
+        if is_script:
+            self.check_runs()
         if is_script and self._has_run_script:  # torch and JAX would not compile again what the process has compiled
             self.worker.restart()
         found: list[Subject] = self._ask("load", path, list(arguments))
@@ -201,6 +223,7 @@ class Session:
 
     def execute(self, number: int, runtime: str = "emulated") -> None:
         """Runs a version on the emulated card, beside float32, or on another runtime (``TTXLA_RUNTIME``)."""
+        self.check_runs()
         version = self.versions[number]
         if version.compiled.program is None:
             raise OptionError("The version was not compiled, so it cannot run.")

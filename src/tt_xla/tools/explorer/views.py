@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import linecache
 import re
 from collections.abc import Mapping
@@ -59,6 +58,7 @@ def state(session: Session) -> dict[str, Any]:
             if option.effective
         ],
         "session_options": session.options,
+        "runs": session.runs,
     }
 
 
@@ -104,7 +104,7 @@ def _of_index(index: int) -> tuple[int, str, bool]:
     return version, STAGES[stage], bool(constants)
 
 
-def graphs(session: Session, index: int) -> str:
+def graphs(session: Session, index: int) -> dict[str, Any]:
     """Returns the graphs of a stage of a version, by :func:`graph_index`, as Model Explorer reads them."""
     number, stage, constants = _of_index(index)
     functions = session.main_functions(number, stage)
@@ -115,7 +115,7 @@ def graphs(session: Session, index: int) -> str:
         graph_of(function, names[function.name], names, constants=constants, extra=extra, errors=errors)
         for function in functions
     ]
-    return json.dumps({"graphs": [asdict(graph) for graph in made]})
+    return {"graphs": [asdict(graph) for graph in made]}
 
 
 def _costs(functions: Any) -> dict[str, dict[str, str]]:
@@ -151,19 +151,19 @@ def all_overlays(session: Session, number: int) -> list[Overlay]:
 _MOST_OVERLAYS = 32
 
 
-def node_data(session: Session, index: int) -> str:
+def node_data(session: Session, index: int) -> dict[str, Any]:
     """Returns an overlay in Model Explorer's form, for all functions of a version."""
     number, position = divmod(index, _MOST_OVERLAYS)
     overlay = all_overlays(session, number)[position]
     data = overlay.node_data()
     functions = [function.name for function in session.main_functions(number, "ttnn")]
-    by_graph = {}
+    by_graph: dict[str, Any] = {}
     for name in functions:
         own = {node: result for node, result in data.results.items() if node.rpartition(":")[0] == name}
         by_graph[graph_name(number, "ttnn", name)] = _without_none(
             asdict(data) | {"results": {node: asdict(own[node]) for node in own}}
         )
-    return json.dumps(by_graph)
+    return by_graph
 
 
 def _without_none(value: Any) -> Any:
