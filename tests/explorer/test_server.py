@@ -351,3 +351,11 @@ def test_work_that_is_cancelled_ends_and_the_next_job_runs(server: Server, tmp_p
     assert "ended with ValueError: late" in state["versions"][-1]["warning"]
     assert state["versions"][-1]["stages"] == ["stablehlo", "ttir", "ttnn"]
     assert opened(server, tmp_path / "model.mlir", MODULE)["versions"][-1]["error"] == ""
+
+
+def test_the_examples_of_the_page_compile(server: Server):
+    for example in json.loads(ask(server, "/explore/api/state")[1])["examples"]:
+        assert ask(server, "/explore/api/open", {"path": example["path"]})[0] == 200
+        state = finished(server)
+        assert state["job"]["error"] == state["versions"][-1]["error"] == ""
+        assert state["versions"][-1]["stages"][-1] == "ttnn"

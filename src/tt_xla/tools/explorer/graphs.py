@@ -84,7 +84,7 @@ def _style(node: Node) -> builder.GraphNodeStyle | None:
 
 
 def _group_attributes(nodes: Sequence[Node], spaces: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Returns number of ops and predicted time of each group."""
+    """Returns number of ops of each group, and the sum of their predicted times."""
     counts: dict[str, int] = {}
     times: dict[str, float] = {}
     for node in nodes:
@@ -99,5 +99,5 @@ def _group_attributes(nodes: Sequence[Node], spaces: Mapping[str, str]) -> dict[
     words = {space: {"ops": str(count)} for space, count in counts.items()}
     for space, time in times.items():
         if time:
-            words[space]["predicted us"] = f"{time:.2f}"
+            words[space]["predicted us, without gaps"] = f"{time:.2f}"
     return words

@@ -38,6 +38,11 @@ EXTENSIONS = [
 ]
 """The reader of graphs in the web app."""
 
+EXAMPLES = {"Additions": "addition.mlir", "A network for digits": "mnist.mlir"}
+"""File of each example that the page offers, by its name there."""
+
+_EXAMPLES = Path(__file__).with_name("examples")
+
 _INDICES = len(STAGES)
 """Indices of graphs that a version has: one for each stage, and as many for graphs with constants."""
 
@@ -58,6 +63,7 @@ def state(session: Session) -> dict[str, Any]:
             if option.effective
         ],
         "session_options": session.options,
+        "examples": [{"name": name, "path": str(_EXAMPLES / file)} for name, file in EXAMPLES.items()],
         "runs": session.runs,
     }
 
@@ -190,6 +196,7 @@ def stage(session: Session, number: int, name: str) -> dict[str, Any]:
             for position, overlay in enumerate(shown)
         ],
         "errors": session.errors(number, name),
+        "named": {op: node for node, op in version.op_names.items()} if name == "ttnn" else {},
     }
 
 
