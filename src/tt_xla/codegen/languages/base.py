@@ -28,15 +28,15 @@ class Language(Protocol):
     name: str
     """Name that ``tt-xla codegen --language`` takes."""
     label: str
-    """Name for people, ``C++``."""
+    """Name in messages, ``C++``."""
     main: str
     """Name of the main file."""
     traces: bool
     """Whether the language supports traces."""
     host: bool
     """Whether the language supports ops that the host runs."""
-    spreads: bool
-    """Whether functions that loops and cases run take one parameter for each tensor rather than one list."""
+    separate_parameters: bool
+    """Whether functions that loops and cases run take one parameter for each tensor; otherwise they take one list."""
 
     def node(self, expression: Expression, value: Value, data: DataOf) -> Node:
         """Returns the source of an expression."""
@@ -51,7 +51,7 @@ class Language(Protocol):
         ...
 
     def weights(self, keys: Sequence[str]) -> Sequence[Node]:
-        """Returns several weights as arguments of a call: one list for a language that ``spreads``."""
+        """Returns several weights as arguments of a call: one list for a language with ``separate_parameters``."""
         ...
 
     def under(self, prefix: str) -> str:

@@ -104,7 +104,7 @@ def export(session: Session, number: int) -> str:
 
 
 def _query(first: dict[str, Any], stages: list[dict[str, Any]], overlays: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns what the address would tell the web app: its graphs, overlays, and which graph comes first."""
+    """Returns the query of the web app's address: its graphs, overlays, and which graph comes first."""
     pane = {
         "deepestExpandedGroupNodeIds": [],
         "selectedNodeId": "",

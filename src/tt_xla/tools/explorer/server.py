@@ -16,7 +16,7 @@ import re
 import secrets
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -134,8 +134,9 @@ def _application(server: Server) -> flask.Flask:
         app.register_error_handler(kind, lambda error: (_json({"error": f"The request is malformed: {error}."}), 400))
     app.register_error_handler(HTTPException, lambda error: (_json({"error": error.description}), error.code))
     app.register_error_handler(Exception, _answer_fault)
-    _add_web_app(app, server.session)
-    _add_page(app, server.session)
+    _add_files(app)
+    _add_data(app, server.session)
+    _add_work(app, server.session)
     return app
 
 
@@ -227,24 +228,8 @@ def _body(kind: type[_Body]) -> _Body:
     return msgspec.json.decode(flask.request.get_data(), type=kind)
 
 
-def _add_web_app(app: flask.Flask, session: Session) -> None:
-    """Adds what Model Explorer's web app asks for: its files, graphs and overlays."""
-
-    @app.get("/api/v1/get_extensions")
-    def extensions() -> flask.Response:
-        return _json(views.EXTENSIONS)
-
-    @app.get("/api/v1/load_graphs_json")
-    def graphs() -> flask.Response:
-        return _json(views.graphs(session, int(flask.request.args["graph_index"])))
-
-    @app.get("/api/v1/load_node_data")
-    def node_data() -> flask.Response:
-        return _json({"content": json_text(views.node_data(session, int(flask.request.args["node_data_index"])))})
-
-    @app.get("/api/v1/check_new_version")
-    def version() -> flask.Response:
-        return _json(views.NO_NEWER_VERSION)
+def _add_files(app: flask.Flask) -> None:
+    """Adds the files of Model Explorer's web app and of our page."""
 
     @app.get("/apistream/server_director")
     def director() -> Any:
@@ -260,38 +245,31 @@ def _add_web_app(app: flask.Flask, session: Session) -> None:
     def file(name: str) -> flask.Response:
         return flask.send_from_directory(_WEB_APP, name)
 
-
-def _add_page(app: flask.Flask, session: Session) -> None:
-    """Adds our page, and what it asks for."""
-
-    @app.get("/explore")
-    def page() -> flask.Response:
-        return flask.send_from_directory(_PAGE, "explore.html")
-
+    @app.get("/explore", defaults={"name": "explore.html"})
     @app.get("/explore/<name>")
     def page_file(name: str) -> flask.Response:
         return flask.send_from_directory(_PAGE, name)
 
-    @app.get("/explore/api/state")
-    def state() -> flask.Response:
-        return _json(views.state(session))
 
-    @app.get("/explore/api/stage")
-    def stage() -> flask.Response:
-        arguments = flask.request.args
-        return _json(views.stage(session, int(arguments["version"]), arguments["stage"]))
-
-    @app.get("/explore/api/find")
-    def find() -> flask.Response:
-        arguments = flask.request.args
-        return _json(
-            {"node": views.node_at(session, int(arguments["version"]), arguments["stage"], arguments["source"])}
-        )
-
-    @app.get("/explore/api/changes")
-    def changes() -> flask.Response:
-        arguments = flask.request.args
-        return _json(views.changes(session, int(arguments["version"]), int(arguments["other"])))
+def _add_data(app: flask.Flask, session: Session) -> None:
+    """Adds the data that the web app and our page ask for."""
+    answers: dict[str, Callable[[Mapping[str, str]], Any]] = {
+        "/api/v1/get_extensions": lambda query: views.EXTENSIONS,
+        "/api/v1/check_new_version": lambda query: views.NO_NEWER_VERSION,
+        "/api/v1/load_graphs_json": lambda query: views.graphs(session, int(query["graph_index"])),
+        "/api/v1/load_node_data": lambda query: {
+            "content": json_text(views.node_data(session, int(query["node_data_index"])))
+        },
+        "/explore/api/state": lambda query: views.state(session),
+        "/explore/api/stage": lambda query: views.stage(session, int(query["version"]), query["stage"]),
+        "/explore/api/node": lambda query: views.node(session, int(query["version"]), query["stage"], query["node"]),
+        "/explore/api/changes": lambda query: views.changes(session, int(query["version"]), int(query["other"])),
+        "/explore/api/find": lambda query: {
+            "node": views.node_at(session, int(query["version"]), query["stage"], query["source"])
+        },
+    }
+    for path, answer in answers.items():
+        app.add_url_rule(path, path, lambda answer=answer: _json(answer(flask.request.args)))
 
     @app.get("/explore/api/export")
     def export() -> flask.Response:
@@ -300,10 +278,9 @@ def _add_page(app: flask.Flask, session: Session) -> None:
         answer.headers["Content-Disposition"] = f'attachment; filename="explorer-{number}.html"'
         return answer
 
-    @app.get("/explore/api/node")
-    def node() -> flask.Response:
-        arguments = flask.request.args
-        return _json(views.node(session, int(arguments["version"]), arguments["stage"], arguments["node"]))
+
+def _add_work(app: flask.Flask, session: Session) -> None:
+    """Adds the work that our page may start."""
 
     def started(what: str, work: Callable[..., None], *arguments: Any) -> flask.Response:
         session.start(what, work, *arguments)

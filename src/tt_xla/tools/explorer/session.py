@@ -23,17 +23,17 @@ from tt_xla.tools.explorer.worker import Cancelled, Worker
 
 @dataclass
 class Version:
-    """One compilation of a program: with its options, and what is known of its stages.
+    """One compilation of a program, with its options and stages.
 
     Attributes:
         number: position among the versions of the session.
         subject: position of its program among the subjects.
-        label: what tells it from the others.
+        label: its level and number of overrides, or the name that the request gave it.
         options: compile options by name.
         compiled: the outcome.
         accuracy: the outcome of its run; None before it ran.
         run_error: message of the error that ended its run; empty without one.
-        converted: nodes by stage, as far as they were asked for.
+        converted: nodes of the stages that were asked for, by stage.
     """
 
     number: int
@@ -184,7 +184,7 @@ class Session:
             self.add_known(index)
 
     def add_known(self, index: int) -> None:
-        """Adds the first version of a program: what is known of it already, or a compilation."""
+        """Adds the first version of a program: from its dumps or compiled program, or by compiling it."""
         subject = self.subjects[index]
         compiled: Compiled | None = self._ask("known", subject, self.arch)
         if compiled is None:
@@ -308,7 +308,7 @@ def _line(location: str) -> tuple[str, ...]:
 
 
 def _label(options: Mapping[str, Any]) -> str:
-    """Returns what tells a compilation from others: its level, and how many ops have overrides."""
+    """Returns the level of a compilation, and how many ops have overrides."""
     level = f"level {options.get('optimization_level', 0)}"
     overrides = options.get("overrides")
     count = len(overrides.get("ops", ())) if isinstance(overrides, Mapping) else 0

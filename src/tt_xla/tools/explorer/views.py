@@ -100,7 +100,7 @@ def graph_index(version: int, stage: str, constants: bool = False) -> int:
 
 
 def graph_name(version: int, stage: str, function: str) -> str:
-    """Returns the name of a graph, which tells it from those of other stages and versions."""
+    """Returns the name of a graph, which is unique among all stages and versions."""
     return f"{function} ({stage} {version})"
 
 
@@ -179,7 +179,7 @@ def _without_none(value: Any) -> Any:
 
 
 def stage(session: Session, number: int, name: str) -> dict[str, Any]:
-    """Returns what our page needs to show a stage: addresses of its graphs and overlays for Model Explorer."""
+    """Returns the data of a stage for our page: addresses of its graphs and overlays for Model Explorer."""
     version = session.versions[number]
     functions = session.main_functions(number, name)
     subject = session.subjects[version.subject].name.replace("/", "_")
@@ -231,7 +231,7 @@ def node(session: Session, number: int, name: str, node_id: str) -> dict[str, An
 
 
 def _choices(version: Version, found: Node) -> dict[str, Any]:
-    """Returns what an override may choose for an op, and what the shown compilation has; nothing for ops without."""
+    """Returns the choices that an override has for an op, and those in force; nothing for ops without choices."""
     name = version.op_names.get(found.id)
     if name is None or found.instruction is None:
         return {}
