@@ -199,7 +199,7 @@ def saved(folder: Path, name: str, text: str) -> Path:
 
 
 def test_the_example_graph_opens_and_a_node_leads_to_what_it_was(explorer: Explorer):
-    server = explorer.serve(Path(views.__file__).with_name("examples") / "addition.mlir")
+    server = explorer.serve(views.EXAMPLES["Additions"])
     print(f"\nexample graph, 8 nodes: {seconds_to_draw(explorer, server):.2f} s")
     page = explorer.page(server)
     select(page, "forward:6")
@@ -351,9 +351,7 @@ def test_a_page_without_a_model_offers_examples(explorer: Explorer):
             picture(page, "welcome")
             page.click(f"#examples button:has-text('{name}')")
         else:
-            page.evaluate(
-                "name => start('open', { path: state.examples.find((each) => each.name === name).path })", name
-            )
+            page.evaluate("example => start('open', { example })", name)
         drawn(page)
         assert page.is_hidden("#welcome")
         assert page.is_hidden("#failure")

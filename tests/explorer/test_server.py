@@ -355,7 +355,7 @@ def test_work_that_is_cancelled_ends_and_the_next_job_runs(server: Server, tmp_p
 
 def test_the_examples_of_the_page_compile(server: Server):
     for example in json.loads(ask(server, "/explore/api/state")[1])["examples"]:
-        assert ask(server, "/explore/api/open", {"path": example["path"]})[0] == 200
+        assert ask(server, "/explore/api/open", {"example": example})[0] == 200
         state = finished(server)
         assert state["job"]["error"] == state["versions"][-1]["error"] == ""
         assert state["versions"][-1]["stages"][-1] == "ttnn"

@@ -193,7 +193,8 @@ def _json(data: Any) -> flask.Response:
 
 
 class _Open(msgspec.Struct):
-    path: str
+    path: str = ""
+    example: str = ""
     run: bool = False
 
 
@@ -289,7 +290,7 @@ def _add_work(app: flask.Flask, session: Session) -> None:
     @app.post("/explore/api/open")
     def open_path() -> flask.Response:
         body = _body(_Open)
-        path = Path(body.path).expanduser()
+        path = views.EXAMPLES[body.example] if body.example else Path(body.path).expanduser()
         if path.suffix == ".py":
             session.check_runs()
             if not body.run:

@@ -38,10 +38,11 @@ EXTENSIONS = [
 ]
 """The reader of graphs in the web app."""
 
-EXAMPLES = {"Additions": "addition.mlir", "A network for digits": "mnist.mlir"}
+EXAMPLES = {
+    name: Path(__file__).parent / "examples" / file
+    for name, file in (("Additions", "addition.mlir"), ("A network for digits", "mnist.mlir"))
+}
 """File of each example that the page offers, by its name there."""
-
-_EXAMPLES = Path(__file__).with_name("examples")
 
 _INDICES = len(STAGES)
 """Indices of graphs that a version has: one for each stage, and as many for graphs with constants."""
@@ -63,7 +64,7 @@ def state(session: Session) -> dict[str, Any]:
             if option.effective
         ],
         "session_options": session.options,
-        "examples": [{"name": name, "path": str(_EXAMPLES / file)} for name, file in EXAMPLES.items()],
+        "examples": list(EXAMPLES),
         "runs": session.runs,
     }
 
@@ -116,27 +117,8 @@ def graphs(session: Session, index: int) -> dict[str, Any]:
     functions = session.main_functions(number, stage)
     names = {function.name: graph_name(number, stage, function.name) for function in functions}
     errors = session.errors(number, stage)
-    extra = _costs(functions)
-    made = [
-        graph_of(function, names[function.name], names, constants=constants, extra=extra, errors=errors)
-        for function in functions
-    ]
+    made = (graph_of(each, names[each.name], names, constants=constants, errors=errors) for each in functions)
     return {"graphs": [asdict(graph) for graph in made]}
-
-
-def _costs(functions: Any) -> dict[str, dict[str, str]]:
-    """Returns the predicted costs of ops in words."""
-    words: dict[str, dict[str, str]] = {}
-    for function in functions:
-        for node in function.nodes:
-            cost = node.instruction.cost if node.instruction is not None else None
-            if cost is not None and cost.total_us:
-                words[node.id] = {
-                    "predicted us": f"{cost.total_us:.2f}",
-                    "bound by": cost.bound,
-                    "cores": str(cost.cores),
-                }
-    return words
 
 
 def all_overlays(session: Session, number: int) -> list[Overlay]:

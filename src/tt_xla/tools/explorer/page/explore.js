@@ -81,8 +81,8 @@ async function start(path, body) {
 function showExamples() {
   if (element("examples").children.length) return;
   element("examples").replaceChildren(...state.examples.map((example) => {
-    const button = Object.assign(document.createElement("button"), { textContent: example.name });
-    button.onclick = guarded(() => start("open", { path: example.path }));
+    const button = Object.assign(document.createElement("button"), { textContent: example });
+    button.onclick = guarded(() => start("open", { example }));
     return button;
   }));
 }
