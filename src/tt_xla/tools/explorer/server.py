@@ -252,6 +252,10 @@ def _add_files(app: flask.Flask) -> None:
         return flask.send_from_directory(_PAGE, name)
 
 
+def _answered(answer: Callable[[Mapping[str, str]], Any]) -> flask.Response:
+    return _json(answer(flask.request.args))
+
+
 def _add_data(app: flask.Flask, session: Session) -> None:
     """Adds the data that the web app and our page ask for."""
     answers: dict[str, Callable[[Mapping[str, str]], Any]] = {
@@ -270,7 +274,7 @@ def _add_data(app: flask.Flask, session: Session) -> None:
         },
     }
     for path, answer in answers.items():
-        app.add_url_rule(path, path, lambda answer=answer: _json(answer(flask.request.args)))
+        app.add_url_rule(path, path, functools.partial(_answered, answer))
 
     @app.get("/explore/api/export")
     def export() -> flask.Response:
