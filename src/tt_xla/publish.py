@@ -48,8 +48,9 @@ def publish(
         outdated = replaceable(folder, files, gone)
         kept = {name: digest for name, digest in recorded(folder).items() if name not in outdated}
         files = {**files, RECORD: functools.partial(_write_record, kept=kept)}
-    is_new = not folder.exists()
-    place = folder.parent if is_new else folder  # the parent of a folder may be on another disk, or another user's
+    place = (
+        folder if folder.exists() else folder.parent
+    )  # the parent of a folder may be on another disk, or another user's
     try:
         place.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=".tt-xla-", dir=place))
@@ -60,7 +61,7 @@ def publish(
         fresh.mkdir()
         for name, data in files.items():
             _write(fresh / name, data, folder / name)
-        if is_new:
+        if not folder.exists():
             os.rename(fresh, folder)
         else:
             _swap(fresh, folder, old, sorted({*files, *outdated}))

@@ -275,6 +275,6 @@ def eigh(x, lower):
 
 
 def svd(x, full):
-    """Returns the results of LAPACK's ``gesdd``: overwritten input, singular values, both vectors, a status."""
+    """Returns the results of LAPACK's ``gesdd``: the input, singular values, vectors of both sides, a status."""
     u, s, vh = torch.linalg.svd(x, full_matrices=full)
     return x, s, u, vh, torch.zeros(x.shape[:-2], dtype=torch.int32, device="cpu")

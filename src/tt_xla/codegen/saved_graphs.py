@@ -116,7 +116,7 @@ def _lines(folder: Path) -> list[str]:
 
 
 def _read(folder: Path) -> SavedGraph:
-    """Returns the saved graph of a folder, from its key files.
+    """Returns the contents of the key in a folder.
 
     Raises:
         CompileError: it is damaged.

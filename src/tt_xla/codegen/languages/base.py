@@ -35,8 +35,8 @@ class Language(Protocol):
     """Whether the language supports traces."""
     host: bool
     """Whether the language supports ops that the host runs."""
-    separate_parameters: bool
-    """Whether functions that loops and cases run take one parameter for each tensor; otherwise they take one list."""
+    one_parameter_per_tensor: bool
+    """Whether functions that loops and cases run take one parameter for each tensor rather than one list."""
 
     def node(self, expression: Expression, value: Value, data: DataOf) -> Node:
         """Returns the source of an expression."""
@@ -51,7 +51,7 @@ class Language(Protocol):
         ...
 
     def weights(self, keys: Sequence[str]) -> Sequence[Node]:
-        """Returns several weights as arguments of a call: one list for a language with ``separate_parameters``."""
+        """Returns several weights as arguments of a call."""
         ...
 
     def under(self, prefix: str) -> str:

@@ -15,6 +15,7 @@ from tt_xla.environment import selected_system
 from tt_xla.errors import OutputError, RuntimeUnavailableError
 from tt_xla.target import system_names
 from tt_xla.tools.explorer.session import Session
+from tt_xla.tools.explorer.subjects import is_script
 
 if TYPE_CHECKING:
     from tt_xla.tools.explorer.server import Server
@@ -70,7 +71,7 @@ def explore_command(
             f"--url got {url!r}; the explorer listens on localhost alone. From another machine, use ssh -L "
             f"{port}:localhost:{port}."
         )
-    if no_runs and (execute or (model is not None and model.suffix == ".py")):
+    if no_runs and (execute or (model is not None and is_script(model))):
         raise click.UsageError(
             "--no-model-execution (-x) contradicts " + ("--run." if execute else "a script as MODEL.")
         )
@@ -214,7 +215,7 @@ def server_class() -> type[Server]:
         if error.name not in ("model_explorer", "flask", "werkzeug"):
             raise
         raise RuntimeUnavailableError(
-            "The explorer needs Model Explorer, which is not installed.", hint="pip install 'tt-xla[explorer]'"
+            "The explorer needs Model Explorer, which is not installed.", hint="pip install ai-edge-model-explorer"
         ) from error
     return Server
 

@@ -34,6 +34,7 @@ from tt_xla.temporary import made_private
 from tt_xla.tools.explorer import views
 from tt_xla.tools.explorer.export import export as exported
 from tt_xla.tools.explorer.session import Session
+from tt_xla.tools.explorer.subjects import is_script
 from tt_xla.tools.explorer.worker import Cancelled
 
 HOST = "127.0.0.1"
@@ -295,11 +296,11 @@ def _add_work(app: flask.Flask, session: Session) -> None:
     def open_path() -> flask.Response:
         body = _body(_Open)
         path = views.EXAMPLES[body.example] if body.example else Path(body.path).expanduser()
-        if path.suffix == ".py":
+        if is_script(path):
             session.check_runs()
             if not body.run:
                 raise OptionError(f"'{path}' is a script; opening it runs it.", hint="Confirm that it may run.")
-        return started(f"opening {path.name}", session.open, str(path))
+        return started(f"opening {path.name}", session.open, str(path), (), body.run)
 
     @app.post("/explore/api/compile")
     def compile_program() -> flask.Response:

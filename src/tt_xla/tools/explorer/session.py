@@ -7,6 +7,7 @@ import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tt_xla.errors import OptionError, TTXLAError
@@ -17,7 +18,7 @@ from tt_xla.tools.explorer.links import Links, links, reversed_links
 from tt_xla.tools.explorer.namespaces import has_modules
 from tt_xla.tools.explorer.nodes import FunctionNodes, Node
 from tt_xla.tools.explorer.results import Accuracy, Compiled
-from tt_xla.tools.explorer.subjects import STAGES, Subject
+from tt_xla.tools.explorer.subjects import STAGES, Subject, is_script
 from tt_xla.tools.explorer.worker import Cancelled, Worker
 
 
@@ -169,15 +170,25 @@ class Session:
 
         return self.worker.run(function, *arguments, progress=progress)
 
-    def open(self, path: str, arguments: Sequence[str] = ()) -> None:
-        """Adds the programs of a file, a folder or a script, and compiles them."""
-        is_script = path.endswith(".py")
-        if is_script:
+    def open(self, path: str, arguments: Sequence[str] = (), runs: bool = True) -> None:
+        """Adds the programs of a file, a folder or a script, and compiles them.
+
+        Args:
+            path: the file, folder or script.
+            arguments: command-line arguments of a script.
+            runs: whether a script may be run.
+
+        Raises:
+            OptionError: the path is a script, which may not be run.
+            TTXLAError: the path holds no program.
+        """
+        opens_script = is_script(Path(path))
+        if opens_script:
             self.check_runs()
-        if is_script and self._has_run_script:  # torch and JAX would not compile again what the process has compiled
+        if opens_script and self._has_run_script:  # torch and JAX would not compile again what the process has compiled
             self.worker.restart()
-        found: list[Subject] = self._ask("load", path, list(arguments))
-        self._has_run_script |= is_script
+        found: list[Subject] = self._ask("load", Path(path), list(arguments), runs and self.runs)
+        self._has_run_script |= opens_script
         first = len(self.subjects)
         self.subjects += found
         for index in range(first, len(self.subjects)):
