@@ -14,7 +14,6 @@ import pytest
 from tt_xla import __version__
 from tt_xla.errors import CompileError
 from tt_xla.ir.program import Program
-from tt_xla.publish import publish
 from tt_xla.tools.cli import cli, main
 
 ADD = """\
@@ -263,24 +262,6 @@ def test_our_own_mistakes_ask_for_a_report(
     monkeypatch.setenv("TTXLA_LOGGER_LEVEL", "VERBOSE")
     assert run("compile", add) == 1
     assert "Traceback" in capsys.readouterr().err
-
-
-def test_publish_is_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = tmp_path / "out"
-    publish(out, {"irs/a.mlir": b"old", "p.ttnn": b"old"})
-    written = Path.write_bytes
-
-    def full(path: Path, data: bytes) -> int:
-        if path.suffix == ".ttnn":
-            raise OSError(28, "No space left on device", str(path))
-        return written(path, data)
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match="No space"):
-        publish(out, {"irs/b.mlir": b"new", "p.ttnn": b"new"})
-    assert [path.name for path in (out / "irs").iterdir()] == ["a.mlir"]
-    assert (out / "p.ttnn").read_bytes() == b"old"
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_info_marks_the_selected_system_and_the_variables_in_force(

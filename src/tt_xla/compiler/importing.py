@@ -13,10 +13,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tt_xla.compiler import refine_mesh, stablehlo
 from tt_xla.compiler.sharding import Localized, localize
+from tt_xla.compiler.stablehlo.signature import declares_roles, entry_function
 from tt_xla.compiler.tt_modules import program_of
 from tt_xla.errors import CompileError
 from tt_xla.ir.mesh import Mesh, Shape, Sharding
 from tt_xla.ir.program import Argument, Result
+from tt_xla.log import logger
 from tt_xla.options import CompileOptions
 from tt_xla.target import Target, bound_devices
 
@@ -61,6 +63,12 @@ def run(
         module = localized.module
     assert not isinstance(module, Localized)
     mesh = None if localized is None else localized.mesh
+    if options.experimental_weight_dtype not in ("", "bf16") and not declares_roles(entry_function(module)):
+        logger().warning(
+            "experimental_weight_dtype=%s changes no weight: the module declares none of its arguments as one. Give "
+            'them {ttcore.argument_type = "parameter"} in StableHLO, or use tt_jax.mark_parameters in JAX.',
+            options.experimental_weight_dtype,
+        )
     ttir_module, arguments, results = stablehlo.import_module(
         module,
         mesh=mesh,

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tt_xla.cost.roofline import peak_operations
+from tt_xla.markup import escape
 from tt_xla.profiling import svg
 from tt_xla.profiling.op_codes import CCL
 from tt_xla.profiling.page import Cell, cards, page, section, table
@@ -48,7 +49,7 @@ def write_report(
     sources = _Sources(ops.rows, [Path(str(data.get("folder") or ".")), Path.cwd()])
     parts = [
         cards(summary or _summary(ops.rows)),
-        *(f"<p>{svg.escape(note)}</p>" for note in notes),
+        *(f"<p>{escape(note)}</p>" for note in notes),
         *sections,
         section("Timeline", _timeline(ops.rows), svg.legend(_category_colours(ops.rows)), note=_TIMELINE_NOTE),
         section("Where device time goes", *_bars(ops.rows)),
@@ -230,7 +231,7 @@ def _memory(ops: Table, target: Target) -> list[str]:
         title = f"{name}: at most {svg.number(highest)} of {svg.number(limits[name])}"
         drawn = svg.line(x, y, points, colour, title, steps=True)
         parts.append(svg.frame([*svg.axes(x, y, "kernel calls of the whole recording", name, 180), drawn], 180))
-        parts.append(f'<p class="soft">{svg.escape(title)}</p>')
+        parts.append(f'<p class="soft">{escape(title)}</p>')
     return parts
 
 
@@ -311,10 +312,10 @@ class _Sources:
         for name, (number, lines) in self._files.items():
             hot = self._hot[name]
             body = "".join(
-                f'<span id="s{number}-{row}"{" class=hot" if row in hot else ""}><i>{row}</i>{svg.escape(text)}</span>'
+                f'<span id="s{number}-{row}"{" class=hot" if row in hot else ""}><i>{row}</i>{escape(text)}</span>'
                 for row, text in enumerate(lines, 1)
             )
-            parts.append(f"<p>{svg.escape(name)}</p><pre>{body}</pre>")
+            parts.append(f"<p>{escape(name)}</p><pre>{body}</pre>")
         return section("Source", *parts) if parts else ""
 
 

@@ -143,7 +143,7 @@ def _write(compiled: Compiled, folder: Path) -> Path:
     now = int(time.time() * 1000)
     files = {f"irs/{stage}_{compiled.name}_{now}.mlir": text.encode() for stage, text in compiled.texts.items()}
     try:
-        publish(folder, files | {f"{compiled.name}.ttnn": compiled.program.to_bytes()})
+        publish(folder, files | {f"{compiled.name}.ttnn": compiled.program.to_bytes()}, keep_others=True)
     except OSError as error:
         raise OutputError(
             f"--out '{folder}' cannot be written: {error.strerror or error} ('{error.filename or folder}').",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 
@@ -39,14 +41,24 @@ def doctor_command(no_run: bool, as_json: bool) -> None:
 
 
 @click.command()
+@click.argument("processes", nargs=-1, type=click.IntRange(1), metavar="[PROCESS]...")
 @click.option("--once", is_flag=True, help="Show the cards once and exit.")
-@click.option("-s", "--snapshot", "--json", "as_json", is_flag=True, help="Show the cards once, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Show the cards once, as JSON; also -s, --snapshot.")
+@click.option("-s", "--snapshot", "is_snapshot", is_flag=True, hidden=True)
 @click.option("-r", "--reset", is_flag=True, help="Reset the cards, for example when their memory is full.")
-def smi(once: bool, as_json: bool, reset: bool) -> None:
-    """Show the emulated cards in use, live: memory, programs, clock and predicted utilisation by process."""
+@click.option("-y", "--yes", is_flag=True, help="With -r: do not ask.")
+def smi(processes: Sequence[int], once: bool, as_json: bool, is_snapshot: bool, reset: bool, yes: bool) -> None:
+    """Show the emulated cards in use, live: memory, programs, clock and predicted utilisation by process.
+
+    With -r, the cards of each PROCESS, or of all processes of this user, drop their programs before the next run. The
+    command lists them and asks first. Without a terminal and without -y, it resets those of its own session, and lists
+    the others.
+    """
     from tt_xla.tools import smi as cards
 
     if reset:
-        cards.reset()
+        cards.reset(processes, ask=not yes)
+    elif processes or yes:
+        raise click.UsageError(f"{'PROCESS' if processes else '--yes'} belongs to --reset (-r).")
     else:
-        cards.show(once=once, as_json=as_json)
+        cards.show(once=once, as_json=as_json or is_snapshot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import webbrowser
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from tt_xla.environment import selected_system
 from tt_xla.errors import OutputError, RuntimeUnavailableError
 from tt_xla.target import system_names
 from tt_xla.tools.explorer.session import Session
+from tt_xla.tools.explorer.subjects import is_script
 
 if TYPE_CHECKING:
     from tt_xla.tools.explorer.server import Server
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("-u", "--url", default="localhost", show_default=True, help="Host to listen on; only this machine.")
 @click.option("-q", "--no-browser", is_flag=True, help="Do not open the page in a browser.")
-@click.option("-x", "--no-model-execution", "no_runs", is_flag=True, help="Do not run models from the page.")
+@click.option("-x", "--no-model-execution", "no_runs", is_flag=True, help="Run neither models nor scripts.")
 @click.option(
     "-c", "--cors_host", "origin", metavar="ORIGIN", help="Also answer pages of this origin, which need the token."
 )
@@ -69,6 +71,12 @@ def explore_command(
             f"--url got {url!r}; the explorer listens on localhost alone. From another machine, use ssh -L "
             f"{port}:localhost:{port}."
         )
+    if no_runs and (execute or (model is not None and is_script(model))):
+        raise click.UsageError(
+            "--no-model-execution (-x) contradicts " + ("--run." if execute else "a script as MODEL.")
+        )
+    if origin is not None and re.fullmatch(r"https?://[\w.-]+(:\d+)?", origin) is None:
+        raise click.UsageError(f"--cors_host got {origin!r}; expected an origin such as https://example.org:8443.")
     if out is not None:
         if model is None:
             raise click.UsageError("--export needs a MODEL.")
@@ -88,15 +96,23 @@ def explore_command(
     )
     click.echo(f"tt-explorer: {server.url}")
     click.echo("Ctrl+C ends it.")
-    if not no_browser:
-        webbrowser.open_new_tab(server.url)
     try:
+        if not no_browser:
+            _open_browser(server)
         while True:
             time.sleep(1)
     except KeyboardInterrupt:
         click.echo("")
     finally:
         server.close()
+
+
+def _open_browser(server: Server) -> None:
+    """Opens the page in a browser, by a file that has the token: everyone can read the browser's command line."""
+    try:
+        webbrowser.open_new_tab(server.write_redirect())
+    except OSError as error:
+        click.echo(f"No browser was opened: {error}. Open the address above.", err=True)
 
 
 def named_options(level: int | None, option_texts: Sequence[str]) -> dict[str, object]:
@@ -139,8 +155,8 @@ def started(
         OptionError: the port is taken.
     """
     kind = server_class()
-    session = Session([], arch, options)
-    server = kind(session, port, runs=runs, origin=origin)
+    session = Session([], arch, options, runs=runs)
+    server = kind(session, port, origin=origin)
     session.worker.start()
     server.start()
     if model is not None:
@@ -199,7 +215,7 @@ def server_class() -> type[Server]:
         if error.name not in ("model_explorer", "flask", "werkzeug"):
             raise
         raise RuntimeUnavailableError(
-            "The explorer needs Model Explorer, which is not installed.", hint="pip install 'tt-xla[explorer]'"
+            "The explorer needs Model Explorer, which is not installed.", hint="pip install ai-edge-model-explorer"
         ) from error
     return Server
 

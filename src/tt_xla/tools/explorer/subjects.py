@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tt_xla.errors import EmptyRecordingError, MalformedModuleError, TTXLAError
+from tt_xla.errors import EmptyRecordingError, MalformedModuleError, OptionError, TTXLAError
 from tt_xla.ir.program import MAGIC, Program
 from tt_xla.tools.inputs import read_input
 from tt_xla.tools.programs import program_name
@@ -50,16 +50,29 @@ class Subject:
     warning: str = ""
 
 
-def subjects_of(path: Path, arguments: Sequence[str] = ()) -> list[Subject]:
+def is_script(path: Path) -> bool:
+    """Returns whether a path names a Python script, which is run when it is opened."""
+    return path.suffix == ".py"
+
+
+def subjects_of(path: Path, arguments: Sequence[str] = (), *, runs: bool = True) -> list[Subject]:
     """Returns the programs of a module, a ``.ttnn`` file, a folder of dumps or a Python script, which is run.
 
+    Args:
+        path: the file or folder.
+        arguments: command-line arguments of a script.
+        runs: whether a script may be run.
+
     Raises:
+        OptionError: the path is a script, which may not be run.
         TTXLAError: the path holds no program.
         OSError: the file cannot be read.
     """
     if path.is_dir():
         return _of_folder(path)
-    if path.suffix == ".py":
+    if is_script(path):
+        if not runs:
+            raise OptionError(f"'{path}' is a script; opening it runs it.", hint="Confirm that it may run.")
         return _of_script(path, arguments)
     return [_of_file(path)]
 
