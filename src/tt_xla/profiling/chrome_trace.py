@@ -38,6 +38,8 @@ def write_trace(
             "device": "durations are predicted by tt_xla.cost",
             "error": recording.error,
             "system": recording.programs[0].target.name if recording.programs else "",
+            "script": recording.script,
+            "date": recording.date,
             "folder": str(Path.cwd()),
             "started": recording.started,
         },

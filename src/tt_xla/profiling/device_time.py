@@ -71,9 +71,9 @@ def kernels(recording: Recording) -> list[Kernel]:
             duration = duration_ns(op, end - start)
             if not duration or op.chip:
                 continue
-            gap, idle = _gap_ns(op, run), max(0, start - last_end) if first else 0
+            idle = max(0, start - last_end - recording.interrupted_ns(last_end, start)) if first else 0
             replayed = op.traced and run.state == "captured"
-            gap = max(gap, idle)
+            gap = max(_gap_ns(op, run), idle)
             kernel_calls.append(Kernel(op, number, replayed, start, end, clock + gap, duration, gap, idle))
             clock += gap + duration
             last_end, first = end, False

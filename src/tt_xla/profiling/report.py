@@ -59,8 +59,9 @@ def write_report(
         sources.section(),
     ]
     warning = f"The script ended early, so this page is partial: {error}" if error else ""
-    title = f"{target.name}: {len(ops.rows)} ops"
-    path.write_text(page(title, f"{ops.path.name}, {ops.arch}", parts, warning), encoding="utf-8")
+    title = f"{Path(str(data.get('script') or ops.path.stem)).name} on {target.name}"
+    subtitle = ", ".join(filter(None, (data.get("date"), f"{len(ops.rows)} ops", ops.arch, ops.path.name)))
+    path.write_text(page(title, subtitle, parts, warning), encoding="utf-8")
 
 
 _TIMELINE_NOTE = (
@@ -79,7 +80,7 @@ def _summary(rows: Sequence[Row]) -> list[tuple[str, str]]:
     products = [row for row in rows if row.utilisation is not None]
     least = sum(row.roofline_us for row in rows)
     figures = [
-        ("device time", f"{device / 1e3:.3f} ms"),
+        ("time of the ops on the chip", f"{device / 1e3:.3f} ms"),
         ("roofline of all ops", f"{least / 1e3:.3f} ms, {100 * least / (device or 1.0):.1f} % reached"),
         ("gaps between ops", f"{gaps / 1e3:.3f} ms"),
         ("ops", str(len(rows))),

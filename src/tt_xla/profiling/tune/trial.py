@@ -157,7 +157,7 @@ def _outcome(spec: Spec, recording: Any) -> Outcome:
         torch.save(results if exact is None else exact, spec.results)
     return Outcome(
         spec.choice,
-        step_ms=figures.wall_ms.mean - figures.host_ms,
+        step_ms=figures.card_ms,
         device_ms=figures.device_ms,
         dram_bytes=max((program.memory.dram_peak_bytes for program in programs), default=0),
         pcc=1.0 if spec.choice.reference else _pcc(results, spec.results),
