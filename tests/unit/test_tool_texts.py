@@ -275,6 +275,7 @@ def test_figures_of_an_estimate(capsys: pytest.CaptureFixture[str]) -> None:
         " ttnn.matmul           2           6.0   30 %      5.0   1.0  0.5     0.2  compute",
         " ttnn.to_device        1           3.0   15 %      0.0   0.0  0.0     3.0  launch",
         " ttnn.from_device      1           1.0    5 %      0.0   0.0  0.0     1.0  launch",
+        " between ops                       10.0   50 %",
         "No device work: ttnn.view x 4",
     ]
     show_estimate(estimate(total_us=0.0, lines={}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -12,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.options import CompileOptions
+from tt_xla.profiling.workload import MODULES
 
 if TYPE_CHECKING:
     from tt_xla.ir.program import Program
-
-MODULES = (".mlir", ".mlirbc", ".stablehlo")
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,8 @@ class Subject:
     """Names of layers that only other programs of the script have."""
     is_spread: bool = False
     """Whether some program of the script with layers lacks layers of another one."""
+    sources: tuple[str, ...] = ()
+    """Files that the script consists of."""
     inexact: str = ""
     """Reason why the expected results are of exact arithmetic in the program's own types; empty for float32."""
 
@@ -86,11 +86,12 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
     from tt_xla.profiling.precision.layer_times import layer_times
     from tt_xla.profiling.scripts import run_recorded
     from tt_xla.profiling.steps import Enough
-    from tt_xla.profiling.tune.trial import STEPS
+    from tt_xla.profiling.tune.trial import STEPS, seed
+    from tt_xla.profiling.tune.trial_log import sources_of
     from tt_xla.profiling.workload import resolve
 
     script, script_arguments = resolve(program, list(arguments))
-    _seed()
+    seed()
     recording = run_recorded(script, script_arguments, enough=Enough(STEPS), keep_arguments=True)
     if recording.error:
         raise OptionError(
@@ -117,6 +118,7 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
     everything = frozenset[str]().union(*layers.values())
     return replace(
         _with_expected(source, compiled, recording.arguments[number]),
+        sources=sources_of(script),
         others=sorted(everything - layers[number]),
         is_spread=any(found != everything for found in layers.values()),
     )
@@ -125,9 +127,9 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
 def _of_module(path: str) -> Subject:
     from tt_xla.compiler import parse_module
     from tt_xla.compiler.stablehlo.untrusted import checked
-    from tt_xla.profiling.tune.trial import drawn
+    from tt_xla.profiling.tune.trial import drawn, seed
 
-    _seed()
+    seed()
     module = parse_module(checked(Path(path).read_bytes(), path), path)
     source = module.operation.get_asm(enable_debug_info=True)
     program = Subject(source, "main", {}, [], []).compiled(CompileOptions.parse())
@@ -150,12 +152,3 @@ def _with_expected(source: str, program: Program, arguments: list[Any]) -> Subje
         options = replace(CompileOptions(**program.options), numerics="exact", enable_trace=False)
         exact = subject.results(subject.compiled(options))
         return replace(subject, expected=exact, inexact=str(error).splitlines()[0])
-
-
-def _seed() -> None:
-    import numpy
-    import torch
-
-    random.seed(0)
-    numpy.random.seed(0)
-    torch.manual_seed(0)
