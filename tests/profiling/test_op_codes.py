@@ -12,7 +12,9 @@ import pytest
 from tests.unit.pricing import sharded, spec
 from tt_xla.ir.layout import BufferType, DataType
 from tt_xla.ir.mesh import Mesh
+from tt_xla.ir.op_table import PROGRAMS, category_of, has_program, program_of
 from tt_xla.ir.program import HOST_OPS, Cost, Instruction, TensorSpec
+from tt_xla.ir.ttnn import dialect
 from tt_xla.profiling.communication import AxisLine, by_axis, communication_ns, link_attributes
 from tt_xla.profiling.device_time import (
     bound,
@@ -28,8 +30,9 @@ from tt_xla.profiling.device_time import (
     peak_flops,
     utilisation,
 )
-from tt_xla.profiling.op_codes import attributes_of, category_of, cell, op_code
+from tt_xla.profiling.op_codes import attributes_of, cell, op_code
 from tt_xla.profiling.recording import LoadedProgram, Op, Recording, Run
+from tt_xla.runtime.emulator import registry
 from tt_xla.target import load_target
 
 pytestmark = pytest.mark.quick
@@ -72,7 +75,7 @@ BINARY = {
     **{"bitwise_xor": "BITWISE_XOR", "eq": "EQ", "ge": "GTE", "gt": "GT", "le": "LTE", "logical_and": "LOGICAL_AND"},
     **{"logical_left_shift": "LEFT_SHIFT", "logical_or": "LOGICAL_OR", "logical_right_shift": "RIGHT_SHIFT"},
     **{"logical_xor": "LOGICAL_XOR", "lt": "LT", "maximum": "MAXIMUM", "minimum": "MINIMUM", "multiply": "MUL"},
-    **{"ne": "NE", "pow_tensor": "POWER", "remainder": "REMAINDER", "subtract": "SUB"},
+    **{"ne": "NE", "pow_tensor": "POWER", "remainder": "FMOD", "subtract": "SUB"},
 }
 
 NAMED = """
@@ -152,6 +155,31 @@ def test_names_and_categories() -> None:
     for name in HOST_OPS:
         assert op_code(op(name)) == (f"(torch) {name.rpartition('.')[2]}", "Host")
     assert category_of("(torch) add") == "Host"
+
+
+def test_every_op_has_a_program_or_is_listed_among_those_without() -> None:
+    names = {op.name for op in dialect().operations} | set(registry.kernels())
+    assert [name for name in sorted(names) if not has_program(name.rpartition(".")[2])] == []
+    listed = [op for program in PROGRAMS for op in program.ops.split()]
+    assert sorted(listed) == sorted(set(listed))
+    assert sorted(set(listed) - {name.rpartition(".")[2] for name in names}) == []
+    assert not has_program("unheard_of")
+    assert program_of("unheard_of") == ("UnheardOf", "Other")
+
+
+def test_functions_of_import_ttnn_have_the_programs_of_a_card() -> None:
+    for name in ("gelu_approx", "square", "softplus", "hardswish", "exp_approx"):
+        assert op_code(op(name)) == ("UnaryDeviceOperation", "Compute"), name
+    assert op_code(op("std")) == ("ReduceDeviceOperation", "Compute")
+    assert "UnaryOpType::GELU;" in attributes_of(op("gelu_approx"))["op_chain"]
+    assert "UnaryOpType::EXP;" in attributes_of(op("exp_approx"))["op_chain"]
+
+
+def test_categories_are_those_of_tt_perf_report() -> None:
+    perf_report = pytest.importorskip("tt_perf_report.perf_report")
+    found = {code: category_of(code) for codes in perf_report.OPERATION_CATEGORIES.values() for code in codes}
+    expected = {code: name for name, codes in perf_report.OPERATION_CATEGORIES.items() for code in codes}
+    assert found == expected
 
 
 @pytest.mark.parametrize(

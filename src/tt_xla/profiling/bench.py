@@ -15,10 +15,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tt_xla.errors import EmptyRecordingError
+from tt_xla.ir.op_table import CCL, COMPUTE, HOST, OTHER, TM
 from tt_xla.profiling.communication import AxisLine, by_axis, communication_ns
 from tt_xla.profiling.device_time import MATMULS, Kernel, bound, kernels, utilisation
 from tt_xla.profiling.micro_steps import MicroStep, find_micro_steps
-from tt_xla.profiling.op_codes import CCL, COMPUTE, TM, mnemonic
+from tt_xla.profiling.op_codes import mnemonic
 from tt_xla.profiling.recording import Recording
 from tt_xla.profiling.steps import find_steps, steady
 
@@ -158,7 +159,7 @@ def measure(recording: Recording, count: int | None = None) -> Bench:
         raise EmptyRecordingError("The steady steps run no op on the device; they only read earlier results.")
     times = [_times(recording, calls, step.start, step.end) for step, calls in zip(chosen, per_step, strict=True)]
     wall, measured = Spread.of([time.wall for time in times]), Spread.of([time.measured for time in times])
-    last = [kernel for kernel in per_step[-1] if kernel.on_device or kernel.category == "Host"]
+    last = [kernel for kernel in per_step[-1] if kernel.on_device or kernel.category == HOST]
     lines = _lines(last)
     device = statistics.median(time.device for time in times)
     overhead = _percent(wall.median - device, wall.median)
@@ -290,9 +291,9 @@ def _lines(kernel_calls: Sequence[Kernel]) -> list[OpLine]:
 
 def _categories(lines: Sequence[OpLine]) -> dict[str, float]:
     total = sum(line.device_us for line in lines)
-    shares = {COMPUTE: 0.0, TM: 0.0, CCL: 0.0, "Other": 0.0}
+    shares = {COMPUTE: 0.0, TM: 0.0, CCL: 0.0, OTHER: 0.0}
     for line in lines:
-        shares[line.category if line.category in shares else "Other"] += _percent(line.device_us, total)
+        shares[line.category if line.category in shares else OTHER] += _percent(line.device_us, total)
     return shares
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tt_xla.ir.op_table import HOST
 from tt_xla.profiling.hand_tuned import TOKENS, Figure, figures_of
-from tt_xla.profiling.op_codes import HOST
 from tt_xla.profiling.page import Cell, section, table
 from tt_xla.profiling.reading import Row, Table, read_table, system_of
 from tt_xla.target import load_target

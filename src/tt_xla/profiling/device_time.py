@@ -18,6 +18,7 @@ from tt_xla.cost.roofline import Roofline, roofline
 from tt_xla.cost.roofline import bound as bound_of
 from tt_xla.cost.shares import fidelity_of
 from tt_xla.ir.layout import TILE, BufferType, round_up
+from tt_xla.ir.op_table import FIDELITY_LABELS
 from tt_xla.ir.program import HOST_OPS, TensorSpec
 from tt_xla.profiling.op_codes import TRANSFERS, mnemonic, op_code
 from tt_xla.profiling.recording import Op, Recording, Run
@@ -98,7 +99,7 @@ def _gap_ns(op: Op, run: Run) -> float:
 def fidelity(op: Op) -> str:
     """Returns the math fidelity, such as ``HiFi4``; empty for ops without one."""
     if op_code(op)[0].startswith(("Matmul", "Conv2d")) or op.instruction.attributes.get("compute_config"):
-        return {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}[fidelity_of(op.instruction)]
+        return FIDELITY_LABELS[fidelity_of(op.instruction)]
     return ""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tt_xla.ir.layout import BufferType
+from tt_xla.ir.op_table import HOST
 from tt_xla.ir.program import TensorSpec
 from tt_xla.profiling.communication import is_exchange, link_attributes
 from tt_xla.profiling.device_time import (
@@ -28,7 +29,7 @@ from tt_xla.profiling.device_time import (
     roofline_of,
     utilisation,
 )
-from tt_xla.profiling.op_codes import HOST, attributes_of, cell, mnemonic
+from tt_xla.profiling.op_codes import attributes_of, cell, mnemonic
 from tt_xla.profiling.recording import Op, Recording
 
 FIRMWARE_NS = 800

@@ -12,7 +12,7 @@ from typing import Any
 
 from tt_xla.errors import EmptyRecordingError, OptionError
 from tt_xla.ir.element_types import TILE, DataType
-from tt_xla.profiling.op_codes import category_of
+from tt_xla.ir.op_table import FIDELITY_LABELS, category_of
 from tt_xla.profiling.profile import TRACE_NAME
 
 REQUIRED = ("OP CODE", "OP TYPE", "DEVICE KERNEL DURATION [ns]")
@@ -23,7 +23,7 @@ _BOUND = re.compile(r"'bound': '([^']*)'")
 _BYTES = {dtype.ttnn.upper(): dtype.tile_bytes / TILE**2 for dtype in DataType if not dtype.is_host_only}
 """Bytes of an element, shared exponents included, by the type's name in the files."""
 
-FIDELITIES = {"LoFi": "lofi", "HiFi2": "hifi2", "HiFi3": "hifi3", "HiFi4": "hifi4"}
+FIDELITIES = {label: name for name, label in FIDELITY_LABELS.items()}
 """Names of fidelities in targets, by their names in the files."""
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tt_xla.cost.roofline import peak_operations
+from tt_xla.ir.op_table import CCL
 from tt_xla.profiling import svg
-from tt_xla.profiling.op_codes import CCL
 from tt_xla.profiling.page import Cell, cards, page, section, table
 from tt_xla.profiling.reading import FIDELITIES, Row, Table, system_of
 from tt_xla.target import Target, load_target
