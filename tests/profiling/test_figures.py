@@ -369,7 +369,9 @@ def test_the_summary_of_a_benchmark() -> None:
         ("axis x", "0.250 ms, ring of 4 chips, narrowest 1-2"),
         ("axis all", "0.050 ms, 8 chips"),
     ]
-    assert ("communication, predicted", "0.300 ms, 0.0 % of the ops' time") in summary(figures(links=links, device_ms=0))
+    assert ("communication, predicted", "0.300 ms, 0.0 % of the ops' time") in summary(
+        figures(links=links, device_ms=0)
+    )
 
 
 def test_predictions_of_steps() -> None:

@@ -193,9 +193,7 @@ def test_compile_options_of_an_assignment(tmp_path: Path) -> None:
     )
     calls: list[tuple[int, str]] = []
     log = TrialLog(tmp_path / TRIALS_NAME, LogRecord, "program", ())
-    search = PrecisionSearch(
-        cast("Any", subject), lambda *_: 0.25, log, 0.9, progress=lambda *call: calls.append(call)
-    )
+    search = PrecisionSearch(cast("Any", subject), lambda *_: 0.25, log, 0.9, progress=lambda *call: calls.append(call))
     search.groups = [["a"]]
     trial = search.trial(())
     assert (trial.us, trial.accuracy, trial.dram_bytes, trial.error) == (5.0, 0.25, 7, "")

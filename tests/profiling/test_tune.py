@@ -390,7 +390,9 @@ def test_ray_runs_trials_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     ray.get = lambda done: done
     ray.shutdown = lambda: calls.append("shutdown")
     monkeypatch.setitem(sys.modules, "ray", ray)
-    monkeypatch.setattr(executors, "run_in_process", lambda data: msgspec.to_builtins(card(msgspec.convert(data, Spec).choice)))
+    monkeypatch.setattr(
+        executors, "run_in_process", lambda data: msgspec.to_builtins(card(msgspec.convert(data, Spec).choice))
+    )
     executor = RayExecutor("cluster:1")
     specs = [Spec(Choice(level), "p", (), "", "", "") for level in range(3)]
     assert [outcome.choice.optimization_level for outcome in executor(specs)] == [0, 1, 2]

@@ -303,7 +303,7 @@ _OTHER_CODES = {
     "ReduceToRoot SelectiveReduceCombine SendAsync SendDirectAsync SliceReshardAsync StridedAllGatherAsync "
     "StridedReduceScatterAsync",
 }
-"""Further programs by category: those of a card's profiler, and those that an op runs for some layouts of its tensors."""
+"""Further programs by category: of a card's profiler, and those that an op runs for some layouts of its tensors."""
 
 
 def _own_code(op: str) -> str:

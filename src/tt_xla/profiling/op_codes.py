@@ -1,6 +1,6 @@
 """Names and categories of TTNN ops in profiler files: the device operations of tt-metal that the ops run.
 
-One TTNN op is one row, even if TT-NN runs several programs for it; the row names the program of :mod:`tt_xla.ir.op_table`.
+One TTNN op is one row, even if TT-NN runs several programs for it; the row names that of :mod:`tt_xla.ir.op_table`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from tt_xla.environment import selected_system
 from tt_xla.errors import OptionError
 from tt_xla.target import bound_devices, load_target
 
-
 CONFIGURATIONS = (".yaml", ".yml")
 """Endings of experiments' files."""
 

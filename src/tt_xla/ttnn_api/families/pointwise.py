@@ -19,7 +19,7 @@ from tt_xla.ttnn_api.plan import Calls, Operand, Scalar, Step
 
 Function = UnaryWithParam | Named | str
 
-_IN_MODES = "erf exp log log10 log2 mish rsqrt sqrt tanh".split()
+_IN_MODES = ["erf", "exp", "log", "log10", "log2", "mish", "rsqrt", "sqrt", "tanh"]
 """Functions with a fast, approximate form, whose op has a name that ends with ``_approx``."""
 
 _OF_OWN_RULES = (*_IN_MODES, "gelu", "round", "sigmoid")
