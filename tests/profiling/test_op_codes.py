@@ -173,6 +173,11 @@ def test_functions_of_import_ttnn_have_the_programs_of_a_card() -> None:
     assert op_code(op("std")) == ("ReduceDeviceOperation", "Compute")
     assert "UnaryOpType::GELU;" in attributes_of(op("gelu_approx"))["op_chain"]
     assert "UnaryOpType::EXP;" in attributes_of(op("exp_approx"))["op_chain"]
+    chain = attributes_of(op("unary_chain", functions=[{"op_type": "neg"}, {"op_type": "exp"}]))["op_chain"]
+    assert (
+        chain == "{UnaryWithParam(op_type=UnaryOpType::NEG;param={});UnaryWithParam(op_type=UnaryOpType::EXP;param={})}"
+    )
+    assert "binary_op_type" not in attributes_of(op("clamp_tensor"))
 
 
 def test_categories_are_those_of_tt_perf_report() -> None:

@@ -317,9 +317,11 @@ _CATEGORY_OF = dict(_PROGRAM_OF.values()) | {
     code: category for category, codes in _OTHER_CODES.items() for code in codes.split()
 }
 
-_OP_TYPES = {"clamp_scalar": "CLAMP_TSS", "pow_scalar": "POWER"} | {
-    row.ttnn: row.op_type for row in (*UNARY, *BINARY) if row.ttnn
-}
+_OP_TYPES = (
+    {op: op.removesuffix("_approx").upper() for op, (code, _) in _PROGRAM_OF.items() if code == "Unary"}
+    | {"clamp_scalar": "CLAMP_TSS", "pow_scalar": "POWER"}
+    | {row.ttnn: row.op_type for row in (*UNARY, *BINARY) if row.ttnn}
+)
 
 
 def has_program(op: str) -> bool:
@@ -345,8 +347,8 @@ def category_of(code: str) -> str:
 
 
 def op_type_of(op: str) -> str:
-    """Returns the member of ``UnaryOpType`` or ``BinaryOpType`` of an op that one of their programs runs."""
-    return _OP_TYPES.get(op) or op.removesuffix("_approx").upper()
+    """Returns the member of ``UnaryOpType`` or ``BinaryOpType`` of an op; empty for an op of other programs."""
+    return _OP_TYPES.get(op, "")
 
 
 MATMUL_CONFIGS = {

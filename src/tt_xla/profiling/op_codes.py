@@ -52,12 +52,13 @@ def _by_layout(name: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorS
 def attributes_of(op: Op) -> dict[str, Any]:
     """Returns the contents of the ``ATTRIBUTES`` cell: the op's attributes, and those that tools expect."""
     name, attributes = mnemonic(op), dict(op.instruction.attributes)
-    code = program_of(name)[0]
-    if code == "BinaryNg":
-        attributes = {"binary_op_type": f"BinaryOpType::{op_type_of(name)}"} | attributes
-    elif code == "Unary":
-        chain = f"{{UnaryWithParam(op_type=UnaryOpType::{op_type_of(name)};param={{}})}}"
-        attributes = {"op_chain": chain} | attributes
+    op_type, functions = op_type_of(name), attributes.get("functions", ())
+    if op_type and program_of(name)[0] == "BinaryNg":
+        attributes = {"binary_op_type": f"BinaryOpType::{op_type}"} | attributes
+    elif op_type:
+        steps = [str(dict(function)["op_type"]).upper() for function in functions] or [op_type]
+        chain = ";".join(f"UnaryWithParam(op_type=UnaryOpType::{step};param={{}})" for step in steps)
+        attributes = {"op_chain": f"{{{chain}}}"} | attributes
     elif "kernel_size" in attributes:
         rows, columns = _pair(attributes["kernel_size"])
         attributes = {"sliding_window_config": f"window_hw=({rows};{columns}); "} | attributes
