@@ -198,7 +198,7 @@ def test_the_summary_of_a_report(tmp_path: Path) -> None:
                 ("gaps between ops", "0.004 ms"),
                 ("ops", "4"),
                 ("communication", "0.003 ms, 27.3 %"),
-                ("matmul FLOPs, weighted", "40.0 %"),
+                ("matrix products", "40.0 % of peak FLOPs"),
             ]
         )
         + "<p>a&lt;b</p><p>more</p><section>"

@@ -10,7 +10,8 @@ import bisect
 import sys
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -153,6 +154,15 @@ class Recording:
             total += min(self.interruptions[number][1], end) - self.interruptions[number][0]
             number += 1
         return total
+
+    def longest_program(self, among: Collection[int] = ()) -> int:
+        """Returns the number of the program whose runs take most device time.
+
+        Args:
+            among: Numbers of the programs that count; all if empty.
+        """
+        count = Counter(run.program for run in self.runs if not among or run.program in among)
+        return max(count, key=lambda number: count[number] * self.programs[number].program.predicted_device_us)
 
     def is_first(self, run: Run) -> bool:
         """Returns whether a run binds kernels or captures a trace, which later runs of the program do not."""

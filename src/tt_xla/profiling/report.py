@@ -91,7 +91,7 @@ def _summary(rows: Sequence[Row]) -> list[tuple[str, str]]:
     if products:
         time = sum(row.device_us for row in products) or 1.0
         percent = 100 * sum((row.utilisation or 0) * row.device_us for row in products) / time
-        figures.append(("matmul FLOPs, weighted", f"{percent:.1f} %"))
+        figures.append(("matrix products", f"{percent:.1f} % of peak FLOPs"))
     return figures
 
 

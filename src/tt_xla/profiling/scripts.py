@@ -108,11 +108,11 @@ def _terminable(stopped: Callable[[], bool]) -> Generator[None]:
 
     def thread_ended(ending: threading.ExceptHookArgs) -> None:
         if not issubclass(ending.exc_type, StopScript):
-            return hook_before(ending)
+            hook_before(ending)
+            return
         with lock:
             if runs:
                 signal.pthread_kill(main_thread, signal.SIGTERM)
-        return None
 
     before, hook_before = signal.signal(signal.SIGTERM, terminate), threading.excepthook
     threading.excepthook = thread_ended

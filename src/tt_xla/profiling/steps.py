@@ -98,10 +98,10 @@ def _run_marks(recording: Recording) -> list[int]:
     The step of the last run has no end, so it is left out, except if there are only two runs.
     """
     count = Counter(run.program for run in recording.runs)
-    repeated = {program: times for program, times in count.items() if times > 1}
+    repeated = [program for program, times in count.items() if times > 1]
     if not repeated:
         return []
-    main = max(repeated, key=lambda number: repeated[number] * recording.programs[number].program.predicted_device_us)
+    main = recording.longest_program(repeated)
     runs = [run for run in recording.runs if run.program == main]
     starts = [run.start for run in runs]
     return starts if len(starts) > 2 else [*starts, runs[-1].end]

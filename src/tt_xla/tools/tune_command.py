@@ -299,7 +299,7 @@ def _show(outcomes: Sequence[Outcome], chosen: Outcome | None, metric: str) -> N
     from tt_xla.profiling.tune.choice import pareto
     from tt_xla.profiling.tune.page import unit
 
-    front = pareto(list(outcomes), metric)
+    front = pareto(outcomes, metric)
     console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
     table = Table("Pareto front", unit(front[0]) if front else "", metric or "PCC", "step ms", "", box=None)
     for outcome in front:

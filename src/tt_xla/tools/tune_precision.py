@@ -102,7 +102,7 @@ def _show(search: PrecisionSearch, chosen: Trial, measure: str) -> None:
 
     console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
     table = Table("Front", "predicted us", measure, "", box=None)
-    for trial in [*front_of(list(search.trials.values())), search.trials[()]]:
+    for trial in [*front_of(search.trials.values()), search.trials[()]]:
         mark = "chosen" if trial is chosen else ""
         table.add_row(label_of(search, trial), f"{trial.us:,.1f}", f"{trial.accuracy:.5f}", mark)
     console.print(table)

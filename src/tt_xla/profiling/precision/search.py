@@ -9,12 +9,13 @@ finds the last step at which the whole program, run as it would be, is accurate 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tt_xla.errors import OptionError, ResourceExhaustedError
 from tt_xla.options import CompileOptions
+from tt_xla.profiling import front
 from tt_xla.profiling.precision.layer_times import layer_times
 from tt_xla.profiling.precision.measures import Measure, correlation
 from tt_xla.profiling.precision.settings import (
@@ -27,6 +28,7 @@ from tt_xla.profiling.precision.settings import (
     upgrades,
 )
 from tt_xla.profiling.precision.subject import Subject
+from tt_xla.profiling.tune.reference import as_array
 from tt_xla.profiling.tune.search import groups_of
 from tt_xla.profiling.tune.trial_log import TrialLog
 
@@ -65,13 +67,10 @@ class LogRecord:
     """Predicted microseconds of each group, and of all other ops."""
 
 
-def front_of(trials: Sequence[Trial]) -> list[Trial]:
+def front_of(trials: Iterable[Trial]) -> list[Trial]:
     """Returns the trials that are more accurate than every faster one, fastest first."""
-    front: list[Trial] = []
-    for trial in sorted(trials, key=lambda trial: (trial.us, -trial.accuracy)):
-        if trial.assignment and not trial.error and (not front or trial.accuracy > front[-1].accuracy):
-            front.append(trial)
-    return front
+    valid = [trial for trial in trials if trial.assignment and not trial.error]
+    return front.front_of(valid, lambda trial: trial.us, lambda trial: trial.accuracy)
 
 
 @dataclass
@@ -248,10 +247,10 @@ class PrecisionSearch:
     def _tried(self, assignment: Assignment) -> Trial:
         try:
             program = self.subject.compiled(self._options(assignment))
-            results = [_array(tensor) for tensor in self.subject.results(program)]
+            results = [as_array(tensor) for tensor in self.subject.results(program)]
         except ResourceExhaustedError as error:
             return Trial(assignment, error=str(error).splitlines()[0])
-        expected = [_array(tensor) for tensor in self.subject.expected]
+        expected = [as_array(tensor) for tensor in self.subject.expected]
         pcc = correlation(results, expected)
         accuracy = pcc if self.measure is correlation else self.measure(results, expected)
         return Trial(assignment, program.predicted_device_us, accuracy, pcc, program.memory.dram_peak_bytes)
@@ -293,11 +292,6 @@ def _changes(before: Setting, after: Setting) -> int:
 def _without(setting: Setting, change: tuple[str, Any], base: Setting) -> list[tuple[str, Any]]:
     """Returns the fields of a setting with one of them as in another setting."""
     return _fields(replace(setting, **{change[0]: getattr(base, change[0])}))
-
-
-def _array(tensor: Any) -> Any:
-    """Returns a tensor as a NumPy array, with 16-bit floats as float32."""
-    return tensor.float().numpy() if tensor.is_floating_point() else tensor.numpy()
 
 
 __all__ = ["TRIALS_NAME", "LogRecord", "PrecisionSearch", "Trial", "front_of"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -98,8 +97,8 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
             f"'{program}' does not run: {recording.error}.",
             hint="Run it by itself first. Options of this command come before the script.",
         )
-    runs = Counter(run.program for run in recording.runs)
-    times = {number: layer_times(recording.programs[number].program) for number in runs}
+    ran = {run.program for run in recording.runs}
+    times = {number: layer_times(recording.programs[number].program) for number in ran}
     layers = {number: frozenset[str]().union(*found) for number, found in times.items() if found}
     if not layers:
         raise OptionError(
@@ -107,7 +106,7 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
             hint="Compile a torch.nn.Module with backend 'tt', or mark the parameters of a JAX function with "
             "tt_jax.mark_parameters.",
         )
-    number = max(layers, key=lambda number: runs[number] * recording.programs[number].program.predicted_device_us)
+    number = recording.longest_program(layers)
     compiled = recording.programs[number].program
     source = next((item.source for item in recording.compilations if item.program == compiled and item.source), "")
     if not source:
@@ -127,13 +126,12 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
 def _of_module(path: str) -> Subject:
     from tt_xla.compiler import parse_module
     from tt_xla.compiler.stablehlo.untrusted import checked
-    from tt_xla.profiling.tune.trial import drawn, seed
+    from tt_xla.profiling.tune.trial import drawn
 
-    seed()
     module = parse_module(checked(Path(path).read_bytes(), path), path)
     source = module.operation.get_asm(enable_debug_info=True)
     program = Subject(source, "main", {}, [], []).compiled(CompileOptions.parse())
-    return _with_expected(source, program, [drawn(argument.dtype, argument.shape) for argument in program.arguments])
+    return _with_expected(source, program, drawn(program))
 
 
 def _with_expected(source: str, program: Program, arguments: list[Any]) -> Subject:

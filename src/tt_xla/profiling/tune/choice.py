@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from tt_xla.profiling.front import front_of
 
 WEIGHTS = {"bf16": "", "bfp8": "bfp_bf8", "bfp4": "bfp_bf4"}
 """Compile option ``experimental_weight_dtype`` by name of a format that all weights share."""
@@ -98,14 +101,7 @@ class Outcome:
         return self.metrics.get(metric) if metric else self.pcc
 
 
-def pareto(outcomes: list[Outcome], metric: str = "") -> list[Outcome]:
+def pareto(outcomes: Iterable[Outcome], metric: str = "") -> list[Outcome]:
     """Returns the outcomes that are more accurate than every faster one, fastest first."""
-    front: list[Outcome] = []
-    best = float("-inf")
     valid = [outcome for outcome in outcomes if not outcome.error and not outcome.choice.reference]
-    for outcome in sorted(valid, key=lambda outcome: (-outcome.throughput, -(outcome.accuracy(metric) or 0.0))):
-        accuracy = outcome.accuracy(metric)
-        if accuracy is not None and accuracy > best:
-            front.append(outcome)
-            best = accuracy
-    return front
+    return front_of(valid, lambda outcome: -outcome.throughput, lambda outcome: outcome.accuracy(metric))

@@ -10,18 +10,23 @@ import json
 import math
 import random
 import sys
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from tt_xla.environment import set_variable, variables_in_force
+from tt_xla.profiling.precision.measures import correlation
 from tt_xla.profiling.tune.choice import Choice, Outcome
-from tt_xla.profiling.tune.reference import in_float32
+from tt_xla.profiling.tune.reference import as_array, in_float32
 from tt_xla.profiling.tune.trial_log import sources_of
 from tt_xla.profiling.workload import CONFIGURATIONS, MODULES
+
+if TYPE_CHECKING:
+    import torch
+
+    from tt_xla.ir.program import Program
 
 SPEC_NAME, RESULT_NAME = "spec.json", "result.json"
 """Files of a trial's folder: its specification and its outcome."""
@@ -107,7 +112,7 @@ def seed() -> None:
 
 
 def _run_module(spec: Spec) -> Any:
-    """Runs a module four times on random arguments: normally distributed floats and small integers."""
+    """Runs a module four times on random arguments."""
     from tt_xla.compiler import compile_module, parse_module
     from tt_xla.compiler.stablehlo.untrusted import checked
     from tt_xla.environment import selected_system
@@ -121,22 +126,22 @@ def _run_module(spec: Spec) -> Any:
         module = parse_module(checked(Path(spec.program).read_bytes(), spec.program), spec.program)
         program = compile_module(module, CompileOptions.parse({}), load_target(selected_system()))
         executable = get_device().load(program)
-        arguments = [drawn(argument.dtype, argument.shape) for argument in program.arguments]
+        arguments = drawn(program)
         for _ in range(4):
             executable.run(arguments, [None] * len(arguments))
     return recording
 
 
-def drawn(dtype: str, shape: tuple[int, ...]) -> Any:
-    """Returns a random tensor: normally distributed floats, booleans, or integers from 0 to 7."""
-    import torch
+def drawn(program: Program) -> list[torch.Tensor]:
+    """Returns random arguments of a program, always the same: floats of a normal distribution, or small integers."""
+    import numpy as np
 
-    from tt_xla.runtime.emulator.containers import DECLARED
+    from tt_xla.ir.element_types import ElementType
+    from tt_xla.testing.divergence.runs import random_array, tensors_of
 
-    kind = DECLARED[dtype]
-    if kind.is_floating_point or kind.is_complex:
-        return torch.randn(shape).to(kind)
-    return torch.randint(0, 2 if kind is torch.bool else 8, shape).to(kind)
+    generator = np.random.default_rng(0)
+    arrays = [random_array(generator, each.shape, ElementType(each.dtype)) for each in program.arguments]
+    return tensors_of(arrays, program)
 
 
 def _outcome(spec: Spec, recording: Any) -> Outcome:
@@ -151,7 +156,7 @@ def _outcome(spec: Spec, recording: Any) -> Outcome:
         for argument in program.arguments
         if argument.role is Role.PARAMETER and len(argument.shape) > 1
     }
-    main = _main(recording)
+    main = recording.longest_program()
     results, inexact = recording.results.get(main, []), ""
     if spec.choice.reference:
         import torch
@@ -171,32 +176,18 @@ def _outcome(spec: Spec, recording: Any) -> Outcome:
     )
 
 
-def _main(recording: Any) -> int:
-    """Returns the number of the program that takes most device time."""
-    runs = Counter(run.program for run in recording.runs)
-    return max(runs, key=lambda number: runs[number] * recording.programs[number].program.predicted_device_us)
-
-
 def _pcc(results: list[Any], reference: str) -> float | None:
-    """Returns the least correlation of the results with more than one float.
-
-    If there is no such result, all results of one float count. None means that the shapes differ from the reference's.
-    """
+    """Returns the least correlation of a result with the reference's; None if shapes differ or no result has floats."""
     import torch
-
-    from tt_xla.testing import pcc
 
     if not Path(reference).is_file():
         return None
     expected = torch.load(reference)
     if [tuple(result.shape) for result in results] != [tuple(tensor.shape) for tensor in expected]:
         return None
-    pairs = [(result, tensor) for result, tensor in zip(results, expected, strict=True) if result.is_floating_point()]
-    large = [(result, tensor) for result, tensor in pairs if result.numel() > 1] or pairs
-    correlations = [
-        float(pcc(result.float().numpy(), tensor.float().numpy(), rtol=0, atol=0)) for result, tensor in large
-    ]
-    return min(correlations, default=None)
+    if not any(tensor.is_floating_point() for tensor in expected):
+        return None
+    return correlation([as_array(result) for result in results], [as_array(tensor) for tensor in expected])
 
 
 def main(folder: str) -> None:
