@@ -16,6 +16,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+import tt_xla
 from tt_xla.errors import OptionError
 from tt_xla.options import CompileOptions
 from tt_xla.profiling.tune.choice import Choice, Outcome, pareto
@@ -23,6 +24,7 @@ from tt_xla.profiling.tune.executors import LocalExecutor, RayExecutor
 from tt_xla.profiling.tune.page import write_chosen, write_page
 from tt_xla.profiling.tune.search import TRIALS_NAME, Search, Space, groups_of
 from tt_xla.profiling.tune.trial import Spec, run
+from tt_xla.profiling.tune.trial_log import sources_of
 from tt_xla.tools.tune_command import tune_command
 
 MODULE = """
@@ -322,32 +324,36 @@ BESIDE_ITS_DATA = """
 import sys
 from pathlib import Path
 
-import torch
 import random, of_the_script
 
-size = int(Path("data.txt").read_text()) + int(Path(sys.argv[1]).read_text()) + of_the_script.SIZE
-call = torch.compile(torch.nn.Linear(size, 64).bfloat16().to("tt"), backend="tt")
-with torch.no_grad():
-    for _ in range(4):
-        call(torch.randn(16, size).bfloat16().to("tt")).cpu()
+raise SystemExit(Path("data.txt").read_text() + Path(sys.argv[1]).read_text() + of_the_script.TEXT)
 """
 
 
 def test_a_script_finds_its_relative_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "scripts").mkdir()
-    script, module = tmp_path / "scripts" / "script.py", tmp_path / "scripts" / "of_the_script.py"
+    script = tmp_path / "scripts" / "script.py"
     script.write_text(BESIDE_ITS_DATA)
-    module.write_text("SIZE = 32\n")
-    (tmp_path / "data.txt").write_text("16")
-    (tmp_path / "more.txt").write_text("16")
+    (tmp_path / "scripts" / "of_the_script.py").write_text("TEXT = 'three'\n")
+    (tmp_path / "data.txt").write_text("one, ")
+    (tmp_path / "more.txt").write_text("two, ")
     (tmp_path / "random.py").write_text("raise SystemExit('not the module of Python')\n")
     monkeypatch.chdir(tmp_path)
     run_all = LocalExecutor(1)
-    tuning = search(str(script), run_all, tmp_path / "out", levels=(0,), traces=(False,), weights=("bf16",))
-    tuning.arguments = ("more.txt",)
-    (outcome,) = run_all([tuning.spec(Choice(reference=True))])
-    assert (outcome.error, outcome.pcc, outcome.weights) == ("", 1.0, (("weight", 4096),))
-    assert outcome.sources == (str(module), str(script))
+    (outcome,) = run_all([Spec(Choice(), str(script), ("more.txt",), "", "", "")])
+    assert outcome.error == "SystemExit: one, two, three"
+
+
+def test_the_files_of_a_script_are_its_own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script, module = tmp_path / "script.py", tmp_path / "package" / "module_of_the_script.py"
+    elsewhere = tmp_path / "site-packages" / "of_a_package.py"
+    for path in (module, elsewhere):
+        loaded = types.ModuleType(path.stem)
+        loaded.__file__ = str(path)
+        monkeypatch.setitem(sys.modules, path.stem, loaded)
+    assert sources_of(str(script)) == (str(module), str(script))
+    package = Path(tt_xla.__file__).parent
+    assert sources_of(str(package.parent / "script.py"))[0] == str(package.parent / "script.py")
 
 
 def test_a_batch_size_is_written_to_a_copy(tmp_path: Path) -> None:
