@@ -385,7 +385,7 @@ def test_predictions_of_steps() -> None:
         return PredictedProgram(cast("Any", made), runs)
 
     prediction = Prediction([program(10.0, 3), program(20.0, 2), program(1.0, 5)], [0, 1, 2, 0, 2, 2, 1, 2, 2, 0])
-    assert prediction.leader == 1  # 40 us in all
+    assert prediction.longest_program == 1  # 40 us in all
     assert prediction.step_us == 20.0 + 1.0 + 10.0 + 1.0 + 1.0
     assert Prediction([program(10.0, 1), program(2.0, 1)], [0, 1]).step_us == 12.0
     assert Prediction([program(10.0, 1)], [0], "x").as_dict() == {

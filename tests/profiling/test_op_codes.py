@@ -17,17 +17,17 @@ from tt_xla.ir.program import HOST_OPS, Cost, Instruction, TensorSpec
 from tt_xla.ir.ttnn import dialect
 from tt_xla.profiling.communication import AxisLine, by_axis, communication_ns, link_attributes
 from tt_xla.profiling.device_time import (
-    bound,
+    cost_model_bound,
     dram_bytes,
     dram_utilisation,
     duration_ns,
     fidelity,
     flops,
-    four,
+    four_sizes,
     kernels,
-    limit,
-    padded,
+    padded_sizes,
     peak_flops,
+    perf_report_bound,
     utilisation,
 )
 from tt_xla.profiling.op_codes import attributes_of, cell, op_code
@@ -274,14 +274,14 @@ def test_attributes_in_one_cell() -> None:
 
 
 def test_shapes_of_four_sizes() -> None:
-    assert [four(shape) for shape in ((), (5,), (2, 5), (7, 3, 2, 5), (2, 7, 3, 2, 5))] == [
+    assert [four_sizes(shape) for shape in ((), (5,), (2, 5), (7, 3, 2, 5), (2, 7, 3, 2, 5))] == [
         [1, 1, 1, 1],
         [1, 1, 1, 5],
         [1, 1, 2, 5],
         [7, 3, 2, 5],
         [14, 3, 2, 5],
     ]
-    assert (padded(spec((3, 33, 65))), padded(ROWS)) == ([1, 3, 64, 96], [1, 1, 50, 96])
+    assert (padded_sizes(spec((3, 33, 65))), padded_sizes(ROWS)) == ([1, 3, 64, 96], [1, 1, 50, 96])
 
 
 PRODUCT_COST = Cost(total_us=2.0, dram_us=2.0, cores=12)
@@ -321,15 +321,15 @@ def test_what_bounds_a_product(
 ) -> None:
     monkeypatch.setattr("tt_xla.profiling.device_time.utilisation", lambda _: near_compute)
     monkeypatch.setattr("tt_xla.profiling.device_time.dram_utilisation", lambda _: near_dram)
-    assert bound(op("matmul", cost=PRODUCT_COST)) == expected
+    assert perf_report_bound(op("matmul", cost=PRODUCT_COST)) == expected
 
 
 def test_what_bounds_other_ops() -> None:
-    assert bound(op(next(iter(HOST_OPS)), cost=Cost(link_us=1.0))) == "HOST"
-    assert bound(op("matmul", cost=Cost(link_us=3.0, dram_us=2.0))) == "LINK"
-    assert bound(op("softmax", cost=Cost(dram_us=2.0))) == ""
-    assert limit(op("add", cost=Cost(total_us=3.0, dram_us=3.0), traced=True)) == "DRAM"
-    assert limit(op("add", cost=Cost(total_us=3.0, dram_us=3.0))) == "dispatch"
+    assert perf_report_bound(op(next(iter(HOST_OPS)), cost=Cost(link_us=1.0))) == "HOST"
+    assert perf_report_bound(op("matmul", cost=Cost(link_us=3.0, dram_us=2.0))) == "LINK"
+    assert perf_report_bound(op("softmax", cost=Cost(dram_us=2.0))) == ""
+    assert cost_model_bound(op("add", cost=Cost(total_us=3.0, dram_us=3.0), traced=True)) == "DRAM"
+    assert cost_model_bound(op("add", cost=Cost(total_us=3.0, dram_us=3.0))) == "dispatch"
 
 
 def test_kernels_have_places_on_the_devices_clock() -> None:

@@ -153,7 +153,7 @@ REST = Setting("", "hifi2", False, True)
 
 
 def precision_search() -> PrecisionSearch:
-    subject = SimpleNamespace(others=["c"], is_spread=True)
+    subject = SimpleNamespace(layers_elsewhere=["c"], has_several_programs=True)
     trials = [
         Trial((), 30.0, 0.9, 0.95),
         Trial((WIDE, WIDE, REST), 20.0, 0.99, 0.995),

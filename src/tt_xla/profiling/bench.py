@@ -17,7 +17,7 @@ from typing import Any
 from tt_xla.errors import EmptyRecordingError
 from tt_xla.ir.op_table import CCL, COMPUTE, HOST, OTHER, TM
 from tt_xla.profiling.communication import AxisLine, by_axis, communication_ns
-from tt_xla.profiling.device_time import MATMULS, Kernel, bound, kernels, utilisation
+from tt_xla.profiling.device_time import MATMULS, Kernel, kernels, perf_report_bound, utilisation
 from tt_xla.profiling.micro_steps import MicroStep, find_micro_steps
 from tt_xla.profiling.op_codes import mnemonic
 from tt_xla.profiling.recording import Recording
@@ -70,7 +70,7 @@ class OpLine:
     share: float
     """Percent of device time."""
     bound: str
-    """Limit of the op, as :func:`tt_xla.profiling.device_time.bound` returns it."""
+    """Limit of the op, as :func:`tt_xla.profiling.device_time.perf_report_bound` returns it."""
     utilisation: float | None
     """Percent of peak FLOPs, weighted by time; None for ops other than matrix products."""
     source: str
@@ -281,7 +281,7 @@ def _lines(kernel_calls: Sequence[Kernel]) -> list[OpLine]:
                 len(group),
                 us,
                 _percent(us * 1e3, total),
-                bound(op),
+                perf_report_bound(op),
                 percent_of_peak,
                 op.instruction.location,
             )

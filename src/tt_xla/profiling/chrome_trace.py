@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tt_xla.profiling.device_time import Kernel, kernels, limit
+from tt_xla.profiling.device_time import Kernel, cost_model_bound, kernels
 from tt_xla.profiling.recording import Recording
 
 _HOST, _DEVICE = 1, 2
@@ -108,7 +108,7 @@ def _device(recording: Recording, kernel_calls: Sequence[Kernel], synchronised: 
             "args": {
                 "op": kernel.op.instruction.op,
                 "source": kernel.op.instruction.location,
-                "bound": limit(kernel.op),
+                "bound": cost_model_bound(kernel.op),
                 "cores": cost.cores,
                 "replayed": kernel.replayed,
             },

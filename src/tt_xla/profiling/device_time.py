@@ -103,13 +103,13 @@ def fidelity(op: Op) -> str:
     return ""
 
 
-def padded(spec: TensorSpec) -> list[int]:
+def padded_sizes(spec: TensorSpec) -> list[int]:
     """Returns the sizes W, Z, Y and X of a tensor with tile padding."""
-    sizes = four(spec.shape)
+    sizes = four_sizes(spec.shape)
     return [*sizes[:2], round_up(sizes[2], TILE), round_up(sizes[3], TILE)] if spec.layout.tiled else sizes
 
 
-def four(shape: Sequence[int]) -> list[int]:
+def four_sizes(shape: Sequence[int]) -> list[int]:
     """Returns a shape as four sizes W, Z, Y and X; W is the product of all dimensions before the last three."""
     sizes = [1] * (4 - len(shape)) + list(shape)
     return [math.prod(sizes[:-3]), *sizes[-3:]]
@@ -119,7 +119,7 @@ def flops(op: Op) -> float:
     """Returns the operations of a matrix product, counted on padded tiles as in ``tt-perf-report``; 0 for other ops."""
     if mnemonic(op) not in MATMULS or len(op.inputs) < 2:
         return 0.0
-    left, out = padded(op.inputs[0]), padded(op.outputs[0])
+    left, out = padded_sizes(op.inputs[0]), padded_sizes(op.outputs[0])
     inner = left[2] if op.instruction.attributes.get("transpose_a") else left[3]
     return 2.0 * out[0] * out[1] * out[2] * out[3] * inner
 
@@ -155,10 +155,10 @@ def roofline_of(op: Op) -> Roofline:
     return roofline(op.instruction, values, op.program.target, op.program.mesh)
 
 
-def limit(op: Op) -> str:
-    """Returns what bounds an op by the cost model: ``compute``, ``DRAM``, ``NoC``, ``dispatch``, ``links`` or ``PCIe``.
+def cost_model_bound(op: Op) -> str:
+    """Returns the largest part of an op's predicted time, which bounds it.
 
-    The gap to the next op counts as dispatch.
+    One of ``compute``, ``DRAM``, ``NoC``, ``dispatch``, ``links`` and ``PCIe``; the gap to the next op is dispatch.
     """
     target = op.program.target
     return bound_of(op.instruction.cost, target.gap_us_traced if op.traced else target.gap_us_untraced)
@@ -168,8 +168,8 @@ SLOW = 0.65
 """Fraction of a peak from which on an op is bound by it, as in ``tt-perf-report``."""
 
 
-def bound(op: Op) -> str:
-    """Returns what bounds an op; empty if it is not known.
+def perf_report_bound(op: Op) -> str:
+    """Returns the bound of an op in the words of ``tt-perf-report``; empty if it is unknown.
 
     ``FLOP``, ``DRAM``, ``BOTH``, ``SLOW`` and ``HOST`` are as in ``tt-perf-report``; ``LINK`` is an exchange between
     chips.

@@ -144,9 +144,9 @@ def _window(
             raise OptionError(f"'{path}' has no signpost '{name}'.", hint=f"Its signposts are: {known}.")
     first, last = 0, len(cells)
     if start:
-        first = max(index for index, row in enumerate(cells) if _is(row, start)) + 1
+        first = max(index for index, row in enumerate(cells) if _is_signpost(row, start)) + 1
     if end:
-        ends = [index for index, row in enumerate(cells) if _is(row, end) and index >= first]
+        ends = [index for index, row in enumerate(cells) if _is_signpost(row, end) and index >= first]
         if not ends:
             raise OptionError(
                 f"'{path}' has no signpost '{end}' after '{start}'.", hint="Check the order of the two signposts."
@@ -155,7 +155,7 @@ def _window(
     return cells[first:last]
 
 
-def _is(row: Mapping[str, str], signpost: str) -> bool:
+def _is_signpost(row: Mapping[str, str], signpost: str) -> bool:
     return row["OP TYPE"] == "signpost" and row["OP CODE"] == signpost
 
 
@@ -188,7 +188,7 @@ def _row(row: Mapping[str, str], before: Row | None) -> Row:
         fidelity=fidelity,
         shapes=", ".join("x".join(map(str, sizes)) for sizes in inputs),
         flops=flops,
-        dram_bytes=sum(_dram(row, name) for name in ("INPUT_0", "INPUT_1", "INPUT_2", "OUTPUT_0")),
+        dram_bytes=sum(_dram_bytes(row, name) for name in ("INPUT_0", "INPUT_1", "INPUT_2", "OUTPUT_0")),
         utilisation=_utilisation(row, flops, device_us, cores, fidelity) if product else None,
         source=match[1] if (match := _SOURCE.search(row.get("ATTRIBUTES") or "")) else "",
         links=_links(row.get("ATTRIBUTES") or ""),
@@ -232,7 +232,7 @@ def _sizes(row: Mapping[str, str], name: str) -> list[int]:
     return sizes
 
 
-def _dram(row: Mapping[str, str], name: str) -> float:
+def _dram_bytes(row: Mapping[str, str], name: str) -> float:
     sizes = _sizes(row, name)
     if not sizes or "_DRAM_" not in (row.get(f"{name}_MEMORY") or ""):
         return 0.0

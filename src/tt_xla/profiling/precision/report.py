@@ -32,8 +32,8 @@ def write_results(folder: Path, search: PrecisionSearch, chosen: Trial, made_fro
         "predicted_us": {"before": own.us, "after": chosen.us},
     }
     precision = precision_of(chosen.assignment, search.groups, made_from | figures)
-    others = dict.fromkeys(search.subject.others, LayerPrecision())
-    update = {"layers": precision.layers | others, "several_programs": search.subject.is_spread}
+    others = dict.fromkeys(search.subject.layers_elsewhere, LayerPrecision())
+    update = {"layers": precision.layers | others, "several_programs": search.subject.has_several_programs}
     precision = precision.model_copy(update=update)
     files = {
         FILE_NAME: yaml_of(precision).encode(),

@@ -30,9 +30,9 @@ class Subject:
     """Argument tensors of the program's first run."""
     expected: list[Any]
     """Result tensors in float32."""
-    others: list[str] = field(default_factory=list)
+    layers_elsewhere: list[str] = field(default_factory=list)
     """Names of layers that only other programs of the script have."""
-    is_spread: bool = False
+    has_several_programs: bool = False
     """Whether some program of the script with layers lacks layers of another one."""
     sources: tuple[str, ...] = ()
     """Files that the script consists of."""
@@ -118,8 +118,8 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
     return replace(
         _with_expected(source, compiled, recording.arguments[number]),
         sources=sources_of(script),
-        others=sorted(everything - layers[number]),
-        is_spread=any(found != everything for found in layers.values()),
+        layers_elsewhere=sorted(everything - layers[number]),
+        has_several_programs=any(found != everything for found in layers.values()),
     )
 
 
