@@ -12,9 +12,19 @@ import pytest
 from tests.unit.pricing import sharded, spec
 from tt_xla.ir.layout import BufferType, DataType
 from tt_xla.ir.mesh import Mesh
-from tt_xla.ir.op_table import PROGRAMS, category_of, has_program, program_of
+from tt_xla.ir.op_table import (
+    FIDELITY_LABELS,
+    MATMUL_CONFIGS,
+    PROGRAMS,
+    SCATTER_REDUCTIONS,
+    category_of,
+    has_program,
+    program_of,
+)
 from tt_xla.ir.program import HOST_OPS, Cost, Instruction, TensorSpec
-from tt_xla.ir.ttnn import dialect
+from tt_xla.ir.ttcore import ReduceType
+from tt_xla.ir.ttnn import configs, dialect
+from tt_xla.ir.ttnn.configs import MathFidelity
 from tt_xla.profiling.communication import AxisLine, by_axis, communication_ns, link_attributes
 from tt_xla.profiling.device_time import (
     cost_model_bound,
@@ -178,6 +188,12 @@ def test_functions_of_import_ttnn_have_the_programs_of_a_card() -> None:
         chain == "{UnaryWithParam(op_type=UnaryOpType::NEG;param={});UnaryWithParam(op_type=UnaryOpType::EXP;param={})}"
     )
     assert "binary_op_type" not in attributes_of(op("clamp_tensor"))
+
+
+def test_choices_of_ops_have_names_of_ttnn() -> None:
+    assert {attribute.TAG for attribute in configs.MATMUL_CONFIGS} == MATMUL_CONFIGS.keys()
+    assert set(FIDELITY_LABELS) == {str(fidelity) for fidelity in MathFidelity}
+    assert SCATTER_REDUCTIONS.keys() <= {str(kind) for kind in ReduceType}
 
 
 def test_categories_are_those_of_tt_perf_report() -> None:

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 from tt_xla.errors import OptionError
+from tt_xla.locks import Lock
 from tt_xla.profiling.observing import recorded
 from tt_xla.profiling.recording import Recording, StopScript, Zone
 from tt_xla.testing.scripts import as_main
@@ -103,7 +104,7 @@ def _terminable(stopped: Callable[[], bool]) -> Generator[None]:
     def terminate(*_: Any) -> None:
         raise StopScript if stopped() else KeyboardInterrupt("SIGTERM")
 
-    runs, lock = True, threading.Lock()
+    runs, lock = True, Lock()
     main_thread = threading.get_ident()
 
     def thread_ended(ending: threading.ExceptHookArgs) -> None:

@@ -285,7 +285,7 @@ def _with_progress(search: Search) -> list[Outcome]:
             else:
                 bar.update(task, advance=1, description=outcome.choice.label[:50])
                 if not console.is_terminal:
-                    message = outcome.error[:200] or f"{outcome.step_ms:.4g} ms a step"
+                    message = "failed" if outcome.error else f"{outcome.step_ms:.4g} ms a step"
                     click.echo(f"{outcome.choice.label}: {message}", err=True)
 
         search.progress = progress
