@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+import re
 import signal
 import threading
 from collections.abc import Callable
@@ -219,6 +220,11 @@ def test_files_of_a_benchmark(script: Script, tmp_path: Path) -> None:
     assert {f"step_steady_{number}_start", f"step_steady_{number}_end"} <= set(posts)
     assert (tmp_path / "stacked.png").read_bytes().startswith(b"\x89PNG")
     html = (tmp_path / "bench.html").read_text()
+    assert "<h1>script.py on n150</h1>" in html
+    assert re.search(r'<p class="soft">\d{4}-\d\d-\d\d \d\d:\d\d, \d+ ops, wormhole_b0', html)
+    first, second = re.findall(r'<div class="card"><b>(.*?)</b><span>(.*?)</span>', html)[:2]
+    assert first == (f"{figures['card_ms']:.3f} ms", "time of a step on the chip, predicted")
+    assert second[1] == "ops / gaps between them, predicted"
     assert "HOST-bound" in html
     assert "optimizer.step()" in html  # the script's source
     assert "http" not in html.replace("http-equiv", "")

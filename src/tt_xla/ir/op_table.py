@@ -24,9 +24,9 @@ class Elementwise(NamedTuple):
     meaning: str
     """Formula, which becomes the docstring of the op classes."""
     function: str = ""
-    """Function of TT-NN; empty for that of the mnemonic's name."""
+    """Function of TT-NN in Python and C++; empty if it is called as the op."""
     kind: str = ""
-    """``UnaryOpType`` or ``BinaryOpType`` of tt-metal; empty for the function's name in capitals."""
+    """``UnaryOpType`` or ``BinaryOpType`` of tt-metal; empty if it is the function's name in capitals."""
 
     @property
     def python(self) -> str:

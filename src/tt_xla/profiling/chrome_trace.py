@@ -58,7 +58,7 @@ def _names() -> Iterable[dict[str, Any]]:
 
 
 def _host(recording: Recording) -> Iterable[dict[str, Any]]:
-    """Yields what the host did: script, functions, compilations, runs, kernel calls, signposts and optimizer steps."""
+    """Yields the host's events: script, functions, compilations, runs, kernel calls, signposts and optimizer steps."""
 
     def slice_(thread: int, name: str, start: int, end: int, **arguments: Any) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""The front of a search: its results that are more accurate than every better one, as a list and as a chart."""
+"""The Pareto front of a search, as a list and as a chart."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 def front_of(
     results: Iterable[Result], cost: Callable[[Result], float], accuracy: Callable[[Result], float | None]
 ) -> list[Result]:
-    """Returns the results that are more accurate than every one of less cost, that of least cost first.
+    """Returns the results that are more accurate than every cheaper one, cheapest first.
 
     Args:
         results: Results of trials.

@@ -50,7 +50,7 @@ def _by_layout(name: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorS
 
 
 def attributes_of(op: Op) -> dict[str, Any]:
-    """Returns the contents of the ``ATTRIBUTES`` cell: the op's attributes, and those that tools expect."""
+    """Returns the contents of the ``ATTRIBUTES`` cell: the op's attributes, and others that tools read."""
     name, attributes = mnemonic(op), dict(op.instruction.attributes)
     op_type, functions = op_type_of(name), attributes.get("functions", ())
     if op_type and program_of(name)[0] == "BinaryNg":

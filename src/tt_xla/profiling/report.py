@@ -201,12 +201,12 @@ def _roofline(rows: Sequence[Row], target: Target, sources: _Sources) -> str:
 
 
 def _operations(row: Row, peaks: Mapping[str, float]) -> float:
-    """Returns the operations of a row: those of its roofline, or without one those of its padded shapes."""
+    """Returns the operations of a row by its roofline; by its padded shapes if the file has no roofline."""
     return row.compute_us * 1e-6 * peaks[FIDELITIES.get(row.fidelity, "hifi4")] or row.flops
 
 
 def _distance(group: Sequence[Row]) -> str:
-    """Returns the roofline of ops and what bounds them in words; empty if the file does not tell."""
+    """Returns the roofline of ops and their bounds in words; empty if the file does not tell."""
     least, total = sum(row.roofline_us for row in group), sum(row.device_us for row in group)
     if not least or not total:
         return ""

@@ -108,7 +108,7 @@ def _run_marks(recording: Recording) -> list[int]:
 
 
 def _compiling(recording: Recording) -> list[tuple[int, int]]:
-    """Returns the times of tracing, compilations and first runs, in order; those that overlap as one."""
+    """Returns the times of tracing, compilations and first runs in order. Times that overlap are joined."""
     spans = [(each.started, each.ended) for each in recording.compilations]
     spans += recording.preparations
     spans += [(run.start, run.end) for run in recording.runs if recording.is_first(run)]

@@ -218,7 +218,7 @@ class PrecisionSearch:
     # Trials
 
     def _options(self, assignment: Assignment) -> CompileOptions:
-        """Returns the compile options of an assignment; those of the user for an empty one."""
+        """Returns the compile options of an assignment; an empty assignment has the user's options."""
         own = replace(CompileOptions(**self.subject.options), enable_trace=False, backend="default", export_path="")
         if not assignment:
             return own
