@@ -24,7 +24,6 @@ from tt_xla.profiling.device_time import (
     dram_utilisation,
     fidelity,
     four_sizes,
-    kernels,
     padded_sizes,
     roofline_of,
     utilisation,
@@ -143,18 +142,17 @@ def columns(inputs: int, outputs: int) -> list[str]:
     ]
 
 
-def write_ops(path: Path, recording: Recording, kernel_calls: Sequence[Kernel] | None = None) -> int:
+def write_ops(path: Path, recording: Recording, kernel_calls: Sequence[Kernel]) -> int:
     """Writes one row for each kernel that a device runs, each host fallback and each signpost, in order of time.
 
     Args:
         path: File to write.
         recording: The recording of a script.
-        kernel_calls: Its kernel calls, if the caller has computed them.
+        kernel_calls: Its kernel calls.
 
     Returns:
         The number of rows of kernels and host fallbacks.
     """
-    kernel_calls = kernels(recording) if kernel_calls is None else kernel_calls
     calls = [call for call in kernel_calls if _has_row(call)]
     ops = {call.op.number: call.op for call in calls}.values()
     header = columns(
@@ -304,15 +302,14 @@ def _tensor(name: str, spec: TensorSpec) -> dict[str, Any]:
     return cells
 
 
-def write_device_log(path: Path, recording: Recording, kernel_calls: Sequence[Kernel] | None = None) -> None:
+def write_device_log(path: Path, recording: Recording, kernel_calls: Sequence[Kernel]) -> None:
     """Writes the device's log: start and end of each kernel on its first core, in cycles of the chip's clock.
 
     Args:
         path: File to write.
         recording: The recording of a script.
-        kernel_calls: Its kernel calls, if the caller has computed them.
+        kernel_calls: Its kernel calls.
     """
-    kernel_calls = kernels(recording) if kernel_calls is None else kernel_calls
     calls = [call for call in kernel_calls if call.on_device]
     target = calls[0].op.program.target if calls else None
     arch, megahertz = (target.arch, round(target.clock_hz / 1e6)) if target else ("", 0)
