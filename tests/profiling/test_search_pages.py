@@ -222,7 +222,7 @@ def test_the_files_of_a_search_of_precisions(tmp_path: Path) -> None:
         kind, radius = kinds[number]
         title = f"{label_of(search, trial)}\n{trial.us:.1f} us, {trial.accuracy:.5f}"
         assert svg.dot(x(trial.us), y(trial.accuracy), radius, svg.COLOURS[kind], title) in text
-    assert svg.line(x, y, [(10.0, 0.98), (20.0, 0.99)], "#98a3af", "the front", steps=False) in text
+    assert svg.line(x, y, [(10.0, 0.98), (20.0, 0.99)], "#98a3af", "the Pareto front", steps=False) in text
     rows = [(trial, label_of(search, trial)) for trial in sorted(search.trials.values(), key=lambda each: each.us)]
     lines = [
         [Cell(label), Cell(f"{trial.us:.1f}", trial.us), Cell(f"{trial.accuracy:.5f}", trial.accuracy)]
