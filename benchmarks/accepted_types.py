@@ -19,8 +19,8 @@ from tt_xla import target
 from tt_xla.codegen.calls import CALLS
 from tt_xla.codegen.judge import Judgement, judge
 from tt_xla.codegen.mock import mock, ttnn_python
-from tt_xla.ir.elementwise import BINARY, UNARY
 from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.op_table import BINARY, UNARY
 from tt_xla.ir.program import Function, FunctionKind, Instruction, MemoryPlan, Operand, Program, TensorSpec
 
 SYSTEM = "p150"

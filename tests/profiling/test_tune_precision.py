@@ -74,7 +74,7 @@ def test_the_file_is_within_the_budget_and_faster(module: str, tmp_path: Path) -
     results = [tensor.float().numpy() for tensor in subject.results(program)]
     assert correlation(results, [tensor.numpy() for tensor in subject.expected]) == pytest.approx(after["pcc"])
     page = (tmp_path / "out" / "precision.html").read_text()
-    trials = (tmp_path / "out" / TRIALS_NAME).read_text().count('{"trial"')
+    trials = (tmp_path / "out" / TRIALS_NAME).read_text().count('"assignment"')
     assert page.count("<circle") == trials
 
 

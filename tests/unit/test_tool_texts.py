@@ -14,6 +14,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from benchmarks.measured import Measurement, Unpriced
+from benchmarks.measured.judge import Priced, by_family, price, record, summarise
+from benchmarks.measured.judge import show as show_measured
+from benchmarks.measured.measurement import step
 from tests.unit.pricing import CHIP, spec
 from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.ir.program import (
@@ -35,10 +39,6 @@ from tt_xla.tools import explain, machine_commands, smi
 from tt_xla.tools.estimate import Estimate, Line, arch_of, by_op
 from tt_xla.tools.estimate import show as show_estimate
 from tt_xla.tools.info import links_text
-from tt_xla.tools.measured import Measurement, Unpriced
-from tt_xla.tools.measured.judge import Priced, by_family, price, record, summarise
-from tt_xla.tools.measured.judge import show as show_measured
-from tt_xla.tools.measured.measurement import step
 from tt_xla.tools.programs import program_name
 from tt_xla.tools.show import show_file
 
@@ -335,6 +335,7 @@ def test_figures_of_an_estimate(capsys: pytest.CaptureFixture[str]) -> None:
         " ttnn.matmul           2           6.0   30 %      5.0   1.0  0.5     0.2  compute",
         " ttnn.to_device        1           3.0   15 %      0.0   0.0  0.0     3.0  launch",
         " ttnn.from_device      1           1.0    5 %      0.0   0.0  0.0     1.0  launch",
+        " between ops                      10.0   50 %",
         "No device work: ttnn.view x 4",
     ]
     show_estimate(estimate(total_us=0.0, lines={}))

@@ -175,35 +175,15 @@ def opt_command(
 
 
 @cli.command("estimate")
-@click.argument("programs", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE...]")
+@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option("--target", "arch", type=click.Choice(system_names()), help="System (default: the system of the file).")
-@click.option(
-    "--measured",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="CSV",
-    help="Compare with times measured on a card.",
-)
-@click.option(
-    "--rows", type=click.IntRange(min=0), default=100, show_default=True, help="Number of measured rows to show."
-)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, one per line.")
-def estimate_command(
-    programs: tuple[Path, ...], arch: str | None, measured: tuple[Path, ...], rows: int, as_json: bool
-) -> None:
+def estimate_command(programs: tuple[Path, ...], arch: str | None, as_json: bool) -> None:
     """Show the predicted device time of a call, by op.
 
     FILE is a .ttnn file, or TTNN text of this compiler or of upstream's. Const-eval functions, which run once, do not
-    count. --measured compares predictions with measured times instead: of a profiler's ops_perf_results CSV, or of
-    public collections of them. Several files are treated as one.
+    count.
     """
-    if bool(programs) == bool(measured):
-        raise click.UsageError("Expected either programs or files of measured times with --measured.")
-    if measured:
-        from tt_xla.tools.measured import compare_files
-
-        compare_files(measured, arch or "", rows, as_json)
-        return
     from tt_xla.tools.estimate import estimate_files
 
     estimate_files(programs, arch, as_json)

@@ -179,20 +179,22 @@ def _show(compiled: Compiled, target: Target, options: CompileOptions, irs: Path
     from rich.table import Table
 
     program, memory = compiled.program, compiled.program.memory
+    lines, total = by_op(program.functions), program.predicted_device_us
+    gaps = total - sum(line.us for line in lines.values())
     console = Console(highlight=False, soft_wrap=True)
     console.print(
         f"{compiled.path} for {target.name}, level {options.optimization_level}: compiled in {compiled.seconds:.3f} s, "
-        f"predicted device time {program.predicted_device_us:.1f} us",
+        f"predicted device time {program.predicted_device_us:.1f} us a call, {gaps:.1f} us of it between ops",
         markup=False,
     )
     table = Table("op", "count", "predicted us", "share", "bound by", box=None)
     for column in table.columns[1:4]:
         column.justify = "right"
-    lines = by_op(program.functions)
-    total = sum(line.us for line in lines.values())
     for op, line in lines.items():
         share = f"{100 * line.us / total:.0f} %" if total and line.us else ""
         table.add_row(op, str(line.count), f"{line.us:.1f}" if line.us else "", share, line.bound)
+    if total:
+        table.add_row("between ops", "", f"{gaps:.1f}", f"{100 * gaps / total:.0f} %", "")
     console.print(table)
     console.print(
         f"Memory: DRAM {_share(memory.dram_peak_bytes, target.dram_usable_bytes)} of a chip, "

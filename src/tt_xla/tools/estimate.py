@@ -359,6 +359,9 @@ def show(estimate: Estimate) -> None:
             parts = (f"{part:.1f}" for part in times)
             share = f"{100 * line.us / estimate.total_us:.0f} %"
             table.add_row(op, str(line.count), f"{line.us:.1f}", share, *parts, line.bound)
+    if estimate.total_us:
+        share = f"{100 * estimate.gaps_us / estimate.total_us:.0f} %"
+        table.add_row("between ops", "", f"{estimate.gaps_us:.1f}", share)
     free = {op: line.count for op, line in estimate.lines.items() if not line.us}
     console.print(table)
     if free:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from tt_xla.tools.profile_command import SCRIPT_SETTINGS, WorkloadCommand
 
@@ -78,14 +79,18 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
     "--traces", default="off,on", show_default=True, callback=_listed("traces"), help="Whether to try traces: off,on."
 )
 @click.option(
-    "--pcc", type=click.FloatRange(0, 1), default=0.99, show_default=True, help="Smallest acceptable correlation."
+    "--pcc",
+    type=click.FloatRange(0, 1),
+    default=0.99,
+    show_default=True,
+    help="Smallest acceptable correlation; with --metric, smallest part of the exact program's metric.",
 )
 @click.option("--metric", default="", metavar="NAME", help="Judge by a metric that the script reports instead of PCC.")
 @click.option(
     "--accuracy",
     type=float,
-    help="Find the precision of each layer instead of compile options, with at least this accuracy. Of the other "
-    "options only --measure, --mixed-groups, --json and -o apply.",
+    help="Find the precision of each layer instead of compile options, with at least this accuracy; with --measure, "
+    "--mixed-groups and -o.",
 )
 @click.option(
     "--measure",
@@ -121,11 +126,13 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
     "--mesh",
     metavar="RxC",
     help="Find shardings over a mesh of chips, such as 2x4, instead of compile options; `auto` takes the mesh of the "
-    "program, or all chips of the system. The options below apply; those above but --json and -o do not.",
+    "program, or all chips of the system. Only --code applies besides.",
 )
-@click.option("--system", metavar="NAME", help="System of the mesh (default: TTXLA_SYSTEM).")
+@click.option("--system", metavar="NAME", help="System to tune for (default: TTXLA_SYSTEM).")
 @click.option(
-    "--code", type=click.Choice(["jax", "torch"]), help="Framework of the printed code (default: that of the program)."
+    "--code",
+    type=click.Choice(["jax", "torch"]),
+    help="Framework of the code that --mesh prints (default: that of the program).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the chosen options as one JSON object at the end.")
 @click.pass_context
@@ -171,22 +178,22 @@ def tune_command(
     tt-xla tune --mesh 2x4 --system n300-llmbox model.mlir
     tt-xla tune --mesh auto --system n300 examples/smollm2.py
     """
-    from tt_xla.environment import selected_system
+    from tt_xla.environment import selected_system, set_variable
     from tt_xla.profiling.tune.executors import LocalExecutor, RayExecutor
     from tt_xla.profiling.tune.page import CHOSEN_NAME, HTML_NAME, write_chosen, write_page
     from tt_xla.profiling.tune.search import Search, Space
+    from tt_xla.target import load_target
 
     if not Path(program).is_file():
         raise click.UsageError(f"There is no file '{program}'.")
+    _check_options(context)
+    if system:
+        set_variable("TTXLA_SYSTEM", load_target(system).name)
     if mesh is not None:
         from tt_xla.tools.tune_shardings import tune_shardings
 
-        tune_shardings(program, arguments, mesh, system or selected_system(), code or "", as_json)
+        tune_shardings(program, arguments, mesh, selected_system(), code or "", as_json)
         return
-    if system or code:
-        raise click.UsageError("--system and --code need --mesh.")
-    if measure is not None and accuracy is None:
-        raise click.UsageError("--measure needs --accuracy.")
     _create(out)
     if accuracy is not None:
         from tt_xla.tools.tune_precision import tune_precision
@@ -217,12 +224,37 @@ def tune_command(
     write_page(out / HTML_NAME, program, outcomes, chosen, metric)
     _show(outcomes, chosen, metric)
     if chosen is None:
-        click.echo(f"error: no trial reaches a PCC of {pcc}; {out / HTML_NAME} shows all trials.", err=True)
+        least = f"a {metric or 'PCC'} of {search.least_accuracy:.4g}"
+        click.echo(f"error: no trial reaches {least}; {out / HTML_NAME} shows all trials.", err=True)
         context.exit(1)
     write_chosen(out / CHOSEN_NAME, chosen, metric)
     click.echo(f"chosen: {out / CHOSEN_NAME}")
     if as_json:
         click.echo(json.dumps(json.loads((out / CHOSEN_NAME).read_text())))
+
+
+_SEARCHES = {"mesh": {"mesh", "code"}, "accuracy": {"accuracy", "measure", "mixed_groups", "out"}}
+"""Options of the searches for other things than compile options, by the option that asks for the search."""
+_EVERY_SEARCH = {"system", "as_json"}
+
+
+def _check_options(context: click.Context) -> None:
+    """Checks that every option on the command line belongs to the search that the command makes.
+
+    Raises:
+        UsageError: An option would do nothing.
+    """
+    options = [parameter for parameter in context.command.params if isinstance(parameter, click.Option)]
+    names = {option.name or "": option.opts[-1] for option in options}
+    given = [name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    wanted = next((name for name in _SEARCHES if name in given), "")
+    shared = {"mixed_groups", "out"}
+    own = _SEARCHES[wanted] if wanted else names.keys() - (_SEARCHES["mesh"] | _SEARCHES["accuracy"] - shared)
+    for name in given:
+        if name not in own | _EVERY_SEARCH:
+            needs = next((names[search] for search, of_search in _SEARCHES.items() if name in of_search - shared), "")
+            reason = f"does nothing with {names[wanted]}" if wanted else f"needs {needs}"
+            raise click.UsageError(f"{names[name]} {reason}.")
 
 
 def _create(folder: Path) -> None:
@@ -253,7 +285,7 @@ def _with_progress(search: Search) -> list[Outcome]:
             else:
                 bar.update(task, advance=1, description=outcome.choice.label[:50])
                 if not console.is_terminal:
-                    message = outcome.error[:200] or f"{outcome.step_ms:.4g} ms a step"
+                    message = "failed" if outcome.error else f"{outcome.step_ms:.4g} ms a step"
                     click.echo(f"{outcome.choice.label}: {message}", err=True)
 
         search.progress = progress
@@ -267,7 +299,7 @@ def _show(outcomes: Sequence[Outcome], chosen: Outcome | None, metric: str) -> N
     from tt_xla.profiling.tune.choice import pareto
     from tt_xla.profiling.tune.page import unit
 
-    front = pareto(list(outcomes), metric)
+    front = pareto(outcomes, metric)
     console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
     table = Table("Pareto front", unit(front[0]) if front else "", metric or "PCC", "step ms", "", box=None)
     for outcome in front:

@@ -13,9 +13,9 @@ from tt_xla import __version__
 from tt_xla.environment import selected_system
 from tt_xla.profiling.precision.measures import measure_of
 from tt_xla.profiling.precision.report import FILE_NAME, HTML_NAME, label_of, write_results
-from tt_xla.profiling.precision.search import TRIALS_NAME, PrecisionSearch, Trial, front_of
+from tt_xla.profiling.precision.search import TRIALS_NAME, LogRecord, PrecisionSearch, Trial, front_of
 from tt_xla.profiling.precision.subject import Subject, recorded_subject
-from tt_xla.profiling.tune.search import records_of
+from tt_xla.profiling.tune.trial_log import TrialLog
 
 SUBJECT_NAME = "precision-subject.pt"
 
@@ -51,13 +51,13 @@ def tune_precision(
         "tt_xla": __version__,
         "measure": measure,
     }
-    header = made_from | {"changed": Path(program).stat().st_mtime_ns, "groups": groups}
+    log = TrialLog(out / TRIALS_NAME, LogRecord, program, (tuple(arguments), measure, groups))
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task("recording the program", total=0)
-            subject = _subject(program, arguments, header, out)
+            subject = _subject(program, arguments, log, out / SUBJECT_NAME)
 
             def progress(coming: int, label: str) -> None:
                 if coming:
@@ -67,7 +67,7 @@ def tune_precision(
                 else:
                     bar.update(task, advance=1)
 
-            search = PrecisionSearch(subject, judge, header, out, budget, groups, progress)
+            search = PrecisionSearch(subject, judge, log, budget, groups, progress)
             chosen = search.run()
     except KeyboardInterrupt:
         click.echo(f"interrupted; the same command continues the search ({out}).", err=True)
@@ -83,15 +83,14 @@ def tune_precision(
     return True
 
 
-def _subject(program: str, arguments: Sequence[str], header: dict[str, Any], out: Path) -> Subject:
+def _subject(program: str, arguments: Sequence[str], log: TrialLog[LogRecord], path: Path) -> Subject:
     """Returns the program that an earlier search in the folder recorded, or records it anew."""
-    trials, path = out / TRIALS_NAME, out / SUBJECT_NAME
-    lines = list(records_of(trials)) if trials.is_file() else []
-    if lines and lines[0] == header and path.is_file():
+    if log.is_current() and path.is_file():
         return Subject.load(path)
-    trials.unlink(missing_ok=True)  # before the subject, so that a stop in between leaves no trials of another program
+    log.clear()  # before the subject, so that a stop in between leaves no trials of another program
     subject = recorded_subject(program, arguments)
     subject.save(path)
+    log.sources = subject.sources
     return subject
 
 
@@ -103,7 +102,7 @@ def _show(search: PrecisionSearch, chosen: Trial, measure: str) -> None:
 
     console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
     table = Table("Front", "predicted us", measure, "", box=None)
-    for trial in [*front_of(list(search.trials.values())), search.trials[()]]:
+    for trial in [*front_of(search.trials.values()), search.trials[()]]:
         mark = "chosen" if trial is chosen else ""
         table.add_row(label_of(search, trial), f"{trial.us:,.1f}", f"{trial.accuracy:.5f}", mark)
     console.print(table)

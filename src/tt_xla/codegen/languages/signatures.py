@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tt_xla.ir.elementwise import BINARY, UNARY
+from tt_xla.ir.op_table import BINARY, UNARY
 
 OPTIONAL, EMPTY = "std::nullopt", "{}"
 
@@ -173,7 +173,6 @@ _BINARY_FORMS = {
     "atan2": "a:T b:T memory_config:memory?",
     "fmod": f"a:T b:T memory_config:memory? {_CORES}",
 }
-_RENAMED = {"pow_tensor": "pow", "remainder": "fmod"}
 
 _PRODUCT = (
     "transpose_a:b transpose_b:b memory_config:cmemory? dtype:cdtypev? program_config:matmul? activation:function? "
@@ -303,11 +302,11 @@ FUNCTIONS: dict[str, Function] = {
     **{
         f"ttnn.{row.ttnn}": _function(f"ttnn::{row.ttnn}", _UNARY_FORMS.get(row.ttnn, _PLAIN))
         for row in UNARY
-        if row.ttnn and row.ttnn not in ("bitcast_convert", "gelu_approx")
+        if row.ttnn and row.python == row.ttnn
     },
     **{
         f"ttnn.{name}": _function(f"ttnn::{name}", _BINARY_FORMS.get(name, f"{_WITH_DTYPE} {_CORES}"))
-        for name in (_RENAMED.get(row.ttnn, row.ttnn) for row in BINARY if row.ttnn)
+        for name in (row.python for row in BINARY if row.ttnn)
     },
     "ttnn.clamp (tensors)": _function("ttnn::clamp", "input:T min:Tv? max:Tv? memory_config:memory? output:T?"),
     **{

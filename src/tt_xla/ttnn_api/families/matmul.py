@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tt_xla.ir.op_table import MATMUL_CONFIGS
 from tt_xla.ttnn_api import chosen_programs, chosen_shards
 from tt_xla.ttnn_api.configs import Config, compute_config, function_of
 from tt_xla.ttnn_api.enums import DataType, TensorMemoryLayout
@@ -109,12 +110,7 @@ def _check_shards(a: Operand, b: Operand, activation: Function | None) -> None:
         )
 
 
-_CONFIGS = {
-    "MatmulMultiCoreReuseProgramConfig": "reuse",
-    "MatmulMultiCoreReuseMultiCastProgramConfig": "multi_cast",
-    "MatmulMultiCoreReuseMultiCast1DProgramConfig": "multi_cast_1d",
-    "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig": "dram_sharded",
-}
+_CONFIGS = {name: kind for kind, name in MATMUL_CONFIGS.items()}
 """Kind of a ``#ttnn.matmul_program_config`` by TT-NN's class."""
 
 

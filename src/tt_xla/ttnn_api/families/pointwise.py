@@ -7,6 +7,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tt_xla.ir.op_table import BINARY, UNARY
 from tt_xla.ttnn_api import chosen_shards, shards
 from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op, step
 from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Named, SigmoidMode, TensorMemoryLayout
@@ -18,41 +19,16 @@ from tt_xla.ttnn_api.plan import Calls, Operand, Scalar, Step
 
 Function = UnaryWithParam | Named | str
 
-_UNARY = (
-    "abs acos asin asinh atan atanh bitwise_not cbrt ceil cos erfc expm1 floor hardsigmoid isfinite log1p logical_not "
-    "neg reciprocal relu relu6 sign silu sin tan"
-)
-"""Functions that TTNN has under the same name."""
-
-_IN_MODES = "erf exp log log10 log2 mish rsqrt sqrt tanh"
+_IN_MODES = ["erf", "exp", "log", "log10", "log2", "mish", "rsqrt", "sqrt", "tanh"]
 """Functions with a fast, approximate form, whose op has a name that ends with ``_approx``."""
 
-_BINARY = {
-    "add": "add",
-    "atan2": "atan2",
-    "bitwise_and": "bitwise_and",
-    "bitwise_or": "bitwise_or",
-    "bitwise_xor": "bitwise_xor",
-    "divide": "divide",
-    "div": "divide",
-    "eq": "eq",
-    "fmod": "remainder",
-    "ge": "ge",
-    "gt": "gt",
-    "le": "le",
-    "logical_and": "logical_and",
-    "logical_left_shift": "logical_left_shift",
-    "logical_or": "logical_or",
-    "logical_right_shift": "logical_right_shift",
-    "logical_xor": "logical_xor",
-    "lt": "lt",
-    "maximum": "maximum",
-    "minimum": "minimum",
-    "multiply": "multiply",
-    "mul": "multiply",
-    "ne": "ne",
-    "subtract": "subtract",
-    "sub": "subtract",
+_OF_OWN_RULES = (*_IN_MODES, "gelu", "round", "sigmoid")
+
+_UNARY = [row.ttnn for row in UNARY if row.ttnn and row.python == row.ttnn and row.ttnn not in _OF_OWN_RULES]
+"""Functions that TTNN has under the same name."""
+
+_BINARY = {row.python: row.ttnn for row in BINARY if row.ttnn and row.python != "pow"} | {
+    **{"div": "divide", "mul": "multiply", "sub": "subtract"}
 }
 """TTNN op of each function of two tensors."""
 
@@ -98,9 +74,9 @@ def _in_modes(op: str) -> Rule:
     return rule
 
 
-for _name in _UNARY.split():
+for _name in (*_UNARY, "atanh"):
     define(f"ttnn.{_name}", _unary(_name))
-for _name in _IN_MODES.split():
+for _name in _IN_MODES:
     define(f"ttnn.{_name}", _in_modes(_name))
 
 
