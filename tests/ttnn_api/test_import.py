@@ -58,6 +58,10 @@ def test_names_say_whether_tt_nn_has_them() -> None:
         ttnn.no_such_name  # noqa: B018
     with pytest.raises(ModuleNotFoundError, match="part of its API"):
         __import__("ttnn.no_such_module")
+    with pytest.raises(AttributeError, match="does not: PyTorch draws and exports models"):
+        ttnn.tracer  # noqa: B018
+    with pytest.raises(ModuleNotFoundError, match="ttnn.tracer is not available: PyTorch draws and exports models"):
+        __import__("ttnn.tracer")
 
 
 def test_rules_take_what_tt_nn_takes() -> None:

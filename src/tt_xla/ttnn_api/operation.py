@@ -49,11 +49,6 @@ _calls: list[Any] = []
 """Operations that are being executed while somebody watches, the user's call first."""
 
 
-def watched() -> bool:
-    """Returns whether an operation is being executed, while somebody watches calls."""
-    return bool(_calls)
-
-
 _nested = False
 """Whether an operation calls others: TT-NN's conditions are those of the user's call."""
 

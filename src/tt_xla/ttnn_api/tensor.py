@@ -47,10 +47,7 @@ class Contents:
 class Tensor:
     """A tensor on the host or on a device. :mod:`tt_xla.ttnn_api.methods` adds what computes."""
 
-    __slots__ = (
-        *("__weakref__", "_contents", "_device", "_number", "topology", "type"),
-        *("graph", "node", "output_index"),  # its place in a graph of :mod:`tt_xla.ttnn_api.tracing`
-    )
+    __slots__ = ("__weakref__", "_contents", "_device", "_number", "topology", "type")
 
     @staticmethod
     def of(
