@@ -68,10 +68,10 @@ def test_rules_take_what_tt_nn_takes() -> None:
     """A rule names parameters that the table of TT-NN's signatures has for one of the rule's functions."""
     taken: dict[Any, set[str]] = {}
     for name, operation in operations().items():
-        overloads = signatures.binders(name)
+        overloads = signatures.overloads(name)
         assert overloads, name
         key = (operation.rule.__code__, operation.named)
-        taken.setdefault(key, set()).update(*(each.__code__.co_varnames for each in overloads))
+        taken.setdefault(key, set()).update(*(each.names for each in overloads))
     assert not {key[0].co_qualname: rest for key in taken if (rest := set(key[1]) - taken[key])}
 
 

@@ -68,6 +68,7 @@ class Plan:
         self.bytes: list[int | None] = [None] * len(self.types)
         """Bytes of each result in a bank; None for results on the host."""
         if device is not None:
+            device.memory.check_tables(step.table_banks)
             self._price(instruction, values, device)
             self.bytes = [
                 bytes_per_bank(type_.spec.layout, device.target) if type_.on_device else None for type_ in self.types

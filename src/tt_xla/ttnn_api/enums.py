@@ -7,6 +7,7 @@ import enum
 from tt_xla.ir.element_types import DataType as ElementType
 from tt_xla.ir.layout import BufferType as Memory
 from tt_xla.ir.layout import MemoryLayout
+from tt_xla.ttnn_api.errors import TTFatal
 
 
 class Named(enum.Enum):
@@ -17,9 +18,6 @@ class Named(enum.Enum):
 
     __str__ = __repr__
     __hash__ = object.__hash__  # each member exists once
-
-    def __int__(self) -> int:
-        return int(self.value)
 
 
 class DataType(Named):
@@ -42,8 +40,10 @@ class DataType(Named):
         """The element type in TTNN.
 
         Raises:
-            KeyError: the emulated card lacks it.
+            TTFatal: the emulated card lacks it.
         """
+        if self not in _ELEMENTS:
+            raise TTFatal(f"The emulated card has no tensors of {self}", hint="Convert the tensor to ttnn.int32.")
         return _ELEMENTS[self]
 
     @staticmethod
@@ -223,5 +223,5 @@ _UNARY = (
     "DIGAMMA POLYGAMMA SOFTCAP"
 )
 
-UnaryOpType = Named("UnaryOpType", _UNARY, module=__name__)
+UnaryOpType = Named("UnaryOpType", _UNARY, module=__name__, start=0)
 """A function of one number that other ops can apply."""

@@ -111,7 +111,7 @@ def _named(name: str, others: Sequence[str]) -> Sequence[str]:
     """Returns the parameters of TT-NN's function that its rule takes."""
     from tt_xla.ttnn_api import signatures
 
-    known = {each for binder in signatures.binders(name) for each in binder.__code__.co_varnames}
+    known = {each for overload in signatures.overloads(name) for each in overload.names}
     return tuple(each for each in dict.fromkeys((*_parameters(name), *others, *_PLACED)) if each in known)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from tt_xla.ir.layout import MemoryLayout
 from tt_xla.ttnn_api.enums import Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreCoord, CoreRange, CoreRangeSet, MemoryConfig, ShardSpec, padded
+from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreCoord, CoreRange, CoreRangeSet, MemoryConfig, ShardSpec
+from tt_xla.ttnn_api.shapes import padded
 
 
 def matrix(shape: Sequence[int], layout: Layout) -> tuple[int, int]:

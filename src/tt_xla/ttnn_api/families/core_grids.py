@@ -24,7 +24,7 @@ def _cores(core_grid: Any) -> CoreRangeSet:
     if isinstance(core_grid, CoreRangeSet):
         return core_grid
     if isinstance(core_grid, CoreGrid):
-        return CoreRangeSet(CoreRange(CoreCoord(0, 0), CoreCoord(core_grid.x - 1, core_grid.y - 1)))
+        return CoreRangeSet([CoreRange(CoreCoord(0, 0), CoreCoord(core_grid.x - 1, core_grid.y - 1))])
     if not isinstance(core_grid, (list, tuple)) or len(core_grid) != 2:
         raise TTFatal("Invalid core_grid type", hint="Pass a ttnn.CoreGrid, or a ttnn.CoreRangeSet.")
     first, last = core_grid
@@ -154,9 +154,9 @@ def grid_to_cores(
     """Returns the first cores of a grid, or all cores between two corners."""
     if isinstance(num_cores, int):
         return _in_order(grid_size_x or 0, grid_size_y or 0, row_wise=row_wise)[:num_cores]
-    if start is None or end is None:
-        raise RuntimeError("ttnn.grid_to_cores: pass the number of cores and the grid, or both corners of a grid")
-    return corerange_to_cores(CoreRangeSet(CoreRange(start, end)), None, row_wise)
+    assert start is not None
+    assert end is not None
+    return corerange_to_cores(CoreRangeSet([CoreRange(start, end)]), None, row_wise)
 
 
 @operation("ttnn.split_work_to_cores", composite=True)

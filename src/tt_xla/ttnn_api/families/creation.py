@@ -28,8 +28,10 @@ def filled(
     """Returns the step that creates a tensor of equal elements."""
     dtype = dtype or DataType.BFLOAT16
     layout = layout or (Layout.TILE if dtype.element.is_block_float else Layout.ROW_MAJOR)
+    from tt_xla.ttnn_api.conversion import fill_of  # imports torch
+
     result = type_of(shape, dtype, layout, memory, on_device=device is not None)
-    fill = float(value) if result.dtype.element.is_float else int(value)
+    fill = fill_of(value, dtype)
     return Step("ttnn.full", {}, [result], {"fill_value": fill, "shape": list(shape)}, device=device)
 
 
@@ -83,9 +85,9 @@ def _like(value: float | None) -> Rule:
         optional_tensor: Operand | None,
     ) -> Step:
         own = tensor.type.with_(dtype=dtype, layout=layout, memory=memory_config)
-        own = own if optional_tensor is None else optional_tensor.type
-        chosen = value if value is not None else fill_value or 0
-        fill = as_taken("ttnn.full", float(chosen), own.dtype) if own.dtype.element.is_float else int(chosen)
+        chosen, target = value if value is not None else fill_value or 0, (optional_tensor or tensor).dtype
+        target = dtype or target if optional_tensor is None else target
+        fill = as_taken("ttnn.full", float(chosen), target) if target.element.is_float else int(chosen)
         return Step("ttnn.full", {}, [own], {"fill_value": fill, "shape": list(own.shape)}, into=optional_tensor)
 
     rule.__doc__ = "Creates a tensor of equal elements with the type of another one."
@@ -108,6 +110,8 @@ def arange(
 ) -> Step:
     """Creates a vector of numbers at equal distances."""
     bounds: dict[str, Any] = {"start": start or 0, "end": end, "step": 1 if step is None else step}
+    if not bounds["step"]:
+        raise TTFatal("Step must be nonzero", hint="Pass a step above or below 0.")
     count = max(0, -(-(end - bounds["start"]) // bounds["step"]))
     result = type_of((count,), dtype or DataType.BFLOAT16, layout, memory_config, on_device=device is not None)
     return Step("ttnn.arange", {}, [result], bounds, device=device)

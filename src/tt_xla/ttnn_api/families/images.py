@@ -94,7 +94,12 @@ def upsample(input_tensor: Operand, scale_factor: Any, mode: str, memory_config:
     shape = (batch, int(rows * factors[0]), int(columns * factors[1]), channels)
     memory = memory_config or shards.resized(input_tensor.memory, input_tensor.shape, shape, input_tensor.layout)
     result = input_tensor.type.with_(shape=shape, memory=memory)
-    return Step("ttnn.upsample", {"input": input_tensor}, [result], {"scale_factor": factors, "mode": mode})
+    spec, device = input_tensor.memory.shard_spec, input_tensor.device
+    banks = 0 if spec is None else spec.num_cores()
+    if mode == "bilinear" and spec is None and device is not None:
+        banks = min(batch * rows * columns, device.target.cores)
+    attributes = {"scale_factor": factors, "mode": mode}
+    return Step("ttnn.upsample", {"input": input_tensor}, [result], attributes, table_banks=banks)
 
 
 @operation("ttnn.experimental.prepare_conv3d_weights", composite=True)
@@ -173,7 +178,7 @@ def addmm(
     optional_output_tensor: Tensor | None,
 ) -> Tensor:
     """Computes ``beta * input + alpha * mat1 @ mat2``."""
-    wanted = [*mat1_tensor.shape[:-1], mat2_tensor.shape[-1]]
+    wanted = [*mat1_tensor.type.shape[:-1], mat2_tensor.shape[-1]]
     if list(input_tensor.shape) != wanted:
         raise TTFatal(
             "input_tensor must have shape matching one of result of mat1_tensor @ mat2_tensor",

@@ -11,7 +11,8 @@ from tt_xla.ttnn_api import chosen_shards, shards
 from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op, step
 from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Named, SigmoidMode, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
+from tt_xla.ttnn_api.geometry import MemoryConfig
+from tt_xla.ttnn_api.shapes import Sizes
 from tt_xla.ttnn_api.layouts import Type, type_of
 from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation, unrefused
 from tt_xla.ttnn_api.plan import Calls, Operand, Scalar, Step
@@ -57,15 +58,12 @@ _BINARY = {
 """TTNN op of each function of two tensors."""
 
 
-def required(operand: object, name: str) -> Operand:
+def required(operand: Operand, name: str) -> Operand:
     """Returns a tensor argument that must lie on a device.
 
     Raises:
         TTFatal: it does not.
-        TypeError: it is no tensor.
     """
-    if not isinstance(operand, Operand):
-        raise TypeError(f"{name}(): incompatible function arguments: a ttnn.Tensor is needed, got {operand!r}")
     if not operand.type.on_device:
         raise TTFatal(
             f"{name}: Operands to eltwise need to be on the device!", hint="Move the tensor with ttnn.to_device."
@@ -77,7 +75,7 @@ def _unary(op: str) -> Rule:
     def rule(input_tensor: Operand, memory_config: MemoryConfig | None, output_tensor: Operand | None) -> Step:
         source = required(input_tensor, f"ttnn.{op}")
         memory = chosen_shards.for_elements(memory_config, source.shape, source.layout, [source])
-        result = source.type.with_(memory=memory) if output_tensor is None else output_tensor.type
+        result = source.type.with_(memory=memory)
         return Step(f"ttnn.{op}", {"input": source}, [result], into=output_tensor)
 
     rule.__doc__ = f"Computes {op} of each element."
@@ -152,12 +150,12 @@ def leaky_relu(
     input_tensor: Operand, negative_slope: float, memory_config: MemoryConfig | None, output_tensor: Operand | None
 ) -> Step:
     """Multiplies negative elements by a slope."""
-    result = input_tensor.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+    result = input_tensor.type.with_(memory=memory_config)
     operands = {"input": input_tensor}
     return Step("ttnn.leaky_relu", operands, [result], {"parameter": float(negative_slope)}, into=output_tensor)
 
 
-def broadcast(first: Shape, second: Shape, name: str) -> Shape:
+def broadcast(first: Sizes, second: Sizes, name: str) -> Sizes:
     """Returns the shape of two operands, whose dimensions of size 1 are expanded.
 
     Raises:
@@ -171,7 +169,7 @@ def broadcast(first: Shape, second: Shape, name: str) -> Shape:
                 f"{name}: Broadcasting rule violation for rank {index - rank}, dim a: {left}, dim b: {right}",
                 hint="Dimensions must be equal or 1; reshape or repeat one of the tensors.",
             )
-    return Shape(right if left == 1 else left for left, right in zip(one, other, strict=True))
+    return Sizes(right if left == 1 else left for left, right in zip(one, other, strict=True))
 
 
 def _binary(op: str) -> Rule:
@@ -317,8 +315,6 @@ def pair(
     attributes: dict[str, Any],
 ) -> Step:
     """Returns the step of an op of two tensors, one of which may be a number."""
-    if left is None or right is None:
-        raise TypeError(f"{op}(): incompatible function arguments: a ttnn.Tensor or a number is needed, got None")
     tensors = [required(each, op) for each in (left, right) if isinstance(each, Operand)]
     first = tensors[0]
     lhs, rhs = (each if isinstance(each, Operand) else number(op, each, first.type) for each in (left, right))
@@ -349,7 +345,7 @@ _PREFERRED = (
 """Ways to shard a result whose operands are sharded in several, in the order in which TT-NN takes them."""
 
 
-def common_memory(tensors: Sequence[Operand], shape: Shape) -> MemoryConfig:
+def common_memory(tensors: Sequence[Operand], shape: Sizes) -> MemoryConfig:
     """Returns the memory of a result of several tensors: that of a sharded one, its shards resized for the result's
     shape, else that of the first tensor. Blocks come before rows, and these before columns.
     A first tensor in L1 without shards keeps the result there."""
@@ -412,7 +408,7 @@ def power(
 ) -> Step:
     """Raises elements to a power."""
     if isinstance(input_tensor, Operand) and not isinstance(exponent, Operand):
-        result = input_tensor.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+        result = input_tensor.type.with_(memory=memory_config)
         return Step("ttnn.pow_scalar", {"lhs": input_tensor}, [result], {"rhs": exponent}, into=output_tensor)
     return pair("ttnn.pow_tensor", input_tensor, exponent, dtype, memory_config, output_tensor, {})
 
@@ -440,7 +436,6 @@ def where(
     memory = memory or common_memory(tensors, shape)
     layout = next((each.layout for each in tensors if each.layout is Layout.TILE), None)
     result = tensor.type.with_(shape=shape, memory=memory, layout=layout)
-    result = result if output_tensor is None else output_tensor.type
     operands = {"first": predicate, "second": chosen[0], "third": chosen[1]}
     return Step("ttnn.where", operands, [result], into=output_tensor)
 
@@ -460,12 +455,16 @@ def clamp(
     input_tensor: Operand, min: Any, max: Any, memory_config: MemoryConfig | None, output_tensor: Operand | None
 ) -> Step | Calls:
     """Limits elements to a range; integers by numbers with a point become float32."""
+    if min is None and max is None:
+        raise TTFatal(
+            "Only one of 'min' or 'max' can be None. Please provide one value", hint="Pass min, max, or both."
+        )
     kinds = {type(each) for each in (min, max) if isinstance(each, (int, float))}
     if input_tensor.dtype is DataType.INT32 and float in kinds:
         if len(kinds) > 1:
             raise TTFatal("std::get: wrong index for variant", hint="Pass two whole numbers, or two with a point.")
         return Calls(functools.partial(_clamped_as_floats, {"min": min, "max": max}, memory_config, output_tensor))
-    result = input_tensor.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+    result = input_tensor.type.with_(memory=memory_config)
     if isinstance(min, Operand) or isinstance(max, Operand):
         operands = {"input": input_tensor, "min": min, "max": max}
         return Step("ttnn.clamp_tensor", operands, [result], into=output_tensor)

@@ -152,7 +152,7 @@ def outer(input_tensor_a: Tensor, input_tensor_b: Tensor, memory_config: Any) ->
             kind = tensor.memory_config().buffer_type
             tensor = f.to_memory_config(tensor, MemoryConfig(TensorMemoryLayout.INTERLEAVED, kind))
         sides.append(f.unsqueeze(tensor, place))
-    batch = max(math.prod(each.shape[:-1]) for each in (input_tensor_a, input_tensor_b))
+    batch = max(math.prod(each.type.shape[:-1]) for each in (input_tensor_a, input_tensor_b))
     if batch > 1 or input_tensor_a.dtype in (DataType.INT32, DataType.UINT32, DataType.FLOAT32):
         return Functions(memory_config).multiply(*sides)
     return Functions(memory_config).matmul(*(f.to_layout(each, Layout.TILE) for each in sides))

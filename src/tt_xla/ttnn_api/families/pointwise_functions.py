@@ -90,7 +90,7 @@ def _unary(op: str, names: Sequence[str]) -> Rule:
         if op == "ttnn.softcap" and not parameters["beta"]:
             raise TTFatal("Unary: SOFTCAP requires a non-zero beta", hint="Pass the greatest size of the results.")
         memory = for_elements(memory_config, source.shape, source.layout, [source])
-        result = source.type.with_(memory=memory) if output_tensor is None else output_tensor.type
+        result = source.type.with_(memory=memory)
         given = [parameters[name] for name in names if parameters[name] is not None]
         return Step(op, {"input": source}, [result], {"params": given or None}, into=output_tensor)
 
@@ -202,7 +202,7 @@ def of_three(
         if not isinstance(operand, Operand):
             operands[name] = number(op, operand, like.type)
         shape = broadcast(shape, operands[name].type.shape, op)
-    result = first.type.with_(shape=shape, memory=memory) if output is None else output.type
+    result = first.type.with_(shape=shape, memory=memory)
     return Step(op, operands, [result], attributes, into=output)
 
 
