@@ -143,4 +143,4 @@ def test_ranges_of_cores_print_as_those_of_ttnn(ttnn: Any) -> None:
     cores = ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (7, 0)), ttnn.CoreRange((0, 1), (3, 1))])
     assert str(cores) == "{[0-0 - 7-0], [0-1 - 3-1]}"
     spec = ttnn.ShardSpec(cores, [32, 64], ttnn.ShardOrientation.ROW_MAJOR)
-    assert 'grid=[{"start":{"x":0,"y":0},"end":{"x":7,"y":0}}, {"start":{"x":0,"y":1}' in str(spec)
+    assert 'grid=[{"start":{"x":0,"y":0},"end":{"x":7,"y":0}, {"start":{"x":0,"y":1}' in str(spec)

@@ -12,7 +12,7 @@ from tt_xla import environment
 from tt_xla.errors import MeshError
 from tt_xla.ttnn_api import hal
 from tt_xla.ttnn_api.enums import Arch, FabricConfig
-from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
 from tt_xla.ttnn_api.geometry import CoreCoord, CoreGrid
 from tt_xla.ttnn_api.shapes import MeshCoordinate, MeshShape
 from tt_xla.ttnn_api.sub_devices import SubDevice, SubDeviceId, SubDeviceManagerId, SubDevices
@@ -439,8 +439,18 @@ def scratch_device() -> MeshDevice:
     return MeshDevice(_target(), MeshShape(1, 1), [0], Reserved(l1_small=1 << 15, trace_region=0))
 
 
+def _check_device(name: str, device: object) -> None:
+    if not isinstance(device, MeshDevice):
+        raise IncompatibleArguments(f"ttnn.{name}(): incompatible function arguments: a device is needed, got {device!r}")
+
+
 def close_device(device: MeshDevice) -> None:
-    """Closes a device. Its tensors can no longer be used on it."""
+    """Closes a device. Its tensors can no longer be used on it.
+
+    Raises:
+        IncompatibleArguments: it is no device.
+    """
+    _check_device("close_device", device)
     device.close()
     _open.pop(device.chips, None)
 
@@ -470,6 +480,7 @@ def create_mesh_device(mesh_shape: MeshShape | None = None, **options: Any) -> G
 
 def synchronize_device(device: MeshDevice, cq_id: int | None = None, sub_device_ids: Sequence[object] = ()) -> None:
     """Returns at once: a call's results are there when it returns."""
+    _check_device("synchronize_device", device)
 
 
 def set_fabric_config(config: FabricConfig, *arguments: object, **options: object) -> None:

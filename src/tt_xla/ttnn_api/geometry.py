@@ -231,7 +231,7 @@ class ShardSpec(JsonForm):
 
     def __repr__(self) -> str:
         orientation = f"ShardOrientation::{self.orientation.name}"
-        grid = ", ".join(each.json() for each in self.grid.ranges())
+        grid = ", ".join(each.json()[:-1] for each in self.grid.ranges())  # TT-NN leaves a brace out
         return f"ShardSpec{{grid=[{grid}], shape={self.shape}, orientation={orientation}}}"
 
 

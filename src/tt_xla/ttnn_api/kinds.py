@@ -23,7 +23,7 @@ _CONVERTED = {
 }
 """Kind of a value that nanobind converts, by the kind that it makes of it."""
 
-_ANY = ("object", "Any", "Callable", "Mapping", "Set", "global_semaphore", "GlobalSemaphoreArg")
+_ANY = ("object", "Any", "Callable", "Mapping", "global_semaphore", "GlobalSemaphoreArg")
 """Kinds that are not judged: those of any value, and of values that mean nothing on the emulated card."""
 
 
@@ -52,6 +52,9 @@ def _test(kind: ast.expr, converts: bool) -> Test:
         case ast.Subscript(value=ast.Name(id="Sequence" | "list"), slice=item):
             of_item = _test(item, converts)
             return lambda value: _is_sequence(value) and all(map(of_item, value))
+        case ast.Subscript(value=ast.Name(id="Set"), slice=item):
+            of_item = _test(item, converts)
+            return lambda value: isinstance(value, (set, frozenset)) and all(map(of_item, value))
         case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=items)):
             tests = [_test(item, converts) for item in items]
             return lambda value: (
@@ -87,8 +90,8 @@ def _is_sequence(value: Any) -> bool:
     return hasattr(value, "__getitem__") and hasattr(value, "__iter__") and not isinstance(value, (str, bytes, dict))
 
 
-def _is_class(kind: type) -> Test:
-    return lambda value: type(value) is kind
+def _is_class(*kinds: type) -> Test:
+    return lambda value: type(value) in kinds
 
 
 def _has(*methods: str) -> Test:
@@ -100,6 +103,6 @@ _NUMBERS: Mapping[str, Sequence[Test]] = {
     "float": [_is_class(float), _has("__float__", "__index__")],
     "int": [_is_class(int), _has("__index__")],
     "str": [_is_class(str)] * 2,
-    "tuple": [_is_class(tuple)] * 2,
+    "tuple": [_is_class(tuple, list)] * 2,
 }
 """Tests of plain values: without conversions, and with them."""

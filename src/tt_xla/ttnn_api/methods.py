@@ -136,6 +136,11 @@ def _pad(self: Tensor, shape: Sequence[int], start: Sequence[int], value: float)
     if self.layout is Layout.TILE:
         return self
     source = _framed(self)
+    if any(first + size > whole for first, size, whole in zip(start, source.shape, shape, strict=True)):
+        raise TTFatal(
+            f"A tensor of shape {list(source.shape)} does not fit into {list(shape)} at {list(start)}",
+            hint="Pass a larger shape.",
+        )
     framed = source.new_full(tuple(shape), value)
     framed[tuple(slice(first, first + size) for first, size in zip(start, source.shape, strict=True))] = source
     part = framed[tuple(map(slice, self.shape))].contiguous()

@@ -133,7 +133,8 @@ class Operation:
             key.append(_key(argument, tensors))
         device = _device_of(tensors) if tensors else None
         if device is None:
-            device = keywords.get("device") or next((each for each in arguments if type(each) is MeshDevice), None)
+            given = (*arguments, keywords.get("device"))
+            device = next((each for each in given if type(each) is MeshDevice), None)
             if device is not None and not device.is_open:
                 raise TTFatal("Device is not open", hint="Create tensors on it before ttnn.close_device.")
         plans = _HOST_PLANS if device is None else device.plans

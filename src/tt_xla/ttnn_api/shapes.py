@@ -139,11 +139,6 @@ class _Places(_Numbers):
     def __hash__(self) -> int:
         return hash(self._numbers)
 
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """The numbers as a tuple."""
-        return self._numbers
-
 
 class MeshShape(_Places):
     """Rows and columns of a mesh of chips."""

@@ -72,7 +72,7 @@ class Overload:
         self.required = [name for name in positional if name not in self.defaults]
         """Parameters without a default that may be given by position."""
         written_kinds = {_named(name): kind for name, kind in self._function.__annotations__.items()}
-        self._kinds = {name: kind for name, kind in _KINDS.items() if name in self.names} | written_kinds
+        self._kinds = written_kinds or (_KINDS if _KINDS.keys() <= {*self.names} else {})
 
     def bind(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
         """Returns all parameters by name.
@@ -104,7 +104,7 @@ _KINDS = {
     "memory_config": "MemoryConfig | None",
     "tile": "Tile | None",
 }
-"""Kinds of parameters of TT-NN's functions in Python, which write none."""
+"""Kinds of arguments of TT-NN's functions in Python that make a tensor of an array, which write none."""
 
 _REQUIRED = object()
 """Stands in the place of the default of a parameter that has none."""
@@ -144,10 +144,15 @@ def bound(
     for converts in (False, True):
         for overload, values in fitting:
             if overload.takes(values, converts=converts):
-                return overload, values
+                return overload, {name: _plain(value) for name, value in values.items()}
     if fitting and not judges_kinds:
         return fitting[0]
     raise refused(name, arguments, keywords)
+
+
+def _plain(value: Any) -> Any:
+    """Returns a number of NumPy as one of Python, and other values unchanged."""
+    return value.item() if type(value).__module__ == "numpy" and type(value).__name__ != "ndarray" else value
 
 
 def by_first_names(name: str, overload: Overload, values: Mapping[str, Any]) -> dict[str, Any]:

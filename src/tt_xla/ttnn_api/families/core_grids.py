@@ -118,6 +118,12 @@ def _in_order(width: int, height: int, *, row_wise: bool) -> list[CoreCoord]:
 @operation("ttnn.num_cores_to_corerangeset", composite=True)
 def num_cores_to_corerangeset(target_num_cores: int, grid_size: CoreCoord, row_wise: bool) -> CoreRangeSet:
     """Returns the first cores of a grid: its whole rows or columns, and a part of the next one."""
+    if target_num_cores > grid_size.x * grid_size.y:
+        raise TTFatal(
+            f"Target number of cores {target_num_cores} is greater than total number of available cores "
+            f"{grid_size.x * grid_size.y}",
+            hint="Take fewer cores, or a larger grid.",
+        )
     return cores_in_order(target_num_cores, grid_size.x, grid_size.y, by_rows=row_wise)
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import signatures
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -71,6 +72,8 @@ def empty(
     shape: Sequence[int], dtype: DataType, layout: Layout, device: MeshDevice, memory_config: MemoryConfig | None
 ) -> Step:
     """Creates a tensor, of zeros on the emulated card."""
+    if not isinstance(device, MeshDevice):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise signatures.refused("ttnn.empty", [shape], {})
     result = type_of(shape, dtype, layout, memory_config)
     return Step("ttnn.empty", {}, [result], {"shape": list(shape)}, device=device)
 
@@ -133,6 +136,8 @@ def from_buffer(
     """
     import torch
 
+    from tt_xla.runtime.emulator.containers import INTEGER_RANGES
+
     if len(buffer) != math.prod(shape):
         raise TTFatal(
             f"Buffer size {len(buffer)} differs from shape volume {math.prod(shape)}", hint="Pass an element for each."
@@ -140,8 +145,10 @@ def from_buffer(
     if dtype.element.is_block_float:
         raise TTFatal("Unreachable", hint="Create the tensor in bfloat16, and convert it with ttnn.typecast.")
     kind = torch.float32 if dtype.element.is_float else torch.int64
-    if not dtype.element.is_float and any(isinstance(each, float) for each in buffer):
-        raise RuntimeError(f"std::bad_cast: a tensor of {dtype} takes whole numbers")
+    if not dtype.element.is_float:
+        low, high = INTEGER_RANGES[dtype.element]
+        if not all(isinstance(each, int) and low <= each <= high for each in buffer):
+            raise RuntimeError(f"std::bad_cast: a tensor of {dtype} takes whole numbers from {low} to {high}")
     values = torch.tensor(list(buffer), dtype=kind).reshape(list(shape))
     options = {"dtype": dtype, "layout": layout or Layout.ROW_MAJOR, "device": device, "memory_config": memory_config}
     return OPERATIONS["ttnn.from_torch"](values, **options)

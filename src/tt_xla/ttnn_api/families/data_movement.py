@@ -108,7 +108,7 @@ def transpose(input_tensor: Operand, dim1: int, dim2: int, memory_config: Memory
     """Exchanges two dimensions."""
     order = list(range(input_tensor.rank))
     one, other = input_tensor.dim(dim1), input_tensor.dim(dim2)
-    if input_tensor.rank < 2:
+    if input_tensor.rank < 2 and input_tensor.layout is Layout.TILE:
         raise TTFatal("Can't convert shape rank", hint="Give the vector a second dimension with ttnn.unsqueeze.")
     order[one], order[other] = other, one
     return permute(input_tensor, order, memory_config)
