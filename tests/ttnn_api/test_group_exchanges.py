@@ -170,9 +170,7 @@ def test_norms_over_all_chips(ttnn: Any, mesh: Any, put: Any) -> None:
 
 
 def chunks(ttnn: Any) -> Any:
-    return ttnn.SDPAProgramConfig(
-        compute_with_storage_grid_size=ttnn.CoreCoord(8, 6), q_chunk_size=32, k_chunk_size=32
-    )
+    return ttnn.SDPAProgramConfig(compute_with_storage_grid_size=ttnn.CoreCoord(8, 6), q_chunk_size=32, k_chunk_size=32)
 
 
 @pytest.fixture

@@ -39,7 +39,10 @@ def names(ttnn: Any, device: Any) -> dict[str, Any]:
 
 
 REFUSED = [
-    ("ttnn.copy(T(32, 32), T(32, 64))", r"shape Shape\(\[32, 32\]\) does not match output tensor shape Shape\(\[32, 64"),
+    (
+        "ttnn.copy(T(32, 32), T(32, 64))",
+        r"shape Shape\(\[32, 32\]\) does not match output tensor shape Shape\(\[32, 64",
+    ),
     ("ttnn.copy(T(32, 32), T(1, 32, 32))", "does not match output tensor shape"),
     ("ttnn.copy(T(32, 32), T(32, 32, layout='ROW_MAJOR'))", r"layout \(Layout::TILE\) must equal output tensor layout"),
     (
@@ -77,7 +80,10 @@ REFUSED = [
     ("ttnn.as_tensor(torch.zeros(2, 2), device=device)", "memory_config must be specified when device is specified"),
     ("ttnn.empty((2, 2))", INCOMPATIBLE),
     ("ttnn.transpose(T(32), 0, -1)", "Can't convert shape rank"),
-    *((call, "unsupported operand type") for call in ("T(4, 4) ** 2", "T(4, 4) & T(4, 4)", "T(4, 4) | 1", "T(4, 4) ^ 1")),
+    *(
+        (call, "unsupported operand type")
+        for call in ("T(4, 4) ** 2", "T(4, 4) & T(4, 4)", "T(4, 4) | 1", "T(4, 4) ^ 1")
+    ),
     ("-T(4, 4)", "bad operand type for unary -"),
     ("T(4, 4).reshape(1, 16)", INCOMPATIBLE),
     ("T(4, 4).reshape(16)", INCOMPATIBLE),

@@ -262,11 +262,11 @@ class MeshDevice:
         return hal.EPSILON
 
     def sfpu_nan(self) -> float:
-        """Returns what TT-NN takes for the vector unit's NaN, which is a number."""
+        """Returns the number that TT-NN takes for the vector unit's NaN."""
         return hal.NOT_A_NUMBER
 
     def sfpu_inf(self) -> float:
-        """Returns what TT-NN takes for the vector unit's infinity, which is a number."""
+        """Returns the number that TT-NN takes for the vector unit's infinity."""
         return hal.INFINITY
 
     def num_program_cache_entries(self) -> int:
@@ -441,7 +441,9 @@ def scratch_device() -> MeshDevice:
 
 def _check_device(name: str, device: object) -> None:
     if not isinstance(device, MeshDevice):
-        raise IncompatibleArguments(f"ttnn.{name}(): incompatible function arguments: a device is needed, got {device!r}")
+        raise IncompatibleArguments(
+            f"ttnn.{name}(): incompatible function arguments: a device is needed, got {device!r}"
+        )
 
 
 def close_device(device: MeshDevice) -> None:

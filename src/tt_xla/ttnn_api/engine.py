@@ -266,7 +266,7 @@ def exact_numerics() -> Generator[None]:
 
 
 def context_of(instruction: Instruction, values: Sequence[TensorSpec], device: MeshDevice | None = None) -> Context:
-    """Returns what the kernel of an instruction knows besides its tensors, the cores of a device among it."""
+    """Returns the context of an instruction's kernel: its op, numerics and types, and the cores of a device."""
     context = Context(
         instruction.op,
         "exact" if _exact else environment.variable("TTXLA_NUMERICS"),

@@ -53,7 +53,8 @@ def find(name: str) -> ModuleSpec | None:
         return ModuleSpec(name, _AttributeLoader(), is_package=True)
     if name not in MODULES:
         raise ModuleNotFoundError(
-            f"{name} is not available: {reason(name) or _PART}. Installing the real ttnn package replaces it.", name=name
+            f"{name} is not available: {reason(name) or _PART}. Installing the real ttnn package replaces it.",
+            name=name,
         )
     path = Path(__file__).with_name(MODULES[name])
     spec = importlib.util.spec_from_file_location(name, path, loader=SourceFileLoader(name, str(path)))

@@ -21,7 +21,9 @@ def _check_whole(name: str, numbers: Iterable[Any]) -> None:
     """Refuses numbers that an unsigned integer does not hold."""
     numbers = list(numbers)
     if any(not hasattr(each, "__index__") or each < 0 for each in numbers):
-        raise IncompatibleArguments(f"__init__(): incompatible function arguments: {name} must be whole numbers, got {numbers}")
+        raise IncompatibleArguments(
+            f"__init__(): incompatible function arguments: {name} must be whole numbers, got {numbers}"
+        )
 
 
 @dataclass(frozen=True, init=False)
@@ -207,7 +209,9 @@ class ShardSpec(JsonForm):
 
     def __init__(self, grid: CoreRangeSet, shard_shape: Sequence[int], shard_orientation: ShardOrientation) -> None:
         if len(shard_shape) != 2:
-            raise IncompatibleArguments(f"__init__(): incompatible function arguments: shard_shape has two sizes, got {shard_shape}")
+            raise IncompatibleArguments(
+                f"__init__(): incompatible function arguments: shard_shape has two sizes, got {shard_shape}"
+            )
         _check_whole("shard_shape", shard_shape)
         object.__setattr__(self, "grid", grid)
         object.__setattr__(self, "_shape", tuple(shard_shape))

@@ -45,7 +45,9 @@ def _number(value: Any) -> int:
         TypeError: it is no whole number, or below zero.
     """
     if not hasattr(value, "__index__") or value.__index__() < 0:
-        raise IncompatibleArguments(f"__init__(): incompatible function arguments: sizes are whole numbers, got {value!r}")
+        raise IncompatibleArguments(
+            f"__init__(): incompatible function arguments: sizes are whole numbers, got {value!r}"
+        )
     return value.__index__()
 
 
@@ -59,7 +61,9 @@ class _Numbers:
             self._numbers = numbers
             return
         if not hasattr(numbers, "__getitem__") or isinstance(numbers, (str, dict)):
-            raise IncompatibleArguments(f"__init__(): incompatible function arguments: a sequence is needed, got {numbers!r}")
+            raise IncompatibleArguments(
+                f"__init__(): incompatible function arguments: a sequence is needed, got {numbers!r}"
+            )
         self._numbers = Sizes(map(_number, numbers))
 
     def __iter__(self) -> Iterator[int]:
@@ -67,7 +71,9 @@ class _Numbers:
 
     def __getitem__(self, index: int) -> int:
         if not hasattr(index, "__index__"):
-            raise IncompatibleArguments(f"__getitem__(): incompatible function arguments: a whole number is needed, got {index!r}")
+            raise IncompatibleArguments(
+                f"__getitem__(): incompatible function arguments: a whole number is needed, got {index!r}"
+            )
         rank = len(self._numbers)
         if index < -max(rank, _SHOWN_DIMS) or index >= rank:
             raise out_of_range(index, rank, self)

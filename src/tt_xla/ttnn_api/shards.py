@@ -44,7 +44,7 @@ def check(shape: Sequence[int], memory: MemoryConfig) -> None:
 
 
 def _problem_of_blocks(down: int, across: int, spec: ShardSpec) -> str:
-    """Returns what is wrong with a cut into blocks; nothing for most."""
+    """Returns the words against a cut into blocks; empty for most."""
     box = spec.grid.bounding_box().grid_size()
     by_rows = spec.orientation is ShardOrientation.ROW_MAJOR
     sides = (("rows", box.y), ("columns", box.x)) if by_rows else (("columns", box.x), ("rows", box.y))

@@ -44,7 +44,9 @@ class _Names(types.SimpleNamespace):
 @functools.cache
 def _namespace() -> dict[str, Any]:
     """Returns the names that defaults of the table use."""
-    values = {name: value for module in (enums, operation_enums, geometry, shapes) for name, value in vars(module).items()}
+    values = {
+        name: value for module in (enums, operation_enums, geometry, shapes) for name, value in vars(module).items()
+    }
     return {"ttnn": _Names(**values), "__builtins__": {"locals": locals, "float": float}}
 
 
@@ -65,9 +67,9 @@ class Overload:
         self.names: Sequence[str] = [_named(name) for name in code.co_varnames]
         self.positional = positional = self.names[: code.co_argcount]
         values = self._function.__defaults__ or ()
-        self.defaults: dict[str, Any] = dict(
-            zip(positional[len(positional) - len(values) :], values, strict=True)
-        ) | {_named(name): value for name, value in (self._function.__kwdefaults__ or {}).items()}
+        self.defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(values) :], values, strict=True)) | {
+            _named(name): value for name, value in (self._function.__kwdefaults__ or {}).items()
+        }
         """Default of each optional parameter."""
         self.required = [name for name in positional if name not in self.defaults]
         """Parameters without a default that may be given by position."""
@@ -204,7 +206,7 @@ def _kind(value: Any) -> str:
 
 
 def _unbound(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
-    """Returns why a function's only overload does not take the arguments; nothing for several, or for a wrong kind."""
+    """Returns the reason for which a function's only overload does not bind the arguments; empty for several."""
     if len(overloads(name)) != 1:
         return ""
     try:

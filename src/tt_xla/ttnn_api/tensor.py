@@ -155,7 +155,7 @@ class Tensor:
         return [] if self._device is None else [self._device]
 
     def tensor_topology(self) -> TensorTopology:
-        """Returns how the tensor is distributed over chips."""
+        """Returns the distribution of the tensor over chips."""
         return self.topology or ONE_CHIP
 
     def update_tensor_topology(self, topology: TensorTopology) -> None:

@@ -92,7 +92,7 @@ def _dim(source: Operand, dim: int, word: str) -> int:
 
 
 def _placed(device: MeshDevice, axis: int | None, placement: Placement) -> Any:
-    """Returns how an exchange along an axis changes the topology of a tensor."""
+    """Returns the change that an exchange along an axis makes to the topology of a tensor."""
 
     def placed(own: TensorTopology | None) -> TensorTopology:
         return along_axis(own or replicated(device.shape), device.shape, axis, placement)
@@ -101,7 +101,7 @@ def _placed(device: MeshDevice, axis: int | None, placement: Placement) -> Any:
 
 
 def _replicated_along(device: MeshDevice, axis: int | None) -> Any:
-    """Returns how an exchange changes the topology to replicas along its axis, or along rows and columns."""
+    """Returns the change of a topology to replicas along an axis, or along rows and columns."""
     axes = range(device.shape.dims()) if axis is None else [axis]
 
     def placed(own: TensorTopology | None) -> TensorTopology:

@@ -39,7 +39,7 @@ class MemoryView:
 
 @operation("ttnn.get_memory_view", composite=True)
 def get_memory_view(device: MeshDevice, buffer_type: BufferType) -> MemoryView:
-    """Returns how DRAM or L1 of a device is used."""
+    """Returns the use of a device's DRAM or L1."""
     space, banks = _space(device, buffer_type)
     blocks = sorted(
         [(start, stop, "no") for start, stop in space.gaps] + [(start, stop, "yes") for start, stop in _taken(space)]

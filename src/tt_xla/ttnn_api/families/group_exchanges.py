@@ -82,7 +82,7 @@ def all_to_all_combine(
     memory_config: MemoryConfig | None,
     output_tensor: Operand | None,
 ) -> Step:
-    """Returns what experts made of tokens to the chips that these came from: [K, B, S, H] of a chip's own tokens."""
+    """Sends the results of experts back to the chips of their tokens: [K, B, S, H] of a chip's own tokens."""
     name = "all_to_all_combine"
     device = mesh_of_operand(input_tensor, name)
     operands = {

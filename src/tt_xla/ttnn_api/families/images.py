@@ -22,16 +22,16 @@ def _in_rows(values: dict[str, Any]) -> dict[str, Any]:
 
 
 for _name in ("adaptive_avg_pool2d", "adaptive_max_pool2d"):
-    from_kernel(f"ttnn.{_name}", others=("reallocate_output",), layout=Layout.ROW_MAJOR, completed=_in_rows)
+    from_kernel(f"ttnn.{_name}", also_takes=("reallocate_output",), layout=Layout.ROW_MAJOR, prepare=_in_rows)
 from_kernel("ttnn.grid_sample")
 from_kernel(
     "ttnn.prepare_grid_sample_grid",
     dtype=DataType.BFLOAT16,
-    completed=lambda values: _check_grid(**values) or {},
-    others=("padding_mode", "output_dtype"),
+    prepare=lambda values: _check_grid(**values) or {},
+    also_takes=("padding_mode", "output_dtype"),
 )
 from_kernel("ttnn.rotate")
-from_kernel("ttnn.experimental.conv3d", others=("config",), layout=Layout.ROW_MAJOR)
+from_kernel("ttnn.experimental.conv3d", also_takes=("config",), layout=Layout.ROW_MAJOR)
 
 
 def _check_grid(

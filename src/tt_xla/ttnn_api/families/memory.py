@@ -208,9 +208,7 @@ def as_tensor(
         TTFatal: a device is given, and no memory config.
     """
     if device is not None and memory_config is None:
-        raise TTFatal(
-            "memory_config must be specified when device is specified", hint="Pass ttnn.DRAM_MEMORY_CONFIG."
-        )
+        raise TTFatal("memory_config must be specified when device is specified", hint="Pass ttnn.DRAM_MEMORY_CONFIG.")
     source = tensor if preprocess is None else preprocess(tensor)
     return from_torch(source, dtype, layout, device, memory_config, mesh_mapper, None)
 

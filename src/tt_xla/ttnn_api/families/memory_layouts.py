@@ -222,7 +222,7 @@ def empty_like(
 
 @operation("ttnn.get_memory_config", composite=True)
 def get_memory_config(arg: Tensor) -> MemoryConfig:
-    """Returns where a tensor lies."""
+    """Returns the place of a tensor."""
     return arg.memory_config()
 
 

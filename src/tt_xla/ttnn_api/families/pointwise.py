@@ -71,15 +71,37 @@ def required(operand: Operand, name: str) -> Operand:
     return operand
 
 
-def _unary(op: str) -> Rule:
-    def rule(input_tensor: Operand, memory_config: MemoryConfig | None, output_tensor: Operand | None) -> Step:
-        source = required(input_tensor, f"ttnn.{op}")
-        memory = chosen_shards.for_elements(memory_config, source.shape, source.layout, [source])
-        result = source.type.with_(memory=memory)
-        return Step(f"ttnn.{op}", {"input": source}, [result], into=output_tensor)
+def unary(op: str, names: Sequence[str] = ()) -> Rule:
+    """Returns the rule of a function of one tensor.
 
-    rule.__doc__ = f"Computes {op} of each element."
+    Args:
+        op: full name of its op.
+        names: parameters of the function, in the order of the kernel's.
+    """
+
+    def rule(
+        input_tensor: Operand,
+        memory_config: MemoryConfig | None,
+        output_tensor: Operand | None = None,
+        **parameters: Any,
+    ) -> Step:
+        source = required(input_tensor, op)
+        if op == "ttnn.softcap" and not parameters["beta"]:
+            raise TTFatal("Unary: SOFTCAP requires a non-zero beta", hint="Pass the greatest size of the results.")
+        memory = chosen_shards.for_elements(memory_config, source.shape, source.layout, [source])
+        given = [parameters[name] for name in names if parameters[name] is not None]
+        attributes = {"params": given} if given else {}
+        return Step(op, {"input": source}, [source.type.with_(memory=memory)], attributes, into=output_tensor)
+
+    rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of each element."
     return rule
+
+
+def define_unary(name: str, op: str = "", names: Sequence[str] = ()) -> None:
+    """Registers a function of one tensor by its name, and that of its op where it has another one."""
+    define(
+        f"ttnn.{name}", unary(f"ttnn.{op or name}", names), ("input_tensor", *names, "memory_config", "output_tensor")
+    )
 
 
 def _in_modes(op: str) -> Rule:
@@ -90,14 +112,14 @@ def _in_modes(op: str) -> Rule:
         output_tensor: Operand | None,
     ) -> Step:
         chosen = f"{op}_approx" if fast_and_approximate_mode else op
-        return _unary(chosen)(required(input_tensor, f"ttnn.{op}"), memory_config, output_tensor)
+        return unary(f"ttnn.{chosen}")(required(input_tensor, f"ttnn.{op}"), memory_config, output_tensor)
 
     rule.__doc__ = f"Computes {op} of each element, in its fast form if that is asked for."
     return rule
 
 
 for _name in _UNARY.split():
-    define(f"ttnn.{_name}", _unary(_name))
+    define_unary(_name)
 for _name in _IN_MODES.split():
     define(f"ttnn.{_name}", _in_modes(_name))
 
@@ -113,10 +135,9 @@ def sigmoid(
     """Computes the logistic function of each element, in the mode that is asked for."""
     source = required(input_tensor, "ttnn.sigmoid")
     if not fast_and_approximate_mode and mode is not SigmoidMode.AccurateWithFastExp:
-        return _unary("sigmoid_approx" if mode is SigmoidMode.FastApproximate else "sigmoid")(
-            source, memory_config, output_tensor
-        )
-    plain = _unary("unary_chain")(source, memory_config, output_tensor)
+        op = "ttnn.sigmoid_approx" if mode is SigmoidMode.FastApproximate else "ttnn.sigmoid"
+        return unary(op)(source, memory_config, output_tensor)
+    plain = unary("ttnn.unary_chain")(source, memory_config, output_tensor)
     return dataclasses.replace(plain, attributes={"functions": [function_of(each) for each in _FAST_SIGMOID]})
 
 
@@ -134,7 +155,7 @@ def gelu(
 ) -> Step:
     """Computes gelu of each element, in the variant that is asked for."""
     chosen = int(bool(fast_and_approximate_mode)) if variant is None else variant.value
-    return _unary(gelu_op(chosen))(input_tensor, memory_config, output_tensor)
+    return unary(f"ttnn.{gelu_op(chosen)}")(input_tensor, memory_config, output_tensor)
 
 
 @operation("ttnn.bitcast")
@@ -294,11 +315,11 @@ BINARY_PARAMETERS = (
     *("input_tensor_a", "input_tensor_b", "input_b", "value", "scalar", "dtype", "memory_config", "output_tensor"),
     *("rounding_mode", "fast_and_approximate_mode", *ACTIVATIONS),
 )
-_IN_PLACE = (
+_IN_PLACE_PARAMETERS = (
     *("input_tensor_a", "input_a", "input_tensor_b", "input_b"),
     *ACTIVATIONS,
 )
-_CHANGING = (
+_WITH_IN_PLACE_FORM = (
     *("add", "subtract", "sub", "multiply", "mul", "divide", "div", "eq", "ne", "lt", "le", "gt", "ge"),
     *("logical_and", "logical_or", "logical_xor"),
 )
@@ -361,7 +382,7 @@ def common_memory(tensors: Sequence[Operand], shape: Sizes) -> MemoryConfig:
     return shards.resized(sharded.memory, sharded.shape, shape, sharded.layout)
 
 
-_CUT = ("ttnn.floor_div", "ttnn.full", "ttnn.lerp", "ttnn.mac", "ttnn.where")
+_CUTS_NUMBERS = ("ttnn.floor_div", "ttnn.full", "ttnn.lerp", "ttnn.mac", "ttnn.where")
 """Ops that take the first 16 bits of a float32 number beside bfloat16; the others round it."""
 
 _IN_FLOAT32 = ("ttnn.modulo", "ttnn.prelu", "ttnn.remainder")
@@ -383,7 +404,7 @@ def number(op: str, value: float, like: Type) -> Scalar:
 
 def as_taken(op: str, value: float, dtype: DataType) -> float:
     """Returns a number as an op takes it: cut to bfloat16 by some of those that write it."""
-    if dtype is not DataType.BFLOAT16 or op not in _CUT:
+    if dtype is not DataType.BFLOAT16 or op not in _CUTS_NUMBERS:
         return value
     import numpy
 
@@ -394,8 +415,8 @@ def as_taken(op: str, value: float, dtype: DataType) -> float:
 for _name, _op in _BINARY.items():
     define(f"ttnn.{_name}", _binary(_op))
 
-for _name in _CHANGING:
-    define(f"ttnn.{_name}_", in_place(_binary(_BINARY[_name])), _IN_PLACE)
+for _name in _WITH_IN_PLACE_FORM:
+    define(f"ttnn.{_name}_", in_place(_binary(_BINARY[_name])), _IN_PLACE_PARAMETERS)
 
 
 @operation("ttnn.pow")

@@ -96,7 +96,7 @@ def _two(op: str, *, swapped: bool = False) -> Rule:
     return rule
 
 
-_CHANGING = {
+_IN_PLACE_RULES = {
     "bias_gelu_": _bias_gelu,
     "ldexp_": _two("ttnn.ldexp"),
     "logaddexp2_": _two("ttnn.logaddexp2"),
@@ -104,7 +104,7 @@ _CHANGING = {
     "rsub_": _two("ttnn.subtract", swapped=True),
     "squared_difference_": _two("ttnn.squared_difference"),
 }
-for _name, _rule in _CHANGING.items():
+for _name, _rule in _IN_PLACE_RULES.items():
     define(f"ttnn.{_name}", in_place(_rule), ("input_a", "input_b"))
 assert {"input_tensor_b", "input_b", "output_tensor"} <= set(BINARY_PARAMETERS)
 

@@ -24,7 +24,7 @@ for _name in ("indexed_fill", "index_fill", "index_fill_new", "scatter_add", "to
 for _name in ("transpose_rm", "rotate_half", "intimg", "hc_sum_reduce"):
     from_kernel(f"ttnn.experimental.{_name}")
 from_kernel("ttnn.experimental.repeat_and_interleave_eltwise_mul")
-from_kernel("ttnn.experimental.prefix_scan", outputs=("", "h_prev"), returns=lambda results: results[0])
+from_kernel("ttnn.experimental.prefix_scan", outputs=("", "h_prev"), pack=lambda results: results[0])
 
 
 def _rolled_type(values: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def _rolled_type(values: dict[str, Any]) -> dict[str, Any]:
     return {"dtype": dtype}
 
 
-from_kernel("ttnn.roll", completed=_rolled_type)
+from_kernel("ttnn.roll", prepare=_rolled_type)
 
 
 def _check_sizes(values: dict[str, Any]) -> dict[str, Any]:
@@ -69,24 +69,24 @@ def _check_sizes(values: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-from_kernel("ttnn.rand", completed=_check_sizes)
+from_kernel("ttnn.rand", prepare=_check_sizes)
 for _name in ("randn", "fill_rm", "fill_ones_rm"):
     from_kernel(f"ttnn.{_name}")
 from_kernel(
     "ttnn.nonzero",
     dtype=DataType.UINT32,
     layout=Layout.ROW_MAJOR,
-    completed=lambda values: {"memory_config": values.get("memory_config") or DRAM_MEMORY_CONFIG},
+    prepare=lambda values: {"memory_config": values.get("memory_config") or DRAM_MEMORY_CONFIG},
 )
 from_kernel("ttnn.plus_one", outputs=("input_tensor",))
 from_kernel("ttnn.sharded_to_interleaved_partial", outputs=("cache_tensor",))
 from_kernel("ttnn.experimental.slice_write", outputs=("output_tensor",))
-from_kernel("ttnn.experimental.padded_slice", outputs=("output_tensor",), others=("pad_value",))
+from_kernel("ttnn.experimental.padded_slice", outputs=("output_tensor",), also_takes=("pad_value",))
 from_kernel(
     "ttnn.experimental.topk_large_indices",
     dtype=DataType.UINT32,
     layout=Layout.ROW_MAJOR,
-    completed=lambda values: _check_large_topk(values["input_tensor"], values["k"]) or {},
+    prepare=lambda values: _check_large_topk(values["input_tensor"], values["k"]) or {},
 )
 from_kernel("ttnn.experimental.isin", outputs=("out",), dtype=DataType.UINT32)
 from_kernel("ttnn.experimental.fast_reduce_nc", outputs=("output",))
@@ -120,7 +120,7 @@ def _bounds(values: dict[str, Any]) -> dict[str, Any]:
     return {"low": float(values["from"]), "high": float(values["to"])}
 
 
-from_kernel("ttnn.uniform", outputs=("input",), completed=_bounds, others=("from", "to"))
+from_kernel("ttnn.uniform", outputs=("input",), prepare=_bounds, also_takes=("from", "to"))
 
 
 @operation("ttnn.manual_seed", composite=True)
