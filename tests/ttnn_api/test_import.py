@@ -60,7 +60,7 @@ def test_names_say_whether_tt_nn_has_them() -> None:
         __import__("ttnn.no_such_module")
     with pytest.raises(AttributeError, match="does not: PyTorch draws and exports models"):
         ttnn.tracer  # noqa: B018
-    with pytest.raises(ModuleNotFoundError, match="ttnn.tracer is not available: PyTorch draws and exports models"):
+    with pytest.raises(ModuleNotFoundError, match=r"ttnn.tracer is not available: PyTorch draws and exports models"):
         __import__("ttnn.tracer")
 
 

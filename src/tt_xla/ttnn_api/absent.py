@@ -95,6 +95,6 @@ CLASSES = {
 
 
 def reason(name: str) -> str:
-    """Returns the reason for which a name of TT-NN is absent, by its full name; empty where it is only not there yet."""
+    """Returns the reason for which a name of TT-NN is absent; empty where it is only not there yet."""
     found = (why for pattern, why in REASONS.items() if fnmatchcase(name, pattern))
     return CLASSES.get(name) or next(found, "")

@@ -15,8 +15,8 @@ from tt_xla.ttnn_api import shards
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, CoreRangeSet, MemoryConfig, NdShardSpec
-from tt_xla.ttnn_api.shapes import Sizes
 from tt_xla.ttnn_api.nd_shards import resolved, units_per_core
+from tt_xla.ttnn_api.shapes import Sizes
 
 
 class Type:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from tt_xla.ttnn_api.enums import Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig, NdShardSpec, ShardSpec
-from tt_xla.ttnn_api.shapes import Sizes, padded
 from tt_xla.ttnn_api.operation_enums import ShardDistributionStrategy
+from tt_xla.ttnn_api.shapes import Sizes, padded
 
 
 def resolved(shape: Sizes, layout: Layout, memory: MemoryConfig) -> MemoryConfig:

@@ -10,8 +10,8 @@ from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
-from tt_xla.ttnn_api.shapes import Sizes
 from tt_xla.ttnn_api.layouts import Type
+from tt_xla.ttnn_api.shapes import Sizes
 from tt_xla.ttnn_api.topology import TensorTopology
 
 

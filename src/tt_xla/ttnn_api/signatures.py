@@ -194,9 +194,8 @@ def unfit(name: str, reason: str) -> IncompatibleArguments:
 
 def _incompatible(name: str, reason: str) -> IncompatibleArguments:
     supported = "\n".join(f"    {number}. {name}({text})" for number, text in enumerate(lines().get(name, ()), 1))
-    return IncompatibleArguments(
-        f"{name}(): incompatible function arguments. The following argument types are supported:\n{supported}\n\n{reason}"
-    )
+    words = f"{name}(): incompatible function arguments. The following argument types are supported:\n"
+    return IncompatibleArguments(f"{words}{supported}\n\n{reason}")
 
 
 def _kind(value: Any) -> str:

@@ -13,9 +13,9 @@ from tt_xla.ttnn_api.conditions import place_of
 from tt_xla.ttnn_api.enums import DataType, Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreRange, CoreRangeSet, MemoryConfig, NdShardSpec, ShardSpec, Tile
-from tt_xla.ttnn_api.shapes import Shape, Sizes, padded
 from tt_xla.ttnn_api.nd_shards import resolved
 from tt_xla.ttnn_api.operation_enums import ShardDistributionStrategy, ShardShapeAlignment
+from tt_xla.ttnn_api.shapes import Shape, Sizes, padded
 
 __all__ = ["TensorSpec"]
 

@@ -10,8 +10,8 @@ from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, StorageType
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig, Tile
-from tt_xla.ttnn_api.shapes import MeshCoordinate, Shape, Sizes, padded
 from tt_xla.ttnn_api.layouts import Type, volume
+from tt_xla.ttnn_api.shapes import MeshCoordinate, Shape, Sizes, padded
 from tt_xla.ttnn_api.specs import TensorSpec
 from tt_xla.ttnn_api.topology import ONE_CHIP, TensorTopology
 

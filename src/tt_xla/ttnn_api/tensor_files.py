@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tt_xla.codegen.tensorbin import ALIGNMENT, ONE_CHIP, Distribution, header
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.shapes import MeshCoordinate, MeshShape
 from tt_xla.ttnn_api.layouts import type_of
+from tt_xla.ttnn_api.shapes import MeshCoordinate, MeshShape
 from tt_xla.ttnn_api.tensor import Contents, Tensor
 from tt_xla.ttnn_api.topology import REPLICATE, PlacementShard, TensorTopology
 

@@ -12,10 +12,10 @@ from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import FabricConfig, Layout, Topology
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
-from tt_xla.ttnn_api.shapes import MeshCoordinate
 from tt_xla.ttnn_api.layouts import Type
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.shapes import MeshCoordinate
 from tt_xla.ttnn_api.tensor import Tensor
 from tt_xla.ttnn_api.topology import REPLICATE, Placement, PlacementShard, TensorTopology, along_axis, replicated
 

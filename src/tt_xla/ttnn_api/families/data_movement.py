@@ -10,10 +10,10 @@ from tt_xla.ttnn_api import chosen_shards, conditions, shards, signatures
 from tt_xla.ttnn_api.enums import DataType, Layout, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
-from tt_xla.ttnn_api.shapes import Sizes
 from tt_xla.ttnn_api.layouts import volume
 from tt_xla.ttnn_api.operation import OPERATIONS, operation, unrefused
 from tt_xla.ttnn_api.plan import Calls, Operand, Step
+from tt_xla.ttnn_api.shapes import Sizes
 
 
 def _memory(memory: MemoryConfig | None, source: Operand, shape: Sequence[int]) -> MemoryConfig | None:

@@ -47,7 +47,7 @@ def _to_tiles(size: int) -> int:
 
 
 def _by_transposing(values: dict[str, Any], source: Operand, sides: Sequence[int]) -> dict[str, Any]:
-    """Returns the steps by which ``use_transpose_as_fold`` folds [N, C, H, W]: rows and columns are padded to whole tiles.
+    """Returns the fold of ``use_transpose_as_fold`` of [N, C, H, W]: rows and columns are padded to whole tiles.
 
     TT-NN takes the padding in front for both sides of shards, and for the side behind of interleaved tensors.
     """

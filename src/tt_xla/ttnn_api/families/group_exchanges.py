@@ -11,9 +11,9 @@ from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.collective import mesh_of_operand
 from tt_xla.ttnn_api.geometry import MemoryConfig
-from tt_xla.ttnn_api.shapes import MeshCoordinate
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.shapes import MeshCoordinate
 
 
 def _check_rows(name: str, **operands: Operand) -> None:

@@ -11,9 +11,9 @@ from tt_xla.ttnn_api.enums import DataType, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import Function, required
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, CoreGrid, MemoryConfig
-from tt_xla.ttnn_api.shapes import Sizes
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.shapes import Sizes
 
 
 @operation("ttnn.matmul", "ttnn.linear")

@@ -174,9 +174,9 @@ def from_torch(
     spec: Any,
 ) -> Tensor | None:
     """Returns a torch tensor or an array as a tensor of TT-NN; None for None."""
-    from tt_xla.ttnn_api.conversion import tensor_of
-
     import torch
+
+    from tt_xla.ttnn_api.conversion import tensor_of
 
     if tensor is None:
         return None

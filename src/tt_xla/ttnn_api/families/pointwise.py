@@ -12,10 +12,10 @@ from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op, step
 from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Named, SigmoidMode, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
-from tt_xla.ttnn_api.shapes import Sizes
 from tt_xla.ttnn_api.layouts import Type, type_of
 from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation, unrefused
 from tt_xla.ttnn_api.plan import Calls, Operand, Scalar, Step
+from tt_xla.ttnn_api.shapes import Sizes
 
 Function = UnaryWithParam | Named | str
 

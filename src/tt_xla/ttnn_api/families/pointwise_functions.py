@@ -18,7 +18,6 @@ from tt_xla.ttnn_api.families.pointwise import (
     number,
     pair,
     promoted,
-    required,
     steps_around,
     unary,
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tt_xla.ttnn_api import conditions, signatures
+from tt_xla.ttnn_api import conditions
 from tt_xla.ttnn_api.configs import step
-from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.indexing import gradient_of_embedding

@@ -324,7 +324,7 @@ def convolution_place(
     configs_: tuple[Config | None, Config | None, Config | None],
     device: MeshDevice,
 ) -> ConvolutionPlace:
-    """Returns the place in which a convolution computes; a transposed one reads an input with zeros in between and around."""
+    """Returns the place of a convolution; a transposed one reads an input with zeros in between and around."""
     source, weight, bias = tensors
     config, compute, slices = configs_
     fields = {} if config is None else dict(config.fields())
