@@ -123,9 +123,8 @@ class CoreRangeSet(JsonForm):
 
     _ranges: tuple[CoreRange, ...]
 
-    def __init__(self, core_ranges: Iterable[Any] | CoreRange) -> None:
-        listed: list[Any] = [core_ranges] if isinstance(core_ranges, CoreRange) else list(core_ranges)
-        ordered = [each if isinstance(each, CoreRange) else CoreRange(*each) for each in listed]
+    def __init__(self, core_ranges: Iterable[CoreRange]) -> None:
+        ordered = list(core_ranges)
         if isinstance(core_ranges, (set, frozenset)):
             ordered.sort(key=lambda each: (each.start.y, each.start.x))
         for one, other in itertools.combinations(ordered, 2):
