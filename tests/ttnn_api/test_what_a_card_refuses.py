@@ -123,6 +123,8 @@ REFUSED = [
     ("T(4, 4).unpad([0, 0], [1, 1])", "Tensor must be on host for unpadding"),
     ("T(4, 4).pad([8, 8], [0, 0], 1.0)", "Tensor must be on host for padding"),
     ("H(2, 2, layout='ROW_MAJOR').pad([1, 4], [0, 0], 1.0)", r"does not fit into \[1, 4\]"),
+    ("H(2, 2, layout='ROW_MAJOR').unpad([0], [1])", r"index out of range. 1 not in \[-4, 1\)"),
+    ("ttnn.where(*[T(4, 4)] * 3, output_tensor=T(4, 4, layout='ROW_MAJOR'))", "output tensor to be in Tile layout"),
     ("ttnn.arange(0, 10, 0)", "Step must be nonzero"),
     ("ttnn.matmul(T(32, 32), T(32, 32), activation='foo')", "Unknown unary op: foo"),
     ("ttnn.UnaryWithParam('foo')", INCOMPATIBLE),
@@ -164,6 +166,9 @@ def test_it_is_refused(names: dict[str, Any], call: str, words: str) -> None:
         ("T(4, 4).reshape(ttnn.Shape([1, 16]))", [1, 16]),
         ("ttnn.transpose(T(32, layout='ROW_MAJOR'), 0, 0)", [32]),
         ("ttnn.sum(T(4, 4), dim=np.int64(1))", [4]),
+        ("ttnn.sum(T(4, 4), dim=True)", [4]),
+        ("ttnn.permute(T(4, 8), [True, False])", [8, 4]),
+        ("ttnn.repeat(T(4, 4), ttnn.Shape([1, 2]))", [4, 8]),
         ("ttnn.reshape(T(4, 4), torch.Size([2, 8]))", [2, 8]),
         ("ttnn.leaky_relu(T(4, 4), np.float64(0.1))", [4, 4]),
         ("ttnn.exp(T(4, 4), output_tensor=T(4, 4, dtype='float32'))", [4, 4]),
@@ -184,6 +189,14 @@ def test_no_dimensions_are_all_dimensions(ttnn: Any, device: Any, name: str, dim
     assert (result.shape, result.layout) == ([], ttnn.TILE_LAYOUT)
     assert torch.equal(ttnn.to_torch(result), ttnn.to_torch(whole))
     assert getattr(ttnn, name)(x, dim=dims, keepdim=True).shape == [1, 1, 1, 1]
+
+
+def test_calls_with_equal_shapes_are_planned_once(ttnn: Any, device: Any) -> None:
+    x = ttnn.ones([32, 32], layout=ttnn.TILE_LAYOUT, device=device)
+    ttnn.reshape(x, ttnn.Shape([16, 64]))
+    before = len(device.plans)
+    ttnn.reshape(x, ttnn.Shape([16, 64]))
+    assert len(device.plans) == before
 
 
 def test_programs_are_counted_after_a_call_that_is_made_of_others(ttnn: Any, device: Any) -> None:

@@ -216,11 +216,6 @@ class ReplicateTensorToMeshWrapper:
         return self._mapper.split(tensor)
 
 
-def over_all_chips(mesh: MeshShape, placement: Placement) -> CppTensorToMesh:
-    """Returns the mapper that takes all chips as one row."""
-    return CppTensorToMesh(mesh, MeshMapperConfig([placement], MeshShape([mesh.mesh_size()])))
-
-
 @dataclass(frozen=True)
 class DistributedHostBuffer:
     """The shards of a tensor on the host, at the places of their chips in the mesh."""

@@ -13,7 +13,7 @@ from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
 from tt_xla.ttnn_api.families import operations
 from tt_xla.ttnn_api.geometry import MemoryConfig, Tile
-from tt_xla.ttnn_api.shapes import padded
+from tt_xla.ttnn_api.shapes import out_of_range, padded
 from tt_xla.ttnn_api.tensor import Contents, Tensor
 
 _OPERATORS = {
@@ -136,6 +136,7 @@ def _pad(self: Tensor, shape: Sequence[int], start: Sequence[int], value: float)
     if self.layout is Layout.TILE:
         return self
     source = _framed(self)
+    _check_ranks(self, shape, start)
     if any(first + size > whole for first, size, whole in zip(start, source.shape, shape, strict=True)):
         raise TTFatal(
             f"A tensor of shape {list(source.shape)} does not fit into {list(shape)} at {list(start)}",
@@ -147,6 +148,13 @@ def _pad(self: Tensor, shape: Sequence[int], start: Sequence[int], value: float)
     made = Tensor.of(self.type, Contents([part], None), None, self.topology)
     made.contents.framed = framed
     return made
+
+
+def _check_ranks(self: Tensor, *numbers: Sequence[int]) -> None:
+    """Refuses lists that have not one number for each dimension."""
+    for each in numbers:
+        if len(each) != len(self.shape):
+            raise out_of_range(len(each), len(each), self.shape)
 
 
 def _framed(self: Tensor) -> Any:
@@ -174,6 +182,7 @@ def _unpad(self: Tensor, start: Sequence[int], end: Sequence[int]) -> Tensor:
 def _cut(self: Tensor, start: Sequence[int], end: Sequence[int]) -> Tensor:
     """Returns the elements of a host tensor between bounds that lie within it."""
     source = _framed(self)
+    _check_ranks(self, start, end)
     for first, last, size in zip(start, end, source.shape, strict=True):
         if not 0 <= first <= last <= size:
             raise TTFatal(

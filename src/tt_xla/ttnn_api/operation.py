@@ -21,6 +21,7 @@ from tt_xla.ttnn_api.graph_capture import CAPTURES
 from tt_xla.ttnn_api.plan import Calls, Operand, Step
 from tt_xla.ttnn_api.received import receive
 from tt_xla.ttnn_api.settings import POST_HOOKS, PRE_HOOKS
+from tt_xla.ttnn_api.shapes import Shape
 from tt_xla.ttnn_api.tensor import Tensor
 
 Rule = Callable[..., Any]
@@ -322,7 +323,7 @@ def _key(value: Any, tensors: list[Tensor]) -> Any:
     if kind is Tensor:
         tensors.append(value)
         return value.type
-    if kind is list or kind is tuple:
+    if kind is list or kind is tuple or kind is Shape:
         return tuple([_key(item, tensors) for item in value])
     if kind is float:
         return "float", value.hex()

@@ -8,6 +8,8 @@ from tt_xla.ttnn_api.layouts import Type, volume
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.shapes import padded
 
+_TERNARY = ("ttnn.addcdiv", "ttnn.addcmul", "ttnn.lerp", "ttnn.mac", "ttnn.snake_beta", "ttnn.where")
+
 _SHAPES = {
     **dict.fromkeys(
         ("ttnn.assign", "ttnn.to_memory_config"),
@@ -15,7 +17,7 @@ _SHAPES = {
     ),
     **dict.fromkeys(("ttnn.matmul", "ttnn.linear"), "Invalid optional output tensor"),
     **dict.fromkeys(
-        ("ttnn.addcdiv", "ttnn.addcmul", "ttnn.lerp", "ttnn.mac", "ttnn.snake_beta", "ttnn.where"),
+        _TERNARY,
         "When preallocted output tensor is used, Ternary operation requires its shape to match the computed shape. "
         "Computed shape: {made}, Shape in preallocated output tensor: {given}",
     ),
@@ -33,6 +35,9 @@ _LAYOUTS = {
     **dict.fromkeys(
         ("ttnn.assign", "ttnn.to_memory_config"),
         "Input tensor layout (Layout::{made.name}) must equal output tensor layout (Layout::{given.name})",
+    ),
+    **dict.fromkeys(
+        _TERNARY, "Ternary operation requires output tensor to be in Tile layout when working with non-sharded tensor."
     ),
     "ttnn.typecast": "Typecast operation requires input and output layouts to match. Input layout: "
     "Layout::{made.name}, Output layout: Layout::{given.name}",

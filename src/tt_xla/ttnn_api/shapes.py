@@ -11,7 +11,7 @@ from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
 
 __all__ = ["MeshCoordinate", "MeshShape", "Shape"]
 
-_SHOWN_DIMS = 4
+SHOWN_DIMS = 4
 """Dimensions that TT-NN's class of shapes always has."""
 
 
@@ -33,7 +33,7 @@ class Sizes(tuple[int, ...]):
 def out_of_range(index: int, rank: int, shape: object) -> TTFatal:
     """Returns the error for a dimension that a shape lacks."""
     return TTFatal(
-        f"ShapeBase[] index out of range. {index} not in [-{_SHOWN_DIMS}, {rank})",
+        f"ShapeBase[] index out of range. {index} not in [-{SHOWN_DIMS}, {rank})",
         hint=f"The shape is {shape}; choose one of its dimensions.",
     )
 
@@ -75,7 +75,7 @@ class _Numbers:
                 f"__getitem__(): incompatible function arguments: a whole number is needed, got {index!r}"
             )
         rank = len(self._numbers)
-        if index < -max(rank, _SHOWN_DIMS) or index >= rank:
+        if index < -max(rank, SHOWN_DIMS) or index >= rank:
             raise out_of_range(index, rank, self)
         return self._numbers[index] if index >= -rank else 1
 

@@ -74,7 +74,7 @@ class Overload:
         self.required = [name for name in positional if name not in self.defaults]
         """Parameters without a default that may be given by position."""
         written_kinds = {_named(name): kind for name, kind in self._function.__annotations__.items()}
-        self._kinds = written_kinds or (_KINDS if _KINDS.keys() <= {*self.names} else {})
+        self.kinds: Mapping[str, str] = written_kinds or (_KINDS if _KINDS.keys() <= {*self.names} else {})
 
     def bind(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
         """Returns all parameters by name.
@@ -96,7 +96,7 @@ class Overload:
         """
         return all(
             values[name] is self.defaults.get(name, _REQUIRED) or kinds.test_of(kind, converts=converts)(values[name])
-            for name, kind in self._kinds.items()
+            for name, kind in self.kinds.items()
         )
 
 
@@ -146,15 +146,23 @@ def bound(
     for converts in (False, True):
         for overload, values in fitting:
             if overload.takes(values, converts=converts):
-                return overload, {name: _plain(value) for name, value in values.items()}
+                return overload, {name: _plain(value, overload.kinds.get(name, "")) for name, value in values.items()}
     if fitting and not judges_kinds:
         return fitting[0]
     raise refused(name, arguments, keywords)
 
 
-def _plain(value: Any) -> Any:
-    """Returns a number of NumPy as one of Python, and other values unchanged."""
-    return value.item() if type(value).__module__ == "numpy" and type(value).__name__ != "ndarray" else value
+def _plain(value: Any, kind: str) -> Any:
+    """Returns an argument as rules take it: sizes as a tuple, and numbers of NumPy and truth values as numbers."""
+    if isinstance(value, shapes.Shape):
+        return tuple(value)
+    if type(value).__module__ == "numpy" and type(value).__name__ != "ndarray":
+        return value.item()
+    if "bool" in kind or not re.search("int|float", kind):
+        return value
+    if type(value) in (list, tuple):
+        return type(value)(_plain(each, kind) for each in value)
+    return int(value) if type(value) is bool else value
 
 
 def by_first_names(name: str, overload: Overload, values: Mapping[str, Any]) -> dict[str, Any]:
