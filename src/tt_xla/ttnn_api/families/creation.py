@@ -18,53 +18,31 @@ from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
 
-def filled(
-    shape: Sequence[int],
-    value: float,
-    dtype: DataType | None,
-    layout: Layout | None,
-    device: MeshDevice | None,
-    memory: MemoryConfig | None,
-) -> Step:
-    """Returns the step that creates a tensor of equal elements."""
-    dtype = dtype or DataType.BFLOAT16
-    layout = layout or (Layout.TILE if dtype.element.is_block_float else Layout.ROW_MAJOR)
-    from tt_xla.ttnn_api.conversion import fill_of  # imports torch
+def _filled(value: int | None) -> Rule:
+    """Returns the rule that creates a tensor of equal elements: of a value, or of the call's ``fill_value``."""
 
-    result = type_of(shape, dtype, layout, memory, on_device=device is not None)
-    fill = fill_of(value, dtype)
-    return Step("ttnn.full", {}, [result], {"fill_value": fill, "shape": list(shape)}, device=device)
-
-
-@operation("ttnn.full")
-def full(
-    shape: Sequence[int],
-    fill_value: float,
-    dtype: DataType | None,
-    layout: Layout | None,
-    device: MeshDevice | None,
-    memory_config: MemoryConfig | None,
-) -> Step:
-    """Creates a tensor of equal elements."""
-    return filled(shape, fill_value, dtype, layout, device, memory_config)
-
-
-def _constant(value: int) -> Rule:
     def rule(
         shape: Sequence[int],
+        fill_value: float,
         dtype: DataType | None,
         layout: Layout | None,
         device: MeshDevice | None,
         memory_config: MemoryConfig | None,
     ) -> Step:
-        return filled(shape, value, dtype, layout, device, memory_config)
+        from tt_xla.ttnn_api.conversion import fill_of  # imports torch
 
-    rule.__doc__ = f"Creates a tensor whose elements are {value}."
+        dtype = dtype or DataType.BFLOAT16
+        layout = layout or (Layout.TILE if dtype.element.is_block_float else Layout.ROW_MAJOR)
+        result = type_of(shape, dtype, layout, memory_config, on_device=device is not None)
+        fill = fill_of(fill_value if value is None else value, dtype)
+        return Step("ttnn.full", {}, [result], {"fill_value": fill, "shape": list(shape)}, device=device)
+
+    rule.__doc__ = "Creates a tensor of equal elements."
     return rule
 
 
-define("ttnn.zeros", _constant(0))
-define("ttnn.ones", _constant(1))
+for _name, _value in {"full": None, "zeros": 0, "ones": 1}.items():
+    define(f"ttnn.{_name}", _filled(_value))
 
 
 @operation("ttnn.empty")
@@ -88,8 +66,8 @@ def _like(value: float | None) -> Rule:
         optional_tensor: Operand | None,
     ) -> Step:
         own = tensor.type.with_(dtype=dtype, layout=layout, memory=memory_config)
-        chosen, target = value if value is not None else fill_value or 0, (optional_tensor or tensor).dtype
-        target = dtype or target if optional_tensor is None else target
+        chosen = value if value is not None else fill_value or 0
+        target = (dtype or tensor.dtype) if optional_tensor is None else optional_tensor.dtype
         fill = as_taken("ttnn.full", float(chosen), target) if target.element.is_float else int(chosen)
         return Step("ttnn.full", {}, [own], {"fill_value": fill, "shape": list(own.shape)}, into=optional_tensor)
 
