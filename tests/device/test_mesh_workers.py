@@ -228,7 +228,7 @@ def test_wrong_requests_are_refused(text, monkeypatch):
 def test_ray_is_missing(board, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.setenv("TTXLA_MESH_WORKERS", "7")
-    with pytest.raises(RuntimeUnavailableError, match=r"needs Ray.*pip install 'tt-xla\[ray\]'"):
+    with pytest.raises(RuntimeUnavailableError, match=r"needs Ray.*pip install ray"):
         board.load(layer())
 
 

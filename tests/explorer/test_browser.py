@@ -55,7 +55,7 @@ func.func @forward(%arg0: tensor<64x128xbf16>, %arg1: tensor<64x128xbf16>, %arg2
 def chromium() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("chromium is not on PATH. On Debian and Ubuntu: sudo apt install chromium")
-    api = pytest.importorskip("playwright.sync_api", reason="pip install 'tt-xla[explorer-tests]'")
+    api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser

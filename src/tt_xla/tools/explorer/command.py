@@ -199,7 +199,7 @@ def server_class() -> type[Server]:
         if error.name not in ("model_explorer", "flask", "werkzeug"):
             raise
         raise RuntimeUnavailableError(
-            "The explorer needs Model Explorer, which is not installed.", hint="pip install 'tt-xla[explorer]'"
+            "The explorer needs Model Explorer, which is not installed.", hint="pip install ai-edge-model-explorer"
         ) from error
     return Server
 
