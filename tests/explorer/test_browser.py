@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,11 +23,6 @@ from tt_xla.tools.explorer.command import started
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
-]
 PICTURES = Path(os.environ.get("EXPLORER_PICTURES") or tempfile.gettempdir())
 
 EXAMPLE = """
@@ -49,17 +43,6 @@ func.func @forward(%arg0: tensor<64x128xbf16>, %arg1: tensor<64x128xbf16>, %arg2
 }
 """
 """The graph that tt-explorer's documentation gives to try out."""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("chromium is not on PATH. On Debian and Ubuntu: sudo apt install chromium")
-    api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 MNIST = """
