@@ -15,7 +15,7 @@ from tt_xla.environment import shows_progress
 
 
 class Runs(Protocol):
-    """What a chip has run."""
+    """Runs of a chip, with their predicted time."""
 
     system: str
     runs: int
@@ -53,9 +53,9 @@ class ExitNote:
         if runs is None or not runs.runs:
             return ""
         return (
-            f"tt: emulated, in this machine's time. Predicted on {runs.system}: {runs.busy_us / runs.runs:,.0f} us a run"
-            f" of a program, in {runs.runs:,} runs. `tt-xla bench SCRIPT` shows where the time goes; TTXLA_PROGRESS=0 "
-            "hides this line."
+            f"tt: emulated, in this machine's time. Predicted on {runs.system}: {runs.busy_us / runs.runs:,.0f} us a "
+            f"run of a program, in {runs.runs:,} runs. "
+            "`tt-xla bench SCRIPT` shows where the time goes; TTXLA_PROGRESS=0 hides this line."
         )
 
     def _write(self) -> None:

@@ -146,7 +146,7 @@ class Localizer(Emitter):
         return [marked(result, {*result.sharding.unreduced} | kept) for result in rule(self, op, ready, plain)]
 
     def term(self, value: Any, sharding: Sharding) -> Any:
-        """Returns what each chip adds so that partial sums grow by a value that all chips hold."""
+        """Returns the addend of each chip that makes partial sums grow by a value that all chips hold."""
         whole = Shard(value, tuple(local_shape(value)), replicated(len(local_shape(value))))
         return self.reshard(whole, whole.sharding.with_unreduced(sharding.unreduced)).value
 

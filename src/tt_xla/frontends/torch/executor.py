@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class _Loading(threading.local):
-    """What this thread reads from a cache.
+    """Cache entries that this thread reads.
 
     Attributes:
         options: compile options of the model whose graphs are read.
@@ -122,7 +122,7 @@ class Executor(OutputCode):
             self._prepare()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what another process needs; the program is in a cache of its own."""
+        """Returns the state for another process; the program is in a cache of its own."""
         if "_state" in self.__dict__:  # a copy, which no process has set up
             return self._state
         lowered = replace(self._lowered, module=saved(self._lowered.module))

@@ -119,7 +119,7 @@ class _Window:
         return build.binary("subtract", start, self.context.offset(self.cut[dim], self.lengths[dim]))
 
     def read(self, sizes: Sequence[int]) -> Any:
-        """Returns what the chip has of the slice, and zeros for the rest.
+        """Returns the chip's part of the slice, and zeros for the rest.
 
         Args:
             sizes: shape of the slice on one chip.

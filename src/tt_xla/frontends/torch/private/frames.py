@@ -360,7 +360,7 @@ def _globals_of_guards(traced: TracedFrame, global_: Mapping[str, Any]) -> dict[
 
 
 def install(traced: TracedFrame, frame: Installed, compiled: Callable[..., Any]) -> ConvertFrameReturn | None:
-    """Returns what dynamo would return for a frame without a :func:`difference`; None if the guards fail.
+    """Returns dynamo's result for a frame without a :func:`difference`; None if the guards fail.
 
     Args:
         traced: the description.

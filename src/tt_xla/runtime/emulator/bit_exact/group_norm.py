@@ -21,7 +21,7 @@ from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise
 from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings, faces
-from tt_xla.runtime.emulator.bit_exact.spreads import moments, of_lanes
+from tt_xla.runtime.emulator.bit_exact.variances import moments, of_lanes
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.kernels.normalization import by_channel
 from tt_xla.runtime.emulator.registry import kernel

@@ -119,7 +119,7 @@ class _Norm:
     """Whether means are subtracted."""
 
     def centred(self, input: Tensor, residual: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Returns what is divided by the root, ``[rows, columns]``, and the means of its squares."""
+        """Returns the numerators of the root, ``[rows, columns]``, and the means of their squares."""
         x = self.rows(input, residual)
         if self.centres:
             x = self.masked(self.kept(self.settings.subtract(x, self.mean(self.masked(x)))))
@@ -127,11 +127,11 @@ class _Norm:
         return x, self.mean(squares if self.centres else self.masked(squares))
 
     def kept(self, accumulator: Tensor) -> Tensor:
-        """Returns what a buffer between the steps holds of the accumulator."""
+        """Returns the accumulator's values in a buffer between the steps."""
         return packed(accumulator, self.settings.between)
 
     def rows(self, input: Tensor, residual: Tensor | None) -> Tensor:
-        """Returns what is normalized, ``[rows, columns]``: a residual is added in the matrix unit."""
+        """Returns the input of the norm, ``[rows, columns]``: a residual is added in the matrix unit."""
         x = input.reshape(-1, input.shape[-1])
         return x if residual is None else self.kept(self.settings.add(x, residual.reshape(x.shape)))
 
