@@ -82,11 +82,13 @@ def _argument_dtypes(function: FuncOp, overrides: Mapping[str, str]) -> dict[SSA
 def _sources(function: FuncOp) -> dict[SSAValue, frozenset[SSAValue]]:
     """Returns the arguments that each constant value depends on; none for constants of the program itself."""
     constants = constant_values(function)
-    sources = {argument: frozenset((argument,)) for argument in body(function).args if argument in constants}
+    sources: dict[SSAValue, frozenset[SSAValue]] = {
+        argument: frozenset[SSAValue]((argument,)) for argument in body(function).args if argument in constants
+    }
     for op in body(function).ops:
         for result in op.results:
             if result in constants:
-                sources[result] = frozenset().union(*(sources[operand] for operand in tensor_operands(op)))
+                sources[result] = frozenset[SSAValue]().union(*(sources[operand] for operand in tensor_operands(op)))
     return sources
 
 

@@ -231,13 +231,13 @@ class Executor(OutputCode):
         for position, order in self._permuted:
             placement = current[position]
             current[position] = None if placement is None else placement.permuted(order)
-        if self._chosen and self._settings is not None and self._agree(current):
+        if self._chosen and self._settings is not None and self._has_compiled_placements(current):
             return False
         current = current if any(current) else []
         changed, self._placements = current != self._placements, current
         return changed
 
-    def _agree(self, current: Sequence[Placement | None]) -> bool:
+    def _has_compiled_placements(self, current: Sequence[Placement | None]) -> bool:
         """Whether the arguments have the placements that the program was compiled for, or those that it chose."""
         before = self._placements or [None] * len(current)
         triples = zip(current, before, self._chosen, strict=False)

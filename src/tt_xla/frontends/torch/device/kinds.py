@@ -80,7 +80,7 @@ _MAX_ELEMENTS = 1 << 14
 _MAX_FORMS = 4096
 
 _LOWERED: set[Any] = set()
-"""Forms, which are ops on operands of any sizes, that a lowering rule took."""
+"""Ops with the dtypes and ranks of their operands that were lowered for some sizes."""
 
 
 @functools.cache

@@ -338,7 +338,7 @@ def difference(traced: TracedFrame, frame: Installed) -> str:
     source: Source | None = None
     try:
         if state_of_torch() != traced.state:
-            return "the state of PyTorch"
+            return "a global setting of PyTorch, such as its grad mode, autocast or default dtype"
         scope = Scope(frame.local, frame.global_, _globals_of_guards(traced, frame.global_))
         for source, keys in traced.ordered:
             if _keys(scope.get(source), prints) != keys:
