@@ -23,7 +23,7 @@ import torch.nn.functional as F
 Tensor = torch.Tensor
 
 _VECTOR = 64
-"""Elements that torch's vectorized loops take at once, at most: two vectors of AVX-512 with 32 bfloat16 each."""
+"""Elements that torch's vectorised loops take at once, at most: two vectors of AVX-512 with 32 bfloat16 each."""
 
 _GRAIN = 32768
 """Elements of one thread's share, at least (``at::internal::GRAIN_SIZE``)."""
