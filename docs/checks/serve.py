@@ -29,20 +29,27 @@ def main(command: str) -> int:
     assert process.stdout is not None
     signal.signal(signal.SIGALRM, lambda *_: process.kill())
     signal.alarm(STARTED_S)
-    address = None
-    for line in process.stdout:
-        print(line, end="", flush=True)
-        if address := ADDRESS.search(line):
-            break
-    if address is None:
-        print("no address was printed")
-        return 1
-    with urllib.request.urlopen(address[0].rstrip(".,")) as page:
-        print(f"{page.status}, {len(page.read())} bytes")
-    process.send_signal(signal.SIGINT)
-    signal.alarm(ENDED_S)
-    print(process.stdout.read(), end="")
-    return 0 if process.wait() in (0, 130, -signal.SIGINT) else 1
+    try:
+        address = next(filter(None, map(_address, process.stdout)), None)
+        if address is None:
+            print("no address was printed")
+            return 1
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())  # a token may become a cookie
+        with browser.open(address) as page:
+            print(f"{page.status}, {len(page.read())} bytes")
+        process.send_signal(signal.SIGINT)
+        signal.alarm(ENDED_S)
+        print(process.stdout.read(), end="")
+        return 0 if process.wait() in (0, 130, -signal.SIGINT) else 1
+    finally:
+        process.kill()
+
+
+def _address(line: str) -> str:
+    """Prints a line, and returns the address in it, if it has one."""
+    print(line, end="", flush=True)
+    found = ADDRESS.search(line)
+    return found[0].rstrip(".,") if found else ""
 
 
 if __name__ == "__main__":
