@@ -111,7 +111,9 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         ),
         EnvironmentVariable("TTXLA_LOGGER_LEVEL", "WARNING", "VERBOSE, DEBUG, INFO, WARNING or ERROR"),
         EnvironmentVariable(
-            "TTXLA_PROGRESS", "1", "0 hides the line that a terminal shows while a compilation takes longer than 2 s"
+            "TTXLA_PROGRESS",
+            "1",
+            "0 hides the lines of a terminal: of compilations over 2 s, and of emulated time at exit",
         ),
         EnvironmentVariable("TTXLA_LOGGER_FILE", "", "file that receives the log instead of standard error"),
         EnvironmentVariable(

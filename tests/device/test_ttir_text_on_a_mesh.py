@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from tests.device.test_mesh_modules import LAYER, MESH, SYSTEM, drawn
 from tt_xla.compiler import compile_module, parse_module, read_module
 from tt_xla.compiler.reading import on_mesh
-from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.sharding import Localised
 from tt_xla.errors import CompileError, ExecutionError, MalformedModuleError, OptionError
 from tt_xla.ir.mesh import Sharding
 from tt_xla.options import CompileOptions
@@ -52,11 +52,11 @@ def whole_results(module, *arrays: np.ndarray) -> list[np.ndarray]:
 def test_the_text_of_a_program_computes_what_the_program_does():
     rows, up, down = Sharding(((0,), ())), Sharding(((), (1,))), Sharding(((1,), ()))
     arguments = ((rows, (8, 64)), (up, (64, 128)), (down, (128, 64)))
-    localized = Localized(parse_module(LAYER), MESH, arguments, ((rows, (8, 64)), (Sharding(((),)), (64,))))
+    localised = Localised(parse_module(LAYER), MESH, arguments, ((rows, (8, 64)), (Sharding(((),)), (64,))))
     x, w, v = drawn(8, 64, seed=0), drawn(64, 128, seed=1), drawn(128, 64, seed=2)
     dumps: dict[str, str] = {}
-    compile_module(localized, EXACT, load_target(SYSTEM), dumps=dumps)
-    expected = whole_results(localized, x, w, v)
+    compile_module(localised, EXACT, load_target(SYSTEM), dumps=dumps)
+    expected = whole_results(localised, x, w, v)
     parts = np.concatenate(np.split(w, 4, axis=1))  # the text does not say along which dimension chips differ
     got = whole_results(read_module(dumps["ttir"]), x, parts, v)
     for one, other in zip(got, expected, strict=True):

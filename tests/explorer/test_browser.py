@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,23 +24,7 @@ from tt_xla.tools.explorer.command import started
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
-]
 PICTURES = Path(os.environ.get("EXPLORER_PICTURES") or tempfile.gettempdir())
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("chromium is not on PATH. On Debian and Ubuntu: sudo apt install chromium")
-    api = pytest.importorskip("playwright.sync_api", reason="pip install 'tt-xla[explorer-tests]'")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 MNIST = """

@@ -41,7 +41,7 @@ def write_all(folder: Path, recording: Recording, result: Bench) -> None:
     write_report(folder / HTML_NAME, table, summary(result), [f"{result.verdict}: {'; '.join(result.reasons)}."])
     if importlib.util.find_spec("matplotlib") is None:
         logger().warning(
-            "%s is not written, because matplotlib is missing. `pip install 'tt-xla[perf]'` installs it.", CHART_NAME
+            "%s is not written, because matplotlib is missing. `pip install matplotlib` installs it.", CHART_NAME
         )
     else:
         write_chart(folder / CHART_NAME, result.ops)

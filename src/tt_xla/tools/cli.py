@@ -11,6 +11,7 @@ import click
 from tt_xla import __version__
 from tt_xla.environment import selected_system, variable
 from tt_xla.errors import TTXLAError
+from tt_xla.runtime.exit_note import EXIT_NOTE
 from tt_xla.target import system_names
 from tt_xla.tools.bench_command import bench_command
 from tt_xla.tools.cache_command import cache_command
@@ -551,6 +552,7 @@ def tt_explorer() -> None:
 
 def run_command(command: click.Command, name: str, arguments: Sequence[str] | None = None) -> None:
     """Runs a command and exits as :func:`main` does."""
+    EXIT_NOTE.wanted = False
     try:
         status = command.main(args=arguments, prog_name=name, standalone_mode=False)
     except click.UsageError as error:

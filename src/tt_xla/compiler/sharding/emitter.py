@@ -65,7 +65,7 @@ class Emitter:
             self._scopes = outer
 
     def once(self, key: Any, emit: Callable[[], Any]) -> Any:
-        """Returns what was emitted for a key before, where it is still visible; else emits it."""
+        """Returns the values that were emitted for a key before, where they are still visible; else emits them."""
         for scope in self._scopes:
             if key in scope:
                 return scope[key]

@@ -122,9 +122,7 @@ def _submitting(address: str | None) -> Generator[Submit]:
     try:
         import ray  # pyright: ignore[reportMissingImports]
     except ImportError as error:
-        raise TTXLAError(
-            "--ray needs the package ray, which is not installed.", hint="pip install 'tt-xla[ray]'"
-        ) from error
+        raise TTXLAError("--ray needs the package ray, which is not installed.", hint="pip install ray") from error
     ray.init(address=address, ignore_reinit_error=True)
     remote: Any = ray.remote(num_cpus=1, max_retries=0)(_run_locally)
     try:

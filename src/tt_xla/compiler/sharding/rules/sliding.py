@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir.dialects import stablehlo
 
 from tt_xla.compiler.sharding.builder import dense, element_type, i64, i64s, local_shape, single_op, tensor
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
+from tt_xla.compiler.sharding.context import Hints, Localiser, localises, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Dims, Factors, Splits, identity_value, masked_operands
 from tt_xla.compiler.sharding.partial_sums import combine
@@ -33,8 +33,8 @@ def padding_of(op: Any, count: int) -> list[list[int]]:
     return np.array(op.attributes["padding"]).reshape(count, 2).tolist()
 
 
-@localizes("stablehlo.convolution")
-def convolution(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.convolution")
+def convolution(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Convolves the chip's part.
 
     Chips with parts of the space get the rows around theirs from their neighbours. Where input channels are split, the
@@ -108,7 +108,7 @@ def _is_depthwise(numbers: Any, operands: Sequence[Shard], groups: int) -> bool:
     return channels == groups == operands[1].shape[numbers.kernel_output_feature_dimension]
 
 
-def _group_counts(context: Localizer, op: Any, splits: Splits) -> dict[str, Any]:
+def _group_counts(context: Localiser, op: Any, splits: Splits) -> dict[str, Any]:
     """Returns the number of groups that a chip has."""
     groups = op.attributes["feature_group_count"].value
     axes = splits.axes.get(_OUT, ())
@@ -117,8 +117,8 @@ def _group_counts(context: Localizer, op: Any, splits: Splits) -> dict[str, Any]
     return {"feature_group_count": i64(-(-groups // context.extent(axes)))}
 
 
-@localizes("stablehlo.reduce_window")
-def reduce_window(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.reduce_window")
+def reduce_window(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Reduces the windows of the chip's part; chips get the elements around theirs from their neighbours.
 
     A cumulative op needs only the totals of other chips.
@@ -180,7 +180,7 @@ def _cumulative(
     return None
 
 
-def _cumulate(context: Localizer, op: Any, shard: Shard, init: Any, dim: int, backwards: bool, kind: str) -> Shard:
+def _cumulate(context: Localiser, op: Any, shard: Shard, init: Any, dim: int, backwards: bool, kind: str) -> Shard:
     """Cumulates the chip's part, and combines it with the totals of the chips before it.
 
     Args:
@@ -215,7 +215,7 @@ def _other_dims(rank: int, dim: int) -> list[int]:
 
 
 def _totals_before(
-    context: Localizer, totals: Any, dim: int, axes: Axes, backwards: bool, identity: Any, kind: str
+    context: Localiser, totals: Any, dim: int, axes: Axes, backwards: bool, identity: Any, kind: str
 ) -> Any:
     """Returns the combined totals of the chips before each chip, without the dimension that counts chips."""
     build, shape = context.builder, local_shape(totals)
@@ -230,8 +230,8 @@ def _totals_before(
     return op.results[0]
 
 
-@localizes("stablehlo.select_and_scatter")
-def select_and_scatter(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.select_and_scatter")
+def select_and_scatter(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies the op; dimensions along which windows move are not split."""
     rank = operands[0].rank
     window = array(op, "window_dimensions", [1] * rank)
