@@ -147,7 +147,14 @@ class JaxModelTester(ModelTester):
         device, mesh = frameworks.jax_device(), self._get_mesh()
         split = None if mesh is None else functools.partial(self.split_arguments, mesh, parameters_at)
         actual = frameworks.run_jax(
-            function, args, kwargs, device=device, static=static, options=self._options, split=split
+            function,
+            args,
+            kwargs,
+            device=device,
+            static=static,
+            options=self._options,
+            split=split,
+            name=type(self._model).__name__,
         )
         return expected, actual
 
