@@ -87,10 +87,11 @@ def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory, pytestconfig:
     ``PYTEST_ADDOPTS`` adds to this run is not added to runs of pytest that tests start.
     """
     folder = tmp_path_factory.mktemp("cache")
-    if pytestconfig.pluginmanager.hasplugin("cacheprovider"):
-        (folder / "fused").symlink_to(pytestconfig.cache.mkdir("fused").absolute())
-    else:
-        (folder / "fused").mkdir()
+    for kind in ("fused", "loaders"):
+        if pytestconfig.pluginmanager.hasplugin("cacheprovider"):
+            (folder / kind).symlink_to(pytestconfig.cache.mkdir(kind).absolute())
+        else:
+            (folder / kind).mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTEST_ADDOPTS", raising=False)
         patch.setenv("TTXLA_CACHE", str(folder))
