@@ -16,14 +16,11 @@ class ForgeModel:
     @classmethod
     def query_available_variants(cls):
         return cls._VARIANTS
-
-class ForgePrefillModel(ForgeModel):
-    pass
 """
 LOADER = """
 import torch_that_is_not_there
 from torch_that_is_not_there.nn import Module, functional as F
-from ....base import ForgeModel, ForgePrefillModel
+from ....base import ForgeModel
 from enum import StrEnum
 
 class Part(Module):
@@ -35,10 +32,6 @@ class ModelVariant(StrEnum):
 
 class ModelLoader(ForgeModel):
     _VARIANTS = {ModelVariant.BASE: 1, ModelVariant.LARGE: 2}
-    def load_inputs_decode(self): ...
-
-class ModelLoaderPrefill(ForgePrefillModel):
-    _VARIANTS = {ModelVariant.BASE: ModelLoader._VARIANTS[ModelVariant.BASE]}
 """
 PLAIN = "class ModelLoader: pass"
 
@@ -65,12 +58,23 @@ def test_names_of_tests(tmp_path):
     assert len(names) == len(set(names)) == 3 * 6
     assert "llama/causal_lm/pytorch-Base_v1.0-single_device-inference" in names
     assert "plain/jax-data_parallel-training" in names
-    phases = result.llm_cases
-    prefill = "llama/causal_lm/pytorch-Base_v1.0-llm_prefill-seq_128-batch_1-fsdp-dp-tensor_parallel-mesh_2x4-inference"
-    assert prefill in phases
-    assert prefill.replace("Base_v1.0", "Large") not in phases
-    assert "llama/causal_lm/pytorch-Large-llm_decode-seq_1-batch_1-single_device-mesh_default-inference" in phases
-    assert not any(name.startswith("plain") for name in phases)
+
+
+@pytest.mark.parametrize("variant", ["Base_v1.0", "Large"])
+def test_phases_of_language_models(tmp_path, variant):
+    """A phase's test exists if its variant does."""
+    result = tree(tmp_path, llama__causal_lm__pytorch=LOADER, plain__jax=PLAIN)
+    phase, strategy = "llm_prefill-seq_128-batch_1", "fsdp-dp-tensor_parallel-mesh_2x4"
+    name = f"llama/causal_lm/pytorch-{variant}-{phase}-{strategy}-inference"
+    case = discovery.Case("llama/causal_lm/pytorch", variant, strategy, "inference", phase)
+    assert result.phase(name) == case
+    assert case.id == name
+    decode = "plain/jax-llm_decode-seq_1-batch_1-single_device-mesh_default-training"
+    assert result.phase(decode) == discovery.Case(
+        "plain/jax", None, "single_device-mesh_default", "training", "llm_decode-seq_1-batch_1"
+    )
+    for other in (name.replace(variant, "Huge"), name.replace("llama", "plain"), name.replace(phase, "llm")):
+        assert result.phase(other) is None
 
 
 COMPUTED = """

@@ -322,7 +322,7 @@ def test_entries_without_a_test_and_tests_without_an_entry(read_text: Any, tmp_p
         "later/pytorch-x-single_device-inference",
     )
     expectations = read_text("test_config:\n" + "".join(f"  {name}: {{}}\n" for name in names))
-    found = suite(expectations, LoaderFile("bert/pytorch", ("base",), decodes=True), unreadable=("later/pytorch",))
+    found = suite(expectations, LoaderFile("bert/pytorch", ("base",)), unreadable=("later/pytorch",))
     path = tmp_path / "test_config_a.yaml"
     assert len(found.unlisted) == 5
     assert "bert/pytorch-base-single_device-inference" in found.unlisted

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import signal
 import site
 import subprocess
@@ -34,14 +35,9 @@ RUN_MODES = "inference", "training"
 EXCLUDED = frozenset({"suryaocr"})
 """Folders whose loaders upstream excludes."""
 
-LLM_STRATEGIES = (
-    "single_device",
-    "tensor_parallel",
-    *(f"{kind}-{data}-tensor_parallel" for kind in ("megatron", "fsdp") for data in ("no_dp", "dp")),
-)
-LLM_MESHES = "mesh_default", "mesh_1x4", "mesh_2x2", "mesh_1x8", "mesh_2x4", "mesh_4x8"
-LLM_PREFILL = tuple(f"llm_prefill-seq_{2**n}-batch_{batch}" for n in range(7, 14) for batch in (1, 2, 4))
-LLM_DECODE = ("llm_decode-seq_1-batch_1",)
+_PHASE = re.compile(r"(.+)-(llm_(?:prefill|decode)-seq_\d+-batch_\d+)-(.+)-(inference|training)")
+"""Name of the test of an LLM phase: variant, phase, strategy with mesh, and run mode. A variant has hundreds of them; those
+exist that an entry names."""
 
 _READERS = [Path(str(module.__file__)) for module in (reading, loading, protocol)]
 """Files of this package on which the facts about a loader depend."""
@@ -87,16 +83,12 @@ class LoaderFile:
         folder: folder of the loader below the root.
         variants: names of the variants; one None for a loader without variants.
         groups: model group of each variant, such as ``red``; empty if the loader does not tell.
-        prefill: the variants with phases of prefill.
-        decodes: whether all variants have the phase of decoding.
         digest: digest of the files below the root that the loader consists of.
     """
 
     folder: str
     variants: tuple[str | None, ...]
     groups: tuple[str, ...] = ()
-    prefill: tuple[str | None, ...] = ()
-    decodes: bool = False
     digest: str = ""
 
     def group(self, variant: str | None) -> str:
@@ -109,17 +101,6 @@ class LoaderFile:
             for parallelism in PARALLELISMS:
                 for mode in RUN_MODES:
                     yield Case(self.folder, variant, parallelism, mode)
-
-    def llm_cases(self) -> Iterator[Case]:
-        """Yields the tests of LLM phases. A variant has hundreds; only those that an entry names are run."""
-        decoding = self.variants if self.decodes else ()
-        phases = [(phase, self.prefill) for phase in LLM_PREFILL] + [(phase, decoding) for phase in LLM_DECODE]
-        for phase, variants in phases:
-            for variant in variants:
-                for strategy in LLM_STRATEGIES:
-                    for mesh in LLM_MESHES:
-                        for mode in RUN_MODES:
-                            yield Case(self.folder, variant, f"{strategy}-{mesh}", mode, phase)
 
 
 @dataclass
@@ -147,9 +128,17 @@ class Discovery:
         return [case for loader in self.loaders for case in loader.cases()]
 
     @cached_property
-    def llm_cases(self) -> dict[str, Case]:
-        """The tests of LLM phases of all loaders, by name."""
-        return {case.id: case for loader in self.loaders for case in loader.llm_cases()}
+    def _variants(self) -> dict[str, tuple[str, str | None]]:
+        """Folder and variant of each model, by the beginning of its tests' names."""
+        models = [(loader.folder, variant) for loader in self.loaders for variant in loader.variants]
+        return {"-".join(filter(None, model)): model for model in models}
+
+    def phase(self, name: str) -> Case | None:
+        """Returns the test of an LLM phase by its name; None if it is not one, or there is no such variant."""
+        match = _PHASE.fullmatch(name)
+        if match is None or match[1] not in self._variants:
+            return None
+        return Case(*self._variants[match[1]], match[3], match[4], match[2])
 
 
 def discover(root: Path) -> Discovery:

@@ -93,22 +93,12 @@ def _facts(module: ModuleType) -> dict[str, Any]:
     loader = getattr(module, "ModelLoader", None)
     if loader is None:
         raise ValueError("the file has no class ModelLoader")
-    variants = _variants(loader)
-    classes = [value for value in vars(module).values() if isinstance(value, type)]
-    prefill = [each for each in classes if "ForgePrefillModel" in (base.__name__ for base in each.__mro__[1:])]
-    names = [name for name, _ in variants]
+    query = getattr(loader, "query_available_variants", dict)
+    variants = list(query() or ()) or [None]
     return {
-        "variants": names,
-        "groups": [_group(loader, variant) for _, variant in variants],
-        "prefill": [name for name, _ in _variants(prefill[0])] if prefill else [],
-        "decodes": hasattr(loader, "load_inputs_decode"),
+        "variants": [None if key is None else loading.text(key) for key in variants],
+        "groups": [_group(loader, variant) for variant in variants],
     }
-
-
-def _variants(loader: Any) -> list[tuple[str | None, Any]]:
-    """Returns name and key of each variant; None for a loader without variants."""
-    query = getattr(loader, "query_available_variants", None)
-    return [(loading.text(key), key) for key in (query() if query else None) or ()] or [(None, None)]
 
 
 def _group(loader: Any, variant: Any) -> str:

@@ -91,8 +91,7 @@ class Suite:
     @cached_property
     def tasks(self) -> list[Task]:
         """The tests that are not excluded. Tests of LLM phases are included if an entry names them."""
-        phases = self.discovery.llm_cases
-        cases = [*self.discovery.cases, *(phases[name] for name in self.expectations.entries if name in phases)]
+        cases = [*self.discovery.cases, *filter(None, map(self.discovery.phase, self.expectations.entries))]
         loaders = {loader.folder: loader for loader in self.discovery.loaders}
         tasks: list[Task] = []
         for case in cases:
@@ -110,7 +109,7 @@ class Suite:
         return [
             f"{entry.where}: no test is named '{name}'.{similar(name, known)}"
             for name, entry in self.expectations.entries.items()
-            if name not in known and name not in self.discovery.llm_cases and not name.startswith(unreadable)
+            if name not in known and not self.discovery.phase(name) and not name.startswith(unreadable)
         ]
 
     @cached_property
