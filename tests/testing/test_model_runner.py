@@ -232,7 +232,7 @@ def test_what_is_not_run(ended, tmp_path, monkeypatch):
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
     phase = Case("a/pytorch", None, "tensor_parallel-mesh_1x8", "inference", "llm_decode-seq_1-batch_1")
     record = processes.run_test(tmp_path, phase, Expectation(), LIMITS)
-    assert record.reason == "Phases of language models not yet supported"
+    assert record.reason == "tt-xla does not run the phases of language models yet"
 
 
 def test_resuming(ended, tmp_path):

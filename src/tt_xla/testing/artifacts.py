@@ -123,7 +123,5 @@ def finish(request: Any, compilations: Sequence[Compilation]) -> None:
     ir_files = write(name, compilations)
     marker = request.node.get_closest_marker("filecheck")
     if marker is not None:
-        from tt_xla.testing.plugin import FILECHECKED
-
-        request.node.stash[FILECHECKED] = True
+        filechecks.CHECKED.add(request.node)
         filechecks.run(filechecks.patterns_of(marker), ir_files, filechecks.pattern_folders(request))

@@ -39,9 +39,6 @@ MARKERS = {
 """Meaning of each marker, which every project with tt-xla can use; the names are those of upstream's pytest.ini."""
 
 
-FILECHECKED = pytest.StashKey[bool]()
-"""Whether the IR of a test was checked."""
-
 _COLLECTION = pytest.StashKey[Any]()
 """Module of the model runner, which is imported when its tests are collected."""
 
@@ -120,12 +117,15 @@ def _has_text(record: logging.LogRecord) -> bool:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Fails a test that is marked filecheck and passes, but did not check its IR."""
     result = yield
-    if item.get_closest_marker("filecheck") is not None and not item.stash.get(FILECHECKED, False):
-        pytest.fail(
-            "The test is marked filecheck, but no IR was checked. Give it the fixture `request` and pass it on, as in "
-            "run_op_test(..., request=request).",
-            pytrace=False,
-        )
+    if item.get_closest_marker("filecheck") is not None:
+        from tt_xla.testing import filechecks
+
+        if item not in filechecks.CHECKED:
+            pytest.fail(
+                "The test is marked filecheck, but no IR was checked. Give it the fixture `request` and pass it on, as "
+                "in run_op_test(..., request=request).",
+                pytrace=False,
+            )
     return result
 
 

@@ -36,13 +36,13 @@ EXCLUDED = frozenset({"suryaocr"})
 """Folders whose loaders upstream excludes."""
 
 _PHASE = re.compile(r"(.+)-(llm_(?:prefill|decode)-seq_\d+-batch_\d+)-(.+)-(inference|training)")
-"""Name of the test of an LLM phase: variant, phase, strategy with mesh, and run mode. A variant has hundreds of them; those
-exist that an entry names."""
+"""Name of the test of an LLM phase: variant, phase, strategy with mesh, run mode. A variant has hundreds; those that an
+entry names exist."""
 
 _READERS = [Path(str(module.__file__)) for module in (reading, loading, protocol)]
 """Files of this package on which the facts about a loader depend."""
 
-_MANY = 20
+_ANNOUNCED = 20
 """Number of loaders from which on their import is announced."""
 
 
@@ -194,7 +194,7 @@ def _imported(root: Path, folders: Sequence[str]) -> Iterator[tuple[str, Facts]]
     A loader that ends the process, or takes too long, has an error without ``sources``; a new process imports the rest.
     """
     waiting = list(folders)
-    if len(waiting) >= _MANY and shows_progress():
+    if len(waiting) >= _ANNOUNCED and shows_progress():
         print(f"Importing {len(waiting)} loaders of {root}; the next run finds them in the cache.", file=sys.stderr)
     while waiting:
         with tempfile.TemporaryDirectory(prefix="tt-xla-loaders-") as work:
