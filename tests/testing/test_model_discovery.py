@@ -18,13 +18,21 @@ class ForgeModel:
         return cls._VARIANTS
 """
 LOADER = """
+import importlib.util
 import torch_that_is_not_there
+import torch_that_is_not_there.nn.modules as layers
 from torch_that_is_not_there.nn import Module, functional as F
+
+assert importlib.util.find_spec("torch_that_is_not_there") is None
+try:
+    import json.that_is_not_there
+except ImportError:
+    pass
 from ....base import ForgeModel
 from enum import StrEnum
 
 class Part(Module):
-    scale = F.scale(2) * 3
+    scale = F.scale(2) * layers.SIZE
 
 class ModelVariant(StrEnum):
     BASE = "Base_v1.0"
@@ -127,10 +135,11 @@ def test_bad_loaders_are_told(tmp_path):
         g__pytorch="import os; print('bye', flush=True); os._exit(7)",
         h__pytorch="import ctypes; ctypes.string_at(0)",
         i__pytorch="import json.no_such_module",
+        i__jax="from ..nowhere import ModelLoader",
         j__pytorch=PLAIN,
     )
     assert [loader.folder for loader in result.loaders] == ["a/pytorch", "j/pytorch"]
-    reasons = {folder[0]: reason for folder, reason in result.unreadable.items()}
+    reasons = {folder.removesuffix("/pytorch"): reason for folder, reason in result.unreadable.items()}
     assert "SyntaxError" in reasons["b"]
     assert reasons["c"] == "ValueError: the file has no class ModelLoader"
     assert reasons["d"] == "NameError: name 'make' is not defined"
@@ -138,6 +147,7 @@ def test_bad_loaders_are_told(tmp_path):
     assert reasons["f"] == "SystemExit: 7"
     assert reasons["g"] == "the import ended the process: exit status 7"
     assert reasons["h"].startswith("the import ended the process: SIGSEGV")
+    assert reasons["i/jax"] == "ModuleNotFoundError: No module named 'third_party.tt_forge_models.i.nowhere'"
     assert reasons["i"] == "ModuleNotFoundError: No module named 'json.no_such_module'"
     assert result.problems[0].startswith(f"Cannot import path: {tmp_path / 'b/pytorch/loader.py'}: SyntaxError")
 
@@ -145,7 +155,7 @@ def test_bad_loaders_are_told(tmp_path):
 def test_a_loader_that_never_returns(tmp_path):
     text = f"import signal; signal.alarm(1); signal.pause()\n{PLAIN}"
     result = tree(tmp_path, a__pytorch=text, b__pytorch=PLAIN)
-    assert result.unreadable == {"a/pytorch": "the import takes more than 120 s"}
+    assert result.unreadable == {"a/pytorch": "the import takes more than 300 s"}
     assert [loader.folder for loader in result.loaders] == ["b/pytorch"]
 
 

@@ -9,12 +9,13 @@ A package that is not installed is replaced by a stand-in, because a model's own
 
 from __future__ import annotations
 
+import builtins
 import hashlib
-import importlib.util
 import json
 import os
 import signal
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +24,7 @@ from unittest import mock
 from tt_xla.testing.child_processes import limit_this_process
 from tt_xla.testing.models import loading
 
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 """Seconds after which the import of a loader ends the process with SIGALRM."""
 
 
@@ -31,13 +32,15 @@ def main(root: Path, file: Path, parent: int) -> None:
     """Imports the loaders whose folders standard input lists."""
     limit_this_process(0, parent)
     opened: set[str] = set()
+    builtins.__import__ = _import
     sys.addaudithook(lambda event, arguments: opened.add(str(arguments[0])) if event == "open" else None)
     with file.open("w") as output:
         for folder in sys.stdin.read().splitlines():
             signal.alarm(TIMEOUT_S)
             opened.clear()
             try:
-                facts = _facts(_imported(root, folder))
+                loading.forget_package()
+                facts = _facts(loading.import_loader(root, folder))
             except (Exception, SystemExit) as error:
                 facts = {"error": f"{type(error).__name__}: {error}"}
             facts["sources"] = _digests(root, opened)
@@ -46,47 +49,30 @@ def main(root: Path, file: Path, parent: int) -> None:
     os._exit(0)  # threads that a loader started would keep the process alive
 
 
-def _imported(root: Path, folder: str) -> ModuleType:
-    """Imports a loader, with a stand-in for each package that it asks for and that is not installed."""
-    absent: set[str] = set()
-    while True:
-        loading.forget_package()
-        try:
-            return loading.import_loader(root, folder)
-        except ModuleNotFoundError as error:
-            package = (error.name or "").partition(".")[0]
-            if not package or package in absent or package in sys.modules or importlib.util.find_spec(package):
-                raise
-            absent.add(package)
-            sys.meta_path.append(_StandIns(package))
-        finally:
-            for name in [name for name in sys.modules if name.partition(".")[0] in absent]:
-                del sys.modules[name]
-
-
 class _StandIn(mock.MagicMock):
-    """A module, or a name of it. As a base class it adds nothing."""
+    """A module that is not installed, or a name of it. As a base class it adds nothing."""
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
         return ()
 
 
-class _StandIns:
-    """Finds a stand-in for a package and for its modules."""
+def _import(
+    name: str, names: Mapping[str, Any] | None = None, local: Any = None, fromlist: Sequence[str] = (), level: int = 0
+) -> Any:
+    """Imports as Python does. A loader that imports a package that is not installed gets a stand-in.
 
-    def __init__(self, package: str) -> None:
-        self._package = package
+    Other packages get none: they ask whether a package is installed, and do without it.
+    """
+    try:
+        return _python_import(name, names, local, fromlist, level)
+    except ModuleNotFoundError as error:
+        importer = str((names or {}).get("__name__"))
+        if error.name != name.partition(".")[0] or not loading.is_of_package(importer):
+            raise
+        return _StandIn(name=name)
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
-        if name.partition(".")[0] != self._package:
-            return None
-        return importlib.util.spec_from_loader(name, self, is_package=True)  # pyright: ignore[reportArgumentType]
 
-    def create_module(self, spec: Any) -> Any:
-        return _StandIn(name=spec.name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Leaves the stand-in as it is."""
+_python_import = builtins.__import__
 
 
 def _facts(module: ModuleType) -> dict[str, Any]:
