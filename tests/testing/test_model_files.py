@@ -215,6 +215,7 @@ def test_each_problem_of_an_entry_is_told(read_text: Any, tmp_path: Path) -> Non
     ("text", "problems"),
     [
         ("", []),
+        ("5", ["{}: the file got 5: expected a mapping of fields"]),
         ("- a", ["{}: the file got ['a']: expected a mapping of fields"]),
         ("other: 1", ["{}:1: unknown field 'other'. Allowed: test_config, PLACEHOLDER_MODELS, models_root."]),
         ("test_confg: {a: {}}", ["{}:1: unknown field 'test_confg'. Did you mean 'test_config'?"]),

@@ -142,6 +142,10 @@ class _Test(Fields):
     arch_overrides: dict[Annotated[Arch, BeforeValidator(_arch)], Fields] = field(default_factory=dict)
 
 
+FIELDS = [each.name for each in fields(_Test)]
+"""Names of the fields of an entry."""
+
+
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class _File:
     """The content of a file."""
@@ -249,7 +253,7 @@ def _read(path: Path) -> tuple[Any, list[str]]:
     try:
         loader = _Loader(path.read_bytes())
         data = loader.get_single_data() or _Lined()
-        for key in [key for key in data if isinstance(data, _Lined) and key.startswith("x-")]:
+        for key in [key for key in data if key.startswith("x-")] if isinstance(data, _Lined) else ():
             del data[key]
     except (yaml.YAMLError, UnicodeDecodeError, OSError, RecursionError) as error:
         message = " ".join(str(error).replace('in "<byte string>", ', "in ").split())
@@ -278,7 +282,7 @@ def _message(data: Any, item: Any) -> str:
             data = data.get(name)
     place = f"'{'.'.join(names[2:] or names)}'" + (f" of '{names[1]}'" if names[2:] else "") if names else "the file"
     if item["type"] == "unexpected_keyword_argument":
-        allowed = [each.name for each in fields(_Test if len(names) > 1 else _File)]
+        allowed = FIELDS if names[1:] else [each.name for each in fields(_File)]
         return f"{line}: unknown field {place}. {near(names[-1], allowed)}"
     expected = f"expected {_KINDS[item['type']]}" if item["type"] in _KINDS else item["msg"]
     return f"{line}: {place} got {item['input']!r}: {expected.removeprefix('Value error, ')}"

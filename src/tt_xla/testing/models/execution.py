@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from tt_xla.errors import ResourceExhaustedError
 from tt_xla.testing import frameworks
@@ -61,9 +61,10 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
             _judge(record, results, expectation)
             record.samples_per_s = _throughput(tester, compilations)
             _check_patterns(record, case, expectation, compilations)
-            if _emits(expectation, case, record) and isinstance(tester, EmittingTester):
+            emitted = getattr(tester, "emitted", None)
+            if emitted and expectation.emitpy and case.run_mode == "inference" and record.outcome == "passed":
                 reached("emitpy")
-                _check_source(record, tester, exact=expectation.emitpy_assert_exact)
+                _check_source(record, emitted, exact=expectation.emitpy_assert_exact)
         except NotParallelError as error:
             record.outcome, record.reason = "skipped", f"{case.parallelism}: {error}"
             record.bringup_status = BringupStatus.NOT_STARTED.value
@@ -120,32 +121,18 @@ def _parameters(tester: ModelTester) -> int | None:
     return sum(x.numel() for x in find()) if find is not None and tester.framework is Framework.TORCH else None
 
 
-def _emits(expectation: Expectation, case: Case, record: Record) -> bool:
-    """Returns whether a test runs again while its source is written."""
-    return expectation.emitpy and case.run_mode == "inference" and record.outcome == "passed"
-
-
-@runtime_checkable
-class EmittingTester(Protocol):
-    """A tester that can run its model again while the model's source is written to a folder."""
-
-    def emitted(self, folder: Path) -> tuple[Any, Any]:
-        """Returns the result of a run that writes the source, and the result of the run before."""
-        ...
-
-
-def _check_source(record: Record, tester: EmittingTester, *, exact: bool) -> None:
+def _check_source(record: Record, emitted: Callable[[Path], tuple[Any, Any]], *, exact: bool) -> None:
     """Runs a model that passed again with ``backend=codegen_py``, and fails the test if the results differ.
 
     Args:
         record: receives the outcome.
-        tester: the tester of the model.
+        emitted: returns the result of a run that writes the source to a folder, and the result of the run before.
         exact: whether results must equal those of the run before.
     """
     from tt_xla.testing.comparison import compare
 
     with tempfile.TemporaryDirectory(prefix="tt-xla-emitpy-") as folder:
-        again, before = tester.emitted(Path(folder))
+        again, before = emitted(Path(folder))
         sources = sorted(Path(folder).rglob("main.py"))
         for path in sources:
             compile(path.read_text(), str(path), "exec")
