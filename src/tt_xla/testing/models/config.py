@@ -270,7 +270,7 @@ def _read(path: Path) -> tuple[Any, list[str]]:
 
 
 _KINDS = {"dataclass_type": "a mapping of fields", "dict_type": "a mapping", "tuple_type": "a list"}
-"""What YAML calls the types of pydantic's errors."""
+"""Names of YAML by the types of errors of pydantic."""
 
 
 def _message(data: Any, item: Any) -> str:
