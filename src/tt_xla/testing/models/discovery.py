@@ -16,7 +16,7 @@ import site
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -177,30 +177,32 @@ def _all_facts(root: Path, folders: Sequence[str]) -> dict[str, Facts]:
     }
     known: dict[str, Facts] = {}
     for folder, key in keys.items() if cache else ():
-        if contents := cache.get("loaders", key):
+        if contents := cache.get(reading.KIND, key):
             facts: Facts = json.loads(contents)
             if all(digest_of(root / path) == digest for path, digest in facts["sources"].items()):
                 known[folder] = facts
-    for folder, facts in _imported(root, [folder for folder in folders if folder not in known]):
-        known[folder] = facts
-        if cache and "sources" in facts:
-            cache.put("loaders", keys[folder], json.dumps(facts).encode())
+    known |= _imported(root, {folder: key for folder, key in keys.items() if folder not in known})
     return {folder: known[folder] for folder in folders}
 
 
-def _imported(root: Path, folders: Sequence[str]) -> Iterator[tuple[str, Facts]]:
+def _imported(root: Path, keys: Mapping[str, str]) -> Iterator[tuple[str, Facts]]:
     """Yields the facts about loaders that are imported in another process, or an error.
 
-    A loader that ends the process, or takes too long, has an error without ``sources``; a new process imports the rest.
+    That process caches each loader at once. When a loader ends it or takes too long, a new process imports the rest.
+
+    Args:
+        root: folder with all loaders.
+        keys: key of each loader's entry in the cache, by its folder.
     """
-    waiting = list(folders)
+    waiting = list(keys)
     if len(waiting) >= _ANNOUNCED and shows_progress():
         print(f"Importing {len(waiting)} loaders of {root}; the next run finds them in the cache.", file=sys.stderr)
     while waiting:
         with tempfile.TemporaryDirectory(prefix="tt-xla-loaders-") as work:
             output = Path(work) / "facts"
             command = [sys.executable, "-m", reading.__name__, str(root), str(output), str(os.getpid())]
-            run = subprocess.run(command, input="\n".join(waiting), capture_output=True, text=True, check=False)
+            work_list = "".join(f"{each}\t{keys[each]}\n" for each in waiting)
+            run = subprocess.run(command, input=work_list, capture_output=True, text=True, check=False)
             lines = output.read_text().splitlines() if output.exists() else []
         yield from zip(waiting, map(json.loads, lines), strict=False)
         del waiting[: len(lines)]

@@ -1,8 +1,9 @@
 """The process that imports loaders: ``python -m tt_xla.testing.models.reading ROOT FILE PARENT``.
 
-Standard input has the folder of a loader on each line. FILE receives a line of JSON for each: the fields of a
-:class:`~tt_xla.testing.models.discovery.LoaderFile`, or ``error``; and ``sources``, the digests of the files below ROOT
-that the import read. Modules below ROOT are imported anew for each loader, so that no loader depends on another.
+Standard input has the folder of a loader and its key in the cache on each line, divided by a tab. FILE and the cache
+receive a line of JSON for each: the fields of a :class:`~tt_xla.testing.models.discovery.LoaderFile`, or ``error``; and
+``sources``, the digests of the files below ROOT that the import read. Modules below ROOT are imported anew for each
+loader, so that no loader depends on another.
 
 A package that is not installed is replaced by a stand-in, because a model's own packages are only installed to run it.
 """
@@ -21,8 +22,12 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
+from tt_xla import disk_cache
 from tt_xla.testing.child_processes import limit_this_process
 from tt_xla.testing.models import loading
+
+KIND = "loaders"
+"""Kind of the cache's entries."""
 
 TIMEOUT_S = 300
 """Seconds after which the import of a loader ends the process with SIGALRM."""
@@ -34,8 +39,9 @@ def main(root: Path, file: Path, parent: int) -> None:
     opened: set[str] = set()
     builtins.__import__ = _import
     sys.addaudithook(lambda event, arguments: opened.add(str(arguments[0])) if event == "open" else None)
+    cache = disk_cache.current()
     with file.open("w") as output:
-        for folder in sys.stdin.read().splitlines():
+        for folder, key in (line.split("\t") for line in sys.stdin.read().splitlines()):
             signal.alarm(TIMEOUT_S)
             opened.clear()
             try:
@@ -44,7 +50,10 @@ def main(root: Path, file: Path, parent: int) -> None:
             except (Exception, SystemExit) as error:
                 facts = {"error": f"{type(error).__name__}: {error}"}
             facts["sources"] = _digests(root, opened)
-            output.write(json.dumps(facts) + "\n")
+            text = json.dumps(facts)
+            if cache is not None:
+                cache.put(KIND, key, text.encode())
+            output.write(f"{text}\n")
             output.flush()
     os._exit(0)  # threads that a loader started would keep the process alive
 
