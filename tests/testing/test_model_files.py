@@ -26,7 +26,7 @@ from tt_xla.testing.models.config import (
 from tt_xla.testing.models.discovery import Case, Discovery, LoaderFile
 from tt_xla.testing.models.processes import Limits
 from tt_xla.testing.models.records import Record, settled
-from tt_xla.testing.models.suite import Suite, Task
+from tt_xla.testing.models.suite import Suite, Task, read_suite
 
 
 @pytest.fixture
@@ -345,6 +345,26 @@ def test_a_root_without_files_of_its_own_is_told(tmp_path: Path) -> None:
     other = Expectations(other_files={tmp_path / "a.yaml": "models", tmp_path / "b.yaml": "models"})
     (warning,) = suite(other).warnings
     assert warning.startswith("No file of expectations is about root: 2 are about models. --test-config names")
+
+
+def test_upstreams_entries_serve_upstreams_loaders(tmp_path: Path) -> None:
+    """Where a project has both, next to its own entries for its own loaders."""
+    test = "a/pytorch-single_device-inference"
+    texts = {
+        "third_party/tt_forge_models/a/pytorch/loader.py": "class ModelLoader: pass",
+        "tests/runner/test_config/test_config_a.yaml": f"models_root: models\ntest_config: {{{test}: {{}}}}",
+        "third_party/tt-xla/tests/runner/test_config/torch/test_config_a.yaml": (
+            f"test_config: {{{test}: {{status: EXPECTED_PASSING}}}}"
+        ),
+    }
+    for name, text in texts.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    read = read_suite(None, [], tmp_path, tmp_path / "tests/runner")
+    passing = [task.case.id for task in read.tasks if task.expectation.status is ModelTestStatus.EXPECTED_PASSING]
+    assert passing == [test]
+    assert read.errors == read.warnings == []
 
 
 LISTED = Expectation(listed=True)
