@@ -81,7 +81,7 @@ def environment_stays() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Path]:
-    """Entries of the cache on disk live as long as the tests; fused kernels and variants of loaders stay in pytest's cache.
+    """Entries of the cache on disk live as long as the tests; kernels and loaders' variants stay in pytest's cache.
 
     No fused kernel is compiled in the background of a test that does not ask for it by ``TTXLA_EMULATOR_CHAINS``. What
     ``PYTEST_ADDOPTS`` adds to this run is not added to runs of pytest that tests start.
