@@ -53,7 +53,8 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
             record.info = loading.info_of(loader)
             Parallelism(case.parallelism, loader).check()
             reached("load")
-            tester = tester_of(case, loader, expectation, reached)
+            tester = tester_of(case, loader, expectation)
+            tester.on_stage = reached
             record.parameters = _parameters(tester)
             reached("inputs")
             results: Sequence[ComparisonResult] = _results(tester.test())
@@ -87,7 +88,7 @@ def _results(returned: Any) -> Sequence[ComparisonResult]:
     return returned[0] if isinstance(returned[0], tuple) else returned
 
 
-def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -> ModelTester:
+def tester_of(case: Case, loader: Any, expectation: Expectation) -> ModelTester:
     """Returns a tester that gets model and inputs from the loader. Torch models are loaded in bfloat16 if they can
     be."""
     weights = "bfp_bf8" if expectation.enable_weight_bfp8_conversion else ""
@@ -98,9 +99,9 @@ def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -
     if case.framework == "jax" and parallelism.is_written_for_shards:
         from tt_xla.testing.models.shard_models import ShardModelTester
 
-        return ShardModelTester(parallelism, stage, expectation.comparison(), mode, compiler)
+        return ShardModelTester(parallelism, expectation.comparison(), mode, compiler)
     if case.framework == "jax":
-        return _jax_tester(loader, batch, stage, parallelism)(expectation.comparison(), mode, compiler)
+        return _jax_tester(loader, batch, parallelism)(expectation.comparison(), mode, compiler)
     from tt_xla.testing.models.dynamic import DynamicTorchModelTester
 
     return DynamicTorchModelTester(
@@ -111,7 +112,6 @@ def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -
         parallelism=parallelism,
         batch_size=expectation.batch_size,
         golden_f32=expectation.golden_f32,
-        stage=stage,
     )
 
 
@@ -147,7 +147,7 @@ def _check_source(record: Record, emitted: Callable[[Path], tuple[Any, Any]], *,
             record.error = f"EmitPy result differs: atol={result.atol}, pcc={result.pcc}, allclose={result.allclose}."
 
 
-def _jax_tester(loader: Any, batch: int | None, stage: Stage, parallelism: Parallelism) -> type[ModelTester]:
+def _jax_tester(loader: Any, batch: int | None, parallelism: Parallelism) -> type[ModelTester]:
     from tt_xla.testing import jax_model
 
     def ask_loader(name: str, default: Callable[[], Any], **arguments: Any) -> Any:
@@ -199,9 +199,6 @@ def _jax_tester(loader: Any, batch: int | None, stage: Stage, parallelism: Paral
         def _get_forward_method_kwargs(self) -> Mapping[str, Any]:
             training = self._run_mode is RunMode.TRAINING
             return ask_loader("get_forward_method_kwargs", super()._get_forward_method_kwargs, train=training)
-
-        def _stage(self, name: str) -> None:
-            stage(name)
 
     return Tester
 
