@@ -13,7 +13,7 @@ INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 8 ? cores : 8)))
 # Without it each process that a test starts would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
 
 .DEFAULT_GOAL := help
 

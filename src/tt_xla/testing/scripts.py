@@ -11,7 +11,7 @@ from pathlib import Path
 
 import tt_xla
 
-_OWN = str(Path(tt_xla.__file__).parent)
+_PACKAGE = str(Path(tt_xla.__file__).parent)
 
 
 @contextlib.contextmanager
@@ -29,6 +29,6 @@ def as_main(script: str, arguments: Sequence[str], *, as_module: bool = False) -
 def script_line() -> str:
     """Returns the line of the script, or of the module that it imports, that called ``ttnn``."""
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

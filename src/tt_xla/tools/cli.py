@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from tt_xla import __version__
-from tt_xla.environment import selected_system, variable
+from tt_xla.environment import selected_system, unknown_name, variable
 from tt_xla.errors import TTXLAError
 from tt_xla.runtime.exit_note import EXIT_NOTE
 from tt_xla.target import system_names
@@ -487,21 +487,29 @@ def models_command(
     """Run the models below ROOT, each in its own process, and write records.jsonl and index.html.
 
     ROOT contains <model>/{pytorch,jax}/loader.py. A FILTER is a part of a test's name, where * stands for any text;
-    several filters must all match. Tests that the report already contains are not run again. The exit status is 1 if a
-    test does not end as expected.
+    several filters must all match. Tests that the report already contains, with the same options, system and version,
+    are not run again. The exit status is 1 if a test does not end as expected, or if a file of expectations has an
+    error.
     """
-    from tt_xla.testing.child_processes import default_memory
+    from tt_xla.testing.models.config import ARCHS
     from tt_xla.testing.models.processes import Limits, memory_in_bytes
+    from tt_xla.testing.models.suite import read_suite
     from tt_xla.tools import run_models
 
-    tasks = run_models.select(root, folders, filters, arch, lambda line: click.echo(line, err=True))
-    tasks = [task.with_options(level, golden_f32=golden_f32) for task in tasks]
+    if arch is not None and arch not in ARCHS:
+        raise unknown_name("arch", arch, ARCHS)
+    limits = Limits(timeout, memory_in_bytes(memory), jobs)
+    suite = read_suite(str(root), [str(folder) for folder in folders], Path.cwd(), root, arch)
+    for line in (*suite.discovery.problems, *suite.errors):
+        click.echo(line, err=True)
+    tasks = [task.with_options(level, golden_f32=golden_f32) for task in run_models.select(suite, filters)]
+    passed = True
     if listing:
         for task in tasks:
             click.echo(f"{task.case.id} {task.expectation.status.value}")
-        return
-    limits = Limits(timeout, memory_in_bytes(memory) or default_memory(jobs))
-    if not run_models.run(root.resolve(), tasks, out, limits, jobs=jobs, before=before, ray=ray, lenient=lenient):
+    else:
+        passed = run_models.run(tasks, out, limits, jobs=jobs, before=before, ray=ray, lenient=lenient)
+    if suite.errors or not passed:
         raise SystemExit(1)
 
 

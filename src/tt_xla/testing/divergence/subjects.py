@@ -105,7 +105,7 @@ def model_named(root: Path, name: str, level: int) -> tuple[str, Callable[[], ob
 
     def run() -> object:
         loader = loading.make_loader(root, case.model, case.variant)
-        return tester_of(case, loader, expectation, lambda stage: None).test()
+        return tester_of(case, loader, expectation).test()
 
     return case.id, run
 
