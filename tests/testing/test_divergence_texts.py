@@ -198,7 +198,7 @@ def test_the_text_about_a_bisection(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setattr(bisect, "by_weight", lambda *_: [Trial("w [0]", GOOD), Trial("x", None, "y"), Trial("z", BAD)])
 
     def text(how: str) -> list[str]:
-        tool.show_bisection(subject, CompileOptions(), how, None, "op", 0.99, 2)
+        tool.show_bisection(subject, CompileOptions(), how, None, "op", 0.99, 2, as_json=False)
         return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
     table = [
@@ -229,9 +229,9 @@ def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     """Returns a function that returns what the command prints about a comparison."""
 
     def shown(comparison: Comparison, count: int, as_json: bool = False) -> str:
-        monkeypatch.setattr(tool, "compare_calls", lambda *_, required: comparison)
+        monkeypatch.setattr(tool, "run_script", lambda *_, required: ComparedScript(comparison, [], ""))
         done = tool.compare_script(Path("folder/model"), (), required=0.99, shown=count, as_json=as_json)
-        assert done is comparison
+        assert done.calls is comparison
         return capsys.readouterr().out
 
     return shown

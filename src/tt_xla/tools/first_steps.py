@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-WAY = """\
+FIRST_STEPS = """\
 PyTorch and JAX programs for Tenstorrent chips, on an emulated card.
 
 Run a program      python examples/jax/gpt_demo.py       device "tt" is there in PyTorch and JAX
@@ -27,7 +27,7 @@ Completion of commands and options: eval "$(tt-xla completion bash)"
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(context: click.Context, shell: str) -> None:
-    """Print the shell completion of this command, for eval or for a file of the shell's."""
+    """Print the completion of a shell, for eval."""
     from click.shell_completion import get_completion_class
 
     completion = get_completion_class(shell)

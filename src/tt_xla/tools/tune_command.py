@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tt_xla.tools.profile_command import SCRIPT_SETTINGS, WorkloadCommand
+from tt_xla.tools.inputs import Kind
+from tt_xla.tools.options import json_option, out_option, system_option
+from tt_xla.tools.output import console, print_json
+from tt_xla.tools.profile_command import check_workload
+from tt_xla.tools.script_command import ScriptCommand
 
 if TYPE_CHECKING:
     from tt_xla.profiling.tune.choice import Outcome
@@ -48,7 +51,7 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
     return sizes
 
 
-@click.command("tune", cls=WorkloadCommand, context_settings=SCRIPT_SETTINGS)
+@click.command("tune", cls=ScriptCommand)
 @click.argument("program", metavar="SCRIPT|CONFIG|MODULE")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option(
@@ -108,26 +111,18 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
     help="Number of trials that run at the same time.",
 )
 @click.option("--ray", "address", metavar="ADDRESS", help="Run trials on the Ray cluster at ADDRESS.")
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(path_type=Path),
-    default="generated/tune",
-    show_default=True,
-    metavar="DIR",
-    help="Folder of the results.",
-)
+@out_option(default="generated/tune", show_default=True, text="Folder of the results.")
 @click.option(
     "--mesh",
     metavar="RxC",
     help="Find shardings over a mesh of chips, such as 2x4, instead of compile options; `auto` takes the mesh of the "
-    "program, or all chips of the system. The options below apply; those above but --json and -o do not.",
+    "program, or all chips of the system. Of the other options only --system, --code and --json apply.",
 )
-@click.option("--system", metavar="NAME", help="System of the mesh (default: TTXLA_SYSTEM).")
+@system_option(text="System to run on, or of the mesh (default: TTXLA_SYSTEM, or n150).")
 @click.option(
     "--code", type=click.Choice(["jax", "torch"]), help="Framework of the printed code (default: that of the program)."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the chosen options as one JSON object at the end.")
+@json_option("Print the outcome as one JSON object; tables go to standard error.")
 @click.pass_context
 def tune_command(
     context: click.Context,
@@ -153,11 +148,11 @@ def tune_command(
     code: str | None,
     as_json: bool,
 ) -> None:
-    """Find the compile options with which a program is fastest and still accurate, or with --mesh its shardings.
+    """Find the fastest compile options that are accurate enough.
 
-    The program is a SCRIPT, an experiment's CONFIG or a StableHLO MODULE. Each trial runs in its own process. DIR
-    receives chosen.json, tune.html and trials.jsonl. A search that was interrupted continues when it is started again
-    with the same DIR.
+    With --accuracy, it finds the precision of each layer, with --mesh shardings. The program is a SCRIPT, an
+    experiment's CONFIG or a StableHLO MODULE. Each trial runs in its own process. DIR receives chosen.json, tune.html
+    and trials.jsonl. A search that was interrupted continues when it is started again with the same DIR.
 
     With --accuracy, the command finds the number format, math fidelity and accumulation of each layer on the inputs of
     the program's first run, and writes precision.yaml, which the compile option `precision` takes, and precision.html.
@@ -176,15 +171,14 @@ def tune_command(
     from tt_xla.profiling.tune.page import CHOSEN_NAME, HTML_NAME, write_chosen, write_page
     from tt_xla.profiling.tune.search import Search, Space
 
-    if not Path(program).is_file():
-        raise click.UsageError(f"There is no file '{program}'.")
+    check_workload(program, Kind.SCRIPT, Kind.WORKLOAD, Kind.STABLEHLO)
     if mesh is not None:
         from tt_xla.tools.tune_shardings import tune_shardings
 
-        tune_shardings(program, arguments, mesh, system or selected_system(), code or "", as_json)
+        tune_shardings(program, arguments, mesh, selected_system(), code or "", as_json)
         return
-    if system or code:
-        raise click.UsageError("--system and --code need --mesh.")
+    if code:
+        raise click.UsageError("--code needs --mesh.")
     if measure is not None and accuracy is None:
         raise click.UsageError("--measure needs --accuracy.")
     _create(out)
@@ -222,7 +216,7 @@ def tune_command(
     write_chosen(out / CHOSEN_NAME, chosen, metric)
     click.echo(f"chosen: {out / CHOSEN_NAME}")
     if as_json:
-        click.echo(json.dumps(json.loads((out / CHOSEN_NAME).read_text())))
+        print_json(json.loads((out / CHOSEN_NAME).read_text()))
 
 
 def _create(folder: Path) -> None:
@@ -243,8 +237,8 @@ def _with_progress(search: Search) -> list[Outcome]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    with Progress(*columns, console=console, transient=True) as bar:
+    screen = Console(stderr=True, highlight=False, soft_wrap=True)
+    with Progress(*columns, console=screen, transient=True) as bar:
         task = bar.add_task("trials", total=0)
 
         def progress(outcome: Outcome | None, coming: int) -> None:
@@ -252,7 +246,7 @@ def _with_progress(search: Search) -> list[Outcome]:
                 bar.update(task, total=(bar.tasks[0].total or 0) + coming)
             else:
                 bar.update(task, advance=1, description=outcome.choice.label[:50])
-                if not console.is_terminal:
+                if not screen.is_terminal:
                     message = outcome.error[:200] or f"{outcome.step_ms:.4g} ms a step"
                     click.echo(f"{outcome.choice.label}: {message}", err=True)
 
@@ -261,23 +255,22 @@ def _with_progress(search: Search) -> list[Outcome]:
 
 
 def _show(outcomes: Sequence[Outcome], chosen: Outcome | None, metric: str) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from tt_xla.profiling.tune.choice import pareto
     from tt_xla.profiling.tune.page import unit
 
     front = pareto(list(outcomes), metric)
-    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
+    screen = console()
     table = Table("Pareto front", unit(front[0]) if front else "", metric or "PCC", "step ms", "", box=None)
     for outcome in front:
         accuracy = outcome.accuracy(metric) or 0.0
         mark = "chosen" if chosen is not None and outcome.choice == chosen.choice else ""
         figures = (f"{outcome.throughput:.4g}", f"{accuracy:.5f}", f"{outcome.step_ms:.4g}")
         table.add_row(outcome.choice.label, *figures, mark)
-    console.print(table)
+    screen.print(table)
     for outcome in outcomes:
         if outcome.choice.reference and not metric:
-            console.print(f"PCC is computed with {outcome.compared_with}", markup=False)
+            screen.print(f"PCC is computed with {outcome.compared_with}", markup=False)
         if outcome.error:
-            console.print(f"{outcome.choice.label}: {outcome.error[:200]}", markup=False)
+            screen.print(f"{outcome.choice.label}: {outcome.error[:200]}", markup=False)

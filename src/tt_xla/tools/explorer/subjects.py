@@ -11,7 +11,7 @@ from typing import Any
 
 from tt_xla.errors import EmptyRecordingError, MalformedModuleError, TTXLAError
 from tt_xla.ir.program import MAGIC, Program
-from tt_xla.tools.inputs import read_input
+from tt_xla.tools.inputs import MODULE_KINDS, Kind, kind_of_name, read_input
 from tt_xla.tools.programs import program_name
 
 STAGES = ("stablehlo", "ttir", "ttnn")
@@ -59,15 +59,13 @@ def subjects_of(path: Path, arguments: Sequence[str] = ()) -> list[Subject]:
     """
     if path.is_dir():
         return _of_folder(path)
-    if path.suffix == ".py":
+    if kind_of_name(str(path)) is Kind.SCRIPT:
         return _of_script(path, arguments)
     return [_of_file(path)]
 
 
 def _of_file(path: Path) -> Subject:
-    if path.exists() and not path.is_file():
-        raise MalformedModuleError(f"'{path}' is no file; a module, .ttnn program, script or folder was expected.")
-    data = read_input(path)
+    data = read_input(path, *MODULE_KINDS, Kind.PROGRAM, Kind.SCRIPT, Kind.MODULES)
     if data.startswith(MAGIC) or path.suffix == ".ttnn":
         program = Program.from_bytes(data)
         return Subject(program.name, program=program)
@@ -148,27 +146,18 @@ def _of_script(path: Path, arguments: Sequence[str]) -> list[Subject]:
 
 def captured(run: Callable[[], object]) -> list[Subject]:
     """Returns the programs that are compiled while a function runs, with the arguments of their first runs."""
-    from tt_xla.compiler.recording import recorded_compilations
-    from tt_xla.options import COMPILE_OPTIONS
-    from tt_xla.runtime import recorded_runs
+    from tt_xla.testing.recorded import recorded_programs
 
-    with recorded_compilations(texts=True) as compilations, recorded_runs() as runs:
-        try:
-            run()
-        except TTXLAError:
-            if not compilations:
-                raise
+    recorded = recorded_programs(run)
     subjects: list[Subject] = []
-    for number, compilation in enumerate(compilations):
-        name = f"{compilation.name}_{number}" if len(compilations) > 1 else compilation.name
+    for number, each in enumerate(recorded):
+        compilation = each.compilation
+        name = f"{compilation.name}_{number}" if len(recorded) > 1 else compilation.name
         stages = {stage: text for key, text in compilation.modules.items() if (stage := _STAGE_OF.get(key))}
         subject = Subject(name, compilation.source, stages | {"stablehlo": compilation.source}, compilation.program)
         if compilation.error is not None:
             subject.error = " ".join(str(compilation.error).split())
             subject.error_location = getattr(compilation.error, "location", "")
-        if compilation.program is not None:
-            subject.inputs = next((list(inputs) for program, inputs in runs if program == compilation.program), None)
-            set_options = compilation.program.options.items()
-            subject.options = {key: value for key, value in set_options if value != COMPILE_OPTIONS[key].default}
+        subject.inputs, subject.options = each.inputs, each.options
         subjects.append(subject)
     return subjects

@@ -1,14 +1,12 @@
 """Compares times measured on silicon with predictions of the cost model, for ``tt-xla estimate --measured``."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-
-import click
 
 from tt_xla.tools.measured.formats import read
 from tt_xla.tools.measured.judge import Priced, Summary, by_family, price, record, show, summarise
 from tt_xla.tools.measured.measurement import Measurement, Unpriced
+from tt_xla.tools.output import print_json
 
 __all__ = [
     "Measurement",
@@ -32,7 +30,7 @@ def compare_files(paths: Sequence[Path], arch: str, rows: int, as_json: bool) ->
         paths: CSV files.
         arch: system of rows that name none.
         rows: number of rows to print.
-        as_json: whether to print a JSON object after the tables.
+        as_json: whether to print a JSON object, beside tables on standard error.
 
     Raises:
         MalformedModuleError: a file has none of the known formats.
@@ -40,4 +38,4 @@ def compare_files(paths: Sequence[Path], arch: str, rows: int, as_json: bool) ->
     priced, unpriced = price([row for path in paths for row in read(path, arch)])
     show(priced, unpriced, rows)
     if as_json:
-        click.echo(json.dumps(record(priced, unpriced)))
+        print_json(record(priced, unpriced))

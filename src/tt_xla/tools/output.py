@@ -1,0 +1,73 @@
+"""What commands print: JSON alone where it is asked for, and consoles that are as wide as their tables."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Generator
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from tt_xla.json_text import to_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_FILE_WIDTH = 180
+"""Characters in a line of a table that goes to a file or a pipe."""
+
+_json_output: ContextVar[TextIO | None] = ContextVar("json_output", default=None)
+"""Standard output while everything else goes to standard error; None where both are used as always."""
+
+
+@contextlib.contextmanager
+def json_alone() -> Generator[None]:
+    """Keeps standard output for :func:`print_json`; all else, also of scripts and libraries, goes to standard error."""
+    sys.stdout.flush()
+    output, descriptor = sys.stdout, _descriptor(sys.stdout)
+    kept = None if descriptor is None else os.dup(descriptor)
+    if kept is not None and descriptor is not None:
+        output = os.fdopen(kept, "w", encoding="utf-8")
+        os.dup2(2, descriptor)
+    token = _json_output.set(output)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _json_output.reset(token)
+        if kept is not None and descriptor is not None:
+            output.flush()
+            os.dup2(kept, descriptor)
+            output.close()
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    """The file descriptor of a stream; None if it has none, as in a test."""
+    try:
+        return stream.fileno()
+    except io.UnsupportedOperation:
+        return None
+
+
+def print_json(value: object, *, indent: int | None = None) -> None:
+    """Prints plain data as JSON on standard output; see :func:`.to_json`."""
+    click.echo(to_json(value, indent=indent), file=_json_output.get())
+
+
+def console(*, folds: bool = False) -> Console:
+    """A console as wide as the terminal, or wide enough for a table where standard output is no terminal.
+
+    Args:
+        folds: whether cells of tables continue in a second line, rather than make the table wider than the console.
+    """
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else _FILE_WIDTH
+    return Console(highlight=False, soft_wrap=not folds, width=width)
+
+
+__all__ = ["console", "json_alone", "print_json"]
