@@ -31,6 +31,7 @@ from tt_xla.testing.divergence import bisect
 from tt_xla.testing.divergence.bisect import Culprit, Trial
 from tt_xla.testing.divergence.distances import Deviation, deviation
 from tt_xla.testing.divergence.parts import Comparison, Error, Line, Row
+from tt_xla.testing.divergence.scripts import ComparedScript
 from tt_xla.tools import compare as tool
 
 GOOD, BAD, WORST = Error(0.9999, 0.01, 0.5), Error(0.5, 0.75, 2.0), Error(math.nan, math.inf, math.inf)

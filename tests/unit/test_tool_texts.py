@@ -223,7 +223,8 @@ def test_the_table_of_forms(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_long_cells_continue_in_the_next_line(capsys: pytest.CaptureFixture[str]) -> None:
-    explain.show_choices([replace(CHOICE, chosen="a form with a name that is longer than its column", why="w" + " w" * 60)])
+    long = replace(CHOICE, chosen="a form with a name that is longer than its column", why="w" + " w" * 60)
+    explain.show_choices([long])
     head, first, second, reason, *_ = capsys.readouterr().out.splitlines()
     assert (first[14:41].rstrip(), second.strip()) == ("a form with a name that is", "longer than its column")
     assert len(reason) <= explain.WIDTH == 120

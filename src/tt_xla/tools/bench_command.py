@@ -9,7 +9,7 @@ import click
 
 from tt_xla.tools.inputs import Kind
 from tt_xla.tools.options import json_option, out_option, system_option
-from tt_xla.tools.output import console, print_json
+from tt_xla.tools.output import console, create_folder, print_json
 from tt_xla.tools.profile_command import check_workload
 from tt_xla.tools.script_command import ScriptCommand
 
@@ -49,7 +49,7 @@ def bench_command(
     left out, and the script ends after enough steady steps. DIR receives bench.json, bench.html, stacked.png, and the
     table of ops with a signpost at each step.
     """
-    from tt_xla.errors import EmptyRecordingError, OutputError
+    from tt_xla.errors import EmptyRecordingError
     from tt_xla.profiling.bench import measure
     from tt_xla.profiling.bench_files import write_all, write_partial
     from tt_xla.profiling.scripts import run_recorded
@@ -61,12 +61,7 @@ def bench_command(
     if predict_only:
         _predict(context, path, script_arguments, steps, as_json=as_json)
         return
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"The folder '{out}' cannot be created: {error.strerror}.", hint="Give another folder."
-        ) from error
+    create_folder(out)
     recording = run_recorded(path, script_arguments, enough=Enough(steps))
     try:
         result = measure(recording, steps)

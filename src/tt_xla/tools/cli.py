@@ -14,6 +14,7 @@ from tt_xla.tools.cache_command import cache_command
 from tt_xla.tools.compare_command import compare_command
 from tt_xla.tools.explorer.command import explore_command
 from tt_xla.tools.first_steps import FIRST_STEPS, completion_command
+from tt_xla.tools.inputs import Kind, check_input
 from tt_xla.tools.machine_commands import doctor_command, info, smi
 from tt_xla.tools.options import compile_options, json_option, out_option, parsed, system_option
 from tt_xla.tools.profile_command import profile_command
@@ -146,6 +147,7 @@ def opt_command(
     input. Without --pass and --pipeline, the module is verified and printed.
     """
     from tt_xla.ir.text import print_module
+    from tt_xla.tools.output import writing
     from tt_xla.tools.passes import listed, optimise, read_module
 
     if listing:
@@ -160,7 +162,8 @@ def opt_command(
     if out is None:
         click.echo(text, nl=False)
     else:
-        out.write_text(text, encoding="utf-8")
+        with writing(out):
+            out.write_text(text, encoding="utf-8")
 
 
 @cli.command("estimate")
@@ -267,7 +270,7 @@ for other in (
 
 
 @cli.command("models")
-@click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("root", type=_FILES)
 @click.argument("filters", nargs=-1, metavar="[FILTER]...")
 @out_option("--report", default="models-report", show_default=True, text="Folder of the report.")
 @click.option(
@@ -277,9 +280,7 @@ for other in (
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Folder with test_config_*.yaml files; may be repeated (default test_config of ROOT or tests/runner).",
 )
-@system_option(
-    "--arch", text="System to run on, whose arch_overrides apply (default: TTXLA_SYSTEM)."
-)
+@system_option("--arch", text="System to run on, whose arch_overrides apply (default: TTXLA_SYSTEM).")
 @click.option(
     "--level",
     type=click.IntRange(0, 2),
@@ -330,6 +331,7 @@ def models_command(
     from tt_xla.testing.models.processes import Limits, memory_in_bytes
     from tt_xla.tools import run_models
 
+    check_input(root, Kind.FOLDER)
     tasks = run_models.select(root, folders, filters, system, lambda line: click.echo(line, err=True))
     tasks = [task.with_options(level, golden_f32=golden_f32) for task in tasks]
     if listing:

@@ -15,13 +15,11 @@ from tt_xla.cost.program import rounds
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import (
-    MAGIC,
     WHILE_LOOP,
     Cost,
     Function,
     FunctionKind,
     Instruction,
-    Program,
     loop_of,
     subprograms_of,
 )
@@ -29,6 +27,7 @@ from tt_xla.target import MeshAxis, Target, arrange, load_target, system_names
 from tt_xla.target.mesh_axis import describe_axis
 from tt_xla.tools.inputs import Kind, read_input
 from tt_xla.tools.output import console, print_json
+from tt_xla.tools.programs import is_program, read_program
 from tt_xla.tools.running import for_each
 
 _EVERY_CALL = (FunctionKind.FORWARD, FunctionKind.TRACE)
@@ -228,8 +227,8 @@ def estimate(path: Path, arch: str | None = None) -> Estimate:
         MeshError: the system cannot form the program's mesh.
     """
     data = read_input(path, Kind.TTNN, Kind.PROGRAM)
-    if data.startswith(MAGIC):
-        program = Program.from_bytes(data)
+    if is_program(data, path):
+        program = read_program(data, path)
         target = load_target(arch or program.target)
         mesh = program.mesh
         functions: Sequence[Function] = program.functions

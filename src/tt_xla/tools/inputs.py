@@ -136,8 +136,15 @@ def check_input(path: Path, *kinds: Kind) -> None:
     if not path.is_file() and not path.is_dir():
         raise MalformedModuleError(f"'{path}' is no file; {_listed(kinds)} was expected.")
     found = kinds_of(path)
-    if not found or set(found) & set(kinds):
+    if set(found) & set(kinds):
         return
+    if not found:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+        if head and b"\0" not in head:
+            return
+        content = "has bytes of no known format" if head else "is empty"
+        raise MalformedModuleError(f"'{path}' {content}; {_listed(kinds)} was expected.")
     kind = found[0]
     first = next(iter(_modules_in(path)), "") if kind is Kind.MODULES else ""
     raise MalformedModuleError(
@@ -146,7 +153,10 @@ def check_input(path: Path, *kinds: Kind) -> None:
 
 
 def _listed(kinds: Collection[Kind]) -> str:
-    *others, last = [kind.value for kind in kinds]
+    words = [kind.value for kind in kinds if kind not in MODULE_KINDS or not {*MODULE_KINDS} <= {*kinds}]
+    if {*MODULE_KINDS} <= {*kinds}:
+        words.insert(0, "a module of StableHLO, TTIR or TTNN")
+    *others, last = words
     return f"{', '.join(others)} or {last}" if others else last
 
 
@@ -154,6 +164,11 @@ def read_input(path: Path, *kinds: Kind) -> bytes:
     """Returns the content of a file of a kind that the command takes; see :func:`check_input`."""
     check_input(path, *kinds)
     return path.read_bytes()
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name is meant as that of a file or folder, rather than of a model."""
+    return Path(name).exists() or kind_of_name(name) is not None or name.endswith((".mlir", ".mlirbc", ".stablehlo"))
 
 
 def models_root_of(path_option: Path | None) -> Path:

@@ -8,10 +8,12 @@ import os
 import sys
 from collections.abc import Generator
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from tt_xla.errors import OutputError
 from tt_xla.json_text import to_json
 
 if TYPE_CHECKING:
@@ -58,6 +60,36 @@ def print_json(value: object, *, indent: int | None = None) -> None:
     click.echo(to_json(value, indent=indent), file=_json_output.get())
 
 
+@contextlib.contextmanager
+def writing(out: Path) -> Generator[None]:
+    """Creates the folder of the file of ``--out``, which the block writes.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"--out '{out}' cannot be written: {error.strerror or error}.", hint="Give a path that can be written."
+        ) from error
+
+
+def create_folder(out: Path) -> None:
+    """Creates the folder of ``--out``.
+
+    Raises:
+        OutputError: it cannot be created.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"--out '{out}' cannot be created: {error.strerror or error}.", hint="Give another folder."
+        ) from error
+
+
 def console(*, folds: bool = False) -> Console:
     """A console as wide as the terminal, or wide enough for a table where standard output is no terminal.
 
@@ -70,4 +102,4 @@ def console(*, folds: bool = False) -> Console:
     return Console(highlight=False, soft_wrap=not folds, width=width)
 
 
-__all__ = ["console", "json_alone", "print_json"]
+__all__ = ["console", "create_folder", "json_alone", "print_json", "writing"]

@@ -22,14 +22,10 @@ def check_workload(workload: str, *kinds: Kind) -> None:
     """Checks that there is a file of one of the kinds that a command runs.
 
     Raises:
-        OptionError: the file does not exist.
+        FileNotFoundError: the file does not exist.
         MalformedModuleError: it is of another kind; the message names the commands that take it.
     """
-    from tt_xla.profiling.scripts import check_exists
-
     path = Path(workload)
-    if not path.is_dir():
-        check_exists(workload)
     check_input(path, *kinds)
     if not kinds_of(path) and path.suffix:
         raise MalformedModuleError(f"'{path}' is neither a Python script (.py) nor another file that can be run.")

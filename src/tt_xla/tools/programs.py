@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tt_xla.environment import selected_system
-from tt_xla.errors import CompileError
+from tt_xla.errors import CompileError, ProgramFormatError
 from tt_xla.ir.container import MAGIC
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
@@ -39,10 +39,27 @@ def load_program(path: Path, options: CompileOptions) -> Program:
         OSError: the file cannot be read.
     """
     data = read_input(path, *MODULE_KINDS, Kind.PROGRAM)
-    if data.startswith(MAGIC) or path.suffix == ".ttnn":
-        program = Program.from_bytes(data)
+    if is_program(data, path):
+        program = read_program(data, path)
         return program.with_trap(options.trap) if options.trap else program
     return compiled(data, program_name(path), options, label=str(path))
+
+
+def is_program(data: bytes, path: Path) -> bool:
+    """Whether a file is a compiled program, damaged or not, rather than a module."""
+    return data.startswith(MAGIC) or path.suffix == ".ttnn"
+
+
+def read_program(data: bytes, path: Path) -> Program:
+    """Returns the program in the content of a ``.ttnn`` file.
+
+    Raises:
+        ProgramFormatError: the file is damaged, or has another format or version.
+    """
+    try:
+        return Program.from_bytes(data)
+    except ProgramFormatError as error:
+        raise ProgramFormatError(f"'{path}': {error.message}", hint=error.hint) from error
 
 
 def compiled(

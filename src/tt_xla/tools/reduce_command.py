@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tt_xla.errors import ExecutionError, OptionError, OutputError
-from tt_xla.tools.inputs import Kind, check_input, kind_of_name, models_root_of
+from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name, models_root_of
 from tt_xla.tools.options import compile_options, out_option, system_option
 from tt_xla.tools.running import FAILED
 from tt_xla.tools.script_command import ScriptCommand
@@ -95,6 +95,8 @@ def reduce_command(
     except OptionError as error:
         raise click.UsageError(str(error)) from error
     folder = _folder(out, subject)
+    if is_file_name(subject):
+        check_input(Path(subject), Kind.STABLEHLO, Kind.SCRIPT)
     with Processes(memory_in_bytes(memory) or default_memory(1), imports) as processes:
         candidates = _candidates(subject, arguments, inputs, options, models_root, imports, limit)
         runner = TrialRunner(
@@ -127,15 +129,11 @@ def _candidates(
     from tt_xla.testing.reduction.api import program_of
 
     is_script = kind_of_name(subject) is Kind.SCRIPT
-    if Path(subject).exists():
-        check_input(Path(subject), Kind.STABLEHLO, Kind.SCRIPT)
-    if Path(subject).is_file() and not is_script:
+    if is_file_name(subject) and not is_script:
         read = of_file(Path(subject), inputs)
         text = str(read.source.module.operation.get_asm(enable_debug_info=True))
         return [recording.Recorded(Path(subject).name, program_of(text, read.inputs), own)]
     script, rest = (subject, list(arguments)) if is_script else (recorder.MODEL, [])
-    if is_script and not Path(subject).is_file():
-        raise FileNotFoundError(2, "No such file", subject)
     if not is_script:
         rest = [str(models_root_of(models_root)), subject, str(own.get("optimization_level", 0))]
     with tempfile.TemporaryDirectory(prefix="tt-xla-reduce-") as folder:

@@ -8,7 +8,7 @@ import click
 
 from tt_xla.tools.inputs import Kind, check_input
 from tt_xla.tools.options import json_option, out_option
-from tt_xla.tools.output import print_json
+from tt_xla.tools.output import print_json, writing
 
 
 def _show_models(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -23,7 +23,7 @@ def _show_models(context: click.Context, parameter: click.Parameter, wanted: boo
 
 
 @click.command("report")
-@click.argument("profile", type=click.Path(path_type=Path, exists=True), metavar="DIR|CSV")
+@click.argument("profile", type=click.Path(path_type=Path), metavar="DIR|CSV")
 @click.option("--start-signpost", default="", metavar="NAME", help="Show only ops after this signpost.")
 @click.option("--end-signpost", default="", metavar="NAME", help="Show only ops before this signpost.")
 @click.option(
@@ -83,7 +83,8 @@ def report_command(
     page = out or path.with_name("report.html")
     ops = read_table(path, start_signpost, end_signpost)
     if not model:
-        write_report(page, ops, explorer=explorer)
+        with writing(page):
+            write_report(page, ops, explorer=explorer)
         if as_json:
             print_json({"report": str(page)})
         else:
@@ -91,7 +92,8 @@ def report_command(
         return
     step = beside.step_of(ops, bool(start_signpost or end_signpost))
     comparisons = beside.compare(step, model, batch)
-    write_report(page, ops, sections=[beside.as_section(step, comparisons)], explorer=explorer)
+    with writing(page):
+        write_report(page, ops, sections=[beside.as_section(step, comparisons)], explorer=explorer)
     if as_json:
         print_json({"report": str(page)} | beside.record(step, comparisons))
     else:

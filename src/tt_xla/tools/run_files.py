@@ -11,12 +11,11 @@ from typing import Any
 import click
 import numpy as np
 
-from tt_xla.errors import OutputError
 from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.testing.divergence.runs import Array, load, load_inputs, random_array
-from tt_xla.tools.output import print_json
+from tt_xla.tools.output import print_json, writing
 from tt_xla.tools.programs import load_program
 from tt_xla.tools.running import for_each
 
@@ -97,13 +96,8 @@ def run_files(
 
 
 def _write(outcome: Outcome, out: Path) -> None:
-    try:
-        with out.open("wb") as file:
-            np.savez(file, *outcome.results)
-    except OSError as error:
-        raise OutputError(
-            f"--out '{out}' cannot be written: {error.strerror or error}.", hint="Give a path that can be written."
-        ) from error
+    with writing(out), out.open("wb") as file:
+        np.savez(file, *outcome.results)
 
 
 def record(path: Path, outcome: Outcome) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from tt_xla.ir.program import FORMAT_VERSION, Program
 from tt_xla.ir.program_text import program_lines
 from tt_xla.tools.inputs import Kind, read_input
 from tt_xla.tools.output import print_json
+from tt_xla.tools.programs import read_program
 
 
 def show_file(path: Path, as_json: bool) -> None:
@@ -27,7 +28,7 @@ def show_file(path: Path, as_json: bool) -> None:
         ProgramFormatError: the file is damaged, or has another format or version.
     """
     data = read_input(path, Kind.PROGRAM)
-    Program.from_bytes(data)  # makes all checks; the stored form, read below, has names of constants instead of bytes
+    read_program(data, path)  # makes all checks; the stored form, read below, has names of constants instead of bytes
     document, tensors = sections(data)
     stored = msgspec.msgpack.decode(document, type=Program)
     constants = {name: len(value) for name, value in read_constants(tensors).items()} if tensors else {}

@@ -11,7 +11,7 @@ import click
 
 from tt_xla.tools.inputs import Kind
 from tt_xla.tools.options import json_option, out_option, system_option
-from tt_xla.tools.output import console, print_json
+from tt_xla.tools.output import console, create_folder, print_json
 from tt_xla.tools.profile_command import check_workload
 from tt_xla.tools.script_command import ScriptCommand
 
@@ -181,7 +181,7 @@ def tune_command(
         raise click.UsageError("--code needs --mesh.")
     if measure is not None and accuracy is None:
         raise click.UsageError("--measure needs --accuracy.")
-    _create(out)
+    create_folder(out)
     if accuracy is not None:
         from tt_xla.tools.tune_precision import tune_precision
 
@@ -217,18 +217,6 @@ def tune_command(
     click.echo(f"chosen: {out / CHOSEN_NAME}")
     if as_json:
         print_json(json.loads((out / CHOSEN_NAME).read_text()))
-
-
-def _create(folder: Path) -> None:
-    """Creates the folder of the results."""
-    from tt_xla.errors import OutputError
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"The folder '{folder}' cannot be created: {error.strerror}.", hint="Give another folder."
-        ) from error
 
 
 def _with_progress(search: Search) -> list[Outcome]:

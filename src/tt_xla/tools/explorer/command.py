@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from tt_xla.environment import selected_system
-from tt_xla.errors import OutputError, RuntimeUnavailableError
+from tt_xla.errors import RuntimeUnavailableError
 from tt_xla.tools.explorer.session import Session
+from tt_xla.tools.inputs import MODULE_KINDS, Kind, check_input
 from tt_xla.tools.options import compile_options, out_option, system_option
+from tt_xla.tools.output import writing
 from tt_xla.tools.script_command import ScriptCommand
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command("explore", cls=ScriptCommand)
-@click.argument("model", required=False, type=click.Path(path_type=Path, exists=True), metavar="[MODEL]")
+@click.argument("model", required=False, type=click.Path(path_type=Path), metavar="[MODEL]")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "-p", "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 for any free one."
@@ -60,6 +62,8 @@ def explore_command(
             f"--url got {url!r}; the explorer listens on localhost alone. From another machine, use ssh -L "
             f"{port}:localhost:{port}."
         )
+    if model is not None:
+        check_input(model, *MODULE_KINDS, Kind.PROGRAM, Kind.SCRIPT, Kind.MODULES)
     if out is not None:
         if model is None:
             raise click.UsageError("--out needs a MODEL.")
@@ -150,9 +154,9 @@ def _exported(
         numbers = [version.number for version in session.versions if version.stages]
         paths = [out if len(numbers) == 1 else out.with_stem(f"{out.stem}-{number}") for number in numbers]
         for number, path in zip(numbers, paths, strict=True):
-            path.write_text(export(session, number), encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"--out '{out}' cannot be written: {error.strerror or error}.") from error
+            page = export(session, number)
+            with writing(path):
+                path.write_text(page, encoding="utf-8")
     finally:
         session.close()
     return paths

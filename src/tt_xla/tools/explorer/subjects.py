@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tt_xla.errors import EmptyRecordingError, MalformedModuleError, TTXLAError
-from tt_xla.ir.program import MAGIC, Program
-from tt_xla.tools.inputs import MODULE_KINDS, Kind, kind_of_name, read_input
-from tt_xla.tools.programs import program_name
+from tt_xla.ir.program import Program
+from tt_xla.tools.inputs import MODULE_KINDS, Kind, check_input, kind_of_name, kinds_of, read_input
+from tt_xla.tools.programs import is_program, program_name, read_program
 
 STAGES = ("stablehlo", "ttir", "ttnn")
 """The stages of a compilation that have graphs, in order."""
@@ -66,8 +66,8 @@ def subjects_of(path: Path, arguments: Sequence[str] = ()) -> list[Subject]:
 
 def _of_file(path: Path) -> Subject:
     data = read_input(path, *MODULE_KINDS, Kind.PROGRAM, Kind.SCRIPT, Kind.MODULES)
-    if data.startswith(MAGIC) or path.suffix == ".ttnn":
-        program = Program.from_bytes(data)
+    if is_program(data, path):
+        program = read_program(data, path)
         return Subject(program.name, program=program)
     return Subject(program_name(path), source=data)
 
@@ -99,9 +99,11 @@ def _of_folder(folder: Path) -> list[Subject]:
         subjects += _of_dumps(model or named.name, sorted(found), compiled)
     subjects += [Subject(program.name, program=program) for program in compiled.values()]
     if not subjects:
+        if Kind.PROFILES in kinds_of(folder):
+            check_input(folder, Kind.MODULES)
         raise MalformedModuleError(
             f"'{folder}' has no modules or programs (.mlir, .ttnn).",
-            hint="Set compile option export_path to a folder, run the model, and explore that folder.",
+            hint="Set compile option export_path to a folder, run the model, and name that folder.",
         )
     return subjects
 
