@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name, models_root_of
-from tt_xla.tools.options import compile_options, json_option, out_option, parsed, system_option
+from tt_xla.tools.options import NumberRange, compile_options, json_option, out_option, parsed, system_option
 from tt_xla.tools.running import FAILED, INTERRUPTED
 from tt_xla.tools.script_command import ScriptCommand
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--pcc",
     "required",
-    type=click.FloatRange(-1, 1),
+    type=NumberRange(-1, 1),
     default=0.99,
     show_default=True,
     help="Smallest correlation that counts as agreement.",

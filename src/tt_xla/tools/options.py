@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 """A decorator of the function behind a command."""
+
+
+class NumberRange(click.FloatRange):
+    """A range of floats, without NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is no number.", param, ctx)
+        return number
 
 
 def system_option(
@@ -126,4 +137,4 @@ def parsed(values: dict[str, object]) -> CompileOptions:
         raise click.UsageError(str(error)) from error
 
 
-__all__ = ["compile_options", "json_option", "out_option", "parsed", "system_option"]
+__all__ = ["NumberRange", "compile_options", "json_option", "out_option", "parsed", "system_option"]

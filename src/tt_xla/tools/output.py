@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import sys
 from collections.abc import Generator
@@ -30,29 +29,28 @@ _json_output: ContextVar[TextIO | None] = ContextVar("json_output", default=None
 def json_alone() -> Generator[None]:
     """Keeps standard output for :func:`print_json`; all else, also of scripts and libraries, goes to standard error."""
     sys.stdout.flush()
-    output, descriptor = sys.stdout, _descriptor(sys.stdout)
-    kept = None if descriptor is None else os.dup(descriptor)
-    if kept is not None and descriptor is not None:
+    output, kept = sys.stdout, os.dup(1) if _is_descriptor_1(sys.stdout) else None
+    if kept is not None:
         output = os.fdopen(kept, "w", encoding="utf-8")
-        os.dup2(2, descriptor)
+        os.dup2(2, 1)
     token = _json_output.set(output)
     try:
         with contextlib.redirect_stdout(sys.stderr):
             yield
     finally:
         _json_output.reset(token)
-        if kept is not None and descriptor is not None:
+        if kept is not None:
             output.flush()
-            os.dup2(kept, descriptor)
+            os.dup2(kept, 1)
             output.close()
 
 
-def _descriptor(stream: TextIO) -> int | None:
-    """The file descriptor of a stream; None if it has none, as in a test."""
+def _is_descriptor_1(stream: TextIO) -> bool:
+    """Whether a stream writes where libraries and child processes do; one of a test may not."""
     try:
-        return stream.fileno()
-    except io.UnsupportedOperation:
-        return None
+        return os.path.sameopenfile(stream.fileno(), 1)
+    except OSError:
+        return False
 
 
 def print_json(value: object, *, indent: int | None = None) -> None:

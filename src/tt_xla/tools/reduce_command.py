@@ -14,7 +14,7 @@ import click
 
 from tt_xla.errors import ExecutionError, OptionError, OutputError
 from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name, models_root_of
-from tt_xla.tools.options import compile_options, out_option, system_option
+from tt_xla.tools.options import NumberRange, compile_options, out_option, system_option
 from tt_xla.tools.running import FAILED
 from tt_xla.tools.script_command import ScriptCommand
 
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 @system_option(text="System to run on (default: TTXLA_SYSTEM, or n150).")
 @compile_options
 @click.option(
-    "--limit", type=click.FloatRange(0.1), metavar="SECONDS", help="Time of one try (default: 30 s for the first one)."
+    "--limit", type=NumberRange(0.1), metavar="SECONDS", help="Time of one try (default: 30 s for the first one)."
 )
 @click.option(
-    "--budget", type=click.FloatRange(1), default=300.0, show_default=True, metavar="SECONDS", help="Time of all tries."
+    "--budget", type=NumberRange(1), default=300.0, show_default=True, metavar="SECONDS", help="Time of all tries."
 )
 @click.option("--memory", default="", help="Memory of one try, such as 8G (default: 4/5 of the machine's memory).")
 @click.option(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -19,6 +20,7 @@ class ScriptCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.allow_interspersed_args = False
         options, rest, _ = self.make_parser(ctx).parse_args(list(args))
+        rest = [*self._positional(options), *rest]
         if not rest or not (options.get("as_module") or kind_of_name(rest[0]) is Kind.SCRIPT):
             ctx.allow_interspersed_args = True
             return super().parse_args(ctx, args)
@@ -30,6 +32,12 @@ class ScriptCommand(click.Command):
         else:
             self._warn(ctx, rest[0], own)
         return super().parse_args(ctx, [*before, "--", rest[0], *own])
+
+    def _positional(self, options: Mapping[str, Any]) -> Iterator[str]:
+        """Yields what stands for the arguments of the command, in order."""
+        for parameter in self.params:
+            value = options.get(parameter.name or "") if isinstance(parameter, click.Argument) else None
+            yield from (each for each in (value if isinstance(value, tuple) else (value,)) if isinstance(each, str))
 
     def _warn(self, ctx: click.Context, script: str, arguments: Sequence[str]) -> None:
         """Says which options of the command the script gets, because they come after it."""

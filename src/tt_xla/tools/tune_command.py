@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tt_xla.tools.inputs import Kind
-from tt_xla.tools.options import json_option, out_option, system_option
+from tt_xla.tools.options import NumberRange, json_option, out_option, system_option
 from tt_xla.tools.output import console, create_folder, print_json
 from tt_xla.tools.profile_command import check_workload
 from tt_xla.tools.script_command import ScriptCommand
@@ -80,13 +80,11 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
 @click.option(
     "--traces", default="off,on", show_default=True, callback=_listed("traces"), help="Whether to try traces: off,on."
 )
-@click.option(
-    "--pcc", type=click.FloatRange(0, 1), default=0.99, show_default=True, help="Smallest acceptable correlation."
-)
+@click.option("--pcc", type=NumberRange(0, 1), default=0.99, show_default=True, help="Smallest acceptable correlation.")
 @click.option("--metric", default="", metavar="NAME", help="Judge by a metric that the script reports instead of PCC.")
 @click.option(
     "--accuracy",
-    type=float,
+    type=NumberRange(),
     help="Find the precision of each layer instead of compile options, with at least this accuracy. Of the other "
     "options only --measure, --mixed-groups, --json and -o apply.",
 )
