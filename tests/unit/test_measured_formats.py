@@ -381,7 +381,7 @@ def test_an_exchange_of_a_profilers_row_is_of_several_chips(row_of: Any) -> None
             PROFILED,
             {"DEVICE ARCH": ""},
             "TypecastDeviceOperation",
-            "the file does not name the architecture; name it with --target",
+            "the file does not name the architecture; name it with --system",
         ),
         (
             PROFILED,

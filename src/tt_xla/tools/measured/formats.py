@@ -293,7 +293,7 @@ def _profiler(row: Row, line: int, name: str, arch: str) -> Measurement:
     available = _count(row.get("AVAILABLE WORKER CORE COUNT", ""))
     arch_name = row.get("DEVICE ARCH") or arch or ("blackhole" if "bh" in name.lower().split("_")[0] else "")
     if not arch_name:
-        raise RowError("the file does not name the architecture; name it with --target")
+        raise RowError("the file does not name the architecture; name it with --system")
     board = "bh20" if "bh20" in name.lower() else ""
     target = board_target(arch_name, board, available)
     cores = cores or target.cores
