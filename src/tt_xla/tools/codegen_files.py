@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tt_xla.codegen.export import check_arguments, check_folder, contents, generated, write
 from tt_xla.codegen.generator import generate
 from tt_xla.codegen.saved_graphs import manifest
-from tt_xla.tools.programs import compiled, options_of, split_arguments, subjects_in, title_of
+from tt_xla.tools.explorer.subjects import Subject
+from tt_xla.tools.named_programs import options_of, split_arguments, subjects_in, title_of
+from tt_xla.tools.programs import compiled
 from tt_xla.tools.running import for_each
-
-if TYPE_CHECKING:
-    from tt_xla.tools.explorer.subjects import Subject
 
 
 def codegen_files(files: Sequence[str], options: Mapping[str, Any], out: Path, language: str) -> bool:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -25,13 +25,11 @@ from tt_xla.publish import publish
 from tt_xla.target import Target, load_target
 from tt_xla.tools.estimate import by_op
 from tt_xla.tools.explain import choice_records, show_choices
+from tt_xla.tools.explorer.subjects import Subject
 from tt_xla.tools.inputs import MODULE_KINDS, Kind, check_input
+from tt_xla.tools.named_programs import options_of, split_arguments, subjects_in, title_of
 from tt_xla.tools.output import console, print_json
-from tt_xla.tools.programs import options_of, split_arguments, subjects_in, title_of
 from tt_xla.tools.running import for_each
-
-if TYPE_CHECKING:
-    from tt_xla.tools.explorer.subjects import Subject
 
 # An op starts its line, after its results. Names such as ttnn.layout in attribute dictionaries do not start a line.
 _OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?((?:ttir|ttnn)\.[a-z0-9_.]+)"?', re.MULTILINE)

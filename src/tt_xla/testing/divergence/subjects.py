@@ -71,11 +71,12 @@ def of_model(root: Path, name: str, level: int) -> list[Subject]:
 def recorded_subjects(name: str, recorded: Sequence[RecordedProgram]) -> list[Subject]:
     """Returns the programs of a model or a script; those that never ran get random arguments."""
     subjects: list[Subject] = []
-    for each in recorded:
+    for number, each in enumerate(recorded):
         source = Source(each.compilation.source, each.compilation.name)
         types = [argument.type for argument in source.arguments]
         inputs = random_inputs(types) if each.inputs is None else [array_of(tensor) for tensor in each.inputs]
-        subjects.append(Subject(f"{name} {each.compilation.name}", source, inputs, each.options))
+        title = f"{name} {each.compilation.name}" + (f" {number}" if len(recorded) > 1 else "")
+        subjects.append(Subject(title, source, inputs, each.options))
     return subjects
 
 
