@@ -26,7 +26,7 @@ from tt_xla.tools import check as check_module
 from tt_xla.tools.cli import cli, main
 
 ROOT = Path(__file__).parents[2]
-FILE = "commands/files"
+FILE = "files/outcomes"
 """The golden file."""
 TAKEN = "takes it"
 
@@ -220,3 +220,7 @@ def test_the_table_of_the_document(goldens: Goldens) -> None:
     if goldens.update:
         write_between_marks(document, "files", table)
     assert f"<!-- files -->\n{table}\n<!-- /files -->" in document.read_text()
+
+
+def test_no_golden_file_is_left_over(goldens: Goldens) -> None:
+    goldens.has_only("files", {"outcomes": [f"{command}: {kind}" for command in COMMANDS for kind in FILES]})
