@@ -312,7 +312,7 @@ def test_invalid_arguments_are_refused(program: str) -> None:
         done = CliRunner().invoke(tune_command, [*flags, program])
         assert done.exit_code == 2
         assert message in done.output
-    assert "There is no file 'nowhere'" in CliRunner().invoke(tune_command, ["nowhere"]).output
+    assert isinstance(CliRunner().invoke(tune_command, ["nowhere"]).exception, FileNotFoundError)
 
 
 @pytest.mark.nightly
@@ -326,7 +326,7 @@ def test_the_command_tunes_a_module(program: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["compile_options"]["optimization_level"] == 1
-    assert "Pareto front" in done.stdout
+    assert "Pareto front" in done.stderr
 
 
 PRODUCTS = """
@@ -390,4 +390,4 @@ def test_meshes_that_do_not_fit_are_refused(program: str) -> None:
         assert f"A mesh of shape {text} is one chip" in error("--mesh", text, "--system", "n300-llmbox")
     for text in ("2by4", "true", "0", ""):
         assert "it takes true, false or the shape of a mesh" in error("--mesh", text, "--system", "n300-llmbox")
-    assert "--system and --code need --mesh" in error("--system", "n300")
+    assert "--code needs --mesh" in error("--code", "jax")
