@@ -290,6 +290,7 @@ def test_a_comparison_as_json(shown: Shown) -> None:
         "failure": "no [room]",
     }
     assert json.loads(shown(comparison, 1, as_json=True)) == {
+        "interrupted": False,
         **{"program": "model", "passed": False, "results": bad, "in_float32": good, "failure": "why"},
         **{"first": first, "worst": first, "parts": [first, failed]},
     }
@@ -303,7 +304,7 @@ def test_ranges_and_programs_by_index() -> None:
     for text in ("", "a", "1:b", ":3", "1:2:3", "3:"):
         with pytest.raises(OptionError) as raised:
             tool.span_of(text)
-        assert str(raised.value) == f"{text!r} is not a range of parts; expected a range such as 12 or 12:20."
+        assert str(raised.value) == f"--range got {text!r}; expected parts such as 12 or 12:20."
     subjects = cast("Any", ["a", "b"])
     assert (tool.selected(subjects, None), tool.selected(subjects, 0), tool.selected(subjects, 1)) == (
         ["a", "b"],

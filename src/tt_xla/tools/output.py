@@ -17,6 +17,7 @@ from tt_xla.json_text import to_json
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 _FILE_WIDTH = 180
 """Characters in a line of a table that goes to a file or a pipe."""
@@ -100,4 +101,14 @@ def console(*, folds: bool = False) -> Console:
     return Console(highlight=False, soft_wrap=not folds, width=width)
 
 
-__all__ = ["console", "create_folder", "json_alone", "print_json", "writing"]
+def progress_bar() -> Progress:
+    """A bar on standard error that counts to a total and goes when it is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    screen = Console(stderr=True, highlight=False, soft_wrap=True)
+    return Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
+
+
+__all__ = ["console", "create_folder", "json_alone", "print_json", "progress_bar", "writing"]

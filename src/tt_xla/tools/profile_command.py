@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from tt_xla.tools.script_command import ScriptCommand
 
 if TYPE_CHECKING:
     from tt_xla.profiling.profile import Profile
-
-_FOLDER = "generated/profiler"
 
 
 def check_workload(workload: str, *kinds: Kind) -> None:
@@ -31,15 +30,28 @@ def check_workload(workload: str, *kinds: Kind) -> None:
         raise MalformedModuleError(f"'{path}' is neither a Python script (.py) nor another file that can be run.")
 
 
+def _recording_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the script and the options that both commands have."""
+    for add in (
+        click.option("--check-exit-code", is_flag=True, help="Write no report if the script fails."),
+        click.option("-v", "--verbose", is_flag=True, help="Print the number of kernels."),
+        click.option("-m", "--module", "as_module", is_flag=True, help="SCRIPT is the name of a module."),
+        click.option(
+            "-n", "--name-append", default="", metavar="NAME", help="Part of the names of this profile's files."
+        ),
+        out_option(
+            "--output-folder", default="generated/profiler", show_default=True, text="Folder of the profiler's files."
+        ),
+        click.argument("arguments", nargs=-1, type=click.UNPROCESSED),
+        click.argument("script", metavar="SCRIPT|CONFIG"),
+    ):
+        command = add(command)
+    return command
+
+
 @click.command("profile", cls=ScriptCommand)
-@click.argument("script", metavar="SCRIPT|CONFIG")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@_recording_options
 @system_option(text="System to run on (default: TTXLA_SYSTEM, or n150).")
-@out_option("--output-folder", default=_FOLDER, show_default=True, text="Folder of the profiler's files.")
-@click.option("-n", "--name-append", default="", metavar="NAME", help="Part of the names of this profile's files.")
-@click.option("-m", "--module", "as_module", is_flag=True, help="SCRIPT is the name of a module.")
-@click.option("-v", "--verbose", is_flag=True, help="Print the number of kernels.")
-@click.option("--check-exit-code", is_flag=True, help="Write no report if the script fails.")
 def profile_command(system: str | None, **settings: Any) -> None:
     """Record the ops of SCRIPT for tt-perf-report.
 
@@ -50,22 +62,16 @@ def profile_command(system: str | None, **settings: Any) -> None:
 
 
 @click.command("tracy", cls=ScriptCommand, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("script")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@_recording_options
 @click.option("-p", "--partial", is_flag=True, help="Profile explicitly enabled zones only, without Python functions.")
 @click.option("-r", "--report", is_flag=True, help="Write the ops report.")
 @click.option("--sync-host-device", "synchronised", is_flag=True, help="Put host and device on one timeline.")
-@out_option("--output-folder", default=_FOLDER, show_default=True, text="Folder of the profiler's files.")
-@click.option("-n", "--name-append", default="", metavar="NAME", help="Part of the names of this profile's files.")
-@click.option("-m", "--module", "as_module", is_flag=True, help="SCRIPT is the name of a module.")
 @click.option(
     "--tracy-tools-folder",
     metavar="DIR",
     expose_value=False,
     help="Accepted for compatibility with tt-metal's profiler; there are no capture tools, so it has no effect.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Print the number of kernels.")
-@click.option("--check-exit-code", is_flag=True, help="Write no report if the script fails.")
 def tracy_command(partial: bool, **settings: Any) -> None:
     """Run SCRIPT and record its ops, with measured times of the host and predicted times of the device.
 

@@ -11,7 +11,7 @@ import click
 
 from tt_xla.tools.inputs import Kind
 from tt_xla.tools.options import NumberRange, json_option, out_option, system_option
-from tt_xla.tools.output import console, create_folder, print_json
+from tt_xla.tools.output import console, create_folder, print_json, progress_bar
 from tt_xla.tools.profile_command import check_workload
 from tt_xla.tools.script_command import ScriptCommand
 
@@ -219,12 +219,7 @@ def tune_command(
 
 def _with_progress(search: Search) -> list[Outcome]:
     """Runs a search with a progress bar on standard error, or with one line per trial if that is not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    screen = Console(stderr=True, highlight=False, soft_wrap=True)
-    with Progress(*columns, console=screen, transient=True) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("trials", total=0)
 
         def progress(outcome: Outcome | None, coming: int) -> None:
@@ -232,7 +227,7 @@ def _with_progress(search: Search) -> list[Outcome]:
                 bar.update(task, total=(bar.tasks[0].total or 0) + coming)
             else:
                 bar.update(task, advance=1, description=outcome.choice.label[:50])
-                if not screen.is_terminal:
+                if bar.disable:
                     message = outcome.error[:200] or f"{outcome.step_ms:.4g} ms a step"
                     click.echo(f"{outcome.choice.label}: {message}", err=True)
 

@@ -15,7 +15,7 @@ from tt_xla.profiling.precision.report import FILE_NAME, HTML_NAME, label_of, wr
 from tt_xla.profiling.precision.search import TRIALS_NAME, PrecisionSearch, Trial, front_of
 from tt_xla.profiling.precision.subject import Subject, recorded_subject
 from tt_xla.profiling.tune.search import records_of
-from tt_xla.tools.output import console, print_json
+from tt_xla.tools.output import console, print_json, progress_bar
 
 SUBJECT_NAME = "precision-subject.pt"
 
@@ -40,9 +40,6 @@ def tune_precision(
     Raises:
         TTXLAError: The program does not run or compile, or nothing is accurate enough.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     judge = measure_of(measure, Path(program).parent)
     made_from: dict[str, Any] = {
         "program": program,
@@ -52,17 +49,15 @@ def tune_precision(
         "measure": measure,
     }
     header = made_from | {"changed": Path(program).stat().st_mtime_ns, "groups": groups}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    screen = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
-        with Progress(*columns, console=screen, transient=True) as bar:
+        with progress_bar() as bar:
             task = bar.add_task("recording the program", total=0)
             subject = _subject(program, arguments, header, out)
 
             def progress(coming: int, label: str) -> None:
                 if coming:
                     bar.update(task, total=(bar.tasks[0].total or 0) + coming, description=label)
-                    if not screen.is_terminal:
+                    if bar.disable:
                         click.echo(f"{label}: {coming} trials", err=True)
                 else:
                     bar.update(task, advance=1)

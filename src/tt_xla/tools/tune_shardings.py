@@ -20,7 +20,7 @@ from tt_xla.ir.program import Role
 from tt_xla.options import AUTO, CompileOptions
 from tt_xla.target import load_target
 from tt_xla.tools.inputs import Kind, kind_of_name
-from tt_xla.tools.output import console, print_json
+from tt_xla.tools.output import console, print_json, progress_bar
 
 
 def tune_shardings(program: str, arguments: Sequence[str], mesh: str, system: str, code: str, as_json: bool) -> None:
@@ -79,13 +79,8 @@ def _main_module(program: str, arguments: Sequence[str]) -> bytes:
 
 def _search(data: bytes, program: str, options: CompileOptions, target: Any) -> Outcome:
     """Searches with a progress bar on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     search = search_shardings(parse_module(data, program), options.auto_sharding_shape, options, target)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    screen = Console(stderr=True)
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("shardings", total=None)
 
         def progress(trial: Trial | None, coming: int) -> None:
