@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -239,6 +240,21 @@ def test_a_file_that_mlirs_reader_breaks_on_is_an_error(
     path.write_text("module {" * 20_000 + "}" * 20_000)
     assert run(command, path, *(["--out", tmp_path / "out"] if command == "codegen" else [])) == 1
     assert "MLIR's reader crashes on it" in capsys.readouterr().err
+
+
+def test_a_module_is_compiled_once(add: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tt_xla.tools import compile_files
+
+    compiled: list[object] = []
+    compile_module = compile_files.compile_module
+
+    def counted(module: Any, *arguments: Any, **options: Any) -> Program:
+        compiled.append(module)
+        return compile_module(module, *arguments, **options)
+
+    monkeypatch.setattr(compile_files, "compile_module", counted)
+    assert run("compile", add, "--level", "2", "--explain", "-o", add.parent / "out") == 0
+    assert len(compiled) == 1
 
 
 def test_nothing_is_written_when_compiling_fails(
