@@ -8,10 +8,10 @@ from typing import Any
 
 import jax
 import pytest
+from generated import statements
 from schedules import nightly_but
 
 from benchmarks.programs import PROGRAMS
-from generated import statements
 from tests.golden import Goldens
 from tt_xla.compiler.pipeline import Menus, compile_module
 from tt_xla.compiler.ttnn.layouts.explain import Choice

@@ -212,7 +212,7 @@ def test_files_of_a_benchmark(script: Script, tmp_path: Path) -> None:
         bench_command, ["--steps", "2", "-o", str(tmp_path), "--json", script(TRAIN), "1000"], catch_exceptions=False
     )
     assert done.exit_code == 0
-    figures = json.loads(done.output.splitlines()[-1])
+    figures = json.loads(done.stdout)
     assert figures == json.loads((tmp_path / "bench.json").read_text())
     with (tmp_path / "ops_perf_results.csv").open(newline="") as file:
         posts = [row["OP CODE"] for row in csv.DictReader(file) if row["OP TYPE"] == "signpost"]
@@ -312,11 +312,11 @@ with torch.no_grad():
 def test_a_prediction_computes_nothing_and_needs_no_weights(script: Script, capfd: pytest.CaptureFixture[str]) -> None:
     result = CliRunner().invoke(bench_command, ["--predict-only", "--json", "--steps", "2", script(WITHOUT_WEIGHTS)])
     assert result.exit_code == 0, result.output
-    lines = result.output.splitlines()
+    lines = result.stderr.splitlines()
     assert [line for line in lines if line.startswith("step")] == ["step 0 0.0", "step 1 0.0"]
     growth = max(int(line.split()[1]) for line in lines if line.startswith("growth"))
     assert growth < 400 * 1024, "kibibytes; the weights have 1048576"
-    figures = json.loads(lines[-1])
+    figures = json.loads(result.stdout)
     program = max(figures["programs"], key=lambda item: item["device_us"])
     assert program["weight_bytes"] == 4 * 8192 * 8192 * 4
     assert figures["step_us"] >= program["device_us"] > 0

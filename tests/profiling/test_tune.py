@@ -447,7 +447,7 @@ def test_invalid_arguments_are_refused(program: str) -> None:
         done = CliRunner().invoke(tune_command, [*flags, program])
         assert done.exit_code == 2
         assert message in done.output
-    assert "There is no file 'nowhere'" in CliRunner().invoke(tune_command, ["nowhere"]).output
+    assert isinstance(CliRunner().invoke(tune_command, ["nowhere"]).exception, FileNotFoundError)
 
 
 @pytest.mark.nightly
@@ -460,8 +460,8 @@ def test_the_command_tunes_a_module(program: str, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1])["compile_options"]["optimization_level"] == 1
-    assert "Pareto front" in done.stdout
+    assert json.loads(done.stdout)["compile_options"]["optimization_level"] == 1
+    assert "Pareto front" in done.stderr
 
 
 PRODUCTS = """
@@ -489,7 +489,7 @@ def test_shardings_of_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     done = CliRunner().invoke(tune_command, [*flags, "--code", "torch", str(path)], catch_exceptions=False)
     assert 'xs.mark_sharding(arg1, mesh, (None, "y"))' in done.output
     done = CliRunner().invoke(tune_command, [*flags, "--json", str(path)], catch_exceptions=False)
-    record = json.loads(done.output.strip().splitlines()[-1])
+    record = json.loads(done.stdout)
     times = [trial["predicted_us"] for trial in record["trials"]]
     assert times == sorted(times)
     assert record["trials"][0]["shardings"] == [[[], []], [[], ["y"]], [["y"], []]]

@@ -33,7 +33,7 @@ COMMANDS = {
         "compile exact.mlir --level 1 --option enable_bfp8_conversion=true",
         "compile exact.mlir --mesh 1x2 --arch n300",
         "compile exact.mlir --mesh 0x2",
-        "compile exact.mlir --explain-json",
+        "compile exact.mlir --explain --json",
         "compile none.mlir exact.mlir",
         "compile exact.mlir --option no_such=1",
         "compile exact.mlir --option no_value",

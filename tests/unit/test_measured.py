@@ -144,7 +144,7 @@ def test_the_object_of_json_has_the_figures(tmp_path: Path) -> None:
     path = table(tmp_path, DURATIONS + ADD + ADD.replace("BinaryNg", "Nothing"))
     result = run(str(path), "--json")
     assert result.exit_code == 0, result.output
-    figures = json.loads(result.output)
+    figures = json.loads(result.stdout)
     assert (figures["rows"], figures["priced"]) == (2, 1)
     assert figures["median_abs_rel_error"] == pytest.approx(abs(figures["bias"]))
     assert figures["families"]["elementwise"].keys() == figures.keys() - {"families", "unpriced"}
@@ -165,7 +165,7 @@ def test_other_files_are_refused_with_what_is_known(tmp_path: Path, text: str) -
 
 def test_a_file_of_no_priced_row_has_no_figures(tmp_path: Path) -> None:
     result = run(str(table(tmp_path, DURATIONS)), "--json")
-    figures = json.loads(result.output)
+    figures = json.loads(result.stdout)
     assert figures["rows"] == figures["priced"] == 0
     assert figures["bias"] is None
 

@@ -262,7 +262,7 @@ def test_the_table_of_forms(capsys: pytest.CaptureFixture[str]) -> None:
         why="",
         shape=(),
     )
-    explain.show([CHOICE, free, replace(moved, shape=())])
+    explain.show_choices([CHOICE, free, replace(moved, shape=())])
     assert capsys.readouterr().out.splitlines() == [
         "op     result form               us bound roofline reached next best         +us",
         "matmul 32x64  L1 block sharded 4.00 DRAM      1.00     25% DRAM interleaved 0.50",
@@ -271,20 +271,20 @@ def test_the_table_of_forms(capsys: pytest.CaptureFixture[str]) -> None:
         "    moved x, y (1.25 us); a: no room; b: no room",
         "all ops: 4.00 us, roofline 1.00 us, 25% reached",
     ]
-    explain.show([free])
+    explain.show_choices([free])
     assert capsys.readouterr().out == "No op of the program takes device time.\n"
-    explain.show([replace(moved, ruled_out=())])
+    explain.show_choices([replace(moved, ruled_out=())])
     assert capsys.readouterr().out.splitlines()[-2:] == [
         "    moved x, y (1.25 us)",
         "Other forms are searched at optimization level 2 (--level 2).",
     ]
-    explain.show_json("m", [CHOICE])
-    shown = json.loads(capsys.readouterr().out)
-    assert (shown["module"], shown["choices"][0]["reached"], shown["choices"][0]["op"]) == ("m", 0.25, "ttnn.matmul")
+    (record,) = explain.choice_records([CHOICE])
+    assert (record["reached"], record["op"]) == (0.25, "ttnn.matmul")
 
 
 def test_long_cells_continue_in_the_next_line(capsys: pytest.CaptureFixture[str]) -> None:
-    explain.show([replace(CHOICE, chosen="a form with a name that is longer than its column", why="w" + " w" * 60)])
+    long = replace(CHOICE, chosen="a form with a name that is longer than its column", why="w" + " w" * 60)
+    explain.show_choices([long])
     head, first, second, reason, *_ = capsys.readouterr().out.splitlines()
     assert (first[14:41].rstrip(), second.strip()) == ("a form with a name that is", "longer than its column")
     assert len(reason) <= explain.WIDTH == 120

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import runpy
 import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from types import FrameType
@@ -19,7 +17,7 @@ from tt_xla.errors import OptionError
 from tt_xla.locks import Lock
 from tt_xla.profiling.observing import recorded
 from tt_xla.profiling.recording import Recording, StopScript, Zone
-from tt_xla.testing.scripts import as_main
+from tt_xla.testing.scripts import run_to_end
 
 
 def run_recorded(
@@ -76,19 +74,13 @@ def run_script(
         as_module: Whether ``script`` is the name of a module, as for ``python -m``.
         stopped: Whether the script was ended by :class:`StopScript`, which a framework may wrap in its own error.
     """
-    try:
-        with as_main(script, arguments, as_module=as_module), _terminable(stopped):
-            runpy.run_module(script, run_name="__main__") if as_module else runpy.run_path(script, None, "__main__")
-    except StopScript:
-        pass
-    except SystemExit as error:
-        if error.code not in (None, 0):
-            return f"SystemExit: {error.code}"
-    except BaseException as error:
-        if not stopped():
-            traceback.print_exception(error)
-            return "".join(traceback.format_exception_only(error)).strip()
-    return ""
+    with _terminable(stopped):
+        return run_to_end(
+            script,
+            arguments,
+            as_module=as_module,
+            ignored=lambda error: isinstance(error, StopScript) or (stopped() and not isinstance(error, SystemExit)),
+        )
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -12,7 +11,6 @@ from typing import Any
 
 import click
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
@@ -22,6 +20,7 @@ from tt_xla.runtime import status as processes
 from tt_xla.runtime.status import Status
 from tt_xla.target import load_target
 from tt_xla.tools.info import links_text
+from tt_xla.tools.output import console, print_json
 
 _GIB = 1 << 30
 _WEDGED_AFTER = 30.0
@@ -108,14 +107,14 @@ def show(*, once: bool, as_json: bool) -> None:
         as_json: whether to print JSON, once.
     """
     if as_json:
-        click.echo(json.dumps([row(status) for status in processes.read_all()], indent=2))
+        print_json([row(status) for status in processes.read_all()], indent=2)
         return
-    console = Console(width=None if sys.stdout.isatty() else 180)
-    if once or not console.is_terminal:
-        console.print(table([row(status) for status in processes.read_all()]))
+    screen = console(folds=True)
+    if once or not screen.is_terminal:
+        screen.print(table([row(status) for status in processes.read_all()]))
         return
     before: dict[tuple[int, str, int], Status] = {}
-    with Live(console=console, refresh_per_second=2, screen=console.is_terminal) as live:
+    with Live(console=screen, refresh_per_second=2, screen=screen.is_terminal) as live:
         try:
             while True:
                 current = {(status.pid, status.system, status.chip): status for status in processes.read_all()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from tt_xla.profiling.precision.report import FILE_NAME, HTML_NAME, label_of, wr
 from tt_xla.profiling.precision.search import TRIALS_NAME, LogRecord, PrecisionSearch, Trial, front_of
 from tt_xla.profiling.precision.subject import Subject, recorded_subject
 from tt_xla.profiling.tune.trial_log import TrialLog
+from tt_xla.tools.output import console, print_json, progress_bar
 
 SUBJECT_NAME = "precision-subject.pt"
 
@@ -40,9 +40,6 @@ def tune_precision(
     Raises:
         TTXLAError: The program does not run or compile, or nothing is accurate enough.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     judge = measure_of(measure, Path(program).parent)
     made_from: dict[str, Any] = {
         "program": program,
@@ -52,17 +49,15 @@ def tune_precision(
         "measure": measure,
     }
     log = TrialLog(out / TRIALS_NAME, LogRecord, program, (tuple(arguments), measure, groups))
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
-        with Progress(*columns, console=console, transient=True) as bar:
+        with progress_bar() as bar:
             task = bar.add_task("recording the program", total=0)
             subject = _subject(program, arguments, log, out / SUBJECT_NAME)
 
             def progress(coming: int, label: str) -> None:
                 if coming:
                     bar.update(task, total=(bar.tasks[0].total or 0) + coming, description=label)
-                    if not console.is_terminal:
+                    if bar.disable:
                         click.echo(f"{label}: {coming} trials", err=True)
                 else:
                     bar.update(task, advance=1)
@@ -76,7 +71,7 @@ def tune_precision(
     if as_json:
         own = search.trials[()]
         before, after = ({"us": trial.us, "accuracy": trial.accuracy, "pcc": trial.pcc} for trial in (own, chosen))
-        click.echo(json.dumps({"file": str(out / FILE_NAME), "before": before, "after": after}))
+        print_json({"file": str(out / FILE_NAME), "before": before, "after": after})
     else:
         _show(search, chosen, measure)
         click.echo(f"chosen: {out / FILE_NAME}; the front: {out / HTML_NAME}")
@@ -95,19 +90,16 @@ def _subject(program: str, arguments: Sequence[str], log: TrialLog[LogRecord], p
 
 
 def _show(search: PrecisionSearch, chosen: Trial, measure: str) -> None:
-    import sys
-
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
+    screen = console()
     table = Table("Front", "predicted us", measure, "", box=None)
     for trial in [*front_of(search.trials.values()), search.trials[()]]:
         mark = "chosen" if trial is chosen else ""
         table.add_row(label_of(search, trial), f"{trial.us:,.1f}", f"{trial.accuracy:.5f}", mark)
-    console.print(table)
+    screen.print(table)
     if search.subject.inexact:
-        console.print(f"Compared with exact arithmetic in the program's types: {search.subject.inexact}", markup=False)
+        screen.print(f"Compared with exact arithmetic in the program's types: {search.subject.inexact}", markup=False)
 
 
 __all__ = ["SUBJECT_NAME", "tune_precision"]

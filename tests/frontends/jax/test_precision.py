@@ -1,4 +1,4 @@
-"""Precision files and override files as compiler options of ``jax.jit`` and in the environment; integers in products."""
+"""Precision and override files as compiler options of ``jax.jit`` and in the environment; products of integers."""
 
 from __future__ import annotations
 
