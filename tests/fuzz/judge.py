@@ -99,10 +99,11 @@ class Module:
 
     @functools.cached_property
     def may_overflow(self) -> bool:
-        """Whether an argument has so large numbers that products and sums of them are infinite."""
+        """Whether an argument or a constant has so large numbers that products and sums of them are infinite."""
         with np.errstate(all="ignore"):
             sizes = [np.abs(wide(value)) for value in self.inputs if is_float(value.dtype)]
-            return any(bool((np.isfinite(size) & (size > 1e10)).any()) for size in sizes)
+            large = any(bool((np.isfinite(size) & (size > 1e10)).any()) for size in sizes)
+            return large or bool(re.search(r'e\+[1-3]\d|dense<"0x', self.source))
 
     @functools.cached_property
     def may_be_in_32_bits(self) -> bool:
@@ -115,6 +116,12 @@ class Module:
         return bool(re.search(r"[x<]f16>", self.source))
 
     @functools.cached_property
+    def multiplies_nan(self) -> bool:
+        """Whether zeros between the elements of a convolution's input may meet NaN (docs/conformance-torch.md)."""
+        nan = [bool(np.isnan(wide(value)).any()) for value in self.expected if wide(value).dtype.kind in "fc"]
+        return any(nan) and "stablehlo.convolution" in self.source
+
+    @functools.cached_property
     def may_spread_nan(self) -> bool:
         """Whether NaN of indices outside of an array are scattered: a product adds updates in default numerics, in
         which they spread along their column (docs/architecture/limits.md)."""
@@ -122,9 +129,11 @@ class Module:
 
     @functools.cached_property
     def sorts_nan(self) -> bool:
-        """Whether the order of NaN, which TT-NN leaves open, may decide (docs/architecture/limits.md)."""
+        """Whether the order of NaN, which TT-NN leaves open, may decide (docs/architecture/limits.md). The gradient of
+        a maximum over a window goes to NaN here, and to what follows NaN in XLA."""
         arrays = [wide(value) for value in self.inputs if is_float(value.dtype)]
-        return "chlo.top_k" in self.source and any(bool(np.isnan(array).any()) for array in arrays)
+        ordered = "chlo.top_k" in self.source or "select_and_scatter" in self.source
+        return ordered and any(bool(np.isnan(array).any()) for array in arrays)
 
     @functools.cached_property
     def may_choose_a_zero(self) -> bool:
@@ -298,6 +307,8 @@ class Judge:
             if wrong.any() and self._subject.may_be_in_32_bits:
                 other = self._subject.expected_in_32_bits[index]
                 wrong &= self._apart(index, got, other, size) if rounds else ~same(got, other)
+            if self._subject.multiplies_nan and wide(got).dtype.kind in "fc":
+                wrong &= ~np.isnan(wide(got))
             if bits is None:
                 wrong &= _is_ordinary(wanted)
                 if self._subject.may_spread_nan and wide(got).dtype.kind in "fc":

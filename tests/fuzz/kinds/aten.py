@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from tests.fuzz.cases import Difference, NotDrawnError
@@ -91,7 +92,7 @@ class AtenCall:
         function = call if isinstance(self.way, str) else _on_cpu(call, self.way)
         types = {tensor.dtype for tensor in (*inputs, *call(*map(tensors.copied, inputs)))}
         floats = {dtype for dtype in types if dtype.is_floating_point or dtype.is_complex}
-        rounded = base in ROUNDED and floats == {torch.float32} and _factor(call) == 1
+        rounded = base in ROUNDED and floats == {torch.float32} and _factor(call) == 1 and _numbers_are_float32(call)
         moves = base in MOVES and floats <= {torch.float32, torch.bfloat16, torch.float16}
         judge = Judge(
             function,
@@ -112,6 +113,11 @@ class AtenCall:
 def _factor(call: Call) -> Any:
     """Returns the factor of a sum's second operand, by which that is multiplied first."""
     return call.kwargs.get("alpha", call.args[2] if len(call.args) > 2 else 1)
+
+
+def _numbers_are_float32(call: Call) -> bool:
+    """Whether float32 holds the numbers among the arguments, to which PyTorch rounds them first."""
+    return all(value == float(np.float32(value)) for value in call.args if isinstance(value, float) and value == value)
 
 
 def _rounded(call: Call, result: torch.Tensor) -> torch.Tensor:
@@ -150,7 +156,13 @@ def _converts_within_range(call: Call, expected: list[torch.Tensor]) -> bool:
     floats = [tensor for tensor in call.inputs if tensor.is_floating_point() or tensor.is_complex()]
     asked = {value for value in (*call.args, *call.kwargs.values()) if isinstance(value, torch.dtype)}
     whole = [result.dtype for result in expected if not (result.is_floating_point() or result.is_complex())]
-    if not floats or not asked & set(whole) or whole[0] is torch.bool or call.name.endswith("::view"):
+    fills = base_name(call.op) == "fill"
+    if (
+        not floats
+        or not (asked & set(whole) or (fills and whole))
+        or torch.bool in whole
+        or call.name.endswith("::view")
+    ):
         return True
     limits = torch.iinfo(whole[0])
     parts = [torch.view_as_real(each.resolve_conj()) if each.is_complex() else each for each in floats]
