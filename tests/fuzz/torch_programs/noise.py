@@ -62,6 +62,7 @@ def base_name(op: Any) -> str:
 
 class Noise(TorchDispatchMode):
     """Multiplies each element of each op's float result by ``1 + d``, where ``d`` is drawn from ``[-size, size]``.
+    Results of :data:`SERIES` also have the errors of numbers around 1.
 
     Args:
         size: bound of the relative errors. Types that are coarser have an error of one step of their own.
@@ -77,6 +78,8 @@ class Noise(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         if base_name(func) in MOVES or any(r.alias_info and not r.alias_info.is_write for r in func._schema.returns):
             return result
+        if base_name(func) in SERIES and isinstance(result, torch.Tensor) and result.is_floating_point():
+            result.add_(torch.rand(result.shape, generator=self.generator, dtype=torch.float64) * self.size)
         return tree_map(self.moved, result)
 
     def moved_copy(self, value: torch.Tensor) -> torch.Tensor:
