@@ -15,6 +15,7 @@ from tests.fuzz.idioms import IDIOMS, built
 from tests.fuzz.judge import DEFAULT_NOISE, EXACT_NOISE, MARGIN, Judge, Module, defined, differing, run, wide
 from tests.fuzz.values import is_float
 from tt_xla.errors import OptionError
+from tt_xla.ir.program import Program
 
 _RUNS = 4
 
@@ -71,6 +72,18 @@ SAME = (
 """Options that change no result under exact numerics, whose formats are those of the program."""
 
 
+def _compiled(subject: Module, **options: Any) -> Program:
+    """Compiles a module with its options.
+
+    Raises:
+        NotDrawnError: The weights are float32, and block floats are for models in bfloat16.
+    """
+    try:
+        return subject.compiled(**options)
+    except OptionError as error:
+        raise NotDrawnError(str(error)) from error
+
+
 class Formatted(Module):
     """A program that is compiled with options for number formats."""
 
@@ -79,11 +92,7 @@ class Formatted(Module):
     def check(self) -> Iterator[Difference]:
         bounds = self._bounds()
         for level in (0, 2):
-            try:
-                program = self.compiled(optimization_level=level)
-            except OptionError as error:  # block floats are for models in bfloat16
-                raise NotDrawnError(str(error)) from error
-            results = run(program, self.inputs)
+            results = run(_compiled(self, optimization_level=level), self.inputs)
             for index, (got, wanted, bound) in enumerate(zip(results, self.expected, bounds, strict=True)):
                 with np.errstate(invalid="ignore"):
                     near = np.isinf(bound) | (np.abs(wide(got) - wide(wanted)) <= bound)  # also NaN where any may be
@@ -130,7 +139,7 @@ class Unchanged(Module):
     def check(self) -> Iterator[Difference]:
         bits, judge = defined(self.module), Judge(self)
         for level in (0, 2):
-            program = self.compiled(numerics="exact", optimization_level=level)
+            program = _compiled(self, numerics="exact", optimization_level=level)
             results = run(program, self.inputs, runs=3 if "enable_trace" in self.options else 1)
             name = f"exact at level {level} with {dict(self.options)}"
             yield from judge.compare(name, results, self.expected, bits, EXACT_NOISE)
