@@ -54,3 +54,26 @@ def test_propagation_splits_no_operand_that_gspmds_shard_map_takes_as_a_whole() 
     assert localised is not None
     (negated,) = [line for line in str(localised.module).splitlines() if "negate" in line]
     assert negated.endswith("tensor<1x8xf32>")
+
+
+PARTIAL = """
+module attributes {mhlo.num_partitions = 4 : i32} {
+  func.func @main(%arg0: tensor<2x4xf32> {mhlo.sharding = "{devices=[1,1,4]<=[4] last_tile_dims={unreduced}}"})
+      -> tensor<8x4xf32> {
+    %0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{replicated}"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"}
+        : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %2 = stablehlo.negate %1 : tensor<2x4xf32>
+    %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[4,1]<=[4]}"}
+        : (tensor<2x4xf32>) -> tensor<8x4xf32>
+    return %3 : tensor<8x4xf32>
+  }
+}
+"""
+
+
+def test_partial_sums_are_added_where_gspmds_shard_map_begins() -> None:
+    localised = localise(parse_module(PARTIAL), 4)
+    assert localised is not None
+    text = str(localised.module)
+    assert text.index("all_reduce") < text.index("negate")
