@@ -58,15 +58,15 @@ def test_propagation_splits_no_operand_that_gspmds_shard_map_takes_as_a_whole() 
 
 PARTIAL = """
 module attributes {mhlo.num_partitions = 4 : i32} {
-  func.func @main(%arg0: tensor<2x4xf32> {mhlo.sharding = "{devices=[1,1,4]<=[4] last_tile_dims={unreduced}}"})
-      -> tensor<8x4xf32> {
-    %0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{replicated}"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
-    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"}
-        : (tensor<2x4xf32>) -> tensor<2x4xf32>
-    %2 = stablehlo.negate %1 : tensor<2x4xf32>
-    %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[4,1]<=[4]}"}
-        : (tensor<2x4xf32>) -> tensor<8x4xf32>
-    return %3 : tensor<8x4xf32>
+  func.func @main(%arg0: tensor<f32> {mhlo.sharding = "{devices=[4]<=[4] last_tile_dims={unreduced}}"})
+      -> tensor<4xf32> {
+    %0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{replicated}"} : (tensor<f32>) -> tensor<f32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<f32>) -> tensor<f32>
+    %2 = stablehlo.negate %1 : tensor<f32>
+    %3 = stablehlo.reshape %2 : (tensor<f32>) -> tensor<1xf32>
+    %4 = stablehlo.custom_call @SPMDShardToFullShape(%3) {mhlo.sharding = "{devices=[4]<=[4]}"}
+        : (tensor<1xf32>) -> tensor<4xf32>
+    return %4 : tensor<4xf32>
   }
 }
 """

@@ -140,7 +140,7 @@ def custom_call(context: Localiser, op: Any, operands: Sequence[Shard], hints: H
         split = operands[0].sharding
         if operands[0].rank == len(shape):
             split = _as_region_splits(context, split, manual, operands[0].shape, shape)
-        split = split.with_unreduced([axis for axis in split.unreduced if axis not in manual])  # the region has whole sums
+        split = split.with_unreduced([axis for axis in split.unreduced if axis not in manual])  # bodies have whole sums
         return [_enter_call(context, op, context.reshard(operands[0], split), manual, shape)]
     if target == gspmd.SHARD_TO_FULL:
         return [_shard_to_full(context, op, operands[0])]
