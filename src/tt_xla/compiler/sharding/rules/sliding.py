@@ -11,14 +11,13 @@ from jaxlib.mlir.dialects import stablehlo
 from tt_xla.compiler.sharding.builder import dense, element_type, i64, i64s, local_shape, single_op, tensor
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.compiler.sharding.factors import Dims, Factors, Splits, identity_value, masked_operands
+from tt_xla.compiler.sharding.factors import Dims, Factors, Splits, has_identity, identity_value, masked_operands
 from tt_xla.compiler.sharding.partial_sums import combine
 from tt_xla.compiler.sharding.rules.reduction import is_identity
 from tt_xla.compiler.sharding.rules.slices import along, retaken
 from tt_xla.compiler.sharding.rules.structure import integers
 from tt_xla.compiler.sharding.windows import Window, take
 from tt_xla.compiler.stablehlo.sliding import padding_of, windows_of
-from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.mesh import Axes
 
 
@@ -115,14 +114,21 @@ def _group_counts(context: Localizer, op: Any, splits: Splits) -> dict[str, Any]
 def reduce_window(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Reduces the windows of the chip's part; chips get the elements around theirs from their neighbours.
 
-    A cumulative op needs only the totals of other chips.
+    Each window starts from the initial value once, and skips what lies outside of the tensor, as XLA's do. A dimension
+    with padding is split if the body has an identity to put there. A cumulative op needs only the totals of other
+    chips.
     """
     count = len(operands) // 2
     inputs, inits = operands[:count], [context.whole(init) for init in operands[count:]]
     rank, shape = inputs[0].rank, shape_of(op.results[0])
     windows, padding = windows_of(op), padding_of(op, rank)
     kind = single_op(op.regions[0]) if count == 1 else ""
-    dims: Dims = tuple(None if window.base_dilation > 1 else dim for dim, window in enumerate(windows))
+    element = element_type(inits[0])
+    skips = has_identity(kind, element)
+    dims: Dims = tuple(
+        None if window.base_dilation > 1 or (max(window.low, window.high) > 0 and not skips) else dim
+        for dim, window in enumerate(windows)
+    )
     splits = Factors([dims] * count, [dims] * count).splits(context, inputs, hints)
     sharding = splits.sharding(dims)
     moving = [dim for dim, window in enumerate(windows) if window.moves]
@@ -140,10 +146,8 @@ def reduce_window(context: Localizer, op: Any, operands: Sequence[Shard], hints:
         width = stride * (local[dim] - 1) + windows[dim].dilation * (windows[dim].kernel - 1) + 1
         used = -(-shape[dim] // local[dim])
         needed = Window(sharding.dims[dim], stride * local[dim], -padding[dim][0], width, used)
-        parts = [
-            retaken(part, take(context, part, dim, needed, init), dim, width)
-            for part, init in zip(parts, inits, strict=True)
-        ]
+        fill = identity_value(context, kind, element) if skips else None
+        parts = [retaken(part, take(context, part, dim, needed, fill), dim, width) for part in parts]
         padding[dim] = 0, 0
     attributes = {"padding": dense(np.array(padding, np.int64).reshape(rank, 2))}
     types = [context.local_type(result.type, sharding) for result in op.results]
@@ -158,10 +162,7 @@ def _cumulate(context: Localizer, op: Any, shard: Shard, init: Any, dim: int, ba
         backwards: whether the op runs from the end of the dimension.
     """
     build = context.builder
-    element = element_type(shard.value)
-    identity = identity_value(context, kind, element)
-    if identity is None:
-        raise UnsupportedOpError(f"{op.operation.name} of {element} cannot be split along dimension {dim}.")
+    identity = identity_value(context, kind, element_type(shard.value))
     shard = context.masked(shard, [dim], identity)
     shape = local_shape(shard.value)
     length, rank = shape[dim], len(shape)
