@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 Shape = tuple[int, ...]
 
@@ -230,7 +230,7 @@ def window(size: int, kernel: int, stride: int, low: int, high: int, dilation: i
 
 @dataclass(frozen=True)
 class Window:
-    """One dimension of a pooling window."""
+    """One dimension of a window that slides over a tensor."""
 
     kernel: int
     stride: int
@@ -239,12 +239,27 @@ class Window:
     high: int
     """Padding after the last element."""
     dilation: int = 1
+    base_dilation: int = 1
+    """Distance at which the elements of the tensor lie, with padding between them."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether the window slides along the dimension, rather than covering one element after the other."""
+        return replace(self, dilation=1) != Window(1, 1, 0, 0)
+
+    def is_running(self, size: int, *, backwards: bool = False) -> bool:
+        """Whether the window covers all elements of a tensor of this size up to each one, or from each one on."""
+        return self == Window(size, 1, *((0, size - 1) if backwards else (size - 1, 0)))
 
     def within(self, size: int) -> Window:
         """Returns the window without the elements that lie in the padding for every result.
 
         A window that fills its input has stride 1.
+
+        Args:
+            size: number of elements of the tensor.
         """
+        size = (size - 1) * self.base_dilation + 1
         count = window(size, self.kernel, self.stride, self.low, self.high, self.dilation)
         reach = (count - 1) * self.stride
         first = max(0, min(-((reach - self.low) // self.dilation), self.low // self.dilation, self.kernel - 1))
@@ -256,4 +271,4 @@ class Window:
             self.high - last * self.dilation,
         )
         fills = size + low + high == (kernel - 1) * self.dilation + 1
-        return Window(kernel, 1 if fills else self.stride, low, high, self.dilation)
+        return replace(self, kernel=kernel, stride=1 if fills else self.stride, low=low, high=high)

@@ -400,6 +400,26 @@ PROGRAMS: dict[str, Program] = {
         [(4, 16, 10)],
         [(X42, [(None, "x", "y")], None), (X42, [("x", "y", None)], None), (X8, [(None, "x", None)], None)],
     ),
+    "windows_from_a_start": Program(
+        lambda a: (
+            lax.reduce_window(a, np.float32(2), lax.add, (3, 3), (1, 1), ((1, 1), (0, 1))),
+            lax.reduce_window(a, np.float32(3), lax.mul, (3, 2), (2, 1), ((2, 0), (1, 0))),
+            lax.reduce_window(a, np.float32(0.5), lax.max, (2, 2), (1, 2), "SAME"),
+            lax.reduce_window(a, np.float32(2), lambda x, y: x - -y, (1, 3), (1, 1), "SAME"),
+            lax.reduce_window(lax.complex(a, a), np.complex64(2), lax.mul, (9, 1), (1, 1), ((8, 0), (0, 0))),
+        ),
+        [(9, 16)],
+        [(X42, [("x", "y")], None), (X42, [("y", "x")], None), (X8, [(None, "x")], None)],
+    ),
+    "dilated_windows": Program(
+        lambda a: (
+            lax.reduce_window(a, np.inf, lax.min, (1, 8), (1, 1), ((0, 0), (7, 0)), base_dilation=(2, 1)),
+            lax.reduce_window(a, np.float32(0), lax.add, (9, 1), (1, 1), ((16, 0), (0, 0)), window_dilation=(2, 1)),
+            lax.reduce_window(a, np.float32(0), lax.add, (1, 3), (1, 2), "SAME", (3, 1), (1, 2)),
+        ),
+        [(9, 8)],
+        [(X42, [("x", "y")], None), (X42, [("y", "x")], None), (X8, [(None, "x")], None)],
+    ),
     "pool_gradient": Program(
         jax.grad(lambda x: jnp.sum(lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2), (1, 2, 2), "VALID") ** 2)),
         [(4, 16, 10)],

@@ -53,6 +53,40 @@ def test_a_composite_over_the_features_becomes_its_ops() -> None:
     assert text.count('"stablehlo.all_reduce"') == 1
 
 
+CENTRE = """
+module attributes {{mhlo.num_partitions = 2 : i32}} {{
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%arg0: tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}})
+      -> tensor<8x4xf32> {{
+    %0 = stablehlo.composite "tests.centre" %arg0 {{decomposition = @centre}} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    {}
+    return %last : tensor<8x4xf32>
+  }}
+  func.func private @centre(%arg0: tensor<8x4xf32>) -> tensor<8x4xf32> {{
+    %c = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%arg0 init: %c) applies stablehlo.add across dimensions = [0]
+      : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+    %1 = stablehlo.broadcast_in_dim %0, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+    %2 = stablehlo.subtract %arg0, %1 : tensor<8x4xf32>
+    return %2 : tensor<8x4xf32>
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_no_later_op_is_a_broadcast_of_a_composite_that_became_its_ops(count: int) -> None:
+    """The ops of the first attempt are erased, and a later one gets the address of its broadcast."""
+    chain = "\n    ".join(
+        f"""%{number} = stablehlo.tanh %{number - 1} : tensor<8x4xf32>
+    %whole{number} = sdy.sharding_constraint %{number} <@mesh, [{{}}, {{}}]> : tensor<8x4xf32>"""
+        for number in range(1, count + 1)
+    )
+    localised = localise(parse_module(CENTRE.format(chain).replace("%last", f"%whole{count}")), 2)
+    assert localised is not None
+    assert str(localised.module).count('"stablehlo.all_gather"') == count
+
+
 @pytest.mark.parametrize("attribute", ["decomposition = @norm", "called_computations = [@norm]"])
 def test_functions_of_copied_ops_stay(attribute: str) -> None:
     """An op that each chip computes on whole tensors names the same functions as before."""

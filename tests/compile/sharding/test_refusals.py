@@ -45,27 +45,10 @@ def calling(target: str, attributes: str = "") -> str:
     return module(body=f"%0 = {call}\n    return %0 : tensor<8x8xf32>")
 
 
-PRODUCTS = """%one = stablehlo.constant dense<(1.0, 0.0)> : tensor<complex<f32>>
-    %z = stablehlo.complex %arg0, %arg0 : tensor<8x8xcomplex<f32>>
-    %1 = "stablehlo.reduce_window"(%z, %one) <{window_dimensions = array<i64: 8, 1>,
-      padding = dense<[[7, 0], [0, 0]]> : tensor<2x2xi64>}> ({
-    ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
-      %2 = stablehlo.multiply %a, %b : tensor<complex<f32>>
-      stablehlo.return %2 : tensor<complex<f32>>
-    }) : (tensor<8x8xcomplex<f32>>, tensor<complex<f32>>) -> tensor<8x8xcomplex<f32>>
-    %0 = stablehlo.real %1 : (tensor<8x8xcomplex<f32>>) -> tensor<8x8xf32>
-    return %0 : tensor<8x8xf32>"""
-"""Cumulative products of complex numbers, for which the compiler has no neutral element."""
-
 ENTER, LEAVE = "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"
 
 REFUSED = {
     "more chips than there are": (module(), 4, "is for 8 chips, but the system has 4"),
-    "cumulative products along a split dimension": (
-        module(body=PRODUCTS),
-        8,
-        "reduce_window of complex<f32> cannot be split along dimension 0",
-    ),
     "an axis that is not there": (
         module(argument='sdy.sharding = #sdy.sharding<@mesh, [{"z"}, {}]>'),
         8,

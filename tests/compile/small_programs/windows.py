@@ -277,6 +277,11 @@ case(
     normal(2, 6, 8, 3),
 )
 case("window_like_cumsum", _SUM((1, 4), (1, 1), ((0, 0), (3, 0))), normal(3, 4))
+case(
+    "window_dilated_like_cumsum",
+    window(lax.add, 0, window_dimensions=(1, 2), padding=((0, 0), (1, 0)), window_dilation=(1, 2)),
+    normal(3, 2),
+)
 case("window_unlike_cumsum", _SUM((1, 4), (1, 1), ((0, 0), (0, 3))), normal(3, 4))
 
 

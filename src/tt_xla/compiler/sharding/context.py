@@ -75,11 +75,6 @@ class Localiser(Emitter):
     """Shards of the values of the module with global shapes."""
     constants: set[Any] = field(default_factory=lambda: set[Any]())
     """Values of the module with global shapes that depend on no argument."""
-    broadcasts: dict[tuple[Any, Shape], Broadcast] = field(default_factory=lambda: {})
-    """Broadcasts among the values of the module of one chip, as tensors of these shapes.
-
-    The same value is a part of a larger tensor outside of a manual computation, and no broadcast there.
-    """
     copied: dict[str, None] = field(default_factory=lambda: {})
     """Names of functions that copied ops refer to."""
     added: list[str] = field(default_factory=lambda: [])
@@ -245,10 +240,15 @@ class Localiser(Emitter):
         """Returns the same tensor in another sharding; of a broadcast, the smaller tensor changes its sharding."""
         if shard.sharding == sharding:
             return shard
-        broadcast = self.broadcasts.get((shard.value, shard.shape))
+        broadcast = self.noted(_broadcast_key(shard))
         if broadcast is None or shard.sharding.unreduced or sharding.unreduced:
             return self.once((shard, sharding), lambda: reshard(self, shard, sharding))
         return self.once((shard, sharding), lambda: self._broadcast_again(broadcast, shard, sharding))
+
+    def broadcast(self, shard: Shard, origin: Broadcast) -> Shard:
+        """Notes that a shard is a broadcast, and returns it."""
+        self.note(_broadcast_key(shard), origin)
+        return shard
 
     def _broadcast_again(self, broadcast: Broadcast, shard: Shard, sharding: Sharding) -> Shard:
         source = broadcast.source
@@ -258,8 +258,13 @@ class Localiser(Emitter):
         ]
         part = self.reshard(source, Sharding(tuple(dims)))
         value = self.builder.broadcast(part.value, sharding.local_shape(self.mesh, shard.shape), broadcast.dims)
-        self.broadcasts[value, shard.shape] = broadcast
-        return Shard(value, shard.shape, sharding)
+        return self.broadcast(Shard(value, shard.shape, sharding), broadcast)
+
+
+def _broadcast_key(shard: Shard) -> Any:
+    """Returns the key of a broadcast. The same value is a part of a larger tensor outside of a manual computation, and
+    no broadcast there."""
+    return "broadcast", shard.value, shard.shape
 
 
 def shape_of(value: Any) -> Shape:

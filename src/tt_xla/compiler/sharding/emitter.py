@@ -42,7 +42,8 @@ class Emitter:
     crossings: int = field(default=0, init=False)
     """Number of ops emitted so far whose result depends on the chip or on other chips."""
     _scopes: list[dict[Any, Any]] = field(default_factory=lambda: [{}], init=False)
-    """Values that were emitted before in the current block and those around it, by what they are."""
+    """What is known of the values of the current block and those around it. Nothing is kept of blocks that are done:
+    ops that are erased with their block give their addresses, and so their identity, to later ones."""
 
     @contextlib.contextmanager
     def inside(self, block: Any) -> Generator[None]:
@@ -66,11 +67,17 @@ class Emitter:
 
     def once(self, key: Any, emit: Callable[[], Any]) -> Any:
         """Returns the values that were emitted for a key before, where they are still visible; else emits them."""
-        for scope in self._scopes:
-            if key in scope:
-                return scope[key]
-        value = self._scopes[-1][key] = emit()
-        return value
+        known = self.noted(key)
+        return self.note(key, emit()) if known is None else known
+
+    def note(self, key: Any, fact: Any) -> Any:
+        """Remembers and returns a fact about values of the current block, for as long as they are visible."""
+        self._scopes[-1][key] = fact
+        return fact
+
+    def noted(self, key: Any) -> Any | None:
+        """Returns the fact that was noted for a key about visible values; None if there is none."""
+        return next((scope[key] for scope in self._scopes if key in scope), None)
 
     def is_padded(self, shard: Shard, dim: int) -> bool:
         """Whether some chip's shard has padding along a dimension."""

@@ -162,6 +162,16 @@ def elementwise(rank: int, operands: Sequence[Shard], results: int) -> Factors:
     return Factors([dims if operand.rank == rank else () for operand in operands], [dims] * results)
 
 
+def has_identity(kind: str, element: Any) -> bool:
+    """Whether a reduction leaves some scalar without effect.
+
+    Args:
+        kind: an op of ``builder.REDUCERS``; an empty string, which is none, for another body.
+        element: type of the elements.
+    """
+    return kind in ("add", "or") or (kind != "" and _identity_attribute(kind, element) is not None)
+
+
 def identity_value(context: Localiser, kind: str, element: Any) -> Any | None:
     """Returns a scalar that a reduction leaves without effect; None if the element type has none.
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import bf16
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.context import ImportContext
 from tt_xla.compiler.stablehlo.structure import crop, extend, spread_with
-from tt_xla.ir import ttir
+from tt_xla.ir import shapes, ttir
 from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.ttir.structure import SliceStaticOp
 
@@ -34,7 +35,25 @@ Combine = Callable[[SSAValue, SSAValue], SSAValue]
 """Emits the combination of two tensors."""
 
 
-def slide(context: ImportContext, op: Any, reducer: str, window: Any) -> SSAValue:
+def padding_of(op: Any, rank: int) -> list[tuple[int, int]]:
+    """Returns the padding before and after each dimension over which a window slides."""
+    if "padding" not in op.attributes:
+        return [(0, 0)] * rank
+    return [(int(low), int(high)) for low, high in np.array(op.attributes["padding"]).reshape(rank, 2)]
+
+
+def windows_of(op: Any) -> list[shapes.Window]:
+    """Returns the window of a ``reduce_window`` or ``select_and_scatter`` along each dimension of its operand."""
+    rank = len(op.operands[0].type.shape)
+    names = ("window_dimensions", "window_strides", "window_dilations", "base_dilations")
+    sizes, strides, dilations, base = (
+        [int(number) for number in op.attributes[name]] if name in op.attributes else [1] * rank for name in names
+    )
+    edges = zip(*padding_of(op, rank), strict=True)
+    return list(map(shapes.Window, sizes, strides, *edges, dilations, base))
+
+
+def slide(context: ImportContext, op: Any, reducer: str, windows: Sequence[shapes.Window]) -> SSAValue:
     """Converts ``stablehlo.reduce_window`` one dimension at a time.
 
     Each dimension takes at most twice as many steps as the window size has bits. The initial value must be the neutral
@@ -42,7 +61,7 @@ def slide(context: ImportContext, op: Any, reducer: str, window: Any) -> SSAValu
 
     Args:
         reducer: name of the one op in the body.
-        window: sizes, strides, dilations and padding of the window.
+        windows: the window along each dimension.
 
     Raises:
         UnsupportedOpError: no elementwise op combines two elements like the body.
@@ -58,13 +77,12 @@ def slide(context: ImportContext, op: Any, reducer: str, window: Any) -> SSAValu
         return context.emit(kind, [lhs, rhs], tensor(shape(lhs), bf16 if boolean else type_.element_type))
 
     value, initial = context.operands(op)
-    for dim, size in enumerate(window.sizes):
-        value = spread_with(context, value, dim, window.base_dilations[dim], initial)
-        low, high = window.padding[dim]
-        value = crop(context, value, dim, max(0, -low), shape(value)[dim] - max(0, -high))
-        value = extend(context, value, dim, (max(0, low), max(0, high)), initial)
-        value = _along(context, value, dim, (size, window.dilations[dim]), combine)
-        value = strided(context, value, dim, window.strides[dim])
+    for dim, window in enumerate(windows):
+        value = spread_with(context, value, dim, window.base_dilation, initial)
+        value = crop(context, value, dim, max(0, -window.low), shape(value)[dim] - max(0, -window.high))
+        value = extend(context, value, dim, (max(0, window.low), max(0, window.high)), initial)
+        value = _along(context, value, dim, (window.kernel, window.dilation), combine)
+        value = strided(context, value, dim, window.stride)
     return value
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
@@ -16,7 +15,7 @@ from tt_xla.compiler.stablehlo.composites import legalises
 from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.reduction import body_op, is_identity
-from tt_xla.compiler.stablehlo.sliding import ON_BOOLEANS, slide, strided
+from tt_xla.compiler.stablehlo.sliding import ON_BOOLEANS, padding_of, slide, strided, windows_of
 from tt_xla.compiler.stablehlo.structure import crop, extend, permute, reshape, spread
 from tt_xla.ir import shapes, ttir
 from tt_xla.ir.base import Tensor, shape, tensor, tensor_type
@@ -164,7 +163,7 @@ class _Window:
         self.lhs_dilation = read("lhs_dilation", 1)
         self.rhs_dilation = read("rhs_dilation", 1)
         self.reversal = read("window_reversal", 0)
-        self.padding = _padding(attributes["padding"], spatial) if "padding" in attributes else ((0, 0),) * spatial
+        self.padding = tuple(padding_of(op, spatial))
 
     def crop_negative(self, context: ImportContext, operand: SSAValue, spatial: tuple[int, ...]) -> SSAValue:
         """Slices the operand where padding is negative, as in transposed convolutions, and sets that padding to 0."""
@@ -176,12 +175,6 @@ class _Window:
     def properties(self) -> dict[str, Any]:
         (top, bottom), (left, right) = self.padding
         return {"stride": self.stride, "padding": (top, left, bottom, right), "dilation": self.rhs_dilation}
-
-
-def _padding(attribute: Any, rank: int) -> tuple[tuple[int, int], ...]:
-    """Returns (low, high) padding of each dimension."""
-    values = np.array(attribute).reshape(rank, 2)
-    return tuple((int(low), int(high)) for low, high in values)
 
 
 def _conv1d(
@@ -310,71 +303,39 @@ def reduce_window(context: ImportContext, op: Any) -> SSAValue:
     declared = str(op.results[0].type.element_type)
     if reducer not in ON_BOOLEANS or not is_identity(reducer, initial, declared):
         raise context.reject(op, "its initial value is not the identity of its body")
-    window = _PoolWindow(op, shape(operand))
-    dilates = any(dilation != 1 for dilation in window.base_dilations)
+    windows = _pool_windows(op, shape(operand))
+    dilates = any(window.base_dilation != 1 for window in windows)
     native = not dilates and declared != "i1"
-    if native and not any(map(window.moves, range(len(shape(operand))))):
+    moving = [dim for dim, window in enumerate(windows) if window.moves]
+    if native and not moving:
         return operand
-    running = window.running_sum(shape(operand)) if native and reducer == "stablehlo.add" else None
-    if running is not None:
-        return context.emit(CumsumOp, [operand], context.result_type(op), dim=running)
-    dilated = any(dilation != 1 for dilation in window.dilations)
+    running = [dim for dim in moving if windows[dim].is_running(shape(operand)[dim])]
+    if declared != "i1" and reducer == "stablehlo.add" and len(running) == 1 and running == moving:
+        return context.emit(CumsumOp, [operand], context.result_type(op), dim=running[0])
+    dilated = any(window.dilation != 1 for window in windows)
     # TT-NN's average pooling has no dilation; its maximum pooling has.
     pools = native and (reducer == "stablehlo.maximum" or (reducer == "stablehlo.add" and not dilated))
     element = tensor_type(operand).element_type
     # Non-maximum suppression compares elements with the maximum of their neighbours. TT-NN's pooling rounds to
     # bfloat16, so hardly any element would be equal to it.
-    suppresses = reducer == "stablehlo.maximum" and element == f32 and set(window.strides) == {1}
-    if pools and window.is_poolable() and element in (bf16, f32) and not (suppresses and context.module.approximate):
-        return _pool2d(context, operand, reducer, _planes(context, op, shape(operand), window))
-    return slide(context, op, reducer, window)
+    suppresses = reducer == "stablehlo.maximum" and element == f32 and {window.stride for window in windows} == {1}
+    if pools and _is_poolable(windows) and element in (bf16, f32) and not (suppresses and context.module.approximate):
+        return _pool2d(context, operand, reducer, _planes(context, op, shape(operand), windows))
+    return slide(context, op, reducer, windows)
 
 
-class _PoolWindow:
-    """Sizes, strides, dilations and padding of a window over all dimensions.
+def _pool_windows(op: Any, operand_shape: tuple[int, ...]) -> list[shapes.Window]:
+    """Returns the window along each dimension, without parts that lie in the padding for every result."""
+    windows = windows_of(op)
+    if 0 in op.results[0].type.shape:
+        return windows
+    return [window.within(size) for window, size in zip(windows, operand_shape, strict=True)]
 
-    Parts of the window that lie in the padding for every result are cut off.
-    """
 
-    def __init__(self, op: Any, operand_shape: tuple[int, ...]) -> None:
-        attributes = op.attributes
-        rank = len(operand_shape)
-        ones = (1,) * rank
-        strides = tuple(attributes["window_strides"]) if "window_strides" in attributes else ones
-        padding = _padding(attributes["padding"], rank) if "padding" in attributes else ((0, 0),) * rank
-        self.dilations = tuple(attributes["window_dilations"]) if "window_dilations" in attributes else ones
-        self.base_dilations = tuple(attributes["base_dilations"]) if "base_dilations" in attributes else ones
-        edges = zip(*padding, strict=True)
-        windows = list(map(shapes.Window, attributes["window_dimensions"], strides, *edges, self.dilations))
-        if 0 not in op.results[0].type.shape:
-            dilated_shape = [(size - 1) * by + 1 for size, by in zip(operand_shape, self.base_dilations, strict=True)]
-            windows = [window.within(size) for window, size in zip(windows, dilated_shape, strict=True)]
-        self.sizes = tuple(window.kernel for window in windows)
-        self.strides = tuple(window.stride for window in windows)
-        self.padding = tuple((window.low, window.high) for window in windows)
-
-    def moves(self, dim: int) -> bool:
-        """Whether the window slides along a dimension, rather than covering one position after the other."""
-        return self.sizes[dim] != 1 or self.strides[dim] != 1 or self.padding[dim] != (0, 0)
-
-    def is_poolable(self) -> bool:
-        """Whether TT-NN's pooling takes the window: at most two dimensions, padded by at most half of the size."""
-        moving = sum(map(self.moves, range(len(self.sizes))))
-        pairs = zip(self.sizes, self.padding, strict=True)
-        return moving <= 2 and all(0 <= edge <= size // 2 for size, edges in pairs for edge in edges)
-
-    def running_sum(self, operand_shape: tuple[int, ...]) -> int | None:
-        """Returns the dimension along which a sum over the window is a running sum, or None.
-
-        Args:
-            operand_shape: shape of the operand.
-        """
-        moving = [d for d in range(len(operand_shape)) if self.moves(d)]
-        if len(moving) != 1:
-            return None
-        dim = moving[0]
-        full_window = self.sizes[dim] == operand_shape[dim] and self.padding[dim] == (operand_shape[dim] - 1, 0)
-        return dim if full_window and self.strides[dim] == 1 else None
+def _is_poolable(windows: Sequence[shapes.Window]) -> bool:
+    """Whether TT-NN's pooling takes a window: at most two dimensions, padded by at most half of the size."""
+    is_narrow = all(0 <= edge <= window.kernel // 2 for window in windows for edge in (window.low, window.high))
+    return sum(window.moves for window in windows) <= 2 and is_narrow
 
 
 @dataclass(frozen=True)
@@ -389,8 +350,8 @@ class _Planes:
     """Dimensions that are height and width; None for a height or width of 1."""
     channels: int
     """Size of C."""
-    window: _PoolWindow
-    """The window over the tensor's dimensions."""
+    windows: Sequence[shapes.Window]
+    """The window along each of the tensor's dimensions."""
 
     def of_plane(self, values: Sequence[Any], neutral: Any) -> tuple[Any, Any]:
         """Returns the values of height and width, given those of all dimensions.
@@ -415,12 +376,12 @@ class _Planes:
         return permute(context, value, tuple(self.order.index(d) for d in range(len(self.operand_shape))))
 
     def properties(self) -> dict[str, Any]:
-        (top, bottom), (left, right) = self.of_plane(self.window.padding, (0, 0))
+        height, width = self.of_plane(self.windows, shapes.Window(1, 1, 0, 0))
         return {
-            "kernel": self.of_plane(self.window.sizes, 1),
-            "stride": self.of_plane(self.window.strides, 1),
-            "dilation": self.of_plane(self.window.dilations, 1),
-            "padding": (top, left, bottom, right),
+            "kernel": (height.kernel, width.kernel),
+            "stride": (height.stride, width.stride),
+            "dilation": (height.dilation, width.dilation),
+            "padding": (height.low, width.low, height.high, width.high),
         }
 
     def pooled(self, flat: tuple[int, ...]) -> tuple[int, ...]:
@@ -452,12 +413,12 @@ def select_and_scatter(context: ImportContext, op: Any) -> SSAValue:
     one channel at a time."""
     context.result_type(op)
     operand, source, initial = context.operands(op)
-    window = _PoolWindow(op, shape(operand))
+    windows = _pool_windows(op, shape(operand))
     if tensor_type(operand).element_type not in (bf16, f32) or not _keeps_first_greatest(op):
         raise context.reject(op, "it is not the gradient of maximum pooling")
     if body_op(op, region=1) != "stablehlo.add" or not is_identity("stablehlo.add", initial):
         raise context.reject(op, "it does not add to zeros")
-    planes = _planes(context, op, shape(operand), window)
+    planes = _planes(context, op, shape(operand), windows)
     flat = planes.flat(context, operand)
     batch, height, width, channels = shape(flat)
     kernel, (top, left, bottom, right) = planes.properties()["kernel"], planes.properties()["padding"]
@@ -520,13 +481,15 @@ def _keeps_first_greatest(op: Any) -> bool:
     return direction == "GE" and list(compare.operands) == list(block.arguments)
 
 
-def _planes(context: ImportContext, op: Any, operand_shape: tuple[int, ...], window: _PoolWindow) -> _Planes:
+def _planes(
+    context: ImportContext, op: Any, operand_shape: tuple[int, ...], windows: Sequence[shapes.Window]
+) -> _Planes:
     """Chooses the dimensions of an operand that are height, width and channels.
 
     Raises:
         UnsupportedOpError: the window slides along more than two dimensions.
     """
-    pooled = [d for d in range(len(operand_shape)) if window.moves(d)]
+    pooled = [d for d, window in enumerate(windows) if window.moves]
     if len(pooled) > 2:
         raise context.reject(op, f"its window spans {len(pooled)} dimensions; 1 and 2 are supported")
     others = [d for d in range(len(operand_shape)) if d not in pooled]
@@ -538,5 +501,5 @@ def _planes(context: ImportContext, op: Any, operand_shape: tuple[int, ...], win
         (*batch, *pooled, *channel),
         (height, width),
         math.prod(operand_shape[d] for d in channel),
-        window,
+        windows,
     )

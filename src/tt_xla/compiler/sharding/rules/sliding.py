@@ -11,26 +11,19 @@ from jaxlib.mlir.dialects import stablehlo
 from tt_xla.compiler.sharding.builder import dense, element_type, i64, i64s, local_shape, single_op, tensor
 from tt_xla.compiler.sharding.context import Hints, Localiser, localises, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.compiler.sharding.factors import Dims, Factors, Splits, identity_value, masked_operands
+from tt_xla.compiler.sharding.factors import Dims, Factors, Splits, has_identity, identity_value, masked_operands
 from tt_xla.compiler.sharding.partial_sums import combine
 from tt_xla.compiler.sharding.rules.reduction import is_identity
 from tt_xla.compiler.sharding.rules.slices import along, retaken
 from tt_xla.compiler.sharding.rules.structure import integers
 from tt_xla.compiler.sharding.windows import Window, take
-from tt_xla.errors import UnsupportedOpError
+from tt_xla.compiler.stablehlo.sliding import padding_of, windows_of
 from tt_xla.ir.mesh import Axes
 
 
 def array(op: Any, name: str, default: Sequence[int]) -> list[int]:
     """Returns the integers of an optional array attribute."""
     return integers(op.attributes[name]) if name in op.attributes else list(default)
-
-
-def padding_of(op: Any, count: int) -> list[list[int]]:
-    """Returns the padding before and after each spatial dimension."""
-    if "padding" not in op.attributes:
-        return [[0, 0] for _ in range(count)]
-    return np.array(op.attributes["padding"]).reshape(count, 2).tolist()
 
 
 @localises("stablehlo.convolution")
@@ -63,7 +56,7 @@ def convolution(context: Localiser, op: Any, operands: Sequence[Shard], hints: H
         window = Window(result.dims[out], strides[index] * local[out], -padding[index][0], width, used)
         zero = context.builder.zero(element_type(lhs.value))
         lhs = retaken(lhs, take(context, lhs, dim, window, zero), dim, width)
-        padding[index] = [0, 0]
+        padding[index] = 0, 0
     attributes = {
         "padding": dense(np.array(padding, np.int64).reshape(count, 2)),
         **_group_counts(context, op, splits),
@@ -121,63 +114,45 @@ def _group_counts(context: Localiser, op: Any, splits: Splits) -> dict[str, Any]
 def reduce_window(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Reduces the windows of the chip's part; chips get the elements around theirs from their neighbours.
 
-    A cumulative op needs only the totals of other chips.
+    Each window starts from the initial value once, and skips what lies outside of the tensor, as XLA's do. A dimension
+    with padding is split if the body has an identity to put there. A cumulative op needs only the totals of other
+    chips.
     """
     count = len(operands) // 2
     inputs, inits = operands[:count], [context.whole(init) for init in operands[count:]]
-    rank = inputs[0].rank
-    window = integers(op.attributes["window_dimensions"])
-    strides, base, dilations = (
-        array(op, name, [1] * rank) for name in ("window_strides", "base_dilations", "window_dilations")
+    rank, shape = inputs[0].rank, shape_of(op.results[0])
+    windows, padding = windows_of(op), padding_of(op, rank)
+    kind = single_op(op.regions[0]) if count == 1 else ""
+    element = element_type(inits[0])
+    skips = has_identity(kind, element)
+    dims: Dims = tuple(
+        None if window.base_dilation > 1 or (max(window.low, window.high) > 0 and not skips) else dim
+        for dim, window in enumerate(windows)
     )
-    padding = padding_of(op, rank)
-    dims: Dims = tuple(None if base[dim] > 1 else dim for dim in range(rank))
     splits = Factors([dims] * count, [dims] * count).splits(context, inputs, hints)
     sharding = splits.sharding(dims)
-    shape = shape_of(op.results[0])
-    moving = [dim for dim in range(rank) if window[dim] > 1 or strides[dim] > 1 or any(padding[dim])]
+    moving = [dim for dim, window in enumerate(windows) if window.moves]
     split = [dim for dim in moving if sharding.dims[dim]]
-    cumulative = _cumulative(op, inputs, window, padding, strides, dilations, moving, split)
-    if cumulative is not None:
-        return [_cumulate(context, op, context.reshard(inputs[0], sharding), inits[0], *cumulative)]
+    if kind and len(moving) == 1 and split == moving:
+        (dim,) = moving
+        for backwards in (False, True):
+            if windows[dim].is_running(inputs[0].shape[dim], backwards=backwards):
+                shard = context.reshard(inputs[0], sharding)
+                return [_cumulate(context, op, shard, inits[0], dim, backwards, kind)]
     parts = [context.reshard(one, along(one, sharding, split)) for one in inputs]
     local = sharding.local_shape(context.mesh, shape)
     for dim in split:
-        width = strides[dim] * (local[dim] - 1) + dilations[dim] * (window[dim] - 1) + 1
+        stride = windows[dim].stride
+        width = stride * (local[dim] - 1) + windows[dim].dilation * (windows[dim].kernel - 1) + 1
         used = -(-shape[dim] // local[dim])
-        needed = Window(sharding.dims[dim], strides[dim] * local[dim], -padding[dim][0], width, used)
-        parts = [
-            retaken(part, take(context, part, dim, needed, init), dim, width)
-            for part, init in zip(parts, inits, strict=True)
-        ]
-        padding[dim] = [0, 0]
+        needed = Window(sharding.dims[dim], stride * local[dim], -padding[dim][0], width, used)
+        fill = identity_value(context, kind, element) if skips else None
+        parts = [retaken(part, take(context, part, dim, needed, fill), dim, width) for part in parts]
+        padding[dim] = 0, 0
     attributes = {"padding": dense(np.array(padding, np.int64).reshape(rank, 2))}
     types = [context.local_type(result.type, sharding) for result in op.results]
     values = context.copy(op, [*(part.value for part in parts), *inits], types, attributes)
     return context.shards(op, values, [sharding] * count)
-
-
-def _cumulative(
-    op: Any,
-    inputs: Sequence[Shard],
-    window: list[int],
-    padding: list[list[int]],
-    strides: list[int],
-    dilations: list[int],
-    moving: list[int],
-    split: list[int],
-) -> tuple[int, bool, str] | None:
-    """Returns dimension, direction and op of a cumulative op along a split dimension; None for other windows."""
-    kind = single_op(op.regions[0])
-    if len(inputs) != 1 or len(moving) != 1 or split != moving or not kind:
-        return None
-    (dim,) = moving
-    size = inputs[0].shape[dim]
-    if window[dim] != size or strides[dim] != 1 or dilations[dim] != 1:
-        return None
-    if padding[dim] in ([size - 1, 0], [0, size - 1]):
-        return dim, padding[dim][0] == 0, kind
-    return None
 
 
 def _cumulate(context: Localiser, op: Any, shard: Shard, init: Any, dim: int, backwards: bool, kind: str) -> Shard:
@@ -187,10 +162,7 @@ def _cumulate(context: Localiser, op: Any, shard: Shard, init: Any, dim: int, ba
         backwards: whether the op runs from the end of the dimension.
     """
     build = context.builder
-    element = element_type(shard.value)
-    identity = identity_value(context, kind, element)
-    if identity is None:
-        raise UnsupportedOpError(f"{op.operation.name} of {element} cannot be split along dimension {dim}.")
+    identity = identity_value(context, kind, element_type(shard.value))
     shard = context.masked(shard, [dim], identity)
     shape = local_shape(shard.value)
     length, rank = shape[dim], len(shape)
@@ -233,9 +205,6 @@ def _totals_before(
 @localises("stablehlo.select_and_scatter")
 def select_and_scatter(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies the op; dimensions along which windows move are not split."""
-    rank = operands[0].rank
-    window = array(op, "window_dimensions", [1] * rank)
-    strides, padding = array(op, "window_strides", [1] * rank), padding_of(op, rank)
-    dims: Dims = tuple(None if window[dim] > 1 or strides[dim] > 1 or any(padding[dim]) else dim for dim in range(rank))
+    dims: Dims = tuple(None if window.moves else dim for dim, window in enumerate(windows_of(op)))
     splits = Factors([dims, dims, ()], [dims]).splits(context, operands, hints)
     return splits.copy(op, splits.operands(operands))

@@ -35,8 +35,7 @@ def broadcast_in_dim(context: Localiser, op: Any, operands: Sequence[Shard], hin
     sources = tuple(None if operands[0].shape[index] != shape[dim] else dim for index, dim in enumerate(dims))
     splits = Factors([sources], [tuple(range(len(shape)))]).splits(context, operands, hints)
     (result,) = splits.copy(op, splits.operands(operands))
-    context.broadcasts[result.value, result.shape] = Broadcast(operands[0], tuple(dims))
-    return [result]
+    return [context.broadcast(result, Broadcast(operands[0], tuple(dims)))]
 
 
 @localises("stablehlo.reshape")
