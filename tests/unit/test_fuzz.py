@@ -64,6 +64,28 @@ def test_noise_is_as_large_as_rounding_makes_the_result():
     assert [np.abs(results[0] - x).max() for results in again] == spread
 
 
+def test_noise_carries_pooling_past_elements_that_are_equal_in_bfloat16():
+    text = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %one = stablehlo.constant dense<1.0> : tensor<1xf32>
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %y = "stablehlo.select_and_scatter"(%x, %one, %zero) <{window_dimensions = array<i64: 2>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %c = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      }, {
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %c = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %c : tensor<f32>
+      }) : (tensor<2xf32>, tensor<1xf32>, tensor<f32>) -> tensor<2xf32>
+      return %y : tensor<2xf32>
+    }"""
+    near = np.array([1.0, 1.0 + 2.0**-7.1], np.float32)
+    places = {int(result.argmax()) for (result,) in noise.spread(parse_module(text), [near], 2.0**-8, 40)}
+    assert places == {0, 1}
+    (exact,) = noise.spread(parse_module(text), [near], 2.0**-21, 1)[0]
+    assert int(exact.argmax()) == 1
+
+
 def test_programs_that_are_right_pass():
     for subject in (ADD, EXP, CANCELLED):
         assert list(subject.check()) == []
