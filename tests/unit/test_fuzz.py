@@ -107,6 +107,14 @@ def test_a_result_of_another_type_is_a_difference():
     assert "float64(4,), expected float32(4,)" in difference.text
 
 
+@pytest.mark.parametrize(("adds_zeros", "count"), [(False, 1), (True, 0)])
+def test_sums_with_zeros_have_no_negative_zero(adds_zeros: bool, count: int):
+    subject = module("%y = stablehlo.add %x, %x : tensor<4xf32>", np.array([-0.0, 1, 2, 3], np.float32))
+    judge = Judge(subject, adds_zeros=adds_zeros)
+    got = [value + np.float32(0) for value in subject.expected]
+    assert len(list(judge.compare("exact", got, subject.expected, [True], 2.0**-21))) == count
+
+
 def test_the_same_bits():
     one = np.array([0.0, 0.0, np.nan, 1e-40, 1.0, np.inf], np.float32)
     other = np.array([0.0, -0.0, -np.nan, -1e-41, 1.0 + 2**-23, np.inf], np.float32)
