@@ -183,10 +183,12 @@ class _Noise:
         """Multiplies the results of an op by noise, and the operands of a sum."""
         if op.name in SUMS:
             of_terms = max(self._size, *sizes) if self._in_parts else self._size
+            # Pooling chooses among elements that are rounded to bfloat16, of which neighbours are up to 2^-7 apart.
+            pools = op.name == "stablehlo.select_and_scatter" and self._size >= ROUNDING["bf16"]
             for position, operand in enumerate(op.operands):
                 if self._may_have_noise(operand.type):
                     with ir.InsertionPoint(op):
-                        op.operands[position] = self._noisy(operand, of_terms)
+                        op.operands[position] = self._noisy(operand, 4 * of_terms if pools else of_terms)
             if self._size >= ROUNDING["bf16"] and _makes_wide_integers(op):
                 self._add_to_integers(op)
         if not any(sizes):

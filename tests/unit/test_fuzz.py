@@ -64,6 +64,28 @@ def test_noise_is_as_large_as_rounding_makes_the_result():
     assert [np.abs(results[0] - x).max() for results in again] == spread
 
 
+def test_noise_carries_pooling_past_elements_that_are_equal_in_bfloat16():
+    text = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %one = stablehlo.constant dense<1.0> : tensor<1xf32>
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %y = "stablehlo.select_and_scatter"(%x, %one, %zero) <{window_dimensions = array<i64: 2>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %c = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      }, {
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %c = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %c : tensor<f32>
+      }) : (tensor<2xf32>, tensor<1xf32>, tensor<f32>) -> tensor<2xf32>
+      return %y : tensor<2xf32>
+    }"""
+    near = np.array([1.0, 1.0 + 2.0**-7.1], np.float32)
+    places = {int(result.argmax()) for (result,) in noise.spread(parse_module(text), [near], 2.0**-8, 40)}
+    assert places == {0, 1}
+    (exact,) = noise.spread(parse_module(text), [near], 2.0**-21, 1)[0]
+    assert int(exact.argmax()) == 1
+
+
 def test_programs_that_are_right_pass():
     for subject in (ADD, EXP, CANCELLED):
         assert list(subject.check()) == []
@@ -83,6 +105,14 @@ def test_a_result_of_another_type_is_a_difference():
     wrong = [value.astype(np.float64) for value in ADD.expected]
     (difference,) = Judge(ADD).compare("exact", wrong, ADD.expected, [True], 2.0**-21)
     assert "float64(4,), expected float32(4,)" in difference.text
+
+
+@pytest.mark.parametrize(("adds_zeros", "count"), [(False, 1), (True, 0)])
+def test_sums_with_zeros_have_no_negative_zero(adds_zeros: bool, count: int):
+    subject = module("%y = stablehlo.add %x, %x : tensor<4xf32>", np.array([-0.0, 1, 2, 3], np.float32))
+    judge = Judge(subject, adds_zeros=adds_zeros)
+    got = [value + np.float32(0) for value in subject.expected]
+    assert len(list(judge.compare("exact", got, subject.expected, [True], 2.0**-21))) == count
 
 
 def test_the_same_bits():
