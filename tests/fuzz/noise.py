@@ -193,7 +193,7 @@ class _Noise:
                 self._add_to_integers(op)
         if not any(sizes):
             return  # no float is made, as by the last op of a block
-        with _after(op):
+        with ir.InsertionPoint.after(op):
             for value, size in zip(op.results, sizes, strict=True):
                 if size and self._may_have_noise(value.type):
                     uses = [(use.owner, use.operand_number) for use in value.uses]
@@ -206,7 +206,7 @@ class _Noise:
         (value,) = op.results
         element = _element(value.type)
         uses = [(use.owner, use.operand_number) for use in value.uses]
-        with _after(op):
+        with ir.InsertionPoint.after(op):
             size = self._sum_of_sizes(op, element) if _adds(op) else _size(element, value)
             most = ir.DenseElementsAttr.get_splat(size.type, ir.FloatAttr.get_f64(_MOST_EXACT_INTEGER))
             is_exact = hlo.compare(size, hlo.constant(most), hlo.ComparisonDirectionAttr.get("LE"))
@@ -282,14 +282,6 @@ def _as_float64(element: Any, type_: Any) -> Any:
     return ir.RankedTensorType.get(type_.shape, ir.F64Type.get()) if _element(type_) == element else type_
 
 
-def _after(op: Any) -> Any:
-    """Returns the point behind an op."""
-    block = op.operation.block
-    following = list(block.operations)
-    place = next(index for index, other in enumerate(following) if other.operation == op.operation)
-    return ir.InsertionPoint(following[place + 1])
-
-
 def _element(type_: Any) -> Any:
     return ir.RankedTensorType(type_).element_type if isinstance(type_, ir.RankedTensorType) else None
 
@@ -345,7 +337,7 @@ def _retype(op: Any, retyped: Callable[[Any], Any]) -> None:
         (value,) = op.results
         if retyped(value.type) != value.type:
             uses = [(use.owner, use.operand_number) for use in value.uses]
-            with _after(op):
+            with ir.InsertionPoint.after(op):
                 converted = hlo.convert(retyped(value.type), _within_32_bits(value))
             for owner, number in uses:
                 owner.operands[number] = converted
