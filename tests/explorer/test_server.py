@@ -308,7 +308,7 @@ def opened(server: Server, path: Path, text: str | bytes) -> dict[str, Any]:
     [
         ("cut.mlir", MODULE[:150], "is not a well-formed StableHLO module"),
         ("noise.mlir", b"\x93\xf1noise", "is not a well-formed StableHLO module"),
-        ("empty.mlir", "", "Expected exactly one public function"),
+        ("empty.mlir", "", "is empty; a module of StableHLO"),
         ("noise.ttnn", b"\x93\xf1noise", "This is not a .ttnn program"),
         ("raises.py", "raise ValueError('boom')", "compiled no program before it ended with ValueError: boom"),
     ],

@@ -353,7 +353,9 @@ def test_the_files_of_a_script_are_its_own_modules(tmp_path: Path, monkeypatch: 
         monkeypatch.setitem(sys.modules, path.stem, loaded)
     assert sources_of(str(script)) == (str(module), str(script))
     package = Path(tt_xla.__file__).parent
-    assert sources_of(str(package.parent / "script.py"))[0] == str(package.parent / "script.py")
+    beside = sources_of(str(package.parent / "script.py"))
+    assert str(package.parent / "script.py") in beside
+    assert not any(Path(file).is_relative_to(package) for file in beside)
 
 
 def test_a_batch_size_is_written_to_a_copy(tmp_path: Path) -> None:
@@ -538,4 +540,4 @@ def test_options_of_another_search_are_refused(program: str) -> None:
     ):
         done = CliRunner().invoke(tune_command, [*flags, program])
         assert (done.exit_code, message in done.output) == (2, True), done.output
-    assert "nowhere" in str(CliRunner().invoke(tune_command, ["--system", "nowhere", program]).exception)
+    assert "nowhere" in CliRunner().invoke(tune_command, ["--system", "nowhere", program]).output

@@ -21,6 +21,7 @@ from docs.tables import write_between_marks
 from tests.golden import FOLDER, Goldens, read_texts
 from tests.reports.recordings import recording_of
 from tt_xla.codegen.mock import Mock
+from tt_xla.profiling.device_time import kernels
 from tt_xla.profiling.ops_csv import write_ops
 from tt_xla.tools import check as check_module
 from tt_xla.tools.cli import cli, main
@@ -119,8 +120,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(next((path / "dump/irs").glob(f"{stage}_*.mlir")), path / f"{stage}.mlir")
     shutil.copy(path / "dump/module.ttnn", path / "program.ttnn")
     (path / "profile").mkdir()
+    recording = recording_of("training")
     for table in ("ops_perf_results.csv", "profile/ops_perf_results_1.csv"):
-        write_ops(path / table, recording_of("training"))
+        write_ops(path / table, recording, kernels(recording))
     (path / "page.html").write_text("<html></html>")
     (path / "folder").mkdir()
     (path / "damaged.mlir").write_text(MODULE[:150])

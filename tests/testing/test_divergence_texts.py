@@ -370,8 +370,7 @@ def test_differences_of_infinities_and_of_nothing() -> None:
 
 def test_leaves_of_trees() -> None:
     cache = SimpleNamespace(layers=[SimpleNamespace(keys=1.0, values=2.0)], get_seq_length=int)
-    legacy = SimpleNamespace(to_legacy_cache=lambda: [3.0])
-    tree = {"a": (1, [True]), "b": PccConfig(required_pcc=0.5), "c": cache, "d": legacy, "e": None, "f": b"x", "g": "y"}
+    tree = {"a": (1, [True]), "b": PccConfig(required_pcc=0.5), "c": cache, "e": None, "f": b"x", "g": "y"}
     assert {path: value.item() for path, value in leaves(tree)} == {
         "['a'][0]": 1.0,
         "['a'][1][0]": 1.0,
@@ -382,7 +381,6 @@ def test_leaves_of_trees() -> None:
         "['b'].allclose.atol": 0.01,
         "['c'].layers[0][0]": 1.0,
         "['c'].layers[0][1]": 2.0,
-        "['d'][0]": 3.0,
     }
     for ignored in (["a"], [b"a"], [None]):
         assert list(leaves(np.array(ignored))) == []

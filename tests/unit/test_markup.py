@@ -91,7 +91,7 @@ def tuned(name: str, folder: Path) -> str:
 
 def searched(name: str, folder: Path) -> str:
     setting = Setting("bf16", "hifi4", True)
-    subject = SimpleNamespace(others=[name], is_spread=True)
+    subject = SimpleNamespace(layers_elsewhere=[name], has_several_programs=True)
     trials = [Trial((), 30.0, 0.9, 0.95), Trial((setting, setting), 10.0, 0.99, 0.99), Trial((setting,), error=name)]
     search = PrecisionSearch(cast("Any", subject), lambda *_: 0.0, {}, folder, 0.975)
     search.groups, search.trials = [[name]], {trial.assignment: trial for trial in trials}

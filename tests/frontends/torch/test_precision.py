@@ -61,7 +61,7 @@ def test_a_file_of_another_model_is_refused(model: torch.nn.Module, tmp_path: Pa
 
 def test_single_ops_of_a_model_have_the_choices_of_an_override_file(model: torch.nn.Module, tmp_path: Path) -> None:
     path = tmp_path / "overrides.yaml"
-    path.write_text('ops: {"linear@*#0": {math_fidelity: lofi}}')
+    path.write_text('ops: {"linear*#0": {math_fidelity: lofi}}')
     with torch.no_grad():
         torch.compile(model, backend="tt", options={"overrides": str(path)})(torch.ones(16, 64).bfloat16())
     assert [fidelity for _, fidelity, _ in layers()] == ["lofi", "hifi4"]

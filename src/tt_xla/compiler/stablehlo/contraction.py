@@ -17,6 +17,7 @@ from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.ir import ttir
 from tt_xla.ir.base import Tensor, shape, tensor, tensor_type
+from tt_xla.ir.properties import si32, ui8, ui16
 from tt_xla.ir.ttir.contraction import DotGeneralOp
 from tt_xla.ir.ttir.structure import TypecastOp
 
@@ -42,6 +43,8 @@ def dot_general(context: ImportContext, op: Any) -> SSAValue:
     if context.module.approximate and max(counts) > 1:
         parts = [_parts(context, value, count) for value, count in zip(operands, counts, strict=True)]
         total = _sum_of_products(context, parts[0], parts[1], tensor(type_.get_shape(), f32), dims)
+        if type_.element_type in (ui8, ui16):  # a conversion of floats to them saturates, and integers wrap
+            total = context.emit(TypecastOp, [total], tensor(type_.get_shape(), si32))
         return context.emit(TypecastOp, [total], type_)
     product = context.emit(DotGeneralOp, operands, type_, **dims)
     if str(op.results[0].type.element_type) == "i1":  # a sum of booleans says whether one of them is true
