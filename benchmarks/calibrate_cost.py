@@ -1,6 +1,6 @@
 """Compares the cost model with times measured on silicon: ``make calibrate`` writes docs/cost_model.md and its plots.
 
-Measurements are public CSV files in the formats that ``tt-xla estimate --measured`` reads. ``tests/data/measured`` has
+Measurements are public CSV files in the formats that :mod:`benchmarks.measured` reads. ``tests/data/measured`` has
 most of them, of two long sweeps only some rows; another folder (``--folder``) may hold all. A file that it lacks is
 taken from ``tests/data/measured``, and one that both lack has no figures in the table.
 
@@ -17,8 +17,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from benchmarks.measured import Priced, Summary, by_family, price, read, summarise
 from docs.tables import write_between_marks
-from tt_xla.tools.measured import Priced, Summary, by_family, price, read, summarise
 
 FILES = {
     "gemm_flops.csv": ("", "matrix efficiency, handshake of blocks"),

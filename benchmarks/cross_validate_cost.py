@@ -20,9 +20,9 @@ from typing import Any
 import click
 
 from benchmarks.calibrate_cost import COMMITTED, path_of
+from benchmarks.measured import Measurement, Summary, price, read, summarise
 from docs.tables import write_between_marks
 from tt_xla.cost import attention, families, model, rates
-from tt_xla.tools.measured import Measurement, Summary, price, read, summarise
 
 FILES = {
     "gemm_flops.csv": ("", "board"),

@@ -14,11 +14,11 @@ from pathlib import Path
 import click
 import numpy as np
 
+from benchmarks.measured import Measurement, price, read, summarise
 from docs.tables import write_between_marks
 from tt_xla.cost import collective, model
 from tt_xla.cost.collective import Exchange
 from tt_xla.cost.collective import Path as Way
-from tt_xla.tools.measured import Measurement, price, read, summarise
 
 MEASURED = Path(__file__).parents[1] / "tests" / "data" / "measured"
 POINTS = MEASURED / "ccl.csv"

@@ -139,9 +139,9 @@ def parameters(call: str) -> Mapping[str, str]:
     placed = re.sub(tensor, lambda match: f"Place({next(count)})", arguments)
     names = {"ttnn": ttnn, "device": None, "Place": Place, "NUMBER": Place("n")}
     positional, named = eval(f"(lambda *positional, **named: (positional, named))({placed}", names)
-    for binder in signatures.binders(name):
+    for overload in signatures.overloads(name):
         try:
-            bound = binder(*positional, **named)
+            bound = overload.bind(positional, named)
         except TypeError:
             continue
         flat = [(key, each) for key, value in bound.items() for each in (value if isinstance(value, list) else [value])]

@@ -1,7 +1,7 @@
 """Prints the signatures of TT-NN's public functions and configs. A script for an interpreter that has ``ttnn``.
 
-Each line is one overload, ``ttnn.add(input_tensor_a, input_tensor_b, *, dtype=None)``. Overloads that differ only in
-the types of their parameters are one line. A default that is no literal and no name of ``ttnn`` is ``...``.
+Each line is one overload, ``ttnn.add(input_tensor_a: Tensor, input_tensor_b: Tensor, *, dtype: DataType | None=None)``,
+with the kinds of arguments that nanobind takes. A default that is no literal and no name of ``ttnn`` is ``...``.
 """
 
 import inspect
@@ -11,7 +11,7 @@ import types
 import ttnn
 
 PACKAGES = ("transformer", "experimental", "kv_cache", "graph", "distributed")
-CONFIGS = re.compile(r"Config$|Spec$")
+CONFIGS = re.compile(r"Config$|Spec$|^Core(Coord|Grid|Range|RangeSet)$")
 """Names of the classes whose constructors are listed."""
 
 
@@ -39,9 +39,10 @@ def of_overload(name, overload):
     parts, optional = [], False
     for parameter in split(inside.replace("\\*", "*")):
         head, _, default = parameter.rpartition(" = ") if " = " in parameter else (parameter, "", "")
-        label = head.partition(":")[0].strip()
+        label, _, kind = (each.strip() for each in head.partition(":"))
         if label == "self":
             continue
+        label += f": {kind_of(kind)}" if kind else ""
         if default:
             number = re.fullmatch(r"\\(\d+)", default)
             label += f"={default_of(defaults[0][int(number[1])]) if number else default}"
@@ -50,6 +51,13 @@ def of_overload(name, overload):
         optional = label != "*" and (optional or bool(default))
         parts.append(label)
     return f"{name}({', '.join(parts)})"
+
+
+def kind_of(text):
+    """Returns the kinds of an argument without the modules of their classes, each once."""
+    kinds = re.sub(r"(?:\w+(?:\.|::))+", "", text.replace('"', ""))
+    kinds = kinds.replace("int_", "int").replace("<", "[").replace(">", "]")
+    return " | ".join(dict.fromkeys(kinds.split(" | ")))
 
 
 def split(text):
@@ -114,8 +122,16 @@ def public(module, prefix):
             yield f"{prefix}.{name}", value
 
 
+def methods(kind):
+    """Yields the name and value of each method of a class that nanobind describes."""
+    for name in sorted(dir(kind)):
+        value = getattr(kind, name)
+        if not name.startswith("_") and hasattr(value, "__nb_signature__"):
+            yield f"ttnn.{kind.__name__}.{name}", value
+
+
 def main():
-    for name, value in public(ttnn, "ttnn"):
+    for name, value in [*public(ttnn, "ttnn"), *methods(ttnn.Tensor)]:
         for line in lines_of(name, value):
             print(line)
 

@@ -236,7 +236,7 @@ _NOT_POINTWISE = (
         "snake",
         "situ",
     ),
-    *("outer", "reduce_scatter", "reshard", "sparse_matmul", "tosa_", "matmul_", "polyval"),
+    *("fold", "outer", "reduce_scatter", "reshard", "sparse_matmul", "tosa_", "matmul_", "polyval"),
     *(
         "clamped_silu",
         "assign",
@@ -258,17 +258,18 @@ def families() -> Mapping[str, Mapping[str, Drawer]]:
     listed = {name for members in TABLE.values() for name in members}
     pointwise: dict[str, Drawer] = {}
     gradients: dict[str, Drawer] = {}
-    for full_name, overloads in signatures.lines().items():
-        name, text = full_name.removeprefix("ttnn."), overloads[0]
-        required = [each for each in text.partition("*")[0].split(", ") if each and "=" not in each]
+    for full_name in signatures.lines():
+        name = full_name.removeprefix("ttnn.")
         if name in listed or not name.islower() or name.startswith(_NOT_POINTWISE):
             continue
+        first = signatures.overloads(full_name)[0]
+        required = first.required
         if name.endswith("_bw"):
             if required == ["grad_tensor", "input_tensor"]:
                 gradients[name] = gradient
             elif required[:1] == ["grad_tensor"] and len(required) == 3 and all("tensor" in each for each in required):
                 gradients[name] = gradient_of_two
-        elif required == ["input_tensor"] and "output_tensor" in text:
+        elif required == ["input_tensor"] and "output_tensor" in first.names:
             pointwise[name] = unary
         elif required[:1] in (["input_tensor_a"], ["input_a"]) and len(required) == 2:
             if name in ("gcd", "lcm"):
@@ -278,10 +279,10 @@ def families() -> Mapping[str, Mapping[str, Drawer]]:
             elif name in _BINARY_TENSORS:
                 pointwise[name] = binary_tensors
             else:
-                pointwise[name] = binary_typed if "dtype" in text else binary
+                pointwise[name] = binary_typed if "dtype" in first.names else binary
         elif len(required) == 3 and required[0] in ("input_a", "input_tensor_a", "input"):
             pointwise[name] = ternary
-        elif required[:1] == ["input_tensor"] and len(required) == 2 and "output_tensor" in text:
+        elif required[:1] == ["input_tensor"] and len(required) == 2 and "output_tensor" in first.names:
             pointwise[name] = unary_number
     pointwise |= {"where": where, "clamp": clamp, "clip": clamp, "prelu": unary_number}
     pointwise |= dict.fromkeys(("addalpha", "subalpha"), scaled)

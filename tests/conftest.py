@@ -81,16 +81,17 @@ def environment_stays() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Path]:
-    """Entries of the cache on disk live as long as the tests; libraries of fused kernels stay in pytest's cache.
+    """Entries of the cache on disk live as long as the tests; kernels and loaders' variants stay in pytest's cache.
 
     No fused kernel is compiled in the background of a test that does not ask for it by ``TTXLA_EMULATOR_CHAINS``. What
     ``PYTEST_ADDOPTS`` adds to this run is not added to runs of pytest that tests start.
     """
     folder = tmp_path_factory.mktemp("cache")
-    if pytestconfig.pluginmanager.hasplugin("cacheprovider"):
-        (folder / "fused").symlink_to(pytestconfig.cache.mkdir("fused").absolute())
-    else:
-        (folder / "fused").mkdir()
+    for kind in ("fused", "loaders"):
+        if pytestconfig.pluginmanager.hasplugin("cacheprovider"):
+            (folder / kind).symlink_to(pytestconfig.cache.mkdir(kind).absolute())
+        else:
+            (folder / kind).mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTEST_ADDOPTS", raising=False)
         patch.setenv("TTXLA_CACHE", str(folder))

@@ -1,14 +1,17 @@
 """Follows each page of the documentation in a fresh clone with a fresh environment, and writes docs/followed.md.
 
-``make follow-pages`` runs it. Commands are the fences of language ``sh``, and code the fences of language ``python``.
-The commands of a page run one after another in one shell, then its code runs as one script; where the code has tests,
-pytest runs it. A comment ``# TTXLA_SYSTEM=name`` in the code selects the system of the script, and what a line
-``print(...)  # text`` names must be printed.
+``make follow-pages`` runs it. Commands are the fences of language ``sh`` and the lines after a prompt ``$`` in those of
+language ``console``, and code the fences of language ``python``. The commands of a page run one after another in one
+shell, then its code runs as one script; where the code has tests, pytest runs it. A comment ``# TTXLA_SYSTEM=name`` in
+the code selects the system of the script, and what a line ``print(...)  # text`` names must be printed. A command that
+lists tests must list one.
 
 A page marks what is not to be run, or needs something that a reader has, by comments right before the fence:
 
 - ``<!-- not run: reason -->`` leaves out the fence,
 - ``<!-- not run "text": reason -->`` leaves out the commands that contain the text,
+- ``<!-- serves "text" -->`` runs the commands that contain the text until they print an address, asks for the page
+  there, and ends them with Ctrl-C (:mod:`docs.checks.serve`),
 - ``<!-- first: commands -->`` runs commands, or code, before the fence.
 """
 
@@ -34,11 +37,19 @@ from docs.tables import write_between_marks
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "docs/followed.md"
-COMMENT = re.compile(r'<!--\s*(?:not run(?: "(?P<text>[^"]+)")?:(?P<reason>.*?)|first:(?P<first>.*?))-->', re.DOTALL)
+SERVE = ROOT / "docs/checks/serve.py"
+COMMENT = re.compile(
+    r'<!--\s*(?:not run(?: "(?P<text>[^"]+)")?:(?P<reason>.*?)|serves "(?P<serves>[^"]+)"\s*|first:(?P<first>.*?))-->',
+    re.DOTALL,
+)
 INCLUDE = re.compile(r'^--8<-- "(.+)"$', re.MULTILINE)
 PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
 SYSTEM = re.compile(r"# TTXLA_SYSTEM=([\w-]+)")
-OUTPUTS = {"text", "console", "mermaid", "yaml", "cpp", "json"}
+PROMPT = re.compile(r"^\$ (.+)$", re.MULTILINE)
+TEST = re.compile(r"::\w|<\w*Function ")
+"""A test in a list of ``pytest --collect-only``."""
+
+OUTPUTS = {"text", "mermaid", "yaml", "cpp", "json"}
 """Languages of fences that show something and are not run."""
 
 PAGE_TIMEOUT = 1800
@@ -67,10 +78,21 @@ class Command:
     Attributes:
         line: line of its fence in the page.
         text: the command, which may span lines.
+        serves: whether it serves a page until it is ended.
     """
 
     line: int
     text: str
+    serves: bool = False
+
+    @property
+    def shell(self) -> str:
+        """What the shell runs."""
+        return shlex.join([sys.executable, str(SERVE), self.text]) if self.serves else self.text
+
+    def fault(self, output: str) -> str:
+        """Returns what is wrong with the output of a command that ended with status 0; empty if nothing is."""
+        return "lists no test" if "--collect-only" in self.text and not TEST.search(output) else ""
 
 
 @dataclass
@@ -130,19 +152,23 @@ def read_page(path: Path) -> Page:
         language, line = fence.info.strip(), fence.map[0] + 1 if fence.map else 0
         if language in OUTPUTS:
             continue
-        if language not in ("sh", "python"):
+        if language not in ("sh", "console", "python"):
             raise ValueError(f"{page.path}:{line}: a fence of language {language!r}; `text` is for what is not run")
         left_out: dict[str, str] = {}
+        serving: set[str] = set()
         firsts: list[str] = []
         for comment in comments:
             if comment["first"] is not None:
                 firsts.append(comment["first"].strip("\n"))
+            elif comment["serves"]:
+                serving.add(comment["serves"])
             else:
                 left_out[comment["text"] or ""] = " ".join(comment["reason"].split())
+        content = "\n".join(PROMPT.findall(fence.content)) if language == "console" else fence.content
         if "" in left_out:
-            page.skipped.append(Skipped(line, "commands" if language == "sh" else "code", left_out[""]))
-        elif language == "sh":
-            read_commands(page, line, "\n".join([*firsts, fence.content]), left_out)
+            page.skipped.append(Skipped(line, "code" if language == "python" else "commands", left_out[""]))
+        elif language != "python":
+            read_commands(page, line, "\n".join([*firsts, content]), left_out, serving)
         else:
             page.code.append(
                 INCLUDE.sub(lambda found: (ROOT / found[1]).read_text(), "\n".join([*firsts, fence.content]))
@@ -163,22 +189,24 @@ def fences(tokens: Sequence[Token]) -> Iterator[tuple[Token, list[re.Match[str]]
             comments = []
 
 
-def read_commands(page: Page, line: int, text: str, left_out: dict[str, str]) -> None:
+def read_commands(page: Page, line: int, text: str, left_out: dict[str, str], serving: set[str]) -> None:
     """Adds the commands of a fence to a page, without those that contain a key of `left_out`.
 
     Raises:
-        ValueError: no command of the fence contains the key.
+        ValueError: no command of the fence contains a key, or the text of one that serves pages.
     """
-    unused = {*left_out}
+    unused = {*left_out, *serving}
     for command in split_commands(text):
         found = next((key for key in left_out if key in command), None)
+        serves = {key for key in serving if key in command}
+        unused -= serves
         if found is None:
-            page.commands.append(Command(line, command))
+            page.commands.append(Command(line, command, serves=bool(serves)))
         else:
             unused.discard(found)
             page.skipped.append(Skipped(line, command.split("  #")[0].strip(), left_out[found]))
     if unused:
-        raise ValueError(f"{page.path}:{line}: no command has {', '.join(sorted(unused))}, which is marked as not run")
+        raise ValueError(f"{page.path}:{line}: no command has {', '.join(sorted(unused))}, which a comment names")
 
 
 def split_commands(text: str) -> Iterator[str]:
@@ -205,7 +233,7 @@ def shell_program(commands: Sequence[Command], logs: Path) -> str:
     for number, command in enumerate(commands):
         lines += [
             "SECONDS=0",
-            f"{{ eval {shlex.quote(command.text)}; }} >{logs}/{number} 2>&1 </dev/null",
+            f"{{ eval {shlex.quote(command.shell)}; }} >{logs}/{number} 2>&1 </dev/null",
             f'echo "{number} $? $SECONDS" >>{logs}/status',
         ]
     return "\n".join(lines)
@@ -232,12 +260,13 @@ def follow(page: Page, clone: Path, environment: dict[str, str]) -> list[str]:
             else {}
         )
         for number, command in enumerate(page.commands):
-            if ended.get(number) == 0:
-                continue
-            code = f"status {ended[number]}" if number in ended else "no status"
             log = logs / str(number)
-            output = log.read_text(errors="replace").splitlines()[-12:] if log.exists() else []
-            failures.append("\n    ".join([f"{page.path}:{command.line}: {command.text}: {code}", *output]))
+            output = log.read_text(errors="replace") if log.exists() else ""
+            fault = f"status {ended[number]}" if number in ended else "no status"
+            if ended.get(number) == 0 and not (fault := command.fault(output)):
+                continue
+            shown = [f"{page.path}:{command.line}: {command.text}: {fault}", *output.splitlines()[-12:]]
+            failures.append("\n    ".join(shown))
         if page.script:
             failures += run_script(page, clone, environment)
     return failures
@@ -289,7 +318,7 @@ def fresh_clone(folder: Path) -> tuple[Path, dict[str, str]]:
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("TTXLA_", "PYTHON", "VIRTUAL_"))
     }
-    environment |= {"TTXLA_CACHE": str(folder / "cache"), "HF_HUB_OFFLINE": "1"}
+    environment |= {"TTXLA_CACHE": str(folder / "cache"), "HF_HUB_OFFLINE": "1", "BROWSER": "true"}
     start = time.monotonic()
     subprocess.run(["make", f"PYTHON={sys.executable}", "venv"], cwd=clone, env=environment, check=True)
     print(f"make venv took {time.monotonic() - start:.0f} s.", flush=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -31,6 +32,9 @@ DOCUMENTS = {
 """File and name of each document by its letter."""
 
 STATUS = re.compile(r"works|replaced by .+|not applicable: .+", re.DOTALL)
+
+COMMAND = re.compile(r"(?:python|pytest|pip|pre-commit|source|cd|cmake|\./\S+|tt-\w+) ")
+"""Beginning of a name that is a command."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def rows() -> Iterator[Row]:
     """Yields the names of the list.
 
     Raises:
-        ValueError: a row has a status of another form, or lacks its check.
+        ValueError: a row has a status of another form, or lacks its check, or a command's check is that a file exists.
     """
     for section, items in yaml.safe_load(LIST.read_text()).items():
         for item in items:
@@ -66,11 +70,17 @@ def rows() -> Iterator[Row]:
             row = Row(section, item["name"], tuple(places), item["is"], item.get("note", ""), item.get("check", ""))
             if not STATUS.fullmatch(row.status) or (row.status == "works" and not row.check):
                 raise ValueError(f"{LIST.name}: {row.name}: the status is {row.status!r}, the check {row.check!r}")
+            if row.status == "works" and COMMAND.match(row.name) and row.check.startswith("path "):
+                raise ValueError(f"{LIST.name}: {row.name} is a command, so its check must run it or name its test")
             yield row
 
 
 def _path(_: Checker, name: str) -> bool:
     return (ROOT / name).exists()
+
+
+def _runs(checker: Checker, command: str) -> bool:
+    return checker.runs(command)
 
 
 def _absent(_: Checker, name: str) -> bool:
@@ -160,6 +170,7 @@ def _help(checker: Checker, text: str) -> bool:
 
 CHECKS: Mapping[str, Callable[[Checker, str], bool]] = {
     "path": _path,
+    "runs": _runs,
     "absent": _absent,
     "contains": _contains,
     "test": _test,
@@ -180,10 +191,21 @@ CHECKS: Mapping[str, Callable[[Checker, str], bool]] = {
 
 
 class Checker:
-    """Checks rows; each command is asked for its help once."""
+    """Checks rows; each command runs once, and is asked for its help once."""
 
     def __init__(self) -> None:
         self._helps: dict[tuple[str, ...], str] = {}
+        self._runs: dict[str, bool] = {}
+
+    def runs(self, command: str) -> bool:
+        """Returns whether a shell command, run in the root with this environment's commands, ends with status 0."""
+        if command not in self._runs:
+            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+            run = subprocess.run(
+                command, shell=True, cwd=ROOT, env=os.environ | {"PATH": path}, capture_output=True, check=False
+            )
+            self._runs[command] = run.returncode == 0
+        return self._runs[command]
 
     def help_of(self, command: tuple[str, ...]) -> str:
         """Returns the help of ``tt-xla NAME`` or ``python -m tracy``; empty if there is no such command."""

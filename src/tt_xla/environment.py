@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -111,7 +111,9 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         ),
         EnvironmentVariable("TTXLA_LOGGER_LEVEL", "WARNING", "VERBOSE, DEBUG, INFO, WARNING or ERROR"),
         EnvironmentVariable(
-            "TTXLA_PROGRESS", "1", "0 hides the line that a terminal shows while a compilation takes longer than 2 s"
+            "TTXLA_PROGRESS",
+            "1",
+            "0 hides the lines of a terminal: of compilations over 2 s, and of emulated time at exit",
         ),
         EnvironmentVariable("TTXLA_LOGGER_FILE", "", "file that receives the log instead of standard error"),
         EnvironmentVariable(
@@ -259,18 +261,29 @@ def installed_system(cards: Path = Path("/sys/class/tenstorrent")) -> str | None
 RUNTIMES = ("emulated", "ttnn", "ttnn-mock")
 
 
-@contextlib.contextmanager
-def runtime_for_now(runtime: str) -> Iterator[None]:
+def runtime_for_now(runtime: str) -> contextlib.AbstractContextManager[None]:
     """Selects a runtime as ``TTXLA_RUNTIME`` does, until the end of the block."""
-    previous = os.environ.get("TTXLA_RUNTIME")
-    os.environ["TTXLA_RUNTIME"] = runtime
+    return _set_for_now(TTXLA_RUNTIME=runtime)
+
+
+def system_for_now(name: str) -> contextlib.AbstractContextManager[None]:
+    """Selects a system as ``TTXLA_SYSTEM`` does, until the end of the block; no description of one takes precedence."""
+    return _set_for_now(TTXLA_SYSTEM=name, TT_COMPILE_ONLY_SYSTEM_DESC="")
+
+
+@contextlib.contextmanager
+def _set_for_now(**values: str) -> Generator[None]:
+    """Sets variables until the end of the block, also for the processes that it starts."""
+    previous = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
         yield
     finally:
-        if previous is None:
-            del os.environ["TTXLA_RUNTIME"]
-        else:
-            os.environ["TTXLA_RUNTIME"] = previous
+        for name, value in previous.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def selected_runtime() -> str:

@@ -60,7 +60,7 @@ class Overrides(BaseModel):
     """Whether the ops are spread over several programs, so that each program may lack some of them."""
 
     def text(self) -> str:
-        """Returns what the compiler needs, as JSON: equal overrides have equal texts."""
+        """Returns the compile option as JSON: equal overrides have equal texts."""
         return self.model_dump_json(include={"ops", "several_programs"}, exclude_none=True)
 
     def by_op(self, names: Iterable[str]) -> dict[str, OpOverride]:

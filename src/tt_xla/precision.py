@@ -50,7 +50,7 @@ class Precision(BaseModel):
     """Whether the layers are spread over several programs, so that each program may lack some of them."""
 
     def text(self) -> str:
-        """Returns what the compiler needs, as JSON: equal precisions have equal texts."""
+        """Returns the compile option as JSON: equal precisions have equal texts."""
         return self.model_dump_json(include={"layers", "several_programs"}, exclude_none=True)
 
     def by_layer(self, names: Iterable[str]) -> dict[str, LayerPrecision]:

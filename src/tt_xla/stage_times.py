@@ -23,12 +23,14 @@ LOWERING = "lowering"
 """The functional graph becomes StableHLO."""
 COMPILING = "compiling"
 """StableHLO becomes a Program."""
+PRINTING = "printing"
+"""The module is printed at a stage, where somebody asked for its text."""
 LOADING = "loading"
 """A Program is found in the cache on disk and bound to kernels."""
 FIRST_RUN = "first run"
 """The Program runs for the first time, with its checks."""
 
-STAGES = (TRACING, AUTOGRAD, LOWERING, COMPILING, LOADING, FIRST_RUN)
+STAGES = (TRACING, AUTOGRAD, LOWERING, COMPILING, PRINTING, LOADING, FIRST_RUN)
 """The stages, in the order of the flow."""
 
 
@@ -159,6 +161,7 @@ __all__ = [
     "FIRST_RUN",
     "LOADING",
     "LOWERING",
+    "PRINTING",
     "STAGES",
     "TRACING",
     "WATCHERS",

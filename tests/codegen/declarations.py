@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tt_xla.codegen.languages.signatures import FUNCTIONS, TYPES, Function
-from tt_xla.ir.elementwise import UNARY
+from tt_xla.ir.op_table import UNARY
 
 _RETURNS = {
     "one": "ttnn::Tensor",

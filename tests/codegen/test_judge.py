@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from tt_xla.codegen import probe
+from benchmarks import accepted_types
 from tt_xla.codegen.judge import judge
 from tt_xla.codegen.mock import Mock, has_ttnn, mock, ttnn_python
 from tt_xla.compiler import compile_module, parse_module
@@ -162,16 +162,16 @@ def test_what_the_host_runs_is_not_judged(ttnn_mock: Mock) -> None:
 
 
 def test_accepted_types_are_what_ttnn_says(ttnn_mock: Mock) -> None:
-    assert probe.probe(ttnn_mock.python) == probe.FILE.read_text()
+    assert accepted_types.probe(ttnn_mock.python) == accepted_types.FILE.read_text()
 
 
 def test_the_command_compares_the_file_with_the_answers_of_an_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = {Path(sys.executable): probe.FILE.read_text()}
-    monkeypatch.setattr(probe, "probe", answers.__getitem__)
+    answers = {Path(sys.executable): accepted_types.FILE.read_text()}
+    monkeypatch.setattr(accepted_types, "probe", answers.__getitem__)
     command = ["--check", "--ttnn-python", sys.executable]
-    assert CliRunner().invoke(probe.main, command).exit_code == 0
+    assert CliRunner().invoke(accepted_types.main, command).exit_code == 0
     answers[Path(sys.executable)] += " "
-    refused = CliRunner().invoke(probe.main, command)
+    refused = CliRunner().invoke(accepted_types.main, command)
     assert refused.exit_code == 1
     assert "differs from TT-NN's answers" in refused.output
 

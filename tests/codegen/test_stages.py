@@ -13,6 +13,7 @@ import torch
 import tt_torch
 from tt_xla.codegen.mock import Mock
 from tt_xla.errors import UnsupportedOpError
+from tt_xla.publish import RECORD
 
 ROOT = Path(__file__).parents[2]
 
@@ -137,7 +138,7 @@ def test_a_second_graph_gives_each_a_folder(tmp_path: Path) -> None:
     with torch.no_grad():
         for rows in (4, 8, 4):
             net(torch.randn(rows, 32))
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"graph_0", "graph_1", "manifest.json"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"graph_0", "graph_1", "manifest.json", RECORD}
     for folder in ("graph_0", "graph_1"):
         assert (tmp_path / "out" / folder / "program_2/main.py").exists()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.sharding import Localised
 from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
 from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.ir.program import Function, FunctionKind, Instruction, Program
@@ -36,19 +36,19 @@ def add(groups: str, attributes: str = "", value: str = "%x", name: str = "all_r
 
 def local(
     body: str, mesh: Mesh = MESH, argument: str = "", sharding: tuple[Sharding, tuple[int, ...]] = ROWS
-) -> Localized:
+) -> Localised:
     source = f"""
 func.func public @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {{{argument}}}) -> tensor<64x64xf32> {{
   {body}
   return %r : tensor<64x64xf32>
 }}"""
-    return Localized(parse_module(source), mesh, (sharding, WHOLE), (sharding,))
+    return Localised(parse_module(source), mesh, (sharding, WHOLE), (sharding,))
 
 
 def compiled(
-    localized: Localized, system: str = "n300-llmbox", dumps: dict[str, str] | None = None, **options: object
+    localised: Localised, system: str = "n300-llmbox", dumps: dict[str, str] | None = None, **options: object
 ) -> Program:
-    return compile_module(localized, CompileOptions.parse(options), load_target(system), dumps=dumps)
+    return compile_module(localised, CompileOptions.parse(options), load_target(system), dumps=dumps)
 
 
 def steps(program: Program, *kinds: FunctionKind) -> Iterator[Instruction]:
@@ -270,7 +270,7 @@ func.func public @main(%x: tensor<512x512xf32>) -> tensor<{result}xf32> {{
 }}"""
     everywhere = Sharding(((), ())), (512, 512)
     results = Sharding(((), ())), tuple(map(int, result.split("x")))
-    program = compiled(Localized(parse_module(source), Mesh(mesh, ("x", "y")), (everywhere,), (results,)))
+    program = compiled(Localised(parse_module(source), Mesh(mesh, ("x", "y")), (everywhere,), (results,)))
     target = load_target("n300-llmbox")
     pages = sum(-(-count // target.dram_banks) for count in tiles)
     assert program.memory.dram_peak_bytes == pages * target.dram_banks * 32 * 32 * 4

@@ -13,7 +13,7 @@ import pytest
 from jax import lax
 from test_against_stablehlo import on_card
 
-from tt_xla.compiler import compile_module
+from tt_xla.compiler import compile_module, parse_module
 from tt_xla.ir.layout import MemoryLayout
 from tt_xla.ir.program import FunctionKind
 from tt_xla.options import CompileOptions
@@ -262,12 +262,14 @@ def test_a_pooling_reads_the_full_tiles_of_a_convolution(size: int, read: str) -
 def test_block_floats_are_for_weights_that_are_not_padded(
     channels: int, level: int, weights: str, columns: int | None
 ) -> None:
-    w = normal(channels, 1, 3, 3).astype("bfloat16")  # a constant, which const-eval prepares
-    function = jax.jit(lambda x: jax.nn.relu(convolution(jax.nn.relu(x), w, groups=channels)))
+    function = jax.jit(lambda x, w: jax.nn.relu(convolution(jax.nn.relu(x), w, groups=channels)))
+    arguments = [jax.ShapeDtypeStruct(shape, "bfloat16") for shape in ((8, channels, 7, 7), (channels, 1, 3, 3))]
+    weight_type = f"%arg1: tensor<{channels}x1x3x3xbf16>"
+    module = function.lower(*arguments).as_text()
+    module = module.replace(weight_type, f'{weight_type} {{ttcore.argument_type = "parameter"}}', 1)
     formats = {"experimental_weight_dtype": "bfp_bf8", "experimental_activation_dtype": "bfp_bf8"}
     options = CompileOptions.parse({"optimization_level": level, "math_fidelity": "lofi"} | formats)
-    module = function.lower(jax.ShapeDtypeStruct((8, channels, 7, 7), "bfloat16")).compiler_ir("stablehlo")
-    program = compile_module(module, options, load_target("n150"))
+    program = compile_module(parse_module(module), options, load_target("n150"))
     step, values = next(
         (step, function.values) for function in program.functions for step in function.body if step.op == "ttnn.conv2d"
     )

@@ -187,6 +187,18 @@ def test_block_floats_need_a_bfloat16_model() -> None:
         compile_module(parse_module(module), options, load_target("n150"))
 
 
+def test_block_floats_without_a_declared_weight_are_said_to_have_no_effect(caplog: pytest.LogCaptureFixture) -> None:
+    text = "func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {\n"
+    text += "  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]\n"
+    text += "    : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>\n  return %0 : tensor<32x32xf32>\n}"
+    declared = text.replace("%x: tensor<32x32xf32>", '%x: tensor<32x32xf32> {ttcore.argument_type = "input"}')
+    for module, dtype, warns in ((text, "bfp_bf8", True), (text, "", False), (declared, "bfp_bf8", False)):
+        caplog.clear()
+        options = CompileOptions.parse({"experimental_weight_dtype": dtype})
+        compile_module(parse_module(module), options, load_target("n150"))
+        assert ("changes no weight: the module declares none of its arguments as one" in caplog.text) == warns
+
+
 def test_too_much_for_the_memory_says_how_much_and_what() -> None:
     source = """
 func.func @main(%x: tensor<131072x65536xbf16>) -> tensor<131072x65536xbf16> {

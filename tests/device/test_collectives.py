@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.sharding import Localised
 from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
@@ -58,8 +58,8 @@ def run(
         (Sharding(((),) * value.ndim), value.shape) if number in same else by_chip((1, *value.shape[1:]))
         for number, value in enumerate(inputs)
     )
-    localized = Localized(parse_module(source), MESH, arguments, tuple(by_chip(sizes) for sizes in results))
-    program = compile_module(localized, CompileOptions.parse(options), load_target("n300-llmbox"))
+    localised = Localised(parse_module(source), MESH, arguments, tuple(by_chip(sizes) for sizes in results))
+    program = compile_module(localised, CompileOptions.parse(options), load_target("n300-llmbox"))
     assert program.mesh is not None
     shards = [
         split(torch.from_numpy(value), argument.sharding, program.mesh)

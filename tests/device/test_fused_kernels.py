@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import subprocess
 import sys
 import threading
@@ -532,6 +533,37 @@ def test_what_all_programs_share_is_compiled_ahead(monkeypatch):
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("compiled again"))
     build.Build.of(families.PROBE, optimize=False)
     packed.compile_library.__wrapped__()
+
+
+@needs_compiler
+def test_what_is_compiled_ahead_imports_in_the_calling_thread():
+    """Two threads that import modules of one package wait for each other, and Python lets one of the imports fail."""
+    script = """
+import sys, threading
+import tt_xla
+from tt_xla import stage_times
+from tt_xla.runtime.ahead import Ahead
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("tt_xla"):
+            print(threading.current_thread() is threading.main_thread(), name)
+
+sys.meta_path.insert(0, Watch())
+ahead = Ahead(wait_s=600)
+ahead.waited_s = lambda: 1e9
+ahead.entered(stage_times.COMPILING, "")
+assert ahead.is_ready()
+"""
+    imported = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"TTXLA_EMULATOR_CHAINS": "auto"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert "True tt_xla.runtime.emulator.fused.packed" in imported
+    assert [line for line in imported if line.startswith("False")] == []
 
 
 @pytest.mark.usefixtures("no_libraries")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.device.test_mesh_modules import MESH, SYSTEM, drawn, run, summed
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.sharding import Localised
 from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import Device
@@ -21,10 +21,10 @@ def shards(module: str, rows: int, mesh: Mesh = MESH, system: str = SYSTEM) -> t
     """Runs a module on chips that have 4 rows each; returns the tensors of the chips and their results."""
     everywhere = Sharding((tuple(range(len(mesh.shape))), ()))
     chips = mesh.size
-    localized = Localized(
+    localised = Localised(
         parse_module(module), mesh, ((everywhere, (4 * chips, 8)),), ((everywhere, (chips * rows, 8)),)
     )
-    program = compile_module(localized, CompileOptions(), load_target(system))
+    program = compile_module(localised, CompileOptions(), load_target(system))
     x = drawn(4 * chips, 8, seed=0)
     (out,) = run(Device(load_target(system)).load(program), x)
     return x.reshape(chips, 4, 8), out.reshape(chips, -1, out.shape[1])

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.sharding import Localised
 from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.ir.program import Role
 from tt_xla.options import CompileOptions
@@ -54,9 +54,9 @@ func.func public @main(%x: tensor<4x64xf32>, %up: tensor<64x32xf32> {PARAMETER},
 
 
 def load(text: str, arguments, results, **options: object):
-    localized = Localized(parse_module(text), MESH, tuple(arguments), tuple(results))
+    localised = Localised(parse_module(text), MESH, tuple(arguments), tuple(results))
     return Device(load_target(SYSTEM)).load(
-        compile_module(localized, CompileOptions.parse(options), load_target(SYSTEM))
+        compile_module(localised, CompileOptions.parse(options), load_target(SYSTEM))
     )
 
 
@@ -127,13 +127,13 @@ def test_a_ring_in_a_loop(level):
 
 def test_memory_is_that_of_one_chip():
     board = Device(load_target(SYSTEM))
-    localized = Localized(
+    localised = Localised(
         parse_module(LAYER),
         MESH,
         ((ROWS_OVER_X, (8, 64)), (COLUMNS_OVER_Y, (64, 128)), (ROWS_OVER_Y, (128, 64))),
         ((ROWS_OVER_X, (8, 64)), (Sharding(((),)), (64,))),
     )
-    program = compile_module(localized, CompileOptions.parse({}), load_target(SYSTEM))
+    program = compile_module(localised, CompileOptions.parse({}), load_target(SYSTEM))
     executable = board.load(program)
     run(executable, drawn(8, 64, seed=0), drawn(64, 128, seed=1), drawn(128, 64, seed=2))
     for chip in range(8):

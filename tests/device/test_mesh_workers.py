@@ -27,7 +27,7 @@ import torch
 import tt_xla
 from tests.device.threaded_workers import same_bits
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.sharding import Localised
 from tt_xla.errors import ExecutionError, OptionError, RuntimeUnavailableError
 from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.options import CompileOptions
@@ -100,8 +100,8 @@ SCALAR = Sharding(())
 
 def compiled(text: str, arguments, results, **options: object):
     target = load_target(SYSTEM)
-    localized = Localized(parse_module(text), MESH, tuple(arguments), tuple(results))
-    return compile_module(localized, CompileOptions.parse(options), target)
+    localised = Localised(parse_module(text), MESH, tuple(arguments), tuple(results))
+    return compile_module(localised, CompileOptions.parse(options), target)
 
 
 def layer(**options: object):
@@ -228,7 +228,7 @@ def test_wrong_requests_are_refused(text, monkeypatch):
 def test_ray_is_missing(board, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.setenv("TTXLA_MESH_WORKERS", "7")
-    with pytest.raises(RuntimeUnavailableError, match=r"needs Ray.*pip install 'tt-xla\[ray\]'"):
+    with pytest.raises(RuntimeUnavailableError, match=r"needs Ray.*pip install ray"):
         board.load(layer())
 
 

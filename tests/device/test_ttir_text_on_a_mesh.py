@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from tests.device.test_mesh_modules import LAYER, MESH, SYSTEM, drawn
 from tt_xla.compiler import compile_module, parse_module, read_module
 from tt_xla.compiler.reading import on_mesh
-from tt_xla.compiler.sharding import Localized
-from tt_xla.errors import CompileError, ExecutionError, MalformedModuleError, OptionError
+from tt_xla.compiler.sharding import Localised
+from tt_xla.errors import CompileError, MalformedModuleError, OptionError
 from tt_xla.ir.mesh import Sharding
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import Device
@@ -52,11 +52,11 @@ def whole_results(module, *arrays: np.ndarray) -> list[np.ndarray]:
 def test_the_text_of_a_program_computes_what_the_program_does():
     rows, up, down = Sharding(((0,), ())), Sharding(((), (1,))), Sharding(((1,), ()))
     arguments = ((rows, (8, 64)), (up, (64, 128)), (down, (128, 64)))
-    localized = Localized(parse_module(LAYER), MESH, arguments, ((rows, (8, 64)), (Sharding(((),)), (64,))))
+    localised = Localised(parse_module(LAYER), MESH, arguments, ((rows, (8, 64)), (Sharding(((),)), (64,))))
     x, w, v = drawn(8, 64, seed=0), drawn(64, 128, seed=1), drawn(128, 64, seed=2)
     dumps: dict[str, str] = {}
-    compile_module(localized, EXACT, load_target(SYSTEM), dumps=dumps)
-    expected = whole_results(localized, x, w, v)
+    compile_module(localised, EXACT, load_target(SYSTEM), dumps=dumps)
+    expected = whole_results(localised, x, w, v)
     parts = np.concatenate(np.split(w, 4, axis=1))  # the text does not say along which dimension chips differ
     got = whole_results(read_module(dumps["ttir"]), x, parts, v)
     for one, other in zip(got, expected, strict=True):
@@ -98,20 +98,22 @@ def test_wrong_meshes():
         compile_module(read_module(SHARDED.replace("COUNTS", "2, 4")), EXACT, load_target("n300"))
 
 
-def test_a_file_for_several_chips_runs(tmp_path: Path):
+def test_a_file_for_several_chips_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", SYSTEM)
     path = tmp_path / "sharded.mlir"
     path.write_text(SHARDED.replace("COUNTS", "2, 4"))
     np.savez(tmp_path / "inputs.npz", np.ones((8, 64), np.float32))
-    y, _ = run_file(path, SYSTEM, EXACT, tmp_path / "inputs.npz").results
+    y, _ = run_file(path, EXACT, tmp_path / "inputs.npz").results
     np.testing.assert_allclose(y, np.full((8, 64), np.e, np.float32), rtol=1e-6)
     np.savez(tmp_path / "wrong.npz", np.ones((4, 64), np.float32))
-    with pytest.raises(ExecutionError, match=r"has shape \[4, 64\].*expected \[8, 64\] for all chips together"):
-        run_file(path, SYSTEM, EXACT, tmp_path / "wrong.npz")
+    with pytest.raises(MalformedModuleError, match="is 4x64 float32; the module takes 8x64 f32 there"):
+        run_file(path, EXACT, tmp_path / "wrong.npz")
 
 
-def test_random_inputs_are_those_of_seed_0(tmp_path: Path):
+def test_random_inputs_are_those_of_seed_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", SYSTEM)
     path = tmp_path / "sharded.mlir"
     path.write_text(SHARDED.replace("COUNTS", "2, 4"))
-    results = [run_file(path, SYSTEM, EXACT, **seed).results[0] for seed in ({}, {"seed": 0}, {"seed": 1})]
+    results = [run_file(path, EXACT, **seed).results[0] for seed in ({}, {"seed": 0}, {"seed": 1})]
     np.testing.assert_array_equal(results[0], results[1])
     assert not np.array_equal(results[0], results[2])

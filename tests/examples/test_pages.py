@@ -91,3 +91,44 @@ def test_a_failing_command_and_a_missing_output_are_found(tmp_path: Path) -> Non
     first, second = follow_pages.follow(page, tmp_path, dict(os.environ))
     assert first.startswith("page.md:2: false && true: status 1")
     assert second.startswith("page.md: its code does not print '2'")
+
+
+def test_commands_after_a_prompt_and_commands_that_serve_are_read(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(follow_pages, "ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text('```console\n$ ls a\nb\n```\n\n<!-- serves "open" -->\n```sh\nopen a  # a page\nls\n```\n')
+    commands = follow_pages.read_page(page).commands
+    assert [(command.text, command.serves) for command in commands] == [
+        ("ls a", False),
+        ("open a  # a page", True),
+        ("ls", False),
+    ]
+    page.write_text('<!-- serves "open" -->\n```sh\nls\n```\n')
+    with pytest.raises(ValueError, match="no command has open"):
+        follow_pages.read_page(page)
+
+
+SERVER = """
+import http.server, sys
+server = http.server.HTTPServer(("localhost", 0), http.server.SimpleHTTPRequestHandler)
+print(f"The page is at http://localhost:{server.server_port}/{sys.argv[1]}.", flush=True)
+try:
+    server.serve_forever()
+except KeyboardInterrupt:
+    print("ended")
+"""
+
+
+@pytest.mark.parametrize(("name", "works"), [("server.py", True), ("none.py", False)])
+def test_a_page_that_is_served_must_come(tmp_path: Path, name: str, works: bool) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    page = follow_pages.Page("page.md", [follow_pages.Command(1, f"{sys.executable} server.py {name}", serves=True)])
+    failures = follow_pages.follow(page, tmp_path, dict(os.environ))
+    assert (failures == []) is works
+
+
+def test_an_empty_list_of_tests_is_found(tmp_path: Path) -> None:
+    texts = ["echo --collect-only a.py::test_a", "echo --collect-only"]
+    page = follow_pages.Page("page.md", [follow_pages.Command(1, text) for text in texts])
+    (failure,) = follow_pages.follow(page, tmp_path, dict(os.environ))
+    assert failure.startswith("page.md:1: echo --collect-only: lists no test")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,46 +19,12 @@ from PIL import Image
 from tt_xla.compiler import compile_module, read_module
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
+from tt_xla.tools.explorer import views
 from tt_xla.tools.explorer.command import started
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
-]
 PICTURES = Path(os.environ.get("EXPLORER_PICTURES") or tempfile.gettempdir())
-
-EXAMPLE = """
-func.func @forward(%arg0: tensor<64x128xbf16>, %arg1: tensor<64x128xbf16>, %arg2: tensor<64x128xbf16>,
-                   %arg3: tensor<64x128xbf16>) -> tensor<64x128xbf16> {
-  %0 = ttir.empty() : tensor<64x128xbf16>
-  %1 = "ttir.add"(%arg0, %arg1, %0)
-    : (tensor<64x128xbf16>, tensor<64x128xbf16>, tensor<64x128xbf16>) -> tensor<64x128xbf16>
-  %2 = ttir.empty() : tensor<64x128xbf16>
-  %3 = "ttir.add"(%arg2, %arg3, %2)
-    : (tensor<64x128xbf16>, tensor<64x128xbf16>, tensor<64x128xbf16>) -> tensor<64x128xbf16>
-  %4 = ttir.empty() : tensor<64x128xbf16>
-  %5 = "ttir.add"(%1, %3, %4)
-    : (tensor<64x128xbf16>, tensor<64x128xbf16>, tensor<64x128xbf16>) -> tensor<64x128xbf16>
-  %6 = ttir.empty() : tensor<64x128xbf16>
-  %7 = "ttir.relu"(%5, %6) : (tensor<64x128xbf16>, tensor<64x128xbf16>) -> tensor<64x128xbf16>
-  return %7 : tensor<64x128xbf16>
-}
-"""
-"""The graph that tt-explorer's documentation gives to try out."""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("chromium is not on PATH. On Debian and Ubuntu: sudo apt install chromium")
-    api = pytest.importorskip("playwright.sync_api", reason="pip install 'tt-xla[explorer-tests]'")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 MNIST = """
@@ -134,14 +99,15 @@ class Explorer:
         self.servers.append(server)
         return server
 
-    def page(self, server: Any, query: str = "") -> Any:
-        """Returns a page with the graph of a server's model."""
+    def page(self, server: Any, query: str = "", *, draws: bool = True) -> Any:
+        """Returns a page with the graph of a server's model, if it is to draw one."""
         page = self._context.new_page()
         page.errors = []
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         page.on("requestfailed", lambda request: page.errors.append(f"{request.url}: {request.failure}"))
         page.goto(server.url + query)
-        drawn(page)
+        if draws:
+            drawn(page)
         return page
 
     def close(self) -> None:
@@ -215,8 +181,8 @@ def saved(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_the_example_graph_opens_and_a_node_leads_to_what_it_was(explorer: Explorer, tmp_path: Path):
-    server = explorer.serve(saved(tmp_path, "example.mlir", EXAMPLE))
+def test_the_example_graph_opens_and_a_node_leads_to_what_it_was(explorer: Explorer):
+    server = explorer.serve(views.EXAMPLES["Additions"])
     print(f"\nexample graph, 8 nodes: {seconds_to_draw(explorer, server):.2f} s")
     page = explorer.page(server)
     select(page, "forward:6")
@@ -351,3 +317,52 @@ def test_an_export_opens_without_a_server_at_the_op_of_a_line(chromium: Any, exp
     offline.locator("text=ttnn.tanh >> visible=true").first.wait_for(timeout=20_000)
     assert {url.partition(":")[0] for url in requests} <= {"file", "data", "blob"}
     assert len([url for url in requests if url.startswith("file:")]) == 1
+
+
+def test_a_page_without_a_model_offers_examples(explorer: Explorer):
+    server = started(None, (), 0, {}, "n150")
+    explorer.servers.append(server)
+    page = explorer.page(server, draws=False)
+    page.wait_for_selector("body.empty #welcome")
+    assert "export_path" in page.inner_text("#welcome")
+    assert page.is_hidden("#execute")
+    assert page.is_visible("#path")
+    for name in views.EXAMPLES:
+        page = explorer.page(server, draws=False)
+        page.wait_for_function("state.examples")
+        if page.is_visible("#welcome"):
+            picture(page, "welcome")
+            page.click(f"#examples button:has-text('{name}')")
+        else:
+            page.evaluate("example => start('open', { example })", name)
+        drawn(page)
+        assert page.is_hidden("#welcome")
+        assert page.is_hidden("#failure")
+    assert problems(page) == []
+
+
+def test_a_run_and_a_compilation_stay_at_the_op_that_is_selected(explorer: Explorer, tmp_path: Path):
+    page = explorer.page(explorer.serve(saved(tmp_path, "mlp.mlir", MLP), level=0))
+    [_, product] = nodes_named(page, "matmul")
+    select(page, product)
+    asked = "() => decodeURIComponent(document.getElementById('graph').contentWindow.location.search)"
+    page.click("#execute")
+    finished(page)
+    assert f'"selectedNodeId":"{product}"' in page.evaluate(asked)
+    page.select_option("#level", "2")
+    page.click("#compile")
+    finished(page)
+    [_, product] = nodes_named(page, "matmul")
+    assert f'"selectedNodeId":"{product}"' in page.evaluate(asked)
+    assert page.is_hidden("#note")
+
+
+def test_a_choice_that_changes_nothing_is_said(explorer: Explorer, tmp_path: Path):
+    page = explorer.page(explorer.serve(saved(tmp_path, "mlp.mlir", MLP), level=0))
+    select(page, nodes_named(page, "matmul")[0])
+    page.select_option("#choice-fp32", "true")
+    page.click("#choose")
+    page.click("#compile")
+    finished(page)
+    assert "every op is as in compilation 0" in page.inner_text("#note")
+    assert problems(page) == []

@@ -19,6 +19,7 @@ import tt_jax
 from tt_xla.compiler import compile_module, read_module
 from tt_xla.compiler.reading import on_mesh
 from tt_xla.errors import MalformedModuleError, OptionError, TTXLAError
+from tt_xla.ir.op_names import OpNames
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
@@ -122,6 +123,17 @@ def test_groups_are_the_modules_of_the_weights():
     [main] = converted("stablehlo", layers(2, named=True), "model")
     found = dict(spaces(main)[3:5])
     assert found == {"dot_general": "layers/0/fc/model.py:7", "tanh": "layers/0/model.py:8"}
+
+
+def test_numbered_modules_of_a_sequential_model_are_layers():
+    [main] = converted("stablehlo", layers(2, named=True).replace("layers.", ""), "model")
+    assert dict(spaces(main)[3:5]) == {"dot_general": "layer 0/fc/model.py:7", "tanh": "layer 0/model.py:8"}
+
+
+def test_an_op_without_a_source_line_is_named_by_its_position():
+    names = OpNames()
+    assert [names.name("ttnn.conv2d", "") for _ in range(2)] == ["conv2d#0", "conv2d#1"]
+    assert names.name("ttnn.conv2d", "/home/me/model.py:3:4") == "conv2d@model.py:3:4#0"
 
 
 def test_without_names_of_weights_layers_begin_where_the_source_returns_to_an_earlier_line():

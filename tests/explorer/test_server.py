@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import json
+import math
+import stat
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ from tt_xla.errors import OptionError
 from tt_xla.tools.cli import cli
 from tt_xla.tools.explorer.server import Server
 from tt_xla.tools.explorer.session import Session
+from tt_xla.tools.explorer.subjects import subjects_of
 
 MODULE = """
 func.func @main(%x: tensor<512x512xbf16>, %w: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
@@ -43,14 +48,22 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 def ask(server: Server, path: str, body: Any = None, **headers: str) -> tuple[int, str]:
     """Returns status and text of the answer to a request with the session's cookie, unless headers say otherwise."""
+    status, text, _ = answered(server, path, body, **headers)
+    return status, text
+
+
+def answered(
+    server: Server, path: str, body: Any = None, method: str | None = None, **headers: str
+) -> tuple[int, str, Message]:
+    """Returns status, text and headers of an answer."""
     given = {"Cookie": f"tt_explorer_{server.port}={server.token}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", data, given | headers)
+    request = urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", data, given | headers, method=method)
     try:
         with urllib.request.build_opener(_NoRedirect).open(request, timeout=60) as answer:
-            return answer.status, answer.read().decode()
+            return answer.status, answer.read().decode(), answer.headers
     except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
+        return error.code, error.read().decode(), error.headers
 
 
 def finished(server: Server) -> dict[str, Any]:
@@ -63,7 +76,10 @@ def finished(server: Server) -> dict[str, Any]:
 
 
 def test_the_token_becomes_a_cookie(server: Server):
-    assert ask(server, f"/explore?token={server.token}", Cookie="")[0] == 302
+    source = "node=main%3A1&source=a%26b%23c%25d.py"
+    status, _, headers = answered(server, f"/explore?token={server.token}&{source}", Cookie="")
+    assert (status, headers["Location"]) == (302, f"/explore?{source}")
+    assert f"tt_explorer_{server.port}={server.token}; HttpOnly; Path=/; SameSite=Lax" in headers["Set-Cookie"]
     assert ask(server, "/explore")[0] == 200
 
 
@@ -168,13 +184,105 @@ def test_what_does_not_exist_is_answered(server: Server):
     assert ask(server, "/explore/api/stage?version=0&stage=hlo")[0] == 404
 
 
-def test_a_server_without_execution_runs_no_model():
-    running = Server(Session([], "n150"), runs=False)
+def test_a_server_without_execution_runs_neither_models_nor_scripts(tmp_path: Path):
+    script, session = tmp_path / "model.py", Session([], "n150", runs=False)
+    script.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    running = Server(session)
     running.start()
-    status, answer = ask(running, "/explore/api/execute", {"version": 0})
+    for path, body in (("execute", {"version": 0}), ("open", {"path": str(script), "run": True})):
+        status, answer = ask(running, f"/explore/api/{path}", body)
+        assert status == 400
+        assert "runs neither models nor scripts" in answer
+    for work in (lambda: session.open(str(script)), lambda: session.execute(0)):
+        with pytest.raises(OptionError, match="runs neither"):
+            work()
+    with pytest.raises(OptionError, match="opening it runs it"):
+        subjects_of(script, runs=False)
+    assert json.loads(ask(running, "/explore/api/state")[1])["runs"] is False
     running.close()
-    assert status == 400
-    assert "runs no models" in answer
+    for arguments in (["-x", str(script)], ["-x", "--run"], ["-x", "-o", str(tmp_path / "page.html"), str(script)]):
+        outcome = CliRunner().invoke(cli, ["explore", "-q", *arguments])
+        assert outcome.exit_code == 2
+        assert "--no-model-execution (-x) contradicts" in outcome.output
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.fixture
+def shared() -> Iterator[Server]:
+    running = Server(Session([], "n150"), origin="https://lab.example:8443")
+    running.start()
+    yield running
+    running.close()
+
+
+def test_pages_of_a_named_origin_may_ask_with_the_token(shared: Server):
+    own = {"Origin": shared.origin, "Cookie": ""}
+    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    status, _, headers = answered(shared, "/explore/api/cancel", method="OPTIONS", **own, **asked)
+    assert status == 204
+    assert headers["Access-Control-Allow-Origin"] == shared.origin
+    assert "POST" in headers["Access-Control-Allow-Methods"]
+    assert {"Authorization", "Content-Type"} <= {*headers["Access-Control-Allow-Headers"].split(", ")}
+    assert ask(shared, "/explore/api/cancel", {}, **own, Authorization=f"Bearer {shared.token}")[0] == 200
+    assert ask(shared, "/explore/api/cancel", {}, **own)[0] == 403
+    assert ask(shared, "/explore/api/cancel", {}, **own, Authorization="Bearer guessed")[0] == 403
+    other = {"Origin": "https://other.example", "Cookie": ""}
+    assert answered(shared, "/explore/api/cancel", method="OPTIONS", **other, **asked)[0] == 403
+    assert ask(shared, "/explore/api/cancel", {}, **other, Authorization=f"Bearer {shared.token}")[0] == 403
+
+
+def test_an_origin_that_is_none_is_refused():
+    for origin in ("*", "lab.example", "https://lab.example/page", "https://a; script-src *"):
+        outcome = CliRunner().invoke(cli, ["explore", "-q", "-c", origin])
+        assert outcome.exit_code == 2
+        assert "expected an origin" in outcome.output
+
+
+def test_the_token_is_in_no_command_line(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tt_xla.tools.explorer.server.runtime_directory", lambda: tmp_path / "run")
+    address = server.write_redirect()
+    path = Path(urllib.request.url2pathname(address.removeprefix("file://")))
+    assert server.token not in address
+    assert html.unescape(path.read_text()).count(server.url) == 2
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent)] == [0o600, 0o700]
+    path.chmod(0o644)
+    assert stat.S_IMODE(Path(server.write_redirect().removeprefix("file://")).stat().st_mode) == 0o600
+
+
+def test_a_redirect_goes_with_its_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tt_xla.tools.explorer.server.runtime_directory", lambda: tmp_path / "run")
+    running = Server(Session([], "n150"))
+    running.start()
+    running.write_redirect()
+    running.close()
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+LOGARITHM = """
+func.func @main(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %0 = stablehlo.log %x : tensor<32x32xf32>
+  return %0 : tensor<32x32xf32>
+}
+"""
+
+
+def test_states_and_overlays_with_nan_are_json(server: Server, tmp_path: Path):
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    number = opened(server, tmp_path / "log.mlir", LOGARITHM)["versions"][-1]["number"]
+    assert ask(server, "/explore/api/execute", {"version": number})[0] == 200
+    finished(server)
+    version = server.session.versions[number]
+    assert version.accuracy is not None
+    assert math.isnan(version.accuracy.pcc)
+    state = json.loads(ask(server, "/explore/api/state")[1], parse_constant=refuse)
+    assert state["versions"][-1]["pcc"] is None
+    stage = json.loads(ask(server, f"/explore/api/stage?version={number}&stage=ttnn")[1], parse_constant=refuse)
+    for overlay in stage["overlays"]:
+        index = overlay["url"].rpartition("/")[2]
+        answer = json.loads(ask(server, f"/api/v1/load_node_data?node_data_index={index}")[1], parse_constant=refuse)
+        json.loads(answer["content"], parse_constant=refuse)
 
 
 def test_a_port_that_is_taken_is_an_error(server: Server):
@@ -222,6 +330,11 @@ def test_a_path_without_a_file_is_answered(server: Server, tmp_path: Path):
 def test_requests_that_are_malformed_are_answered(server: Server):
     assert ask(server, "/explore/api/stage?version=one&stage=ttnn")[0] == 400
     assert ask(server, "/explore/api/open", ["no path"])[0] == 400
+    for body in ({"version": 0, "ops": [], "options": {}}, {"version": 0, "ops": {}, "options": ["a"]}, {"ops": {}}):
+        status, answer = ask(server, "/explore/api/overrides", body)
+        assert status == 400
+        assert "The request is malformed: " in json.loads(answer)["error"]
+    assert ask(server, "/explore/api/overrides", {}, **{"Content-Type": "text/plain"})[0] == 415
     assert "error" in json.loads(ask(server, "/explore/api/nothing")[1])
 
 
@@ -241,3 +354,11 @@ def test_work_that_is_cancelled_ends_and_the_next_job_runs(server: Server, tmp_p
     assert "ended with ValueError: late" in state["versions"][-1]["warning"]
     assert state["versions"][-1]["stages"] == ["stablehlo", "ttir", "ttnn"]
     assert opened(server, tmp_path / "model.mlir", MODULE)["versions"][-1]["error"] == ""
+
+
+def test_the_examples_of_the_page_compile(server: Server):
+    for example in json.loads(ask(server, "/explore/api/state")[1])["examples"]:
+        assert ask(server, "/explore/api/open", {"example": example})[0] == 200
+        state = finished(server)
+        assert state["job"]["error"] == state["versions"][-1]["error"] == ""
+        assert state["versions"][-1]["stages"][-1] == "ttnn"

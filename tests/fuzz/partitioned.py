@@ -13,7 +13,7 @@ from tests.fuzz.cases import Difference
 from tests.fuzz.judge import DEFAULT_NOISE, EXACT_NOISE, Judge, Module, arrays_of, defined, tensors_of
 from tests.fuzz.values import is_float
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.compiler.sharding import localize
+from tt_xla.compiler.sharding import localise
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
@@ -58,15 +58,15 @@ class Partitioned:
             yield from self.plain.check()
 
     @functools.cached_property
-    def localized(self) -> Any:
+    def localised(self) -> Any:
         """The module of one chip; the module itself where it is for one chip."""
         module = parse_module(self.source)
-        return localize(module, load_target(self.board).chips) or module
+        return localise(module, load_target(self.board).chips) or module
 
     def run(self, **options: Any) -> list[np.ndarray]:
         """Returns the results of the board."""
         target = load_target(self.board)
-        program = compile_module(self.localized, CompileOptions.parse({**self.options, **options}), target)
+        program = compile_module(self.localised, CompileOptions.parse({**self.options, **options}), target)
         return ran(program, self.board, self.plain.inputs)
 
 

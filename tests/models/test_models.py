@@ -18,6 +18,7 @@ from tt_xla.testing.models.discovery import Case, discover
 from tt_xla.testing.models.execution import run
 from tt_xla.testing.models.loading import make_loader
 from tt_xla.testing.models.records import Record, settled
+from tt_xla.testing.models.suite import Suite
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -122,8 +123,7 @@ def test_each_model_has_an_entry(expectations):
     assert [case.id for case in inference if not expectations.of(case.id).listed] == []
     passing = [case for case in inference if expectations.of(case.id).status is ModelTestStatus.EXPECTED_PASSING]
     assert {case.variant for case in passing} == {"small", "trained"}
-    held = config.validate(expectations, (case.id for case in result.cases), ())
-    assert held.unknown == []
+    assert Suite(result, expectations).unknown == []
 
 
 def test_seeds_repeat():

@@ -11,7 +11,7 @@ import pytest
 
 from tests.profiling.conftest import INFER, TRAIN
 from tt_xla.errors import OptionError
-from tt_xla.profiling.beside import Step, compare, lines, record, step_of
+from tt_xla.profiling.beside import StepTime, compare, lines, record, step_of
 from tt_xla.profiling.hand_tuned import FIGURES, MODELS, TOKENS, figures_of, kernel_rate
 from tt_xla.profiling.profile import profile
 from tt_xla.profiling.reading import read_table
@@ -21,7 +21,7 @@ from tt_xla.tools.cli import main
 pytestmark = pytest.mark.quick
 
 Script = Callable[[str], str]
-STEP = Step("step", "n150", 2000.0, 500.0)
+STEP = StepTime("step", "n150", 2000.0, 500.0)
 
 
 def profiled(script: Script, text: str, folder: Path, *arguments: str) -> Path:

@@ -12,24 +12,37 @@ import pytest
 from tests.unit.pricing import sharded, spec
 from tt_xla.ir.layout import BufferType, DataType
 from tt_xla.ir.mesh import Mesh
+from tt_xla.ir.op_table import (
+    FIDELITY_LABELS,
+    MATMUL_CONFIGS,
+    PROGRAMS,
+    SCATTER_REDUCTIONS,
+    category_of,
+    has_program,
+    program_of,
+)
 from tt_xla.ir.program import HOST_OPS, Cost, Instruction, TensorSpec
+from tt_xla.ir.ttcore import ReduceType
+from tt_xla.ir.ttnn import configs, dialect
+from tt_xla.ir.ttnn.configs import MathFidelity
 from tt_xla.profiling.communication import AxisLine, by_axis, communication_ns, link_attributes
 from tt_xla.profiling.device_time import (
-    bound,
+    cost_model_bound,
     dram_bytes,
     dram_utilisation,
     duration_ns,
     fidelity,
     flops,
-    four,
+    four_sizes,
     kernels,
-    limit,
-    padded,
+    padded_sizes,
     peak_flops,
+    perf_report_bound,
     utilisation,
 )
-from tt_xla.profiling.op_codes import attributes_of, category_of, cell, op_code
+from tt_xla.profiling.op_codes import attributes_of, cell, op_code
 from tt_xla.profiling.recording import LoadedProgram, Op, Recording, Run
+from tt_xla.runtime.emulator import registry
 from tt_xla.target import load_target
 
 pytestmark = pytest.mark.quick
@@ -72,7 +85,7 @@ BINARY = {
     **{"bitwise_xor": "BITWISE_XOR", "eq": "EQ", "ge": "GTE", "gt": "GT", "le": "LTE", "logical_and": "LOGICAL_AND"},
     **{"logical_left_shift": "LEFT_SHIFT", "logical_or": "LOGICAL_OR", "logical_right_shift": "RIGHT_SHIFT"},
     **{"logical_xor": "LOGICAL_XOR", "lt": "LT", "maximum": "MAXIMUM", "minimum": "MINIMUM", "multiply": "MUL"},
-    **{"ne": "NE", "pow_tensor": "POWER", "remainder": "REMAINDER", "subtract": "SUB"},
+    **{"ne": "NE", "pow_tensor": "POWER", "remainder": "FMOD", "subtract": "SUB"},
 }
 
 NAMED = """
@@ -152,6 +165,42 @@ def test_names_and_categories() -> None:
     for name in HOST_OPS:
         assert op_code(op(name)) == (f"(torch) {name.rpartition('.')[2]}", "Host")
     assert category_of("(torch) add") == "Host"
+
+
+def test_every_op_has_a_program_or_is_listed_among_those_without() -> None:
+    names = {op.name for op in dialect().operations} | set(registry.kernels())
+    assert [name for name in sorted(names) if not has_program(name.rpartition(".")[2])] == []
+    listed = [op for program in PROGRAMS for op in program.ops.split()]
+    assert sorted(listed) == sorted(set(listed))
+    assert sorted(set(listed) - {name.rpartition(".")[2] for name in names}) == []
+    assert not has_program("unheard_of")
+    assert program_of("unheard_of") == ("UnheardOf", "Other")
+
+
+def test_functions_of_import_ttnn_have_the_programs_of_a_card() -> None:
+    for name in ("gelu_approx", "square", "softplus", "hardswish", "exp_approx"):
+        assert op_code(op(name)) == ("UnaryDeviceOperation", "Compute"), name
+    assert op_code(op("std")) == ("ReduceDeviceOperation", "Compute")
+    assert "UnaryOpType::GELU;" in attributes_of(op("gelu_approx"))["op_chain"]
+    assert "UnaryOpType::EXP;" in attributes_of(op("exp_approx"))["op_chain"]
+    chain = attributes_of(op("unary_chain", functions=[{"op_type": "neg"}, {"op_type": "exp"}]))["op_chain"]
+    assert (
+        chain == "{UnaryWithParam(op_type=UnaryOpType::NEG;param={});UnaryWithParam(op_type=UnaryOpType::EXP;param={})}"
+    )
+    assert "binary_op_type" not in attributes_of(op("clamp_tensor"))
+
+
+def test_choices_of_ops_have_names_of_ttnn() -> None:
+    assert {attribute.TAG for attribute in configs.MATMUL_CONFIGS} == MATMUL_CONFIGS.keys()
+    assert set(FIDELITY_LABELS) == {str(fidelity) for fidelity in MathFidelity}
+    assert SCATTER_REDUCTIONS.keys() <= {str(kind) for kind in ReduceType}
+
+
+def test_categories_are_those_of_tt_perf_report() -> None:
+    perf_report = pytest.importorskip("tt_perf_report.perf_report")
+    found = {code: category_of(code) for codes in perf_report.OPERATION_CATEGORIES.values() for code in codes}
+    expected = {code: name for name, codes in perf_report.OPERATION_CATEGORIES.items() for code in codes}
+    assert found == expected
 
 
 @pytest.mark.parametrize(
@@ -241,14 +290,14 @@ def test_attributes_in_one_cell() -> None:
 
 
 def test_shapes_of_four_sizes() -> None:
-    assert [four(shape) for shape in ((), (5,), (2, 5), (7, 3, 2, 5), (2, 7, 3, 2, 5))] == [
+    assert [four_sizes(shape) for shape in ((), (5,), (2, 5), (7, 3, 2, 5), (2, 7, 3, 2, 5))] == [
         [1, 1, 1, 1],
         [1, 1, 1, 5],
         [1, 1, 2, 5],
         [7, 3, 2, 5],
         [14, 3, 2, 5],
     ]
-    assert (padded(spec((3, 33, 65))), padded(ROWS)) == ([1, 3, 64, 96], [1, 1, 50, 96])
+    assert (padded_sizes(spec((3, 33, 65))), padded_sizes(ROWS)) == ([1, 3, 64, 96], [1, 1, 50, 96])
 
 
 PRODUCT_COST = Cost(total_us=2.0, dram_us=2.0, cores=12)
@@ -288,15 +337,15 @@ def test_what_bounds_a_product(
 ) -> None:
     monkeypatch.setattr("tt_xla.profiling.device_time.utilisation", lambda _: near_compute)
     monkeypatch.setattr("tt_xla.profiling.device_time.dram_utilisation", lambda _: near_dram)
-    assert bound(op("matmul", cost=PRODUCT_COST)) == expected
+    assert perf_report_bound(op("matmul", cost=PRODUCT_COST)) == expected
 
 
 def test_what_bounds_other_ops() -> None:
-    assert bound(op(next(iter(HOST_OPS)), cost=Cost(link_us=1.0))) == "HOST"
-    assert bound(op("matmul", cost=Cost(link_us=3.0, dram_us=2.0))) == "LINK"
-    assert bound(op("softmax", cost=Cost(dram_us=2.0))) == ""
-    assert limit(op("add", cost=Cost(total_us=3.0, dram_us=3.0), traced=True)) == "DRAM"
-    assert limit(op("add", cost=Cost(total_us=3.0, dram_us=3.0))) == "dispatch"
+    assert perf_report_bound(op(next(iter(HOST_OPS)), cost=Cost(link_us=1.0))) == "HOST"
+    assert perf_report_bound(op("matmul", cost=Cost(link_us=3.0, dram_us=2.0))) == "LINK"
+    assert perf_report_bound(op("softmax", cost=Cost(dram_us=2.0))) == ""
+    assert cost_model_bound(op("add", cost=Cost(total_us=3.0, dram_us=3.0), traced=True)) == "DRAM"
+    assert cost_model_bound(op("add", cost=Cost(total_us=3.0, dram_us=3.0))) == "dispatch"
 
 
 def test_kernels_have_places_on_the_devices_clock() -> None:

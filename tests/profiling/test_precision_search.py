@@ -15,8 +15,9 @@ from tt_xla.options import CompileOptions
 from tt_xla.precision import read_precision
 from tt_xla.profiling.precision import search as searching
 from tt_xla.profiling.precision.measures import correlation
-from tt_xla.profiling.precision.search import PrecisionSearch, Trial
+from tt_xla.profiling.precision.search import TRIALS_NAME, LogRecord, PrecisionSearch, Trial
 from tt_xla.profiling.precision.settings import Setting
+from tt_xla.profiling.tune.trial_log import TrialLog
 
 US = {"bf16": 10.0, "bfp_bf8": 6.0, "bfp_bf4": 4.0}
 """Time of a layer by the format of its weights; other fields change nothing."""
@@ -58,7 +59,8 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(searching, "layer_times", lambda program: program.times)
 
     def run(noise: dict[tuple[str, str], float | None], budget: float) -> tuple[Trial, list[Trial]]:
-        done = PrecisionSearch(KnownSubject(noise), correlation, {"noise": repr(noise)}, tmp_path, budget)  # type: ignore[arg-type]
+        log = TrialLog(tmp_path / TRIALS_NAME, LogRecord, "program", [noise])
+        done = PrecisionSearch(KnownSubject(noise), correlation, log, budget)  # type: ignore[arg-type]
         return done.run(), [*done.trials.values()]
 
     return run

@@ -17,8 +17,9 @@ from tt_xla.options import CompileOptions
 from tt_xla.precision import LayerPrecision, Precision
 from tt_xla.profiling.precision.layer_times import layer_times
 from tt_xla.profiling.precision.measures import correlation, measure_of, top1
-from tt_xla.profiling.precision.search import PrecisionSearch
+from tt_xla.profiling.precision.search import TRIALS_NAME, LogRecord, PrecisionSearch
 from tt_xla.profiling.precision.settings import Candidate, Setting, precision_of, settings, upgrades
+from tt_xla.profiling.tune.trial_log import TrialLog
 
 pytestmark = pytest.mark.quick
 
@@ -191,9 +192,8 @@ def test_compile_options_of_an_assignment(tmp_path: Path) -> None:
         options=own, compiled=compiled, results=lambda _: [torch.tensor(X).bfloat16()], expected=[torch.tensor(X)]
     )
     calls: list[tuple[int, str]] = []
-    search = PrecisionSearch(
-        cast("Any", subject), lambda *_: 0.25, {"a": 1}, tmp_path, 0.9, progress=lambda *call: calls.append(call)
-    )
+    log = TrialLog(tmp_path / TRIALS_NAME, LogRecord, "program", ())
+    search = PrecisionSearch(cast("Any", subject), lambda *_: 0.25, log, 0.9, progress=lambda *call: calls.append(call))
     search.groups = [["a"]]
     trial = search.trial(())
     assert (trial.us, trial.accuracy, trial.dram_bytes, trial.error) == (5.0, 0.25, 7, "")

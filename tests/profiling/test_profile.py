@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.measured import price, read, record
 from tests.profiling.conftest import INFER, JAX, TRAIN
 from tt_xla.errors import OptionError
 from tt_xla.profiling.beside import step_of
 from tt_xla.profiling.ops_csv import columns
 from tt_xla.profiling.profile import TRACE_NAME, profile
 from tt_xla.profiling.reading import read_table
-from tt_xla.tools.measured import price, read, record
 
 Script = Callable[[str], str]
 

@@ -36,7 +36,8 @@ def test_a_page_has_every_section_and_loads_no_other_file(table: Path, tmp_path:
     text = page.read_text()
     for title in ("Timeline", "Where device time goes", "Roofline", "Memory over time", "Ops"):
         assert f"<h2>{title}</h2>" in text
-    assert "n150: 3 ops" in text
+    assert "<h1>script.py on n150</h1>" in text
+    assert ", 3 ops, wormhole_b0, ops_perf_results" in text
     assert "DRAM bytes: at most" in text
     assert "src=" not in text
     assert "@import" not in text

@@ -189,16 +189,16 @@ ROWS = [
 
 def test_the_summary_of_a_report(tmp_path: Path) -> None:
     text = report(tmp_path, ROWS, notes=["a<b"], sections=["<p>more</p>"])
-    assert '<h1>n150: 4 ops</h1><p class="soft">ops.csv, wormhole_b0</p><div' in text
+    assert '<h1>ops on n150</h1><p class="soft">4 ops, wormhole_b0, ops.csv</p><div' in text
     assert (
         cards(
             [
-                ("device time", "0.011 ms"),
+                ("time of the ops on the chip", "0.011 ms"),
                 ("roofline of all ops", "0.004 ms, 36.4 % reached"),
                 ("gaps between ops", "0.004 ms"),
                 ("ops", "4"),
                 ("communication", "0.003 ms, 27.3 %"),
-                ("matmul FLOPs, weighted", "40.0 %"),
+                ("matrix products", "40.0 % of peak FLOPs"),
             ]
         )
         + "<p>a&lt;b</p><p>more</p><section>"
@@ -207,11 +207,11 @@ def test_the_summary_of_a_report(tmp_path: Path) -> None:
     assert cards([("x", "1")]) in report(tmp_path, ROWS, summary=[("x", "1")])
     alone = report(tmp_path, [made("Add", 1.0)])
     assert "communication" not in alone.split("<section>")[0]
-    assert "matmul FLOPs" not in alone
+    assert "peak FLOPs" not in alone
     assert "Exchanges between chips</h2>" not in alone
-    partial = report(tmp_path, ROWS, {"otherData": {"error": "ValueError: x", "system": "p150"}})
+    partial = report(tmp_path, ROWS, {"otherData": {"error": "ValueError: x", "system": "p150", "script": "a/b.py"}})
     assert "The script ended early, so this page is partial: ValueError: x" in partial
-    assert "<h1>p150: 4 ops</h1>" in partial
+    assert "<h1>b.py on p150</h1>" in partial
 
 
 def test_the_bars_of_a_report(tmp_path: Path) -> None:

@@ -58,9 +58,6 @@ def test_choices_and_outcomes() -> None:
         assert Choice(weights=name).options()["experimental_weight_dtype"] == dtype
     assert (FAST.throughput, Outcome(Choice(), 4.0).throughput, FAILED.throughput) == (4000.0, 250.0, 0.0)
     assert (FAST.accuracy(""), FAST.accuracy("f1"), WORSE.accuracy("f1")) == (0.98, 0.5, None)
-    assert Outcome.from_dict(json.loads(json.dumps(replace(FAST, weights=(("a", 3),)).as_dict()))) == replace(
-        FAST, weights=(("a", 3),)
-    )
     assert (unit(FAST), unit(Outcome(Choice()))) == ("samples/s", "steps/s")
     assert REFERENCE.compared_with == "float32 on the CPU"
     assert replace(REFERENCE, inexact="why").compared_with == "the program in its own types (why)"
@@ -155,8 +152,8 @@ WIDE, NARROW = Setting("bf16", "hifi4", True), Setting("bfp_bf8", "lofi", False)
 REST = Setting("", "hifi2", False, True)
 
 
-def precision_search(folder: Path) -> PrecisionSearch:
-    subject = SimpleNamespace(others=["c"], is_spread=True)
+def precision_search() -> PrecisionSearch:
+    subject = SimpleNamespace(layers_elsewhere=["c"], has_several_programs=True)
     trials = [
         Trial((), 30.0, 0.9, 0.95),
         Trial((WIDE, WIDE, REST), 20.0, 0.99, 0.995),
@@ -164,13 +161,13 @@ def precision_search(folder: Path) -> PrecisionSearch:
         Trial((WIDE, NARROW, REST), 25.0, 0.97, 0.975),
         Trial((NARROW, NARROW, REST), error="no room"),
     ]
-    search = PrecisionSearch(cast("Any", subject), lambda *_: 0.0, {}, folder, 0.975)
+    search = PrecisionSearch(cast("Any", subject), lambda *_: 0.0, cast("Any", None), 0.975)
     search.groups, search.trials = [["a", "b"], ["d"]], {trial.assignment: trial for trial in trials}
     return search
 
 
-def test_labels_of_settings(tmp_path: Path) -> None:
-    search = precision_search(tmp_path)
+def test_labels_of_settings() -> None:
+    search = precision_search()
     assert [setting.label for setting in (WIDE, NARROW, REST)] == [
         "bf16-hifi4-32",
         "bfp_bf8-lofi-16",
@@ -186,7 +183,7 @@ def test_labels_of_settings(tmp_path: Path) -> None:
 
 
 def test_the_files_of_a_search_of_precisions(tmp_path: Path) -> None:
-    search = precision_search(tmp_path)
+    search = precision_search()
     chosen = search.trials[NARROW, WIDE, REST]
     write_results(tmp_path, search, chosen, {"program": "folder/m.py", "measure": "top1"})
     assert (tmp_path / "precision.yaml").read_text() == (
@@ -225,7 +222,7 @@ def test_the_files_of_a_search_of_precisions(tmp_path: Path) -> None:
         kind, radius = kinds[number]
         title = f"{label_of(search, trial)}\n{trial.us:.1f} us, {trial.accuracy:.5f}"
         assert svg.dot(x(trial.us), y(trial.accuracy), radius, svg.COLOURS[kind], title) in text
-    assert svg.line(x, y, [(10.0, 0.98), (20.0, 0.99)], "#98a3af", "the front", steps=False) in text
+    assert svg.line(x, y, [(10.0, 0.98), (20.0, 0.99)], "#98a3af", "the Pareto front", steps=False) in text
     rows = [(trial, label_of(search, trial)) for trial in sorted(search.trials.values(), key=lambda each: each.us)]
     lines = [
         [Cell(label), Cell(f"{trial.us:.1f}", trial.us), Cell(f"{trial.accuracy:.5f}", trial.accuracy)]

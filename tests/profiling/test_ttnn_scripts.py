@@ -110,5 +110,5 @@ def test_bench_finds_the_steps_of_a_loop(script: Path) -> None:
     script.write_text(SCRIPT.partition("slot =")[0])
     done = CliRunner().invoke(cli, ["bench", str(script)])
     assert done.exit_code == 0, done.output
-    assert "device time, predicted" in done.output
+    assert "time of a step on the chip, predicted" in done.output
     assert f"by_hand.py:{lines_of('return ttnn.add')}" in done.output

@@ -11,10 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 from click.testing import CliRunner
 
+import tt_xla
 from tt_xla.errors import OptionError
 from tt_xla.options import CompileOptions
 from tt_xla.profiling.tune.choice import Choice, Outcome, pareto
@@ -22,6 +24,7 @@ from tt_xla.profiling.tune.executors import LocalExecutor, RayExecutor
 from tt_xla.profiling.tune.page import write_chosen, write_page
 from tt_xla.profiling.tune.search import TRIALS_NAME, Search, Space, groups_of
 from tt_xla.profiling.tune.trial import Spec, run
+from tt_xla.profiling.tune.trial_log import sources_of
 from tt_xla.tools.tune_command import tune_command
 
 MODULE = """
@@ -154,12 +157,91 @@ def test_trials_of_another_program_are_refused_and_of_a_changed_one_replaced(pro
     assert again.tried
 
 
+def test_trials_of_other_circumstances_do_not_count(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TTXLA_SYSTEM", "n150")
+
+    def tried(**changes: Any) -> int:
+        run_all = Card()
+        tuning = search(program, run_all, tmp_path / "out", metric=changes.pop("metric", ""))
+        for name, value in changes.items():
+            setattr(tuning, name, value)
+        tuning.run()
+        return len(run_all.tried)
+
+    assert tried() > 0
+    assert tried() == 0
+    monkeypatch.setenv("TTXLA_LOGGER_LEVEL", "INFO")
+    assert tried() == 0
+    for name, value in (("TTXLA_SYSTEM", "p150"), ("TTXLA_COMPILE_OPTIONS", "{}"), ("TTXLA_EAGER", "1")):
+        monkeypatch.setenv(name, value)
+        assert tried() > 0
+    assert tried(batch_argument="--batch") > 0
+    assert tried(arguments=("more",)) > 0
+    monkeypatch.chdir(tmp_path)
+    assert tried() > 0
+    monkeypatch.setattr("tt_xla.disk_cache.version_digest", lambda: "another version")
+    assert tried() > 0
+    assert tried() == 0
+
+
+def test_a_changed_module_of_the_program_starts_the_search_again(program: str, tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text("SIZE = 1\n")
+
+    def with_sources(specs: Sequence[Spec]) -> Iterator[Outcome]:
+        for outcome in run_all(specs):
+            yield replace(outcome, sources=(str(module),))
+
+    for text, counts in (("SIZE = 1\n", True), ("SIZE = 1\n", False), ("SIZE = 2\n", True)):
+        module.write_text(text)
+        run_all = Card()
+        search(program, with_sources, tmp_path / "out").run()
+        assert bool(run_all.tried) is counts
+
+
+def test_a_metric_judges_in_place_of_the_correlation(program: str, tmp_path: Path) -> None:
+    exact = Outcome(Choice(reference=True), 3.0, pcc=1.0, metrics={"accuracy": 0.9})
+    narrow = Outcome(Choice(weights="bfp4"), 1.0, pcc=0.30, metrics={"accuracy": 0.895})
+    worse = Outcome(Choice(weights="bfp4", math_fidelity="lofi"), 0.5, pcc=0.999, metrics={"accuracy": 0.10})
+    silent = Outcome(Choice(optimization_level=2), 0.1, pcc=1.0)
+    tuning = search(program, Card(), tmp_path / "out", metric="accuracy", pcc=0.99)
+    tuning.outcomes = {outcome.choice: outcome for outcome in (exact, narrow, worse, silent)}
+    assert tuning.best(tuning.outcomes.values()) == narrow
+    assert tuning.least_accuracy == pytest.approx(0.891)
+    tuning.space = replace(tuning.space, pcc=0.999)
+    assert tuning.best(tuning.outcomes.values()) is None
+    lost = {"loss": -2.0}
+    tuning.outcomes = {exact.choice: replace(exact, metrics=lost)}
+    tuning.space = replace(tuning.space, metric="loss", pcc=0.99)
+    assert tuning.least_accuracy == pytest.approx(-2.02)  # more is better, and a negative metric may be a bit less
+
+
+def test_groups_of_weights_are_ranked_by_the_metric(program: str, tmp_path: Path) -> None:
+    def judged(specs: Sequence[Spec]) -> Iterator[Outcome]:
+        for spec in specs:
+            outcome = card(spec.choice)
+            yield replace(outcome, pcc=0.5, metrics={"score": outcome.pcc or 0.0})
+
+    tuning = search(program, judged, tmp_path / "out", metric="score", pcc=0.99)
+    chosen = tuning.best(tuning.run())
+    assert chosen is not None
+    assert chosen.choice.overrides == "a=bfp_bf4,c=bfp_bf4"
+
+
+def test_a_metric_that_the_script_does_not_report_is_refused(program: str, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"reports no metric 'accuracy'; it reports none\."):
+        search(program, Card(), tmp_path / "out", metric="accuracy").run()
+
+
 def test_a_program_that_does_not_run_is_refused(program: str, tmp_path: Path) -> None:
     def broken(specs: Sequence[Spec]) -> Iterator[Outcome]:
         return (Outcome(spec.choice, error="ValueError: no") for spec in specs)
 
     with pytest.raises(OptionError, match="does not run: ValueError: no"):
         search(program, broken, tmp_path / "out").run()
+    search(program, Card(), tmp_path / "out").run()  # what was wrong may be mended, so it is tried again
 
 
 def test_the_front_and_the_files(program: str, tmp_path: Path) -> None:
@@ -194,17 +276,17 @@ def test_real_trials_of_a_module(program: str, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("TTXLA_COMPILE_OPTIONS", "")
     results = str(tmp_path / "reference.pt")
     spec = Spec(Choice(reference=True), program, (), "", "", results)
-    reference = run(spec)
+    reference = run(spec, tmp_path)
     assert (reference.error, reference.pcc, reference.weights) == ("", 1.0, (("w", 4096),))
     assert reference.compared_with == "float32 on the CPU"
     (exact,) = torch.load(results)
     assert exact.dtype is torch.float32
     assert not torch.equal(exact, exact.bfloat16().float())
-    slow = run(replace(spec, choice=Choice()))
-    fast = run(replace(spec, choice=Choice(enable_trace=True)))
+    slow = run(replace(spec, choice=Choice()), tmp_path)
+    fast = run(replace(spec, choice=Choice(enable_trace=True)), tmp_path)
     assert slow.step_ms - fast.step_ms == pytest.approx((4.8 - 2.05) * 1e-3, rel=0.01)  # one gap, between two ops
-    narrow = run(replace(spec, choice=Choice(weights="bfp4")))
-    mixed = run(replace(spec, choice=Choice(weights="mixed", overrides="w=bfp_bf4")))
+    narrow = run(replace(spec, choice=Choice(weights="bfp4")), tmp_path)
+    mixed = run(replace(spec, choice=Choice(weights="mixed", overrides="w=bfp_bf4")), tmp_path)
     assert slow.pcc is not None
     assert narrow.pcc is not None
     assert 0.9 < narrow.pcc < slow.pcc <= 1
@@ -228,13 +310,64 @@ def test_the_reference_of_a_script_in_bfloat16_is_float32(tmp_path: Path, monkey
     script.write_text(SCRIPT)
     results = str(tmp_path / "reference.pt")
     own = [Choice(reference=True), Choice(), Choice(weights="bfp4")]
-    reference, wide, narrow = (run(Spec(choice, str(script), (), "", "", results)) for choice in own)
+    specs = [Spec(choice, str(script), (), "", "", results) for choice in own]
+    reference, wide, narrow = (run(spec, tmp_path) for spec in specs)
     assert (reference.error, reference.inexact) == ("", "")
     (exact,) = torch.load(results)
     assert (exact.dtype, exact.shape) == (torch.float32, (16, 32))
     assert wide.pcc is not None
     assert narrow.pcc is not None
     assert 0.9 < narrow.pcc < wide.pcc < 1
+
+
+BESIDE_ITS_DATA = """
+import sys
+from pathlib import Path
+
+import random, of_the_script
+
+raise SystemExit(Path("data.txt").read_text() + Path(sys.argv[1]).read_text() + of_the_script.TEXT)
+"""
+
+
+def test_a_script_finds_its_relative_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "scripts").mkdir()
+    script = tmp_path / "scripts" / "script.py"
+    script.write_text(BESIDE_ITS_DATA)
+    (tmp_path / "scripts" / "of_the_script.py").write_text("TEXT = 'three'\n")
+    (tmp_path / "data.txt").write_text("one, ")
+    (tmp_path / "more.txt").write_text("two, ")
+    (tmp_path / "random.py").write_text("raise SystemExit('not the module of Python')\n")
+    monkeypatch.chdir(tmp_path)
+    run_all = LocalExecutor(1)
+    (outcome,) = run_all([Spec(Choice(), str(script), ("more.txt",), "", "", "")])
+    assert outcome.error == "SystemExit: one, two, three"
+
+
+def test_the_files_of_a_script_are_its_own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script, module = tmp_path / "script.py", tmp_path / "package" / "module_of_the_script.py"
+    elsewhere = tmp_path / "site-packages" / "of_a_package.py"
+    for path in (module, elsewhere):
+        loaded = types.ModuleType(path.stem)
+        loaded.__file__ = str(path)
+        monkeypatch.setitem(sys.modules, path.stem, loaded)
+    assert sources_of(str(script)) == (str(module), str(script))
+    package = Path(tt_xla.__file__).parent
+    assert sources_of(str(package.parent / "script.py"))[0] == str(package.parent / "script.py")
+
+
+def test_a_batch_size_is_written_to_a_copy(tmp_path: Path) -> None:
+    """The copy names the script of the experiment, whose file stays as it is."""
+    (tmp_path / "trial").mkdir()
+    config, script = tmp_path / "config.yaml", tmp_path / "script.py"
+    config.write_text("script: script.py\nbatch_size: 1\n")
+    script.write_text("import pathlib, sys; raise SystemExit(pathlib.Path(sys.argv[2]).read_text() + sys.argv[3])")
+    spec = Spec(Choice(batch=8), str(config), ("more",), "--batch-size", "", "")
+    assert run(spec, tmp_path / "trial").error == f"SystemExit: batch_size: 8\nscript: {script}\nmore"
+    assert config.read_text() == "script: script.py\nbatch_size: 1\n"
+    config.write_text("batch_size: 1\n")  # as tt-blacksmith's, whose script is found
+    script.write_text(script.read_text() + "  # __main__ --config")
+    assert run(spec, tmp_path / "trial").error == "SystemExit: batch_size: 8\nmore"
 
 
 def test_a_process_that_dies_is_an_outcome(tmp_path: Path) -> None:
@@ -263,7 +396,9 @@ def test_ray_runs_trials_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     ray.get = lambda done: done
     ray.shutdown = lambda: calls.append("shutdown")
     monkeypatch.setitem(sys.modules, "ray", ray)
-    monkeypatch.setattr(executors, "run_in_process", lambda data: card(Spec.from_dict(data).choice).as_dict())
+    monkeypatch.setattr(
+        executors, "run_in_process", lambda data: msgspec.to_builtins(card(msgspec.convert(data, Spec).choice))
+    )
     executor = RayExecutor("cluster:1")
     specs = [Spec(Choice(level), "p", (), "", "", "") for level in range(3)]
     assert [outcome.choice.optimization_level for outcome in executor(specs)] == [0, 1, 2]
@@ -312,7 +447,7 @@ def test_invalid_arguments_are_refused(program: str) -> None:
         done = CliRunner().invoke(tune_command, [*flags, program])
         assert done.exit_code == 2
         assert message in done.output
-    assert "There is no file 'nowhere'" in CliRunner().invoke(tune_command, ["nowhere"]).output
+    assert isinstance(CliRunner().invoke(tune_command, ["nowhere"]).exception, FileNotFoundError)
 
 
 @pytest.mark.nightly
@@ -325,8 +460,8 @@ def test_the_command_tunes_a_module(program: str, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1])["compile_options"]["optimization_level"] == 1
-    assert "Pareto front" in done.stdout
+    assert json.loads(done.stdout)["compile_options"]["optimization_level"] == 1
+    assert "Pareto front" in done.stderr
 
 
 PRODUCTS = """
@@ -354,7 +489,7 @@ def test_shardings_of_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     done = CliRunner().invoke(tune_command, [*flags, "--code", "torch", str(path)], catch_exceptions=False)
     assert 'xs.mark_sharding(arg1, mesh, (None, "y"))' in done.output
     done = CliRunner().invoke(tune_command, [*flags, "--json", str(path)], catch_exceptions=False)
-    record = json.loads(done.output.strip().splitlines()[-1])
+    record = json.loads(done.stdout)
     times = [trial["predicted_us"] for trial in record["trials"]]
     assert times == sorted(times)
     assert record["trials"][0]["shardings"] == [[[], []], [[], ["y"]], [["y"], []]]
@@ -390,4 +525,17 @@ def test_meshes_that_do_not_fit_are_refused(program: str) -> None:
         assert f"A mesh of shape {text} is one chip" in error("--mesh", text, "--system", "n300-llmbox")
     for text in ("2by4", "true", "0", ""):
         assert "it takes true, false or the shape of a mesh" in error("--mesh", text, "--system", "n300-llmbox")
-    assert "--system and --code need --mesh" in error("--system", "n300")
+
+
+def test_options_of_another_search_are_refused(program: str) -> None:
+    for flags, message in (
+        (["--mesh", "1x2", "--levels", "1"], "--levels does nothing with --mesh"),
+        (["--mesh", "1x2", "-o", "out"], "--out does nothing with --mesh"),
+        (["--mesh", "1x2", "--accuracy", "0.9"], "--accuracy does nothing with --mesh"),
+        (["--accuracy", "0.9", "--metric", "loss"], "--metric does nothing with --accuracy"),
+        (["--code", "jax"], "--code needs --mesh"),
+        (["--measure", "top1", "-o", "out"], "--measure needs --accuracy"),
+    ):
+        done = CliRunner().invoke(tune_command, [*flags, program])
+        assert (done.exit_code, message in done.output) == (2, True), done.output
+    assert "nowhere" in str(CliRunner().invoke(tune_command, ["--system", "nowhere", program]).exception)

@@ -17,6 +17,7 @@ from tests.golden import Goldens
 from tests.reports.programs import EXACT, EXAMPLES, compiled, exact_inputs
 from tests.reports.recordings import recording_of
 from tests.reports.texts import lines_of
+from tt_xla.profiling.device_time import kernels
 from tt_xla.profiling.ops_csv import write_ops
 from tt_xla.tools.cli import cli, main
 
@@ -32,7 +33,7 @@ COMMANDS = {
         "compile exact.mlir --level 1 --option enable_bfp8_conversion=true",
         "compile exact.mlir --mesh 1x2 --arch n300",
         "compile exact.mlir --mesh 0x2",
-        "compile exact.mlir --explain-json",
+        "compile exact.mlir --explain --json",
         "compile none.mlir exact.mlir",
         "compile exact.mlir --option no_such=1",
         "compile exact.mlir --option no_value",
@@ -100,7 +101,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (path / f"{name}.ttnn").write_bytes(compiled(name).to_bytes())
     (path / "exact.mlir").write_text(EXACT)
     np.savez(path / "exact.npz", *exact_inputs())
-    write_ops(path / "ops_perf_results_training.csv", recording_of("training"))
+    recording = recording_of("training")
+    write_ops(path / "ops_perf_results_training.csv", recording, kernels(recording))
     (path / "empty").mkdir()
     return path
 

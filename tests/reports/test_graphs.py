@@ -67,7 +67,7 @@ def graph_lines(graph: Mapping[str, Any]) -> Iterator[str]:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_graphs(name: str, stage: str, goldens: Goldens) -> None:
     session = session_of(name)
-    made = json.loads(views.graphs(session, views.graph_index(0, stage)))["graphs"]
+    made = views.graphs(session, views.graph_index(0, stage))["graphs"]
     goldens.check(f"explorer/graphs_{name}", stage, [line for graph in made for line in graph_lines(graph)])
 
 
@@ -79,7 +79,7 @@ def test_stages_and_overlays(name: str, goldens: Goldens) -> None:
     overlays = [
         f"{graph}: {json.dumps(data)}"
         for index in range(len(stages["ttnn"]["overlays"]))
-        for graph, data in json.loads(views.node_data(session, index)).items()
+        for graph, data in views.node_data(session, index).items()
     ]
     goldens.check(f"explorer/overlays_{name}", "overlays", overlays)
     goldens.check(f"explorer/overlays_{name}", "changes from level 0", lines_of(views.changes(session, 0, 1)))

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from benchmarks.accepted_types import SAMPLES, program
 from tests.golden import Goldens
 from tests.unit.pricing import sharded, spec
 from tt_xla.codegen.body import Constants
@@ -16,7 +17,6 @@ from tt_xla.codegen.formatting import flat
 from tt_xla.codegen.languages.base import Language
 from tt_xla.codegen.languages.cpp import Cpp
 from tt_xla.codegen.languages.python import Python
-from tt_xla.codegen.probe import SAMPLES, program
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.circular_buffers import circular_buffer_bytes
 from tt_xla.cost.roofline import dram_bytes, operations, roofline

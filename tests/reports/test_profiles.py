@@ -22,6 +22,7 @@ from tt_xla.profiling import ops_csv
 from tt_xla.profiling.bench import Bench, measure
 from tt_xla.profiling.bench_files import CSV_NAME, HTML_NAME, JSON_NAME, summary, write_all
 from tt_xla.profiling.chrome_trace import write_trace
+from tt_xla.profiling.device_time import kernels
 from tt_xla.profiling.profile import TRACE_NAME
 from tt_xla.profiling.reading import read_table
 
@@ -50,7 +51,8 @@ def cells_of(path: Path) -> Iterator[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_table_of_ops(name: str, goldens: Goldens, tmp_path: Path) -> None:
     path = tmp_path / "ops.csv"
-    count = ops_csv.write_ops(path, short(recording_of(name)))
+    recording = short(recording_of(name))
+    count = ops_csv.write_ops(path, recording, kernels(recording))
     goldens.check(f"profiles/ops_{name}", "ops", [f"{count} kernels", *cells_of(path)])
 
 
@@ -61,7 +63,8 @@ def test_columns_of_the_table_of_ops(goldens: Goldens) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_log_of_the_device(name: str, goldens: Goldens, tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
-    ops_csv.write_device_log(path, short(recording_of(name)))
+    recording = short(recording_of(name))
+    ops_csv.write_device_log(path, recording, kernels(recording))
     goldens.check(f"profiles/log_{name}", "log", path.read_text())
 
 
@@ -77,7 +80,8 @@ def events_of(path: Path) -> Iterable[str]:
 @pytest.mark.parametrize("synchronised", [True, False])
 def test_timeline(name: str, synchronised: bool, goldens: Goldens, tmp_path: Path) -> None:
     path = tmp_path / "timeline.json"
-    write_trace(path, short(recording_of(name)), synchronised=synchronised)
+    recording = short(recording_of(name))
+    write_trace(path, recording, kernels(recording), synchronised=synchronised)
     kind = "synchronised" if synchronised else "on the device's clock"
     goldens.check(f"profiles/timeline_{name}", kind, events_of(path))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tt_xla.testing.models.collection import ROOTS
 from tt_xla.testing.models.config import BringupStatus, Expectation, ModelTestStatus
 from tt_xla.testing.models.discovery import Case, LoaderFile, discover
 from tt_xla.testing.models.dynamic import DynamicTorchModelTester
+from tt_xla.testing.models.suite import ROOTS
 
 __all__ = [
     "BringupStatus",
@@ -38,7 +38,7 @@ def setup_test_discovery(project_root: str | Path) -> tuple[Path, list[Case]]:
 
 
 def discover_loader_paths(models_root: str | Path) -> list[LoaderFile]:
-    """Returns the loaders below a folder, sorted by path; their sources are read and not imported."""
+    """Returns the loaders below a folder that can be imported, sorted by path."""
     return discover(Path(models_root)).loaders
 
 

@@ -24,7 +24,7 @@ def _imported():
 
 
 TESTS = """
-import pytest, torch
+import logging, pytest, torch
 from tt_xla.testing import TorchModelTester, run_op_test
 
 class MyOp(torch.nn.Module):
@@ -74,6 +74,19 @@ def test_my_model(model_tester: MyModelTester, request):
 @pytest.mark.filecheck("add.ttnn.mlir")
 def test_not_a_list(request):
     run_op_test(MyOp(), [torch.randn(32, 32)], request=request)
+
+@pytest.mark.filecheck(["add.ttnn.mlir"])
+def test_forgets_request():
+    run_op_test(MyOp(), [torch.randn(32, 32)])
+
+@pytest.mark.filecheck(["add.ttnn.mlir"])
+def test_skips():
+    pytest.skip("not here")
+
+def test_logs():
+    logging.getLogger("torch.__trace").debug("")
+    logging.getLogger("mine").warning("look here")
+    assert False
 
 @pytest.mark.filecheck(["add.ttnn.mlir"])
 def test_wrong(request):
@@ -126,7 +139,7 @@ def test_serialize(run, pytester):
 
 
 def test_each_graph_has_files(run, pytester):
-    run("test_ops.py", "-k", "test_pieces", "--serialize").assert_outcomes(passed=1, deselected=7)
+    run("test_ops.py", "-k", "test_pieces", "--serialize").assert_outcomes(passed=1, deselected=10)
     paths = [name for name in names(pytester) if name.startswith("test_pieces_two_graphs_32_32/")]
     assert len(paths) == 6
 
@@ -166,6 +179,18 @@ def test_a_marker_takes_a_list(run):
     result = run("test_ops.py::test_not_a_list")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*filecheck got 'add.ttnn.mlir'; expected one list of names*"])
+
+
+def test_a_marked_test_must_check_something(run):
+    result = run("test_ops.py::test_forgets_request", "test_ops.py::test_skips")
+    result.assert_outcomes(failed=1, skipped=1)
+    result.stdout.fnmatch_lines(["The test is marked filecheck, but no IR was checked. Give it the fixture `request`*"])
+
+
+def test_records_of_trace_files_are_not_shown(run):
+    result = run("test_ops.py::test_logs")
+    result.stdout.fnmatch_lines(["*look here*"])
+    result.stdout.no_fnmatch_line("*torch.__trace:*")
 
 
 def test_a_wrong_result_leaves_nothing(run, pytester):

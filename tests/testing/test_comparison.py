@@ -1,5 +1,7 @@
 """Rules and messages of the comparison; expected figures are computed by hand."""
 
+import collections
+import dataclasses
 import math
 
 import numpy as np
@@ -113,7 +115,81 @@ def test_leaves_of_both_frameworks():
 def test_structures_that_differ():
     assert "returned 1 arrays; expected 2" in judged([X], [X, X]).error_message
     assert "has shape [8, 16]; expected [4, 16]" in judged({"a": X}, {"a": X[:4]}).error_message
-    assert judged([], []).passed
+
+
+Point = collections.namedtuple("Point", "x y")
+
+
+@dataclasses.dataclass
+class Output:
+    logits: torch.Tensor
+    hidden: torch.Tensor | None = None
+
+
+class Attributes:
+    """An object whose attributes nobody knows."""
+
+    def __init__(self, x):
+        self.x = x
+
+
+def a_cache(value):
+    from transformers import DynamicCache
+
+    cache = DynamicCache()
+    cache.update(value, value, 0)
+    return cache
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda x: [x],
+        lambda x: {"a": (x, None)},
+        lambda x: collections.OrderedDict(a=x),
+        lambda x: Point(x, "name"),
+        lambda x: Output(x),
+        lambda x: a_cache(x[None, None]),
+    ],
+    ids=["list", "mapping", "ordered", "named tuple", "dataclass", "cache"],
+)
+def test_every_container_is_opened(wrap):
+    x = torch.from_numpy(X).float()
+    assert judged(wrap(x), wrap(x)).passed
+    assert not judged(wrap(-x), wrap(x)).passed
+
+
+def test_outputs_of_transformers():
+    from transformers.modeling_outputs import BaseModelOutput
+
+    x = torch.from_numpy(X)
+    assert judged(BaseModelOutput(last_hidden_state=x), BaseModelOutput(last_hidden_state=x)).passed
+    assert not judged(BaseModelOutput(last_hidden_state=-x), BaseModelOutput(last_hidden_state=x)).passed
+
+
+@pytest.mark.parametrize("empty", [None, "text", [], {"a": None}, np.array(["text"])])
+def test_results_without_numbers_fail(empty):
+    result = judged(empty, empty)
+    assert (result.passed, result.error_message) == (
+        False,
+        "Comparison failed. The results have no numbers, so there is nothing to compare.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        (lambda x: Attributes(x), " is of type Attributes"),
+        (lambda x: [x, {"a": Attributes(x)}], "[1]['a'] is of type Attributes"),
+        (lambda x: {x.sum().item()}, " is of type set"),
+        (lambda x: iter([x]), " is of type list_iterator"),
+    ],
+)
+def test_objects_that_nobody_knows_fail(value, place):
+    x = torch.from_numpy(X)
+    result = judged(value(x), value(x))
+    assert not result.passed
+    assert result.error_message.startswith(f"Comparison failed. Result{place}, whose numbers cannot be found")
 
 
 def test_compile_only(monkeypatch):

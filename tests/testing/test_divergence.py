@@ -368,9 +368,6 @@ def test_bad_files(files):
     np.savez(files / "one.npz", np.ones(3))
     with pytest.raises(MalformedModuleError, match="1 arrays; the module takes 2"):
         of_file(files / "model.mlir", files / "one.npz")
-    (files / "m.ttnn").write_bytes(b"TTXL")
-    with pytest.raises(OptionError, match="is compiled"):
-        of_file(files / "m.ttnn", None)
 
 
 def test_random_inputs_repeat():

@@ -31,6 +31,7 @@ from tt_xla.testing.divergence import bisect
 from tt_xla.testing.divergence.bisect import Culprit, Trial
 from tt_xla.testing.divergence.distances import Deviation, deviation
 from tt_xla.testing.divergence.parts import Comparison, Error, Line, Row
+from tt_xla.testing.divergence.scripts import ComparedScript
 from tt_xla.tools import compare as tool
 
 GOOD, BAD, WORST = Error(0.9999, 0.01, 0.5), Error(0.5, 0.75, 2.0), Error(math.nan, math.inf, math.inf)
@@ -198,7 +199,7 @@ def test_the_text_about_a_bisection(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setattr(bisect, "by_weight", lambda *_: [Trial("w [0]", GOOD), Trial("x", None, "y"), Trial("z", BAD)])
 
     def text(how: str) -> list[str]:
-        tool.show_bisection(subject, CompileOptions(), how, None, "op", 0.99, 2)
+        tool.show_bisection(subject, CompileOptions(), how, None, "op", 0.99, 2, as_json=False)
         return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
     table = [
@@ -229,9 +230,9 @@ def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     """Returns a function that returns what the command prints about a comparison."""
 
     def shown(comparison: Comparison, count: int, as_json: bool = False) -> str:
-        monkeypatch.setattr(tool, "compare_calls", lambda *_, required: comparison)
+        monkeypatch.setattr(tool, "run_script", lambda *_, required: ComparedScript(comparison, [], ""))
         done = tool.compare_script(Path("folder/model"), (), required=0.99, shown=count, as_json=as_json)
-        assert done is comparison
+        assert done.calls is comparison
         return capsys.readouterr().out
 
     return shown
@@ -289,6 +290,7 @@ def test_a_comparison_as_json(shown: Shown) -> None:
         "failure": "no [room]",
     }
     assert json.loads(shown(comparison, 1, as_json=True)) == {
+        "interrupted": False,
         **{"program": "model", "passed": False, "results": bad, "in_float32": good, "failure": "why"},
         **{"first": first, "worst": first, "parts": [first, failed]},
     }
@@ -302,7 +304,7 @@ def test_ranges_and_programs_by_index() -> None:
     for text in ("", "a", "1:b", ":3", "1:2:3", "3:"):
         with pytest.raises(OptionError) as raised:
             tool.span_of(text)
-        assert str(raised.value) == f"{text!r} is not a range of parts; expected a range such as 12 or 12:20."
+        assert str(raised.value) == f"--range got {text!r}; expected parts such as 12 or 12:20."
     subjects = cast("Any", ["a", "b"])
     assert (tool.selected(subjects, None), tool.selected(subjects, 0), tool.selected(subjects, 1)) == (
         ["a", "b"],

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
+from tt_xla import disk_cache
 from tt_xla.testing.models import records, summary
-from tt_xla.testing.models.campaign import Task
 from tt_xla.testing.models.config import (
-    ALLOWED,
     ARCHS,
     BringupStatus,
     ExecutionPass,
@@ -21,12 +20,13 @@ from tt_xla.testing.models.config import (
     Expectations,
     ModelTestStatus,
     config_files,
-    default_folders,
     read,
-    validate,
+    read_beside,
 )
-from tt_xla.testing.models.discovery import Case
+from tt_xla.testing.models.discovery import Case, Discovery, LoaderFile
+from tt_xla.testing.models.processes import Limits
 from tt_xla.testing.models.records import Record, settled
+from tt_xla.testing.models.suite import Suite, Task, read_suite
 
 
 @pytest.fixture
@@ -156,81 +156,126 @@ def test_defaults_of_an_expectation() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ("required_pcc: true", "'required_pcc' in {}: expected a number, got True"),
-        ("required_pcc: high", "'required_pcc' in {}: expected a number, got 'high'"),
-        ("batch_size: true", "'batch_size' in {}: expected an integer, got True"),
-        ("batch_size: 1.5", "'batch_size' in {}: expected an integer, got 1.5"),
-        ("assert_pcc: 1", "'assert_pcc' in {}: expected true or false, got 1"),
-        (
-            "optimization_level: 3",
-            "'optimization_level' in {}: optimization_level must be 0, 1, or 2 (got 3)",
-        ),
-        (
-            "optimization_level: true",
-            "'optimization_level' in {}: optimization_level must be 0, 1, or 2 (got True)",
-        ),
-        ("markers: push", "'markers' in {}: expected a list of strings, got 'push'"),
-        ("markers: [1]", "'markers' in {}: expected a list of strings, got [1]"),
-        (
-            "supported_archs: [n151]",
-            f"'supported_archs' in {{}}: unknown arch 'n151'. Allowed: {sorted(ARCHS)}",
-        ),
+        ("required_pcc: true", "'required_pcc' of 'a-1' got True: Input should be a valid number"),
+        ("required_pcc: high", "'required_pcc' of 'a-1' got 'high': Input should be a valid number"),
+        ("required_pcc: .nan", "'required_pcc' of 'a-1' got nan: Input should be less than or equal to 1"),
+        ("required_pcc: 1.5", "'required_pcc' of 'a-1' got 1.5: Input should be less than or equal to 1"),
+        ("required_atol: .inf", "'required_atol' of 'a-1' got inf: Input should be a finite number"),
+        ("allclose_rtol: -1", "'allclose_rtol' of 'a-1' got -1: Input should be greater than or equal to 0"),
+        ("batch_size: true", "'batch_size' of 'a-1' got True: Input should be a valid integer"),
+        ("batch_size: 1.5", "'batch_size' of 'a-1' got 1.5: Input should be a valid integer"),
+        ("batch_size: -3", "'batch_size' of 'a-1' got -3: Input should be greater than or equal to 1"),
+        ("assert_pcc: 1", "'assert_pcc' of 'a-1' got 1: Input should be a valid boolean"),
+        ("optimization_level: 3", "'optimization_level' of 'a-1' got 3: Input should be less than or equal to 2"),
+        ("optimization_level: true", "'optimization_level' of 'a-1' got True: Input should be a valid integer"),
+        ("markers: push", "'markers' of 'a-1' got 'push': expected a list"),
+        ("markers: [1]", "'markers' of 'a-1' got 1: Input should be a valid string"),
+        ("supported_archs: [n151]", "'supported_archs' of 'a-1' got 'n151': no such arch. Did you mean 'n150'?"),
         (
             "status: EXPECTED_PASING",
-            "'status' in {}: Invalid ModelTestStatus: 'EXPECTED_PASING'. Did you mean EXPECTED_PASSING?",
+            "'status' of 'a-1' got 'EXPECTED_PASING': no such ModelTestStatus. Did you mean 'EXPECTED_PASSING'?",
         ),
         (
             "execution_pass: zzz",
-            "'execution_pass' in {}: Invalid ExecutionPass: 'zzz'. Expected one of FORWARD, BACKWARD.",
+            "'execution_pass' of 'a-1' got 'zzz': no such ExecutionPass. Allowed: FORWARD, BACKWARD.",
         ),
-        ("stats: x", f"Unknown field 'stats' in {{}}. Did you mean 'status'? Allowed: {ALLOWED}"),
-        ("zzz: x", f"Unknown field 'zzz' in {{}}. Allowed: {ALLOWED}"),
-        ("status:", "Missing 'status' field or empty value in {}."),
-        ("arch_overrides: 3", "arch_overrides of {} is not a mapping of archs to fields: 3"),
+        ("stats: x", "unknown field 'stats' of 'a-1'. Did you mean 'status'?"),
+        ("listed: true", "unknown field 'listed' of 'a-1'. Allowed: status, "),
+        ("status:", "'status' of 'a-1' got None: no such ModelTestStatus. Allowed: EXPECTED_PASSING, "),
+        ("arch_overrides: 3", "'arch_overrides' of 'a-1' got 3: expected a mapping"),
         (
             "arch_overrides: {n151: {}}",
-            f"Unknown arch 'n151' in arch_overrides of {{}}. Allowed: {sorted(ARCHS)}",
+            "'arch_overrides.n151' of 'a-1' got 'n151': no such arch. Did you mean 'n150'?",
         ),
-        ("arch_overrides: {n150: 3}", "arch_overrides['n150'] of {} is not a mapping of fields: 3"),
+        ("arch_overrides: {n150: 3}", "'arch_overrides.n150' of 'a-1' got 3: expected a mapping of fields"),
         (
             "arch_overrides: {n150: {batch_size: x}}",
-            "'batch_size' in arch_overrides['n150'] of {}: expected an integer, got 'x'",
+            "'arch_overrides.n150.batch_size' of 'a-1' got 'x': Input should be a valid integer",
         ),
     ],
 )
 def test_fields_that_are_refused(read_text: Any, tmp_path: Path, fields: str, message: str) -> None:
-    expectations = read_text(f"test_config:\n  a-1:\n    reason: kept\n    {fields}\n")
-    context = f"test 'a-1' in {tmp_path.name}/test_config_a.yaml"
-    assert expectations.problems == [f"{tmp_path}/test_config_a.yaml:2: {message.format(context)}"]
-    assert expectations.of("a-1") == Expectation(reason="kept", listed=True)
+    """The other fields of the entry, and the other entries, stay."""
+    expectations = read_text(f"test_config:\n  a-1:\n    reason: kept\n    {fields}\n  b-1: {{batch_size: 2}}\n")
+    (problem,) = expectations.problems
+    assert problem.startswith(f"{tmp_path}/test_config_a.yaml:4: {message}")
+    assert expectations.of("a-1", "n150") == Expectation(reason="kept", listed=True)
+    assert expectations.of("b-1") == Expectation(batch_size=2, listed=True)
+
+
+def test_each_problem_of_an_entry_is_told(read_text: Any, tmp_path: Path) -> None:
+    expectations = read_text(
+        "test_config:\n  a:\n    statsu: x\n    batch_size: 0\n    arch_overrides: {n150: {z: 1}}\n"
+    )
+    lines = [problem.removeprefix(f"{tmp_path}/test_config_a.yaml:")[:15] for problem in expectations.problems]
+    assert sorted(lines) == ["3: unknown fiel", "4: 'batch_size'", "5: unknown fiel"]
 
 
 @pytest.mark.parametrize(
     ("text", "problems"),
     [
         ("", []),
-        ("- a", ["{}: expected 'test_config:' or 'PLACEHOLDER_MODELS:' at the top, got a list"]),
-        ("other: 1", ["{}: expected 'test_config:' or 'PLACEHOLDER_MODELS:' at the top, got 'other'"]),
-        ("test_config: [a]", ["{}: expected a mapping of tests, got a list"]),
+        ("5", ["{}: the file got 5: expected a mapping of fields"]),
+        ("- a", ["{}: the file got ['a']: expected a mapping of fields"]),
+        ("other: 1", ["{}:1: unknown field 'other'. Allowed: test_config, PLACEHOLDER_MODELS, models_root."]),
+        ("test_confg: {a: {}}", ["{}:1: unknown field 'test_confg'. Did you mean 'test_config'?"]),
+        ("test_config: [a]", ["{}:1: 'test_config' got ['a']: expected a mapping"]),
         ("test_config:", []),
-        (
-            "test_config:\n  a:",
-            [
-                "{}:2: expected fields of test 'a' in FOLDER/test_config_a.yaml, got None. Missing 'status' field or "
-                "empty value."
-            ],
-        ),
+        ("test_config:\n  a:", ["{}:2: 'test_config.a' got None: expected a mapping of fields"]),
         (
             "test_config:\n  a: {reason: x}\n  a: {reason: y}",
             ["{}:3: duplicate key 'a'; the first one, in line 2, counts."],
+        ),
+        (
+            "PLACEHOLDER_MODELS:\n  a: [b]\n  c:\n  d: {required_pcc: x}",
+            [
+                "{}:2: 'PLACEHOLDER_MODELS.a' got ['b']: expected a mapping of fields",
+                "{}:4: 'required_pcc' of 'd' got 'x': Input should be a valid number",
+            ],
+        ),
+        ("a: &a [*a]", ["{}: cannot be read: found unconstructable recursive node in line 1, column 4"]),
+        (
+            "test_config:\n  a:\n\tstatus: unspecified",
+            [
+                "{}: cannot be read: while scanning for the next token found character that cannot start any token in "
+                "line 3, column 1"
+            ],
         ),
     ],
 )
 def test_files_that_are_refused(read_text: Any, tmp_path: Path, text: str, problems: list[str]) -> None:
     path = tmp_path / "test_config_a.yaml"
     expectations = read_text(text)
-    assert expectations.problems == [each.format(path).replace("FOLDER", tmp_path.name) for each in problems]
+    assert expectations.problems == [each.format(path) for each in problems]
     assert expectations.files == [path]
+
+
+MERGES = """
+x-shared: &shared
+  status: KNOWN_FAILURE_XFAIL
+  reason: shared
+test_config:
+  a: &a
+    <<: *shared
+    required_pcc: 0.5
+  b:
+    reason: mine
+    <<: *shared
+  c: {<<: [*a, *shared], arch_overrides: {n150: {<<: *shared}}}
+  d: {<<: *a, reason: one, reason: two}
+"""
+
+
+def test_merges(read_text: Any, tmp_path: Path) -> None:
+    expectations = read_text(MERGES)
+    assert expectations.problems == [
+        f"{tmp_path}/test_config_a.yaml:13: duplicate key 'reason'; the first one, in line 13, counts."
+    ]
+    assert expectations.of("a") == replace(XFAIL, reason="shared", required_pcc=0.5)
+    assert expectations.of("b") == replace(XFAIL, reason="mine")
+    assert expectations.of("c", "n150") == replace(XFAIL, reason="shared", required_pcc=0.5)
+    assert expectations.of("d") == replace(XFAIL, reason="one", required_pcc=0.5)
+    assert [expectations.entries[name].where.rpartition(":")[2] for name in "abcd"] == ["6", "9", "12", "13"]
 
 
 def test_the_first_entry_of_several_files_counts(tmp_path: Path) -> None:
@@ -245,26 +290,81 @@ def test_the_first_entry_of_several_files_counts(tmp_path: Path) -> None:
         f"{second}:3: duplicate test 'a'; the first entry counts, in {first}:2. Remove one of them."
     ]
     assert (expectations.of("a").reason, expectations.of("b").listed) == ("one", True)
-    assert default_folders(tmp_path / "b", tmp_path) == []
-    for folder in (tmp_path, tmp_path / "b"):
-        (folder / "test_config").mkdir()
-    assert default_folders(tmp_path / "b", tmp_path) == [tmp_path / "b/test_config"]
+
+
+def test_files_about_other_loaders_are_not_read(tmp_path: Path) -> None:
+    files: dict[str, Path] = {}
+    for name, text in {"here": "models_root: models", "there": "models_root: third_party/forge", "any": ""}.items():
+        files[name] = tmp_path / name / "test_config" / "test_config_a.yaml"
+        files[name].parent.mkdir(parents=True)
+        files[name].write_text(f"{text}\ntest_config:\n  {name}: {{}}\n")
+    parents = [path.parents[1] for path in files.values()]
+    assert set(read_beside(tmp_path / "models", *parents).entries) == {"here"}
+    there = read_beside(tmp_path / "third_party/forge", *parents)
+    assert (set(there.entries), there.files) == ({"there"}, [files["there"]])
+    other = read_beside(tmp_path / "forge", *parents)
+    assert set(other.entries) == {"any"}
+    assert read_beside(tmp_path / "forge", *parents[:2]) == Expectations(
+        other_files={files["here"]: "models", files["there"]: "third_party/forge"}
+    )
+    assert set(read(list(files.values())).entries) == {"here", "there", "any"}
+
+
+def suite(expectations: Expectations, *loaders: LoaderFile, unreadable: tuple[str, ...] = ()) -> Suite:
+    return Suite(Discovery(Path("root"), list(loaders), dict.fromkeys(unreadable, "no such package")), expectations)
 
 
 def test_entries_without_a_test_and_tests_without_an_entry(read_text: Any, tmp_path: Path) -> None:
-    names = ("bert/pytorch-base-training", "bert/pytorch-phase", "zzz", "bert/pytorch-bas-inference")
-    expectations = read_text("test_config:\n" + "".join(f"  {name}: {{}}\n" for name in names))
-    found = validate(
-        expectations,
-        ["bert/pytorch-base-training", "bert/pytorch-base-inference", "alone"],
-        ["bert/pytorch-phase", "bert/pytorch-other"],
+    names = (
+        "bert/pytorch-base-single_device-training",
+        "bert/pytorch-base-llm_decode-seq_1-batch_1-single_device-mesh_default-inference",
+        "zzz-training",
+        "bert/pytorch-bas-single_device-inference",
+        "later/pytorch-x-single_device-inference",
     )
+    expectations = read_text("test_config:\n" + "".join(f"  {name}: {{}}\n" for name in names))
+    found = suite(expectations, LoaderFile("bert/pytorch", ("base",)), unreadable=("later/pytorch",))
     path = tmp_path / "test_config_a.yaml"
-    assert found.unlisted == ["alone", "bert/pytorch-base-inference"]
+    assert len(found.unlisted) == 5
+    assert "bert/pytorch-base-single_device-inference" in found.unlisted
     assert found.unknown == [
-        f"{path}:4: no test is named 'zzz'.",
-        f"{path}:5: no test is named 'bert/pytorch-bas-inference'. Did you mean: bert/pytorch-base-inference?",
+        f"{path}:4: no test is named 'zzz-training'.",
+        f"{path}:5: no test is named 'bert/pytorch-bas-single_device-inference'. Did you mean: "
+        "bert/pytorch-base-single_device-inference, bert/pytorch-base-single_device-training?",
     ]
+    assert found.validation()[-3:] == [
+        "WARNING: Cannot import path: root/later/pytorch/loader.py: no such package",
+        "WARNING: no entry for bert/pytorch-base-data_parallel-inference, bert/pytorch-base-data_parallel-training, "
+        "bert/pytorch-base-single_device-inference and 2 others",
+        "5 entries in 1 files, 6 tests of 1 loaders: 2 errors, 2 warnings.",
+    ]
+    assert [task.case.id for task in found.tasks][-1] == names[1]
+
+
+def test_a_root_without_files_of_its_own_is_told(tmp_path: Path) -> None:
+    other = Expectations(other_files={tmp_path / "a.yaml": "models", tmp_path / "b.yaml": "models"})
+    (warning,) = suite(other).warnings
+    assert warning.startswith("No file of expectations is about root: 2 are about models. --test-config names")
+
+
+def test_upstreams_entries_serve_upstreams_loaders(tmp_path: Path) -> None:
+    """Where a project has both, next to its own entries for its own loaders."""
+    test = "a/pytorch-single_device-inference"
+    texts = {
+        "third_party/tt_forge_models/a/pytorch/loader.py": "class ModelLoader: pass",
+        "tests/runner/test_config/test_config_a.yaml": f"models_root: models\ntest_config: {{{test}: {{}}}}",
+        "third_party/tt-xla/tests/runner/test_config/torch/test_config_a.yaml": (
+            f"test_config: {{{test}: {{status: EXPECTED_PASSING}}}}"
+        ),
+    }
+    for name, text in texts.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    read = read_suite(None, [], tmp_path, tmp_path / "tests/runner")
+    passing = [task.case.id for task in read.tasks if task.expectation.status is ModelTestStatus.EXPECTED_PASSING]
+    assert passing == [test]
+    assert read.errors == read.warnings == []
 
 
 LISTED = Expectation(listed=True)
@@ -366,23 +466,58 @@ def test_messages_of_any_length_are_cut(tmp_path: Path) -> None:
     for record in (Record("a", "failed"), Record("b", pcc=0.5), Record("a", "passed")):
         records.append(path, record)
     with path.open("a") as file:
-        file.write('[1]\n{"test": "c", "unknown": 1}\n{"cut')
+        file.write('[1]\n{"test": "c", "unknown": 1}\n{"cut\n')
+    with path.open("ab") as file:
+        file.write(b'{"test": "\xff"}\n')
     assert records.load(path) == {"a": Record("a", "passed"), "b": Record("b", pcc=0.5)}
-    assert json.loads(path.read_text().splitlines()[1])["pcc"] == 0.5
+    assert json.loads(path.read_bytes().splitlines()[1])["pcc"] == 0.5
 
 
 def test_options_of_a_task() -> None:
-    task = Task(Case("a/pytorch", None, "single_device", "inference"), replace(LISTED, optimization_level=1))
+    case = Case("a/pytorch", None, "single_device", "inference")
+    task = Task(Path("root"), case, replace(LISTED, optimization_level=1))
     assert task.with_options(None, golden_f32=False) == task
     changed = task.with_options(2, golden_f32=True, emitpy=True)
     assert changed.expectation == replace(task.expectation, optimization_level=2, golden_f32=True, emitpy=True)
     assert task.with_options(0, golden_f32=False).expectation.optimization_level == 0
-    skipped = Task(task.case, replace(LISTED, status=ModelTestStatus.NOT_SUPPORTED_SKIP))
+    skipped = replace(task, expectation=replace(LISTED, status=ModelTestStatus.NOT_SUPPORTED_SKIP))
     assert skipped.with_options(None, golden_f32=False).expectation.status is ModelTestStatus.NOT_SUPPORTED_SKIP
     forced = skipped.with_options(None, golden_f32=False, forced=True)
     assert forced.expectation.status is ModelTestStatus.UNSPECIFIED
-    kept = Task(task.case, XFAIL).with_options(None, golden_f32=False, forced=True)
+    kept = replace(task, expectation=XFAIL).with_options(None, golden_f32=False, forced=True)
     assert kept.expectation.status is ModelTestStatus.KNOWN_FAILURE_XFAIL
+
+
+def test_the_key_of_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anything on which an outcome depends makes another key; what changes nothing does not."""
+    task = Task(Path("root"), Case("a/pytorch", None, "single_device", "inference"), LISTED, digest="0")
+    limits = Limits(60, 0, jobs=1)
+
+    def key(task: Task = task, limits: Limits = limits, lenient: bool = False) -> str:
+        return task.key(limits, lenient=lenient)
+
+    keys = [
+        key(),
+        key(task.with_options(2, golden_f32=False)),
+        key(task.with_options(None, golden_f32=True)),
+        key(task.with_options(None, golden_f32=False, emitpy=True)),
+        key(replace(task, expectation=XFAIL)),
+        key(replace(task, case=replace(task.case, variant="small"))),
+        key(replace(task, digest="1")),
+        key(limits=Limits(61, 0, jobs=1)),
+        key(limits=Limits(60, 1 << 30, jobs=1)),
+        key(lenient=True),
+    ]
+    for name, value in {"TTXLA_SYSTEM": "p150", "TTXLA_NUMERICS": "exact", "TTXLA_COMPILE_OPTIONS": "{}"}.items():
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            keys.append(key())
+    with monkeypatch.context() as patch:
+        patch.setattr(disk_cache, "version_digest", lambda: "another version")
+        keys.append(key())
+    assert len(set(keys)) == len(keys)
+    monkeypatch.setenv("TTXLA_LOGGER_LEVEL", "DEBUG")
+    assert key(replace(task, root=Path("moved"), group="red"), replace(limits, jobs=2)) == keys[0]
 
 
 BEFORE = Record("a", "passed", pcc=0.99, device_us=100.0, compile_s=10.0)

@@ -1,8 +1,12 @@
 """Models in their own processes: failures, packages, resumed runs and reports, in pytest and with the command."""
 
+import math
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 import types
 import zipfile
@@ -12,11 +16,13 @@ from pathlib import Path
 import pytest
 
 from tt_xla.errors import OptionError, OutputError, TTXLAError
+from tt_xla.testing import child_processes
 from tt_xla.testing.models import campaign, execution, loading, processes, records, requirements, summary
 from tt_xla.testing.models.config import BringupStatus, Expectation, ModelTestStatus
 from tt_xla.testing.models.discovery import Case
 from tt_xla.testing.models.processes import Limits
 from tt_xla.testing.models.records import Record
+from tt_xla.testing.models.suite import Task
 from tt_xla.testing.torch_model import TorchModelTester
 
 pytest_plugins = "pytester"
@@ -54,6 +60,10 @@ def make(root: Path, **bodies: str) -> Path:
     return root
 
 
+def tasks_of(root: Path, *names: str) -> list[Task]:
+    return [Task(root, case(name), Expectation()) for name in names]
+
+
 def case(name: str, parallelism: str = "single_device") -> Case:
     return Case(f"{name}/pytorch", None, parallelism, "inference")
 
@@ -65,11 +75,10 @@ def models(tmp_path_factory):
 
 @pytest.mark.nightly
 def test_one_bad_model_does_not_stop_the_others(models, tmp_path):
-    tasks = [campaign.Task(case(name), Expectation()) for name in ("crashes", "eats", "exits", "good", "raises")]
+    tasks = tasks_of(models, "crashes", "eats", "exits", "good", "raises")
     records_file = tmp_path / "records.jsonl"
     records_by_name = {
-        record.test.partition("/")[0]: record
-        for record in campaign.run_all(models, tasks, LIMITS, records_file, jobs=2)
+        record.test.partition("/")[0]: record for record in campaign.run_all(tasks, LIMITS, records_file, jobs=2)
     }
     outcomes = {name: record.outcome for name, record in records_by_name.items()}
     assert outcomes == dict.fromkeys(records_by_name, "failed") | {"good": "passed"}
@@ -95,19 +104,43 @@ def test_a_model_that_hangs_is_stopped(tmp_path):
     assert "took more than 2 s and was stopped" in record.error
 
 
-def test_a_killed_runner_takes_its_model_with_it(tmp_path):
-    """A model runs in its own session, so without the runner nothing would end a model that hangs."""
+@pytest.mark.parametrize(("end", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+def test_a_runner_that_is_ended_takes_its_model_with_it(tmp_path, end, status):
+    """A model runs in its own session, so without the runner nothing would end it. Ctrl-C leaves a report."""
     pid = tmp_path / "pid"
     body = f"import os, pathlib, time; pathlib.Path({str(pid)!r}).write_text(str(os.getpid())); time.sleep(600)"
     root = make(tmp_path / "models", hangs=body)
-    arguments = ["models", str(root), "single_device-inference", "--report", str(tmp_path / "out")]
-    runner = subprocess.Popen([sys.executable, "-m", "tt_xla", *arguments], stdout=subprocess.DEVNULL)
+    arguments = ["models", str(root), "inference", "--jobs", "3", "--report", str(tmp_path / "out")]
+    runner = subprocess.Popen([sys.executable, "-m", "tt_xla", *arguments], stdout=subprocess.PIPE, text=True)
     try:
         wait_for(lambda: pid.exists() and pid.read_text())
+        runner.send_signal(end)
+        output, _ = runner.communicate()
     finally:
         runner.kill()
         runner.wait()
     wait_for(lambda: not is_alive(int(pid.read_text())))
+    assert runner.returncode == status
+    assert ("Interrupted: 2 of 3 tests have ended. The same command runs the others." in output) == (status == 130)
+    assert (tmp_path / "out/index.html").exists() == (status == 130)
+    assert {record.outcome for record in records.load(tmp_path / "out/records.jsonl").values()} == {"skipped"}
+
+
+def test_the_processes_of_every_thread_can_be_ended(tmp_path):
+    pid = tmp_path / "pid"
+    body = f"import os, pathlib, time; pathlib.Path({str(pid)!r}).write_text(str(os.getpid())); time.sleep(600)"
+    ended = []
+
+    def wait():
+        with child_processes.child([sys.executable, "-c", body]) as process:
+            ended.append(process.wait())
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    wait_for(lambda: pid.exists() and pid.read_text())
+    child_processes.end_children()
+    thread.join()
+    assert ended == [-signal.SIGKILL]
 
 
 def wait_for(condition):
@@ -199,20 +232,23 @@ def test_what_is_not_run(ended, tmp_path, monkeypatch):
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
     phase = Case("a/pytorch", None, "tensor_parallel-mesh_1x8", "inference", "llm_decode-seq_1-batch_1")
     record = processes.run_test(tmp_path, phase, Expectation(), LIMITS)
-    assert record.reason == "Phases of language models not yet supported"
+    assert record.reason == "tt-xla does not run the phases of language models yet"
 
 
 def test_resuming(ended, tmp_path):
     root = make(tmp_path / "models", a="pass", b="pass", c="pass")
-    tasks = [campaign.Task(case(name), Expectation()) for name in "abc"]
+    tasks = tasks_of(root, *"abc")
     records_file = tmp_path / "records.jsonl"
-    first = campaign.run_all(root, tasks, LIMITS, records_file)
+    first = campaign.run_all(tasks, LIMITS, records_file)
     next(first)
     first.close()
     before = len(records.load(records_file))
     assert 1 <= before < 3
-    assert len(list(campaign.run_all(root, tasks, LIMITS, records_file))) == 3 - before
-    assert list(campaign.run_all(root, tasks, LIMITS, records_file)) == []
+    assert len(list(campaign.run_all(tasks, LIMITS, records_file))) == 3 - before
+    assert list(campaign.run_all(tasks, LIMITS, records_file)) == []
+    other = [task.with_options(2, golden_f32=True) for task in tasks]
+    assert len(list(campaign.run_all(other, LIMITS, records_file))) == 3
+    assert list(campaign.run_all(tasks, LIMITS, records_file)) == []
 
 
 def test_a_full_disk(ended, tmp_path, monkeypatch):
@@ -221,7 +257,7 @@ def test_a_full_disk(ended, tmp_path, monkeypatch):
 
     monkeypatch.setattr(records, "append", full)
     with pytest.raises(OutputError, match="No space left on device"):
-        list(campaign.run_all(tmp_path, [campaign.Task(case("a"), Expectation())], LIMITS, tmp_path / "r"))
+        list(campaign.run_all(tasks_of(tmp_path, "a"), LIMITS, tmp_path / "r"))
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match=r"index\.html"):
         summary.write(tmp_path / "report", {})
@@ -240,12 +276,12 @@ def test_ray(ended, tmp_path, monkeypatch):
     ray.get = lambda call: call[0](*call[1])
     ray.shutdown = lambda: events.append("end")
     monkeypatch.setitem(sys.modules, "ray", ray)
-    tasks = [campaign.Task(case("a"), Expectation())]
-    assert len(list(campaign.run_all(tmp_path, tasks, LIMITS, tmp_path / "r", ray="ray://here"))) == 1
+    tasks = tasks_of(tmp_path, "a")
+    assert len(list(campaign.run_all(tasks, LIMITS, tmp_path / "r", ray="ray://here"))) == 1
     assert events == ["ray://here", "end"]
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(TTXLAError, match="needs the package ray"):
-        list(campaign.run_all(tmp_path, tasks, LIMITS, tmp_path / "other", ray="ray://here"))
+        list(campaign.run_all(tasks, LIMITS, tmp_path / "other", ray="ray://here"))
 
 
 def wheel(folder: Path, name: str) -> Path:
@@ -259,11 +295,22 @@ def wheel(folder: Path, name: str) -> Path:
     return path
 
 
-def layers() -> list[Path]:
-    import os
-    import tempfile
-
-    return list((Path(tempfile.gettempdir()) / f"tt-xla-layers-{os.getuid()}").iterdir())
+def test_the_folder_of_packages_must_be_ones_own(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    place = tmp_path / "temporary" / f"tt-xla-layers-{os.getuid()}"
+    place.symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "requirements.txt").write_text("--no-index\n")
+    with (
+        pytest.raises(requirements.RequirementsError, match=r"folder of models' packages cannot be used: .*a link"),
+        requirements.interpreter_for(tmp_path),
+    ):
+        pass
+    place.unlink()
+    with requirements.interpreter_for(tmp_path) as python:
+        assert place in python.parents
+        assert place.stat().st_mode & 0o777 == 0o700
 
 
 def test_packages_of_a_model_are_there_for_it_alone(tmp_path):
@@ -333,8 +380,21 @@ def test_sizes():
     assert processes.memory_in_bytes("8G") == 8 << 30
     assert processes.memory_in_bytes("500M") == 500 << 20
     assert processes.memory_in_bytes("") == 0
-    with pytest.raises(OptionError, match="not a size of memory"):
-        processes.memory_in_bytes("lots")
+    assert processes.memory_in_bytes("1.5k") == 1536
+    for text in ("lots", "-5G", "1e400G", "nanG", "0", "8GB"):
+        with pytest.raises(OptionError, match="not a size of memory"):
+            processes.memory_in_bytes(text)
+
+
+@pytest.mark.parametrize("seconds", [0, -5, math.inf, math.nan])
+def test_limits_are_positive(seconds):
+    with pytest.raises(OptionError, match="expected a positive number of seconds"):
+        Limits(seconds)
+
+
+def test_the_memory_of_the_machine_is_shared():
+    assert (Limits(1, 5, jobs=2).bytes, Limits(1).bytes) == (5, 0)
+    assert Limits(1, jobs=4).bytes == Limits(1, jobs=1).bytes // 4
 
 
 RUNNER = "from tt_xla.testing.models.test_models import test_all_models, test_placeholder_models\n"
@@ -433,7 +493,7 @@ def test_strict_and_lenient_in_pytest(run):
 def test_validate(run, pytester):
     result = run("--validate-test-config")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["WARNING: no entry for good/pytorch-single_device-training"])
+    result.stdout.fnmatch_lines(["WARNING: no entry for bad/pytorch-data_parallel-inference, *and 6 others"])
     path = pytester.path / "tests/runner/test_config/test_config_more.yaml"
     path.write_text("test_config:\n  goood/pytorch-single_device-inference:\n    status: UNSPECIFIED\n")
     result = run("--validate-test-config")
@@ -479,10 +539,23 @@ def test_models_run_again_with_their_source_written(models, monkeypatch):
 
 
 def test_bad_options(run):
-    for option, message in (("--arch=n151", "expected one of n150"), ("--models-root=nowhere", "No folder with model")):
+    for option, message in (
+        ("--arch=n151", "Did you mean 'n150'"),
+        ("--models-root=nowhere", "No folder with model"),
+        ("--test-config=nowhere", "folders that do not exist: nowhere"),
+    ):
         result = run(option)
         assert result.ret != 0
         assert message in result.stderr.str() + result.stdout.str()
+    assert run("-k", "good and single_device-inference", "--model-timeout=-1").ret != 0
+
+
+def test_a_test_that_does_not_exist(run):
+    result = run("tests/runner/test_models.py::test_all_models[god/pytorch-single_device-inference]", all_models=False)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*No test is named 'god/pytorch-single_device-inference'. Did you mean: good/pytorch-single_device-inference*"]
+    )
 
 
 def test_the_command(models, tmp_path):
@@ -503,6 +576,48 @@ def test_the_command(models, tmp_path):
     assert (out / "index.html").exists()
     again = CliRunner().invoke(cli, [*arguments, "--against", str(out)])
     assert "5 of them ran earlier" in again.output
+    other = CliRunner().invoke(cli, [*arguments, "--level", "2"])
+    assert "5 skipped" in other.output
+    assert "earlier" not in other.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["goood"], "No test below {} matches goood. List all with: tt-xla models"),
+        (["goood/pytorch-single_device-inference"], "Did you mean: good/pytorch-single_device-inference"),
+        (["--arch", "n15O"], "No such arch: 'n15O'. Did you mean 'n150'"),
+        (["--timeout", "-5"], "The time limit is -5 s"),
+        (["--memory", "-5G"], "'-5G' is not a size of memory"),
+        (["tensor_parallel-inference", "--against", "{}"], "'{}' has no records of a previous run."),
+    ],
+)
+def test_wrong_arguments_of_the_command(models, tmp_path, arguments, message):
+    from click.testing import CliRunner
+
+    from tt_xla.tools.cli import cli
+
+    given = [text.format(models) for text in arguments]
+    result = CliRunner().invoke(cli, ["models", str(models), "--report", str(tmp_path / "out"), *given])
+    assert result.exit_code != 0
+    assert message.format(models) in " ".join(str(result.exception).split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_errors_of_files_change_the_exit_status(models, tmp_path):
+    from click.testing import CliRunner
+
+    from tt_xla.tools.cli import cli
+
+    path = tmp_path / "test_config_a.yaml"
+    path.write_text("test_config:\n  goood/pytorch-single_device-inference:\n    batch_size: 0\n")
+    command = ["models", str(models), "good", "--list", "--test-config", str(tmp_path)]
+    result = CliRunner().invoke(cli, command)
+    assert result.exit_code == 1
+    assert "no test is named 'goood/" in result.output
+    assert f"{path}:3: 'batch_size'" in result.output
+    path.write_text("test_config:\n  good/pytorch-single_device-inference: {}\n")
+    assert CliRunner().invoke(cli, command).exit_code == 0
 
 
 class Plain:

@@ -66,6 +66,17 @@ def test_a_project_may_have_options_of_the_same_names(environment, tmp_path):
 
 
 @pytest.mark.sample(1)
+def test_models_are_listed_as_the_documents_show(environment):
+    options = "--collect-only", "-q", "-k", "mnist and jax-small", "-m", "expected_passing and n150 and inference"
+    run = started(environment, ROOT, *options, "tests/runner/test_models.py", "--models-root", "models")
+    lines = run.stdout.splitlines()
+    assert lines[0] == (
+        "tests/runner/test_models.py::test_all_models[mnist/image_classification/jax-small-single_device-inference]"
+    )
+    assert any("tests collected (" in line for line in lines), run.stdout
+
+
+@pytest.mark.sample(1)
 def test_this_repository_loads_it_once(environment):
     run = started(environment, ROOT, "--collect-only", "--trace-config", "tests/testing/test_plugin.py")
     assert run.returncode == 0, run.stdout + run.stderr

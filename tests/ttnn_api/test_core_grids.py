@@ -29,5 +29,5 @@ def test_cores_of_a_grid(ttnn: Any, row_wise: bool, between: list[Any], first: l
 
 
 def test_neither_number_nor_corners_is_an_error(ttnn: Any) -> None:
-    with pytest.raises(TypeError, match=r"grid_to_cores\(start, end, row_wise=False\)"):
+    with pytest.raises(TypeError, match=r"grid_to_cores\(start: CoreCoord, end: CoreCoord, row_wise: bool=False\)"):
         ttnn.grid_to_cores(start=ttnn.CoreCoord(0, 0))

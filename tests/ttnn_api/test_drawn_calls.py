@@ -67,7 +67,7 @@ def test_reductions_in_shards(name: str, ttnn: Any, device: Any, goldens: Golden
 
     lines: list[str] = []
     for memory in ("height", "width", "block"):
-        for dims in ("0", "1", "-1", "[0, 1]", "[-2, -1]", "None"):
+        for dims in ("0", "1", "-1", "None") if name == "prod" else ("0", "1", "-1", "[0, 1]", "[-2, -1]", "None"):
             call = f'ttnn.{name}(ttnn_tensor((2, 3, 64, 96), "bfloat16", "tile", "{memory}"), dim={dims}, keepdim=True)'
             with recorded() as recording:
                 made = outcome(call, device)

@@ -163,10 +163,14 @@ def test_norms_over_all_chips(ttnn: Any, mesh: Any, put: Any) -> None:
     semaphore = ttnn.create_global_semaphore(mesh, ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (3, 0))]), 0)
     statistics = put(torch.zeros(1, 1, 32, 4))
     options = {"residual_input_tensor": residual, "weight": weight, "stats": statistics, "epsilon": 1e-5}
-    result = ttnn.fused_rms_minimal(source, None, 1, mesh, semaphore, **options)
+    result = ttnn.fused_rms_minimal(source, ttnn.LayerNormDefaultProgramConfig(), 1, mesh, semaphore, **options)
     composer = ttnn.ConcatMesh2dToTensor(mesh, mesh_shape=(2, 4), dims=(0, 3))
     joined = ttnn.to_torch(result, mesh_composer=composer)[:1]
     torch.testing.assert_close(joined, F.rms_norm(x + other, (512,), gamma, 1e-5), rtol=1e-4, atol=1e-4)
+
+
+def chunks(ttnn: Any) -> Any:
+    return ttnn.SDPAProgramConfig(compute_with_storage_grid_size=ttnn.CoreCoord(8, 6), q_chunk_size=32, k_chunk_size=32)
 
 
 @pytest.fixture
@@ -177,7 +181,8 @@ def ring(ttnn: Any, mesh: Any, put: Any) -> Any:
         sequence = [put(each, (1, 2)) for each in tensors[:3]]
         second = [put(each, (1, None)) for each in tensors[3:]]
         buffers = [put(torch.zeros_like(each), (1, None)) for each in tensors[1:3]]
-        common = {"joint_strategy": "rear", "program_config": None, "dim": 2, "num_links": 1, "cluster_axis": 1}
+        common = {"joint_strategy": "rear", "dim": 2, "num_links": 1, "cluster_axis": 1}
+        common |= {"program_config": chunks(ttnn)}
         common |= {"multi_device_global_semaphore": [], "mesh_device": mesh, "topology": ttnn.Topology.Linear}
         common |= {"ccl_core_grid_offset": (0, 6), "logical_n": tensors[0].shape[2]}
         named = dict(zip(("persistent_output_buffer_k", "persistent_output_buffer_v"), buffers, strict=True))
@@ -215,7 +220,8 @@ def test_causal_attention_of_a_sequence(ring: Any, balanced: bool) -> None:
 
 def test_latent_attention_of_a_sequence(ttnn: Any, mesh: Any, put: Any) -> None:
     query, latents = drawn(1, 2, 256, 64), drawn(1, 1, 256, 64, seed=1)
-    options = {"head_dim_v": 32, "logical_n": 256, "program_config": None, "dim": 2, "num_links": 1, "cluster_axis": 1}
+    options = {"head_dim_v": 32, "logical_n": 256, "dim": 2, "num_links": 1, "cluster_axis": 1}
+    options |= {"program_config": chunks(ttnn)}
     options |= {"multi_device_global_semaphore": [], "mesh_device": mesh, "topology": ttnn.Topology.Linear}
     buffer = put(torch.zeros_like(latents))
     output, _ = ttnn.transformer.ring_mla(

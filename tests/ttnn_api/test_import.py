@@ -58,16 +58,20 @@ def test_names_say_whether_tt_nn_has_them() -> None:
         ttnn.no_such_name  # noqa: B018
     with pytest.raises(ModuleNotFoundError, match="part of its API"):
         __import__("ttnn.no_such_module")
+    with pytest.raises(AttributeError, match="does not: PyTorch draws and exports models"):
+        ttnn.tracer  # noqa: B018
+    with pytest.raises(ModuleNotFoundError, match=r"ttnn.tracer is not available: PyTorch draws and exports models"):
+        __import__("ttnn.tracer")
 
 
 def test_rules_take_what_tt_nn_takes() -> None:
     """A rule names parameters that the table of TT-NN's signatures has for one of the rule's functions."""
     taken: dict[Any, set[str]] = {}
     for name, operation in operations().items():
-        overloads = signatures.binders(name)
+        overloads = signatures.overloads(name)
         assert overloads, name
         key = (operation.rule.__code__, operation.named)
-        taken.setdefault(key, set()).update(*(each.__code__.co_varnames for each in overloads))
+        taken.setdefault(key, set()).update(*(each.names for each in overloads))
     assert not {key[0].co_qualname: rest for key in taken if (rest := set(key[1]) - taken[key])}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from tt_xla.testing.divergence.scripts import compare_calls
+from tt_xla.testing.divergence.scripts import compare_script
 from tt_xla.ttnn_api import refusals
 from tt_xla.ttnn_api.families import operations
 from tt_xla.ttnn_api.operation import GOLDENS
@@ -131,7 +131,7 @@ def test_a_script_is_compared_with_float32(tmp_path: Path) -> None:
         "y = ttnn.exp(ttnn.matmul(x, x))\n"
         "ttnn.to_torch(y)\n"
     )
-    comparison = compare_calls(script)
+    comparison = compare_script(script).calls
     assert [row.part.name for row in comparison.rows] == ["ttnn.to_device", "ttnn.matmul", "ttnn.exp"]
     assert comparison.rows[1].part.location.endswith("script.py:4")
     running = comparison.rows[2].running

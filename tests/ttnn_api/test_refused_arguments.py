@@ -24,7 +24,11 @@ def names(ttnn: Any, device: Any) -> dict[str, Any]:
         grid, strategy = ttnn.CoreGrid(y=1, x=cores), ttnn.ShardStrategy.HEIGHT
         return ttnn.create_sharded_memory_config((1, 1, rows, columns), grid, strategy)
 
-    return {"ttnn": ttnn, "torch": torch, "device": device, "put": put, "sharded": sharded}
+    sizes = {"in0_block_w": 1, "out_subblock_h": 1, "out_subblock_w": 1, "per_core_M": 1, "per_core_N": 1}
+    config = ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig(
+        compute_with_storage_grid_size=ttnn.CoreCoord(1, 1), fuse_batch=False, mcast_in0=True, **sizes
+    )
+    return {"ttnn": ttnn, "torch": torch, "device": device, "put": put, "sharded": sharded, "config": config}
 
 
 GROUP_NORM = "ttnn.group_norm(put(1, 1, 64, 64{}), inplace=False, {})"
@@ -37,7 +41,7 @@ SHARDED_GRID = (
 MOE = "ttnn.moe(put({}), put(1, 1, 1, {}), put({}), {})"
 SPARSE = (
     "ttnn.sparse_matmul(put(1, 2, 32, 32), put(1, 4, 32, 32), sparsity=put(1, 2, 1, 4, layout='ROW_MAJOR'), "
-    "program_config=None, {})"
+    "program_config=config, {})"
 )
 CUMSUM = "ttnn.{}(put(2, 32, 64), {})"
 UPSAMPLE = "ttnn.upsample(put({}, layout='ROW_MAJOR'), {})"

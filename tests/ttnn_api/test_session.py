@@ -120,9 +120,20 @@ def test_events_and_traces_tell_their_state(ttnn: Any, device: Any) -> None:
 def test_methods_of_host_tensors(ttnn: Any) -> None:
     x = torch.arange(6.0).reshape(2, 3)
     rows = ttnn.from_torch(x)
-    assert ttnn.to_torch(rows.pad([4, 5], [1, 1], 7.0)).tolist()[1] == [7, 0, 1, 2, 7]
+    framed = rows.pad([4, 5], [1, 1], 7.0)
+    assert (framed.shape, framed.padded_shape, framed.volume()) == ([2, 3], [4, 5], 20)
+    assert framed.to_torch().tolist() == [[7, 7, 7], [7, 0, 1]]
+    assert framed.to_torch_with_padded_shape().tolist()[1] == [7, 0, 1, 2, 7]
+    assert torch.equal(framed.unpad([1, 1], [3, 4]).to_torch(), x)
+    assert rows.pad_to_tile(1.0).padded_shape == [32, 32]
+    assert torch.equal(rows.pad_to_tile(1.0).unpad_from_tile([2, 3]).to_torch(), x)
     assert torch.equal(ttnn.to_torch(rows.unpad([0, 1], [2, 3])), x[:, 1:])
     tiles = ttnn.from_torch(x, layout=ttnn.TILE_LAYOUT)
+    assert tiles.pad([4, 5], [1, 1], 7.0).padded_shape == tiles.padded_shape
+    for call in (lambda: tiles.unpad([0, 1], [2, 3]), lambda: tiles.unpad_from_tile([2, 3])):
+        with pytest.raises(RuntimeError, match="Tensor layout must be ROW_MAJOR for unpadding"):
+            call()
+    assert ttnn.from_torch(torch.tensor(3.0)).padded_shape == [1]
     assert tiles.to_torch_with_padded_shape().shape == (32, 32)
     assert tiles.host_buffer().get_shard(ttnn.MeshCoordinate(0, 0)).tolist() == x.tolist()
     assert tiles.buffer_unique_id() is None
@@ -132,4 +143,4 @@ def test_ranges_of_cores_print_as_those_of_ttnn(ttnn: Any) -> None:
     cores = ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (7, 0)), ttnn.CoreRange((0, 1), (3, 1))])
     assert str(cores) == "{[0-0 - 7-0], [0-1 - 3-1]}"
     spec = ttnn.ShardSpec(cores, [32, 64], ttnn.ShardOrientation.ROW_MAJOR)
-    assert 'grid=[{"start":{"x":0,"y":0},"end":{"x":7,"y":0}}, {"start":{"x":0,"y":1}' in str(spec)
+    assert 'grid=[{"start":{"x":0,"y":0},"end":{"x":7,"y":0}, {"start":{"x":0,"y":1}' in str(spec)

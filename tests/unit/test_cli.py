@@ -8,13 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tt_xla import __version__
 from tt_xla.errors import CompileError
 from tt_xla.ir.program import Program
-from tt_xla.publish import publish
 from tt_xla.tools.cli import cli, main
 
 ADD = """\
@@ -186,7 +186,7 @@ def test_a_bad_module_is_one_paragraph_and_does_not_stop_the_next(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "Missing argument 'MODULE...'"),
+        ((), "Missing argument 'MODULE...|SCRIPT"),
         (("m.mlir", "--arch", "n15"), "'n15' is not one of 'n150', 'n300', 'n300-llmbox', 'galaxy-wh-6u', "),
         (("m.mlir", "--level", "3"), "3 is not in the range 0<=x<=2"),
         (("m.mlir", "--option", "enable_trace"), "expected NAME=VALUE"),
@@ -202,7 +202,7 @@ def test_wrong_usage_exits_with_2(arguments: tuple[str, ...], message: str, caps
     assert "--help" in shown
 
 
-@pytest.mark.parametrize("command", ["compile", "run", "show", "estimate", "opt"])
+@pytest.mark.parametrize("command", ["run", "show", "estimate", "opt"])
 def test_a_folder_or_a_script_in_the_place_of_a_module_names_the_command_that_takes_it(
     command: str, add: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -213,7 +213,9 @@ def test_a_folder_or_a_script_in_the_place_of_a_module_names_the_command_that_ta
     for name in ("main.py", "run"):
         (generated / name).touch()
     assert run(command, generated) == 1
-    assert f"It has generated source. Run it with: cd {generated} && ./run" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "is a folder of generated source, and " in shown
+    assert f"Run it with: cd {generated} && ./run" in shown
     assert run(command, generated / "main.py") == 1
     assert "main.py' is a Python script" in capsys.readouterr().err
 
@@ -237,6 +239,21 @@ def test_a_file_that_mlirs_reader_breaks_on_is_an_error(
     path.write_text("module {" * 20_000 + "}" * 20_000)
     assert run(command, path, *(["--out", tmp_path / "out"] if command == "codegen" else [])) == 1
     assert "MLIR's reader crashes on it" in capsys.readouterr().err
+
+
+def test_a_module_is_compiled_once(add: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tt_xla.tools import compile_files
+
+    compiled: list[object] = []
+    compile_module = compile_files.compile_module
+
+    def counted(module: Any, *arguments: Any, **options: Any) -> Program:
+        compiled.append(module)
+        return compile_module(module, *arguments, **options)
+
+    monkeypatch.setattr(compile_files, "compile_module", counted)
+    assert run("compile", add, "--level", "2", "--explain", "-o", add.parent / "out") == 0
+    assert len(compiled) == 1
 
 
 def test_nothing_is_written_when_compiling_fails(
@@ -265,24 +282,6 @@ def test_our_own_mistakes_ask_for_a_report(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_publish_is_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = tmp_path / "out"
-    publish(out, {"irs/a.mlir": b"old", "p.ttnn": b"old"})
-    written = Path.write_bytes
-
-    def full(path: Path, data: bytes) -> int:
-        if path.suffix == ".ttnn":
-            raise OSError(28, "No space left on device", str(path))
-        return written(path, data)
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match="No space"):
-        publish(out, {"irs/b.mlir": b"new", "p.ttnn": b"new"})
-    assert [path.name for path in (out / "irs").iterdir()] == ["a.mlir"]
-    assert (out / "p.ttnn").read_bytes() == b"old"
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
 def test_info_marks_the_selected_system_and_the_variables_in_force(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -307,8 +306,8 @@ def test_explain_shows_form_bound_roofline_and_next_best(dot: Path, capsys: pyte
     assert "DRAM, multi cast 1d in" in table[1]
     reasons = re.compile("saves|as fast|must be in DRAM")
     assert any(reasons.search(line) for line in table)
-    assert run("compile", "--arch", "p150", "--level", "2", "--json", "--explain-json", dot) == 0
-    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert run("compile", "--arch", "p150", "--level", "2", "--json", "--explain", dot) == 0
+    record = json.loads(capsys.readouterr().out)
     assert record["module"] == str(dot)
     (product,) = [choice for choice in record["choices"] if choice["op"] == "ttnn.matmul"]
     assert {"chosen", "runner_up", "why", "moves", "ruled_out"} <= product.keys()
@@ -343,8 +342,8 @@ module @sum attributes {mhlo.num_partitions = 2 : i32} {
 def test_explain_names_the_roof_of_an_exchange(level: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module = tmp_path / "sum.mlir"
     module.write_text(SUM)
-    assert run("compile", "--arch", "n300", "--level", level, "--json", "--explain-json", module) == 0
-    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert run("compile", "--arch", "n300", "--level", level, "--json", "--explain", module) == 0
+    record = json.loads(capsys.readouterr().out)
     (exchange,) = [choice for choice in record["choices"] if choice["op"].startswith("ttnn.all_reduce")]
     assert exchange["roof"] == "links"
     assert 0 < exchange["roofline_us"] < exchange["time_us"]

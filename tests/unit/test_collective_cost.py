@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.measured import Measurement, Unpriced, price, read, summarise
 from tt_xla.cost import collective, instruction_cost, predicted_device_us
 from tt_xla.cost.rates import rates_of
 from tt_xla.errors import MeshError
@@ -18,7 +19,6 @@ from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Cost, Function, FunctionKind, Instruction, TensorSpec
 from tt_xla.target import MeshAxis, Target, load_target
-from tt_xla.tools.measured import Measurement, Unpriced, price, read, summarise
 
 pytestmark = pytest.mark.quick
 

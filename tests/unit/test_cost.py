@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.measured import by_family, price, read
 from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
 from tt_xla.ir.program import Cost, Function, FunctionKind, Instruction, TensorSpec
 from tt_xla.target import Target, load_target, system_names
-from tt_xla.tools.measured import by_family, price, read
 
 pytestmark = pytest.mark.quick
 

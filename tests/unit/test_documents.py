@@ -51,3 +51,10 @@ def _exists(name: str) -> bool:
 def test_cells_of_tables_are_short(document):
     rows = [line for line in document.read_text().splitlines() if line.startswith("|")]
     assert not [cell for row in rows for cell in row.split(" | ") if len(cell) > LONGEST_CELL]
+
+
+def test_no_page_and_no_hint_installs_this_package_from_an_index():
+    """It is on none: pages install a clone (``pip install .``), and hints name the package that is missing."""
+    texts = [*DOCUMENTS, *(ROOT / "src").rglob("*.py")]
+    commands = {path: re.findall(r"pip install[^`\n]*\btt-xla\b[^`\n]*", path.read_text()) for path in texts}
+    assert {path.name: found for path, found in commands.items() if found} == {}

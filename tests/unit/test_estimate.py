@@ -102,7 +102,7 @@ def test_a_system_with_too_few_chips_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(program().to_bytes())
     result = CliRunner().invoke(cli, ["estimate", str(path), "--target", "n300"])
     assert result.exit_code != 0
-    assert "A mesh of 2x4 needs 8 chips; n300 has 2 chips" in str(result.exception)
+    assert "A mesh of 2x4 needs 8 chips; n300 has 2 chips" in result.stderr
 
 
 SHARDED = """

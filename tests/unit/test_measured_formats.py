@@ -8,12 +8,9 @@ from typing import Any
 
 import pytest
 
-from tt_xla.errors import MalformedModuleError
-from tt_xla.ir.mesh import Mesh
-from tt_xla.target import Link, load_target
-from tt_xla.tools.measured import Measurement, Unpriced, read
-from tt_xla.tools.measured.collectives import collective, system
-from tt_xla.tools.measured.measurement import (
+from benchmarks.measured import Measurement, Unpriced, read
+from benchmarks.measured.collectives import collective, system
+from benchmarks.measured.measurement import (
     DTYPES,
     RowError,
     block,
@@ -26,6 +23,9 @@ from tt_xla.tools.measured.measurement import (
     step,
     tensor,
 )
+from tt_xla.errors import MalformedModuleError
+from tt_xla.ir.mesh import Mesh
+from tt_xla.target import Link, load_target
 
 pytestmark = pytest.mark.quick
 
@@ -381,7 +381,7 @@ def test_an_exchange_of_a_profilers_row_is_of_several_chips(row_of: Any) -> None
             PROFILED,
             {"DEVICE ARCH": ""},
             "TypecastDeviceOperation",
-            "the file does not name the architecture; name it with --target",
+            "the file does not name the architecture; name it with --system",
         ),
         (
             PROFILED,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.measured.measurement import RowError
+from benchmarks.measured.op_codes import OP_CODES, OpRow, base_code, translate, unary_name
 from tests.unit.pricing import spec
-from tt_xla.tools.measured.measurement import RowError
-from tt_xla.tools.measured.op_codes import OP_CODES, OpRow, base_code, translate, unary_name
 
 pytestmark = pytest.mark.quick
 

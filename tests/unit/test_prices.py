@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.measured import Measurement, Unpriced, price, read
 from tests.golden import Goldens
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.circular_buffers import circular_buffer_bytes
@@ -19,7 +20,6 @@ from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.ir.program_text import cost_text, number
 from tt_xla.runtime.emulator.registry import kernels
 from tt_xla.target import load_target
-from tt_xla.tools.measured import Measurement, Unpriced, price, read
 
 pytestmark = pytest.mark.quick
 

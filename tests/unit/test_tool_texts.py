@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
+from benchmarks.measured import Measurement, Unpriced
+from benchmarks.measured.judge import Priced, by_family, price, record, summarise
+from benchmarks.measured.judge import show as show_measured
+from benchmarks.measured.measurement import step
 from tests.unit.pricing import CHIP, spec
 from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.ir.program import (
@@ -26,14 +35,10 @@ from tt_xla.ir.program import (
 from tt_xla.runtime import status as processes
 from tt_xla.runtime.status import Status
 from tt_xla.target import Link, load_target
-from tt_xla.tools import explain, smi
+from tt_xla.tools import explain, machine_commands, smi
 from tt_xla.tools.estimate import Estimate, Line, arch_of, by_op
 from tt_xla.tools.estimate import show as show_estimate
 from tt_xla.tools.info import links_text
-from tt_xla.tools.measured import Measurement, Unpriced
-from tt_xla.tools.measured.judge import Priced, by_family, price, record, summarise
-from tt_xla.tools.measured.judge import show as show_measured
-from tt_xla.tools.measured.measurement import step
 from tt_xla.tools.programs import program_name
 from tt_xla.tools.show import show_file
 
@@ -144,17 +149,72 @@ def test_resets_of_cards(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     requested: list[Status] = []
     monkeypatch.setattr(processes, "read_all", lambda: found)
     monkeypatch.setattr(processes, "request_reset", requested.append)
+    monkeypatch.setattr(Path, "read_bytes", lambda path: b"python\0" + b"a" * 60)
     smi.reset()
     assert requested == found
     assert capsys.readouterr().out == (
-        "n300 of process 7 has been in a run for 42 s and resets after it; `kill 7` ends it now.\n"
-        "n300 of process 7 resets before its next run.\n"
+        f"n300 of process 7 (python {'a' * 53} ...) has been in a run for 42 s and resets after it; "
+        "`kill 7` ends it now.\n"
+        f"n300 of process 7 (python {'a' * 53} ...) resets before its next run.\n"
     )
     found.clear()
     smi.reset()
     assert capsys.readouterr().out == (
         "No emulated card is in use. Status files of processes that have ended were removed.\n"
     )
+
+
+@pytest.fixture
+def two_processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Cards of this process and of one of another session. Returns the processes whose reset was requested."""
+    requested: list[int] = []
+    monkeypatch.setattr(processes, "read_all", lambda: [changed(pid=os.getpid()), changed(pid=1)])
+    monkeypatch.setattr(processes, "request_reset", lambda status: requested.append(status.pid))
+    monkeypatch.setattr(os, "getsid", lambda pid: 7 if pid == 1 else 8)
+    return requested
+
+
+def asked(arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch, terminal: bool, answer: str = "") -> Result:
+    # The input that click's runner gives a command is never a terminal.
+    monkeypatch.setattr("tt_xla.tools.smi.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: terminal)))
+    return CliRunner().invoke(machine_commands.smi, arguments, input=answer)
+
+
+def test_a_reset_asks_where_there_is_a_terminal(two_processes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = asked(["-r"], monkeypatch, terminal=True, answer="n\n")
+    assert refused.exit_code == 1
+    assert "n300 of process 1" in refused.output
+    assert two_processes == []
+    assert asked(["-r"], monkeypatch, terminal=True, answer="y\n").exit_code == 0
+    assert two_processes == [os.getpid(), 1]
+
+
+def test_a_reset_without_a_terminal_leaves_other_sessions_alone(
+    two_processes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = asked(["-r"], monkeypatch, terminal=False)
+    assert done.exit_code == 0
+    assert re.search(
+        r"n300 of process 1 .*is left alone: it is of another session\. --yes resets it too\.", done.output
+    )
+    assert two_processes == [os.getpid()]
+    assert asked(["-r", "--yes"], monkeypatch, terminal=False).exit_code == 0
+    assert two_processes[1:] == [os.getpid(), 1]
+
+
+def test_a_reset_of_named_processes_asks_nothing(two_processes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert asked(["-r", "1"], monkeypatch, terminal=True).exit_code == 0
+    assert two_processes == [1]
+    missing = asked(["-r", "2"], monkeypatch, terminal=True)
+    assert "Process 2 has no emulated card. Processes with a card: 1, " in str(missing.exception)
+    for arguments in (["1"], ["--yes"]):
+        assert "belongs to --reset (-r)." in asked(arguments, monkeypatch, terminal=False).output
+    assert two_processes == [1]
+
+
+def test_cards_in_a_pipe_are_not_cut(two_processes: list[int], capsys: pytest.CaptureFixture[str]) -> None:
+    smi.show(once=True, as_json=False)
+    assert "n300, chip 1 of 2" in capsys.readouterr().out
 
 
 def test_links_in_words() -> None:
@@ -202,7 +262,7 @@ def test_the_table_of_forms(capsys: pytest.CaptureFixture[str]) -> None:
         why="",
         shape=(),
     )
-    explain.show([CHOICE, free, replace(moved, shape=())])
+    explain.show_choices([CHOICE, free, replace(moved, shape=())])
     assert capsys.readouterr().out.splitlines() == [
         "op     result form               us bound roofline reached next best         +us",
         "matmul 32x64  L1 block sharded 4.00 DRAM      1.00     25% DRAM interleaved 0.50",
@@ -211,20 +271,20 @@ def test_the_table_of_forms(capsys: pytest.CaptureFixture[str]) -> None:
         "    moved x, y (1.25 us); a: no room; b: no room",
         "all ops: 4.00 us, roofline 1.00 us, 25% reached",
     ]
-    explain.show([free])
+    explain.show_choices([free])
     assert capsys.readouterr().out == "No op of the program takes device time.\n"
-    explain.show([replace(moved, ruled_out=())])
+    explain.show_choices([replace(moved, ruled_out=())])
     assert capsys.readouterr().out.splitlines()[-2:] == [
         "    moved x, y (1.25 us)",
         "Other forms are searched at optimization level 2 (--level 2).",
     ]
-    explain.show_json("m", [CHOICE])
-    shown = json.loads(capsys.readouterr().out)
-    assert (shown["module"], shown["choices"][0]["reached"], shown["choices"][0]["op"]) == ("m", 0.25, "ttnn.matmul")
+    (record,) = explain.choice_records([CHOICE])
+    assert (record["reached"], record["op"]) == (0.25, "ttnn.matmul")
 
 
 def test_long_cells_continue_in_the_next_line(capsys: pytest.CaptureFixture[str]) -> None:
-    explain.show([replace(CHOICE, chosen="a form with a name that is longer than its column", why="w" + " w" * 60)])
+    long = replace(CHOICE, chosen="a form with a name that is longer than its column", why="w" + " w" * 60)
+    explain.show_choices([long])
     head, first, second, reason, *_ = capsys.readouterr().out.splitlines()
     assert (first[14:41].rstrip(), second.strip()) == ("a form with a name that is", "longer than its column")
     assert len(reason) <= explain.WIDTH == 120
@@ -275,6 +335,7 @@ def test_figures_of_an_estimate(capsys: pytest.CaptureFixture[str]) -> None:
         " ttnn.matmul           2           6.0   30 %      5.0   1.0  0.5     0.2  compute",
         " ttnn.to_device        1           3.0   15 %      0.0   0.0  0.0     3.0  launch",
         " ttnn.from_device      1           1.0    5 %      0.0   0.0  0.0     1.0  launch",
+        " between ops                      10.0   50 %",
         "No device work: ttnn.view x 4",
     ]
     show_estimate(estimate(total_us=0.0, lines={}))

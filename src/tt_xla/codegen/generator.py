@@ -126,7 +126,7 @@ def generate(
     mesh = device_mesh(program)
     shared_shards = None if program.mesh is None else SharedShards(program)
     module = _Module(program, target, mesh, shared_shards, LANGUAGES[language], Constants(host_in_torch=host_in_torch))
-    module.constants.shares_keywords = module.language.spreads
+    module.constants.shares_keywords = module.language.one_parameter_per_tensor
     _check(program, module.language)
     entry = program.functions[0]
     weights, inputs = _arguments(program, entry, parameters)
@@ -237,7 +237,7 @@ def _subprograms(module: _Module) -> None:
     for function in reversed(module.program.functions):
         if function.kind is not FunctionKind.SUBPROGRAM:
             continue
-        if not module.language.spreads:
+        if not module.language.one_parameter_per_tensor:
             module.constants.functions[function.name] = _by_position(module, function)
             continue
         body = module.body(function)
@@ -455,7 +455,7 @@ def _repeated(
     """Writes a repeated part as a function whose weights come first. Returns its name and the names of its results."""
     body = module.body(caller.function)
     weights = [repeat.inputs[index] for index in part.weights]
-    if module.language.spreads:
+    if module.language.one_parameter_per_tensor:
         signature = ["w"] if weights else []
         for index, value in enumerate(weights):
             body.element(value, f"w[{index}]", retained=True)

@@ -264,17 +264,17 @@ def triangular_solve(a, b, left, upper, unit, transpose):
 
 
 def lu(x):
-    """Returns what LAPACK's ``getrf`` does: factors, pivots counted from 1, and a status."""
+    """Returns the results of LAPACK's ``getrf``: factors, pivots counted from 1, and a status."""
     return torch.linalg.lu_factor_ex(x)
 
 
 def eigh(x, lower):
-    """Returns what LAPACK's ``syevd`` does: eigenvectors, eigenvalues, and a status."""
+    """Returns the results of LAPACK's ``syevd``: eigenvectors, eigenvalues, and a status."""
     values, vectors = torch.linalg.eigh(x, UPLO="L" if lower else "U")
     return vectors, values, torch.zeros(x.shape[:-2], dtype=torch.int32, device="cpu")
 
 
 def svd(x, full):
-    """Returns what LAPACK's ``gesdd`` does: overwritten input, singular values, left and right vectors, a status."""
+    """Returns the results of LAPACK's ``gesdd``: the input, singular values, vectors of both sides, a status."""
     u, s, vh = torch.linalg.svd(x, full_matrices=full)
     return x, s, u, vh, torch.zeros(x.shape[:-2], dtype=torch.int32, device="cpu")

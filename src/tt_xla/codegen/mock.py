@@ -136,7 +136,7 @@ def mock(python: Path, system: str, *, kernels: bool = False) -> Mock:
     if system not in clusters.SYSTEMS:
         known = ", ".join(clusters.SYSTEMS)
         raise OptionError(
-            f"TT-NN's mock mode does not support {system}, only {known}.", hint="Use one of them, as in --arch p150."
+            f"TT-NN's mock mode does not support {system}, only {known}.", hint="Use one of them, as in --system p150."
         )
     package = _package(python)
     folder = cache_directory() / "ttnn-mock" / hashlib.sha256(f"{package}\n{_COMPILER}".encode()).hexdigest()[:16]

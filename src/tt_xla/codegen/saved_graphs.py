@@ -116,7 +116,7 @@ def _lines(folder: Path) -> list[str]:
 
 
 def _read(folder: Path) -> SavedGraph:
-    """Returns what the key in a folder says.
+    """Returns the contents of the key in a folder.
 
     Raises:
         CompileError: it is damaged.

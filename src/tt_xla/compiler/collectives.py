@@ -52,7 +52,7 @@ def reorder(emit: Emit, value: SSAValue, dim: int, order: Sequence[int]) -> SSAV
     return emit(ConcatOp, [parts], tensor_type(value), dim=dim)
 
 
-def fold_rows(emit: Emit, value: SSAValue, kind: type[TTOp]) -> SSAValue:
+def reduce_rows(emit: Emit, value: SSAValue, kind: type[TTOp]) -> SSAValue:
     """Combines the rows of a tensor, which are along its first dimension, by a binary op; the upper half of them with
     the lower half each time. The result has one row."""
     while (rows := shape(value)[0]) > 1:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tt_xla.options import CompileOptions
+from tt_xla.stage_times import PRINTING
+from tt_xla.stage_times import stage as timed_stage
 
 
 def dumper(
@@ -25,7 +27,8 @@ def dumper(
         return lambda stage, text: None
 
     def record(stage: str, text: Callable[[], str]) -> None:
-        module_text = text()
+        with timed_stage(PRINTING):
+            module_text = text()
         log.debug("MLIR Module %s:\n%s\n------------------ END OF MLIR MODULE ------------------", stage, module_text)
         if dumps is not None:
             dumps[stage] = module_text

@@ -12,11 +12,13 @@ from jaxlib.mlir import ir
 from xdsl.dialects.builtin import ModuleOp
 
 from tt_xla.compiler import refine_mesh, stablehlo
-from tt_xla.compiler.sharding import Localized, localize
+from tt_xla.compiler.sharding import Localised, localise
+from tt_xla.compiler.stablehlo.signature import declares_roles, entry_function
 from tt_xla.compiler.tt_modules import program_of
 from tt_xla.errors import CompileError
 from tt_xla.ir.mesh import Mesh, Shape, Sharding
 from tt_xla.ir.program import Argument, Result
+from tt_xla.log import logger
 from tt_xla.options import CompileOptions
 from tt_xla.target import Target, bound_devices
 
@@ -35,7 +37,7 @@ class Imported:
 
 
 def run(
-    module: ir.Module | Localized | ModuleOp, options: CompileOptions, target: Target, devices: Sequence[int] = ()
+    module: ir.Module | Localised | ModuleOp, options: CompileOptions, target: Target, devices: Sequence[int] = ()
 ) -> Imported:
     """Imports a StableHLO module into TTIR; a module for several chips as the program of each of them.
 
@@ -54,24 +56,30 @@ def run(
         program = program_of(module)
         mesh = None if program.mesh is None else _placed(program.mesh, devices, target)
         return Imported(program.module, program.arguments, program.results, mesh, program.in_ttnn)
-    localized = module if isinstance(module, Localized) else localize(module, target.chips)
-    if localized is not None:
-        localized = refine_mesh.run(localized)
-        localized = dataclasses.replace(localized, mesh=_placed(localized.mesh, devices, target))
-        module = localized.module
-    assert not isinstance(module, Localized)
-    mesh = None if localized is None else localized.mesh
+    localised = module if isinstance(module, Localised) else localise(module, target.chips)
+    if localised is not None:
+        localised = refine_mesh.run(localised)
+        localised = dataclasses.replace(localised, mesh=_placed(localised.mesh, devices, target))
+        module = localised.module
+    assert not isinstance(module, Localised)
+    mesh = None if localised is None else localised.mesh
+    if options.experimental_weight_dtype not in ("", "bf16") and not declares_roles(entry_function(module)):
+        logger().warning(
+            "experimental_weight_dtype=%s changes no weight: the module declares none of its arguments as one. Give "
+            'them {ttcore.argument_type = "parameter"} in StableHLO, or use tt_jax.mark_parameters in JAX.',
+            options.experimental_weight_dtype,
+        )
     ttir_module, arguments, results = stablehlo.import_module(
         module,
         mesh=mesh,
-        shardings=None if localized is None else [sharding for sharding, _ in localized.arguments],
+        shardings=None if localised is None else [sharding for sharding, _ in localised.arguments],
         host_fallback=options.host_fallback,
         approximate=options.numerics != "exact",
         checks_indices=options.traps.index,
     )
-    if localized is not None:
-        arguments = _sharded(arguments, localized.arguments)
-        results = _sharded(results, localized.results)
+    if localised is not None:
+        arguments = _sharded(arguments, localised.arguments)
+        results = _sharded(results, localised.results)
     return Imported(ttir_module, arguments, results, mesh)
 
 

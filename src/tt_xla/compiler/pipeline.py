@@ -34,7 +34,7 @@ from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.dumps import dumper
 from tt_xla.compiler.recording import RECORDERS, Compilation
 from tt_xla.compiler.rewriting import Change, Changes
-from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.sharding import Localised
 from tt_xla.compiler.stablehlo.graph_key import graph_key
 from tt_xla.compiler.stages import TTIR_STAGES, TTNN_STAGES, Stage, always, choose_op_layouts, is_exact
 from tt_xla.compiler.ttnn.layouts.explain import Choice
@@ -153,7 +153,7 @@ def _run_stage(
 
 
 def compile_module(
-    module: ir.Module | Localized | ModuleOp,
+    module: ir.Module | Localised | ModuleOp,
     options: CompileOptions,
     target: Target,
     *,
@@ -191,7 +191,7 @@ def compile_module(
 
 
 def _compile_recorded(
-    module: ir.Module | Localized | ModuleOp,
+    module: ir.Module | Localised | ModuleOp,
     options: CompileOptions,
     target: Target,
     name: str,
@@ -221,7 +221,7 @@ def _compile_recorded(
 
 
 def _compile(
-    module: ir.Module | Localized | ModuleOp,
+    module: ir.Module | Localised | ModuleOp,
     options: CompileOptions,
     target: Target,
     name: str,
@@ -234,7 +234,7 @@ def _compile(
 ) -> Program:
     log = logger()
     started = time.perf_counter()
-    if options.auto_sharding and not isinstance(module, Localized | ModuleOp):
+    if options.auto_sharding and not isinstance(module, Localised | ModuleOp):
         module = split_arguments(module, options, target, name, devices)
     program = _program(module, options, target, name, dumps, choices, menus, without, changes, devices)
     for host_op in program.host_ops:
@@ -244,7 +244,7 @@ def _compile(
 
 
 def _program(
-    module: ir.Module | Localized | ModuleOp,
+    module: ir.Module | Localised | ModuleOp,
     options: CompileOptions,
     target: Target,
     name: str = "main",
@@ -339,16 +339,16 @@ def stages_after_layouts(module: ModuleOp) -> list[Stage]:
     return [] if frees else [stage_named("ttnn-deallocate")]
 
 
-def _source_text(module: ir.Module | Localized | ModuleOp) -> str:
+def _source_text(module: ir.Module | Localised | ModuleOp) -> str:
     """Returns the text of a module with its locations, of StableHLO as the front end wrote it."""
     if isinstance(module, ModuleOp):
         return print_module(module, locations=True)
     return str(_source(module).operation.get_asm(enable_debug_info=True))
 
 
-def _source(module: ir.Module | Localized) -> ir.Module:
+def _source(module: ir.Module | Localised) -> ir.Module:
     """Returns the StableHLO module as the front end wrote it, as far as it is known."""
-    return (module.source or module.module) if isinstance(module, Localized) else module
+    return (module.source or module.module) if isinstance(module, Localised) else module
 
 
 def _cause(error: BaseException) -> Exception:

@@ -21,9 +21,18 @@ Module: TypeAlias = ir.Module | ModuleOp
 
 _BYTECODE = b"ML\xefR"
 _OP = rb'^\s*(?:%[^=\n]*=\s*)?"?(?:DIALECTS)\.[a-z_0-9]+'
+_TTNN_OP = re.compile(_OP.replace(b"DIALECTS", b"ttnn"), re.MULTILINE)
 _TT_OP = re.compile(_OP.replace(b"DIALECTS", b"ttir|ttnn|ttcore|tt"), re.MULTILINE)
 _OTHER_OP = re.compile(_OP.replace(b"DIALECTS", b"stablehlo|chlo|vhlo|mhlo|sdy"), re.MULTILINE)
 _LAYOUT = re.compile(rb"#ttnn\.ttnn_layout<")
+
+
+def dialect_of(data: bytes) -> str | None:
+    """The dialect of a module, ``stablehlo``, ``ttir`` or ``ttnn``, by its ops; None for data without any."""
+    if data.startswith(_BYTECODE):
+        return "stablehlo"
+    ops = {"ttnn": _TTNN_OP, "ttir": _TT_OP, "stablehlo": _OTHER_OP}
+    return next((dialect for dialect, op in ops.items() if op.search(data)), None)
 
 
 def is_stablehlo(data: bytes, *, default: bool = True) -> bool:

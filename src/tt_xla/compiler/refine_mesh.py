@@ -15,7 +15,7 @@ import msgspec
 
 from tt_xla.compiler import meshes
 from tt_xla.compiler.meshes import Groups
-from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.sharding import Localised
 from tt_xla.compiler.stablehlo.annotations import replicas
 from tt_xla.compiler.stablehlo.outline import walk
 from tt_xla.compiler.stablehlo.replica_groups import OVER_AXES, covering_groups_of
@@ -25,7 +25,7 @@ _AXES = 2
 """Least number of axes of a mesh."""
 
 
-def run(localized: Localized) -> Localized:
+def run(localised: Localised) -> Localised:
     """Returns the module with a mesh of at least two axes, some of them parts of the former axes.
 
     Other chips take part for those of groups that no mesh makes to axes; only the size of these groups counts.
@@ -33,19 +33,19 @@ def run(localized: Localized) -> Localized:
     Raises:
         MalformedModuleError: the groups of a collective do not name each chip once.
     """
-    mesh = localized.mesh
-    for groups in _groups(localized):
+    mesh = localised.mesh
+    for groups in _groups(localised):
         if meshes.axes_of(mesh, groups) is None:
             mesh = meshes.split(mesh, groups) or _with_size(mesh, len(groups[0]))
     added = max(0, _AXES - len(mesh.shape))
-    if mesh == localized.mesh and not added:
-        return localized
-    parts = [tuple(part + added for part in axis) for axis in meshes.parts_of(localized.mesh, mesh)]
+    if mesh == localised.mesh and not added:
+        return localised
+    parts = [tuple(part + added for part in axis) for axis in meshes.parts_of(localised.mesh, mesh)]
     return dataclasses.replace(
-        localized,
-        mesh=msgspec.structs.replace(_with_rows(mesh), devices=localized.mesh.devices),
-        arguments=tuple(_refined(argument, parts) for argument in localized.arguments),
-        results=tuple(_refined(result, parts) for result in localized.results),
+        localised,
+        mesh=msgspec.structs.replace(_with_rows(mesh), devices=localised.mesh.devices),
+        arguments=tuple(_refined(argument, parts) for argument in localised.arguments),
+        results=tuple(_refined(result, parts) for result in localised.results),
     )
 
 
@@ -66,13 +66,13 @@ def _with_size(mesh: Mesh, size: int) -> Mesh:
     return meshes.with_parts(mesh, shape)
 
 
-def _groups(localized: Localized) -> Iterator[Groups]:
+def _groups(localised: Localised) -> Iterator[Groups]:
     """Yields the groups of each collective that works along axes."""
-    module: Any = localized.module
-    count = replicas(module, localized.mesh.size)
+    module: Any = localised.module
+    count = replicas(module, localised.mesh.size)
     for op in walk(module.operation):
         if op.name in OVER_AXES:
-            yield covering_groups_of(op, localized.mesh.size, count)
+            yield covering_groups_of(op, localised.mesh.size, count)
 
 
 def _with_rows(mesh: Mesh) -> Mesh:

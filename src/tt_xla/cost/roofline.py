@@ -151,7 +151,7 @@ def _bytes(spec: TensorSpec, most: float = math.inf) -> float:
 
 
 def bound(cost: Cost, gap_us: float = 0.0) -> str:
-    """Returns what bounds an op, a value of :data:`LABELS`, or ``PCIe``; empty for an op that takes no time.
+    """Returns the bound of an op, a value of :data:`LABELS`, or ``PCIe``; empty for an op that takes no time.
 
     Args:
         cost: the predicted time of the op and its parts.

@@ -19,7 +19,7 @@ class OpNames:
             op: full name, ``ttnn.matmul``.
             location: the user's source line, ``/home/me/model.py:12:8``; empty if it is unknown.
         """
-        stem = f"{op.removeprefix('ttnn.')}@{PurePath(location).name}"
+        stem = op.removeprefix("ttnn.") + (f"@{PurePath(location).name}" if location else "")
         self._counts[stem] += 1
         return f"{stem}#{self._counts[stem] - 1}"
 

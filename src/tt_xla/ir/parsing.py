@@ -214,7 +214,7 @@ class MLIRParser(Parser):
         return type_
 
     def _known(self, pattern: re.Pattern[str], table: dict[str, _T], parse: Callable[[], _T]) -> _T:
-        """Returns what the text at the current position means, from ``table`` if the same text was parsed before.
+        """Returns the meaning of the text at the current position, from ``table`` if the same text was parsed before.
 
         Args:
             pattern: expression for texts that may be cached.

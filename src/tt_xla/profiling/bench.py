@@ -1,8 +1,9 @@
 """The benchmark procedure for a single chip, on a recording: step times, device time, overhead and a table of ops.
 
 On the emulated card the wall-clock time of a step includes the emulation of its kernels, which a card computes itself.
-So *host* time is the wall-clock time without kernels, and the wall-clock time on a card is estimated as host time plus
-predicted device time plus the predicted gaps between ops.
+So *host* time is the wall-clock time without kernels, *card* time is the predicted device time with the predicted gaps
+between ops and transfers, and the time of a step with a card is estimated as the sum of both. Of several steps, figures
+are medians: one step in which the machine did something else does not change them.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tt_xla.errors import EmptyRecordingError
+from tt_xla.ir.op_table import CCL, COMPUTE, HOST, OTHER, TM
 from tt_xla.profiling.communication import AxisLine, by_axis, communication_ns
-from tt_xla.profiling.device_time import MATMULS, Kernel, bound, kernels, utilisation
+from tt_xla.profiling.device_time import MATMULS, Kernel, kernels, perf_report_bound, utilisation
 from tt_xla.profiling.micro_steps import MicroStep, find_micro_steps
-from tt_xla.profiling.op_codes import CCL, COMPUTE, TM, mnemonic
+from tt_xla.profiling.op_codes import mnemonic
 from tt_xla.profiling.recording import Recording
 from tt_xla.profiling.steps import find_steps, steady
 
@@ -32,15 +34,15 @@ LONG_GAP_US = 6.5
 class Spread:
     """Statistics of a time over the steady steps."""
 
-    mean: float
     median: float
+    mean: float
     min: float
     max: float
 
     @staticmethod
     def of(values: Sequence[float]) -> Spread:
         """Returns the statistics of at least one value."""
-        return Spread(statistics.fmean(values), statistics.median(values), min(values), max(values))
+        return Spread(statistics.median(values), statistics.fmean(values), min(values), max(values))
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class OpLine:
     share: float
     """Percent of device time."""
     bound: str
-    """Limit of the op, as :func:`tt_xla.profiling.device_time.bound` returns it."""
+    """Limit of the op, as :func:`tt_xla.profiling.device_time.perf_report_bound` returns it."""
     utilisation: float | None
     """Percent of peak FLOPs, weighted by time; None for ops other than matrix products."""
     source: str
@@ -77,7 +79,11 @@ class OpLine:
 
 @dataclass(frozen=True)
 class Bench:
-    """Figures of a benchmark. ``measured`` times are the host's clock; ``wall`` and ``device`` times are predicted."""
+    """Figures of a benchmark, in milliseconds unless a name says otherwise.
+
+    ``measured`` and ``host`` times are those of this machine's clock. ``card``, ``device`` and ``gaps`` times are
+    predicted. ``wall`` times are estimates that contain both.
+    """
 
     system: str
     steps: int
@@ -87,27 +93,29 @@ class Bench:
     measured_ms: Spread
     """Wall-clock time of a steady step, emulation included."""
     wall_ms: Spread
-    """Wall-clock time of a steady step on a card: the sum of host time, device time, gaps and transfers."""
+    """Wall-clock time of a steady step with a card at this machine: the sum of host time and card time."""
+    card_ms: float
+    """Median predicted time that the card alone takes for a step: ops, gaps between them, and transfers over PCIe."""
     host_ms: float
-    """Mean time of the host's work other than emulating kernels."""
+    """Median time of the host's work other than emulating kernels."""
     device_ms: float
-    """Mean predicted device time."""
+    """Median predicted time of the ops of a step."""
     gaps_ms: float
-    """Mean predicted time between ops."""
+    """Median predicted time between the ops of a step."""
     overhead_percent: float
-    """Percent of :attr:`wall_ms` that is not device time."""
+    """Percent of the median :attr:`wall_ms` that is not device time."""
     measured_overhead_percent: float
-    """Percent of :attr:`measured_ms` that is not device time, so that emulation counts as overhead."""
+    """Percent of the median :attr:`measured_ms` that is not device time, so that emulation counts as overhead."""
     op_count: int
     """Number of ops in the last steady step."""
     dispatch_us: float
-    """Host time an op: (wall-clock time - device time) / number of ops."""
+    """Microseconds an op that are not device time: (wall-clock time - device time) / number of ops."""
     host_ops: int
     """Number of ops that the host computes on a card too."""
     long_gaps: int
     """Number of ops that start more than 6.5 us after the op before."""
     communication_ms: float
-    """Mean predicted time of the ops in which chips exchange data; a part of :attr:`device_ms`."""
+    """Median predicted time of the ops in which chips exchange data; a part of :attr:`device_ms`."""
     links: tuple[AxisLine, ...]
     """Exchanges of the last steady step along each axis of the mesh, longest first: the first one's links bound it."""
     categories: dict[str, float]
@@ -150,14 +158,13 @@ def measure(recording: Recording, count: int | None = None) -> Bench:
     if not any(per_step):
         raise EmptyRecordingError("The steady steps run no op on the device; they only read earlier results.")
     times = [_times(recording, calls, step.start, step.end) for step, calls in zip(chosen, per_step, strict=True)]
-    wall = [time.wall for time in times]
-    measured = [_ms(step.end - step.start) for step in chosen]
-    last = [kernel for kernel in per_step[-1] if kernel.on_device or kernel.category == "Host"]
+    wall, measured = Spread.of([time.wall for time in times]), Spread.of([time.measured for time in times])
+    last = [kernel for kernel in per_step[-1] if kernel.on_device or kernel.category == HOST]
     lines = _lines(last)
-    mean_wall, mean_device = statistics.fmean(wall), statistics.fmean(time.device for time in times)
-    overhead = _percent(mean_wall - mean_device, mean_wall)
+    device = statistics.median(time.device for time in times)
+    overhead = _percent(wall.median - device, wall.median)
     long_gaps = sum(kernel.gap_ns > LONG_GAP_US * 1e3 for kernel in last[1:])
-    dispatch = 1e3 * (mean_wall - mean_device) / max(len(last), 1)
+    dispatch = 1e3 * (wall.median - device) / max(len(last), 1)
     verdict, reasons = _verdict(overhead, long_gaps, len(last), dispatch, lines)
     compiling = [step for step in steps if step.compiles]
     return Bench(
@@ -165,18 +172,19 @@ def measure(recording: Recording, count: int | None = None) -> Bench:
         steps=len(chosen),
         compile_steps=len(compiling),
         compile_ms=sum(_ms(step.end - step.start) for step in compiling),
-        measured_ms=Spread.of(measured),
-        wall_ms=Spread.of(wall),
-        host_ms=statistics.fmean(time.host for time in times),
-        device_ms=mean_device,
-        gaps_ms=statistics.fmean(time.gaps for time in times),
+        measured_ms=measured,
+        wall_ms=wall,
+        card_ms=statistics.median(time.card for time in times),
+        host_ms=statistics.median(time.host for time in times),
+        device_ms=device,
+        gaps_ms=statistics.median(time.gaps for time in times),
         overhead_percent=overhead,
-        measured_overhead_percent=_percent(statistics.fmean(measured) - mean_device, statistics.fmean(measured)),
+        measured_overhead_percent=_percent(measured.median - device, measured.median),
         op_count=len(last),
         dispatch_us=dispatch,
         host_ops=sum(not kernel.on_device for kernel in last),
         long_gaps=long_gaps,
-        communication_ms=statistics.fmean(communication_ns(calls) for calls in per_step) / 1e6,
+        communication_ms=statistics.median(communication_ns(calls) for calls in per_step) / 1e6,
         links=by_axis(last),
         categories=_categories(lines),
         matmul_utilisation=_weighted_utilisation(last),
@@ -196,24 +204,32 @@ def _within(kernel_calls: Sequence[Kernel], start: int, end: int) -> list[Kernel
 
 @dataclass(frozen=True)
 class _Times:
-    """Milliseconds of a span on a card."""
+    """Milliseconds of a span of the script."""
 
+    measured: float
+    """Time of this machine's clock, without the recorder's own work."""
     host: float
-    """Host time other than emulating kernels."""
+    """The same without emulating kernels."""
     device: float
     gaps: float
     pcie: float
 
     @property
+    def card(self) -> float:
+        return self.device + self.gaps + self.pcie
+
+    @property
     def wall(self) -> float:
-        return self.host + self.device + self.gaps + self.pcie
+        return self.host + self.card
 
 
 def _times(recording: Recording, calls: Sequence[Kernel], start: int, end: int) -> _Times:
     """Returns the times of a span of the host's clock, in which ``calls`` start."""
     emulated = sum(stop - begin for _, begin, stop in recording.events if start <= begin < end)
+    measured = end - start - recording.interrupted_ns(start, end)
     return _Times(
-        host=_ms(end - start - emulated),
+        measured=_ms(measured),
+        host=_ms(measured - emulated),
         device=_ms(sum(kernel.duration_ns for kernel in calls if kernel.on_device)),
         gaps=_ms(sum(kernel.gap_ns for kernel in calls if not kernel.idle_ns)),
         pcie=_ms(sum(kernel.duration_ns for kernel in calls if not kernel.on_device)),
@@ -265,7 +281,7 @@ def _lines(kernel_calls: Sequence[Kernel]) -> list[OpLine]:
                 len(group),
                 us,
                 _percent(us * 1e3, total),
-                bound(op),
+                perf_report_bound(op),
                 percent_of_peak,
                 op.instruction.location,
             )
@@ -275,9 +291,9 @@ def _lines(kernel_calls: Sequence[Kernel]) -> list[OpLine]:
 
 def _categories(lines: Sequence[OpLine]) -> dict[str, float]:
     total = sum(line.device_us for line in lines)
-    shares = {COMPUTE: 0.0, TM: 0.0, CCL: 0.0, "Other": 0.0}
+    shares = {COMPUTE: 0.0, TM: 0.0, CCL: 0.0, OTHER: 0.0}
     for line in lines:
-        shares[line.category if line.category in shares else "Other"] += _percent(line.device_us, total)
+        shares[line.category if line.category in shares else OTHER] += _percent(line.device_us, total)
     return shares
 
 

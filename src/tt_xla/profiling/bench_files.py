@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tt_xla.errors import EmptyRecordingError
 from tt_xla.log import logger
-from tt_xla.profiling.bench import Bench, OpLine
+from tt_xla.profiling.bench import Bench, OpLine, Spread
 from tt_xla.profiling.chrome_trace import write_trace
 from tt_xla.profiling.device_time import kernels
 from tt_xla.profiling.micro_steps import find_micro_steps
@@ -41,7 +41,7 @@ def write_all(folder: Path, recording: Recording, result: Bench) -> None:
     write_report(folder / HTML_NAME, table, summary(result), [f"{result.verdict}: {'; '.join(result.reasons)}."])
     if importlib.util.find_spec("matplotlib") is None:
         logger().warning(
-            "%s is not written, because matplotlib is missing. `pip install 'tt-xla[perf]'` installs it.", CHART_NAME
+            "%s is not written, because matplotlib is missing. `pip install matplotlib` installs it.", CHART_NAME
         )
     else:
         write_chart(folder / CHART_NAME, result.ops)
@@ -75,26 +75,29 @@ def mark_steps(recording: Recording, steps: Sequence[Step]) -> None:
 
 
 def summary(result: Bench) -> list[tuple[str, str]]:
-    """Returns names and values of the main figures, most important first."""
-    wall, measured = result.wall_ms, result.measured_ms
+    """Returns names and values of the main figures, most important first: the chip's time before the host's."""
     kinds = " / ".join(f"{result.categories[name]:.0f}" for name in ("Compute", "TM", "CCL", "Other"))
     percent_of_peak = result.matmul_utilisation
+    reached = "none in the step" if percent_of_peak is None else f"{percent_of_peak:.1f} % of peak FLOPs"
     return [
-        ("wall-clock time a step, predicted", f"{wall.mean:.3f} ms"),
-        ("its median / min / max", f"{wall.median:.3f} / {wall.min:.3f} / {wall.max:.3f} ms"),
+        ("time of a step on the chip, predicted", f"{result.card_ms:.3f} ms"),
+        ("ops / gaps between them, predicted", f"{result.device_ms:.3f} / {result.gaps_ms:.3f} ms"),
+        ("chip and this machine's host work", _spread(result.wall_ms)),
         *_passes(result),
-        ("device time, predicted", f"{result.device_ms:.3f} ms"),
-        ("overhead", f"{result.overhead_percent:.1f} %"),
-        ("host time an op", f"{result.dispatch_us:.1f} us"),
+        ("overhead: all but ops", f"{result.overhead_percent:.1f} %"),
+        ("overhead an op", f"{result.dispatch_us:.1f} us"),
         ("ops a step", str(result.op_count)),
-        ("compute / TM / CCL / other", f"{kinds} %"),
+        ("compute / TM / CCL / other", f"{kinds} % of the ops' time"),
         *_communication(result),
-        ("matmul FLOPs, weighted", "none" if percent_of_peak is None else f"{percent_of_peak:.1f} %"),
+        ("matrix products", reached),
         ("verdict", result.verdict),
-        ("measured with emulation", f"{measured.mean:.3f} ms"),
-        ("its median / min / max", f"{measured.median:.3f} / {measured.min:.3f} / {measured.max:.3f} ms"),
+        ("measured here, with emulation", _spread(result.measured_ms)),
         ("steady / compile steps", f"{result.steps} / {result.compile_steps}"),
     ]
+
+
+def _spread(times: Spread) -> str:
+    return f"{times.median:.3f} ms (mean {times.mean:.3f}, {times.min:.3f} to {times.max:.3f})"
 
 
 def _passes(result: Bench) -> list[tuple[str, str]]:
@@ -103,9 +106,9 @@ def _passes(result: Bench) -> list[tuple[str, str]]:
     if times is None:
         return []
     figures = [("micro-steps a step", f"{times.per_step:g}")] if times.per_step != 1 else []
-    figures.append(("forward and backward, predicted", f"{times.wall_ms.mean:.3f} ms"))
+    figures.append(("forward and backward, chip and host", f"{times.wall_ms.median:.3f} ms"))
     if times.forward_ms and times.backward_ms:
-        figures.append(("forward / backward", f"{times.forward_ms.mean:.3f} / {times.backward_ms.mean:.3f} ms"))
+        figures.append(("forward / backward", f"{times.forward_ms.median:.3f} / {times.backward_ms.median:.3f} ms"))
     return figures
 
 
@@ -114,7 +117,7 @@ def _communication(result: Bench) -> list[tuple[str, str]]:
     if not result.links:
         return []
     share = 100 * result.communication_ms / result.device_ms if result.device_ms else 0.0
-    figures = [("communication, predicted", f"{result.communication_ms:.3f} ms, {share:.1f} % of device time")]
+    figures = [("communication, predicted", f"{result.communication_ms:.3f} ms, {share:.1f} % of the ops' time")]
     for line in result.links:
         narrowest = f", narrowest {'-'.join(map(str, line.narrowest))}" if line.narrowest else ""
         figures.append((f"axis {line.axis}", f"{line.device_us / 1e3:.3f} ms, {line.links}{narrowest}"))

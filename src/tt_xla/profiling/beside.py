@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tt_xla.ir.op_table import HOST
 from tt_xla.profiling.hand_tuned import TOKENS, Figure, figures_of
-from tt_xla.profiling.op_codes import HOST
 from tt_xla.profiling.page import Cell, section, table
 from tt_xla.profiling.reading import Row, Table, read_table, system_of
 from tt_xla.target import load_target
 
 
 @dataclass(frozen=True)
-class Step:
+class StepTime:
     """The device time of a step of a profile.
 
     Attributes:
@@ -50,7 +50,7 @@ class Comparison:
         return None if self.rate is None else self.rate / self.figure.rate
 
 
-def step_of(ops: Table, windowed: bool) -> Step:
+def step_of(ops: Table, windowed: bool) -> StepTime:
     """Returns the step that a profile is about.
 
     That is the window between the user's signposts; else the last one between signposts ``NAME_start`` and
@@ -74,13 +74,13 @@ def step_of(ops: Table, windowed: bool) -> Step:
     return _step(ops, "all ops of the profile", ops.rows)
 
 
-def _step(ops: Table, name: str, rows: Sequence[Row]) -> Step:
+def _step(ops: Table, name: str, rows: Sequence[Row]) -> StepTime:
     system = str(ops.timeline.get("otherData", {}).get("system") or system_of(ops.arch))
     chips = [row for row in rows if row.category != HOST]
     # Host time on the machine that emulated the card is no gap of a card, which the predicted gap stands for.
     most = load_target(system).gap_us_untraced if ops.timeline else float("inf")
     gaps = sum(min(row.gap_us, most) for row in chips)
-    return Step(name, system, sum(row.device_us for row in chips), gaps)
+    return StepTime(name, system, sum(row.device_us for row in chips), gaps)
 
 
 _RUN = re.compile(r"run (.*)")
@@ -102,13 +102,13 @@ def _runs(ops: Table) -> dict[tuple[int, str], list[list[Row]]]:
 
 
 def _last_of_longest(runs: Mapping[tuple[int, str], Sequence[Sequence[Row]]]) -> tuple[str, Sequence[Row]]:
-    """Returns the last run of the program whose runs take most device time, and its name in words."""
+    """Returns the program with the most device time in words, and the ops of its last run."""
     total = {key: sum(row.device_us for rows in of_program for row in rows) for key, of_program in runs.items()}
     longest = max(total, key=lambda key: total[key])
     return f"last run of program {longest[1]}", runs[longest][-1]
 
 
-def compare(step: Step, model: str, batch: int | None = None) -> list[Comparison]:
+def compare(step: StepTime, model: str, batch: int | None = None) -> list[Comparison]:
     """Returns a step beside each figure of a model, those of the step's system first.
 
     Args:
@@ -149,7 +149,7 @@ def cells(comparison: Comparison) -> tuple[str, ...]:
 _SOURCES = "Sources are below models/ of tenstorrent/tt-metal; kernels: without the time between them."
 
 
-def lines(step: Step, comparisons: Sequence[Comparison]) -> Iterable[str]:
+def lines(step: StepTime, comparisons: Sequence[Comparison]) -> Iterable[str]:
     """Yields the lines of a text about a step beside the figures of a model."""
     model = comparisons[0].figure.model
     yield (
@@ -169,7 +169,7 @@ def lines(step: Step, comparisons: Sequence[Comparison]) -> Iterable[str]:
         yield f"No figure of {model} is for {step.system} and this batch."
 
 
-def as_section(step: Step, comparisons: Sequence[Comparison]) -> str:
+def as_section(step: StepTime, comparisons: Sequence[Comparison]) -> str:
     """Returns the same as a section of a page."""
     first, *_ = lines(step, comparisons)
     rows = [[Cell(cell) for cell in cells(comparison)] for comparison in comparisons]
@@ -180,7 +180,7 @@ def as_section(step: Step, comparisons: Sequence[Comparison]) -> str:
     )
 
 
-def record(step: Step, comparisons: Sequence[Comparison]) -> dict[str, Any]:
+def record(step: StepTime, comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Returns the same as plain data."""
     figures = [asdict(each.figure) | {"predicted": each.rate, "ratio": each.ratio} for each in comparisons]
     return {"model": comparisons[0].figure.model, "step": asdict(step), "figures": figures}

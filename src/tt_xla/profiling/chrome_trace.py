@@ -10,26 +10,23 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tt_xla.profiling.device_time import Kernel, kernels, limit
+from tt_xla.profiling.device_time import Kernel, cost_model_bound
 from tt_xla.profiling.recording import Recording
 
 _HOST, _DEVICE = 1, 2
 _SCRIPT, _PROGRAMS, _KERNELS, _COMPILER = 1, 2, 3, 4
 
 
-def write_trace(
-    path: Path, recording: Recording, kernel_calls: Sequence[Kernel] | None = None, *, synchronised: bool = True
-) -> None:
+def write_trace(path: Path, recording: Recording, kernel_calls: Sequence[Kernel], *, synchronised: bool = True) -> None:
     """Writes the timelines.
 
     Args:
         path: File to write.
         recording: The recording of a script.
-        kernel_calls: Its kernel calls, if the caller has computed them.
+        kernel_calls: Its kernel calls.
         synchronised: Whether device kernels appear at the host's calls that started them. Otherwise they appear on the
             device's own clock, which starts at 0 and stops while a kernel is emulated.
     """
-    kernel_calls = kernels(recording) if kernel_calls is None else kernel_calls
     events = [*_names(), *_host(recording), *_device(recording, kernel_calls, synchronised)]
     document = {
         "traceEvents": events,
@@ -38,6 +35,8 @@ def write_trace(
             "device": "durations are predicted by tt_xla.cost",
             "error": recording.error,
             "system": recording.programs[0].target.name if recording.programs else "",
+            "script": recording.script,
+            "date": recording.date,
             "folder": str(Path.cwd()),
             "started": recording.started,
         },
@@ -56,7 +55,7 @@ def _names() -> Iterable[dict[str, Any]]:
 
 
 def _host(recording: Recording) -> Iterable[dict[str, Any]]:
-    """Yields what the host did: script, functions, compilations, runs, kernel calls, signposts and optimizer steps."""
+    """Yields the host's events: script, functions, compilations, runs, kernel calls, signposts and optimizer steps."""
 
     def slice_(thread: int, name: str, start: int, end: int, **arguments: Any) -> dict[str, Any]:
         return {
@@ -106,7 +105,7 @@ def _device(recording: Recording, kernel_calls: Sequence[Kernel], synchronised: 
             "args": {
                 "op": kernel.op.instruction.op,
                 "source": kernel.op.instruction.location,
-                "bound": limit(kernel.op),
+                "bound": cost_model_bound(kernel.op),
                 "cores": cost.cores,
                 "replayed": kernel.replayed,
             },

@@ -42,7 +42,7 @@ def communication_ns(kernels: Iterable[Kernel]) -> float:
 
 
 def by_axis(kernels: Iterable[Kernel]) -> tuple[AxisLine, ...]:
-    """Returns the exchanges along each axis of the mesh, those that take longest first."""
+    """Returns the exchanges along each axis of the mesh, longest first."""
     groups: defaultdict[tuple[str, str, tuple[int, int] | None], list[Kernel]] = defaultdict(list)
     for kernel in kernels:
         if is_exchange(kernel.op):

@@ -18,6 +18,7 @@ from tt_xla.cost.roofline import Roofline, roofline
 from tt_xla.cost.roofline import bound as bound_of
 from tt_xla.cost.shares import fidelity_of
 from tt_xla.ir.layout import TILE, BufferType, round_up
+from tt_xla.ir.op_table import FIDELITY_LABELS
 from tt_xla.ir.program import HOST_OPS, TensorSpec
 from tt_xla.profiling.op_codes import TRANSFERS, mnemonic, op_code
 from tt_xla.profiling.recording import Op, Recording, Run
@@ -71,9 +72,9 @@ def kernels(recording: Recording) -> list[Kernel]:
             duration = duration_ns(op, end - start)
             if not duration or op.chip:
                 continue
-            gap, idle = _gap_ns(op, run), max(0, start - last_end) if first else 0
+            idle = max(0, start - last_end - recording.interrupted_ns(last_end, start)) if first else 0
             replayed = op.traced and run.state == "captured"
-            gap = max(gap, idle)
+            gap = max(_gap_ns(op, run), idle)
             kernel_calls.append(Kernel(op, number, replayed, start, end, clock + gap, duration, gap, idle))
             clock += gap + duration
             last_end, first = end, False
@@ -98,17 +99,17 @@ def _gap_ns(op: Op, run: Run) -> float:
 def fidelity(op: Op) -> str:
     """Returns the math fidelity, such as ``HiFi4``; empty for ops without one."""
     if op_code(op)[0].startswith(("Matmul", "Conv2d")) or op.instruction.attributes.get("compute_config"):
-        return {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}[fidelity_of(op.instruction)]
+        return FIDELITY_LABELS[fidelity_of(op.instruction)]
     return ""
 
 
-def padded(spec: TensorSpec) -> list[int]:
+def padded_sizes(spec: TensorSpec) -> list[int]:
     """Returns the sizes W, Z, Y and X of a tensor with tile padding."""
-    sizes = four(spec.shape)
+    sizes = four_sizes(spec.shape)
     return [*sizes[:2], round_up(sizes[2], TILE), round_up(sizes[3], TILE)] if spec.layout.tiled else sizes
 
 
-def four(shape: Sequence[int]) -> list[int]:
+def four_sizes(shape: Sequence[int]) -> list[int]:
     """Returns a shape as four sizes W, Z, Y and X; W is the product of all dimensions before the last three."""
     sizes = [1] * (4 - len(shape)) + list(shape)
     return [math.prod(sizes[:-3]), *sizes[-3:]]
@@ -118,7 +119,7 @@ def flops(op: Op) -> float:
     """Returns the operations of a matrix product, counted on padded tiles as in ``tt-perf-report``; 0 for other ops."""
     if mnemonic(op) not in MATMULS or len(op.inputs) < 2:
         return 0.0
-    left, out = padded(op.inputs[0]), padded(op.outputs[0])
+    left, out = padded_sizes(op.inputs[0]), padded_sizes(op.outputs[0])
     inner = left[2] if op.instruction.attributes.get("transpose_a") else left[3]
     return 2.0 * out[0] * out[1] * out[2] * out[3] * inner
 
@@ -154,10 +155,10 @@ def roofline_of(op: Op) -> Roofline:
     return roofline(op.instruction, values, op.program.target, op.program.mesh)
 
 
-def limit(op: Op) -> str:
-    """Returns what bounds an op by the cost model: ``compute``, ``DRAM``, ``NoC``, ``dispatch``, ``links`` or ``PCIe``.
+def cost_model_bound(op: Op) -> str:
+    """Returns the largest part of an op's predicted time, which bounds it.
 
-    The gap to the next op counts as dispatch.
+    One of ``compute``, ``DRAM``, ``NoC``, ``dispatch``, ``links`` and ``PCIe``; the gap to the next op is dispatch.
     """
     target = op.program.target
     return bound_of(op.instruction.cost, target.gap_us_traced if op.traced else target.gap_us_untraced)
@@ -167,8 +168,8 @@ SLOW = 0.65
 """Fraction of a peak from which on an op is bound by it, as in ``tt-perf-report``."""
 
 
-def bound(op: Op) -> str:
-    """Returns what bounds an op; empty if it is not known.
+def perf_report_bound(op: Op) -> str:
+    """Returns the bound of an op in the words of ``tt-perf-report``; empty if it is unknown.
 
     ``FLOP``, ``DRAM``, ``BOTH``, ``SLOW`` and ``HOST`` are as in ``tt-perf-report``; ``LINK`` is an exchange between
     chips.

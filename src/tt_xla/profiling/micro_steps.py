@@ -21,7 +21,7 @@ class MicroStep:
     """A forward pass and its backward pass. Times are nanoseconds of the host's clock."""
 
     name: str
-    """Name in signposts: that of the step and ``_micro_`` with a number from 1."""
+    """Name in signposts, such as ``step_steady_2_micro_1``."""
     start: int
     end: int
     backward: int | None

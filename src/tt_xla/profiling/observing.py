@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Generator
 from typing import Any
 
-from tt_xla.profiling.recording import RECORDINGS, Recorder, Recording
+from tt_xla.profiling.recording import RECORDINGS, Preparations, Recorder, Recording
 from tt_xla.profiling.ttnn_calls import CallRecorder
+from tt_xla.stage_times import WATCHERS
 
 
 @contextlib.contextmanager
@@ -38,6 +39,7 @@ def recorded(
         observed_kernels(recorder),
         CALLS.added(calls),
         recorded_compilations(texts=keep_arguments) as compilations,
+        _preparations(recording),
         _optimizers(recorder),
         _backwards(recording),
     ):
@@ -61,14 +63,34 @@ def _load_again() -> None:
 
 
 @contextlib.contextmanager
-def _optimizers(recorder: Recorder) -> Generator[None]:
-    """Observes the steps of torch's optimizers within the context."""
-    from torch.optim.optimizer import register_optimizer_step_post_hook
-
-    hook = register_optimizer_step_post_hook(recorder.optimizer_stepped)
+def _preparations(recording: Recording) -> Generator[None]:
+    """Records the stages of first calls within the context."""
+    watch = functools.partial(Preparations, recording)
+    WATCHERS.append(watch)
     try:
         yield
     finally:
+        WATCHERS.remove(watch)
+
+
+@contextlib.contextmanager
+def _optimizers(recorder: Recorder) -> Generator[None]:
+    """Observes torch's optimizers and their steps within the context."""
+    from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
+
+    make = Optimizer.__init__
+
+    @functools.wraps(make)
+    def recorded_make(self: Optimizer, *arguments: Any, **options: Any) -> None:
+        make(self, *arguments, **options)
+        recorder.recording.optimizers.add(self)
+
+    hook = register_optimizer_step_post_hook(recorder.optimizer_stepped)
+    Optimizer.__init__ = recorded_make
+    try:
+        yield
+    finally:
+        Optimizer.__init__ = make
         hook.remove()
 
 

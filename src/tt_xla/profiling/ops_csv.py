@@ -13,31 +13,31 @@ from pathlib import Path
 from typing import Any
 
 from tt_xla.ir.layout import BufferType
+from tt_xla.ir.op_table import HOST
 from tt_xla.ir.program import TensorSpec
 from tt_xla.profiling.communication import is_exchange, link_attributes
 from tt_xla.profiling.device_time import (
     MATMULS,
     Kernel,
+    cost_model_bound,
     dram_bytes,
     dram_utilisation,
     fidelity,
-    four,
-    kernels,
-    limit,
-    padded,
+    four_sizes,
+    padded_sizes,
     roofline_of,
     utilisation,
 )
-from tt_xla.profiling.op_codes import HOST, attributes_of, cell, mnemonic
+from tt_xla.profiling.op_codes import attributes_of, cell, mnemonic
 from tt_xla.profiling.recording import Op, Recording
 
 FIRMWARE_NS = 800
 """Nanoseconds of firmware before and after a kernel; profilers of cards show 700 to 900."""
 
-_CALLS = 1024
+_CALL_COUNT_STEP = 1024
 """Increment of ``GLOBAL CALL COUNT`` from op to op, as in tt-metal's files."""
 
-_BEFORE = (
+_COLUMNS_BEFORE_TENSORS = (
     "OP CODE",
     "OP TYPE",
     "GLOBAL CALL COUNT",
@@ -74,7 +74,7 @@ _BEFORE = (
     "DISPATCH GO SEND WAIT TIME [ns]",
 )
 
-_AFTER = (
+_COLUMNS_AFTER_TENSORS = (
     "METAL TRACE ID",
     "METAL TRACE REPLAY SESSION ID",
     "COMPUTE KERNEL SOURCE",
@@ -103,7 +103,7 @@ _AFTER = (
     "NPE CONG IMPACT (%)",
 )
 
-_DEVICE_LOG = (
+_DEVICE_LOG_COLUMNS = (
     "PCIe slot",
     "core_x",
     "core_y",
@@ -121,7 +121,7 @@ _DEVICE_LOG = (
     "meta data",
 )
 
-_SIDES = ("W", "Z", "Y", "X")
+_DIMENSIONS = ("W", "Z", "Y", "X")
 
 DEVICE_LOG_NAME = "profile_log_device.csv"
 
@@ -134,22 +134,25 @@ def columns(inputs: int, outputs: int) -> list[str]:
         outputs: Greatest number of outputs of an op.
     """
     tensors = [f"INPUT_{n}" for n in range(inputs)] + [f"OUTPUT_{n}" for n in range(outputs)]
-    ends = [*(f"{side}_PAD[LOGICAL]" for side in _SIDES), "LAYOUT", "DATATYPE", "MEMORY"]
-    return [*_BEFORE, *(f"{tensor}_{end}" for tensor in tensors for end in ends), *_AFTER]
+    ends = [*(f"{side}_PAD[LOGICAL]" for side in _DIMENSIONS), "LAYOUT", "DATATYPE", "MEMORY"]
+    return [
+        *_COLUMNS_BEFORE_TENSORS,
+        *(f"{tensor}_{end}" for tensor in tensors for end in ends),
+        *_COLUMNS_AFTER_TENSORS,
+    ]
 
 
-def write_ops(path: Path, recording: Recording, kernel_calls: Sequence[Kernel] | None = None) -> int:
+def write_ops(path: Path, recording: Recording, kernel_calls: Sequence[Kernel]) -> int:
     """Writes one row for each kernel that a device runs, each host fallback and each signpost, in order of time.
 
     Args:
         path: File to write.
         recording: The recording of a script.
-        kernel_calls: Its kernel calls, if the caller has computed them.
+        kernel_calls: Its kernel calls.
 
     Returns:
         The number of rows of kernels and host fallbacks.
     """
-    kernel_calls = kernels(recording) if kernel_calls is None else kernel_calls
     calls = [call for call in kernel_calls if _has_row(call)]
     ops = {call.op.number: call.op for call in calls}.values()
     header = columns(
@@ -181,9 +184,9 @@ def _rows(kernel_calls: Sequence[Kernel]) -> Iterable[dict[str, Any]]:
     for number, kernel in enumerate(kernel_calls, 1):
         op = kernel.op
         if op.number not in fixed:
-            fixed[op.number] = _fixed(kernel)
-        row = fixed[op.number] | _times(kernel)
-        row["GLOBAL CALL COUNT"] = number * _CALLS
+            fixed[op.number] = _cells_of_op(kernel)
+        row = fixed[op.number] | _cells_of_call(kernel)
+        row["GLOBAL CALL COUNT"] = number * _CALL_COUNT_STEP
         row["PROGRAM CACHE HIT"] = op.identity in seen
         seen.add(op.identity)
         if kernel.replayed:
@@ -195,7 +198,7 @@ def _rows(kernel_calls: Sequence[Kernel]) -> Iterable[dict[str, Any]]:
         yield row
 
 
-def _times(kernel: Kernel) -> dict[str, Any]:
+def _cells_of_call(kernel: Kernel) -> dict[str, Any]:
     """Returns the cells of a call that hold times."""
     cells: dict[str, Any] = {
         "HOST START TS": kernel.host_start,
@@ -215,7 +218,7 @@ def _times(kernel: Kernel) -> dict[str, Any]:
     return cells
 
 
-def _fixed(kernel: Kernel) -> dict[str, Any]:
+def _cells_of_op(kernel: Kernel) -> dict[str, Any]:
     """Returns the cells that are the same in each call of an op."""
     op, cost, target = kernel.op, kernel.op.instruction.cost, kernel.op.program.target
     row: dict[str, Any] = {
@@ -269,7 +272,7 @@ def _links(op: Op) -> dict[str, Any]:
 
 
 def _bound(kernel: Kernel) -> dict[str, str]:
-    return {"bound": limit(kernel.op)} if kernel.on_device else {}
+    return {"bound": cost_model_bound(kernel.op)} if kernel.on_device else {}
 
 
 def _source(location: str) -> dict[str, str]:
@@ -289,7 +292,7 @@ def _bandwidths(specs: Sequence[TensorSpec], duration_ns: float) -> str:
 def _tensor(name: str, spec: TensorSpec) -> dict[str, Any]:
     """Returns the cells of a tensor, whose columns begin with ``name``."""
     layout = spec.layout
-    sizes = zip(_SIDES, padded(spec), four(spec.shape), strict=True)
+    sizes = zip(_DIMENSIONS, padded_sizes(spec), four_sizes(spec.shape), strict=True)
     cells: dict[str, Any] = {f"{name}_{side}_PAD[LOGICAL]": f"{full}[{logical}]" for side, full, logical in sizes}
     cells[f"{name}_LAYOUT"] = "TILE" if layout.tiled else "ROW_MAJOR"
     cells[f"{name}_DATATYPE"] = layout.dtype.ttnn.upper()
@@ -299,26 +302,25 @@ def _tensor(name: str, spec: TensorSpec) -> dict[str, Any]:
     return cells
 
 
-def write_device_log(path: Path, recording: Recording, kernel_calls: Sequence[Kernel] | None = None) -> None:
+def write_device_log(path: Path, recording: Recording, kernel_calls: Sequence[Kernel]) -> None:
     """Writes the device's log: start and end of each kernel on its first core, in cycles of the chip's clock.
 
     Args:
         path: File to write.
         recording: The recording of a script.
-        kernel_calls: Its kernel calls, if the caller has computed them.
+        kernel_calls: Its kernel calls.
     """
-    kernel_calls = kernels(recording) if kernel_calls is None else kernel_calls
     calls = [call for call in kernel_calls if call.on_device]
     target = calls[0].op.program.target if calls else None
     arch, megahertz = (target.arch, round(target.clock_hz / 1e6)) if target else ("", 0)
     with path.open("w", newline="") as file:
         file.write(f"ARCH: {arch}, CHIP_FREQ[MHz]: {megahertz}, Max Compute Cores: {target.cores if target else 0}\n")
         writer = csv.writer(file)
-        writer.writerow(_DEVICE_LOG)
+        writer.writerow(_DEVICE_LOG_COLUMNS)
         for number, kernel in enumerate(calls, 1):
             trace = kernel.op.program.number if kernel.replayed else ""
             for kind, time_ns in (("ZONE_START", kernel.start_ns), ("ZONE_END", kernel.start_ns + kernel.duration_ns)):
                 cycles = round(time_ns * megahertz / 1e3)
                 name = f"{kernel.code}-KERNEL"
-                call = number * _CALLS
+                call = number * _CALL_COUNT_STEP
                 writer.writerow([0, 1, 1, "BRISC", 0, cycles, 0, call, trace, "", name, kind, 0, "", "predicted"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from tt_xla.profiling.svg import escape
+from tt_xla.markup import escape
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1d2733;--soft:#66717d;--line:#dfe3e8;--card:#fff;--back:#f5f6f8}

@@ -71,7 +71,7 @@ class Prediction:
     error: str = ""
 
     @property
-    def leader(self) -> int:
+    def longest_program(self) -> int:
         """Position of the program that takes most of the device's time. A step begins with each of its runs."""
         return max(
             range(len(self.programs)),
@@ -81,7 +81,7 @@ class Prediction:
     @property
     def step_us(self) -> float:
         """Predicted device time of the last complete step, in microseconds; of all runs if there is none."""
-        starts = [place for place, position in enumerate(self.order) if position == self.leader]
+        starts = [place for place, position in enumerate(self.order) if position == self.longest_program]
         step = self.order[starts[-2] : starts[-1]] if len(starts) > 1 else self.order
         return sum(self.programs[position].device_us for position in step)
 
@@ -112,7 +112,7 @@ def predict(script: str, arguments: Sequence[str], steps: int) -> Prediction:
             prediction.programs.append(PredictedProgram(program))
         prediction.programs[place].runs += 1
         prediction.order.append(place)
-        if prediction.programs[place].runs > steps and place == prediction.leader:
+        if prediction.programs[place].runs > steps and place == prediction.longest_program:
             stopped.append(True)
             raise StopScript
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tt_xla.errors import EmptyRecordingError, OptionError
 from tt_xla.ir.element_types import TILE, DataType
-from tt_xla.profiling.op_codes import category_of
+from tt_xla.ir.op_table import FIDELITY_LABELS, category_of
 from tt_xla.profiling.profile import TRACE_NAME
 
 REQUIRED = ("OP CODE", "OP TYPE", "DEVICE KERNEL DURATION [ns]")
@@ -23,7 +23,7 @@ _BOUND = re.compile(r"'bound': '([^']*)'")
 _BYTES = {dtype.ttnn.upper(): dtype.tile_bytes / TILE**2 for dtype in DataType if not dtype.is_host_only}
 """Bytes of an element, shared exponents included, by the type's name in the files."""
 
-FIDELITIES = {"LoFi": "lofi", "HiFi2": "hifi2", "HiFi3": "hifi3", "HiFi4": "hifi4"}
+FIDELITIES = {label: name for name, label in FIDELITY_LABELS.items()}
 """Names of fidelities in targets, by their names in the files."""
 
 
@@ -144,9 +144,9 @@ def _window(
             raise OptionError(f"'{path}' has no signpost '{name}'.", hint=f"Its signposts are: {known}.")
     first, last = 0, len(cells)
     if start:
-        first = max(index for index, row in enumerate(cells) if _is(row, start)) + 1
+        first = max(index for index, row in enumerate(cells) if _is_signpost(row, start)) + 1
     if end:
-        ends = [index for index, row in enumerate(cells) if _is(row, end) and index >= first]
+        ends = [index for index, row in enumerate(cells) if _is_signpost(row, end) and index >= first]
         if not ends:
             raise OptionError(
                 f"'{path}' has no signpost '{end}' after '{start}'.", hint="Check the order of the two signposts."
@@ -155,7 +155,7 @@ def _window(
     return cells[first:last]
 
 
-def _is(row: Mapping[str, str], signpost: str) -> bool:
+def _is_signpost(row: Mapping[str, str], signpost: str) -> bool:
     return row["OP TYPE"] == "signpost" and row["OP CODE"] == signpost
 
 
@@ -188,7 +188,7 @@ def _row(row: Mapping[str, str], before: Row | None) -> Row:
         fidelity=fidelity,
         shapes=", ".join("x".join(map(str, sizes)) for sizes in inputs),
         flops=flops,
-        dram_bytes=sum(_dram(row, name) for name in ("INPUT_0", "INPUT_1", "INPUT_2", "OUTPUT_0")),
+        dram_bytes=sum(_dram_bytes(row, name) for name in ("INPUT_0", "INPUT_1", "INPUT_2", "OUTPUT_0")),
         utilisation=_utilisation(row, flops, device_us, cores, fidelity) if product else None,
         source=match[1] if (match := _SOURCE.search(row.get("ATTRIBUTES") or "")) else "",
         links=_links(row.get("ATTRIBUTES") or ""),
@@ -232,7 +232,7 @@ def _sizes(row: Mapping[str, str], name: str) -> list[int]:
     return sizes
 
 
-def _dram(row: Mapping[str, str], name: str) -> float:
+def _dram_bytes(row: Mapping[str, str], name: str) -> float:
     sizes = _sizes(row, name)
     if not sizes or "_DRAM_" not in (row.get(f"{name}_MEMORY") or ""):
         return 0.0

@@ -6,10 +6,12 @@ after the recording.
 
 from __future__ import annotations
 
-import gc
+import bisect
 import sys
 import time
-from collections.abc import Callable, Sequence
+import weakref
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,9 +21,12 @@ from tt_xla.observers import Observers
 from tt_xla.spmd.collectives import EXCHANGES
 
 if TYPE_CHECKING:
+    from torch.optim import Optimizer
+
     from tt_xla.compiler.recording import Compilation
     from tt_xla.runtime.binding import Step
     from tt_xla.runtime.executable import Executable
+    from tt_xla.stage_times import Spent
     from tt_xla.target import Target
 
 
@@ -104,6 +109,10 @@ class Zone(NamedTuple):
 class Recording:
     """Everything recorded of a script. Times are nanoseconds of :func:`time.perf_counter_ns`."""
 
+    script: str = ""
+    """Path or module of the script; empty if the recording is not of a script."""
+    date: str = ""
+    """Day and time of the clock on the wall at which the script began; empty if unknown."""
     started: int = field(default_factory=time.perf_counter_ns)
     ended: int = 0
     programs: list[LoadedProgram] = field(default_factory=list)
@@ -113,9 +122,15 @@ class Recording:
     signposts: list[Signpost] = field(default_factory=list)
     optimizer_steps: list[int] = field(default_factory=list)
     """End of each optimizer step."""
+    optimizers: weakref.WeakSet[Optimizer] = field(default_factory=weakref.WeakSet)
+    """Optimizers of torch that the script made and holds."""
     backwards: list[tuple[int, int]] = field(default_factory=list)
     """Start and end of each backward pass of torch."""
     compilations: list[Compilation] = field(default_factory=list)
+    preparations: list[tuple[int, int]] = field(default_factory=list)
+    """Start and end of all that precedes a steady run: tracing, lowering, compiling, loading and first runs."""
+    interruptions: list[tuple[int, int]] = field(default_factory=list)
+    """Start and end of the recorder's own looks at the recording, in order. They belong to no step of the script."""
     zones: list[Zone] = field(default_factory=list)
     metrics: dict[str, float] = field(default_factory=dict)
     """Metrics that the script reported, by name."""
@@ -131,6 +146,23 @@ class Recording:
     def signpost(self, name: str, message: str = "") -> None:
         """Adds a signpost at the present time."""
         self.signposts.append(Signpost(name, message, time.perf_counter_ns()))
+
+    def interrupted_ns(self, start: int, end: int) -> int:
+        """Returns the nanoseconds of a span in which the recorder interrupted the script."""
+        number, total = bisect.bisect_left(self.interruptions, (start, 0)), 0
+        while number < len(self.interruptions) and self.interruptions[number][0] < end:
+            total += min(self.interruptions[number][1], end) - self.interruptions[number][0]
+            number += 1
+        return total
+
+    def longest_program(self, among: Collection[int] = ()) -> int:
+        """Returns the number of the program whose runs take most device time.
+
+        Args:
+            among: Numbers of the programs that count; all if empty.
+        """
+        count = Counter(run.program for run in self.runs if not among or run.program in among)
+        return max(count, key=lambda number: count[number] * self.programs[number].program.predicted_device_us)
 
     def is_first(self, run: Run) -> bool:
         """Returns whether a run binds kernels or captures a trace, which later runs of the program do not."""
@@ -241,10 +273,35 @@ class Recorder:
         self.stop_if_enough()
 
     def stop_if_enough(self) -> None:
-        """Ends the script if enough steps are recorded."""
-        if self._enough is not None and self._enough(self.recording):
-            self.recording.stopped = True
+        """Ends the script if enough steps are recorded.
+
+        Raises:
+            StopScript: Enough steps are recorded.
+        """
+        if self._enough is None:
+            return
+        start = time.perf_counter_ns()
+        self.recording.stopped = self._enough(self.recording) or self.recording.stopped
+        self.recording.interruptions.append((start, time.perf_counter_ns()))
+        if self.recording.stopped:
             raise StopScript
+
+
+class Preparations:
+    """Watches one outermost stage of a first call, and adds its time to a recording.
+
+    Args:
+        recording: The recording.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording, self._start = recording, time.perf_counter_ns()
+
+    def entered(self, stage: str, detail: str) -> None:
+        pass
+
+    def ended(self, spent: Mapping[str, Spent], wall_s: float) -> None:
+        self._recording.preparations.append((self._start, time.perf_counter_ns()))
 
 
 RECORDINGS: Observers[Recording] = Observers()
@@ -261,14 +318,3 @@ def report_metric(name: str, value: float) -> None:
     """Reports a metric of the script, such as its accuracy, to the recordings in progress."""
     for recording in RECORDINGS:
         recording.metrics[name] = float(value)
-
-
-def has_optimizer() -> bool:
-    """Returns whether the process holds a torch optimizer."""
-    from torch.optim import Optimizer
-
-    classes = [Optimizer]
-    for each in classes:
-        classes += each.__subclasses__()
-    # Not gc.get_objects(): a reference to a tuple that another thread's tuple(...) is filling makes that call fail.
-    return any(issubclass(type(referrer), Optimizer) for referrer in gc.get_referrers(*classes))

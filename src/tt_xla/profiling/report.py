@@ -9,8 +9,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tt_xla.cost.roofline import peak_operations
+from tt_xla.ir.op_table import CCL
+from tt_xla.markup import escape
 from tt_xla.profiling import svg
-from tt_xla.profiling.op_codes import CCL
 from tt_xla.profiling.page import Cell, cards, page, section, table
 from tt_xla.profiling.reading import FIDELITIES, Row, Table, system_of
 from tt_xla.target import Target, load_target
@@ -48,7 +49,7 @@ def write_report(
     sources = _Sources(ops.rows, [Path(str(data.get("folder") or ".")), Path.cwd()])
     parts = [
         cards(summary or _summary(ops.rows)),
-        *(f"<p>{svg.escape(note)}</p>" for note in notes),
+        *(f"<p>{escape(note)}</p>" for note in notes),
         *sections,
         section("Timeline", _timeline(ops.rows), svg.legend(_category_colours(ops.rows)), note=_TIMELINE_NOTE),
         section("Where device time goes", *_bars(ops.rows)),
@@ -59,8 +60,9 @@ def write_report(
         sources.section(),
     ]
     warning = f"The script ended early, so this page is partial: {error}" if error else ""
-    title = f"{target.name}: {len(ops.rows)} ops"
-    path.write_text(page(title, f"{ops.path.name}, {ops.arch}", parts, warning), encoding="utf-8")
+    title = f"{Path(str(data.get('script') or ops.path.stem)).name} on {target.name}"
+    subtitle = ", ".join(filter(None, (data.get("date"), f"{len(ops.rows)} ops", ops.arch, ops.path.name)))
+    path.write_text(page(title, subtitle, parts, warning), encoding="utf-8")
 
 
 _TIMELINE_NOTE = (
@@ -79,7 +81,7 @@ def _summary(rows: Sequence[Row]) -> list[tuple[str, str]]:
     products = [row for row in rows if row.utilisation is not None]
     least = sum(row.roofline_us for row in rows)
     figures = [
-        ("device time", f"{device / 1e3:.3f} ms"),
+        ("time of the ops on the chip", f"{device / 1e3:.3f} ms"),
         ("roofline of all ops", f"{least / 1e3:.3f} ms, {100 * least / (device or 1.0):.1f} % reached"),
         ("gaps between ops", f"{gaps / 1e3:.3f} ms"),
         ("ops", str(len(rows))),
@@ -90,7 +92,7 @@ def _summary(rows: Sequence[Row]) -> list[tuple[str, str]]:
     if products:
         time = sum(row.device_us for row in products) or 1.0
         percent = 100 * sum((row.utilisation or 0) * row.device_us for row in products) / time
-        figures.append(("matmul FLOPs, weighted", f"{percent:.1f} %"))
+        figures.append(("matrix products", f"{percent:.1f} % of peak FLOPs"))
     return figures
 
 
@@ -200,12 +202,12 @@ def _roofline(rows: Sequence[Row], target: Target, sources: _Sources) -> str:
 
 
 def _operations(row: Row, peaks: Mapping[str, float]) -> float:
-    """Returns the operations of a row: those of its roofline, or without one those of its padded shapes."""
+    """Returns the operations of a row by its roofline; by its padded shapes if the file has no roofline."""
     return row.compute_us * 1e-6 * peaks[FIDELITIES.get(row.fidelity, "hifi4")] or row.flops
 
 
 def _distance(group: Sequence[Row]) -> str:
-    """Returns the roofline of ops and what bounds them in words; empty if the file does not tell."""
+    """Returns the roofline of ops and their bounds in words; empty if the file does not tell."""
     least, total = sum(row.roofline_us for row in group), sum(row.device_us for row in group)
     if not least or not total:
         return ""
@@ -230,7 +232,7 @@ def _memory(ops: Table, target: Target) -> list[str]:
         title = f"{name}: at most {svg.number(highest)} of {svg.number(limits[name])}"
         drawn = svg.line(x, y, points, colour, title, steps=True)
         parts.append(svg.frame([*svg.axes(x, y, "kernel calls of the whole recording", name, 180), drawn], 180))
-        parts.append(f'<p class="soft">{svg.escape(title)}</p>')
+        parts.append(f'<p class="soft">{escape(title)}</p>')
     return parts
 
 
@@ -311,10 +313,10 @@ class _Sources:
         for name, (number, lines) in self._files.items():
             hot = self._hot[name]
             body = "".join(
-                f'<span id="s{number}-{row}"{" class=hot" if row in hot else ""}><i>{row}</i>{svg.escape(text)}</span>'
+                f'<span id="s{number}-{row}"{" class=hot" if row in hot else ""}><i>{row}</i>{escape(text)}</span>'
                 for row, text in enumerate(lines, 1)
             )
-            parts.append(f"<p>{svg.escape(name)}</p><pre>{body}</pre>")
+            parts.append(f"<p>{escape(name)}</p><pre>{body}</pre>")
         return section("Source", *parts) if parts else ""
 
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import runpy
 import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from tt_xla.errors import OptionError
+from tt_xla.locks import Lock
 from tt_xla.profiling.observing import recorded
 from tt_xla.profiling.recording import Recording, StopScript, Zone
-from tt_xla.testing.scripts import as_main
+from tt_xla.testing.scripts import run_to_end
 
 
 def run_recorded(
@@ -48,6 +47,7 @@ def run_recorded(
     """
     check_exists(script, as_module=as_module)
     with recorded(enough, keep_results=keep_results, keep_arguments=keep_arguments) as recording:
+        recording.script, recording.date = script, time.strftime("%Y-%m-%d %H:%M")
         zones = _functions(recording, Path(script).resolve().parent) if functions else contextlib.nullcontext()
         with zones:
             error = run_script(script, arguments, as_module=as_module, stopped=lambda: recording.stopped)
@@ -74,35 +74,47 @@ def run_script(
         as_module: Whether ``script`` is the name of a module, as for ``python -m``.
         stopped: Whether the script was ended by :class:`StopScript`, which a framework may wrap in its own error.
     """
-    with as_main(script, arguments, as_module=as_module), _terminable():
-        try:
-            runpy.run_module(script, run_name="__main__") if as_module else runpy.run_path(script, None, "__main__")
-        except StopScript:
-            pass
-        except SystemExit as error:
-            if error.code not in (None, 0):
-                return f"SystemExit: {error.code}"
-        except BaseException as error:
-            if not stopped():
-                traceback.print_exception(error)
-                return "".join(traceback.format_exception_only(error)).strip()
-    return ""
+    with _terminable(stopped):
+        return run_to_end(
+            script,
+            arguments,
+            as_module=as_module,
+            ignored=lambda error: isinstance(error, StopScript) or (stopped() and not isinstance(error, SystemExit)),
+        )
 
 
 @contextlib.contextmanager
-def _terminable() -> Generator[None]:
-    """Makes SIGTERM raise an exception in the script, so that the partial recording is kept."""
+def _terminable(stopped: Callable[[], bool]) -> Generator[None]:
+    """Makes SIGTERM raise an exception in the script, so that the partial recording is kept.
+
+    A thread of the script that :class:`StopScript` ends sends the signal too: the main thread may be waiting for it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def terminate(*_: Any) -> None:
-        raise KeyboardInterrupt("SIGTERM")
+        raise StopScript if stopped() else KeyboardInterrupt("SIGTERM")
 
-    before = signal.signal(signal.SIGTERM, terminate)
+    runs, lock = True, Lock()
+    main_thread = threading.get_ident()
+
+    def thread_ended(ending: threading.ExceptHookArgs) -> None:
+        if not issubclass(ending.exc_type, StopScript):
+            hook_before(ending)
+            return
+        with lock:
+            if runs:
+                signal.pthread_kill(main_thread, signal.SIGTERM)
+
+    before, hook_before = signal.signal(signal.SIGTERM, terminate), threading.excepthook
+    threading.excepthook = thread_ended
     try:
         yield
     finally:
+        with lock:  # no thread sends the signal when it is no longer handled here
+            runs = False
+        threading.excepthook = hook_before
         signal.signal(signal.SIGTERM, before)
 
 

@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from tt_xla.errors import EmptyRecordingError
-from tt_xla.profiling.recording import Recording, has_optimizer
+from tt_xla.profiling.recording import Recording
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Step:
     start: int
     end: int
     compiles: bool
-    """Whether the step compiled programs, bound kernels or captured traces, which later steps do not repeat."""
+    """Whether the step traced, compiled or loaded programs or captured traces, which later steps do not repeat."""
 
     @property
     def name(self) -> str:
@@ -49,9 +49,9 @@ def find_steps(recording: Recording) -> list[Step]:
             f"The script has no steps: it ran {len(recording.runs)} programs, none of them in a loop, and no "
             "optimizer made a second step. Give a script that trains or infers several times."
         )
-    busy = _compiling(recording)
+    compiling = _compiling(recording)
     spans = itertools.pairwise(marks)
-    return [Step(number, start, end, _overlaps(busy, start, end)) for number, (start, end) in enumerate(spans)]
+    return [Step(number, start, end, _overlaps(compiling, start, end)) for number, (start, end) in enumerate(spans)]
 
 
 def steady(steps: list[Step], count: int | None = None) -> list[Step]:
@@ -98,48 +98,51 @@ def _run_marks(recording: Recording) -> list[int]:
     The step of the last run has no end, so it is left out, except if there are only two runs.
     """
     count = Counter(run.program for run in recording.runs)
-    repeated = {program: times for program, times in count.items() if times > 1}
+    repeated = [program for program, times in count.items() if times > 1]
     if not repeated:
         return []
-    main = max(repeated, key=lambda number: repeated[number] * recording.programs[number].program.predicted_device_us)
+    main = recording.longest_program(repeated)
     runs = [run for run in recording.runs if run.program == main]
     starts = [run.start for run in runs]
     return starts if len(starts) > 2 else [*starts, runs[-1].end]
 
 
 def _compiling(recording: Recording) -> list[tuple[int, int]]:
-    """Returns the times of compilations and first runs, in order."""
-    spans = [(compilation.started, compilation.ended or compilation.started) for compilation in recording.compilations]
+    """Returns the times of tracing, compilations and first runs in order. Times that overlap are joined."""
+    spans = [(each.started, each.ended) for each in recording.compilations]
+    spans += recording.preparations
     spans += [(run.start, run.end) for run in recording.runs if recording.is_first(run)]
-    return sorted(spans)
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted((start, max(end, start + 1)) for start, end in spans):
+        if joined and start <= joined[-1][1]:
+            start, end = joined[-1][0], max(end, joined.pop()[1])
+        joined.append((start, end))
+    return joined
 
 
 def _overlaps(spans: list[tuple[int, int]], start: int, end: int) -> bool:
-    """Returns whether one of the sorted spans begins in [start, end)."""
-    first = bisect.bisect_left(spans, (start, 0))
-    return first < len(spans) and spans[first][0] < end
+    """Returns whether one of the sorted, separate spans has a time in [start, end)."""
+    after = bisect.bisect_left(spans, (end, 0))
+    return after > 0 and spans[after - 1][1] > start
 
 
 class Enough:
     """Returns true once a recording has ``count`` steady steps; see :func:`tt_xla.profiling.observing.recorded`.
 
-    If the process has an optimizer of torch, only its steps count; otherwise runs count.
+    If the script has an optimizer of torch, only its steps count; otherwise runs count.
     """
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._optimizer: bool | None = None
 
     def __call__(self, recording: Recording) -> bool:
-        optimizer = bool(recording.optimizer_steps)
-        most_runs = max(Counter(run.program for run in recording.runs[-4 * self._count - 8 :]).values(), default=0)
-        if (len(recording.optimizer_steps) if optimizer else most_runs) <= self._count:
+        if recording.optimizers or recording.optimizer_steps:
+            most_steps = len(recording.optimizer_steps)
+        else:
+            recent = recording.runs[-4 * self._count - 8 :]
+            most_steps = max(Counter(run.program for run in recent).values(), default=0)
+        if most_steps <= self._count:
             return False
-        if not optimizer:
-            if self._optimizer is None:
-                self._optimizer = has_optimizer()
-            if self._optimizer:
-                return False
         try:
             return len(steady(find_steps(recording))) >= self._count
         except EmptyRecordingError:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+
+from tt_xla.markup import escape
 
 WIDTH, HEIGHT = 1080, 320
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 40
@@ -48,10 +49,6 @@ class Scale:
         step *= next(factor for factor in (1, 2, 5, 10) if span / (step * factor) <= 8)
         first = math.ceil(self.low / step)
         return [round(number * step, 12) for number in range(first, int(self.high / step) + 1)]
-
-
-def escape(text: object) -> str:
-    return html.escape(str(text), quote=True)
 
 
 def number(value: float) -> str:

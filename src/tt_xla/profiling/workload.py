@@ -14,6 +14,12 @@ from tt_xla.environment import selected_system
 from tt_xla.errors import OptionError
 from tt_xla.target import bound_devices, load_target
 
+CONFIGURATIONS = (".yaml", ".yml")
+"""Endings of experiments' files."""
+
+MODULES = (".mlir", ".mlirbc", ".stablehlo")
+"""Endings of files of StableHLO modules."""
+
 
 class Workload(BaseModel):
     """Fields that every experiment's YAML file has. Experiments add fields by subclassing."""
@@ -128,7 +134,7 @@ def resolve(path: str, arguments: list[str]) -> tuple[str, list[str]]:
         OptionError: The YAML file is not valid.
         MeshError: The selected system has too few chips for the file's mesh, or lacks a link.
     """
-    if not path.endswith((".yaml", ".yml")):
+    if not path.endswith(CONFIGURATIONS):
         return path, arguments
     file = Path(path)
     data = _mapping(file)

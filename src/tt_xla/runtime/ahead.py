@@ -11,21 +11,21 @@ from collections.abc import Callable, Mapping
 from tt_xla import disk_cache, environment, stage_times
 from tt_xla.stage_times import AUTOGRAD, COMPILING, LOWERING, TRACING, Spent
 
-_EXPECTANT_S = 2.0
-"""Seconds that a program has been in the making, from which its first run is likely to make its fused kernels."""
+_LONG_COMPILATION_S = 2.0
+"""Seconds of making a program from which its first run is likely to compile its fused kernels."""
 
 _WAIT_S = 2.0
 """Seconds that the first run of a program waits at most for what is compiled ahead."""
 
 
 def _making_s() -> float:
-    """Returns the seconds that making programs has taken in this process, without loading and running them."""
+    """Returns the seconds that this process has traced, lowered and compiled programs."""
     spent = stage_times.spent()
     return sum(spent[name].wall_s for name in (TRACING, AUTOGRAD, LOWERING, COMPILING) if name in spent)
 
 
 class Ahead:
-    """How long the program that is being made has taken, and the C++ that is compiled meanwhile.
+    """Compiles the C++ that all fused kernels share while a program takes long to compile.
 
     Args:
         wait_s: seconds that :meth:`is_ready` waits at most.
@@ -48,7 +48,7 @@ class Ahead:
 
     def entered(self, stage: str, detail: str) -> None:
         """Begins to compile the C++ that all programs share, for the cache on disk, once a program has taken long."""
-        if self._threads or self.waited_s() < _EXPECTANT_S:
+        if self._threads or self.waited_s() < _LONG_COMPILATION_S:
             return
         if environment.emulator_chains() == "off" or disk_cache.current() is None:
             return

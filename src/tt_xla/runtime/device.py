@@ -18,6 +18,7 @@ from tt_xla.runtime.compiled_only import CompiledOnly, is_predicting
 from tt_xla.runtime.emulator import heap
 from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
+from tt_xla.runtime.exit_note import EXIT_NOTE
 from tt_xla.runtime.largest import largest_op, largest_tensors
 from tt_xla.runtime.mesh.checks import check, check_without_mesh
 from tt_xla.runtime.mesh.executable import MeshExecutable
@@ -233,6 +234,7 @@ class Device:
         return TTNNExecutable(self, program, expansion, chips)
 
     def _emulated(self, program: Program, expansion: Expansion | None, chips: Sequence[Device]) -> Executable:
+        EXIT_NOTE.add(self.reporter)
         if expansion is not None and mesh_workers() is not None:
             from tt_xla.runtime.mesh.spread import SpreadExecutable, workers_for
 

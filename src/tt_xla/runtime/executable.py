@@ -363,7 +363,7 @@ class Executable:
         return self.program.options.get("numerics") != "bit_exact" and may_be_fused(steps)
 
     def _call(self, function: Function, step: Step) -> Call:
-        """Returns what a step of a function calls: a kernel, or a method that runs other functions."""
+        """Returns the callable of a step: a kernel, or a method that runs other functions."""
         context, instruction = step.context, step.instruction
         if context is not None:
             self.counters.kernel_lookups += 1

@@ -108,7 +108,7 @@ def _base_references(view: torch.Tensor) -> int:
 
 @functools.cache
 def _least_references() -> int:
-    """Returns what :func:`_base_references` gives for a base without other owners; the number depends on torch."""
+    """Returns the count of :func:`_base_references` for a base without other owners; it depends on torch."""
     with torch.no_grad():
         return _base_references(torch.empty(2, device="cpu", dtype=torch.float32).view(2, 1))
 

@@ -21,6 +21,7 @@ import msgspec
 from tt_xla import environment
 from tt_xla.log import logger
 from tt_xla.target.target import Link
+from tt_xla.temporary import made_private
 
 INTERVAL = 1.0
 """Minimum time between two writes of the file, in seconds."""
@@ -194,7 +195,7 @@ class Reporter:
         status.updated = time.time()
         path = _file(status)
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            made_private(path.parent)
             fresh = path.with_suffix(".new")
             fresh.write_bytes(msgspec.json.encode(status))
             fresh.replace(path)

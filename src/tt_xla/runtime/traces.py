@@ -71,7 +71,7 @@ class Traces:
         self._addresses += 1
 
     def begin(self, function: str) -> Phase:
-        """Returns what the run of a traced function that begins now does.
+        """Returns the mode of the run of a traced function that begins now.
 
         The first run warms up, the second captures, later ones replay. A stale trace is captured again.
         """

@@ -40,7 +40,7 @@ class _Slot:
     version: Version = None
     token: Token = None
     source: torch.Tensor | None = None
-    """The caller's last tensor; None when it has no version and so cannot be recognized again."""
+    """The caller's last tensor; None when it has no version and so cannot be recognised again."""
     converted: torch.Tensor | None = None
     """On-device tensor made from ``source``: the same object as long as the contents are the same."""
     may_repeat: bool = False

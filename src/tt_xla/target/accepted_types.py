@@ -1,6 +1,6 @@
 """Element types that TT-NN takes as data of each op, in the layout that the lowering gives it.
 
-Written by ``python -m tt_xla.codegen.probe`` from the answers of ttnn 0.81.1 on a mock p150; not by hand.
+Written by ``python -m benchmarks.accepted_types`` from the answers of ttnn 0.81.1 on a mock p150; not by hand.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class _File:
             raise ValueError(f"offset {place} is outside its {len(self.data)} bytes")
         return struct.unpack_from(f"<{kind}", self.data, place)[0]
 
-    def behind(self, place: int) -> int:
+    def referenced(self, place: int) -> int:
         """Returns the byte offset that the reference at ``place`` points to."""
         return place + self.number("I", place)
 
@@ -89,7 +89,7 @@ class _File:
         Raises:
             ValueError: the vector is longer than the file.
         """
-        start = self.behind(place)
+        start = self.referenced(place)
         count = self.number("I", start)
         if count * size > len(self.data) - start - 4:
             raise ValueError(f"a vector of {count} elements does not fit into its {len(self.data)} bytes")
@@ -149,16 +149,16 @@ def _facts(file: _File) -> dict[str, Any]:
     if file.data[8:12] != IDENTIFIER:  # The size of the file and the offset of its root come first.
         raise ValueError(f"it lacks the identifier {IDENTIFIER.decode()} at byte 8")
     root = file.table(4 + file.number("I", 4))
-    system = file.table(file.behind(_needed(root, _SYSTEM)))
+    system = file.table(file.referenced(_needed(root, _SYSTEM)))
     chips = file.vector(_needed(system, _CHIPS), 4)
     indices = [file.number("I", place) for place in file.vector(_needed(system, _INDICES), 4)]
     if not chips or not indices or max(indices) >= len(chips):
         raise ValueError(f"its system refers to chips {indices[:9]}, expected indices of its {len(chips)} chips")
     if len(indices) > MOST_CHIPS:
         raise ValueError(f"it has {len(indices)} chips, expected at most {MOST_CHIPS}")
-    facts = _chip(file, file.table(file.behind(chips[indices[0]])))
+    facts = _chip(file, file.table(file.referenced(chips[indices[0]])))
     for index in sorted(set(indices[1:])):
-        other = _chip(file, file.table(file.behind(chips[index])))
+        other = _chip(file, file.table(file.referenced(chips[index])))
         if (other["arch"], other["grid"]) != (facts["arch"], facts["grid"]):
             raise ValueError("its chips differ in architecture or grid; no supported system mixes chips")
         facts |= {name: (max if name in _BASES else min)(facts[name], other[name]) for name in _NUMBERS}

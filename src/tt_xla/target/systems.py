@@ -235,7 +235,7 @@ def load_target(name: str) -> Target:
         hint = f"Did you mean {' or '.join(repr(n) for n in near)}? " if near else ""
         raise SystemDescriptionError(
             f"System '{name}' is unknown.",
-            hint=f"{hint}Known are: {', '.join(SYSTEMS)}; TTXLA_SYSTEM or --arch selects one.",
+            hint=f"{hint}Known are: {', '.join(SYSTEMS)}; TTXLA_SYSTEM or --system selects one.",
         )
     chips = tuple(range(facts["chips"]))
     defaults: dict[str, Any] = {"chip_numbers": chips, "host_chips": chips, "links": ()}

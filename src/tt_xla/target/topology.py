@@ -156,8 +156,8 @@ def _foldings(shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
 
 
 def _choices(dimensions: tuple[int, ...], counts: list[int]) -> list[tuple[tuple[bool, ...], int]]:
-    """Returns what an arrangement may reach, the largest bandwidth first: which dimensions are rings, and the number
-    of channels that each hop has at least."""
+    """Returns the links that an arrangement may have, the largest bandwidth first: which dimensions are rings, and the
+    number of channels that each hop has at least."""
     can_close = [(True, False) if size > 2 else (False,) for size in dimensions]
     choices = itertools.product(itertools.product(*can_close), counts or [1])
     bandwidth = {choice: 2 ** sum(choice[0]) * choice[1] ** len(dimensions) for choice in choices}

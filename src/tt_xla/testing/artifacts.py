@@ -123,4 +123,5 @@ def finish(request: Any, compilations: Sequence[Compilation]) -> None:
     ir_files = write(name, compilations)
     marker = request.node.get_closest_marker("filecheck")
     if marker is not None:
+        filechecks.CHECKED.add(request.node)
         filechecks.run(filechecks.patterns_of(marker), ir_files, filechecks.pattern_folders(request))

@@ -7,7 +7,12 @@ import ctypes
 import os
 import resource
 import signal
+import subprocess
 import sys
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from tt_xla.locks import Lock
 
 _PR_SET_PDEATHSIG = 1
 """Option of Linux's prctl(2) that sets the signal which a process gets when its parent ends."""
@@ -27,6 +32,39 @@ def limit_this_process(memory: int, parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # the parent ended before prctl took effect
             os._exit(1)
+
+
+_running: set[int] = set()
+"""Processes of :func:`child` that run; each leads a group."""
+
+_lock = Lock()
+
+
+@contextlib.contextmanager
+def child(command: Sequence[str], **options: Any) -> Generator[subprocess.Popen[bytes]]:
+    """Starts a process in a session of its own; the end of the block kills it and its children.
+
+    Args:
+        command: program and arguments.
+        options: further arguments of :class:`subprocess.Popen`.
+    """
+    with _lock:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, **options)
+        _running.add(process.pid)
+    try:
+        yield process
+    finally:
+        with _lock:
+            _running.discard(process.pid)
+        kill_group(process.pid)
+        process.wait()
+
+
+def end_children() -> None:
+    """Kills the processes of all blocks of :func:`child`, in every thread."""
+    with _lock:
+        for leader in _running:
+            kill_group(leader)
 
 
 def kill_group(leader: int) -> None:

@@ -126,7 +126,7 @@ def compare(
     """Compares two trees of arrays.
 
     Args:
-        actual: the device's result: tensors, arrays, and containers of them. Leaves that are not numbers are ignored.
+        actual: the device's result: tensors, arrays, and containers of them; see :func:`leaves`.
         expected: the expected result, with the same structure.
         config: metrics and thresholds.
         real_token_mask: mask of shape [batch, sequence], nonzero for tokens that are not padding. Padding is dropped
@@ -136,11 +136,15 @@ def compare(
         The metrics, and whether all enabled ones meet their thresholds.
 
     Raises:
-        AssertionError: an enabled metric misses its threshold, and ``config.assert_on_failure`` is set.
+        AssertionError: an enabled metric misses its threshold, or there is nothing to compare, and
+            ``config.assert_on_failure`` is set.
     """
     config = config or ComparisonConfig()
-    actual_leaves, expected_leaves = list(leaves(actual)), list(leaves(expected))
-    problem = _structure_problem(actual_leaves, expected_leaves)
+    try:
+        actual_leaves, expected_leaves = list(leaves(actual)), list(leaves(expected))
+        problem = _structure_problem(actual_leaves, expected_leaves)
+    except NotComparableError as error:
+        actual_leaves, expected_leaves, problem = [], [], f"Comparison failed. {error}"
     if problem:
         result = ComparisonResult(config.all_disabled(), math.nan, math.nan, False, False, math.nan, problem)
     else:
@@ -290,7 +294,9 @@ def _masked(x: Array, y: Array, mask: Any) -> tuple[Array, Array]:
 
 
 def _structure_problem(actual: list[tuple[str, Array]], expected: list[tuple[str, Array]]) -> str:
-    """Returns how number or shapes of the arrays differ; empty if they do not."""
+    """Returns how number or shapes of the arrays differ, or that there are none; empty if they can be compared."""
+    if not actual and not expected:
+        return "Comparison failed. The results have no numbers, so there is nothing to compare."
     if len(actual) != len(expected):
         return f"Comparison failed. The device returned {len(actual)} arrays; expected {len(expected)}."
     for (path, x), (_, y) in zip(actual, expected, strict=True):
@@ -299,42 +305,70 @@ def _structure_problem(actual: list[tuple[str, Array]], expected: list[tuple[str
     return ""
 
 
+class NotComparableError(TypeError):
+    """A result has a part that is neither numbers nor a known container."""
+
+
 def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Array]]:
     """Yields the numeric arrays in a tree as float64 or complex128, each with its path, such as ``[0].logits``.
 
     The tree may consist of mappings, sequences, dataclasses (outputs of transformers are dataclasses), caches of
-    transformers, and nodes that JAX knows.
+    transformers, and nodes that PyTorch or JAX know. None, text and arrays of other things than numbers are skipped.
+
+    Raises:
+        NotComparableError: the tree has another object, whose numbers would not be compared.
     """
     if tree is None or isinstance(tree, (str, bytes)):
         return
     if _is_array(tree) or isinstance(tree, (bool, int, float, complex)):
         if _is_numeric(tree):
             yield path, _numbers(tree)
-    elif callable(to_legacy := getattr(tree, "to_legacy_cache", None)):
-        yield from leaves(to_legacy(), path)
-    elif hasattr(tree, "layers") and hasattr(tree, "get_seq_length"):  # a Cache of transformers 5
-        for index, layer in enumerate(tree.layers):
-            yield from leaves((getattr(layer, "keys", None), getattr(layer, "values", None)), f"{path}.layers[{index}]")
-    elif isinstance(tree, Mapping):
-        for key, value in tree.items():
-            yield from leaves(value, f"{path}[{key!r}]")
+        return
+    for name, part in _parts(tree, path):
+        yield from leaves(part, f"{path}{name}")
+
+
+def _parts(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yields the parts of a container, each with the end of its path; see :func:`leaves`."""
+    if isinstance(tree, Mapping):
+        yield from ((f"[{key!r}]", value) for key, value in tree.items())
     elif isinstance(tree, (list, tuple)):
-        for index, value in enumerate(tree):
-            yield from leaves(value, f"{path}[{index}]")
+        yield from ((f"[{index}]", value) for index, value in enumerate(tree))
     elif is_dataclass(tree) and not isinstance(tree, type):
-        for item in fields(tree):
-            yield from leaves(getattr(tree, item.name), f"{path}.{item.name}")
-    elif "jax" in sys.modules:
-        yield from _jax_leaves(tree, path)
+        yield from ((f".{item.name}", getattr(tree, item.name)) for item in fields(tree))
+    elif hasattr(tree, "self_attention_cache"):  # the two caches of an encoder and a decoder
+        yield from ((f".{name}", getattr(tree, name)) for name in ("self_attention_cache", "cross_attention_cache"))
+    elif hasattr(tree, "layers") and hasattr(tree, "get_seq_length"):  # a Cache of transformers
+        yield from ((f".layers[{index}]", _states(layer)) for index, layer in enumerate(tree.layers))
+    else:
+        parts = _nodes(tree)
+        if parts is None:
+            raise NotComparableError(
+                f"Result{path} is of type {type(tree).__name__}, whose numbers cannot be found, so there is nothing to "
+                "compare. Return tensors, or mappings, sequences or dataclasses of them."
+            )
+        yield from (("", part) for part in parts)
 
 
-def _jax_leaves(tree: Any, path: str) -> Iterator[tuple[str, Array]]:
-    """Yields the arrays in a node that JAX knows, such as a state of Flax, with the node's path."""
-    import jax
+def _states(layer: Any) -> list[Any]:
+    """Returns the tensors of a layer of a cache: keys and values of attention, or states of a recurrence."""
+    return [getattr(layer, name, None) for name in ("keys", "values", "conv_states", "recurrent_states")]
 
-    values = jax.tree.leaves(tree)
-    if len(values) != 1 or values[0] is not tree:
-        yield from leaves(values, path)
+
+def _nodes(tree: Any) -> list[Any] | None:
+    """Returns the leaves of a node that JAX or PyTorch know, such as a state of Flax; None for other objects."""
+    if "jax" in sys.modules:
+        import jax
+
+        if not jax.tree_util.all_leaves([tree]):
+            return jax.tree.leaves(tree)
+    if "torch" in sys.modules:
+        from tt_xla.frontends.torch.private.functions import tree_leaves
+
+        parts = tree_leaves(tree)
+        if len(parts) != 1 or parts[0] is not tree:
+            return parts
+    return None
 
 
 def _is_array(value: Any) -> bool:

@@ -7,11 +7,15 @@ A pattern file is named ``<description>.<stage>.mlir``, where the stage is ``tti
 from __future__ import annotations
 
 import io
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path("tests/filecheck")
+
+CHECKED: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Tests of pytest whose IR was checked."""
 
 
 def failed_check(path: Path, checks: str, output: str) -> str:

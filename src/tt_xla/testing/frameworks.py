@@ -160,6 +160,7 @@ def run_jax(
     static: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
     split: Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, Any]] | None = None,
+    name: str = "",
 ) -> Any:
     """Compiles a function for a device, calls it there, and returns the result on the host.
 
@@ -171,6 +172,7 @@ def run_jax(
         static: names of the keyword arguments that are compile-time constants.
         options: compile options.
         split: returns positional and keyword arguments that are split over a mesh, instead of moved to the device.
+        name: name of the compiled module, after ``jit_``; the function's own by default.
     """
     import jax
 
@@ -182,6 +184,7 @@ def run_jax(
         return function(*args, **kwargs)
 
     arrays = {name: value for name, value in kwargs.items() if name not in static}
+    fresh.__name__ = name or getattr(function, "__name__", fresh.__name__)
     if split is None:
         placed_args, placed = jax.tree.map(place, (tuple(args), arrays))
     else:

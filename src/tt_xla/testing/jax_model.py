@@ -140,14 +140,21 @@ class JaxModelTester(ModelTester):
             parameters_at: position of the parameters.
         """
         static = self._get_static_argnames()
-        self._stage("cpu")
+        self.on_stage("cpu")
         with frameworks.on_jax_cpu() as cpu:
             expected = frameworks.run_jax(function, args, kwargs, device=cpu, static=static)
-        self._stage("device")
+        self.on_stage("device")
         device, mesh = frameworks.jax_device(), self._get_mesh()
         split = None if mesh is None else functools.partial(self.split_arguments, mesh, parameters_at)
         actual = frameworks.run_jax(
-            function, args, kwargs, device=device, static=static, options=self._options, split=split
+            function,
+            args,
+            kwargs,
+            device=device,
+            static=static,
+            options=self._options,
+            split=split,
+            name=type(self._model).__name__,
         )
         return expected, actual
 

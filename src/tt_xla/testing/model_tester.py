@@ -39,6 +39,9 @@ class ModelTester(abc.ABC):
 
     framework: Framework
 
+    on_stage: Callable[[str], object] = staticmethod(lambda name: None)
+    """Called with ``cpu`` and ``device`` before the model runs there."""
+
     def __init__(
         self,
         comparison_config: ComparisonConfig | None = None,
@@ -109,9 +112,6 @@ class ModelTester(abc.ABC):
             return compare(actual, expected, self._comparison_config)
         finally:
             self._comparison_config.assert_on_failure = assert_on_failure
-
-    def _stage(self, name: str) -> None:  # noqa: B027  an optional hook
-        """Called before the model runs on the CPU (``cpu``) and on ``tt`` (``device``)."""
 
     def _call(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Returns the positional and keyword arguments of the forward pass."""

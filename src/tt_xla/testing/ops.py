@@ -14,19 +14,33 @@ from tt_xla.testing.frameworks import Framework, random_tensor
 from tt_xla.testing.workload import Workload
 
 
+class Settings(TypedDict, total=False):
+    """Keyword arguments of :class:`OpTester` and of the functions that test ops and graphs.
+
+    Attributes:
+        compiler_config: compile options.
+        torch_options: further compile options, by name.
+        custom_comparator: called instead of the comparison, with the device's result, the expected result, and the
+            workload's ``args`` and ``kwargs``.
+        mesh: the chips that a torch test runs on, as :func:`tt_xla.testing.get_mesh` returns them; by default one.
+        shard_spec_fn: returns how the tensors of a torch test are split over the mesh, by tensor. Its parameters are
+            ``model``, or ``args`` and ``kwargs``, or all three. Nothing is split without a mesh.
+    """
+
+    compiler_config: CompilerConfig | None
+    torch_options: Mapping[str, Any] | None
+    custom_comparator: Callable[..., None] | None
+    mesh: Any
+    shard_spec_fn: Callable[..., Any] | None
+
+
 class OpTester:
     """Runs workloads on both devices and compares the results.
 
     Args:
         comparison_config: metrics and thresholds.
         framework: the framework of the workloads.
-        compiler_config: compile options.
-        torch_options: further compile options, by name.
-        custom_comparator: called instead of the comparison, with the device's result, the expected result, and the
-            workload's ``args`` and ``kwargs``.
-        mesh: mesh of the ``shard_spec_fn``.
-        shard_spec_fn: returns the partition specs of a torch test's tensors; see
-            :func:`tt_xla.testing.torch_meshes.mark_shardings`.
+        compiler_config: see :class:`Settings`, as for the following.
 
     Raises:
         TTXLAError: a JAX test has a mesh or a shard_spec_fn.
@@ -127,33 +141,13 @@ class GraphTester(OpTester):
     """Same as :class:`OpTester`; a graph is a function of several ops."""
 
 
-class Settings(TypedDict, total=False):
-    """Keyword arguments of the functions that test ops and graphs.
-
-    Attributes:
-        compiler_config: compile options.
-        torch_options: further compile options, by name.
-        request: pytest's fixture; ``--serialize`` and filecheck markers need it.
-        custom_comparator: called instead of the comparison, with the device's result, the expected result, and the
-            workload's ``args`` and ``kwargs``.
-        mesh: the chips that a torch test runs on, as :func:`tt_xla.testing.get_mesh` returns them; by default one.
-        shard_spec_fn: returns how the tensors of a torch test are split over the mesh, by tensor. Its parameters are
-            ``model``, or ``args`` and ``kwargs``, or all three. Nothing is split without a mesh.
-    """
-
-    compiler_config: CompilerConfig | None
-    torch_options: Mapping[str, Any] | None
-    request: Any
-    custom_comparator: Callable[..., None] | None
-    mesh: Any
-    shard_spec_fn: Callable[..., Any] | None
-
-
 def run_op_test(
     op: Callable[..., Any],
     inputs: Sequence[Any],
     comparison_config: ComparisonConfig | None = None,
     framework: Framework | None = None,
+    *,
+    request: Any = None,
     **settings: Unpack[Settings],
 ) -> ComparisonResult | None:
     """Tests an op on given inputs.
@@ -163,6 +157,7 @@ def run_op_test(
         inputs: positional arguments.
         comparison_config: metrics and thresholds.
         framework: derived from the op and its inputs by default.
+        request: pytest's fixture; ``--serialize`` and filecheck markers need it.
         settings: see :class:`Settings`.
 
     Returns:
@@ -172,8 +167,8 @@ def run_op_test(
         AssertionError: results differ by more than ``comparison_config`` allows.
     """
     framework = framework or Framework.of(op, list(inputs))
-    tester, request = _tester(OpTester, comparison_config, framework, **settings)
-    return tester.test(Workload(framework, executable=op, args=list(inputs)), request)
+    workload = Workload(framework, executable=op, args=list(inputs))
+    return OpTester(comparison_config, framework, **settings).test(workload, request)
 
 
 def run_op_test_with_random_inputs(
@@ -184,10 +179,12 @@ def run_op_test_with_random_inputs(
     dtype: Any = "float32",
     comparison_config: ComparisonConfig | None = None,
     framework: Framework | None = None,
+    *,
+    request: Any = None,
     **settings: Unpack[Settings],
 ) -> ComparisonResult | None:
     """Tests an op on uniform numbers in [minval, maxval), one array for each shape; see :func:`run_op_test`."""
-    tester, request = _tester(OpTester, comparison_config, framework or Framework.of(op, dtype), **settings)
+    tester = OpTester(comparison_config, framework or Framework.of(op, dtype), **settings)
     return tester.test_with_random_inputs(op, input_shapes, minval, maxval, dtype, request)
 
 
@@ -196,12 +193,12 @@ def run_graph_test(
     inputs: Sequence[Any],
     comparison_config: ComparisonConfig | None = None,
     framework: Framework | None = None,
+    *,
+    request: Any = None,
     **settings: Unpack[Settings],
 ) -> ComparisonResult | None:
     """Tests a graph; see :func:`run_op_test`."""
-    framework = framework or Framework.of(graph, list(inputs))
-    tester, request = _tester(GraphTester, comparison_config, framework, **settings)
-    return tester.test(Workload(framework, executable=graph, args=list(inputs)), request)
+    return run_op_test(graph, inputs, comparison_config, framework, request=request, **settings)
 
 
 def run_graph_test_with_random_inputs(
@@ -210,29 +207,11 @@ def run_graph_test_with_random_inputs(
     comparison_config: ComparisonConfig | None = None,
     framework: Framework | None = None,
     dtype: Any = "float32",
+    *,
+    request: Any = None,
     **settings: Unpack[Settings],
 ) -> ComparisonResult | None:
     """Tests a graph on uniform numbers in [0, 1), one array for each shape; see :func:`run_op_test`."""
-    tester, request = _tester(GraphTester, comparison_config, framework or Framework.of(graph, dtype), **settings)
-    return tester.test_with_random_inputs(graph, input_shapes, dtype=dtype, request=request)
-
-
-def _tester(
-    kind: type[OpTester],
-    comparison_config: ComparisonConfig | None,
-    framework: Framework,
-    **settings: Unpack[Settings],
-) -> tuple[OpTester, Any]:
-    """Returns the tester of a test, and pytest's ``request`` fixture.
-
-    Raises:
-        TypeError: a keyword argument is unknown.
-    """
-    unknown = settings.keys() - Settings.__annotations__
-    if unknown:
-        raise TypeError(
-            f"Unknown keyword arguments: {', '.join(sorted(unknown))}. "
-            f"Known ones are {', '.join(Settings.__annotations__)}."
-        )
-    request = settings.pop("request", None)
-    return kind(comparison_config, framework, **settings), request
+    return run_op_test_with_random_inputs(
+        graph, input_shapes, 0.0, 1.0, dtype, comparison_config, framework, request=request, **settings
+    )

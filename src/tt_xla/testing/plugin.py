@@ -5,6 +5,7 @@ Every pytest run of an environment with tt-xla imports this file, so its top lev
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Generator
 from typing import Any
 
@@ -37,6 +38,9 @@ MARKERS = {
 }
 """Meaning of each marker, which every project with tt-xla can use; the names are those of upstream's pytest.ini."""
 
+
+_COLLECTION = pytest.StashKey[Any]()
+"""Module of the model runner, which is imported when its tests are collected."""
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "--serialize": {"action": "store_true", "help": "write the IR that each test compiles under output_artifact/"},
@@ -97,11 +101,51 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: {meaning}")
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    logs = session.config.pluginmanager.get_plugin("logging-plugin")
+    for handler in (getattr(logs, name, None) for name in ("caplog_handler", "report_handler")):
+        if handler is not None:
+            handler.addFilter(_has_text)
+
+
+def _has_text(record: logging.LogRecord) -> bool:
+    """Returns whether a record is for people; those that torch writes to trace files have no text."""
+    return record.name != "torch.__trace"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fails a test that is marked filecheck and passes, but did not check its IR."""
+    result = yield
+    if item.get_closest_marker("filecheck") is not None:
+        from tt_xla.testing import filechecks
+
+        if item not in filechecks.CHECKED:
+            pytest.fail(
+                "The test is marked filecheck, but no IR was checked. Give it the fixture `request` and pass it on, as "
+                "in run_op_test(..., request=request).",
+                pytrace=False,
+            )
+    return result
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "model_test" in metafunc.fixturenames or "placeholder_model" in metafunc.fixturenames:
         from tt_xla.testing.models import collection
 
+        metafunc.config.stash[_COLLECTION] = collection
         collection.parametrize(metafunc)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Adds similar names to the error about a model's test that does not exist."""
+    try:
+        return (yield)
+    except pytest.UsageError as error:
+        collection = session.config.stash.get(_COLLECTION, None)
+        near = [] if collection is None else collection.unknown_tests(session.config)
+        raise pytest.UsageError(*error.args, *near) from error
 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -112,7 +156,5 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
-    import sys
-
-    collection = sys.modules.get("tt_xla.testing.models.collection")
+    collection = config.stash.get(_COLLECTION, None)
     return [] if collection is None else collection.problems(config)

@@ -123,11 +123,11 @@ class TorchModelTester(ModelTester):
         args, kwargs = self._call()
         # The copy is made before the first run, because some models keep tensors of it.
         fresh_model = copy.deepcopy(self._model)
-        self._stage("cpu")
+        self.on_stage("cpu")
         with torch.no_grad():
             golden_args, golden_kwargs = self._for_golden(copy.deepcopy((args, kwargs)))
             expected = self._golden_model()(*golden_args, **golden_kwargs)
-        self._stage("device")
+        self.on_stage("device")
         return _plain(expected), self.run_on_device(fresh_model, self._options)
 
     def run_on_device(self, model: torch.nn.Module, options: Mapping[str, Any]) -> Any:
@@ -138,7 +138,7 @@ class TorchModelTester(ModelTester):
     def _run_training(self) -> list[tuple[str, Any, Any]]:
         args, kwargs = self._call()
         device_model = frameworks.on_tt(self._model)
-        self._stage("cpu")
+        self.on_stage("cpu")
         model = self._golden_model()
         golden_args, golden_kwargs = self._for_golden((args, kwargs))
         expected = self._unpack_forward_output(model(*golden_args, **golden_kwargs))
@@ -146,7 +146,7 @@ class TorchModelTester(ModelTester):
         expected.backward(gradient)
         expected_gradients = _gradients(model)
         self._model.zero_grad()
-        self._stage("device")
+        self.on_stage("device")
         torch.compiler.reset()
         device_args, device_kwargs = frameworks.on_tt(tuple(args)), frameworks.on_tt(dict(kwargs))
         self._split(device_model, device_args, device_kwargs)

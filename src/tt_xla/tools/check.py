@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +11,23 @@ import click
 
 from tt_xla.codegen.judge import Judgement, Verdict, judge
 from tt_xla.codegen.mock import mock, ttnn_python
-from tt_xla.errors import TTXLAError
 from tt_xla.ir.program import Program, TensorSpec
 from tt_xla.options import CompileOptions
+from tt_xla.tools.output import print_json
 from tt_xla.tools.programs import load_program
+from tt_xla.tools.running import for_each
 
 
 def check_files(
-    paths: Sequence[Path],
-    arch: str,
-    options: CompileOptions,
-    python: Path | None,
-    report_error: Callable[[BaseException], None],
-    *,
-    kernels: bool,
-    as_json: bool,
+    paths: Sequence[Path], arch: str, options: CompileOptions, python: Path | None, *, kernels: bool, as_json: bool
 ) -> bool:
     """Checks each file and prints the outcome.
 
     Args:
         paths: modules of StableHLO, TTIR or TTNN, and ``.ttnn`` files.
-        arch: system to compile modules for.
+        arch: the system that TT-NN mocks; modules are compiled for the selected system.
         options: compile options of modules.
         python: interpreter with ttnn; None for the selected one.
-        report_error: called with the error of a file that cannot be read or compiled.
         kernels: whether to build every kernel.
         as_json: whether to print JSON.
 
@@ -47,20 +39,17 @@ def check_files(
     """
     interpreter = mock(ttnn_python(python), arch, kernels=kernels)
     programs: dict[Path, Program] = {}
-    failed = False
-    for path in paths:
-        try:
-            programs[path] = load_program(path, arch, options)
-        except (TTXLAError, OSError) as error:
-            report_error(error)
-            failed = True
+
+    def load(path: Path) -> None:
+        programs[path] = load_program(path, options)
+
+    failed = for_each(paths, load)
     judgements = judge(list(programs.values()), interpreter)
     for path, judgement in zip(programs, judgements, strict=True):
         if as_json:
-            click.echo(json.dumps({"file": str(path)} | record(judgement)))
+            print_json({"file": str(path)} | record(judgement))
         else:
-            for line in lines(str(path), judgement):
-                click.echo(line)
+            click.echo("\n".join(lines(str(path), judgement)))
     return failed or any(judgement.refusals for judgement in judgements)
 
 

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from tt_xla.codegen.export import check_arguments, check_folder, contents, generated, write
 from tt_xla.codegen.generator import generate
 from tt_xla.codegen.saved_graphs import manifest
-from tt_xla.errors import TTXLAError
-from tt_xla.options import CompileOptions
-from tt_xla.tools.programs import load_program
+from tt_xla.tools.explorer.subjects import Subject
+from tt_xla.tools.named_programs import options_of, split_arguments, subjects_in, title_of
+from tt_xla.tools.programs import compiled
+from tt_xla.tools.running import for_each
 
 
-def codegen_files(
-    paths: Sequence[Path],
-    arch: str,
-    options: CompileOptions,
-    out: Path,
-    language: str,
-    report_error: Callable[[BaseException], None],
-) -> bool:
-    """Writes the source of each file; arguments of the programs are ``ttnn.ones``.
+def codegen_files(files: Sequence[str], options: Mapping[str, Any], out: Path, language: str) -> bool:
+    """Writes the source of each program, for the selected system; arguments of the programs are ``ttnn.ones``.
 
     Args:
-        paths: modules of StableHLO, TTIR or TTNN, and ``.ttnn`` files.
-        arch: system to compile modules for.
-        options: compile options of modules.
-        out: folder of the source, or of one folder per file.
+        files: modules of StableHLO, TTIR or TTNN, ``.ttnn`` files and folders; or a script, and its arguments.
+        options: compile options of modules by name.
+        out: folder of the source, or of one folder per program.
         language: ``py`` or ``cpp``.
-        report_error: called with the error of a file.
 
     Returns:
         Whether a file failed.
@@ -41,24 +34,29 @@ def codegen_files(
         OutputError: ``out`` cannot be written.
     """
     check_folder(out)
-    failed = False
+    paths, arguments = split_arguments(files)
+    subjects, failed = subjects_in(paths, arguments)
+    several = len(paths) > 1 or len(subjects) > 1
     written: list[str] = []
-    for index, path in enumerate(paths):
-        folder = out if len(paths) == 1 else out / f"graph_{index}"
-        try:
-            modules: dict[str, str] = {}
-            program = load_program(path, arch, replace(options, backend="codegen_py", export_path=str(out)), modules)
-            check_arguments(program)
-            source = generate(program, export_tensors=False, language=language)
-            write(folder, contents(program, source, modules), gone=generated(folder))
-        except (TTXLAError, OSError) as error:
-            report_error(error)
-            failed = True
-            continue
+
+    def work(item: tuple[int, tuple[Path, Subject]]) -> None:
+        index, (path, subject) = item
+        folder = out / f"graph_{index}" if several else out
+        title = title_of(path, subject)
+        modules: dict[str, str] = {}
+        program = subject.program if subject.source is None else None
+        if program is None:
+            chosen = replace(options_of(subject, options), backend="codegen_py", export_path=str(out))
+            program = compiled(subject.source or b"", subject.name, chosen, label=title, dumps=modules)
+        check_arguments(program)
+        source = generate(program, export_tensors=False, language=language)
+        write(folder, contents(program, source, modules), gone=generated(folder))
         written.append(folder.name)
         host = f"; the host runs {', '.join(program.host_ops)}" if program.host_ops else ""
-        click.echo(f"{path}: {source.language.label} codegen successful. Check {folder} for the results{host}.")
-    if len(paths) > 1 and written:
+        click.echo(f"{title}: {source.language.label} codegen successful. Check {folder} for the results{host}.")
+
+    failed = for_each(enumerate(subjects), work) or failed
+    if several and written:
         write(out, {}, gone={*generated(out)} - {*written})
     if written:
         write(out, manifest(out))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,8 +19,10 @@ from tt_xla.testing.divergence import bisect, reproducer
 from tt_xla.testing.divergence.instructions import compare_instructions
 from tt_xla.testing.divergence.modules import Part
 from tt_xla.testing.divergence.parts import Comparison, Error, Golden, Row, compare_parts
-from tt_xla.testing.divergence.scripts import compare_calls
+from tt_xla.testing.divergence.scripts import ComparedScript
+from tt_xla.testing.divergence.scripts import compare_script as run_script
 from tt_xla.testing.divergence.subjects import Subject
+from tt_xla.tools.output import console, print_json
 
 
 def compare(
@@ -36,13 +38,13 @@ def compare(
         shown: number of parts to print.
         as_json: whether to print JSON.
     """
-    console = Console(stderr=True)
     if by == "instruction":
         comparison = compare_instructions(subject.source, subject.inputs, options, required=required)
         _print(subject.name, comparison, shown, as_json)
         return comparison
     parts = subject.source.parts(by)
-    with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as progress:
+    screen = Console(stderr=True)
+    with Progress(console=screen, transient=True, disable=as_json or not screen.is_terminal) as progress:
         task = progress.add_task(subject.name, total=len(parts))
 
         def advance(part: Part) -> None:
@@ -53,8 +55,10 @@ def compare(
     return comparison
 
 
-def compare_script(script: Path, arguments: Sequence[str], *, required: float, shown: int, as_json: bool) -> Comparison:
-    """Runs a script that calls ``ttnn``, and prints the calls with the first and the largest errors.
+def compare_script(
+    script: Path, arguments: Sequence[str], *, required: float, shown: int, as_json: bool
+) -> ComparedScript:
+    """Runs a script, and prints its calls of ``ttnn`` with the first and the largest errors if it has any.
 
     Args:
         script: path of the script.
@@ -63,26 +67,21 @@ def compare_script(script: Path, arguments: Sequence[str], *, required: float, s
         shown: number of calls to print.
         as_json: whether to print JSON.
     """
-    comparison = compare_calls(script, arguments, required=required)
-    _print(script.name, comparison, shown, as_json)
-    return comparison
+    compared = run_script(script, arguments, required=required)
+    if compared.calls is not None:
+        _print(script.name, compared.calls, shown, as_json)
+    return compared
 
 
 def _print(name: str, comparison: Comparison, shown: int, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(_record(name, comparison)))
+        print_json(_record(name, comparison))
     else:
         _show(name, comparison, shown)
 
 
-def _console() -> Console:
-    """Returns a console as wide as the terminal; for a file, one that is wide enough for a table."""
-    console = Console()
-    return console if console.is_terminal else Console(width=180)
-
-
 def _show(name: str, comparison: Comparison, shown: int) -> None:
-    console = _console()
+    screen = console(folds=True)
     ranked = sorted(comparison.rows, key=lambda row: -(row.alone.weight if row.alone else float("inf")))[:shown]
     first, worst = comparison.first, comparison.worst
     rows = sorted({row.part.index: row for row in (*ranked, *filter(None, (first, worst)))}.items())
@@ -92,20 +91,22 @@ def _show(name: str, comparison: Comparison, shown: int) -> None:
         table.add_column(column, justify="left" if left else "right", no_wrap=not left, overflow="fold")
     for _, row in rows:
         table.add_row(*_cells(row))
-    console.print(table)
+    screen.print(table)
+    if comparison.interrupted:
+        screen.print("Interrupted; parts after these were not compared.")
     if comparison.failure:
-        console.print(f"[red]The whole program fails[/]: {escape(comparison.failure)}", soft_wrap=True)
+        screen.print(f"[red]The whole program fails[/]: {escape(comparison.failure)}", soft_wrap=True)
     else:
-        console.print(f"Results of the program: {_text(comparison.results)}.")
+        screen.print(f"Results of the program: {_text(comparison.results)}.")
     if comparison.in_float32 is not None:
         in_float32 = _text(comparison.in_float32)
-        console.print(f"With each instruction in float32: {in_float32}. The compiler causes this part of the error.")
+        screen.print(f"With each instruction in float32: {in_float32}. The compiler causes this part of the error.")
     if first is None:
-        console.print(f"No part is below {comparison.required}.")
+        screen.print(f"No part is below {comparison.required}.")
     else:
-        console.print(f"First below {comparison.required}: {_title(first)}", soft_wrap=True)
+        screen.print(f"First below {comparison.required}: {_title(first)}", soft_wrap=True)
     if worst is not None:
-        console.print(f"Worst by itself: {_title(worst)}", soft_wrap=True)
+        screen.print(f"Worst by itself: {_title(worst)}", soft_wrap=True)
 
 
 def _cells(row: Row) -> list[str]:
@@ -150,7 +151,8 @@ def _record(name: str, comparison: Comparison) -> dict[str, Any]:
 
     return {
         "program": name,
-        "passed": comparison.passed,
+        "passed": comparison.passed and not comparison.interrupted,
+        "interrupted": comparison.interrupted,
         "results": comparison.results and asdict(comparison.results),
         "in_float32": comparison.in_float32 and asdict(comparison.in_float32),
         "failure": comparison.failure,
@@ -168,6 +170,8 @@ def show_bisection(
     by: str,
     required: float,
     shown: int,
+    *,
+    as_json: bool,
 ) -> None:
     """Runs a program or a range of its parts in other number formats, or without some rewrites, and prints the errors.
 
@@ -179,10 +183,21 @@ def show_bisection(
         by: how to cut the program.
         required: the least correlation that counts as agreement.
         shown: number of weights to print.
+        as_json: whether to print JSON.
     """
     module, inputs, golden = _extract(subject, by, span)
     trials = (bisect.by_fusion if how == "fusion" else bisect.by_format)(module, inputs, golden, options)
-    console = _console()
+    if how == "format":
+        weights = bisect.by_weight(module, inputs, golden, options)[:shown]
+        conclusions = [bisect.verdict(trials, required)]
+        conclusions += [f"{escape(trial.label)}: {trial.failure or _text(trial.error)}" for trial in weights]
+    else:
+        conclusions = [_culprit_text(bisect.first_change(module, inputs, golden, options))]
+    if as_json:
+        found = {"program": subject.name, "bisect": how, "trials": [asdict(trial) for trial in trials]}
+        print_json(found | {"conclusions": conclusions})
+        return
+    screen = console(folds=True)
     table = Table(title=f"{subject.name} by {how}", box=None)
     for name in ("trial", "PCC", "relative error", "largest difference"):
         table.add_column(name, justify="left" if name == "trial" else "right", overflow="fold")
@@ -190,13 +205,9 @@ def show_bisection(
         error = trial.error
         numbers = (escape(trial.failure), "", "") if error is None else (*_numbers(error), f"{error.absolute:.3g}")
         table.add_row(trial.label, *numbers)
-    console.print(table)
-    if how == "format":
-        console.print(bisect.verdict(trials, required), soft_wrap=True)
-        for trial in bisect.by_weight(module, inputs, golden, options)[:shown]:
-            console.print(f"{escape(trial.label)}: {trial.failure or _text(trial.error)}", soft_wrap=True)
-    else:
-        console.print(_culprit_text(bisect.first_change(module, inputs, golden, options)), soft_wrap=True)
+    screen.print(table)
+    for conclusion in conclusions:
+        screen.print(conclusion, soft_wrap=True)
 
 
 def _culprit_text(culprit: bisect.Culprit | None) -> str:
@@ -263,11 +274,10 @@ def span_of(text: str) -> tuple[int, int]:
     Raises:
         OptionError: the text is not a range.
     """
-    first, separator, last = text.partition(":")
-    try:
-        return int(first), int(last if separator else first)
-    except ValueError:
-        raise OptionError(f"{text!r} is not a range of parts; expected a range such as 12 or 12:20.") from None
+    numbers = re.fullmatch(r"(\d+)(?::(\d+))?", text)
+    if numbers is None:
+        raise OptionError(f"--range got {text!r}; expected parts such as 12 or 12:20.")
+    return int(numbers[1]), int(numbers[2] or numbers[1])
 
 
 def selected(subjects: Sequence[Subject], index: int | None) -> list[Subject]:

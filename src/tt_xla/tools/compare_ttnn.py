@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -15,6 +13,7 @@ from tt_xla.options import CompileOptions
 from tt_xla.testing.divergence.distances import Deviation
 from tt_xla.testing.divergence.subjects import Subject
 from tt_xla.testing.divergence.ttnn_values import Step, Tolerance, Verdict, compare_with_ttnn
+from tt_xla.tools.output import console, print_json
 
 
 def compare(subject: Subject, options: CompileOptions, tolerance: Tolerance, *, shown: int, as_json: bool) -> bool:
@@ -36,15 +35,14 @@ def compare(subject: Subject, options: CompileOptions, tolerance: Tolerance, *, 
     with runtime_for_now("ttnn" if runtime == RUNTIMES[0] else runtime):
         verdict = compare_with_ttnn(subject.source, subject.inputs, options, tolerance)
     if as_json:
-        print(json.dumps(_record(subject, verdict)))
+        print_json(_record(subject, verdict))
     else:
         _show(subject, verdict, shown)
     return verdict.passed
 
 
 def _show(subject: Subject, verdict: Verdict, shown: int) -> None:
-    console = Console()
-    console = console if console.is_terminal else Console(width=180)
+    screen = console(folds=True)
     table = Table(title=f"{subject.name}: {len(verdict.steps)} instructions beside TT-NN's", box=None)
     for name in (
         "#",
@@ -64,18 +62,18 @@ def _show(subject: Subject, verdict: Verdict, shown: int) -> None:
         source = escape("/".join(step.location.split("/")[-2:]))
         numbers = (*_numbers(step.alone), *_numbers(step.running))
         table.add_row(str(step.index), escape(step.op), step.result, *numbers, source)
-    console.print(table)
+    screen.print(table)
     results = verdict.results
-    console.print(
+    screen.print(
         f"Results of the program: largest distance {results.largest} ULP, {results.beyond_one:.2%} beyond 1, "
         f"PCC {results.pcc:.6f}."
     )
     if verdict.first is None:
-        console.print(f"Every instruction agrees with TT-NN within {verdict.tolerance}.")
+        screen.print(f"Every instruction agrees with TT-NN within {verdict.tolerance}.")
     else:
-        console.print(f"First beyond {verdict.tolerance}: {_title(verdict.first)}", soft_wrap=True)
+        screen.print(f"First beyond {verdict.tolerance}: {_title(verdict.first)}", soft_wrap=True)
     if verdict.worst is not None:
-        console.print(f"Largest deviation by itself: {_title(verdict.worst)}", soft_wrap=True)
+        screen.print(f"Largest deviation by itself: {_title(verdict.worst)}", soft_wrap=True)
 
 
 def _chosen(verdict: Verdict, shown: int) -> list[Step]:

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from tt_xla import stage_times
 from tt_xla.compiler import compile_module, read_module
 from tt_xla.compiler.reading import on_mesh
 from tt_xla.compiler.ttnn.layouts.explain import Choice, unsearched
-from tt_xla.errors import OutputError, TTXLAError
+from tt_xla.environment import selected_system
+from tt_xla.errors import MalformedModuleError, OutputError
 from tt_xla.ir.mesh import Shape
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.publish import publish
 from tt_xla.target import Target, load_target
 from tt_xla.tools.estimate import by_op
-from tt_xla.tools.explain import show, show_json
-from tt_xla.tools.inputs import read_input
-from tt_xla.tools.programs import program_name
+from tt_xla.tools.explain import choice_records, show_choices
+from tt_xla.tools.explorer.subjects import Subject
+from tt_xla.tools.inputs import MODULE_KINDS, Kind, check_input
+from tt_xla.tools.named_programs import options_of, split_arguments, subjects_in, title_of
+from tt_xla.tools.output import console, print_json
+from tt_xla.tools.running import for_each
 
 # An op starts its line, after its results. Names such as ttnn.layout in attribute dictionaries do not start a line.
 _OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?((?:ttir|ttnn)\.[a-z0-9_.]+)"?', re.MULTILINE)
@@ -36,66 +40,67 @@ class Compiled:
     """A compiled module.
 
     Attributes:
-        path: the module's file.
-        name: name of the program.
+        title: the module's file, or the program of a script or folder.
+        options: the compile options.
         program: the program.
-        seconds: wall-clock time of the compilation.
+        seconds: wall-clock time of the compilation, without that of its texts.
         texts: IR by stage, from the dialect of the module on: vhlo, shlo, ttir, ttnn.
-        choices: forms of ops with their limits and reasons.
+        choices: forms of ops with their limits and reasons; empty unless they are asked for.
     """
 
-    path: Path
-    name: str
+    title: str
+    options: CompileOptions
     program: Program
     seconds: float
     texts: dict[str, str]
     choices: list[Choice]
 
+    @property
+    def name(self) -> str:
+        """Name of the program."""
+        return self.program.name
+
 
 def compile_files(
-    paths: Sequence[Path],
-    arch: str,
-    options: CompileOptions,
+    files: Sequence[str],
+    options: Mapping[str, Any],
     out: Path | None,
-    as_json: bool,
-    report_error: Callable[[BaseException], None],
-    explain: str = "",
+    *,
+    as_json: bool = False,
+    explain: bool = False,
     mesh: str = "",
 ) -> bool:
-    """Compiles each file and prints a report. A file that fails does not affect the others.
+    """Compiles modules for the selected system and prints reports. One that fails does not affect the others.
 
     Args:
-        paths: modules of StableHLO, TTIR or TTNN.
-        arch: system to compile for.
-        options: compile options.
+        files: modules of StableHLO, TTIR or TTNN, and folders of them; or a script, which is run, and its arguments.
+        options: compile options by name.
         out: folder for programs and IR; None to write nothing.
         as_json: whether to print JSON.
-        report_error: called with the error of a file.
-        explain: ``table`` or ``json`` to show what bounds each op, and why it has its form.
+        explain: whether to show what bounds each op, and why it has its form.
         mesh: the mesh of TTIR text that names none, such as ``2x4``.
 
     Returns:
         Whether a file failed.
     """
-    target, shape = load_target(arch), _shape(mesh)
-    failed = False
-    for path, folder in zip(paths, _folders(paths, out), strict=True):
-        try:
-            compiled = _compile(path, options, target, shape)
-            irs = _write(compiled, folder) if folder is not None else None
-        except (TTXLAError, OSError) as error:
-            report_error(error)
-            failed = True
-            continue
+    target, shape = load_target(selected_system()), _shape(mesh)
+    paths, arguments = split_arguments(files)
+    subjects, failed = subjects_in(paths, arguments)
+    folders = _folders([subject.name for _, subject in subjects], out, several=len(paths) > 1 or len(subjects) > 1)
+
+    def work(item: tuple[tuple[Path, Subject], Path | None]) -> None:
+        (path, subject), folder = item
+        compiled = _compile(path, subject, options, target, shape, explain=explain)
+        irs = _write(compiled, folder) if folder is not None else None
         if as_json:
-            click.echo(json.dumps(_record(compiled, target, options, irs)))
-        else:
-            _show(compiled, target, options, irs)
-        if explain == "json":
-            show_json(str(path), compiled.choices)
-        elif explain:
-            show(compiled.choices)
-    return failed
+            choices = {"choices": choice_records(compiled.choices)} if explain else {}
+            print_json(_record(compiled, target, irs) | choices)
+            return
+        _show(compiled, target, irs)
+        if explain:
+            show_choices(compiled.choices)
+
+    return for_each(zip(subjects, folders, strict=True), work) or failed
 
 
 def _shape(mesh: str) -> Shape:
@@ -110,40 +115,47 @@ def _shape(mesh: str) -> Shape:
     return tuple(map(int, sizes))
 
 
-def _folders(paths: Sequence[Path], out: Path | None) -> list[Path | None]:
-    """Returns the folder of each module: ``out`` for a single module, otherwise a folder in it named after the
-    module."""
-    if out is None or len(paths) == 1:
-        return [out] * len(paths)
+def _folders(names: Sequence[str], out: Path | None, *, several: bool) -> list[Path | None]:
+    """Returns the folder of each program: ``out`` for a single one, otherwise one in it named after the program."""
+    if out is None or not several:
+        return [out] * len(names)
     seen: Counter[str] = Counter()
     folders: list[Path | None] = []
-    for path in paths:
-        seen[path.stem] += 1
-        count = seen[path.stem]
-        folders.append(out / (path.stem if count == 1 else f"{path.stem}-{count}"))
+    for name in names:
+        seen[name] += 1
+        folders.append(out / (name if seen[name] == 1 else f"{name}-{seen[name]}"))
     return folders
 
 
-def _compile(path: Path, options: CompileOptions, target: Target, mesh: Shape) -> Compiled:
-    data = read_input(path)
-    name = program_name(path)
-    module = read_module(data, str(path))
+def _compile(
+    path: Path, subject: Subject, given: Mapping[str, Any], target: Target, mesh: Shape, *, explain: bool
+) -> Compiled:
+    if subject.source is None:
+        check_input(path, *MODULE_KINDS, Kind.SCRIPT, Kind.MODULES)
+        raise MalformedModuleError(
+            subject.error or f"{title_of(path, subject)} is compiled already, and its module is not beside it."
+        )
+    title, options = title_of(path, subject), options_of(subject, given)
+    module = read_module(subject.source, title)
     if mesh:
         on_mesh(module, mesh)
-    start = time.perf_counter()
-    program = compile_module(module, options, target, name=name)
-    seconds = time.perf_counter() - start
-    texts: dict[str, str] = {}  # a second compilation makes the texts and reasons, so that the time is without them
+    texts: dict[str, str] = {}
     choices: list[Choice] = []
-    compile_module(module, options, target, name=name, dumps=texts, choices=choices)
-    return Compiled(path, name, program, seconds, texts, choices or unsearched(program, target))
+    with stage_times.counted_apart():
+        program = compile_module(
+            module, options, target, name=subject.name, dumps=texts, choices=choices if explain else None
+        )
+        seconds = stage_times.spent()[stage_times.COMPILING].wall_s
+    if explain:
+        choices = choices or unsearched(program, target)
+    return Compiled(title, options, program, seconds, texts, choices)
 
 
 def _write(compiled: Compiled, folder: Path) -> Path:
     now = int(time.time() * 1000)
     files = {f"irs/{stage}_{compiled.name}_{now}.mlir": text.encode() for stage, text in compiled.texts.items()}
     try:
-        publish(folder, files | {f"{compiled.name}.ttnn": compiled.program.to_bytes()})
+        publish(folder, files | {f"{compiled.name}.ttnn": compiled.program.to_bytes()}, keep_others=True)
     except OSError as error:
         raise OutputError(
             f"--out '{folder}' cannot be written: {error.strerror or error} ('{error.filename or folder}').",
@@ -157,12 +169,12 @@ def count_ops(text: str) -> dict[str, int]:
     return dict(Counter(match[1] for match in _OP.finditer(text)).most_common())
 
 
-def _record(compiled: Compiled, target: Target, options: CompileOptions, irs: Path | None) -> dict[str, Any]:
+def _record(compiled: Compiled, target: Target, irs: Path | None) -> dict[str, Any]:
     program = compiled.program
     return {
-        "module": str(compiled.path),
+        "module": compiled.title,
         "arch": target.name,
-        "level": options.optimization_level,
+        "level": compiled.options.optimization_level,
         "compile_seconds": compiled.seconds,
         "ttir": count_ops(compiled.texts.get("ttir", "")),
         "ttnn": count_ops(compiled.texts.get("ttnn", "")),
@@ -174,36 +186,37 @@ def _record(compiled: Compiled, target: Target, options: CompileOptions, irs: Pa
     }
 
 
-def _show(compiled: Compiled, target: Target, options: CompileOptions, irs: Path | None) -> None:
-    from rich.console import Console
+def _show(compiled: Compiled, target: Target, irs: Path | None) -> None:
     from rich.table import Table
 
     program, memory = compiled.program, compiled.program.memory
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(
-        f"{compiled.path} for {target.name}, level {options.optimization_level}: compiled in {compiled.seconds:.3f} s, "
-        f"predicted device time {program.predicted_device_us:.1f} us",
+    lines, total = by_op(program.functions), program.predicted_device_us
+    gaps = total - sum(line.us for line in lines.values())
+    screen = console()
+    screen.print(
+        f"{compiled.title} for {target.name}, level {compiled.options.optimization_level}: compiled in "
+        f"{compiled.seconds:.3f} s, predicted device time {total:.1f} us a call, {gaps:.1f} us of it between ops",
         markup=False,
     )
     table = Table("op", "count", "predicted us", "share", "bound by", box=None)
     for column in table.columns[1:4]:
         column.justify = "right"
-    lines = by_op(program.functions)
-    total = sum(line.us for line in lines.values())
     for op, line in lines.items():
         share = f"{100 * line.us / total:.0f} %" if total and line.us else ""
         table.add_row(op, str(line.count), f"{line.us:.1f}" if line.us else "", share, line.bound)
-    console.print(table)
-    console.print(
+    if total:
+        table.add_row("between ops", "", f"{gaps:.1f}", f"{100 * gaps / total:.0f} %", "")
+    screen.print(table)
+    screen.print(
         f"Memory: DRAM {_share(memory.dram_peak_bytes, target.dram_usable_bytes)} of a chip, "
         f"L1 {_share(memory.l1_peak_bytes_per_core, target.l1_usable_bytes)} of a core"
         + (f", trace {memory.trace_bytes} bytes" if memory.trace_bytes else ""),
         markup=False,
     )
     if program.host_ops:
-        console.print(f"On the host: {_listed(program.host_ops)}", markup=False)
+        screen.print(f"On the host: {_listed(program.host_ops)}", markup=False)
     if irs is not None:
-        console.print(f"Written: {irs} and {irs.parent / (compiled.name + '.ttnn')}", markup=False)
+        screen.print(f"Written: {irs} and {irs.parent / (compiled.name + '.ttnn')}", markup=False)
 
 
 def _share(used: int, available: int) -> str:

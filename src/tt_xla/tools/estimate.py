@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
-
 from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.cost.program import rounds
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import (
-    MAGIC,
     WHILE_LOOP,
     Cost,
     Function,
     FunctionKind,
     Instruction,
-    Program,
     loop_of,
     subprograms_of,
 )
 from tt_xla.target import MeshAxis, Target, arrange, load_target, system_names
 from tt_xla.target.mesh_axis import describe_axis
-from tt_xla.tools.inputs import read_input
+from tt_xla.tools.inputs import Kind, read_input
+from tt_xla.tools.output import console, print_json
+from tt_xla.tools.programs import is_program, read_program
+from tt_xla.tools.running import for_each
 
 _EVERY_CALL = (FunctionKind.FORWARD, FunctionKind.TRACE)
 """Functions that every call runs after the first ones: const-eval results are cached by then, and traces replayed."""
@@ -229,9 +226,9 @@ def estimate(path: Path, arch: str | None = None) -> Estimate:
         MalformedModuleError: the text does not parse, or has no TTNN function.
         MeshError: the system cannot form the program's mesh.
     """
-    data = read_input(path)
-    if data.startswith(MAGIC):
-        program = Program.from_bytes(data)
+    data = read_input(path, Kind.TTNN, Kind.PROGRAM)
+    if is_program(data, path):
+        program = read_program(data, path)
         target = load_target(arch or program.target)
         mesh = program.mesh
         functions: Sequence[Function] = program.functions
@@ -323,27 +320,26 @@ def record(estimate: Estimate) -> dict[str, Any]:
 
 def show(estimate: Estimate) -> None:
     """Prints an estimate as tables."""
-    from rich.console import Console
     from rich.table import Column, Table
 
-    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
-    console.print(
+    screen = console()
+    screen.print(
         f"{estimate.path} on {estimate.arch}: predicted device time {estimate.total_us:.1f} us a call, "
         f"{estimate.gaps_us:.1f} us of it between ops",
         markup=False,
     )
     if estimate.total_us:
-        console.print(
+        screen.print(
             f"{estimate.calls_per_second:.0f} calls a second, bound by {estimate.bound or 'nothing'}; between ops "
             f"{estimate.gaps_if(True):.1f} us if traced, {estimate.gaps_if(False):.1f} us if not; "
             f"{estimate.transfers_us:.1f} us over PCIe",
             markup=False,
         )
     for text in _communication(estimate):
-        console.print(text, markup=False)
+        screen.print(text, markup=False)
     if estimate.open_loops:
         names = ", ".join(estimate.open_loops)
-        console.print(
+        screen.print(
             f"The number of rounds of these loops is only known at run time; one round is counted: {names}",
             markup=False,
         )
@@ -359,10 +355,13 @@ def show(estimate: Estimate) -> None:
             parts = (f"{part:.1f}" for part in times)
             share = f"{100 * line.us / estimate.total_us:.0f} %"
             table.add_row(op, str(line.count), f"{line.us:.1f}", share, *parts, line.bound)
+    if estimate.total_us:
+        share = f"{100 * estimate.gaps_us / estimate.total_us:.0f} %"
+        table.add_row("between ops", "", f"{estimate.gaps_us:.1f}", share)
     free = {op: line.count for op, line in estimate.lines.items() if not line.us}
-    console.print(table)
+    screen.print(table)
     if free:
-        console.print("No device work: " + ", ".join(f"{op} x {count}" for op, count in free.items()), markup=False)
+        screen.print("No device work: " + ", ".join(f"{op} x {count}" for op, count in free.items()), markup=False)
 
 
 def _communication(estimate: Estimate) -> Iterable[str]:
@@ -383,11 +382,14 @@ def _communication(estimate: Estimate) -> Iterable[str]:
             yield f"axis {axis.name}, {links}: {axis.us:.1f} us on its links, of which {narrowest}{bound}"
 
 
-def estimate_files(paths: Sequence[Path], arch: str | None, as_json: bool) -> None:
-    """Prints the estimate of each program; see :func:`estimate` for the arguments and exceptions."""
-    for path in paths:
+def estimate_files(paths: Sequence[Path], arch: str | None, *, as_json: bool) -> bool:
+    """Prints the estimate of each program, and returns whether a file failed; see :func:`estimate`."""
+
+    def work(path: Path) -> None:
         result = estimate(path, arch)
         if as_json:
-            click.echo(json.dumps(record(result)))
+            print_json(record(result))
         else:
             show(result)
+
+    return for_each(paths, work)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -21,7 +21,7 @@ _RIGHT = frozenset({3, 5, 6, 8})
 """Columns of numbers."""
 
 
-def show(choices: Sequence[Choice]) -> None:
+def show_choices(choices: Sequence[Choice]) -> None:
     """Prints a table with a row for each op, and below it why the op has its form. Ops without time are left out."""
     choices = [choice for choice in choices if choice.time_us or choice.moves]
     if not choices:
@@ -80,7 +80,6 @@ def _reasons(choice: Choice) -> list[str]:
     return reasons + list(choice.ruled_out[:2])
 
 
-def show_json(module: str, choices: Sequence[Choice]) -> None:
-    """Prints the choices for a module as one line of JSON."""
-    records = [dataclasses.asdict(choice) | {"reached": choice.reached} for choice in choices]
-    click.echo(json.dumps({"module": module, "choices": records}))
+def choice_records(choices: Sequence[Choice]) -> list[dict[str, Any]]:
+    """Returns the forms of ops as plain data."""
+    return [dataclasses.asdict(choice) | {"reached": choice.reached} for choice in choices]

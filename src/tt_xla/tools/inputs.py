@@ -1,55 +1,174 @@
-"""Reading of the files that commands take: modules and compiled programs."""
+"""The kinds of files that commands take and write, and the commands that take each."""
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Collection
 from pathlib import Path
 
 import click
 
 from tt_xla.errors import MalformedModuleError
+from tt_xla.ir.container import MAGIC
 
-_SCRIPT_NAMES = ("main.py", "main.cpp")
+_SOURCE_NAMES = ("main.py", "main.cpp")
+_HEAD_BYTES = 512
 
 
-def read_input(path: Path) -> bytes:
-    """Returns the content of a file that should be a module or a compiled program.
+class Kind(enum.Enum):
+    """What a file or folder is, in words."""
 
-    Args:
-        path: the file.
+    STABLEHLO = "a module of StableHLO"
+    TTIR = "a module of TTIR"
+    TTNN = "a module of TTNN"
+    PROGRAM = "a compiled program (.ttnn)"
+    SCRIPT = "a Python script"
+    WORKLOAD = "an experiment's YAML file"
+    ARRAYS = "a file of arrays (.npz, .npy)"
+    PROFILE = "a table of a profile (.csv)"
+    PAGE = "an HTML page"
+    PICTURE = "a picture"
+    SOURCE = "a folder of generated source"
+    PROFILES = "a folder with a profile"
+    MODULES = "a folder of modules and programs"
+    FOLDER = "a folder"
+
+
+MODULE_KINDS = (Kind.STABLEHLO, Kind.TTIR, Kind.TTNN)
+
+_WAYS = {
+    Kind.STABLEHLO: "'tt-xla compile {path}' predicts its time and, with -o, writes a program; tt-xla run, codegen, "
+    "compare, tune and explore take it too.",
+    Kind.TTIR: "tt-xla compile, run, codegen, opt and explore take it.",
+    Kind.TTNN: "tt-xla compile, run, codegen, opt, estimate and explore take it.",
+    Kind.PROGRAM: "tt-xla show, run, estimate, codegen, check and explore take it. The StableHLO that it was compiled "
+    "from is in irs/shlo_*.mlir beside it where 'tt-xla compile -o' or option export_path wrote it.",
+    Kind.SCRIPT: "'tt-xla compile {path}', codegen, compare, reduce and explore take the programs that it compiles; "
+    "'tt-xla bench {path}', profile and tune run it.",
+    Kind.WORKLOAD: "'tt-xla bench {path}', profile and tune run it.",
+    Kind.ARRAYS: "Option --inputs of tt-xla run, compare and reduce takes it as the arguments of a module.",
+    Kind.PROFILE: "'tt-xla report {path}' makes a page of it.",
+    Kind.PAGE: "A browser shows it.",
+    Kind.PICTURE: "A viewer of pictures shows it.",
+    Kind.SOURCE: "Run it with: cd {path} && ./run",
+    Kind.PROFILES: "'tt-xla report {path}' makes a page of it.",
+    Kind.MODULES: "Name a file, such as '{first}'; 'tt-xla explore {path}', compile and codegen take them all.",
+    Kind.FOLDER: "Name a file.",
+}
+"""What the user of each kind can do, for a message that refuses it."""
+
+_KINDS_OF_SUFFIXES = {
+    ".ttnn": Kind.PROGRAM,
+    ".py": Kind.SCRIPT,
+    ".yaml": Kind.WORKLOAD,
+    ".yml": Kind.WORKLOAD,
+    ".npz": Kind.ARRAYS,
+    ".npy": Kind.ARRAYS,
+    ".csv": Kind.PROFILE,
+    ".html": Kind.PAGE,
+    ".png": Kind.PICTURE,
+    ".svg": Kind.PICTURE,
+}
+
+
+def kind_of_name(name: str) -> Kind | None:
+    """The kind that the name of a file, or ``#!`` in its first line, tells; None if neither does."""
+    path = Path(name)
+    known = _KINDS_OF_SUFFIXES.get(path.suffix.lower())
+    if known is not None or not path.is_file():
+        return known
+    with path.open("rb") as file:
+        first = file.readline(_HEAD_BYTES)
+    return Kind.SCRIPT if first.startswith(b"#!") and b"python" in first else None
+
+
+def kinds_of(path: Path) -> tuple[Kind, ...]:
+    """The kind of a file, or all kinds of a folder; nothing for a file that is none of them, such as a damaged module.
 
     Raises:
-        MalformedModuleError: the path is a folder or a Python script; the message names the command that takes it.
         OSError: the file cannot be read.
     """
-    check_input(path)
+    if path.is_dir():
+        return _kinds_of_folder(path)
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if head.startswith(MAGIC):
+        return (Kind.PROGRAM,)
+    if head.startswith((b"PK\x03\x04", b"\x93NUMPY")):
+        return (Kind.ARRAYS,)
+    known = kind_of_name(str(path))
+    if known in (None, Kind.PROGRAM):
+        from tt_xla.compiler.reading import dialect_of
+
+        dialect = dialect_of(path.read_bytes())
+        known = known if dialect is None else Kind[dialect.upper()]
+    return () if known is None else (known,)
+
+
+def _kinds_of_folder(folder: Path) -> tuple[Kind, ...]:
+    has_source = any((folder / name).is_file() for name in _SOURCE_NAMES) and (folder / "run").is_file()
+    found = {
+        Kind.SOURCE: has_source,
+        Kind.MODULES: bool(_modules_in(folder)),
+        Kind.PROFILES: next(folder.rglob("ops_perf_results*.csv"), None) is not None,
+        Kind.FOLDER: True,
+    }
+    return tuple(kind for kind, is_there in found.items() if is_there)
+
+
+def _modules_in(folder: Path) -> list[Path]:
+    return sorted(path for pattern in ("*.mlir", "*.ttnn") for path in folder.rglob(pattern))
+
+
+def check_input(path: Path, *kinds: Kind) -> None:
+    """Checks that a file or folder is of a kind that the command takes. Whether it is damaged is not checked.
+
+    Args:
+        path: the file or folder.
+        kinds: the kinds that the command takes.
+
+    Raises:
+        MalformedModuleError: it is of another kind; the message names the commands that take it.
+        OSError: the file cannot be read.
+    """
+    if not path.exists():
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+    if not path.is_file() and not path.is_dir():
+        raise MalformedModuleError(f"'{path}' is no file; {_listed(kinds)} was expected.")
+    found = kinds_of(path)
+    if set(found) & set(kinds):
+        return
+    if not found:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+        if head and b"\0" not in head:
+            return
+        content = "has bytes of no known format" if head else "is empty"
+        raise MalformedModuleError(f"'{path}' {content}; {_listed(kinds)} was expected.")
+    kind = found[0]
+    first = next(iter(_modules_in(path)), "") if kind is Kind.MODULES else ""
+    raise MalformedModuleError(
+        f"'{path}' is {kind.value}, and {_listed(kinds)} was expected.", hint=_WAYS[kind].format(path=path, first=first)
+    )
+
+
+def _listed(kinds: Collection[Kind]) -> str:
+    words = [kind.value for kind in kinds if kind not in MODULE_KINDS or not {*MODULE_KINDS} <= {*kinds}]
+    if {*MODULE_KINDS} <= {*kinds}:
+        words.insert(0, "a module of StableHLO, TTIR or TTNN")
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def read_input(path: Path, *kinds: Kind) -> bytes:
+    """Returns the content of a file of a kind that the command takes; see :func:`check_input`."""
+    check_input(path, *kinds)
     return path.read_bytes()
 
 
-def check_input(path: Path) -> None:
-    """Checks that a path is no folder and no Python script.
-
-    Raises:
-        MalformedModuleError: it is one; the message names the command that takes it.
-    """
-    if path.is_dir():
-        raise MalformedModuleError(
-            f"'{path}' is a folder, and a file was expected: a module of StableHLO, TTIR or TTNN, or a .ttnn program.",
-            hint=_folder_hint(path),
-        )
-    if path.suffix == ".py":
-        raise MalformedModuleError(
-            f"'{path}' is a Python script, and a module of StableHLO, TTIR or TTNN, or a .ttnn program, was expected.",
-            hint=f"'tt-xla profile {path}' and 'tt-xla bench {path}' run a script. With TTXLA_LOGGER_LEVEL=DEBUG, it "
-            "prints the modules that it compiles.",
-        )
-
-
-def _folder_hint(folder: Path) -> str:
-    """Returns what the user of a folder can do next: run its source, or name one of its modules."""
-    if any((folder / name).is_file() for name in _SCRIPT_NAMES) and (folder / "run").is_file():
-        return f"It has generated source. Run it with: cd {folder} && ./run"
-    modules = sorted(path for pattern in ("*.mlir", "*.ttnn") for path in folder.rglob(pattern))
-    return f"Name a file, such as '{modules[0]}'." if modules else "Name a file."
+def is_file_name(name: str) -> bool:
+    """Whether a name is meant as that of a file or folder, rather than of a model."""
+    return Path(name).exists() or kind_of_name(name) is not None or name.endswith((".mlir", ".mlirbc", ".stablehlo"))
 
 
 def models_root_of(path_option: Path | None) -> Path:

@@ -14,7 +14,7 @@ from tt_xla.ir.text import parse_module
 from tt_xla.ir.ttcore import device_module
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
-from tt_xla.tools.inputs import read_input
+from tt_xla.tools.inputs import MODULE_KINDS, read_input
 
 PIPELINES = {
     "ttir": [pipeline.TTIR_STAGES],
@@ -37,7 +37,7 @@ def read_module(path: Path | None, options: CompileOptions, arch: str, *, unknow
         MalformedModuleError: the module does not parse; the message has line and column.
         OSError: the file cannot be read.
     """
-    data = sys.stdin.buffer.read() if path is None else read_input(path)
+    data = sys.stdin.buffer.read() if path is None else read_input(path, *MODULE_KINDS)
     name = "<stdin>" if path is None else str(path)
     if is_stablehlo(data, default=False):
         return importing.run(stablehlo.parse_module(data, name), options, load_target(arch)).module

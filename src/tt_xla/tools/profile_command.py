@@ -1,87 +1,121 @@
-"""The command behind ``tt-xla profile`` and ``python -m tracy``."""
+"""The commands ``tt-xla profile`` and ``python -m tracy``."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-SCRIPT_SETTINGS = {"ignore_unknown_options": False, "allow_interspersed_args": False}
-"""Settings of commands that run a script: arguments after the script belong to the script."""
+from tt_xla.errors import MalformedModuleError
+from tt_xla.tools.inputs import Kind, check_input, kinds_of
+from tt_xla.tools.options import out_option, system_option
+from tt_xla.tools.script_command import ScriptCommand
+
+if TYPE_CHECKING:
+    from tt_xla.profiling.profile import Profile
 
 
-class WorkloadCommand(click.Command):
-    """A command that runs a script or a file.
+def check_workload(workload: str, *kinds: Kind) -> None:
+    """Checks that there is a file of one of the kinds that a command runs.
 
-    Arguments after a script belong to the script. A file has no arguments, so options of the command may follow it.
+    Raises:
+        FileNotFoundError: the file does not exist.
+        MalformedModuleError: it is of another kind; the message names the commands that take it.
     """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        workload = next((arg for arg in args if arg.endswith((".py", *_FILES))), "")
-        ctx.allow_interspersed_args = workload.endswith(_FILES)
-        return super().parse_args(ctx, args)
-
-
-_FILES = (".yaml", ".yml", ".mlir", ".mlirbc", ".stablehlo")
+    path = Path(workload)
+    check_input(path, *kinds)
+    if not kinds_of(path) and path.suffix:
+        raise MalformedModuleError(f"'{path}' is neither a Python script (.py) nor another file that can be run.")
 
 
-@click.command("profile", context_settings=SCRIPT_SETTINGS | {"help_option_names": ["-h", "--help"]})
-@click.argument("script")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def _recording_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the script and the options that both commands have."""
+    for add in (
+        click.option("--check-exit-code", is_flag=True, help="Write no report if the script fails."),
+        click.option("-v", "--verbose", is_flag=True, help="Print the number of kernels."),
+        click.option("-m", "--module", "as_module", is_flag=True, help="SCRIPT is the name of a module."),
+        click.option(
+            "-n", "--name-append", default="", metavar="NAME", help="Part of the names of this profile's files."
+        ),
+        out_option(
+            "--output-folder", default="generated/profiler", show_default=True, text="Folder of the profiler's files."
+        ),
+        click.argument("arguments", nargs=-1, type=click.UNPROCESSED),
+        click.argument("script", metavar="SCRIPT|CONFIG"),
+    ):
+        command = add(command)
+    return command
+
+
+@click.command("profile", cls=ScriptCommand)
+@_recording_options
+@system_option(text="System to run on (default: TTXLA_SYSTEM, or n150).")
+def profile_command(system: str | None, **settings: Any) -> None:
+    """Record the ops of SCRIPT for tt-perf-report.
+
+    Times of the host are measured, those of the device predicted. DIR/.logs receives the device's log and the timeline,
+    DIR/reports/<timestamp> both and ops_perf_results_<timestamp>.csv.
+    """
+    _profile(report=True, functions=False, synchronised=True, **settings)
+
+
+@click.command("tracy", cls=ScriptCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@_recording_options
 @click.option("-p", "--partial", is_flag=True, help="Profile explicitly enabled zones only, without Python functions.")
 @click.option("-r", "--report", is_flag=True, help="Write the ops report.")
-@click.option("--sync-host-device", is_flag=True, help="Put host and device on one timeline.")
-@click.option(
-    "-o",
-    "--output-folder",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Folder of the profiler's files (default generated/profiler).",
-)
-@click.option(
-    "-n", "--name-append", default="", metavar="NAME", help="Name of this profile, which becomes part of its paths."
-)
-@click.option("-m", "--module", "as_module", is_flag=True, help="SCRIPT is the name of a module.")
+@click.option("--sync-host-device", "synchronised", is_flag=True, help="Put host and device on one timeline.")
 @click.option(
     "--tracy-tools-folder",
     metavar="DIR",
+    expose_value=False,
     help="Accepted for compatibility with tt-metal's profiler; there are no capture tools, so it has no effect.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Print more information.")
-@click.option("--check-exit-code", is_flag=True, help="Write no report if the script fails.")
-@click.pass_context
-def profile_command(
-    context: click.Context,
-    script: str,
-    arguments: tuple[str, ...],
-    partial: bool,
-    report: bool,
-    sync_host_device: bool,
-    output_folder: Path | None,
-    name_append: str,
-    as_module: bool,
-    tracy_tools_folder: str | None,
-    verbose: bool,
-    check_exit_code: bool,
-) -> None:
+def tracy_command(partial: bool, **settings: Any) -> None:
     """Run SCRIPT and record its ops, with measured times of the host and predicted times of the device.
 
     DIR/.logs receives the device's log and the timeline. With -r, DIR/reports/<timestamp> receives both and
     ops_perf_results_<timestamp>.csv, which tt-perf-report reads.
     """
-    from tt_xla.profiling.profile import DEFAULT_FOLDER, profile
+    _profile(functions=not partial, **settings)
 
+
+def _profile(
+    *,
+    script: str,
+    arguments: tuple[str, ...],
+    report: bool,
+    functions: bool,
+    synchronised: bool,
+    out: Path,
+    name_append: str,
+    as_module: bool,
+    verbose: bool,
+    check_exit_code: bool,
+) -> None:
+    from tt_xla.profiling.profile import profile
+    from tt_xla.profiling.workload import resolve
+
+    script_arguments = list(arguments)
+    if not as_module:
+        check_workload(script, Kind.SCRIPT, Kind.WORKLOAD)
+        script, script_arguments = resolve(script, script_arguments)
     result = profile(
         script,
-        arguments,
-        output_folder or DEFAULT_FOLDER,
-        report=report or context.info_name == "profile",
+        script_arguments,
+        out,
+        report=report,
         as_module=as_module,
-        functions=not partial and context.info_name != "profile",
-        synchronised=sync_host_device or context.info_name == "profile",
+        functions=functions,
+        synchronised=synchronised,
         name=name_append,
         keep_partial=not check_exit_code,
     )
+    _show(result, verbose=verbose, report=report)
+
+
+def _show(result: Profile, *, verbose: bool, report: bool) -> None:
     if verbose:
         click.echo(f"recorded {result.ops} kernels")
     if result.csv is not None:
@@ -95,5 +129,5 @@ def profile_command(
     if result.error:
         outcome = f"the partial report is in {result.folder}" if result.csv or not report else "no report was written"
         click.echo(f"error: the script ended early ({result.error}); {outcome}.", err=True)
-        context.exit(1)
+        raise SystemExit(1)
     click.echo(f"profile: {result.folder}")

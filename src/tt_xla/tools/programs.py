@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tt_xla.ir.program import MAGIC, Program
+from tt_xla.environment import selected_system
+from tt_xla.errors import ProgramFormatError
+from tt_xla.ir.container import MAGIC
+from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
-from tt_xla.tools.inputs import read_input
+from tt_xla.tools.inputs import MODULE_KINDS, Kind, read_input
 
 
 def program_name(path: Path) -> str:
@@ -16,24 +19,54 @@ def program_name(path: Path) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", path.stem) or "module"
 
 
-def load_program(path: Path, arch: str, options: CompileOptions, dumps: dict[str, str] | None = None) -> Program:
+def load_program(path: Path, options: CompileOptions) -> Program:
     """Returns the program in a ``.ttnn`` file, or compiles a module of StableHLO, TTIR or TTNN.
 
     Args:
         path: the file. Its content, not its name, tells what it is.
-        arch: system to compile modules for.
         options: compile options of modules; a ``.ttnn`` file takes ``trap`` alone.
-        dumps: receives the text of a compiled module at each stage.
 
     Raises:
         TTXLAError: the file is damaged, or the module cannot be compiled.
         OSError: the file cannot be read.
     """
-    data = read_input(path)
-    if data.startswith(MAGIC):
-        program = Program.from_bytes(data)
+    data = read_input(path, *MODULE_KINDS, Kind.PROGRAM)
+    if is_program(data, path):
+        program = read_program(data, path)
         return program.with_trap(options.trap) if options.trap else program
+    return compiled(data, program_name(path), options, label=str(path))
+
+
+def is_program(data: bytes, path: Path) -> bool:
+    """Whether a file is a compiled program, damaged or not, rather than a module."""
+    return data.startswith(MAGIC) or path.suffix == ".ttnn"
+
+
+def read_program(data: bytes, path: Path) -> Program:
+    """Returns the program in the content of a ``.ttnn`` file.
+
+    Raises:
+        ProgramFormatError: the file is damaged, or has another format or version.
+    """
+    try:
+        return Program.from_bytes(data)
+    except ProgramFormatError as error:
+        raise ProgramFormatError(f"'{path}': {error.message}", hint=error.hint) from error
+
+
+def compiled(
+    source: str | bytes, name: str, options: CompileOptions, *, label: str = "", dumps: dict[str, str] | None = None
+) -> Program:
+    """Compiles a module for the selected system.
+
+    Args:
+        source: text or bytecode of the module.
+        name: name of the program.
+        options: compile options.
+        label: name of the module in errors, such as a path; by default that of the program.
+        dumps: receives the text of the module at each stage.
+    """
     from tt_xla.compiler import compile_module, read_module
 
-    module = read_module(data, str(path))
-    return compile_module(module, options, load_target(arch), name=program_name(path), dumps=dumps)
+    module = read_module(source, label or name)
+    return compile_module(module, options, load_target(selected_system()), name=name, dumps=dumps)

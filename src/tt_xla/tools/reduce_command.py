@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from tt_xla.errors import ExecutionError, OptionError, OutputError
-from tt_xla.tools.inputs import models_root_of
-from tt_xla.tools.options import option_values
-from tt_xla.tools.profile_command import WorkloadCommand
+from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name, models_root_of
+from tt_xla.tools.options import NumberRange, compile_options, out_option, system_option
+from tt_xla.tools.running import FAILED
+from tt_xla.tools.script_command import ScriptCommand
 
 if TYPE_CHECKING:
     from tt_xla.testing.reduction.failures import Failure
@@ -23,11 +24,8 @@ if TYPE_CHECKING:
     from tt_xla.testing.reduction.recording import Recorded
     from tt_xla.testing.reduction.reducer import Reduction, TrialRunner
 
-_NOT_FAILING = 2
-"""Exit status if nothing fails."""
 
-
-@click.command("reduce", cls=WorkloadCommand)
+@click.command("reduce", cls=ScriptCommand)
 @click.argument("subject", metavar="SCRIPT|MODULE|MODEL")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option(
@@ -44,15 +42,13 @@ _NOT_FAILING = 2
 @click.option(
     "--models-root", type=click.Path(path_type=Path, exists=True, file_okay=False), help="Folder with model loaders."
 )
-@click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
+@system_option(text="System to run on (default: TTXLA_SYSTEM, or n150).")
+@compile_options
 @click.option(
-    "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
+    "--limit", type=NumberRange(0.1), metavar="SECONDS", help="Time of one try (default: 30 s for the first one)."
 )
 @click.option(
-    "--limit", type=click.FloatRange(0.1), metavar="SECONDS", help="Time of one try (default: 30 s for the first one)."
-)
-@click.option(
-    "--budget", type=click.FloatRange(1), default=300.0, show_default=True, metavar="SECONDS", help="Time of all tries."
+    "--budget", type=NumberRange(1), default=300.0, show_default=True, metavar="SECONDS", help="Time of all tries."
 )
 @click.option("--memory", default="", help="Memory of one try, such as 8G (default: 4/5 of the machine's memory).")
 @click.option(
@@ -63,9 +59,7 @@ _NOT_FAILING = 2
     metavar="FILE",
     help="Run this Python file in the process of the tries first; may be repeated.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write (default: NAME-reduced)."
-)
+@out_option("--output", text="Folder to write (default: NAME-reduced).")
 def reduce_command(
     subject: str,
     arguments: tuple[str, ...],
@@ -73,22 +67,22 @@ def reduce_command(
     inputs: Path | None,
     index: int | None,
     models_root: Path | None,
-    level: int | None,
-    option_texts: tuple[str, ...],
+    system: str | None,
+    options: dict[str, object],
     limit: float | None,
     budget: float,
     memory: str,
     imports: tuple[Path, ...],
-    output: Path | None,
+    out: Path | None,
 ) -> None:
-    """Make a program that fails small, and write a test and a report about it.
+    """Make a failing program small, and a test of it.
 
     The program is a StableHLO module, or the first program of a Python SCRIPT or of a MODEL that fails by itself. Ops,
     results, loops, sizes and values are left out as long as the rest fails in the same way. Each try is a child process
     with limits of time and memory. Ctrl-C ends the reduction and keeps the smallest program so far.
 
     DIR receives reduced.mlir, inputs.npz, test_reduced.py, report.txt, and report.zip with all of them. The exit status
-    is 2 if nothing fails.
+    is 1 if nothing fails.
     """
     from tt_xla.testing.child_processes import default_memory
     from tt_xla.testing.models.processes import memory_in_bytes
@@ -100,16 +94,17 @@ def reduce_command(
         failure = Failure.parse(fails or ANY)
     except OptionError as error:
         raise click.UsageError(str(error)) from error
-    own = option_values(level, option_texts)
-    folder = _folder(output, subject)
+    folder = _folder(out, subject)
+    if is_file_name(subject):
+        check_input(Path(subject), Kind.STABLEHLO, Kind.SCRIPT)
     with Processes(memory_in_bytes(memory) or default_memory(1), imports) as processes:
-        candidates = _candidates(subject, arguments, inputs, own, models_root, imports, limit)
+        candidates = _candidates(subject, arguments, inputs, options, models_root, imports, limit)
         runner = TrialRunner(
             processes, candidates[0].parsed_options, limit or FIRST_LIMIT_S, own_limit=limit is not None
         )
         begun = _first_failing(_chosen(candidates, index), failure, runner)
         if begun is None:
-            raise SystemExit(_NOT_FAILING)
+            raise SystemExit(FAILED)
         name, reduction = begun
         _run(name, reduction, runner, processes, budget)
     _write(folder, reduction, name, imports)
@@ -133,14 +128,12 @@ def _candidates(
     from tt_xla.testing.reduction import recorder, recording
     from tt_xla.testing.reduction.api import program_of
 
-    is_script = subject.endswith(".py")
-    if Path(subject).is_file() and not is_script:
+    is_script = kind_of_name(subject) is Kind.SCRIPT
+    if is_file_name(subject) and not is_script:
         read = of_file(Path(subject), inputs)
         text = str(read.source.module.operation.get_asm(enable_debug_info=True))
         return [recording.Recorded(Path(subject).name, program_of(text, read.inputs), own)]
     script, rest = (subject, list(arguments)) if is_script else (recorder.MODEL, [])
-    if is_script and not Path(subject).is_file():
-        raise FileNotFoundError(2, "No such file", subject)
     if not is_script:
         rest = [str(models_root_of(models_root)), subject, str(own.get("optimization_level", 0))]
     with tempfile.TemporaryDirectory(prefix="tt-xla-reduce-") as folder:
@@ -226,18 +219,18 @@ def _write(folder: Path, reduction: Reduction, name: str, imports: Sequence[Path
     click.echo(f"{folder / 'test_reduced.py'} is the test, {folder / 'report.zip'} the report.")
 
 
-def _folder(output: Path | None, subject: str) -> Path:
-    """Returns the folder to write: the one of --output, or a new one named after the subject.
+def _folder(out: Path | None, subject: str) -> Path:
+    """Returns the folder to write: the one of --out, or a new one named after the subject.
 
     Raises:
-        OutputError: the folder of --output has files.
+        OutputError: the folder of --out has files.
     """
-    if output is not None:
-        if output.exists() and (not output.is_dir() or any(output.iterdir())):
+    if out is not None:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise OutputError(
-                f"--output '{output}' exists and is not an empty folder.", hint="Give a folder that does not exist yet."
+                f"--out '{out}' exists and is not an empty folder.", hint="Give a folder that does not exist yet."
             )
-        return output
+        return out
     stem = Path(subject).stem
     names = (f"{stem}-reduced{'' if number == 1 else f'-{number}'}" for number in range(1, sys.maxsize))
     return next(Path(name) for name in names if not Path(name).exists())

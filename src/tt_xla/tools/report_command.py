@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
+
+from tt_xla.tools.inputs import Kind, check_input
+from tt_xla.tools.options import json_option, out_option
+from tt_xla.tools.output import print_json, writing
 
 
 def _show_models(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -20,7 +23,7 @@ def _show_models(context: click.Context, parameter: click.Parameter, wanted: boo
 
 
 @click.command("report")
-@click.argument("profile", type=click.Path(path_type=Path, exists=True), metavar="DIR|CSV")
+@click.argument("profile", type=click.Path(path_type=Path), metavar="DIR|CSV")
 @click.option("--start-signpost", default="", metavar="NAME", help="Show only ops after this signpost.")
 @click.option("--end-signpost", default="", metavar="NAME", help="Show only ops before this signpost.")
 @click.option(
@@ -50,14 +53,8 @@ def _show_models(context: click.Context, parameter: click.Parameter, wanted: boo
     metavar="PAGE",
     help="Link each op to its node in this page: a file of `tt-xla explore --export`, or http://127.0.0.1:8080/explore.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File to write (default report.html beside the CSV).",
-)
+@json_option("Print one JSON object.")
+@out_option(metavar="FILE", text="File to write (default report.html beside the CSV).")
 def report_command(
     profile: Path,
     start_signpost: str,
@@ -68,10 +65,10 @@ def report_command(
     as_json: bool,
     out: Path | None,
 ) -> None:
-    """Write an HTML page about a profile, which may come from a real card. Of a folder, the newest profile is taken.
+    """Write an HTML page about a profile.
 
-    The page has a timeline, a roofline, stacked bars, memory over time and a table of ops with links to source lines.
-    It loads no other files.
+    The profile may come from a real card. Of a folder, the newest one is taken. The page has a timeline, a roofline,
+    stacked bars, memory over time and a table of ops with links to source lines. It loads no other files.
 
     The profile does not say which model it is of, so --beside names it, as in --beside llama-3.1-8b-decode. The step
     that is compared lies between the signposts that you give, or between the last signposts NAME_start and NAME_end,
@@ -81,17 +78,23 @@ def report_command(
     from tt_xla.profiling.reading import newest_report, read_table
     from tt_xla.profiling.report import write_report
 
+    check_input(profile, Kind.PROFILE, Kind.PROFILES)
     path = newest_report(profile)
     page = out or path.with_name("report.html")
     ops = read_table(path, start_signpost, end_signpost)
     if not model:
-        write_report(page, ops, explorer=explorer)
-        click.echo(json.dumps({"report": str(page)}) if as_json else f"report: {page}")
+        with writing(page):
+            write_report(page, ops, explorer=explorer)
+        if as_json:
+            print_json({"report": str(page)})
+        else:
+            click.echo(f"report: {page}")
         return
     step = beside.step_of(ops, bool(start_signpost or end_signpost))
     comparisons = beside.compare(step, model, batch)
-    write_report(page, ops, sections=[beside.as_section(step, comparisons)], explorer=explorer)
+    with writing(page):
+        write_report(page, ops, sections=[beside.as_section(step, comparisons)], explorer=explorer)
     if as_json:
-        click.echo(json.dumps({"report": str(page)} | beside.record(step, comparisons)))
+        print_json({"report": str(page)} | beside.record(step, comparisons))
     else:
         click.echo("\n".join([*beside.lines(step, comparisons), f"report: {page}"]))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,13 @@ from typing import Any
 import click
 import numpy as np
 
-from tt_xla.errors import OutputError, TTXLAError
 from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.testing.divergence.runs import Array, load, load_inputs, random_array
+from tt_xla.tools.output import print_json, writing
 from tt_xla.tools.programs import load_program
+from tt_xla.tools.running import for_each
 
 _SHOWN = 6
 """Number of elements of each result that are shown."""
@@ -38,12 +38,11 @@ class Outcome:
     seconds: float
 
 
-def run_file(path: Path, arch: str, options: CompileOptions, inputs: Path | None = None, seed: int = 0) -> Outcome:
+def run_file(path: Path, options: CompileOptions, inputs: Path | None = None, seed: int = 0) -> Outcome:
     """Runs the program in a file once.
 
     Args:
         path: a ``.ttnn`` file, or a module of StableHLO, TTIR or TTNN.
-        arch: system to compile modules for.
         options: compile options of modules.
         inputs: a ``.npz`` file with the arguments in order; None for random numbers.
         seed: seed of the random numbers.
@@ -52,15 +51,15 @@ def run_file(path: Path, arch: str, options: CompileOptions, inputs: Path | None
         TTXLAError: the file holds no program, the arguments do not fit, or the program fails.
         OSError: a file cannot be read.
     """
-    program = load_program(path, arch, options)
+    program = load_program(path, options)
+    arguments = [
+        (argument.global_shape or argument.shape, ElementType(argument.dtype)) for argument in program.arguments
+    ]
     if inputs is None:
         generator = np.random.default_rng(seed)
-        arrays = [
-            random_array(generator, argument.global_shape or argument.shape, ElementType(argument.dtype))
-            for argument in program.arguments
-        ]
+        arrays = [random_array(generator, *argument) for argument in arguments]
     else:
-        arrays = load_inputs(inputs, len(program.arguments))
+        arrays = load_inputs(inputs, arguments)
     run = load(program)
     started = time.perf_counter()
     results = run(arrays)
@@ -68,56 +67,37 @@ def run_file(path: Path, arch: str, options: CompileOptions, inputs: Path | None
 
 
 def run_files(
-    paths: Sequence[Path],
-    arch: str,
-    options: CompileOptions,
-    inputs: Path | None,
-    out: Path | None,
-    seed: int,
-    as_json: bool,
-    report_error: Callable[[BaseException], None],
+    paths: Sequence[Path], options: CompileOptions, inputs: Path | None, out: Path | None, seed: int, *, as_json: bool
 ) -> bool:
     """Runs each file and shows its results. A file that fails does not affect the others.
 
     Args:
         paths: ``.ttnn`` files and modules of StableHLO, TTIR or TTNN.
-        arch: system to compile modules for.
-        options: compile options of modules.
-        inputs: a ``.npz`` file with the arguments in order; None for random numbers.
+        options: compile options of modules, which are compiled for the selected system.
+        inputs: a file with the arguments in order; None for random numbers.
         out: ``.npz`` file for the results of a single program; None to write nothing.
         seed: seed of the random numbers.
         as_json: whether to print JSON.
-        report_error: called with the error of a file.
 
     Returns:
         Whether a file failed.
     """
-    failed = False
-    for path in paths:
-        try:
-            outcome = run_file(path, arch, options, inputs, seed)
-            if out is not None:
-                _write(outcome, out)
-        except (TTXLAError, OSError) as error:
-            report_error(error)
-            failed = True
-            continue
+
+    def work(path: Path) -> None:
+        outcome = run_file(path, options, inputs, seed)
+        if out is not None:
+            _write(outcome, out)
         if as_json:
-            click.echo(json.dumps(record(path, outcome)))
+            print_json(record(path, outcome))
         else:
-            for line in lines(path, outcome):
-                click.echo(line)
-    return failed
+            click.echo("\n".join(lines(path, outcome)))
+
+    return for_each(paths, work)
 
 
 def _write(outcome: Outcome, out: Path) -> None:
-    try:
-        with out.open("wb") as file:
-            np.savez(file, *outcome.results)
-    except OSError as error:
-        raise OutputError(
-            f"--out '{out}' cannot be written: {error.strerror or error}.", hint="Give a path that can be written."
-        ) from error
+    with writing(out), out.open("wb") as file:
+        np.savez(file, *outcome.results)
 
 
 def record(path: Path, outcome: Outcome) -> dict[str, Any]:

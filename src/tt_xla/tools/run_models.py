@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console, Group
@@ -14,46 +15,40 @@ from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from tt_xla.testing.models import campaign, config, records, summary
-from tt_xla.testing.models.collection import RUNNER
-from tt_xla.testing.models.config import ModelTestStatus
-from tt_xla.testing.models.discovery import discover
+from tt_xla.errors import OptionError
+from tt_xla.testing.models import campaign, records, summary
 from tt_xla.testing.models.processes import Limits
 from tt_xla.testing.models.records import OUTCOMES, Record
+from tt_xla.testing.models.suite import Suite, Task, similar
 
 _COLOURS = {"passed": "green", "failed": "red", "xpassed": "red", "skipped": "yellow", "xfailed": "yellow"}
 _SHOWN_TESTS = 12
 """Number of finished tests in the live table."""
 
 
-def select(
-    root: Path, folders: Sequence[Path], filters: Sequence[str], arch: str | None, report: Callable[[str], None]
-) -> list[campaign.Task]:
+def select(suite: Suite, filters: Sequence[str]) -> list[Task]:
     """Returns the tests to run.
 
     Args:
-        root: folder with loaders.
-        folders: folders with ``test_config_*.yaml``; by default ``test_config`` of the root, or of ``tests/runner``.
+        suite: the loaders and what is expected of them.
         filters: parts of test ids, which must all match; ``*`` stands for any text.
-        arch: architecture whose overrides apply.
-        report: called with each problem of a loader or a file of expectations.
+
+    Raises:
+        OptionError: no test matches.
     """
-    discovery = discover(root)
-    expectations = config.read(config.config_files(folders or config.default_folders(root, Path.cwd() / RUNNER)))
-    for problem in (*discovery.problems, *expectations.problems):
-        report(problem)
     patterns = [re.compile(re.escape(text).replace(r"\*", ".*")) for text in filters]
-    tasks = [
-        campaign.Task(case, expectations.of(case.id, arch))
-        for case in discovery.cases
-        if all(pattern.search(case.id) for pattern in patterns)
-    ]
-    return [task for task in tasks if task.expectation.status is not ModelTestStatus.EXCLUDE_MODEL]
+    tasks = [task for task in suite.tasks if all(pattern.search(task.case.id) for pattern in patterns)]
+    if not tasks:
+        hint = similar(" ".join(filters), [task.case.id for task in suite.tasks]).strip()
+        raise OptionError(
+            f"No test below {suite.discovery.root} matches {' and '.join(filters) or 'anything'}.",
+            hint=hint or f"List all with: tt-xla models {suite.discovery.root} --list",
+        )
+    return tasks
 
 
 def run(
-    root: Path,
-    tasks: Sequence[campaign.Task],
+    tasks: Sequence[Task],
     out: Path,
     limits: Limits,
     *,
@@ -65,9 +60,8 @@ def run(
     """Runs tests with a live table, and writes ``records.jsonl`` and ``index.html``.
 
     Args:
-        root: folder with loaders.
         tasks: the tests.
-        out: folder of the report. Tests that it has records of are not run again.
+        out: folder of the report. Tests that it has records of, with the same options, are not run again.
         limits: limits of one test.
         jobs: number of tests that run at the same time.
         before: report of a previous run, to show regressions.
@@ -76,11 +70,16 @@ def run(
 
     Returns:
         Whether all tests ended as expected.
+
+    Raises:
+        OptionError: ``before`` has no records.
+        KeyboardInterrupt: the user interrupts; the report of the tests that have ended is written first.
     """
     records_file = out / "records.jsonl"
-    selected = {task.case.id for task in tasks}
-    done = {test: record for test, record in records.load(records_file).items() if test in selected}
+    previous = _previous(before) if before else None
+    done = records.load(records_file, {task.case.id: task.key(limits, lenient=lenient) for task in tasks})
     resumed = len(done)
+    interrupted = False
     running: dict[str, float] = {}
     console = Console()
     last: list[Record] = []
@@ -88,27 +87,43 @@ def run(
     def table() -> Group:
         return _table(done, running, last, len(tasks))
 
-    with Live(get_renderable=table, console=console, refresh_per_second=4, transient=not console.is_terminal) as live:
-        live.auto_refresh = console.is_terminal
-        for record in campaign.run_all(
-            root,
-            tasks,
-            limits,
-            records_file,
-            jobs=jobs,
-            lenient=lenient,
-            ray=ray,
-            started=lambda task: running.update({task.case.id: time.monotonic()}),
-        ):
-            running.pop(record.test, None)
-            done[record.test] = record
-            last.append(record)
-            if not console.is_terminal:
-                console.print(_line(record), soft_wrap=True)
-    previous = records.load(before / "records.jsonl" if before.is_dir() else before) if before else None
+    def started(task: Task) -> None:
+        running[task.case.id] = time.monotonic()
+
+    live = Live(get_renderable=table, console=console, refresh_per_second=4, transient=not console.is_terminal)
+    ended = campaign.run_all(tasks, limits, records_file, jobs=jobs, lenient=lenient, ray=ray, started=started)
+    try:
+        with live, contextlib.closing(ended):
+            live.auto_refresh = console.is_terminal
+            for record in ended:
+                running.pop(record.test, None)
+                done[record.test] = record
+                last.append(record)
+                if not console.is_terminal:
+                    console.print(_line(record), soft_wrap=True)
+    except KeyboardInterrupt:
+        interrupted = True
+        console.print(f"Interrupted: {len(done)} of {len(tasks)} tests have ended. The same command runs the others.")
     _print_outcome(console, done, resumed, summary.regressions(done, previous) if previous is not None else [])
     console.print(f"{summary.write(out, done, previous)}", soft_wrap=True)
+    if interrupted:
+        raise KeyboardInterrupt
     return not any(record.outcome in ("failed", "xpassed") for record in done.values())
+
+
+def _previous(report: Path) -> dict[str, Record]:
+    """Returns the records of a previous run's report, or of its ``records.jsonl``.
+
+    Raises:
+        OptionError: there are none.
+    """
+    previous = records.load(report / "records.jsonl" if report.is_dir() else report)
+    if not previous:
+        raise OptionError(
+            f"'{report}' has no records of a previous run.",
+            hint="--against takes the folder that --report named then, or its records.jsonl.",
+        )
+    return previous
 
 
 def _line(record: Record) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,9 @@ import msgspec
 from tt_xla.ir.container import read_constants, sections
 from tt_xla.ir.program import FORMAT_VERSION, Program
 from tt_xla.ir.program_text import program_lines
-from tt_xla.tools.inputs import read_input
+from tt_xla.tools.inputs import Kind, read_input
+from tt_xla.tools.output import print_json
+from tt_xla.tools.programs import read_program
 
 
 def show_file(path: Path, as_json: bool) -> None:
@@ -26,13 +27,13 @@ def show_file(path: Path, as_json: bool) -> None:
     Raises:
         ProgramFormatError: the file is damaged, or has another format or version.
     """
-    data = read_input(path)
-    Program.from_bytes(data)  # makes all checks; the stored form, read below, has names of constants instead of bytes
+    data = read_input(path, Kind.PROGRAM)
+    read_program(data, path)  # makes all checks; the stored form, read below, has names of constants instead of bytes
     document, tensors = sections(data)
     stored = msgspec.msgpack.decode(document, type=Program)
     constants = {name: len(value) for name, value in read_constants(tensors).items()} if tensors else {}
     if as_json:
-        click.echo(json.dumps(_record(stored, constants)))
+        print_json(_record(stored, constants))
         return
     for line in _lines(path, stored, constants, len(data)):
         click.echo(line)

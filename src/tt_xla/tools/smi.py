@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import json
+import os
+import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
 from tt_xla.environment import selected_system
+from tt_xla.errors import OptionError
 from tt_xla.runtime import status as processes
 from tt_xla.runtime.status import Status
 from tt_xla.target import load_target
 from tt_xla.tools.info import links_text
+from tt_xla.tools.output import console, print_json
 
 _GIB = 1 << 30
 _WEDGED_AFTER = 30.0
@@ -104,14 +107,14 @@ def show(*, once: bool, as_json: bool) -> None:
         as_json: whether to print JSON, once.
     """
     if as_json:
-        click.echo(json.dumps([row(status) for status in processes.read_all()], indent=2))
+        print_json([row(status) for status in processes.read_all()], indent=2)
         return
-    console = Console()
-    if once or not console.is_terminal:
-        console.print(table([row(status) for status in processes.read_all()]))
+    screen = console(folds=True)
+    if once or not screen.is_terminal:
+        screen.print(table([row(status) for status in processes.read_all()]))
         return
     before: dict[tuple[int, str, int], Status] = {}
-    with Live(console=console, refresh_per_second=2, screen=console.is_terminal) as live:
+    with Live(console=screen, refresh_per_second=2, screen=screen.is_terminal) as live:
         try:
             while True:
                 current = {(status.pid, status.system, status.chip): status for status in processes.read_all()}
@@ -127,19 +130,58 @@ def _is_new(status: Status, before: Status | None) -> bool:
     return before is None or status.updated - before.updated >= 2 * processes.INTERVAL
 
 
-def reset() -> None:
-    """Requests a reset of every card in use. A card drops programs, traces and const-eval results before its next
-    run."""
+def reset(pids: Sequence[int] = (), *, ask: bool = False) -> None:
+    """Requests a reset of cards in use. A card drops programs, traces and const-eval results before its next run.
+
+    Args:
+        pids: processes whose cards are reset; all processes of this user if empty.
+        ask: whether to ask before cards of unnamed processes are reset; without a terminal, those of other sessions
+            are left alone.
+
+    Raises:
+        OptionError: a process has no card.
+        click.Abort: the answer is no.
+    """
     statuses = processes.read_all()
-    for status in statuses:
+    if missing := {*pids} - {status.pid for status in statuses}:
+        known = ", ".join(sorted({str(status.pid) for status in statuses})) or "none"
+        raise OptionError(f"Process {min(missing)} has no emulated card.", hint=f"Processes with a card: {known}.")
+    if not statuses:
+        click.echo("No emulated card is in use. Status files of processes that have ended were removed.")
+    chosen = [status for status in statuses if not pids or status.pid in pids]
+    if ask and not pids and chosen:
+        if sys.stdin.isatty():
+            for status in chosen:
+                click.echo(f"{_card(status)}: {state(status, time.time())}")
+            click.confirm("Reset these cards? Their programs are loaded again", abort=True)
+        else:
+            for status in [each for each in chosen if not _is_of_this_session(each.pid)]:
+                chosen.remove(status)
+                click.echo(f"{_card(status)} is left alone: it is of another session. --yes resets it too.")
+    for status in chosen:
         processes.request_reset(status)
-        card = f"{status.system} of process {status.pid}"
         if state(status, time.time()) == "wedged":
             since = time.time() - status.running_since
             click.echo(
-                f"{card} has been in a run for {since:.0f} s and resets after it; `kill {status.pid}` ends it now."
+                f"{_card(status)} has been in a run for {since:.0f} s and resets after it; "
+                f"`kill {status.pid}` ends it now."
             )
         else:
-            click.echo(f"{card} resets before its next run.")
-    if not statuses:
-        click.echo("No emulated card is in use. Status files of processes that have ended were removed.")
+            click.echo(f"{_card(status)} resets before its next run.")
+
+
+def _card(status: Status) -> str:
+    """Returns a card in words, with the beginning of its process's command line."""
+    try:
+        words = Path(f"/proc/{status.pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        words = ""
+    command = f" ({words[:60]}{' ...' if len(words) > 60 else ''})" if words.isprintable() and words else ""
+    return f"{status.system} of process {status.pid}{command}"
+
+
+def _is_of_this_session(pid: int) -> bool:
+    try:
+        return os.getsid(pid) == os.getsid(0)
+    except OSError:
+        return False

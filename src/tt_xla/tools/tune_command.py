@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
-from tt_xla.tools.profile_command import SCRIPT_SETTINGS, WorkloadCommand
+from tt_xla.tools.inputs import Kind
+from tt_xla.tools.options import NumberRange, json_option, out_option, system_option
+from tt_xla.tools.output import console, create_folder, print_json, progress_bar
+from tt_xla.tools.profile_command import check_workload
+from tt_xla.tools.script_command import ScriptCommand
 
 if TYPE_CHECKING:
     from tt_xla.profiling.tune.choice import Outcome
@@ -48,7 +52,7 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
     return sizes
 
 
-@click.command("tune", cls=WorkloadCommand, context_settings=SCRIPT_SETTINGS)
+@click.command("tune", cls=ScriptCommand)
 @click.argument("program", metavar="SCRIPT|CONFIG|MODULE")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option(
@@ -78,14 +82,18 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
     "--traces", default="off,on", show_default=True, callback=_listed("traces"), help="Whether to try traces: off,on."
 )
 @click.option(
-    "--pcc", type=click.FloatRange(0, 1), default=0.99, show_default=True, help="Smallest acceptable correlation."
+    "--pcc",
+    type=NumberRange(0, 1),
+    default=0.99,
+    show_default=True,
+    help="Smallest acceptable correlation; with --metric, smallest part of the exact program's metric.",
 )
 @click.option("--metric", default="", metavar="NAME", help="Judge by a metric that the script reports instead of PCC.")
 @click.option(
     "--accuracy",
-    type=float,
-    help="Find the precision of each layer instead of compile options, with at least this accuracy. Of the other "
-    "options only --measure, --mixed-groups, --json and -o apply.",
+    type=NumberRange(),
+    help="Find the precision of each layer instead of compile options, with at least this accuracy; with --measure, "
+    "--mixed-groups and -o.",
 )
 @click.option(
     "--measure",
@@ -108,26 +116,20 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
     help="Number of trials that run at the same time.",
 )
 @click.option("--ray", "address", metavar="ADDRESS", help="Run trials on the Ray cluster at ADDRESS.")
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(path_type=Path),
-    default="generated/tune",
-    show_default=True,
-    metavar="DIR",
-    help="Folder of the results.",
-)
+@out_option(default="generated/tune", show_default=True, text="Folder of the results.")
 @click.option(
     "--mesh",
     metavar="RxC",
     help="Find shardings over a mesh of chips, such as 2x4, instead of compile options; `auto` takes the mesh of the "
-    "program, or all chips of the system. The options below apply; those above but --json and -o do not.",
+    "program, or all chips of the system. Only --system, --code and --json apply besides.",
 )
-@click.option("--system", metavar="NAME", help="System of the mesh (default: TTXLA_SYSTEM).")
+@system_option(text="System to run on, or of the mesh (default: TTXLA_SYSTEM, or n150).")
 @click.option(
-    "--code", type=click.Choice(["jax", "torch"]), help="Framework of the printed code (default: that of the program)."
+    "--code",
+    type=click.Choice(["jax", "torch"]),
+    help="Framework of the code that --mesh prints (default: that of the program).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the chosen options as one JSON object at the end.")
+@json_option("Print the outcome as one JSON object; tables go to standard error.")
 @click.pass_context
 def tune_command(
     context: click.Context,
@@ -153,11 +155,11 @@ def tune_command(
     code: str | None,
     as_json: bool,
 ) -> None:
-    """Find the compile options with which a program is fastest and still accurate, or with --mesh its shardings.
+    """Find the fastest compile options that are accurate enough.
 
-    The program is a SCRIPT, an experiment's CONFIG or a StableHLO MODULE. Each trial runs in its own process. DIR
-    receives chosen.json, tune.html and trials.jsonl. A search that was interrupted continues when it is started again
-    with the same DIR.
+    With --accuracy, it finds the precision of each layer, with --mesh shardings. The program is a SCRIPT, an
+    experiment's CONFIG or a StableHLO MODULE. Each trial runs in its own process. DIR receives chosen.json, tune.html
+    and trials.jsonl. A search that was interrupted continues when it is started again with the same DIR.
 
     With --accuracy, the command finds the number format, math fidelity and accumulation of each layer on the inputs of
     the program's first run, and writes precision.yaml, which the compile option `precision` takes, and precision.html.
@@ -176,18 +178,14 @@ def tune_command(
     from tt_xla.profiling.tune.page import CHOSEN_NAME, HTML_NAME, write_chosen, write_page
     from tt_xla.profiling.tune.search import Search, Space
 
-    if not Path(program).is_file():
-        raise click.UsageError(f"There is no file '{program}'.")
+    check_workload(program, Kind.SCRIPT, Kind.WORKLOAD, Kind.STABLEHLO)
+    _check_options(context)
     if mesh is not None:
         from tt_xla.tools.tune_shardings import tune_shardings
 
-        tune_shardings(program, arguments, mesh, system or selected_system(), code or "", as_json)
+        tune_shardings(program, arguments, mesh, selected_system(), code or "", as_json)
         return
-    if system or code:
-        raise click.UsageError("--system and --code need --mesh.")
-    if measure is not None and accuracy is None:
-        raise click.UsageError("--measure needs --accuracy.")
-    _create(out)
+    create_folder(out)
     if accuracy is not None:
         from tt_xla.tools.tune_precision import tune_precision
 
@@ -217,34 +215,42 @@ def tune_command(
     write_page(out / HTML_NAME, program, outcomes, chosen, metric)
     _show(outcomes, chosen, metric)
     if chosen is None:
-        click.echo(f"error: no trial reaches a PCC of {pcc}; {out / HTML_NAME} shows all trials.", err=True)
+        least = f"a {metric or 'PCC'} of {search.least_accuracy:.4g}"
+        click.echo(f"error: no trial reaches {least}; {out / HTML_NAME} shows all trials.", err=True)
         context.exit(1)
     write_chosen(out / CHOSEN_NAME, chosen, metric)
     click.echo(f"chosen: {out / CHOSEN_NAME}")
     if as_json:
-        click.echo(json.dumps(json.loads((out / CHOSEN_NAME).read_text())))
+        print_json(json.loads((out / CHOSEN_NAME).read_text()))
 
 
-def _create(folder: Path) -> None:
-    """Creates the folder of the results."""
-    from tt_xla.errors import OutputError
+_SEARCHES = {"mesh": {"mesh", "code"}, "accuracy": {"accuracy", "measure", "mixed_groups", "out"}}
+"""Options of the searches for other things than compile options, by the option that asks for the search."""
+_EVERY_SEARCH = {"system", "as_json"}
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"The folder '{folder}' cannot be created: {error.strerror}.", hint="Give another folder."
-        ) from error
+
+def _check_options(context: click.Context) -> None:
+    """Checks that every option on the command line belongs to the search that the command makes.
+
+    Raises:
+        UsageError: An option would do nothing.
+    """
+    options = [parameter for parameter in context.command.params if isinstance(parameter, click.Option)]
+    names = {option.name or "": option.opts[-1] for option in options}
+    given = [name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    wanted = next((name for name in _SEARCHES if name in given), "")
+    shared = {"mixed_groups", "out"}
+    own = _SEARCHES[wanted] if wanted else names.keys() - (_SEARCHES["mesh"] | _SEARCHES["accuracy"] - shared)
+    for name in given:
+        if name not in own | _EVERY_SEARCH:
+            needs = next((names[search] for search, of_search in _SEARCHES.items() if name in of_search - shared), "")
+            reason = f"does nothing with {names[wanted]}" if wanted else f"needs {needs}"
+            raise click.UsageError(f"{names[name]} {reason}.")
 
 
 def _with_progress(search: Search) -> list[Outcome]:
     """Runs a search with a progress bar on standard error, or with one line per trial if that is not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    with Progress(*columns, console=console, transient=True) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("trials", total=0)
 
         def progress(outcome: Outcome | None, coming: int) -> None:
@@ -252,8 +258,8 @@ def _with_progress(search: Search) -> list[Outcome]:
                 bar.update(task, total=(bar.tasks[0].total or 0) + coming)
             else:
                 bar.update(task, advance=1, description=outcome.choice.label[:50])
-                if not console.is_terminal:
-                    message = outcome.error[:200] or f"{outcome.step_ms:.4g} ms a step"
+                if bar.disable:
+                    message = "failed" if outcome.error else f"{outcome.step_ms:.4g} ms a step"
                     click.echo(f"{outcome.choice.label}: {message}", err=True)
 
         search.progress = progress
@@ -261,23 +267,22 @@ def _with_progress(search: Search) -> list[Outcome]:
 
 
 def _show(outcomes: Sequence[Outcome], chosen: Outcome | None, metric: str) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from tt_xla.profiling.tune.choice import pareto
     from tt_xla.profiling.tune.page import unit
 
-    front = pareto(list(outcomes), metric)
-    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
+    front = pareto(outcomes, metric)
+    screen = console()
     table = Table("Pareto front", unit(front[0]) if front else "", metric or "PCC", "step ms", "", box=None)
     for outcome in front:
         accuracy = outcome.accuracy(metric) or 0.0
         mark = "chosen" if chosen is not None and outcome.choice == chosen.choice else ""
         figures = (f"{outcome.throughput:.4g}", f"{accuracy:.5f}", f"{outcome.step_ms:.4g}")
         table.add_row(outcome.choice.label, *figures, mark)
-    console.print(table)
+    screen.print(table)
     for outcome in outcomes:
         if outcome.choice.reference and not metric:
-            console.print(f"PCC is computed with {outcome.compared_with}", markup=False)
+            screen.print(f"PCC is computed with {outcome.compared_with}", markup=False)
         if outcome.error:
-            console.print(f"{outcome.choice.label}: {outcome.error[:200]}", markup=False)
+            screen.print(f"{outcome.choice.label}: {outcome.error[:200]}", markup=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,10 @@ from tt_xla import __version__
 from tt_xla.environment import selected_system
 from tt_xla.profiling.precision.measures import measure_of
 from tt_xla.profiling.precision.report import FILE_NAME, HTML_NAME, label_of, write_results
-from tt_xla.profiling.precision.search import TRIALS_NAME, PrecisionSearch, Trial, front_of
+from tt_xla.profiling.precision.search import TRIALS_NAME, LogRecord, PrecisionSearch, Trial, front_of
 from tt_xla.profiling.precision.subject import Subject, recorded_subject
-from tt_xla.profiling.tune.search import records_of
+from tt_xla.profiling.tune.trial_log import TrialLog
+from tt_xla.tools.output import console, print_json, progress_bar
 
 SUBJECT_NAME = "precision-subject.pt"
 
@@ -40,9 +40,6 @@ def tune_precision(
     Raises:
         TTXLAError: The program does not run or compile, or nothing is accurate enough.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     judge = measure_of(measure, Path(program).parent)
     made_from: dict[str, Any] = {
         "program": program,
@@ -51,23 +48,21 @@ def tune_precision(
         "tt_xla": __version__,
         "measure": measure,
     }
-    header = made_from | {"changed": Path(program).stat().st_mtime_ns, "groups": groups}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    log = TrialLog(out / TRIALS_NAME, LogRecord, program, (tuple(arguments), measure, groups))
     try:
-        with Progress(*columns, console=console, transient=True) as bar:
+        with progress_bar() as bar:
             task = bar.add_task("recording the program", total=0)
-            subject = _subject(program, arguments, header, out)
+            subject = _subject(program, arguments, log, out / SUBJECT_NAME)
 
             def progress(coming: int, label: str) -> None:
                 if coming:
                     bar.update(task, total=(bar.tasks[0].total or 0) + coming, description=label)
-                    if not console.is_terminal:
+                    if bar.disable:
                         click.echo(f"{label}: {coming} trials", err=True)
                 else:
                     bar.update(task, advance=1)
 
-            search = PrecisionSearch(subject, judge, header, out, budget, groups, progress)
+            search = PrecisionSearch(subject, judge, log, budget, groups, progress)
             chosen = search.run()
     except KeyboardInterrupt:
         click.echo(f"interrupted; the same command continues the search ({out}).", err=True)
@@ -76,39 +71,35 @@ def tune_precision(
     if as_json:
         own = search.trials[()]
         before, after = ({"us": trial.us, "accuracy": trial.accuracy, "pcc": trial.pcc} for trial in (own, chosen))
-        click.echo(json.dumps({"file": str(out / FILE_NAME), "before": before, "after": after}))
+        print_json({"file": str(out / FILE_NAME), "before": before, "after": after})
     else:
         _show(search, chosen, measure)
         click.echo(f"chosen: {out / FILE_NAME}; the front: {out / HTML_NAME}")
     return True
 
 
-def _subject(program: str, arguments: Sequence[str], header: dict[str, Any], out: Path) -> Subject:
+def _subject(program: str, arguments: Sequence[str], log: TrialLog[LogRecord], path: Path) -> Subject:
     """Returns the program that an earlier search in the folder recorded, or records it anew."""
-    trials, path = out / TRIALS_NAME, out / SUBJECT_NAME
-    lines = list(records_of(trials)) if trials.is_file() else []
-    if lines and lines[0] == header and path.is_file():
+    if log.is_current() and path.is_file():
         return Subject.load(path)
-    trials.unlink(missing_ok=True)  # before the subject, so that a stop in between leaves no trials of another program
+    log.clear()  # before the subject, so that a stop in between leaves no trials of another program
     subject = recorded_subject(program, arguments)
     subject.save(path)
+    log.sources = subject.sources
     return subject
 
 
 def _show(search: PrecisionSearch, chosen: Trial, measure: str) -> None:
-    import sys
-
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
+    screen = console()
     table = Table("Front", "predicted us", measure, "", box=None)
-    for trial in [*front_of(list(search.trials.values())), search.trials[()]]:
+    for trial in [*front_of(search.trials.values()), search.trials[()]]:
         mark = "chosen" if trial is chosen else ""
         table.add_row(label_of(search, trial), f"{trial.us:,.1f}", f"{trial.accuracy:.5f}", mark)
-    console.print(table)
+    screen.print(table)
     if search.subject.inexact:
-        console.print(f"Compared with exact arithmetic in the program's types: {search.subject.inexact}", markup=False)
+        screen.print(f"Compared with exact arithmetic in the program's types: {search.subject.inexact}", markup=False)
 
 
 __all__ = ["SUBJECT_NAME", "tune_precision"]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,13 +15,12 @@ from tt_xla.compiler.auto_sharding import Outcome, Trial, jax_code, partition_sp
 from tt_xla.compiler.pipeline import search_shardings
 from tt_xla.compiler.recording import recorded_compilations
 from tt_xla.compiler.stablehlo.untrusted import checked
-from tt_xla.environment import set_variable
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Role
 from tt_xla.options import AUTO, CompileOptions
 from tt_xla.target import load_target
-
-MODULES = (".mlir", ".mlirbc", ".stablehlo")
+from tt_xla.tools.inputs import Kind, kind_of_name
+from tt_xla.tools.output import console, print_json, progress_bar
 
 
 def tune_shardings(program: str, arguments: Sequence[str], mesh: str, system: str, code: str, as_json: bool) -> None:
@@ -41,7 +38,6 @@ def tune_shardings(program: str, arguments: Sequence[str], mesh: str, system: st
         TTXLAError: the program cannot be read or compiled, the system lacks the chips or links of the mesh, or no
             trial fits in the memory of its chips.
     """
-    set_variable("TTXLA_SYSTEM", system)
     options = CompileOptions.parse({"auto_sharding": mesh if mesh == AUTO else mesh.split("x")})
     if options.auto_sharding_shape and math.prod(options.auto_sharding_shape) == 1:
         raise OptionError(
@@ -49,13 +45,13 @@ def tune_shardings(program: str, arguments: Sequence[str], mesh: str, system: st
             hint="Ask for several chips, such as --mesh 1x2, or for all of the system with --mesh auto.",
         )
     target = load_target(system)
-    if program.endswith(MODULES):
-        data = checked(Path(program).read_bytes(), program)
-    else:
+    if kind_of_name(program) in (Kind.SCRIPT, Kind.WORKLOAD):
         data = _main_module(program, arguments)
+    else:
+        data = checked(Path(program).read_bytes(), program)
     outcome = _search(data, program, options, target)
     if as_json:
-        click.echo(json.dumps(_record(outcome, system)))
+        print_json(_record(outcome, system))
     else:
         _show(outcome, system)
         click.echo(_code(outcome, code))
@@ -83,13 +79,8 @@ def _main_module(program: str, arguments: Sequence[str]) -> bytes:
 
 def _search(data: bytes, program: str, options: CompileOptions, target: Any) -> Outcome:
     """Searches with a progress bar on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     search = search_shardings(parse_module(data, program), options.auto_sharding_shape, options, target)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("shardings", total=None)
 
         def progress(trial: Trial | None, coming: int) -> None:
@@ -118,12 +109,11 @@ def _label(outcome: Outcome, trial: Trial) -> str:
 
 
 def _show(outcome: Outcome, system: str) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     sizes = ", ".join(f"{name}={size}" for name, size in zip(outcome.mesh.axes, outcome.mesh.shape, strict=True))
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 180)
+    screen = console(folds=True)
     table = Table(
         *("", "predicted us", "computing us", "between chips us", "MB on each chip", "split arguments"),
         box=None,
@@ -141,10 +131,10 @@ def _show(outcome: Outcome, system: str) -> None:
         figures = (trial.us, trial.us - trial.link_us, trial.link_us, trial.dram_bytes / 1e6)
         mark = "chosen" if trial is outcome.chosen else ""
         table.add_row(mark, *(f"{figure:,.1f}" for figure in figures), Text(label))
-    console.print(table)
+    screen.print(table)
     for trial in failed:
-        console.print(f"Not possible: {_label(outcome, trial) or 'no split'}: {trial.error[:160]}", markup=False)
-    console.print()
+        screen.print(f"Not possible: {_label(outcome, trial) or 'no split'}: {trial.error[:160]}", markup=False)
+    screen.print()
 
 
 def _code(outcome: Outcome, code: str) -> str:

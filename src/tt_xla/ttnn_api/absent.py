@@ -14,6 +14,7 @@ _REGISTRATION = "ttnn.register_operation and the real package's own loader use i
 _DEBUGGING = "there is no hardware that could hang, lag behind or be dispatched to in another way"
 _PROGRAMS = "the emulated card chooses no programs of kernels for a product"
 _REPORTS = "it serves the reports and databases of the real package's own tools; `tt-xla report` and captures tell here"
+_TRACER = "PyTorch draws and exports models; ttnn.graph captures calls of ttnn, and `tt-xla codegen` writes Python"
 _PROCESSES = "a mesh lies in one process; TTXLA_MESH_WORKERS spreads compiled programs over processes"
 
 REASONS = {
@@ -85,14 +86,15 @@ CLASSES = {
         (_OF_PROCESSES, _PROCESSES),
         (_OF_PROGRAMS, _PROGRAMS),
         ("LightMetalReplay", _LIGHT_METAL),
+        ("torch_tracer tracer", _TRACER),
         ("PagedCacheGeometryOverride RoutedExpertActivation", ""),
     )
     for name in names.split()
 }
-"""Reason by the full name of a class of TT-NN that is absent."""
+"""Reason by the full name of a class or a module of TT-NN that is absent."""
 
 
 def reason(name: str) -> str:
-    """Returns why a function or class of TT-NN is absent, by its full name; empty where it is only not there yet."""
+    """Returns the reason for which a name of TT-NN is absent; empty where it is only not there yet."""
     found = (why for pattern, why in REASONS.items() if fnmatchcase(name, pattern))
     return CLASSES.get(name) or next(found, "")

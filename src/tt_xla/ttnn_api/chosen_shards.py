@@ -77,7 +77,7 @@ def divided(memory: MemoryConfig, shape: Sequence[int], layout: Layout, grid: Co
 
 
 def _rectangle(columns: int, rows: int) -> CoreRangeSet:
-    return CoreRangeSet(CoreRange(CoreCoord(0, 0), CoreCoord(columns - 1, rows - 1)))
+    return CoreRangeSet([CoreRange(CoreCoord(0, 0), CoreCoord(columns - 1, rows - 1))])
 
 
 def _spec(

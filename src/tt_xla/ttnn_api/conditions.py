@@ -7,9 +7,7 @@ from typing import Any
 from tt_xla.ttnn_api import signatures
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.plan import Operand
-
-_SHOWN_DIMS = 4
-"""Dimensions that TT-NN's class of shapes always has."""
+from tt_xla.ttnn_api.shapes import SHOWN_DIMS
 
 
 def check_rank(operand: Operand, rank: int, wanted: str) -> None:
@@ -25,7 +23,7 @@ def check_rank(operand: Operand, rank: int, wanted: str) -> None:
     """
     if operand.rank < rank:
         raise TTFatal(
-            f"ShapeBase[] index out of range. {operand.rank} not in [-{_SHOWN_DIMS}, {operand.rank})",
+            f"ShapeBase[] index out of range. {operand.rank} not in [-{SHOWN_DIMS}, {operand.rank})",
             hint=f"The tensor has shape {operand.shape}; make it {wanted} with ttnn.reshape.",
         )
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from tt_xla.ttnn_api import signatures
 from tt_xla.ttnn_api.enums import MathFidelity, Named, UnaryOpType
+from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
 
 
 class Config:
@@ -17,15 +18,8 @@ class Config:
     _key: tuple[Any, ...] | None = None
 
     def __init__(self, *arguments: Any, **fields: Any) -> None:
-        for binder in signatures.binders(self._name):
-            try:
-                values = binder(*arguments, **fields)
-            except TypeError:
-                continue
-            self.__dict__.update(values)
-            self.__dict__["_key"] = None
-            return
-        raise signatures.refused(self._name, arguments, fields)
+        _, values = signatures.bound(self._name, arguments, fields)
+        self.__dict__.update(values, _key=None)
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__[name] = value
@@ -92,6 +86,11 @@ class UnaryWithParam:
         if isinstance(op_type, tuple):
             op_type, *first = op_type
             params = (*first, *params)
+        if not isinstance(op_type, Named):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise IncompatibleArguments(
+                "__init__(): incompatible function arguments: UnaryWithParam takes a ttnn.UnaryOpType and numbers, got "
+                f"{op_type!r}"
+            )
         self.op_type, self.params = op_type, params
 
     def __eq__(self, other: object) -> bool:
@@ -105,8 +104,14 @@ class UnaryWithParam:
 
 
 def step(name: str, *params: float) -> UnaryWithParam:
-    """Returns a function by its name in TT-NN's ``UnaryOpType``, in any case."""
-    kind: Named = UnaryOpType[name.upper()]  # pyright: ignore[reportIndexIssue, reportUnknownVariableType]
+    """Returns a function by its name in TT-NN's ``UnaryOpType``, in any case.
+
+    Raises:
+        TTFatal: there is no such function.
+    """
+    kind: Named | None = getattr(UnaryOpType, name.upper(), None)
+    if kind is None:
+        raise TTFatal(f"Unknown unary op: {name}", hint="Pass a name of ttnn.UnaryOpType, such as relu.")
     return UnaryWithParam(kind, *params)
 
 

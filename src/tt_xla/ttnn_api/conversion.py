@@ -7,23 +7,24 @@ from typing import Any
 
 import torch
 
-from tt_xla.runtime.emulator.containers import CONTAINERS, hold
+from tt_xla.runtime.emulator.containers import CONTAINERS, INTEGER_RANGES, hold
 from tt_xla.runtime.observation import CALLS
 from tt_xla.ttnn_api.distribution import DistributedHostBuffer
 from tt_xla.ttnn_api.enums import DataType, Layout
-from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
 from tt_xla.ttnn_api.layouts import type_of
 from tt_xla.ttnn_api.tensor import Contents, Tensor
 
 _FROM_TORCH = {
     torch.bfloat16: DataType.BFLOAT16,
     torch.float32: DataType.FLOAT32,
-    torch.float16: DataType.FLOAT32,
+    torch.float16: DataType.BFLOAT16,
     torch.float64: DataType.FLOAT32,
     torch.int32: DataType.INT32,
     torch.int64: DataType.UINT32,
     torch.uint32: DataType.UINT32,
     torch.int16: DataType.UINT16,
+    torch.int8: DataType.INT8,
     torch.uint16: DataType.UINT16,
     torch.uint8: DataType.UINT8,
     torch.bool: DataType.UINT8,
@@ -67,24 +68,61 @@ def tensor_of(data: Any, shape: Sequence[int] | None, dtype: DataType | None, la
         layout = Layout.TILE if dtype.element.is_block_float else Layout.ROW_MAJOR
     if source.dtype in (torch.uint16, torch.uint32):
         source = source.to(torch.int64)
-    held = _held(source, dtype)
-    if held.untyped_storage().data_ptr() == source.untyped_storage().data_ptr():
-        held = held.clone(memory_format=torch.contiguous_format)
-    return Tensor.of(type_of(held.shape, dtype, layout, on_device=False), Contents([held], None), None)
+    elements = held(source, dtype)
+    if elements.untyped_storage().data_ptr() == source.untyped_storage().data_ptr():
+        elements = elements.clone(memory_format=torch.contiguous_format)
+    return Tensor.of(type_of(elements.shape, dtype, layout, on_device=False), Contents([elements], None), None)
 
 
-def _held(source: torch.Tensor, dtype: DataType) -> torch.Tensor:
+def held(source: torch.Tensor, dtype: DataType) -> torch.Tensor:
     """Returns elements as a data type holds them. The host makes 0x7FC0 of a NaN that becomes bfloat16; a conversion
     of torch makes 0xFFFF of it in all but the last elements."""
-    held = hold(source, dtype.element)
-    if held.dtype is source.dtype or held.dtype is not torch.bfloat16 or not bool(held.sum().isnan()):
-        return held
-    return torch.where(held.isnan(), torch.nan, held)
+    if source.is_floating_point() and not dtype.element.is_float:
+        source = whole_numbers(source, dtype)
+    made = hold(source, dtype.element)
+    if made.dtype is source.dtype or made.dtype is not torch.bfloat16 or not bool(made.sum().isnan()):
+        return made
+    return torch.where(made.isnan(), torch.nan, made)
+
+
+_LANES = {DataType.UINT16: 4}
+"""Elements that the host converts together, by data type; 8 for the others."""
+
+
+def whole_numbers(source: torch.Tensor, dtype: DataType) -> torch.Tensor:
+    """Returns floats as TT-NN's host code converts them to a data type of integers, before they are cut to its bits.
+
+    A number outside of the range of int32 becomes its least number. Unsigned integers are limited to their range where
+    several are converted together; the rest of a tensor, and a lone number, keep the low bits of a 64-bit integer.
+    """
+    flat = source.detach().to(torch.float64).flatten().trunc()
+    narrow = _limited(flat, 31)
+    if dtype is DataType.INT32:
+        return narrow.reshape(source.shape)
+    together = flat.numel() - flat.numel() % _LANES.get(dtype, 8)
+    if dtype is DataType.UINT32:
+        narrow = torch.where((flat >= 2.0**31) & (flat < 2.0**32), _limited(flat, 63), narrow)
+    else:
+        narrow = narrow.clamp(*INTEGER_RANGES[dtype.element])
+    return torch.cat([narrow[:together], _limited(flat[together:], 63)]).reshape(source.shape)
+
+
+def _limited(numbers: torch.Tensor, bits: int) -> torch.Tensor:
+    """Returns numbers as signed integers; those outside of their range, and NaN, become the least one."""
+    inside = (numbers >= -(2.0**bits)) & (numbers < 2.0**bits)
+    return torch.where(inside, numbers, -(2.0**bits)).to(torch.int64)
+
+
+def fill_of(value: float, dtype: DataType) -> float:
+    """Returns a number as an element of a tensor of a data type."""
+    if dtype.element.is_float:
+        return float(value)
+    return int(hold(whole_numbers(torch.tensor([float(value)], dtype=torch.float64), dtype), dtype.element).item())
 
 
 def _check_kind(name: str, value: object, kind: type, example: str) -> None:
     if value is not None and not isinstance(value, kind):
-        raise TypeError(
+        raise IncompatibleArguments(
             f"ttnn.Tensor(): incompatible function arguments: {name} must be a ttnn.{kind.__name__} such as "
             f"ttnn.{example}, got {value!r}"
         )

@@ -12,8 +12,9 @@ from tt_xla import environment
 from tt_xla.errors import MeshError
 from tt_xla.ttnn_api import hal
 from tt_xla.ttnn_api.enums import Arch, FabricConfig
-from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import CoreCoord, CoreGrid, MeshCoordinate, MeshShape
+from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
+from tt_xla.ttnn_api.geometry import CoreCoord, CoreGrid
+from tt_xla.ttnn_api.shapes import MeshCoordinate, MeshShape
 from tt_xla.ttnn_api.sub_devices import SubDevice, SubDeviceId, SubDeviceManagerId, SubDevices
 from tt_xla.ttnn_api.topology import MeshCoordinateRange, TensorTopology, mesh_places, replicated
 
@@ -88,7 +89,7 @@ class MeshDevice:
         return self.chips[0 if place is None else self._position(place)]
 
     def _position(self, place: MeshCoordinate) -> int:
-        if len(place) != len(self.shape) or not all(0 <= at < of for at, of in zip(place, self.shape, strict=True)):
+        if place.dims() != self.shape.dims() or not all(0 <= at < of for at, of in zip(place, self.shape, strict=True)):
             raise TTFatal(f"Coordinate {place} is outside of {self}", hint="Name a row and a column of the mesh.")
         row, column = place
         return row * self.shape[1] + column
@@ -107,7 +108,7 @@ class MeshDevice:
         """
         if axis is None:
             return len(self.chips)
-        if not 0 <= axis < len(self.shape):
+        if not 0 <= axis < self.shape.dims():
             raise TTFatal(
                 f"cluster_axis {axis} is not an axis of {self.shape}",
                 hint="Pass 0 for the chips of a column, or 1 for those of a row.",
@@ -126,7 +127,7 @@ class MeshDevice:
         Raises:
             TTFatal: the box is not within the mesh.
         """
-        box, start = MeshShape(submesh_shape), MeshCoordinate([0] * len(self.shape)) if offset is None else offset
+        box, start = MeshShape(submesh_shape), MeshCoordinate([0] * self.shape.dims()) if offset is None else offset
         if any(first + size > of for first, size, of in zip(start, box, self.shape, strict=True)):
             shown = "std::nullopt" if offset is None else offset
             raise TTFatal(
@@ -261,11 +262,11 @@ class MeshDevice:
         return hal.EPSILON
 
     def sfpu_nan(self) -> float:
-        """Returns what TT-NN takes for the vector unit's NaN, which is a number."""
+        """Returns the number that TT-NN takes for the vector unit's NaN."""
         return hal.NOT_A_NUMBER
 
     def sfpu_inf(self) -> float:
-        """Returns what TT-NN takes for the vector unit's infinity, which is a number."""
+        """Returns the number that TT-NN takes for the vector unit's infinity."""
         return hal.INFINITY
 
     def num_program_cache_entries(self) -> int:
@@ -435,11 +436,23 @@ def _opened(shape: MeshShape, chips: Sequence[int], reserved: Reserved) -> MeshD
 
 def scratch_device() -> MeshDevice:
     """Returns a device of one chip with a memory of its own, which is none of the open ones."""
-    return MeshDevice(_target(), MeshShape(1, 1), [0], Reserved(0, 0))
+    return MeshDevice(_target(), MeshShape(1, 1), [0], Reserved(l1_small=1 << 15, trace_region=0))
+
+
+def _check_device(name: str, device: object) -> None:
+    if not isinstance(device, MeshDevice):
+        raise IncompatibleArguments(
+            f"ttnn.{name}(): incompatible function arguments: a device is needed, got {device!r}"
+        )
 
 
 def close_device(device: MeshDevice) -> None:
-    """Closes a device. Its tensors can no longer be used on it."""
+    """Closes a device. Its tensors can no longer be used on it.
+
+    Raises:
+        IncompatibleArguments: it is no device.
+    """
+    _check_device("close_device", device)
     device.close()
     _open.pop(device.chips, None)
 
@@ -469,6 +482,7 @@ def create_mesh_device(mesh_shape: MeshShape | None = None, **options: Any) -> G
 
 def synchronize_device(device: MeshDevice, cq_id: int | None = None, sub_device_ids: Sequence[object] = ()) -> None:
     """Returns at once: a call's results are there when it returns."""
+    _check_device("synchronize_device", device)
 
 
 def set_fabric_config(config: FabricConfig, *arguments: object, **options: object) -> None:

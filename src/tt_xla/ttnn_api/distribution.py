@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tt_xla.ttnn_api.configs import config_class
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MeshCoordinate, MeshShape
+from tt_xla.ttnn_api.shapes import MeshCoordinate, MeshShape
 from tt_xla.ttnn_api.tensor import Contents, Tensor
 from tt_xla.ttnn_api.topology import REPLICATE, Placement, PlacementShard, TensorTopology, mesh_places
 
@@ -74,7 +74,7 @@ def _distribution(config: Any, mesh: MeshShape, name: str, word: str) -> MeshSha
     shape = mesh if config.mesh_shape_override is None else MeshShape(config.mesh_shape_override)
     if shape.mesh_size() > mesh.mesh_size():
         mesh_places(shape, mesh)
-    if len(shape) != len(getattr(config, name)):
+    if shape.dims() != len(getattr(config, name)):
         raise TTFatal(
             f"The number of dimensions in the mesh shape {shape} does not match the number of {word} in the config "
             f"{config}",
@@ -188,7 +188,7 @@ class CppMeshToTensor:
         wanted = mesh_places(self._shape, self._mesh, self._config.mesh_offset_override)
         by_place = dict(zip(own, shards, strict=True))
         found = [by_place[place] for place in wanted if place in by_place]
-        if len(found) == len(wanted) or (len(self._shape) == 1 and found):
+        if len(found) == len(wanted) or (self._shape.dims() == 1 and found):
             return found
         raise TTFatal(
             f"The tensor has shards on {len(own)} chips, and the composer takes {len(wanted)}",
@@ -216,11 +216,6 @@ class ReplicateTensorToMeshWrapper:
         return self._mapper.split(tensor)
 
 
-def over_all_chips(mesh: MeshShape, placement: Placement) -> CppTensorToMesh:
-    """Returns the mapper that takes all chips as one row."""
-    return CppTensorToMesh(mesh, MeshMapperConfig([placement], MeshShape([mesh.mesh_size()])))
-
-
 @dataclass(frozen=True)
 class DistributedHostBuffer:
     """The shards of a tensor on the host, at the places of their chips in the mesh."""
@@ -230,7 +225,7 @@ class DistributedHostBuffer:
     def shape(self) -> MeshShape:
         """Returns the shape of the smallest box of the mesh that holds all shards."""
         coords = self.tensor.coords()
-        return MeshShape([1 + max(each[axis] for each in coords) for axis in range(len(coords[0]))])
+        return MeshShape([1 + max(each[axis] for each in coords) for axis in range(coords[0].dims())])
 
     def is_local(self, coord: MeshCoordinate) -> bool:
         return coord in self.tensor.coords()

@@ -68,6 +68,7 @@ class Plan:
         self.bytes: list[int | None] = [None] * len(self.types)
         """Bytes of each result in a bank; None for results on the host."""
         if device is not None:
+            device.memory.check_tables(step.table_banks)
             self._price(instruction, values, device)
             self.bytes = [
                 bytes_per_bank(type_.spec.layout, device.target) if type_.on_device else None for type_ in self.types
@@ -265,7 +266,7 @@ def exact_numerics() -> Generator[None]:
 
 
 def context_of(instruction: Instruction, values: Sequence[TensorSpec], device: MeshDevice | None = None) -> Context:
-    """Returns what the kernel of an instruction knows besides its tensors, the cores of a device among it."""
+    """Returns the context of an instruction's kernel: its op, numerics and types, and the cores of a device."""
     context = Context(
         instruction.op,
         "exact" if _exact else environment.variable("TTXLA_NUMERICS"),

@@ -7,6 +7,7 @@ import enum
 from tt_xla.ir.element_types import DataType as ElementType
 from tt_xla.ir.layout import BufferType as Memory
 from tt_xla.ir.layout import MemoryLayout
+from tt_xla.ttnn_api.errors import TTFatal
 
 
 class Named(enum.Enum):
@@ -17,9 +18,6 @@ class Named(enum.Enum):
 
     __str__ = __repr__
     __hash__ = object.__hash__  # each member exists once
-
-    def __int__(self) -> int:
-        return int(self.value)
 
 
 class DataType(Named):
@@ -42,8 +40,10 @@ class DataType(Named):
         """The element type in TTNN.
 
         Raises:
-            KeyError: the emulated card lacks it.
+            TTFatal: the emulated card lacks it.
         """
+        if self not in _ELEMENTS:
+            raise TTFatal(f"The emulated card has no tensors of {self}", hint="Convert the tensor to ttnn.int32.")
         return _ELEMENTS[self]
 
     @staticmethod
@@ -56,12 +56,8 @@ _ELEMENTS = {DataType(element.ttnn_code): element for element in ElementType if 
 _DATA_TYPES = {element: dtype for dtype, element in _ELEMENTS.items()}
 
 
-class Layout(Named):
-    """The order of a tensor's elements in memory."""
-
-    ROW_MAJOR = 0
-    TILE = 1
-    INVALID = 2
+Layout = Named("Layout", "ROW_MAJOR TILE INVALID", module=__name__, start=0)
+"""The order of a tensor's elements in memory."""
 
 
 class BufferType(Named):
@@ -93,11 +89,8 @@ class TensorMemoryLayout(Named):
         return MemoryLayout[self.name]
 
 
-class ShardOrientation(Named):
-    """The order in which shards are placed on cores."""
-
-    ROW_MAJOR = 0
-    COL_MAJOR = 1
+ShardOrientation = Named("ShardOrientation", "ROW_MAJOR COL_MAJOR", module=__name__, start=0)
+"""The order in which shards are placed on cores."""
 
 
 class ShardStrategy(Named):
@@ -108,11 +101,8 @@ class ShardStrategy(Named):
     BLOCK = 3
 
 
-class StorageType(Named):
-    """Whether a tensor lies on the host or on a device."""
-
-    HOST = 0
-    DEVICE = 1
+StorageType = Named("StorageType", "HOST DEVICE", module=__name__, start=0)
+"""Whether a tensor lies on the host or on a device."""
 
 
 class MathFidelity(Named):
@@ -125,18 +115,14 @@ class MathFidelity(Named):
     Invalid = 255
 
 
-class FabricConfig(Named):
-    """The network between chips."""
-
-    DISABLED = 0
-    FABRIC_1D_NEIGHBOR_EXCHANGE = 1
-    FABRIC_1D = 2
-    FABRIC_1D_RING = 3
-    FABRIC_2D = 4
-    FABRIC_2D_TORUS_X = 5
-    FABRIC_2D_TORUS_Y = 6
-    FABRIC_2D_TORUS_XY = 7
-    CUSTOM = 8
+FabricConfig = Named(
+    "FabricConfig",
+    "DISABLED FABRIC_1D_NEIGHBOR_EXCHANGE FABRIC_1D FABRIC_1D_RING FABRIC_2D FABRIC_2D_TORUS_X FABRIC_2D_TORUS_Y "
+    "FABRIC_2D_TORUS_XY CUSTOM",
+    module=__name__,
+    start=0,
+)
+"""The network between chips."""
 
 
 class Topology(Named):
@@ -148,60 +134,32 @@ class Topology(Named):
     Torus = 4
 
 
-class PaddingMode(Named):
-    """The values around the image of a convolution."""
-
-    Zeros = 0
-    Replicate = 1
+PaddingMode = Named("PaddingMode", "Zeros Replicate", module=__name__, start=0)
+"""The values around the image of a convolution."""
 
 
-class ThrottleLevel(Named):
-    """The limit of the matrix unit's rate."""
-
-    NO_THROTTLE = 0
-    LEVEL_1 = 1
-    LEVEL_2 = 2
-    LEVEL_3 = 3
-    LEVEL_4 = 4
-    LEVEL_5 = 5
+ThrottleLevel = Named("ThrottleLevel", "NO_THROTTLE LEVEL_1 LEVEL_2 LEVEL_3 LEVEL_4 LEVEL_5", module=__name__, start=0)
+"""The limit of the matrix unit's rate."""
 
 
-class EmbeddingsType(Named):
-    """The kind of an embedding table."""
-
-    GENERIC = 0
-    PADDED = 1
-    BINARY = 2
+EmbeddingsType = Named("EmbeddingsType", "GENERIC PADDED BINARY", module=__name__, start=0)
+"""The kind of an embedding table."""
 
 
-class TileReshapeMapMode(Named):
-    """Whether a reshape of tiles keeps its table of moves."""
-
-    CACHE = 0
-    RECREATE = 1
+TileReshapeMapMode = Named("TileReshapeMapMode", "CACHE RECREATE", module=__name__, start=0)
+"""Whether a reshape of tiles keeps its table of moves."""
 
 
-class GeluVariant(Named):
-    """The formula of a gelu."""
-
-    Accurate = 0
-    FastLut = 1
-    Tanh = 2
+GeluVariant = Named("GeluVariant", "Accurate FastLut Tanh", module=__name__, start=0)
+"""The formula of a gelu."""
 
 
-class SigmoidMode(Named):
-    """The formula of a sigmoid."""
-
-    FastApproximate = 0
-    AccurateWithFastExp = 1
-    Accurate = 2
+SigmoidMode = Named("SigmoidMode", "FastApproximate AccurateWithFastExp Accurate", module=__name__, start=0)
+"""The formula of a sigmoid."""
 
 
-class DumpTensorMode(Named):
-    """Whether the shards of a mesh are gathered into one file."""
-
-    DISTRIBUTED_GATHER = 0
-    LOCAL = 1
+DumpTensorMode = Named("DumpTensorMode", "DISTRIBUTED_GATHER LOCAL", module=__name__, start=0)
+"""Whether the shards of a mesh are gathered into one file."""
 
 
 class Arch(Named):
@@ -223,5 +181,5 @@ _UNARY = (
     "DIGAMMA POLYGAMMA SOFTCAP"
 )
 
-UnaryOpType = Named("UnaryOpType", _UNARY, module=__name__)
+UnaryOpType = Named("UnaryOpType", _UNARY, module=__name__, start=0)
 """A function of one number that other ops can apply."""

@@ -15,3 +15,7 @@ class TTFatal(TTXLAError, RuntimeError):
 
 class OutOfMemoryError(TTFatal):
     """A tensor does not fit into the memory of the device."""
+
+
+class IncompatibleArguments(TypeError):
+    """Arguments that TT-NN's bindings do not take: too many or too few, or of other kinds."""

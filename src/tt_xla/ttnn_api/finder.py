@@ -10,13 +10,12 @@ from pathlib import Path
 from types import ModuleType
 
 from tt_xla.environment import variable
+from tt_xla.ttnn_api.absent import reason
 
 MODULES = {
     "ttnn": "root.py",
     "ttnn.dot_access": "dot_access.py",
     "ttnn.model_preprocessing": "model_preprocessing.py",
-    "ttnn.torch_tracer": "tracer.py",
-    "ttnn.tracer": "tracer.py",
 }
 """File of each module that is imported by its name."""
 
@@ -25,6 +24,8 @@ NAMESPACES = ("transformer", "experimental", "kv_cache", "operations", "distribu
 
 ALIASES = ("core", "decorators", "device", "types", "distributed.distributed")
 """Modules of the real package below ``ttnn`` whose names ``ttnn`` has as well."""
+
+_PART = "this ttnn is the part of its API that tt-xla runs on the emulated card"
 
 
 class _AttributeLoader(Loader):
@@ -52,8 +53,7 @@ def find(name: str) -> ModuleSpec | None:
         return ModuleSpec(name, _AttributeLoader(), is_package=True)
     if name not in MODULES:
         raise ModuleNotFoundError(
-            f"{name} is not available: this ttnn is the part of its API that tt-xla runs on the emulated card. "
-            "Installing the real ttnn package replaces it.",
+            f"{name} is not available: {reason(name) or _PART}. Installing the real ttnn package replaces it.",
             name=name,
         )
     path = Path(__file__).with_name(MODULES[name])

@@ -2,78 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from tt_xla.ir.layout import FACE as _FACE
-from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout
+from tt_xla.ttnn_api.enums import BufferType, DataType, ShardOrientation, TensorMemoryLayout
+from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
 from tt_xla.ttnn_api.json_forms import JsonForm
 from tt_xla.ttnn_api.operation_enums import ShardDistributionStrategy
+from tt_xla.ttnn_api.shapes import Shape
 
 TILE_SIZE = 32
 
 
-class Shape(tuple[int, ...]):
-    """The shape of a tensor."""
-
-    __slots__ = ()
-
-    @property
-    def rank(self) -> int:
-        return len(self)
-
-    def to_rank(self, rank: int) -> Shape:
-        """Returns the shape with dimensions of size 1 added or removed in front."""
-        return Shape((1,) * (rank - len(self)) + tuple(self)[max(0, len(self) - rank) :])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = tuple.__hash__
-
-    def __repr__(self) -> str:
-        return f"Shape({list(self)})"
-
-    __str__ = __repr__
-
-
-class _Coordinates(Shape):
-    """Positions or sizes along the dimensions of a mesh."""
-
-    __slots__ = ()
-
-    def __new__(cls, *sizes: Any) -> Any:
-        return tuple.__new__(cls, sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
-
-    def dims(self) -> int:
-        return len(self)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({list(self)})"
-
-    __str__ = __repr__
-
-
-class MeshShape(_Coordinates):
-    """Rows and columns of a mesh of chips."""
-
-    __slots__ = ()
-
-    def mesh_size(self) -> int:
-        size = 1
-        for each in self:
-            size *= each
-        return size
-
-
-class MeshCoordinate(_Coordinates):
-    """Row and column of a chip in a mesh."""
-
-    __slots__ = ()
+def _check_whole(name: str, numbers: Iterable[Any]) -> None:
+    """Refuses numbers that an unsigned integer does not hold."""
+    numbers = list(numbers)
+    if any(not hasattr(each, "__index__") or each < 0 for each in numbers):
+        raise IncompatibleArguments(
+            f"__init__(): incompatible function arguments: {name} must be whole numbers, got {numbers}"
+        )
 
 
 @dataclass(frozen=True, init=False)
@@ -85,6 +35,7 @@ class CoreCoord(JsonForm):
 
     def __init__(self, x: int | Sequence[int], y: int | None = None) -> None:
         column, row = (x, y) if isinstance(x, int) else x
+        _check_whole("x and y", (column, row))
         object.__setattr__(self, "x", column)
         object.__setattr__(self, "y", row)
 
@@ -126,6 +77,11 @@ class CoreRange(JsonForm):
             corner: Any = getattr(self, name)
             if not isinstance(corner, CoreCoord):
                 object.__setattr__(self, name, CoreCoord(*corner))
+        if self.start.x > self.end.x or self.start.y > self.end.y:
+            raise TTFatal(
+                f"Invalid core range for start_coord: {self.start}, end_coord: {self.end}",
+                hint="A range starts at its least column and row.",
+            )
 
     def grid_size(self) -> CoreCoord:
         return CoreCoord(self.end.x - self.start.x + 1, self.end.y - self.start.y + 1)
@@ -167,11 +123,17 @@ class CoreRangeSet(JsonForm):
 
     _ranges: tuple[CoreRange, ...]
 
-    def __init__(self, core_ranges: Iterable[Any] | CoreRange) -> None:
-        listed: list[Any] = [core_ranges] if isinstance(core_ranges, CoreRange) else list(core_ranges)
-        ordered = [each if isinstance(each, CoreRange) else CoreRange(*each) for each in listed]
+    def __init__(self, core_ranges: Iterable[CoreRange]) -> None:
+        ordered = list(core_ranges)
         if isinstance(core_ranges, (set, frozenset)):
             ordered.sort(key=lambda each: (each.start.y, each.start.x))
+        for one, other in itertools.combinations(ordered, 2):
+            if one.intersects(other):
+                raise TTFatal(
+                    "Cannot create CoreRangeSet with specified core ranges because core ranges "
+                    f"{one} and {other} overlap!",
+                    hint="Name each core in one range.",
+                )
         object.__setattr__(self, "_ranges", tuple(ordered))
 
     def ranges(self) -> list[CoreRange]:
@@ -245,6 +207,11 @@ class ShardSpec(JsonForm):
     orientation: ShardOrientation
 
     def __init__(self, grid: CoreRangeSet, shard_shape: Sequence[int], shard_orientation: ShardOrientation) -> None:
+        if len(shard_shape) != 2:
+            raise IncompatibleArguments(
+                f"__init__(): incompatible function arguments: shard_shape has two sizes, got {shard_shape}"
+            )
+        _check_whole("shard_shape", shard_shape)
         object.__setattr__(self, "grid", grid)
         object.__setattr__(self, "_shape", tuple(shard_shape))
         object.__setattr__(self, "orientation", shard_orientation)
@@ -258,7 +225,7 @@ class ShardSpec(JsonForm):
         return self.grid.num_cores()
 
     def as_plain(self) -> Any:
-        return {"grid": self.grid.as_plain(), "orientation": int(self.orientation), "shape": self.shape}
+        return {"grid": self.grid.as_plain(), "orientation": self.orientation.value, "shape": self.shape}
 
     @classmethod
     def of_plain(cls, plain: Any) -> Self:
@@ -267,7 +234,7 @@ class ShardSpec(JsonForm):
 
     def __repr__(self) -> str:
         orientation = f"ShardOrientation::{self.orientation.name}"
-        grid = ", ".join(each.json() for each in self.grid.ranges())
+        grid = ", ".join(each.json()[:-1] for each in self.grid.ranges())  # TT-NN leaves a brace out
         return f"ShardSpec{{grid=[{grid}], shape={self.shape}, orientation={orientation}}}"
 
 
@@ -283,21 +250,24 @@ class NdShardSpec(JsonForm):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shard_shape", Shape(self.shard_shape))
 
+    def __hash__(self) -> int:
+        return hash((*self.shard_shape, self.grid, self.orientation, self.shard_distribution_strategy))
+
     def num_cores(self) -> int:
         return self.grid.num_cores()
 
     def as_plain(self) -> Any:
         return {
             "grid": self.grid.as_plain(),
-            "orientation": int(self.orientation),
-            "shard_distribution_strategy": int(self.shard_distribution_strategy),
+            "orientation": self.orientation.value,
+            "shard_distribution_strategy": self.shard_distribution_strategy.value,
             "shard_shape": list(self.shard_shape),
         }
 
     @classmethod
     def of_plain(cls, plain: Any) -> Self:
         return cls(
-            Shape(map(int, plain["shard_shape"])),
+            Shape([*map(int, plain["shard_shape"])]),
             CoreRangeSet.of_plain(plain["grid"]),
             ShardOrientation(plain["orientation"]),
             ShardDistributionStrategy(plain["shard_distribution_strategy"]),
@@ -332,11 +302,12 @@ class MemoryConfig(JsonForm):
         memory_layout: TensorMemoryLayout | BufferType = TensorMemoryLayout.INTERLEAVED,
         buffer_type: BufferType | NdShardSpec = BufferType.DRAM,
         shard_spec: ShardSpec | None = None,
+        *,
         nd_shard_spec: NdShardSpec | None = None,
     ) -> None:
-        if isinstance(memory_layout, BufferType):
-            memory_layout, buffer_type, nd_shard_spec = TensorMemoryLayout.ND_SHARDED, memory_layout, buffer_type  # pyright: ignore[reportAssignmentType]
-        elif nd_shard_spec is not None:
+        if isinstance(buffer_type, NdShardSpec):
+            nd_shard_spec, buffer_type = buffer_type, cast(BufferType, memory_layout)
+        if nd_shard_spec is not None:
             memory_layout = TensorMemoryLayout.ND_SHARDED
         fields = (memory_layout, buffer_type, shard_spec, nd_shard_spec)
         for name, value in zip(("memory_layout", "buffer_type", "shard_spec", "nd_shard_spec"), fields, strict=True):
@@ -356,20 +327,19 @@ class MemoryConfig(JsonForm):
     def as_plain(self) -> Any:
         shards = {"shard_spec": self.shard_spec, "nd_shard_spec": self.nd_shard_spec}
         return {
-            "buffer_type": int(self.buffer_type),
+            "buffer_type": self.buffer_type.value,
             "created_with_nd_shard_spec": self.nd_shard_spec is not None,
-            "memory_layout": int(self.memory_layout),
+            "memory_layout": self.memory_layout.value,
             "per_core_allocation": False,
         } | {name: spec.as_plain() for name, spec in shards.items() if spec is not None}
 
     @classmethod
     def of_plain(cls, plain: Any) -> Self:
-        spec, cut = plain.get("shard_spec"), plain.get("nd_shard_spec")
+        spec, cut, buffer = plain.get("shard_spec"), plain.get("nd_shard_spec"), BufferType(plain["buffer_type"])
+        if cut is not None:
+            return cls(buffer_type=buffer, nd_shard_spec=NdShardSpec.of_plain(cut))
         return cls(
-            TensorMemoryLayout(plain["memory_layout"]),
-            BufferType(plain["buffer_type"]),
-            None if spec is None else ShardSpec.of_plain(spec),
-            None if cut is None else NdShardSpec.of_plain(cut),
+            TensorMemoryLayout(plain["memory_layout"]), buffer, None if spec is None else ShardSpec.of_plain(spec)
         )
 
     def __repr__(self) -> str:
@@ -438,16 +408,3 @@ class Tile:
 
     def __repr__(self) -> str:
         return f"Tile with shape: {self.tile_shape}"
-
-
-def padded(shape: Sequence[int], layout: Layout) -> Shape:
-    """Returns the shape that a tensor has in memory: the last two dimensions of a tiled tensor fill tiles.
-
-    A tiled tensor has at least two.
-    """
-    if layout is not Layout.TILE:
-        return Shape(shape)
-    shape = (*(1,) * (2 - len(shape)), *shape)
-    start = max(0, len(shape) - 2)
-    rounded = (-(-size // TILE_SIZE) * TILE_SIZE for size in shape[start:])
-    return Shape((*shape[:start], *rounded))

@@ -34,10 +34,10 @@ def from_kernel(
     memory: Sequence[str] = ("memory_config",),
     dtype: DataType | Sequence[DataType | None] | None = None,
     layout: Layout | Sequence[Layout | str] | None = None,
-    returns: Callable[[list[Any]], Any] | None = None,
-    returning: Callable[[dict[str, Any]], Callable[[list[Any]], Any]] | None = None,
-    completed: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
-    others: Sequence[str] = (),
+    pack: Callable[[list[Any]], Any] | None = None,
+    pack_for: Callable[[dict[str, Any]], Callable[[list[Any]], Any]] | None = None,
+    prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    also_takes: Sequence[str] = (),
 ) -> None:
     """Registers an operation whose kernel has the operation's name.
 
@@ -49,14 +49,14 @@ def from_kernel(
         dtype: data type of the results, or of each; by default that of the parameter ``dtype``, or of the first tensor.
         layout: layout of the results, or of each, also by the name of an argument; by default that of the parameter
             ``layout``, or of the first tensor.
-        returns: makes what the call returns from the list of results.
-        returning: makes ``returns`` from the arguments.
-        completed: returns arguments of the kernel that replace or complete those of the call.
-        others: parameters that only ``returning`` and ``completed`` read.
+        pack: packs the list of results for the caller, such as ``tuple``; by default the only result, or the list.
+        pack_for: returns ``pack`` for a call, from its arguments by name.
+        prepare: checks the arguments of a call, and returns by name those that the kernel takes in their place.
+        also_takes: parameters that the kernel lacks, and that ``prepare`` or ``pack_for`` read.
     """
 
     def rule(**values: Any) -> Step:
-        values |= completed(values) if completed else {}
+        values |= prepare(values) if prepare else {}
         taken = {each: values[each] for each in _parameters(name) if values.get(each) is not None}
         operands = {each: value for each, value in taken.items() if _is_tensor(value)}
         attributes = {each: _plain(value) for each, value in taken.items() if each not in operands}
@@ -85,11 +85,13 @@ def from_kernel(
             else:
                 results.append(first.type.with_(shape=shape, dtype=wanted, layout=made, memory=config))
         device = next((each for each in values.values() if isinstance(each, MeshDevice)), None)
-        deliver = returning(values) if returning else returns
-        return Step(name, operands, results, attributes, device=device, into=into, returns=deliver)
+        packing = pack_for(values) if pack_for else pack
+        return Step(name, operands, results, attributes, device=device, into=into, returns=packing)
 
     rule.__doc__ = f"Computes {name.removeprefix('ttnn.')}."
-    define(name, rule, functools.partial(_named, name, tuple(filter(None, (*outputs, each_output, *memory, *others)))))
+    define(
+        name, rule, functools.partial(_named, name, tuple(filter(None, (*outputs, each_output, *memory, *also_takes))))
+    )
 
 
 def _without_ones(shape: Sequence[int]) -> list[int]:
@@ -107,12 +109,12 @@ def _parameters(name: str) -> Sequence[str]:
 
 
 @functools.cache
-def _named(name: str, others: Sequence[str]) -> Sequence[str]:
+def _named(name: str, also_takes: Sequence[str]) -> Sequence[str]:
     """Returns the parameters of TT-NN's function that its rule takes."""
     from tt_xla.ttnn_api import signatures
 
-    known = {each for binder in signatures.binders(name) for each in binder.__code__.co_varnames}
-    return tuple(each for each in dict.fromkeys((*_parameters(name), *others, *_PLACED)) if each in known)
+    known = {each for overload in signatures.overloads(name) for each in overload.names}
+    return tuple(each for each in dict.fromkeys((*_parameters(name), *also_takes, *_PLACED)) if each in known)
 
 
 def _is_tensor(value: object) -> bool:

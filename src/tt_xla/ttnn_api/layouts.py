@@ -14,8 +14,9 @@ from tt_xla.ir.program import TensorSpec
 from tt_xla.ttnn_api import shards
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, CoreRangeSet, MemoryConfig, NdShardSpec, Shape
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, CoreRangeSet, MemoryConfig, NdShardSpec
 from tt_xla.ttnn_api.nd_shards import resolved, units_per_core
+from tt_xla.ttnn_api.shapes import Sizes
 
 
 class Type:
@@ -23,7 +24,7 @@ class Type:
 
     __slots__ = ("dtype", "layout", "memory", "on_device", "shape", "spec")
 
-    def __init__(self, shape: Shape, dtype: DataType, layout: Layout, memory: MemoryConfig, on_device: bool) -> None:
+    def __init__(self, shape: Sizes, dtype: DataType, layout: Layout, memory: MemoryConfig, on_device: bool) -> None:
         self.shape, self.dtype, self.layout, self.on_device = shape, dtype, layout, on_device
         self.memory = resolved(shape, layout, memory) if on_device else memory
         self.spec = TensorSpec(tuple(shape), _layout(shape, dtype, layout, self.memory if on_device else None))
@@ -59,7 +60,7 @@ def type_of(
     key = (tuple(shape), dtype, layout, memory, on_device)
     known = _types.get(key)
     if known is None:
-        known = _types[key] = Type(Shape(shape), dtype, layout, memory or DRAM_MEMORY_CONFIG, on_device)
+        known = _types[key] = Type(Sizes(shape), dtype, layout, memory or DRAM_MEMORY_CONFIG, on_device)
     return known
 
 
@@ -98,7 +99,7 @@ def _layout(shape: Sequence[int], dtype: DataType, layout: Layout, memory: Memor
 def _cut(shape: Sequence[int], layout: Layout, spec: NdShardSpec, whole: TensorLayout) -> TensorLayout:
     """Returns the layout of a tensor that is cut along several dimensions: what a core holds counts as one shard."""
     unit = TILE_SIZE if layout is Layout.TILE else 1
-    rows, columns = units_per_core(Shape(shape), layout, spec)
+    rows, columns = units_per_core(Sizes(shape), layout, spec)
     return dataclasses.replace(
         whole,
         memory=MemoryLayout.ND_SHARDED,

@@ -12,6 +12,9 @@ from tt_xla.target import Target
 from tt_xla.ttnn_api.errors import OutOfMemoryError
 from tt_xla.ttnn_api.graph_capture import CAPTURES
 
+_TABLE = 16
+"""Bytes of the smallest table of a window in a core's L1."""
+
 
 class Buffer:
     """The memory of a tensor. It is freed with its last tensor."""
@@ -38,6 +41,7 @@ class Memory:
     def __init__(self, target: Target, l1_small_bytes: int) -> None:
         self.target = target
         self.dram = AddressSpace("DRAM", target.dram_unreserved_base, target.dram_unreserved_end, target.dram_align)
+        self._has_l1_small = bool(l1_small_bytes)
         end = target.l1_size - l1_small_bytes
         self.l1 = AddressSpace("L1", target.l1_unreserved_base, end, target.noc_l1_align, top_down=True)
         self._numbers = itertools.count()
@@ -63,6 +67,24 @@ class Memory:
         for capture in CAPTURES:
             capture.allocated(buffer, space.name, spec.layout.pages * spec.layout.page_bytes, size)
         return buffer
+
+    def check_tables(self, banks: int) -> None:
+        """Refuses the tables of a window where the device was opened without memory for them.
+
+        Args:
+            banks: cores that have a table.
+
+        Raises:
+            OutOfMemoryError: ``l1_small_size`` is 0.
+        """
+        if banks and not self._has_l1_small:
+            raise OutOfMemoryError(
+                f"Out of Memory: Not enough space to allocate {_TABLE * banks} B L1_SMALL buffer across {banks} banks, "
+                f"where each bank needs to store {_TABLE} B, but bank size is 0 B (allocated: 0 B, free: 0 B, largest "
+                "free block: 0 B). The L1_SMALL region is 0 B because it is reserved at device open; set l1_small_size "
+                "large enough for this allocation when opening the device",
+                hint="Pass l1_small_size=32768 to ttnn.open_device.",
+            )
 
     def _exhausted(self, space: AddressSpace, size: int, banks: int) -> OutOfMemoryError:
         total = space.end - space.base

@@ -6,22 +6,21 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api import printing
+from tt_xla.ttnn_api import printing, signatures
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.distribution import DistributedHostBuffer
 from tt_xla.ttnn_api.enums import DataType, Layout
-from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
 from tt_xla.ttnn_api.families import operations
 from tt_xla.ttnn_api.geometry import MemoryConfig, Tile
-from tt_xla.ttnn_api.operation import unrefused
-from tt_xla.ttnn_api.tensor import Tensor
+from tt_xla.ttnn_api.shapes import out_of_range, padded
+from tt_xla.ttnn_api.tensor import Contents, Tensor
 
 _OPERATORS = {
     "add": "add",
     "sub": "subtract",
     "mul": "multiply",
     "truediv": "divide",
-    "pow": "pow",
     "eq": "eq",
     "ne": "ne",
     "lt": "lt",
@@ -29,9 +28,6 @@ _OPERATORS = {
     "gt": "gt",
     "ge": "ge",
     "matmul": "matmul",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
 }
 """TT-NN function of each of Python's binary operators."""
 
@@ -85,7 +81,7 @@ def _check_listed(data: Any, shape: Any, data_type: DataType | None, layout: Lay
         return  # a tensor or an array
     flat = isinstance(data, (list, tuple)) and not any(isinstance(each, (list, tuple, str)) for each in data)
     if not flat or shape is None or isinstance(shape, DataType) or data_type is None or layout is None:
-        raise TypeError(
+        raise IncompatibleArguments(
             "__init__(): incompatible function arguments. The following argument types are supported:\n"
             "    1. __init__(self, tensor, data_type=None, ...) with a torch tensor, an array or a ttnn.Tensor\n"
             "    2. __init__(self, data, shape, data_type, layout, ...) with a flat sequence of numbers\n\n"
@@ -106,7 +102,9 @@ def _to_torch(self: Tensor, mesh_composer: Any = None) -> Any:
 
 
 def _to_torch_with_padded_shape(self: Tensor) -> Any:
-    """Returns the elements as a torch tensor with the padding of tiles."""
+    """Returns the elements as a torch tensor with their padding."""
+    if self.contents.framed is not None:
+        return self.contents.framed.clone()
     tensor = _to_torch(self)
     padded = tensor.new_full(tuple(self.padded_shape), self.contents.padding)
     padded[tuple(slice(size) for size in tensor.shape)] = tensor
@@ -125,15 +123,74 @@ def _host_buffer(self: Tensor) -> Any:
 
 
 def _pad(self: Tensor, shape: Sequence[int], start: Sequence[int], value: float) -> Tensor:
-    """Returns a host tensor with elements of a value around it: of a shape, with the tensor at ``start``."""
-    pairs = [(first, size - first - own) for size, first, own in zip(shape, start, self.shape, strict=True)]
-    return operations()["ttnn.pad"](self, pairs, value)
+    """Returns a host tensor whose rows have elements of a value around them in memory.
+
+    Args:
+        self: the tensor, whose shape the result keeps; tiles stay as they are.
+        shape: the shape in memory.
+        start: place of the tensor's first element there.
+        value: the element around it.
+    """
+    if self.type.on_device:
+        raise TTFatal("Tensor must be on host for padding", hint="Move it there with ttnn.from_device.")
+    if self.layout is Layout.TILE:
+        return self
+    source = _framed(self)
+    _check_ranks(self, shape, start)
+    if any(first + size > whole for first, size, whole in zip(start, source.shape, shape, strict=True)):
+        raise TTFatal(
+            f"A tensor of shape {list(source.shape)} does not fit into {list(shape)} at {list(start)}",
+            hint="Pass a larger shape.",
+        )
+    framed = source.new_full(tuple(shape), value)
+    framed[tuple(slice(first, first + size) for first, size in zip(start, source.shape, strict=True))] = source
+    part = framed[tuple(map(slice, self.shape))].contiguous()
+    made = Tensor.of(self.type, Contents([part], None), None, self.topology)
+    made.contents.framed = framed
+    return made
+
+
+def _check_ranks(self: Tensor, *numbers: Sequence[int]) -> None:
+    """Refuses lists that have not one number for each dimension."""
+    for each in numbers:
+        if len(each) != len(self.shape):
+            raise out_of_range(len(each), len(each), self.shape)
+
+
+def _framed(self: Tensor) -> Any:
+    """Returns the elements of a host tensor with what lies around its rows."""
+    _to_torch(self)  # refuses the shards of several chips
+    return self.contents.shards[0] if self.contents.framed is None else self.contents.framed
 
 
 def _unpad(self: Tensor, start: Sequence[int], end: Sequence[int]) -> Tensor:
-    """Returns the elements from ``start`` up to ``end``, which is exclusive."""
-    with unrefused():  # TT-NN's function of the same name takes tensors on a device alone
-        return operations()["ttnn.slice"](self, list(start), list(end), [1] * len(self.shape))
+    """Returns the elements of a host tensor from ``start`` up to ``end``, which is exclusive.
+
+    Raises:
+        TTFatal: it has tiles, or lies on a device.
+    """
+    if self.type.on_device:
+        raise TTFatal("Tensor must be on host for unpadding", hint="Move it there with ttnn.from_device.")
+    if self.layout is not Layout.ROW_MAJOR:
+        raise TTFatal(
+            "Tensor layout must be ROW_MAJOR for unpadding",
+            hint="Convert it with ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT).",
+        )
+    return _cut(self, start, end)
+
+
+def _cut(self: Tensor, start: Sequence[int], end: Sequence[int]) -> Tensor:
+    """Returns the elements of a host tensor between bounds that lie within it."""
+    source = _framed(self)
+    _check_ranks(self, start, end)
+    for first, last, size in zip(start, end, source.shape, strict=True):
+        if not 0 <= first <= last <= size:
+            raise TTFatal(
+                f"Elements from {list(start)} to {list(end)} lie outside of the tensor",
+                hint=f"Its shape in memory is {list(source.shape)}.",
+            )
+    part = source[tuple(map(slice, start, end))].contiguous()
+    return Tensor.of(self.type.with_(shape=tuple(part.shape)), Contents([part], None), None, self.topology)
 
 
 def _to_numpy(self: Tensor, mesh_composer: Any = None) -> Any:
@@ -150,11 +207,6 @@ def _to_list(self: Tensor) -> list[Any]:
 def _item(self: Tensor) -> Any:
     """Returns the only element."""
     return _to_torch(self).item()
-
-
-def _neg(self: Tensor) -> Tensor:
-    """Returns the tensor with each element's sign changed."""
-    return operations()["ttnn.neg"](self)
 
 
 def _places(self: Tensor, places: Any) -> list[Any]:
@@ -227,7 +279,7 @@ def _part(self: Tensor, begins: list[int], ends: list[int], steps: list[int]) ->
                 f"Host tensors cannot be accessed from {begin} to {end} in dimension {axis} of size {size}",
                 hint="Bounds of a tensor on the host count from the front and lie within it.",
             )
-    return _unpad(self, begins, ends)
+    return _cut(self, begins, ends)
 
 
 def _cpu(self: Tensor, blocking: bool = True, cq_id: int | None = None) -> Tensor:
@@ -243,19 +295,18 @@ def _to(self: Tensor, target: Any, memory_config: MemoryConfig | None = None, **
 
 
 def _reshape(self: Tensor, *shape: Any) -> Tensor:
-    sizes: Sequence[int] = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    return operations()["ttnn.reshape"](self, list(sizes))
+    """Returns the tensor in a shape: four numbers, or a sequence of them."""
+    return operations()["ttnn.reshape"](self, list(shape[0] if len(shape) == 1 else shape))
 
 
-def _pad_to_tile(self: Tensor, pad_value: float = 0.0) -> Tensor:
-    """Returns the tensor: the padding of tiles is not materialized."""
-    return self
+def _pad_to_tile(self: Tensor, pad_value: float) -> Tensor:
+    """Returns a host tensor whose rows fill tiles in memory."""
+    return _pad(self, padded(self.type.shape, Layout.TILE), [0] * len(self.shape), pad_value)
 
 
 def _unpad_from_tile(self: Tensor, output_tensor_shape: Sequence[int]) -> Tensor:
     """Returns the elements that are no padding."""
-    shape = list(output_tensor_shape)
-    return self if list(self.shape) == shape else _unpad(self, [0] * len(shape), shape)
+    return _unpad(self, [0] * len(output_tensor_shape), output_tensor_shape)
 
 
 def _repr(self: Tensor) -> str:
@@ -279,7 +330,6 @@ def install() -> None:
         "__init__": _init,
         "__repr__": _repr,
         "__getitem__": _getitem,
-        "__neg__": _neg,
         "__hash__": object.__hash__,
         "to_torch": _to_torch,
         "to_torch_with_padded_shape": _to_torch_with_padded_shape,
@@ -298,4 +348,5 @@ def install() -> None:
     methods |= {f"__{name}__": _binary(f"ttnn.{function}") for name, function in _OPERATORS.items()}
     methods |= {f"__r{name}__": _binary(f"ttnn.{_OPERATORS[name]}", reflected=True) for name in _REFLECTED}
     for name, method in methods.items():
-        setattr(Tensor, name, method)
+        full = f"ttnn.Tensor.{name}"
+        setattr(Tensor, name, signatures.checked(full, method) if signatures.overloads(full) else method)

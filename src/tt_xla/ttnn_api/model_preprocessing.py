@@ -146,7 +146,7 @@ _OTHER = {
 
 
 def _customized(custom: Custom, model: Any, name: str, convert: Convert, module_args: Any) -> ParameterDict | None:
-    """Returns what the user's preprocessor makes of a module; None if it makes nothing."""
+    """Returns the parameters that the user's preprocessor makes of a module; None if it makes none."""
     names = list(inspect.signature(custom).parameters)
     if len(names) < 2:
         raise RuntimeError("Custom preprocessor must have at least two parameters: model and name")

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 from tt_xla.ttnn_api.enums import Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig, NdShardSpec, Shape, ShardSpec, padded
+from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig, NdShardSpec, ShardSpec
 from tt_xla.ttnn_api.operation_enums import ShardDistributionStrategy
+from tt_xla.ttnn_api.shapes import Sizes, padded
 
 
-def resolved(shape: Shape, layout: Layout, memory: MemoryConfig) -> MemoryConfig:
+def resolved(shape: Sizes, layout: Layout, memory: MemoryConfig) -> MemoryConfig:
     """Returns the memory config of a tensor whose config may have an n-dimensional shard spec.
 
     Raises:
@@ -35,16 +36,16 @@ def resolved(shape: Shape, layout: Layout, memory: MemoryConfig) -> MemoryConfig
     return MemoryConfig(kind, memory.buffer_type, ShardSpec(spec.grid, (rows, columns), spec.orientation))
 
 
-def units_per_core(shape: Shape, layout: Layout, spec: NdShardSpec) -> tuple[int, int]:
+def units_per_core(shape: Sizes, layout: Layout, spec: NdShardSpec) -> tuple[int, int]:
     """Returns rows and columns of the elements that a core holds, its shards one above the other."""
     size, shard = _aligned(shape, layout, spec)
     shards = math.prod(-(-whole // part) for whole, part in zip(size, shard, strict=True))
     return -(-shards // spec.num_cores()) * math.prod(shard[:-1]), shard[-1]
 
 
-def _aligned(shape: Shape, layout: Layout, spec: NdShardSpec) -> tuple[Sequence[int], Sequence[int]]:
+def _aligned(shape: Sizes, layout: Layout, spec: NdShardSpec) -> tuple[Sequence[int], Sequence[int]]:
     """Returns the sizes in memory of a tensor and of a shard, with as many dimensions as the shard has."""
-    size, shard = padded(shape, layout), spec.shard_shape
+    size, shard = padded(shape, layout), Sizes(spec.shard_shape)
     if len(shard) > len(size):
         raise TTFatal(
             f"Tensor shape rank ({len(size)}) can't be less than shard shape rank ({len(shard)})!",

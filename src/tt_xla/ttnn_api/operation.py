@@ -15,12 +15,13 @@ from tt_xla.spmd.collectives import BETWEEN_CHIPS
 from tt_xla.ttnn_api import refusals, signatures
 from tt_xla.ttnn_api.complex_tensors import ComplexTensor
 from tt_xla.ttnn_api.devices import MeshDevice
-from tt_xla.ttnn_api.enums import DataType, Layout
-from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MemoryConfig, Tile
+from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
+from tt_xla.ttnn_api.geometry import Tile
 from tt_xla.ttnn_api.graph_capture import CAPTURES
 from tt_xla.ttnn_api.plan import Calls, Operand, Step
+from tt_xla.ttnn_api.received import receive
 from tt_xla.ttnn_api.settings import POST_HOOKS, PRE_HOOKS
+from tt_xla.ttnn_api.shapes import Shape
 from tt_xla.ttnn_api.tensor import Tensor
 
 Rule = Callable[..., Any]
@@ -49,16 +50,15 @@ _calls: list[Any] = []
 """Operations that are being executed while somebody watches, the user's call first."""
 
 
-def watched() -> bool:
-    """Returns whether an operation is being executed, while somebody watches calls."""
-    return bool(_calls)
-
-
 _nested = False
 """Whether an operation calls others: TT-NN's conditions are those of the user's call."""
 
 _HOST_PLANS: dict[Any, Any] = {}
 """Plans of calls on the host."""
+
+
+class TensorNumbers(tuple[int, ...]):
+    """The numbers of a tensor, for a function that plans its calls with them."""
 
 
 class Operation:
@@ -80,7 +80,6 @@ class Operation:
         self._named = (
             named if callable(named) else tuple(named) or code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         )
-        self._binders: list[signatures.Binder] = []
         self.numbers: Sequence[int | str] = ()
         """Places and names of parameters that may be tensors of numbers: a call is planned with the numbers."""
 
@@ -135,7 +134,8 @@ class Operation:
             key.append(_key(argument, tensors))
         device = _device_of(tensors) if tensors else None
         if device is None:
-            device = keywords.get("device") or next((each for each in arguments if type(each) is MeshDevice), None)
+            given = (*arguments, keywords.get("device"))
+            device = next((each for each in given if type(each) is MeshDevice), None)
             if device is not None and not device.is_open:
                 raise TTFatal("Device is not open", hint="Create tensors on it before ttnn.close_device.")
         plans = _HOST_PLANS if device is None else device.plans
@@ -152,7 +152,7 @@ class Operation:
                     f"Device operation {self.__name__}: program cache miss occurred, but cache misses are forbidden",
                     hint="Allow them with device.set_program_cache_misses_allowed(True).",
                 )
-            with _explained(self.__name__, tensors, (IndexError, ValueError)):
+            with _explained(self.__name__, tensors):
                 plan = plans[key_] = self._planned(arguments, keywords, device)
         try:
             return plan.run(tensors)
@@ -163,9 +163,10 @@ class Operation:
 
     def _composed(self, values: Mapping[str, Any]) -> Any:
         """Executes an operation that calls others."""
-        if _nested or self.__name__.endswith(_CONDITIONS_OF_PARTS):
+        if _nested:
             return self.rule(**values)
-        with unrefused(), _explained(self.__name__, values.values(), (IndexError, ValueError)):
+        judged = self.__name__.endswith(_CONDITIONS_OF_PARTS)
+        with contextlib.nullcontext() if judged else unrefused(), _explained(self.__name__, values.values()):
             return self.rule(**values)
 
     def _read(self, place: int | str, argument: Any) -> Any:
@@ -174,7 +175,7 @@ class Operation:
             return argument
         from tt_xla.ttnn_api.conversion import to_torch
 
-        return to_torch(argument).flatten().tolist()
+        return TensorNumbers(to_torch(argument).flatten().tolist())
 
     def _planned(self, arguments: Sequence[Any], keywords: Mapping[str, Any], device: MeshDevice | None) -> Any:
         """Returns the plan of a call."""
@@ -190,6 +191,7 @@ class Operation:
         if isinstance(step, Calls):
             return step
         _check_places(step)
+        receive(step)
         try:
             if step.op in BETWEEN_CHIPS and device is not None:
                 return ExchangePlan(step, device)
@@ -204,29 +206,14 @@ class Operation:
             TypeError: TT-NN's function takes other arguments.
             TTFatal: the emulated card lacks what an argument asks for.
         """
-        self._binders = self._binders or signatures.binders(self.__name__)
-        found: tuple[signatures.Binder, dict[str, Any]] | None = None
-        for binder in self._binders:
-            try:
-                values = binder(*arguments, **keywords)
-            except TypeError:
-                continue
-            fits = len(self._binders) == 1 or _fits(binder, values)
-            found = (binder, values) if fits or found is None else found
-            if fits:
-                break
-        if found is None:
-            raise signatures.refused(self.__name__, arguments, keywords)
-        binder, values = found
-        if isinstance(values.get("device"), (Tensor, Operand, int)) or not (self.composite or _of_kinds(values)):
-            raise signatures.refused(self.__name__, arguments, keywords)
+        overload, values = signatures.bound(self.__name__, arguments, keywords, judges_kinds=not _nested)
         if not _nested:
-            refusals.check(self.__name__, values)
-        self._check_emulated(binder, values)
+            refusals.check(self.__name__, signatures.by_first_names(self.__name__, overload, values))
+        self._check_emulated(overload, values)
         return {name: values.get(name) for name in self.named}
 
-    def _check_emulated(self, binder: signatures.Binder, values: Mapping[str, Any]) -> None:
-        for name, default in signatures.defaults(binder).items():
+    def _check_emulated(self, overload: signatures.Overload, values: Mapping[str, Any]) -> None:
+        for name, default in overload.defaults.items():
             if name in self.named or name in _SPEED_ONLY:
                 continue
             value = values[name]
@@ -258,20 +245,23 @@ class Part(Operation):
 
 
 @contextlib.contextmanager
-def _explained(name: str, arguments: Iterable[Any], kinds: tuple[type[Exception], ...]) -> Generator[None]:
+def _explained(name: str, arguments: Iterable[Any]) -> Generator[None]:
     """Turns an error of Python or PyTorch, for arguments that no condition refused, into one that tells what to do.
 
     Args:
         name: the function that was called.
         arguments: its arguments, or the tensors among them.
-        kinds: classes of such errors.
     """
     try:
         yield
-    except kinds as error:
-        if isinstance(error, TTXLAError):
+    except _OF_PYTHON as error:
+        if isinstance(error, (TTXLAError, IncompatibleArguments)):
             raise
         raise _invalid(name, arguments, error) from error
+
+
+_OF_PYTHON = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""Errors of Python and PyTorch for values that a function cannot compute with."""
 
 
 def _invalid(name: str, arguments: Iterable[Any], error: Exception) -> TTFatal:
@@ -302,15 +292,6 @@ def _stand_in(argument: Any, numbers: Iterator[int]) -> Any:
     return [_stand_in(item, numbers) for item in argument] if type(argument) in (list, tuple) else argument
 
 
-_KINDS = {"dtype": DataType, "layout": Layout, "memory_config": MemoryConfig}
-"""Classes of parameters that functions of one op have in common."""
-
-
-def _of_kinds(values: Mapping[str, Any]) -> bool:
-    """Returns whether data types, layouts and memory configs are such, and no words for them."""
-    return all(values.get(name) is None or isinstance(values[name], kind) for name, kind in _KINDS.items())
-
-
 def _check_places(step: Step) -> None:
     """Refuses tensors on the host beside tensors on a device. Convolutions prepare weights of the host."""
     listed = [each if isinstance(each, Sequence) else [each] for each in step.operands.values() if each is not None]
@@ -319,17 +300,6 @@ def _check_places(step: Step) -> None:
         raise TTFatal(
             "Device Operations expect device tensors as inputs", hint="Move them to the device with ttnn.to_device."
         )
-
-
-def _fits(binder: signatures.Binder, values: Mapping[str, Any]) -> bool:
-    """Returns whether the arguments have the kinds of an overload: no tensor in the place of a word or a number."""
-    for name, default in signatures.defaults(binder).items():
-        value = values[name]
-        if isinstance(default, str) and not isinstance(value, str) and value is not None:
-            return False
-        if isinstance(default, (int, float)) and isinstance(value, (Tensor, Operand)):
-            return False
-    return True
 
 
 @contextlib.contextmanager
@@ -353,7 +323,7 @@ def _key(value: Any, tensors: list[Tensor]) -> Any:
     if kind is Tensor:
         tensors.append(value)
         return value.type
-    if kind is list or kind is tuple:
+    if kind is list or kind is tuple or kind is Shape:
         return tuple([_key(item, tensors) for item in value])
     if kind is float:
         return "float", value.hex()

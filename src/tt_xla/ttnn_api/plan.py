@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
+from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.layouts import Type
+from tt_xla.ttnn_api.shapes import Sizes
 from tt_xla.ttnn_api.topology import TensorTopology
 
 
@@ -23,7 +24,7 @@ class Operand:
         self.index, self.type, self.device = index, type_, device
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> Sizes:
         return self.type.shape
 
     @property
@@ -89,6 +90,8 @@ class Step:
     """Operand whose memory the call frees."""
     moves: bool = False
     """Whether it frees that memory before it takes memory for its results."""
+    table_banks: int = 0
+    """Cores in whose L1_SMALL the op keeps tables of its windows; 0 for an op without such tables."""
     topology: Callable[[TensorTopology | None], TensorTopology | None] | None = None
     """Returns the topology of the results from the operands'; None for an op on each chip, which keeps it."""
     returns: Callable[[list[Any]], Any] | None = None
@@ -101,3 +104,5 @@ class Calls:
 
     run: Callable[[Sequence[Any]], Any]
     """Takes the tensor arguments and returns what the call returns."""
+    is_program: ClassVar[bool] = False
+    """Whether it runs a program itself: its calls do."""

@@ -1,10 +1,20 @@
 """Refuses calls as TT-NN does: the table ``refusals.txt`` has the kinds of tensors that each function refuses.
 
-A line of the table has TT-NN's words, the kinds, and the functions with their parameters (``softmax:input_tensor``).
-``conformance/dump_ttnn_refusals.py`` makes it from the real package. A kind is a data type, a layout, a memory
-(``host``, ``l1``, ``height``, ``width``, ``block``), ``small_shards`` for shards of rows that do not fill tiles, or
-data types of several parameters joined by ``*``. A kind with ``!`` is refused where not all tensors of the call have
-it, and one with ``&`` where all of them have it and none is sharded.
+``conformance/dump_ttnn_refusals.py`` makes it from the real package. A line has TT-NN's words, kinds of tensors, and
+functions with the parameter that must not have such a tensor::
+
+    Cos must be tilized | row_major small_shards | experimental.rotary_embedding_hf:cos_cache
+    Mixed dtype is not supported | int32*uint32 | bitwise_or:input_tensor_a*input_b
+
+A kind is one of these:
+
+- a data type, such as ``bfloat16``, or a layout, ``tile`` or ``row_major``;
+- a memory: ``host``, ``l1``, or a way of sharding, ``height``, ``width`` or ``block``;
+- ``small_shards``: shards of rows that do not fill tiles;
+- data types of several parameters in their order, joined by ``*`` as the parameters are.
+
+A mark after a kind is a further condition. ``l1!``: refused only where another tensor of the call has another kind.
+``l1&``: refused only where all tensors of the call have the kind, and none is sharded.
 """
 
 from __future__ import annotations
@@ -157,7 +167,7 @@ def _types(value: Any) -> Sequence[Type]:
 
 
 def _kinds(type_: Type) -> Iterator[str]:
-    """Yields what the table calls a type."""
+    """Yields the names that the table has for a type."""
     yield type_.dtype.name.lower()
     yield type_.layout.name.lower()
     if not type_.on_device:

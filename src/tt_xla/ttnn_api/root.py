@@ -20,6 +20,7 @@ from tt_xla.ttnn_api import identifiers as _identifiers
 from tt_xla.ttnn_api import methods as _methods
 from tt_xla.ttnn_api import operation_enums as _operation_enums
 from tt_xla.ttnn_api import settings as _settings
+from tt_xla.ttnn_api import shapes as _shapes
 from tt_xla.ttnn_api import signatures as _signatures
 from tt_xla.ttnn_api import specs as _specs
 from tt_xla.ttnn_api import sub_devices as _sub_devices
@@ -29,6 +30,11 @@ from tt_xla.ttnn_api import topology as _topology
 __version__ = _signatures.VERSION
 
 _methods.install()
+for _class in (
+    *(_geometry.CoreCoord, _geometry.CoreGrid, _geometry.CoreRange, _geometry.CoreRangeSet),
+    *(_geometry.MemoryConfig, _geometry.NdShardSpec, _geometry.ShardSpec),
+):
+    _class.__init__ = _signatures.checked(f"ttnn.{_class.__name__}", _class.__init__)
 for _module in (_enums, _operation_enums, _geometry, _devices, _tensor, _complex_tensors, _configs):
     globals().update(
         {
@@ -37,7 +43,7 @@ for _module in (_enums, _operation_enums, _geometry, _devices, _tensor, _complex
             if not name.startswith("_") and getattr(value, "__module__", _module.__name__) == _module.__name__
         }
     )
-for _module in (_topology, _distribution, _settings, _specs, _sub_devices, _identifiers):
+for _module in (_shapes, _topology, _distribution, _settings, _specs, _sub_devices, _identifiers):
     globals().update({name: getattr(_module, name) for name in _module.__all__})
 
 for _dtype in DataType:  # noqa: F821  # pyright: ignore[reportUndefinedVariable]

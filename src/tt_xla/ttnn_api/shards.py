@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from tt_xla.ir.layout import MemoryLayout
 from tt_xla.ttnn_api.enums import Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreCoord, CoreRange, CoreRangeSet, MemoryConfig, ShardSpec, padded
+from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreCoord, CoreRange, CoreRangeSet, MemoryConfig, ShardSpec
+from tt_xla.ttnn_api.shapes import padded
 
 
 def matrix(shape: Sequence[int], layout: Layout) -> tuple[int, int]:
@@ -43,7 +44,7 @@ def check(shape: Sequence[int], memory: MemoryConfig) -> None:
 
 
 def _problem_of_blocks(down: int, across: int, spec: ShardSpec) -> str:
-    """Returns what is wrong with a cut into blocks; nothing for most."""
+    """Returns the words against a cut into blocks; empty for most."""
     box = spec.grid.bounding_box().grid_size()
     by_rows = spec.orientation is ShardOrientation.ROW_MAJOR
     sides = (("rows", box.y), ("columns", box.x)) if by_rows else (("columns", box.x), ("rows", box.y))

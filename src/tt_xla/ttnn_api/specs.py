@@ -10,21 +10,12 @@ from typing import Any
 
 from tt_xla.ttnn_api import signatures
 from tt_xla.ttnn_api.conditions import place_of
-from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout
+from tt_xla.ttnn_api.enums import DataType, Layout, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import (
-    TILE_SIZE,
-    CoreRange,
-    CoreRangeSet,
-    MemoryConfig,
-    NdShardSpec,
-    Shape,
-    ShardSpec,
-    Tile,
-    padded,
-)
+from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreRange, CoreRangeSet, MemoryConfig, NdShardSpec, ShardSpec, Tile
 from tt_xla.ttnn_api.nd_shards import resolved
 from tt_xla.ttnn_api.operation_enums import ShardDistributionStrategy, ShardShapeAlignment
+from tt_xla.ttnn_api.shapes import Shape, Sizes, padded
 
 __all__ = ["TensorSpec"]
 
@@ -36,14 +27,18 @@ class TensorSpec:
     """Shape, data type, layout and memory of a tensor. The arguments are those of TT-NN's constructors."""
 
     def __init__(self, *arguments: Any, **fields: Any) -> None:
-        values = _bound(arguments, fields)
+        _, values = signatures.bound("ttnn.TensorSpec", arguments, fields)
         self.shape = Shape(values["shape"])
+        self._sizes = Sizes(self.shape)
         self.dtype: DataType = values["dtype"]
         self.layout: Layout = values["layout"]
         self.tile: Tile = values["tile"] or Tile()
         layout = values.get("memory_layout") or TensorMemoryLayout.INTERLEAVED
-        shards = (values.get("shard_spec"), values.get("nd_shard_spec"))
-        self.memory_config = MemoryConfig(layout, values["buffer_type"], *shards)
+        cut, buffer = values.get("nd_shard_spec"), values["buffer_type"]
+        if cut is None:
+            self.memory_config = MemoryConfig(layout, buffer, values.get("shard_spec"))
+        else:
+            self.memory_config = MemoryConfig(buffer_type=buffer, nd_shard_spec=cut)
 
     def height_sharded(
         self, grid: CoreRangeSet, orientation: ShardOrientation = ShardOrientation.ROW_MAJOR
@@ -107,8 +102,8 @@ class TensorSpec:
             raise TypeError("TensorSpec.sharded() missing 1 required argument: 'grid'")
         else:
             spec = NdShardSpec(Shape(shard_shape), grid, orientation, shard_distribution_strategy)
-        aligned = replace(spec, shard_shape=Shape(self._aligned(spec.shard_shape, shard_alignment)))
-        memory = resolved(self.shape, self.layout, MemoryConfig(self.memory_config.buffer_type, aligned))
+        aligned = replace(spec, shard_shape=Shape(self._aligned([*spec.shard_shape], shard_alignment)))
+        memory = resolved(self._sizes, self.layout, MemoryConfig(self.memory_config.buffer_type, aligned))
         return self._with(memory)
 
     def sharded_across_dims(
@@ -119,7 +114,7 @@ class TensorSpec:
         Raises:
             TTFatal: the tensor has no such dimension.
         """
-        sizes = list(padded(self.shape, self.layout))
+        sizes = list(padded(self._sizes, self.layout))
         for each in dims:
             sizes[place_of(each, len(sizes))] = 1
         return self.sharded(sizes, grid, ShardShapeAlignment.RECOMMENDED, orientation)
@@ -132,7 +127,7 @@ class TensorSpec:
         Raises:
             TTFatal: the tensor has no such dimension.
         """
-        rank = len(padded(self.shape, self.layout))
+        rank = len(padded(self._sizes, self.layout))
         whole = {place_of(each, rank) for each in dims}
         return self.sharded_across_dims([each for each in range(rank) if each not in whole], grid, orientation)
 
@@ -149,7 +144,7 @@ class TensorSpec:
 
     def _size(self) -> tuple[int, int]:
         """Returns rows and columns of the tensor in memory, its outer dimensions among the rows."""
-        full = padded(self.shape, self.layout)
+        full = padded(self._sizes, self.layout)
         return math.prod(full[:-1]), full[-1] if full else 1
 
     def _rounded(self, size: int, parts: int) -> int:
@@ -178,22 +173,3 @@ class TensorSpec:
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype}, layout={self.layout}, memory={self.memory_config})"
-
-
-def _bound(arguments: Any, fields: Any) -> dict[str, Any]:
-    """Returns the parameters of the overload of TT-NN's constructor that takes the arguments."""
-    fourth = arguments[3] if len(arguments) > 3 else None
-    for binder in signatures.binders("ttnn.TensorSpec"):
-        names = binder.__code__.co_varnames
-        if isinstance(fourth, TensorMemoryLayout) and "memory_layout" not in names:
-            continue
-        if isinstance(fourth, BufferType) and names[3] != "buffer_type":
-            continue
-        if isinstance(fourth, NdShardSpec) and names[3] != "nd_shard_spec":
-            continue
-        try:
-            values = binder(*arguments, **fields)
-        except TypeError:
-            continue
-        return values
-    raise signatures.refused("ttnn.TensorSpec", arguments, fields)

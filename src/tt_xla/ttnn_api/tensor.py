@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, StorageType
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MemoryConfig, MeshCoordinate, Shape, Tile, padded
+from tt_xla.ttnn_api.geometry import MemoryConfig, Tile
 from tt_xla.ttnn_api.layouts import Type, volume
+from tt_xla.ttnn_api.shapes import MeshCoordinate, Shape, Sizes, padded
 from tt_xla.ttnn_api.specs import TensorSpec
 from tt_xla.ttnn_api.topology import ONE_CHIP, TensorTopology
 
@@ -34,7 +35,7 @@ class Contents:
         coords: places of the chips in the mesh, for a part of a tensor; None for all that its topology names.
     """
 
-    __slots__ = ("buffer", "coords", "padding", "shards")
+    __slots__ = ("buffer", "coords", "framed", "padding", "shards")
 
     def __init__(
         self, shards: Sequence[torch.Tensor], buffer: Buffer | None, coords: Sequence[MeshCoordinate] | None = None
@@ -42,15 +43,14 @@ class Contents:
         self.shards, self.buffer, self.coords = shards, buffer, coords
         self.padding: float = 0
         """The value in the padding of tiles, which is not materialized."""
+        self.framed: torch.Tensor | None = None
+        """The elements of a host tensor with those that ``Tensor.pad`` puts around them."""
 
 
 class Tensor:
     """A tensor on the host or on a device. :mod:`tt_xla.ttnn_api.methods` adds what computes."""
 
-    __slots__ = (
-        *("__weakref__", "_contents", "_device", "_number", "topology", "type"),
-        *("graph", "node", "output_index"),  # its place in a graph of :mod:`tt_xla.ttnn_api.tracing`
-    )
+    __slots__ = ("__weakref__", "_contents", "_device", "_number", "topology", "type")
 
     @staticmethod
     def of(
@@ -96,11 +96,17 @@ class Tensor:
 
     @property
     def shape(self) -> Shape:
-        return self.type.shape
+        return Shape(self.type.shape)
 
     @property
     def padded_shape(self) -> Shape:
-        return padded(self.type.shape, self.type.layout)
+        return Shape(self._padded)
+
+    @property
+    def _padded(self) -> Sizes:
+        """The sizes of the tensor in memory."""
+        framed = None if self._contents is None else self._contents.framed
+        return padded(self.type.shape, self.type.layout) if framed is None else Sizes(framed.shape)
 
     @property
     def dtype(self) -> DataType:
@@ -149,7 +155,7 @@ class Tensor:
         return [] if self._device is None else [self._device]
 
     def tensor_topology(self) -> TensorTopology:
-        """Returns how the tensor is distributed over chips."""
+        """Returns the distribution of the tensor over chips."""
         return self.topology or ONE_CHIP
 
     def update_tensor_topology(self, topology: TensorTopology) -> None:
@@ -211,7 +217,7 @@ class Tensor:
         return self.type.spec.layout.pages
 
     def volume(self) -> int:
-        return volume(self.padded_shape)
+        return volume(self._padded)
 
     def logical_volume(self) -> int:
         return volume(self.type.shape)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tt_xla.codegen.tensorbin import ALIGNMENT, ONE_CHIP, Distribution, header
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MeshCoordinate, MeshShape
 from tt_xla.ttnn_api.layouts import type_of
+from tt_xla.ttnn_api.shapes import MeshCoordinate, MeshShape
 from tt_xla.ttnn_api.tensor import Contents, Tensor
 from tt_xla.ttnn_api.topology import REPLICATE, PlacementShard, TensorTopology
 
@@ -148,9 +148,9 @@ def dump(path: Path, tensor: Tensor) -> None:
     over = ONE_CHIP
     if len(tensor.contents.shards) > 1 and topology is not None:
         places = tensor.coords()
-        box = mesh.shape if mesh is not None else [1 + max(each[axis] for each in places) for axis in range(2)]
+        box = [*mesh.shape] if mesh is not None else [1 + max(each[axis] for each in places) for axis in range(2)]
         dims = [place.dim if isinstance(place, PlacementShard) else None for place in topology.placements()]
-        over = Distribution(box, places, topology.distribution_shape(), dims)
+        over = Distribution(box, [[*each] for each in places], [*topology.distribution_shape()], dims)
     extents: list[tuple[int, int]] = []
     parts: list[bytes] = []
     known: dict[int, tuple[int, int]] = {}

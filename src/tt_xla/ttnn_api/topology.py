@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MeshCoordinate, MeshShape
+from tt_xla.ttnn_api.shapes import MeshCoordinate, MeshShape
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class MeshCoordinateRange:
 
     def __init__(self, start: MeshShape | MeshCoordinate, end: MeshCoordinate | None = None) -> None:
         whole = end is None
-        self.start = MeshCoordinate([0] * len(start) if whole else start)
+        self.start = MeshCoordinate([0] * start.dims() if whole else start)
         self.end = MeshCoordinate([size - 1 for size in start] if whole else end)
 
     def __iter__(self) -> Iterator[MeshCoordinate]:
@@ -125,7 +125,7 @@ def replicated(mesh: MeshShape) -> TensorTopology:
 
 
 def mesh_places(
-    distribution_shape: Sequence[int], mesh_shape: Sequence[int], offset: Sequence[int] = ()
+    distribution_shape: Iterable[int], mesh_shape: Iterable[int], offset: Iterable[int] = ()
 ) -> list[MeshCoordinate]:
     """Returns the place in the mesh of each coordinate of a distribution, in row-major order.
 
@@ -135,6 +135,7 @@ def mesh_places(
     Raises:
         TTFatal: the distribution has more coordinates than the mesh.
     """
+    distribution_shape, mesh_shape = tuple(distribution_shape), tuple(mesh_shape)
     start = list(offset) or [0] * len(mesh_shape)
     fits = len(distribution_shape) == len(mesh_shape)
     if fits and all(first + size <= of for first, size, of in zip(start, distribution_shape, mesh_shape, strict=True)):
@@ -160,7 +161,7 @@ def merged(topologies: Sequence[TensorTopology]) -> TensorTopology:
         return first
 
     def size(topology: TensorTopology) -> tuple[int, int]:
-        return len(topology.distribution_shape()), len(topology.mesh_coords())
+        return topology.distribution_shape().dims(), len(topology.mesh_coords())
 
     largest = max(topologies, key=size)
     shape = largest.distribution_shape()
@@ -184,7 +185,7 @@ def along_axis(topology: TensorTopology, mesh: MeshShape, axis: int | None, plac
     coords = tuple(MeshCoordinateRange(mesh))
     if axis is None:
         return TensorTopology(MeshShape([mesh.mesh_size()]), (placement,), coords)
-    before: list[Placement] = [REPLICATE] * len(mesh)
+    before: list[Placement] = [REPLICATE] * mesh.dims()
     if topology.distribution_shape() == mesh:
         before = topology.placements()
     if isinstance(placement, PlacementShard):

@@ -18,7 +18,7 @@ import numpy as np
 from lowered import PROGRAMS
 from run_programs import compare
 
-from tt_xla.compiler.sharding import localize
+from tt_xla.compiler.sharding import localise
 from tt_xla.compiler.stablehlo import parse_module
 
 
@@ -29,9 +29,9 @@ def check(name: str) -> None:
     arrays = [generator.standard_normal(shape).astype(np.float32) for shape in shapes]
     jitted = jax.jit(function, in_shardings=arguments, out_shardings=results)
     lowered = jitted.lower(*arrays)
-    localized = localize(parse_module(lowered.as_text()), 8)
-    assert localized is not None
-    compare(localized, arrays, jax.tree.leaves(jitted(*arrays)), 1e-5)
+    localised = localise(parse_module(lowered.as_text()), 8)
+    assert localised is not None
+    compare(localised, arrays, jax.tree.leaves(jitted(*arrays)), 1e-5)
 
 
 def main(partitioner: str, names: list[str]) -> None:

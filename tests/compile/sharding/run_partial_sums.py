@@ -16,20 +16,20 @@ import numpy as np
 import spmd
 from partial_sums import CASES, Case, module_of
 
-from tt_xla.compiler.sharding import localize
+from tt_xla.compiler.sharding import localise
 
 
 def check(case: Case) -> None:
     """Raises an error if a program computes something else on several chips, or exchanges something else."""
     generator = np.random.default_rng(1)
     a, b = (generator.integers(-9, 10, shape).astype(np.float32) for shape in ((8, 4), (4, 8)))
-    localized = localize(module_of(case), 8)
-    assert localized is not None
+    localised = localise(module_of(case), 8)
+    assert localised is not None
     used = [
-        name for name in ("all_gather", "all_reduce", "reduce_scatter") if f"stablehlo.{name}" in str(localized.module)
+        name for name in ("all_gather", "all_reduce", "reduce_scatter") if f"stablehlo.{name}" in str(localised.module)
     ]
-    assert tuple(used) == case.collectives, localized.module
-    (result,) = spmd.run(localized, [a, b])
+    assert tuple(used) == case.collectives, localised.module
+    (result,) = spmd.run(localised, [a, b])
     np.testing.assert_array_equal(result, case.expected(a, b))
 
 

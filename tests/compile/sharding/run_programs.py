@@ -19,7 +19,7 @@ import numpy as np
 import spmd
 from programs import PROGRAMS, Program, with_shardings
 
-from tt_xla.compiler.sharding import localize
+from tt_xla.compiler.sharding import localise
 
 
 def check(name: str, program: Program, number: int) -> None:
@@ -29,13 +29,13 @@ def check(name: str, program: Program, number: int) -> None:
     compiled = jax.jit(program.function, keep_unused=True)
     expected = jax.tree.leaves(compiled(*arrays))
     module = with_shardings(compiled.lower(*arrays).as_text(), mesh, arguments, results)
-    localized = localize(module, 8)
-    assert localized is not None
-    compare(localized, arrays, expected, program.tolerance)
+    localised = localise(module, 8)
+    assert localised is not None
+    compare(localised, arrays, expected, program.tolerance)
 
 
-def compare(localized: Any, arrays: list[Any], expected: list[Any], tolerance: float) -> None:
-    results = spmd.run(localized, arrays)
+def compare(localised: Any, arrays: list[Any], expected: list[Any], tolerance: float) -> None:
+    results = spmd.run(localised, arrays)
     for got, want in zip(results, expected, strict=True):
         want = np.asarray(want)
         assert (got.shape, got.dtype) == (want.shape, want.dtype)

@@ -15,7 +15,7 @@ from jax.sharding import Mesh as JaxMesh
 from jax.sharding import NamedSharding, PartitionSpec
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.sharding import Localised
 from tt_xla.ir.mesh import Mesh, Shape, Sharding
 
 Array = "np.ndarray[Any, Any]"
@@ -61,9 +61,9 @@ def assembled(parts: list[Array], sharding: Sharding, mesh: Mesh, shape: Shape) 
     return terms[()] if () in terms else np.sum(list(terms.values()), axis=0, dtype=parts[0].dtype)
 
 
-def run(localized: Localized, arguments: list[Array]) -> list[Array]:
+def run(localised: Localised, arguments: list[Array]) -> list[Array]:
     """Runs the module of one chip on as many devices as the mesh has; returns the assembled results."""
-    mesh = localized.mesh
+    mesh = localised.mesh
     devices = jax.devices()[: mesh.size]
     options = xla.CompileOptions()
     options.num_replicas, options.num_partitions = 1, mesh.size
@@ -73,17 +73,17 @@ def run(localized: Localized, arguments: list[Array]) -> list[Array]:
     assignment = xla.DeviceAssignment.create(np.arange(mesh.size).reshape(1, -1))
     options.device_assignment = build.device_assignment = assignment
     executable = devices[0].client.compile_and_load(
-        _wrapped(localized.module, mesh.size), xla.DeviceList(tuple(devices)), options
+        _wrapped(localised.module, mesh.size), xla.DeviceList(tuple(devices)), options
     )
     stacked = NamedSharding(JaxMesh(np.array(devices), "p"), PartitionSpec("p"))
     inputs = [
         jax.device_put(np.stack(shards(array, sharding, mesh)), stacked)
-        for array, (sharding, shape) in zip(arguments, localized.arguments, strict=True)
+        for array, (sharding, shape) in zip(arguments, localised.arguments, strict=True)
     ]
     outputs = executable.execute_sharded(inputs).disassemble_into_single_device_arrays()
     return [
         assembled([np.asarray(part)[0] for part in output], sharding, mesh, shape)
-        for output, (sharding, shape) in zip(outputs, localized.results, strict=True)
+        for output, (sharding, shape) in zip(outputs, localised.results, strict=True)
     ]
 
 

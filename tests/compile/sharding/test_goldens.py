@@ -15,7 +15,7 @@ from tests.compile.sharding import lowered
 from tests.compile.sharding.partial_sums import CASES, module_of
 from tests.compile.sharding.programs import PROGRAMS, with_shardings
 from tests.golden import Goldens
-from tt_xla.compiler.sharding import localize
+from tt_xla.compiler.sharding import localise
 from tt_xla.compiler.stablehlo import parse_module
 
 pytestmark = pytest.mark.quick
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.quick
 PARTITIONERS = ("shardy", "gspmd")
 
 
-def localized(module: Any) -> str:
+def localised(module: Any) -> str:
     """Returns the module of one chip of eight."""
-    result = localize(module, 8)
+    result = localise(module, 8)
     assert result is not None
     return str(result.module)
 
@@ -35,7 +35,7 @@ def test_program(name: str, goldens: Goldens) -> None:
     program = PROGRAMS[name]
     text = jax.jit(program.function, keep_unused=True).lower(*program.arrays(name)).as_text()
     for number, (mesh, arguments, results) in enumerate(program.shardings):
-        module = localized(with_shardings(text, mesh, arguments, results))
+        module = localised(with_shardings(text, mesh, arguments, results))
         goldens.check("sharding/programs", f"{name} {number}", module)
 
 
@@ -49,12 +49,12 @@ def test_program_that_jax_lowers(name: str, partitioner: str, goldens: Goldens, 
     inputs = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes]
     traced = jax.jit(function, in_shardings=arguments, out_shardings=results).trace(*inputs)
     text = traced.lower(lowering_platforms=("cpu",)).as_text()
-    goldens.check(f"sharding/{partitioner}", name, localized(parse_module(text)))
+    goldens.check(f"sharding/{partitioner}", name, localised(parse_module(text)))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_partial_sums(name: str, goldens: Goldens) -> None:
-    goldens.check("sharding/partial_sums", name, localized(module_of(CASES[name])))
+    goldens.check("sharding/partial_sums", name, localised(module_of(CASES[name])))
 
 
 def test_every_golden_module_has_a_program(goldens: Goldens) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tt_xla.compiler import compile_module
-from tt_xla.compiler.sharding import localize
+from tt_xla.compiler.sharding import localise
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.ir.program import ARGUMENT_MARK, Role
 from tt_xla.options import CompileOptions
@@ -35,9 +35,9 @@ module attributes {{mhlo.num_partitions = 2 : i32}} {{
 
 
 def test_a_composite_over_the_batch_stays() -> None:
-    localized = localize(parse_module(NORM.format('{"x"}, {}')), 2)
-    assert localized is not None
-    text = str(localized.module)
+    localised = localise(parse_module(NORM.format('{"x"}, {}')), 2)
+    assert localised is not None
+    text = str(localised.module)
     assert 'stablehlo.composite "tenstorrent.rms_norm"' in text
     assert ": (tensor<2x8xf32>) -> tensor<2x8xf32>" in text
     assert "stablehlo.all_reduce" not in text
@@ -46,9 +46,9 @@ def test_a_composite_over_the_batch_stays() -> None:
 
 
 def test_a_composite_over_the_features_becomes_its_ops() -> None:
-    localized = localize(parse_module(NORM.format('{}, {"x"}')), 2)
-    assert localized is not None
-    text = str(localized.module)
+    localised = localise(parse_module(NORM.format('{}, {"x"}')), 2)
+    assert localised is not None
+    text = str(localised.module)
     assert "composite" not in text
     assert text.count('"stablehlo.all_reduce"') == 1
 
@@ -82,9 +82,9 @@ def test_no_later_op_is_a_broadcast_of_a_composite_that_became_its_ops(count: in
     %whole{number} = sdy.sharding_constraint %{number} <@mesh, [{{}}, {{}}]> : tensor<8x4xf32>"""
         for number in range(1, count + 1)
     )
-    localized = localize(parse_module(CENTRE.format(chain).replace("%last", f"%whole{count}")), 2)
-    assert localized is not None
-    assert str(localized.module).count('"stablehlo.all_gather"') == count
+    localised = localise(parse_module(CENTRE.format(chain).replace("%last", f"%whole{count}")), 2)
+    assert localised is not None
+    assert str(localised.module).count('"stablehlo.all_gather"') == count
 
 
 @pytest.mark.parametrize("attribute", ["decomposition = @norm", "called_computations = [@norm]"])
@@ -93,9 +93,9 @@ def test_functions_of_copied_ops_stay(attribute: str) -> None:
     call = f"stablehlo.custom_call @kept(%arg0) {{{attribute}}} : (tensor<4x8xf32>) -> tensor<4x8xf32>"
     text = NORM.format("{}, {}")
     begin, end = text.index("stablehlo.composite"), text.index("    return %0")
-    localized = localize(parse_module(f"{text[:begin]}{call}\n{text[end:]}"), 2)
-    assert localized is not None
-    assert "@norm(" in str(localized.module)
+    localised = localise(parse_module(f"{text[:begin]}{call}\n{text[end:]}"), 2)
+    assert localised is not None
+    assert "@norm(" in str(localised.module)
 
 
 def test_marks_and_roles_of_arguments_stay() -> None:

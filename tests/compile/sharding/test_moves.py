@@ -13,7 +13,7 @@ import pytest
 from jax import lax
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding import localize
+from tt_xla.compiler.sharding import localise
 from tt_xla.compiler.stablehlo import parse_module
 
 pytestmark = pytest.mark.quick
@@ -46,8 +46,8 @@ def collectives(
                 op.attributes["arg_attrs"] = _attributes([dims for _, dims in arguments])
                 if results:
                     op.attributes["res_attrs"] = _attributes(results)
-    localized = localize(module, chips)
-    assert localized is not None
+    localised = localise(module, chips)
+    assert localised is not None
     exchanges: list[tuple[str, tuple[int, ...]]] = []
 
     def visit(op: Any) -> ir.WalkResult:
@@ -56,7 +56,7 @@ def collectives(
             exchanges.append((name, tuple(ir.RankedTensorType(op.results[0].type).shape)))
         return ir.WalkResult.ADVANCE
 
-    localized.module.operation.walk(visit)
+    localised.module.operation.walk(visit)
     return exchanges
 
 

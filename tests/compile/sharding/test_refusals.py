@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tt_xla.compiler.sharding import localize
+from tt_xla.compiler.sharding import localise
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.errors import CompileError
 
@@ -178,7 +178,7 @@ REFUSED = {
 def test_refused(case: str) -> None:
     text, chips, message = REFUSED[case]
     with pytest.raises(CompileError) as caught:
-        localize(parse_module(text), chips)
+        localise(parse_module(text), chips)
     assert re.search(message, str(caught.value))
 
 
@@ -189,7 +189,7 @@ def test_cyclic_calls_are_refused() -> None:
         "  %0 = call @f(%a) : (tensor<8x8xf32>) -> tensor<8x8xf32>\n  return %0 : tensor<8x8xf32>\n}\n}"
     )
     with pytest.raises(CompileError, match="call each other in a cycle"):
-        localize(parse_module(text), 8)
+        localise(parse_module(text), 8)
 
 
 def test_a_composite_within_itself_is_refused() -> None:
@@ -200,7 +200,7 @@ def test_a_composite_within_itself_is_refused() -> None:
         f"func.func private @norm(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {{\n  %0 = {composite}\n}}\n}}"
     )
     with pytest.raises(CompileError, match="@norm contain each other in a cycle"):
-        localize(parse_module(text), 8)
+        localise(parse_module(text), 8)
 
 
 ONE_CHIP = {
@@ -213,40 +213,40 @@ ONE_CHIP = {
 
 @pytest.mark.parametrize("case", ONE_CHIP)
 def test_for_one_chip(case: str) -> None:
-    assert localize(parse_module(ONE_CHIP[case]), 8) is None
+    assert localise(parse_module(ONE_CHIP[case]), 8) is None
 
 
 def test_the_module_is_left_unchanged() -> None:
     source = parse_module(module())
     before = str(source)
-    localized = localize(source, 8)
-    assert localized is not None
+    localised = localise(source, 8)
+    assert localised is not None
     assert str(source) == before
-    assert localized.mesh.shape == (4, 2)
-    assert "tensor<2x8xf32>" in str(localized.module)
+    assert localised.mesh.shape == (4, 2)
+    assert "tensor<2x8xf32>" in str(localised.module)
 
 
 def test_meshes_without_a_number_of_partitions() -> None:
-    localized = localize(parse_module(module(attributes="")), 8)
-    assert localized is not None
-    assert localized.mesh.axes == ("x", "y")
-    assert [sharding.dims for sharding, _ in localized.arguments] == [((0,), ())]
+    localised = localise(parse_module(module(attributes="")), 8)
+    assert localised is not None
+    assert localised.mesh.axes == ("x", "y")
+    assert [sharding.dims for sharding, _ in localised.arguments] == [((0,), ())]
 
 
 def test_transposed_devices_become_digits() -> None:
     meshes = 'sdy.mesh @mesh = <["x"=2, "y"=4], device_ids=[0, 2, 4, 6, 1, 3, 5, 7]>'
-    localized = localize(parse_module(module(meshes=meshes)), 8)
-    assert localized is not None
-    assert localized.mesh.shape == (4, 2)
-    assert [sharding.dims for sharding, _ in localized.arguments] == [((1,), ())]
+    localised = localise(parse_module(module(meshes=meshes)), 8)
+    assert localised is not None
+    assert localised.mesh.shape == (4, 2)
+    assert [sharding.dims for sharding, _ in localised.arguments] == [((1,), ())]
 
 
 def test_a_part_of_an_axis_becomes_an_axis() -> None:
     argument = 'sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}, {"x":(2)2, "y"}]>'
-    localized = localize(parse_module(module(argument=argument)), 8)
-    assert localized is not None
-    assert localized.mesh.shape == (2, 2, 2)
-    assert localized.arguments[0][0].dims == ((0,), (1, 2))
+    localised = localise(parse_module(module(argument=argument)), 8)
+    assert localised is not None
+    assert localised.mesh.shape == (2, 2, 2)
+    assert localised.arguments[0][0].dims == ((0,), (1, 2))
 
 
 ALONE = {
@@ -259,10 +259,10 @@ ALONE = {
 
 @pytest.mark.parametrize("case", ALONE)
 def test_a_sharding_alone_says_the_number_of_chips(case: str) -> None:
-    localized = localize(parse_module(ALONE[case]), 8)
-    assert localized is not None
-    assert localized.mesh.shape == (4, 2)
-    assert localized.arguments[0][0].dims == ((0,), (1,))
+    localised = localise(parse_module(ALONE[case]), 8)
+    assert localised is not None
+    assert localised.mesh.shape == (4, 2)
+    assert localised.arguments[0][0].dims == ((0,), (1,))
 
 
 @pytest.mark.parametrize("groups", ["dense<0> : tensor<1x1xi64>", "dense<> : tensor<0x0xi64>"])
@@ -283,9 +283,9 @@ def test_the_one_replica_is_all_partitions_with_a_channel_and_else_every_chip_by
       stablehlo.return %s : tensor<f32>
     }}) : (tensor<8x8xf32>) -> tensor<8x8xf32>
     return %0 : tensor<8x8xf32>"""
-    localized = localize(parse_module(module(body=body)), 8)
-    assert localized is not None
-    assert f"dense<{expected}>" in str(localized.module)
+    localised = localise(parse_module(module(body=body)), 8)
+    assert localised is not None
+    assert f"dense<{expected}>" in str(localised.module)
 
 
 @pytest.mark.parametrize(
@@ -301,6 +301,6 @@ def test_a_broadcast_with_a_channel_is_between_partitions(channel: int, groups: 
     body = f"""%0 = "stablehlo.collective_broadcast"(%arg0) <{{{handle}, replica_groups = {groups}}}>
       : (tensor<8x8xf32>) -> tensor<8x8xf32>
     return %0 : tensor<8x8xf32>"""
-    localized = localize(parse_module(module(body=body)), 8)
-    assert localized is not None
-    assert f"dense<{expected}>" in str(localized.module)
+    localised = localise(parse_module(module(body=body)), 8)
+    assert localised is not None
+    assert f"dense<{expected}>" in str(localised.module)

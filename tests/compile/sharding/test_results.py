@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tt_xla.compiler.sharding import localize
+from tt_xla.compiler.sharding import localise
 from tt_xla.compiler.stablehlo import parse_module
 
 GSPMD = """
@@ -23,11 +23,11 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 
 
 def test_a_result_of_gspmds_shard_map_stays_split() -> None:
-    localized = localize(parse_module(GSPMD), 4)
-    assert localized is not None
-    ((sharding, shape),) = localized.results
-    assert (sharding.counts(localized.mesh), shape) == ((4, 1), (8, 4))
-    assert "all_gather" not in str(localized.module)
+    localised = localise(parse_module(GSPMD), 4)
+    assert localised is not None
+    ((sharding, shape),) = localised.results
+    assert (sharding.counts(localised.mesh), shape) == ((4, 1), (8, 4))
+    assert "all_gather" not in str(localised.module)
 
 
 OPEN = """
@@ -50,7 +50,7 @@ module attributes {mhlo.num_partitions = 8 : i32} {
 
 def test_propagation_splits_no_operand_that_gspmds_shard_map_takes_as_a_whole() -> None:
     """It splits the open dimension of the operand along the region's own axis, as the argument is split."""
-    localized = localize(parse_module(OPEN), 8)
-    assert localized is not None
-    (negated,) = [line for line in str(localized.module).splitlines() if "negate" in line]
+    localised = localise(parse_module(OPEN), 8)
+    assert localised is not None
+    (negated,) = [line for line in str(localised.module).splitlines() if "negate" in line]
     assert negated.endswith("tensor<1x8xf32>")

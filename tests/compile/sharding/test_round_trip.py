@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.golden import Goldens
-from tt_xla.compiler.sharding import localize
+from tt_xla.compiler.sharding import localise
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.errors import MalformedModuleError
 
@@ -40,12 +40,12 @@ module attributes {mhlo.num_partitions = 8 : i32, mhlo.frontend_attributes = {
 
 
 def test_the_hidden_form_is_read(goldens: Goldens) -> None:
-    localized = localize(parse_module(MODULE), 8)
-    assert localized is not None
-    assert localized.mesh.axes == ("x", "y")
-    assert [sharding.dims for sharding, _ in localized.arguments] == [((0,), ())]
-    assert [sharding.dims for sharding, _ in localized.results] == [((), (1,))]
-    text = str(localized.module)
+    localised = localise(parse_module(MODULE), 8)
+    assert localised is not None
+    assert localised.mesh.axes == ("x", "y")
+    assert [sharding.dims for sharding, _ in localised.arguments] == [((0,), ())]
+    assert [sharding.dims for sharding, _ in localised.results] == [((), (1,))]
+    text = str(localised.module)
     goldens.check("sharding/round_trip", "hidden form", text)
     assert "xla.sdy" not in text
     assert "custom_call" not in text
@@ -55,15 +55,15 @@ def test_the_hidden_form_is_read(goldens: Goldens) -> None:
 def test_shardings_leave_a_manual_computation() -> None:
     """Propagation carries the sharding of its result on to the result of the function."""
     start, end = MODULE.index("    %4 = "), MODULE.index("    return %4")
-    localized = localize(parse_module(MODULE[:start] + MODULE[end:].replace("return %4", "return %3")), 8)
-    assert localized is not None
-    assert [sharding.dims for sharding, _ in localized.results] == [((0,), ())]
+    localised = localise(parse_module(MODULE[:start] + MODULE[end:].replace("return %4", "return %3")), 8)
+    assert localised is not None
+    assert [sharding.dims for sharding, _ in localised.results] == [((0,), ())]
 
 
 def test_damaged_text_is_refused() -> None:
     damaged = MODULE.replace(r"#sdy.sharding<@mesh, [{\\\22x\\\22}, {}]>", "#sdy.sharding<@mesh")
     with pytest.raises(MalformedModuleError, match="is not an attribute of Shardy's"):
-        localize(parse_module(damaged), 8)
+        localise(parse_module(damaged), 8)
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_wrong_kinds_of_hidden_attributes_are_refused(attributes: str, message: 
     hidden = r'{xla.sdy.sharding = "#sdy.sharding<@mesh, [{\\\22x\\\22}, {}]>"}'
     assert hidden in MODULE
     with pytest.raises(MalformedModuleError, match=message):
-        localize(parse_module(MODULE.replace(hidden, attributes)), 8)
+        localise(parse_module(MODULE.replace(hidden, attributes)), 8)

@@ -62,7 +62,7 @@ func.func @repeated(%x: tensor<3x1x5xf32>) -> (tensor<5xf32>, tensor<3x5xf32>, t
   func.return %1, %3, %6 : tensor<5xf32>, tensor<3x5xf32>, tensor<3xf32>
 }
 
-// known_choice: the result is the comparison itself, cast to the other float type.
+// fold_where: the result is the comparison itself, cast to the other float type.
 // CHECK-LABEL: func.func @one_or_zero(
 func.func @one_or_zero(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK-NEXT: %[[C:.*]] = "ttir.gt"(%x, %y)

@@ -12,6 +12,7 @@
 #ttnn_layout7 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 36 + d1 * 36 + d2, d3), <1x1>, memref<36x3xbf16, #dram>, <interleaved>>
 #ttnn_layout8 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout9 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 32 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#ttnn_layout10 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, f32>, #dram>, <interleaved>>
 
 // Constant right operands are converted, separately for each product; activations are not.
 // CHECK-LABEL: func.func public @products(
@@ -56,4 +57,20 @@ func.func public @convolution(%x: tensor<1x6x6x3xbf16, #ttnn_layout3>, %w: tenso
   %4 = "ttnn.conv2d"(%2, %w, %3) <{in_channels = 3 : i32, out_channels = 4 : i32, batch_size = 1 : i32, input_height = 6 : i32, input_width = 6 : i32, kernel_size = array<i32: 3, 3>, stride = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, groups = 1 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>}> : (tensor<1x1x36x3xbf16, #ttnn_layout7>, tensor<4x3x3x3xbf16, #ttnn_layout4>, !ttnn.device) -> tensor<1x1x16x4xbf16, #ttnn_layout8>
   %5 = "ttnn.reshape"(%4) <{shape = [1 : i32, 4 : i32, 4 : i32, 4 : i32]}> : (tensor<1x1x16x4xbf16, #ttnn_layout8>) -> tensor<1x4x4x4xbf16, #ttnn_layout9>
   func.return %5 : tensor<1x4x4x4xbf16, #ttnn_layout9>
+}
+
+// Matrices that the program itself contains stay as they are, in every type, and so do products that the program
+// computes in float32 though the model is bfloat16.
+// CHECK-LABEL: func.func public @no_weights(
+// CHECK-NOT: bfp_bf8
+func.func public @no_weights(%x: tensor<4x4xbf16, #ttnn_layout1>, %w: tensor<4x4xbf16, #ttnn_layout1> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<4x4xf32, #ttnn_layout10> {
+  %0 = "ttnn.get_device"() : () -> !ttnn.device
+  %1 = "ttnn.full"(%0) <{shape = #ttnn.shape<4x4>, fill_value = 1.500000e+00 : f32}> : (!ttnn.device) -> tensor<4x4xbf16, #ttnn_layout1>
+  %2 = "ttnn.matmul"(%x, %1) <{transpose_a = false, transpose_b = false}> : (tensor<4x4xbf16, #ttnn_layout1>, tensor<4x4xbf16, #ttnn_layout1>) -> tensor<4x4xbf16, #ttnn_layout1>
+  %3 = "ttnn.typecast"(%2) : (tensor<4x4xbf16, #ttnn_layout1>) -> tensor<4x4xf32, #ttnn_layout10>
+  %4 = "ttnn.full"(%0) <{shape = #ttnn.shape<4x4>, fill_value = 1.500000e+00 : f32}> : (!ttnn.device) -> tensor<4x4xf32, #ttnn_layout10>
+  %5 = "ttnn.matmul"(%3, %4) <{transpose_a = false, transpose_b = false}> : (tensor<4x4xf32, #ttnn_layout10>, tensor<4x4xf32, #ttnn_layout10>) -> tensor<4x4xf32, #ttnn_layout10>
+  %6 = "ttnn.typecast"(%w) : (tensor<4x4xbf16, #ttnn_layout1>) -> tensor<4x4xf32, #ttnn_layout10>
+  %7 = "ttnn.matmul"(%5, %6) <{transpose_a = false, transpose_b = false}> : (tensor<4x4xf32, #ttnn_layout10>, tensor<4x4xf32, #ttnn_layout10>) -> tensor<4x4xf32, #ttnn_layout10>
+  func.return %7 : tensor<4x4xf32, #ttnn_layout10>
 }

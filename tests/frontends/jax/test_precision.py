@@ -1,4 +1,4 @@
-"""Precision files and override files as compiler options of ``jax.jit``, and in the environment."""
+"""Precision and override files as compiler options of ``jax.jit`` and in the environment; products of integers."""
 
 from __future__ import annotations
 
@@ -65,3 +65,31 @@ def test_an_override_that_ttnn_refuses_is_an_error(tt):
     options = {"overrides": '{"ops": {"matmul@*#0": {"layout": "block_sharded", "grid": [9, 9]}}}'}
     with pytest.raises(jax.errors.JaxRuntimeError, match="does not fit in the 64 cores of the chip"):
         jax.jit(lambda x: jnp.exp(x @ x), compiler_options=options)(jax.device_put(X, tt))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "dtype"),
+    [
+        (-100, 100, np.int8),
+        (-4000, 4000, np.int16),
+        (-4000, 4000, np.int32),
+        (-(2**20) - 5, 2**20 + 5, np.int32),
+        (0, 2**22, np.uint32),
+    ],
+)
+def test_products_of_integers_are_exact_up_to_24_bits(tt, low, high, dtype):
+    """The matrix unit cuts operands to 10 and 11 bits, so positions beyond 1,024 must reach it in parts."""
+    drawn = np.random.default_rng(0)
+    x = drawn.integers(low, high, (5, 3)).astype(dtype)
+    y = drawn.integers(0, 2, (3, 7)).astype(dtype)
+    got = jax.jit(lambda a, b: a @ b)(*jax.device_put((x, y), tt))
+    np.testing.assert_array_equal(np.asarray(got), x @ y)
+    got = jax.jit(lambda a, b: a @ b)(*jax.device_put((y.T, x.T), tt))
+    np.testing.assert_array_equal(np.asarray(got), y.T @ x.T)
+
+
+def test_a_product_of_booleans_says_whether_a_pair_is_true(tt):
+    drawn = np.random.default_rng(1)
+    x, y = drawn.random((5, 8)) > 0.5, drawn.random((8, 3)) > 0.6
+    got = jax.jit(lambda a, b: (a @ b).astype(jnp.int8))(*jax.device_put((x, y), tt))
+    np.testing.assert_array_equal(np.asarray(got), (x @ y).astype(np.int8))

@@ -229,8 +229,8 @@ def test_the_log_says_which_guard_made_it_compile_again(caplog):
         model.factor = 3.0
         compiled(torch.ones(2, 3))
         compiled(torch.ones(4, 3))
-    first, second = [record.getMessage() for record in caplog.records if "is compiled for the" in record.getMessage()]
-    assert "2. time" in first
+    first, second = [record.getMessage() for record in caplog.records if "is compiled again" in record.getMessage()]
+    assert "(compilation 2)" in first
     assert "self.factor == 2.0" in first
     assert "return x * self.factor" in first
     assert "size mismatch at index 0. expected 2, actual 4" in second

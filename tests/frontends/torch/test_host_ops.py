@@ -26,7 +26,7 @@ def test_counts_by_name_and_logs_the_first_run(monkeypatch):
     host_ops.record("aten.nonzero.default")
     assert host_ops.counts() == {"aten.linalg_qr.default": 3, "aten.nonzero.default": 1}
     assert messages == [
-        "aten.linalg_qr.default has no lowering to the device and runs on the host (asked for at model.py:7).",
+        "aten.linalg_qr.default has no lowering to the device and runs on the host (called at model.py:7).",
         "aten.nonzero.default has no lowering to the device and runs on the host.",
     ]
 

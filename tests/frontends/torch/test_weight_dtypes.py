@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch_xla
 from torch import nn
 
 import tt_torch
@@ -110,3 +111,46 @@ def test_configs(net: Net, tmp_path: Path):
         tt_torch.apply_weight_dtype_overrides(Net(), {"second.weight": "int4"})
     with pytest.raises(ValueError, match="config must be a dict"):
         tt_torch.apply_weight_dtype_overrides(Net(), "int4")
+
+
+class Upscaled(nn.Module):
+    """A network of bfloat16 whose image is resized by float32 matrices that are no weights of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Conv2d(3, 4, 3, padding=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.interpolate(self.layer(x), scale_factor=2, mode="bilinear")
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "eager"])
+@pytest.mark.parametrize("dtype", ["bfp_bf8", "bfp_bf4"])
+def test_matrices_that_resize_are_no_weights(dtype: str, compiled: bool):
+    torch.manual_seed(0)
+    model = Upscaled().to(torch.bfloat16).eval()
+    image = torch.randn(1, 3, 16, 16).to(torch.bfloat16)
+    with torch.no_grad():
+        expected = model(image)
+    model.to("tt")
+    torch_xla.set_custom_compile_options({"experimental_weight_dtype": dtype})
+    try:
+        torch._dynamo.reset()
+        with torch.no_grad():
+            result = (torch.compile(model, backend="tt") if compiled else model)(image.to("tt")).cpu()
+    finally:
+        torch_xla.set_custom_compile_options({})
+    assert relative_error(result, expected) < 0.1  # bfp_bf4 has 3 bits of magnitude
+
+
+def test_a_product_that_a_bfloat16_model_computes_in_float32_keeps_its_weight():
+    class Router(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.gate, self.up = nn.Linear(64, 8, bias=False), nn.Linear(64, 64, bias=False)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return nn.functional.linear(self.up(x).float(), self.gate.weight.float())
+
+    types = run(Router().to(torch.bfloat16).eval(), {"experimental_weight_dtype": "bfp_bf8"})[1]
+    assert types == ["bfp_bf8", "f32"]

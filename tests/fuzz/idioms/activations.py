@@ -102,7 +102,7 @@ def mish(d: Drawer) -> Array:
     return _after(d, d.either_way(jnp.multiply, x, jnp.tanh(d.keep(soft))))
 
 
-@idiom("ttir.scaled_function", "ttir.join_factors", "ttir.known_power")
+@idiom("ttir.scaled_function", "ttir.join_factors", "ttir.fold_power")
 def gelu(d: Drawer) -> Array:
     """gelu by erf, erfc and tanh in drawn bracketings, with other numbers and arguments."""
     x = _x(d)
@@ -128,7 +128,7 @@ def gelu(d: Drawer) -> Array:
     return _after(d, d.shuffled(x, jnp.full((), half, x.dtype), factor.astype(x.dtype)))
 
 
-@idiom("ttir.rsqrt", "ttir.divided_by_root", "ttir.reciprocal", "ttir.known_power", "ttir.known_function")
+@idiom("ttir.rsqrt", "ttir.divided_by_root", "ttir.reciprocal", "ttir.fold_power", "ttir.fold_function")
 def roots(d: Drawer) -> Array:
     """Roots, reciprocals and powers."""
     x = d.input(d.shape(), d.dtype(), positive=d.maybe(0.8))

@@ -21,9 +21,10 @@ def _constant(d: Drawer, x: Array) -> Array:
     return jnp.full(d.one((), x.shape, x.shape[-1:]), number, x.dtype)
 
 
-@idiom("ttir.known_result", "ttir.drop_neutral", "ttir.drop_zero", "ttir.join_factors", "ttir.small_factors_first",
-       "ttir.sink_factor", "ttir.negated_factor", "ttir.times_minus_one", "ttir.add_negated", "ttir.join_terms",
-       "ttir.known_power", "ttir.known_function", "ttir.move_constant", "ttir.delay_broadcast")  # fmt: skip
+@idiom("ttir.fold_constant_operands", "ttir.drop_neutral", "ttir.drop_zero", "ttir.join_factors",
+       "ttir.small_factors_first", "ttir.sink_factor", "ttir.negated_factor", "ttir.times_minus_one",
+       "ttir.add_negated", "ttir.join_terms", "ttir.fold_power", "ttir.fold_function", "ttir.move_constant",
+       "ttir.delay_broadcast")  # fmt: skip
 def constants(d: Drawer) -> Array:
     """Chains of sums, products, quotients, negations and moves with constants."""
     integers = d.maybe(0.3)
@@ -73,7 +74,7 @@ def _step(d: Drawer, x: Array, integers: bool) -> Array:
     )()
 
 
-@idiom("ttir.known_choice", "ttir.clamp_by_constants", "ttir.clamp", "ttir.decided", "ttir.truth_of_truth",
+@idiom("ttir.fold_where", "ttir.clamp_by_constants", "ttir.clamp", "ttir.absorb_constant_truth", "ttir.truth_of_truth",
        "ttnn.truth_in_its_type", "ttnn.cast_truth_once")  # fmt: skip
 def truths(d: Drawer) -> Array:
     """Comparisons, logic and choices with constants, with truth values in other types."""

@@ -36,10 +36,11 @@ def _ranged(d: Drawer) -> Array:
     return (x > one).astype(jnp.int32).sum(-1).astype(x.dtype) if way == "sum" else x
 
 
-@idiom("ttir.known_comparison", "ttir.known_number", "ttir.decided", "ttir.needless_clamp", "ttir.needless_limit",
-       "ttir.needless_remainder", "ttir.integer_by_way_of_float", "ttir.float_by_way_of_integer", "ttir.implied",
-       "ttir.rounds_down", "ttir.truth_of_truth", "ttir.known_result", "ttir.drop_neutral", "ttir.join_terms",
-       "ttir.arange", "ttir.elementwise")  # fmt: skip
+@idiom("ttir.fold_comparison", "ttir.fold_to_constant", "ttir.absorb_constant_truth", "ttir.needless_clamp",
+       "ttir.needless_limit", "ttir.needless_remainder", "ttir.integer_by_way_of_float", "ttir.float_by_way_of_integer",
+       "ttir.drop_implied_inequality", "ttir.fold_floor_division_test", "ttir.truth_of_truth",
+       "ttir.fold_constant_operands", "ttir.drop_neutral", "ttir.join_terms", "ttir.arange",
+       "ttir.elementwise")  # fmt: skip
 def ranges(d: Drawer) -> Array:
     """Comparisons, limits, remainders, quotients and casts of integers of known ranges."""
     x = _ranged(d)
@@ -104,7 +105,13 @@ def _step(d: Drawer, x: Array) -> Array:
     return d.one(truth, jnp.where(truth, x, x + number(1)))
 
 
-@idiom("ttir.rounds_down", "ttir.implied", "ttir.truth_of_truth", "ttir.known_number", "ttir.needless_remainder")
+@idiom(
+    "ttir.fold_floor_division_test",
+    "ttir.drop_implied_inequality",
+    "ttir.truth_of_truth",
+    "ttir.fold_to_constant",
+    "ttir.needless_remainder",
+)
 def divisions(d: Drawer) -> Array:
     """Quotients and remainders that round down, by constants and by others, of each width."""
     dtype = d.one(*_TYPES)

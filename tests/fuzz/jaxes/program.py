@@ -72,6 +72,9 @@ WAYS: dict[str, str] = {
 }
 """Transformations by name. FLOATS are the arguments of floats, FIRST is the first one."""
 
+REFUSALS = (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
+"""Errors with which JAX refuses a call."""
+
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
@@ -127,7 +130,7 @@ class Drawing:
         function = eval(f"lambda {', '.join(dict.fromkeys(names))}: {text}", self._scope)
         try:
             results = jax.eval_shape(function, *(self._known[name] for name in dict.fromkeys(names)))
-        except (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
+        except REFUSALS:
             return False
         leaves = jax.tree.leaves(results)
         if not leaves or len(leaves) > 4 or not all(_is_plain(leaf) for leaf in leaves):

@@ -14,6 +14,7 @@ from tt_xla.codegen.calls.elementwise import activation
 from tt_xla.codegen.calls.registry import Op, calls, compute_config, without_none
 from tt_xla.codegen.expressions import Call, Expression
 from tt_xla.ir.layout import BufferType
+from tt_xla.ir.op_table import MATMUL_CONFIGS
 
 
 @calls("ttnn.matmul", "ttnn.linear")
@@ -56,14 +57,6 @@ def _in_l1(op: Op) -> bool:
     return any(spec.layout.buffer is BufferType.L1 for spec in tensors)
 
 
-_CONFIGS = {
-    "reuse": "MatmulMultiCoreReuseProgramConfig",
-    "multi_cast": "MatmulMultiCoreReuseMultiCastProgramConfig",
-    "multi_cast_1d": "MatmulMultiCoreReuseMultiCast1DProgramConfig",
-    "dram_sharded": "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig",
-}
-
-
 def program_config(fields: Mapping[str, Any] | None) -> Expression:
     """Returns the constructor of a program config from its fields; None leaves the choice to TT-NN."""
     if not fields:
@@ -79,4 +72,4 @@ def program_config(fields: Mapping[str, Any] | None) -> Expression:
             keywords[name] = value
     if kind != "reuse":
         keywords["fused_activation"] = activation((fields.get("fused_activation") or {}).get("op_type"))
-    return Call(f"ttnn.{_CONFIGS[kind]}", (), keywords)
+    return Call(f"ttnn.{MATMUL_CONFIGS[kind]}", (), keywords)

@@ -7,14 +7,10 @@ from typing import Any
 
 from tt_xla.codegen.calls.registry import Op, calls, without_none
 from tt_xla.codegen.expressions import Call, Expression, Name
-from tt_xla.ir.elementwise import BINARY, UNARY
+from tt_xla.ir.op_table import BINARY, UNARY
 
-_RENAMED = {
-    "pow_tensor": "pow",
-    # TT-NN's remainder has the sign of the divisor, fmod the sign of the dividend.
-    "remainder": "fmod",
-}
-"""TT-NN function of each binary op that has another name there."""
+_FUNCTIONS_OF_TWO = {row.ttnn: row.python for row in BINARY if row.ttnn}
+"""TT-NN's function by binary op."""
 _WITHOUT_DTYPE = {
     "atan2",
     "bitwise_and",
@@ -26,11 +22,7 @@ _WITHOUT_DTYPE = {
 """Binary functions that take no ``dtype``."""
 
 
-_OWN = ("bitcast_convert", "gelu_approx")
-"""Functions whose calls differ from their names."""
-
-
-@calls(*(f"ttnn.{row.ttnn}" for row in UNARY if row.ttnn and row.ttnn not in _OWN))
+@calls(*(f"ttnn.{row.ttnn}" for row in UNARY if row.ttnn and row.python == row.ttnn))
 def unary(op: Op) -> Call:
     return Call(op.instruction.op, (op["input"],), without_none(memory_config=op.memory))
 
@@ -55,7 +47,7 @@ def binary(op: Op) -> Call:
     if name == "divide" and not op.result.layout.dtype.is_float:
         keywords["rounding_mode"] = "trunc"  # without it the quotient is float32
     keywords |= {side: _functions(op, side) for side in _FUNCTIONS if op.get(side)}
-    return Call(f"ttnn.{_RENAMED.get(name, name)}", (op["lhs"], op["rhs"]), keywords)
+    return Call(f"ttnn.{_FUNCTIONS_OF_TWO[name]}", (op["lhs"], op["rhs"]), keywords)
 
 
 _FUNCTIONS = ("activations", "input_tensor_a_activations", "input_tensor_b_activations")

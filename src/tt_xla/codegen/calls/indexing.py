@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from tt_xla.codegen.calls.registry import Op, calls, without_none
 from tt_xla.codegen.expressions import Call, Expression
-
-_REDUCTIONS = {"invalid": None, "sum": "add", "prod": "multiply"}
+from tt_xla.ir.op_table import SCATTER_REDUCTIONS
 
 
 @calls("ttnn.scatter")
 def scatter(op: Op) -> Call:
-    keywords = without_none(reduce=_REDUCTIONS[op.get("scatter_reduce_type")], memory_config=op.memory)
+    keywords = without_none(reduce=SCATTER_REDUCTIONS[op.get("scatter_reduce_type")], memory_config=op.memory)
     return Call("ttnn.scatter", (op["input"], op.get("dim"), op["index"], op["source"]), keywords)
 
 

@@ -1,4 +1,4 @@
-"""Calls for reductions, softmax and normalization."""
+"""Calls for reductions, softmax and normalisation."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from tt_xla.codegen.expressions import Call, Data, Expression, Name, Value
 from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.codegen.meshes import AXIS, DeviceMesh
 from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir.op_table import FIDELITY_LABELS
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.registry import Registry
 from tt_xla.target import Target
@@ -138,6 +139,5 @@ def compute_config(fields: dict[str, Any] | None) -> Expression:
         return None
     named: dict[str, Expression] = {"math_approx_mode": False, "packer_l1_acc": True} | fields
     if "math_fidelity" in fields:
-        labels = {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}
-        named["math_fidelity"] = Name(f"ttnn.MathFidelity.{labels[fields['math_fidelity']]}")
+        named["math_fidelity"] = Name(f"ttnn.MathFidelity.{FIDELITY_LABELS[fields['math_fidelity']]}")
     return Call("ttnn.WormholeComputeKernelConfig", (), named)

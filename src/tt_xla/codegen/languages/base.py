@@ -28,14 +28,14 @@ class Language(Protocol):
     name: str
     """Name that ``tt-xla codegen --language`` takes."""
     label: str
-    """Name for people, ``C++``."""
+    """Name in messages, ``C++``."""
     main: str
     """Name of the main file."""
     traces: bool
     """Whether the language supports traces."""
     host: bool
     """Whether the language supports ops that the host runs."""
-    spreads: bool
+    one_parameter_per_tensor: bool
     """Whether functions that loops and cases run take one parameter for each tensor rather than one list."""
 
     def node(self, expression: Expression, value: Value, data: DataOf) -> Node:
@@ -51,7 +51,7 @@ class Language(Protocol):
         ...
 
     def weights(self, keys: Sequence[str]) -> Sequence[Node]:
-        """Returns several weights as arguments of a call: one list for a language that ``spreads``."""
+        """Returns several weights as arguments of a call."""
         ...
 
     def under(self, prefix: str) -> str:

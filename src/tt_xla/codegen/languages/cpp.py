@@ -82,7 +82,7 @@ class Cpp:
     main = "main.cpp"
     traces = False
     host = False
-    spreads = False
+    one_parameter_per_tensor = False
 
     def node(self, expression: Expression, value: Value, data: DataOf) -> Node:
         return _Printer(value, data).node(expression)

@@ -94,7 +94,7 @@ def _in_order(
 
 
 def _template(entry: WeightEntry) -> tuple[tuple[tuple[str, ...], str], tuple[int, int]] | None:
-    """Returns what an entry shares with those of other modules, and its own module and file number.
+    """Returns the part that an entry shares with those of other modules, and its own module and file number.
 
     Returns None for an entry of a module without a number.
     """

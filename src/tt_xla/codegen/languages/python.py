@@ -28,7 +28,7 @@ class Python:
     main = "main.py"
     traces = True
     host = True
-    spreads = True
+    one_parameter_per_tensor = True
 
     def node(self, expression: Expression, value: Value, data: DataOf) -> Node:
         return node_of(expression, value, data)

@@ -7,9 +7,10 @@ languages, and a code for its type (:data:`TYPES`).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from tt_xla.ir.elementwise import BINARY, UNARY
+from tt_xla.ir.op_table import BINARY, UNARY
 
 OPTIONAL, EMPTY = "std::nullopt", "{}"
 
@@ -172,7 +173,6 @@ _BINARY_FORMS = {
     "atan2": "a:T b:T memory_config:memory?",
     "fmod": f"a:T b:T memory_config:memory? {_CORES}",
 }
-_RENAMED = {"pow_tensor": "pow", "remainder": "fmod"}
 
 _PRODUCT = (
     "transpose_a:b transpose_b:b memory_config:cmemory? dtype:cdtypev? program_config:matmul? activation:function? "
@@ -199,204 +199,118 @@ _POOL_END = "deallocate_input:b reallocate_halo_output:b"
 _CONV2D = "ttnn::operations::conv::conv2d"
 _TRANSPOSED = "ttnn::operations::conv::conv_transpose2d"
 
+_DECLARATIONS = f"""
+ttnn.bitcast(input:T dtype:cdtype memory_config:memory?)
+ttnn.where(condition:T first:TorNumber second:TorNumber memory_config:memory?)
+ttnn.clamp(input:T min:number? max:number? memory_config:memory? output:T?)
+ttnn.leaky_relu(input:T negative_slope:number memory_config:memory?)
+ttnn.div(a:T b:T fast_and_approximate_mode:b rounding_mode:string? dtype:cdtype? memory_config:memory? output:T?
+    {_SIDES})
+ttnn.matmul(a:T b:T {_PRODUCT}) in ttnn::operations::matmul
+ttnn.linear(a:T b:T bias:cT? {_PRODUCT}) in ttnn::operations::matmul
+ttnn.reshape(input:T shape:shape memory_config:memory? pad_value:value?)
+ttnn.permute(input:T permutation:i64s memory_config:memory? pad_value:f)
+ttnn.repeat(input:T repeats:u32s memory_config:memory?)
+ttnn.concat(inputs:Tn dim:i memory_config:memory?)
+ttnn.slice<int32_t>(input:T begins:i32s ends:i32s step:i32s memory_config:memory?)
+ttnn.fill_implicit_tile_padding(input:T fill_value:fill memory_config:memory?)
+ttnn.pad(input:T padding:pairs value:f use_multicore:b memory_config:memory?)
+ttnn.embedding(input:T weight:T pad_token:i? layout:layout? type:embeddings dtype:cdtypev? memory_config:memory?)
+ttnn.gather(input:T dim:i8 index:T sparse_grad:b memory_config:memory?)
+ttnn.scatter(input:T dim:ci index:T source:T memory_config:memory? reduce:string?)
+ttnn.sort(input:T dim:i8 descending:b stable:b memory_config:memory?) -> several
+ttnn.topk(input:T k:u dim:i8 largest:b sorted:b memory_config:memory? cores:cores? indices:T? output:Tpair? stable:b)
+    -> several
+ttnn.to_layout(input:T layout:layout dtype:dtype? memory_config:memory?)
+ttnn.to_memory_config(input:T memory_config:memory dtype:dtypev?)
+ttnn.to_dtype(input:T dtype:cdtype)
+ttnn.typecast(input:T dtype:cdtype memory_config:memory?)
+ttnn.to_device(input:T device:device memory_config:memory? queue:queue?) in ttnn::operations::core
+ttnn.from_device(input:T blocking:b queue:queue?) in ttnn::operations::core
+ttnn.deallocate(input:T& force:b) -> none in ttnn::operations::core
+ttnn.clone(input:T dtype:dtype? memory_config:memory?)
+ttnn.copy(source:T target:T)
+ttnn.full<inline>(shape:shape value:number dtype:dtype? layout:layout? device:device? memory_config:memory?)
+ttnn.ones(shape:shape dtype:dtype? layout:layout? device:device? memory_config:memory?)
+ttnn.arange(start:l end:l step:l dtype:dtype device:device? memory_config:memory layout:layout)
+ttnn.sum({_REDUCTION})
+ttnn.mean({_REDUCTION})
+ttnn.max({_REDUCTION})
+ttnn.min({_REDUCTION})
+ttnn.prod(input:T dim:l? keepdim:b memory_config:memory?)
+ttnn.argmax(input:T dim:i? keepdim:b cores:cores? memory_config:memory?)
+ttnn.cumsum(input:T dim:ci dtype:dtypev? reverse:cb output:Tv? memory_config:memory?)
+ttnn.softmax(input:T dim:i memory_config:memory? compute_kernel_config:ccomputev? numeric_stable:b)
+ttnn.layer_norm({_NORM})
+ttnn.rms_norm({_NORM})
+ttnn.layer_norm_pre_all_gather({_STATISTICS} recip:cT? fast:b)
+ttnn.rms_norm_pre_all_gather({_STATISTICS} rows:cb? fast:b)
+ttnn.layer_norm_post_all_gather({_BY_STATISTICS})
+ttnn.rms_norm_post_all_gather({_BY_STATISTICS} rows:cb?)
+ttnn.conv2d(input_tensor:T weight_tensor:T device:device {_SIZES} padding:padding dilation:two groups:u dtype:cdtype?
+    bias_tensor:cT? {_CONV_END}) -> variant
+ttnn.conv_transpose2d(input_tensor:T weight_tensor:T device:device {_SIZES} padding:padding output_padding:two
+    dilation:two groups:u dtype:cdtype? bias_tensor:cT? {_CONV_END}) -> variant
+ttnn.prepare_conv_weights(weight_tensor:T {_INPUT} weights_format:string {_SIZES} padding:padding dilation:two
+    has_bias:b groups:u {_PREPARED}) in {_CONV2D}
+ttnn.prepare_conv_bias(bias_tensor:T {_INPUT} {_SIZES} padding:padding dilation:two groups:u {_PREPARED}) in {_CONV2D}
+ttnn.prepare_conv_transpose2d_weights(weight_tensor:T input_memory_config:memoryv input_layout:layout
+    weights_format:string {_SIZES} padding:padding output_padding:two dilation:two has_bias:b groups:u {_PREPARED}) in
+    {_TRANSPOSED}
+ttnn.prepare_conv_transpose2d_bias(bias_tensor:T {_INPUT} {_SIZES} padding:padding dilation:two groups:u {_PREPARED})
+    in {_TRANSPOSED}
+ttnn.max_pool2d({_POOL} dilation:two ceil_mode:b memory_config:cmemory? slice_config:slice? applied_shard_scheme:kind?
+    {_POOL_END} return_indices:b dtype:dtype output_layout:layout) -> several in ttnn::operations::pool
+ttnn.avg_pool2d({_POOL} ceil_mode:b count_include_pad:b divisor_override:iv? memory_config:cmemory?
+    slice_config:slice? applied_shard_scheme:kind? compute_kernel_config:compute? {_POOL_END} dtype:dtype
+    output_layout:layout) in ttnn::operations::pool
+ttnn.all_gather(input:T dim:i cluster_axis:u? memory_config:memory? output:T? sub_device:subdevice? cores:cores?
+    num_links:u? topology:topology? chunks_per_sync:u? workers_per_link:u? buffers_per_channel:u? l1_small:b)
+ttnn.all_reduce(input:T cluster_axis:u? sub_device:subdevice? memory_config:memory? num_links:u? topology:topology?)
+ttnn.reduce_scatter(input:T dim:i cluster_axis:u? sub_device:subdevice? memory_config:memory? intermediate:memory?
+    output:T? num_links:u? topology:topology? chunks_per_sync:u? workers_per_link:u? buffers_per_channel:u?
+    compute_kernel_config:compute? l1_small:b)
+ttnn.experimental.all_to_all_async_generic(input:T in_dim:i out_dim:i output:T? num_links:u? memory_config:memory?
+    topology:topology? sub_device:subdevicev? cluster_axis:u?)
+ttnn.mesh_partition(input:T dim:i cluster_axis:u? memory_config:memory?)
+ttnn.point_to_point(input:T sender:place receiver:place topology:topology output_tensor:T? intermediate:T?)
+ttnn.fill_cache(cache:T input:T batch:u update:u)
+ttnn.experimental.paged_update_cache(cache:T input:T update_idxs:u32v update_idxs_tensor:cT? share_cache:b?
+    page_table:cT? batch_offset:u)
+ttnn.experimental.rotary_embedding(input:T cos:T sin:T token_index:u? memory_config:memory?
+    compute_kernel_config:ccomputev?)
+ttnn.transformer.scaled_dot_product_attention(query:T key:T value:T attn_mask:T? is_causal:b scale:f?
+    sliding_window_size:u? memory_config:memory? program_config:sdpa? compute_kernel_config:computev?
+    attention_sink:T?)
+ttnn.transformer.scaled_dot_product_attention_decode(query:T key:T value:T is_causal:b attn_mask:cT? cur_pos:u32v
+    cur_pos_tensor:cT? attention_sink:cT? scale:f? sliding_window_size:u? memory_config:memory? program_config:sdpa?
+    compute_kernel_config:computev? share_kv:b?)
+ttnn.transformer.concatenate_heads(input:T memory_config:memory?)
+ttnn.transformer.split_query_key_value_and_split_heads(input:T kv_input_tensor:T? num_heads:u num_kv_heads:u?
+    transpose_key:b memory_config:memory?) -> tuple
+utils.load(name:string dtype:dtype layout:layout device:device memory_config:memory? mapper:mapper? padded:shape?)
+utils.ones(name:string shape:shape dtype:dtype layout:layout device:device memory_config:memory?)
+utils.full(value:double shape:shape dtype:dtype layout:layout)
+utils.composed(tensor:T device:device composer:composer? replicas:u shape:shape?)
+utils.tensor(elements:elements dtype:dtype layout:layout)
+"""
+"""Functions as ``name<template>(parameters) -> form of the result in namespace``. C++ has ``::`` for a dot."""
+
+_DECLARATION = re.compile(r"^(\S+?)(?:<(\w+)>)?\(([^)]*)\)(?:\s+-> (\w+))?(?:\s+in\s+(\S+))?$", re.MULTILINE)
+
 FUNCTIONS: dict[str, Function] = {
     **{
         f"ttnn.{row.ttnn}": _function(f"ttnn::{row.ttnn}", _UNARY_FORMS.get(row.ttnn, _PLAIN))
         for row in UNARY
-        if row.ttnn and row.ttnn not in ("bitcast_convert", "gelu_approx")
+        if row.ttnn and row.python == row.ttnn
     },
     **{
         f"ttnn.{name}": _function(f"ttnn::{name}", _BINARY_FORMS.get(name, f"{_WITH_DTYPE} {_CORES}"))
-        for name in (_RENAMED.get(row.ttnn, row.ttnn) for row in BINARY if row.ttnn)
+        for name in (row.python for row in BINARY if row.ttnn)
     },
-    "ttnn.bitcast": _function("ttnn::bitcast", "input:T dtype:cdtype memory_config:memory?"),
-    "ttnn.where": _function("ttnn::where", "condition:T first:TorNumber second:TorNumber memory_config:memory?"),
-    "ttnn.clamp": _function("ttnn::clamp", "input:T min:number? max:number? memory_config:memory? output:T?"),
     "ttnn.clamp (tensors)": _function("ttnn::clamp", "input:T min:Tv? max:Tv? memory_config:memory? output:T?"),
-    "ttnn.leaky_relu": _function("ttnn::leaky_relu", "input:T negative_slope:number memory_config:memory?"),
-    "ttnn.div": _function(
-        "ttnn::div",
-        f"a:T b:T fast_and_approximate_mode:b rounding_mode:string? dtype:cdtype? memory_config:memory? output:T? "
-        f"{_SIDES}",
-    ),
-    "ttnn.matmul": _function("ttnn::matmul", f"a:T b:T {_PRODUCT}", home="ttnn::operations::matmul"),
-    "ttnn.linear": _function("ttnn::linear", f"a:T b:T bias:cT? {_PRODUCT}", home="ttnn::operations::matmul"),
-    "ttnn.reshape": _function("ttnn::reshape", "input:T shape:shape memory_config:memory? pad_value:value?"),
-    "ttnn.permute": _function("ttnn::permute", "input:T permutation:i64s memory_config:memory? pad_value:f"),
-    "ttnn.repeat": _function("ttnn::repeat", "input:T repeats:u32s memory_config:memory?"),
-    "ttnn.concat": _function("ttnn::concat", "inputs:Tn dim:i memory_config:memory?"),
-    "ttnn.slice": _function(
-        "ttnn::slice", "input:T begins:i32s ends:i32s step:i32s memory_config:memory?", template="int32_t"
-    ),
-    "ttnn.fill_implicit_tile_padding": _function(
-        "ttnn::fill_implicit_tile_padding", "input:T fill_value:fill memory_config:memory?"
-    ),
-    "ttnn.pad": _function("ttnn::pad", "input:T padding:pairs value:f use_multicore:b memory_config:memory?"),
-    "ttnn.embedding": _function(
-        "ttnn::embedding",
-        "input:T weight:T pad_token:i? layout:layout? type:embeddings dtype:cdtypev? memory_config:memory?",
-    ),
-    "ttnn.gather": _function("ttnn::gather", "input:T dim:i8 index:T sparse_grad:b memory_config:memory?"),
-    "ttnn.scatter": _function("ttnn::scatter", "input:T dim:ci index:T source:T memory_config:memory? reduce:string?"),
-    "ttnn.sort": _function(
-        "ttnn::sort", "input:T dim:i8 descending:b stable:b memory_config:memory?", returns="several"
-    ),
-    "ttnn.topk": _function(
-        "ttnn::topk",
-        "input:T k:u dim:i8 largest:b sorted:b memory_config:memory? cores:cores? indices:T? output:Tpair? stable:b",
-        returns="several",
-    ),
-    "ttnn.to_layout": _function("ttnn::to_layout", "input:T layout:layout dtype:dtype? memory_config:memory?"),
-    "ttnn.to_memory_config": _function("ttnn::to_memory_config", "input:T memory_config:memory dtype:dtypev?"),
-    "ttnn.to_dtype": _function("ttnn::to_dtype", "input:T dtype:cdtype"),
-    "ttnn.typecast": _function("ttnn::typecast", "input:T dtype:cdtype memory_config:memory?"),
-    "ttnn.to_device": _function(
-        "ttnn::to_device", "input:T device:device memory_config:memory? queue:queue?", home="ttnn::operations::core"
-    ),
-    "ttnn.from_device": _function(
-        "ttnn::from_device", "input:T blocking:b queue:queue?", home="ttnn::operations::core"
-    ),
-    "ttnn.deallocate": _function("ttnn::deallocate", "input:T& force:b", "none", home="ttnn::operations::core"),
-    "ttnn.clone": _function("ttnn::clone", "input:T dtype:dtype? memory_config:memory?"),
-    "ttnn.copy": _function("ttnn::copy", "source:T target:T"),
-    "ttnn.full": _function(
-        "ttnn::full",
-        "shape:shape value:number dtype:dtype? layout:layout? device:device? memory_config:memory?",
-        template="inline",
-    ),
-    "ttnn.ones": _function(
-        "ttnn::ones", "shape:shape dtype:dtype? layout:layout? device:device? memory_config:memory?"
-    ),
-    "ttnn.arange": _function(
-        "ttnn::arange", "start:l end:l step:l dtype:dtype device:device? memory_config:memory layout:layout"
-    ),
-    "ttnn.sum": _function("ttnn::sum", _REDUCTION),
-    "ttnn.mean": _function("ttnn::mean", _REDUCTION),
-    "ttnn.max": _function("ttnn::max", _REDUCTION),
-    "ttnn.min": _function("ttnn::min", _REDUCTION),
-    "ttnn.prod": _function("ttnn::prod", "input:T dim:l? keepdim:b memory_config:memory?"),
-    "ttnn.argmax": _function("ttnn::argmax", "input:T dim:i? keepdim:b cores:cores? memory_config:memory?"),
-    "ttnn.cumsum": _function(
-        "ttnn::cumsum", "input:T dim:ci dtype:dtypev? reverse:cb output:Tv? memory_config:memory?"
-    ),
-    "ttnn.softmax": _function(
-        "ttnn::softmax", "input:T dim:i memory_config:memory? compute_kernel_config:ccomputev? numeric_stable:b"
-    ),
-    "ttnn.layer_norm": _function("ttnn::layer_norm", _NORM),
-    "ttnn.rms_norm": _function("ttnn::rms_norm", _NORM),
-    "ttnn.layer_norm_pre_all_gather": _function("ttnn::layer_norm_pre_all_gather", f"{_STATISTICS} recip:cT? fast:b"),
-    "ttnn.rms_norm_pre_all_gather": _function("ttnn::rms_norm_pre_all_gather", f"{_STATISTICS} rows:cb? fast:b"),
-    "ttnn.layer_norm_post_all_gather": _function("ttnn::layer_norm_post_all_gather", _BY_STATISTICS),
-    "ttnn.rms_norm_post_all_gather": _function("ttnn::rms_norm_post_all_gather", f"{_BY_STATISTICS} rows:cb?"),
-    "ttnn.conv2d": _function(
-        "ttnn::conv2d",
-        f"input_tensor:T weight_tensor:T device:device {_SIZES} padding:padding dilation:two groups:u dtype:cdtype? "
-        f"bias_tensor:cT? {_CONV_END}",
-        returns="variant",
-    ),
-    "ttnn.conv_transpose2d": _function(
-        "ttnn::conv_transpose2d",
-        f"input_tensor:T weight_tensor:T device:device {_SIZES} padding:padding output_padding:two dilation:two "
-        f"groups:u dtype:cdtype? bias_tensor:cT? {_CONV_END}",
-        returns="variant",
-    ),
-    "ttnn.prepare_conv_weights": _function(
-        "ttnn::prepare_conv_weights",
-        f"weight_tensor:T {_INPUT} weights_format:string {_SIZES} padding:padding dilation:two has_bias:b groups:u "
-        f"{_PREPARED}",
-        home=_CONV2D,
-    ),
-    "ttnn.prepare_conv_bias": _function(
-        "ttnn::prepare_conv_bias",
-        f"bias_tensor:T {_INPUT} {_SIZES} padding:padding dilation:two groups:u {_PREPARED}",
-        home=_CONV2D,
-    ),
-    "ttnn.prepare_conv_transpose2d_weights": _function(
-        "ttnn::prepare_conv_transpose2d_weights",
-        f"weight_tensor:T input_memory_config:memoryv input_layout:layout weights_format:string {_SIZES} "
-        f"padding:padding output_padding:two dilation:two has_bias:b groups:u {_PREPARED}",
-        home=_TRANSPOSED,
-    ),
-    "ttnn.prepare_conv_transpose2d_bias": _function(
-        "ttnn::prepare_conv_transpose2d_bias",
-        f"bias_tensor:T {_INPUT} {_SIZES} padding:padding dilation:two groups:u {_PREPARED}",
-        home=_TRANSPOSED,
-    ),
-    "ttnn.max_pool2d": _function(
-        "ttnn::max_pool2d",
-        f"{_POOL} dilation:two ceil_mode:b memory_config:cmemory? slice_config:slice? applied_shard_scheme:kind? "
-        f"{_POOL_END} return_indices:b dtype:dtype output_layout:layout",
-        returns="several",
-        home="ttnn::operations::pool",
-    ),
-    "ttnn.avg_pool2d": _function(
-        "ttnn::avg_pool2d",
-        f"{_POOL} ceil_mode:b count_include_pad:b divisor_override:iv? memory_config:cmemory? slice_config:slice? "
-        f"applied_shard_scheme:kind? compute_kernel_config:compute? {_POOL_END} dtype:dtype output_layout:layout",
-        home="ttnn::operations::pool",
-    ),
-    "ttnn.all_gather": _function(
-        "ttnn::all_gather",
-        "input:T dim:i cluster_axis:u? memory_config:memory? output:T? sub_device:subdevice? cores:cores? "
-        "num_links:u? topology:topology? chunks_per_sync:u? workers_per_link:u? buffers_per_channel:u? l1_small:b",
-    ),
-    "ttnn.all_reduce": _function(
-        "ttnn::all_reduce",
-        "input:T cluster_axis:u? sub_device:subdevice? memory_config:memory? num_links:u? topology:topology?",
-    ),
-    "ttnn.reduce_scatter": _function(
-        "ttnn::reduce_scatter",
-        "input:T dim:i cluster_axis:u? sub_device:subdevice? memory_config:memory? intermediate:memory? output:T? "
-        "num_links:u? topology:topology? chunks_per_sync:u? workers_per_link:u? buffers_per_channel:u? "
-        "compute_kernel_config:compute? l1_small:b",
-    ),
-    "ttnn.experimental.all_to_all_async_generic": _function(
-        "ttnn::experimental::all_to_all_async_generic",
-        "input:T in_dim:i out_dim:i output:T? num_links:u? memory_config:memory? topology:topology? "
-        "sub_device:subdevicev? cluster_axis:u?",
-    ),
-    "ttnn.mesh_partition": _function("ttnn::mesh_partition", "input:T dim:i cluster_axis:u? memory_config:memory?"),
-    "ttnn.point_to_point": _function(
-        "ttnn::point_to_point",
-        "input:T sender:place receiver:place topology:topology output_tensor:T? intermediate:T?",
-    ),
-    "ttnn.fill_cache": _function("ttnn::fill_cache", "cache:T input:T batch:u update:u"),
-    "ttnn.experimental.paged_update_cache": _function(
-        "ttnn::experimental::paged_update_cache",
-        "cache:T input:T update_idxs:u32v update_idxs_tensor:cT? share_cache:b? page_table:cT? batch_offset:u",
-    ),
-    "ttnn.experimental.rotary_embedding": _function(
-        "ttnn::experimental::rotary_embedding",
-        "input:T cos:T sin:T token_index:u? memory_config:memory? compute_kernel_config:ccomputev?",
-    ),
-    "ttnn.transformer.scaled_dot_product_attention": _function(
-        "ttnn::transformer::scaled_dot_product_attention",
-        "query:T key:T value:T attn_mask:T? is_causal:b scale:f? sliding_window_size:u? memory_config:memory? "
-        "program_config:sdpa? compute_kernel_config:computev? attention_sink:T?",
-    ),
-    "ttnn.transformer.scaled_dot_product_attention_decode": _function(
-        "ttnn::transformer::scaled_dot_product_attention_decode",
-        "query:T key:T value:T is_causal:b attn_mask:cT? cur_pos:u32v cur_pos_tensor:cT? attention_sink:cT? scale:f? "
-        "sliding_window_size:u? memory_config:memory? program_config:sdpa? compute_kernel_config:computev? "
-        "share_kv:b?",
-    ),
-    "ttnn.transformer.concatenate_heads": _function(
-        "ttnn::transformer::concatenate_heads",
-        "input:T memory_config:memory?",
-    ),
-    "ttnn.transformer.split_query_key_value_and_split_heads": _function(
-        "ttnn::transformer::split_query_key_value_and_split_heads",
-        "input:T kv_input_tensor:T? num_heads:u num_kv_heads:u? transpose_key:b memory_config:memory?",
-        returns="tuple",
-    ),
-    "utils.load": _function(
-        "utils::load",
-        "name:string dtype:dtype layout:layout device:device memory_config:memory? mapper:mapper? padded:shape?",
-    ),
-    "utils.ones": _function(
-        "utils::ones", "name:string shape:shape dtype:dtype layout:layout device:device memory_config:memory?"
-    ),
-    "utils.full": _function("utils::full", "value:double shape:shape dtype:dtype layout:layout"),
-    "utils.composed": _function("utils::composed", "tensor:T device:device composer:composer? replicas:u shape:shape?"),
-    "utils.tensor": _function("utils::tensor", "elements:elements dtype:dtype layout:layout"),
+    **{
+        name: _function(name.replace(".", "::"), parameters, returns or "one", home or "", template or "")
+        for name, template, parameters, returns, home in _DECLARATION.findall(_DECLARATIONS)
+    },
 }

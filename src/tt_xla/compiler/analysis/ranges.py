@@ -35,7 +35,7 @@ from tt_xla.ir.ttir.structure import (
 UNARY, BINARY = ttir.UNARY_OPS, ttir.BINARY_OPS
 Add, Subtract, Multiply = (BINARY[name] for name in ("add", "subtract", "multiply"))
 
-TRUTH = tuple(BINARY[name] for name in ("eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or"))
+TRUTH_OPS = tuple(BINARY[name] for name in ("eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or"))
 """Ops whose results are 0 or 1."""
 
 
@@ -71,10 +71,10 @@ def bounds(value: SSAValue) -> Range:
     return _bounds(value, _DEPTH, {})
 
 
-Ask = Callable[[SSAValue], Range]
+RangeOfOperand = Callable[[SSAValue], Range]
 """A function that returns the range of an operand, one step closer to the depth limit."""
-Rule = Callable[[OpResult, Ask], Range]
-"""Function that returns the range of an op's result; it gets the result and an ``Ask`` for the operands."""
+Rule = Callable[[OpResult, RangeOfOperand], Range]
+"""Function that returns the range of an op's result; it gets the result and an ``RangeOfOperand`` for the operands."""
 
 
 def _bounds(value: SSAValue, depth: int, known: dict[tuple[SSAValue, int], Range]) -> Range:
@@ -99,19 +99,19 @@ def _bounds(value: SSAValue, depth: int, known: dict[tuple[SSAValue, int], Range
     return limits
 
 
-def _of_element(value: OpResult, ask: Ask) -> Range:
+def _of_element(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of the first operand: the result's elements are elements of it."""
     return ask(value.op.operands[0])
 
 
-def _of_weight(value: OpResult, ask: Ask) -> Range:
+def _of_weight(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of an embedding's table."""
     op = value.op
     assert isinstance(op, EmbeddingOp)
     return ask(op.weight)
 
 
-def _joined(value: OpResult, ask: Ask) -> Range:
+def _joined(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the smallest range that contains the ranges of all operands."""
     return _either(*map(ask, value.op.operands))
 
@@ -121,7 +121,7 @@ def _either(*ranges: Range) -> Range:
     return Range(min(one.low for one in ranges), max(one.high for one in ranges))
 
 
-def _constant(value: OpResult, ask: Ask) -> Range:
+def _constant(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of a constant's elements."""
     number = splat(value)
     if number is not None:
@@ -135,7 +135,7 @@ def _constant(value: OpResult, ask: Ask) -> Range:
     return Range(min(numbers), max(numbers))
 
 
-def _arange(value: OpResult, ask: Ask) -> Range:
+def _arange(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range from the first to the last element of an arange."""
     op = value.op
     assert isinstance(op, ArangeOp)
@@ -143,7 +143,7 @@ def _arange(value: OpResult, ask: Ask) -> Range:
     return Range(min(op.start, last), max(op.start, last))
 
 
-def _position(value: OpResult, ask: Ask) -> Range:
+def _position(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of positions that argmax, sort or top-k return; sorted values have their operand's range."""
     op = value.op
     if isinstance(op, SortOp | TopKOp) and value.index == 0:
@@ -156,7 +156,7 @@ def _position(value: OpResult, ask: Ask) -> Range:
     return Range(0, sizes[op.dim] - 1)
 
 
-def _clamp(value: OpResult, ask: Ask) -> Range:
+def _clamp(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the operand's range limited by the bounds of the clamp."""
     op = value.op
     assert isinstance(op, ClampScalarOp)
@@ -164,7 +164,7 @@ def _clamp(value: OpResult, ask: Ask) -> Range:
     return Range(min(max(inner.low, low), high), min(max(inner.high, low), high))
 
 
-def _cast(value: OpResult, ask: Ask) -> Range:
+def _cast(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range after a typecast.
 
     A float that becomes an integer is truncated, and NaN becomes 0. A number that the target float type may not
@@ -201,19 +201,19 @@ def _rounded(exact: Range, element: Attribute) -> Range:
     return Range(outwards(exact.low, -1), outwards(exact.high, 1))
 
 
-def _sum(value: OpResult, ask: Ask) -> Range:
+def _sum(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of a sum, before it wraps around."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     return _rounded(Range(lhs.low + rhs.low, lhs.high + rhs.high), tensor_type(value).element_type)
 
 
-def _difference(value: OpResult, ask: Ask) -> Range:
+def _difference(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of a difference, before it wraps around."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     return _rounded(Range(lhs.low - rhs.high, lhs.high - rhs.low), tensor_type(value).element_type)
 
 
-def _product(value: OpResult, ask: Ask) -> Range:
+def _product(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of a product, before it wraps around."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     if not math.isfinite(sum(lhs) + sum(rhs)):
@@ -222,19 +222,19 @@ def _product(value: OpResult, ask: Ask) -> Range:
     return _rounded(Range(min(corners), max(corners)), tensor_type(value).element_type)
 
 
-def _maximum(value: OpResult, ask: Ask) -> Range:
+def _maximum(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of the elementwise maximum."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     return Range(max(lhs.low, rhs.low), max(lhs.high, rhs.high))
 
 
-def _minimum(value: OpResult, ask: Ask) -> Range:
+def _minimum(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of the elementwise minimum."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     return Range(min(lhs.low, rhs.low), min(lhs.high, rhs.high))
 
 
-def _remainder(value: OpResult, ask: Ask) -> Range:
+def _remainder(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of a remainder by a positive divisor. A remainder has the sign of its dividend."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     if tensor_type(value).element_type not in _TYPES or not rhs.low <= rhs.high or rhs.low <= 0:
@@ -243,7 +243,7 @@ def _remainder(value: OpResult, ask: Ask) -> Range:
     return Range(max(lhs.low, -most) if lhs.low < 0 else 0, min(lhs.high, most) if lhs.high > 0 else 0)
 
 
-def _quotient(value: OpResult, ask: Ask) -> Range:
+def _quotient(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of an integer quotient of a non-negative dividend and a positive divisor."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     if not is_integer(value) or lhs.low < 0 or rhs.low <= 0:
@@ -251,26 +251,26 @@ def _quotient(value: OpResult, ask: Ask) -> Range:
     return Range(lhs.low // rhs.high, lhs.high // rhs.low)
 
 
-def _sign(value: OpResult, ask: Ask) -> Range:
+def _sign(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of signs: a part of -1, 0 and 1."""
     inner = ask(value.op.operands[0])
     return Range(*((number > 0) - (number < 0) for number in inner))
 
 
-def _left_shift(value: OpResult, ask: Ask) -> Range:
+def _left_shift(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns 0 for shifts by 32 and more, which the chip defines as 0; otherwise the type's whole range."""
     far = ask(value.op.operands[1]).low > 31
     return Range(0, 0) if far else _TYPES.get(tensor_type(value).element_type, _ANY)
 
 
-def _bits(value: OpResult, ask: Ask) -> Range:
+def _bits(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of a bitwise and. Masking a non-negative number never makes it larger."""
     operand_ranges = [ask(operand) for operand in value.op.operands]
     limits = [one.high for one in operand_ranges if one.low >= 0]
     return Range(0, min(limits)) if limits else _TYPES.get(tensor_type(value).element_type, _ANY)
 
 
-def _right_shift(value: OpResult, ask: Ask) -> Range:
+def _right_shift(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the range of a logical right shift. Shifts by 32 and more, and by negative amounts, give 0."""
     inner, by = ask(value.op.operands[0]), ask(value.op.operands[1])
     if by.low > 31:
@@ -281,7 +281,7 @@ def _right_shift(value: OpResult, ask: Ask) -> Range:
     return Range(0, int(most) >> int(by.low))
 
 
-def _choice(value: OpResult, ask: Ask) -> Range:
+def _choice(value: OpResult, ask: RangeOfOperand) -> Range:
     """Returns the union of both branches' ranges.
 
     A predicate ``x < c`` or ``x >= c`` narrows the branch that is x itself or x plus a constant.
@@ -291,7 +291,7 @@ def _choice(value: OpResult, ask: Ask) -> Range:
     return _either(_under(op.second, op.first, True, ask), _under(op.third, op.first, False, ask))
 
 
-def _under(value: SSAValue, predicate: SSAValue, holds: bool, ask: Ask) -> Range:
+def _under(value: SSAValue, predicate: SSAValue, holds: bool, ask: RangeOfOperand) -> Range:
     """Returns the range of a value in the elements where a predicate has the truth value ``holds``."""
     unconstrained = ask(value)
     test = predicate.owner
@@ -317,7 +317,7 @@ def _under(value: SSAValue, predicate: SSAValue, holds: bool, ask: Ask) -> Range
 
 
 _RULES: dict[type[Operation], Rule] = {
-    **dict.fromkeys(TRUTH, lambda _value, _ask: Range(0, 1)),
+    **dict.fromkeys(TRUTH_OPS, lambda _value, _ask: Range(0, 1)),
     **dict.fromkeys(_SAME, _of_element),
     EmbeddingOp: _of_weight,
     ConcatOp: _joined,
@@ -367,7 +367,7 @@ def is_integral(value: SSAValue, depth: int = _DEPTH) -> bool:
         return float(constant).is_integer()
     if isinstance(op, TypecastOp):
         return tensor_type(op.input).element_type in _TYPES
-    if isinstance(op, TRUTH):
+    if isinstance(op, TRUTH_OPS):
         return True
     if isinstance(op, (*_SAME, ConcatOp, *_KEEP_INTEGRAL)):
         operands: Any = op.operands[:1] if isinstance(op, _SAME) else op.operands

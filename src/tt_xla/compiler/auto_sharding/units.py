@@ -74,7 +74,7 @@ def find_units(graph: Graph, stated: Mapping[int, Sharding], mesh: Mesh) -> Unit
 
 
 def _kind(graph: Graph, number: int) -> tuple[object, ...]:
-    """Returns what arguments of repeated layers have in common."""
+    """Returns the properties that an argument shares with those of repeated layers."""
     argument = graph.arguments[number]
     return re.sub(r"\d+", "#", argument.name), argument.shape, argument.dtype, argument.role
 

@@ -1,5 +1,5 @@
 """Programs for several chips: StableHLO with shardings becomes the StableHLO of one chip, with collectives."""
 
-from tt_xla.compiler.sharding.localize import Localized, localize
+from tt_xla.compiler.sharding.localise import Localised, localise
 
-__all__ = ["Localized", "localize"]
+__all__ = ["Localised", "localise"]

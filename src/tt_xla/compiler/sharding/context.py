@@ -24,11 +24,11 @@ from tt_xla.registry import Registry
 Hints = Sequence["Sharding | None"]
 """Sharding that propagation found for each result of an op; None where it found none."""
 
-Rule = Callable[["Localizer", Any, Sequence[Shard], Hints], Sequence[Shard]]
+Rule = Callable[["Localiser", Any, Sequence[Shard], Hints], Sequence[Shard]]
 """Emits what one chip does for an op, given its operands; returns its results."""
 
 RULES: Registry[str, Rule] = Registry("localisation rule")
-localizes = RULES.register
+localises = RULES.register
 """Registers the rule of ops, given by their names."""
 
 
@@ -58,7 +58,7 @@ class Broadcast:
 
 
 @dataclass
-class Localizer(Emitter):
+class Localiser(Emitter):
     """The state of one localisation."""
 
     functions: Functions
@@ -141,7 +141,7 @@ class Localizer(Emitter):
         return [marked(result, {*result.sharding.unreduced} | kept) for result in rule(self, op, ready, plain)]
 
     def term(self, value: Any, sharding: Sharding) -> Any:
-        """Returns what each chip adds so that partial sums grow by a value that all chips hold."""
+        """Returns the addend of each chip that makes partial sums grow by a value that all chips hold."""
         whole = Shard(value, tuple(local_shape(value)), replicated(len(local_shape(value))))
         return self.reshard(whole, whole.sharding.with_unreduced(sharding.unreduced)).value
 
@@ -319,12 +319,12 @@ def _is_wide_integer(value: Any) -> bool:
     return isinstance(element, ir.IntegerType) and ir.IntegerType(element).width == 64
 
 
-def _unsplit_constant(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+def _unsplit_constant(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies an op on constants, so that every chip has all of its results."""
     return context.replicated_copy(op, operands)
 
 
-def _empty(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+def _empty(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Creates the tensors without elements that an op computes."""
     build = context.builder
     return [
@@ -333,7 +333,7 @@ def _empty(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints)
     ]
 
 
-def _unknown(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+def _unknown(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies an op without a rule if every chip has its operands, else refuses it."""
     for number, operand in enumerate(operands):
         if not operand.sharding.is_replicated:

@@ -66,7 +66,7 @@ class Emitter:
             self._scopes = outer
 
     def once(self, key: Any, emit: Callable[[], Any]) -> Any:
-        """Returns what was emitted for a key before, where it is still visible; else emits it."""
+        """Returns the values that were emitted for a key before, where they are still visible; else emits them."""
         known = self.noted(key)
         return self.note(key, emit()) if known is None else known
 

@@ -15,7 +15,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding.builder import element_type
-from tt_xla.compiler.sharding.context import Hints, Localizer
+from tt_xla.compiler.sharding.context import Hints, Localiser
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.reshard import axes_before, moved_elements
 from tt_xla.ir.mesh import Axes, Mesh, Shape, Sharding
@@ -31,7 +31,7 @@ class Factors:
     operands: Sequence[Dims]
     results: Sequence[Dims]
 
-    def splits(self, context: Localizer, operands: Sequence[Shard], hints: Hints) -> Splits:
+    def splits(self, context: Localiser, operands: Sequence[Shard], hints: Hints) -> Splits:
         """Chooses mesh axes for each factor; no axis splits two factors.
 
         The operands and the results each propose axes. Of the choices that follow when all count by size, or when one
@@ -63,7 +63,7 @@ class Factors:
 class Splits:
     """Mesh axes that split each factor of an op."""
 
-    context: Localizer
+    context: Localiser
     factors: Factors
     axes: dict[int, Axes]
 
@@ -172,7 +172,7 @@ def has_identity(kind: str, element: Any) -> bool:
     return kind in ("add", "or") or (kind != "" and _identity_attribute(kind, element) is not None)
 
 
-def identity_value(context: Localizer, kind: str, element: Any) -> Any | None:
+def identity_value(context: Localiser, kind: str, element: Any) -> Any | None:
     """Returns a scalar that a reduction leaves without effect; None if the element type has none.
 
     Args:
@@ -204,7 +204,7 @@ def _identity_attribute(kind: str, element: Any) -> Any | None:
 
 
 def masked_operands(
-    context: Localizer, splits: Splits, operands: Sequence[Shard], fill: Callable[[Any], Any]
+    context: Localiser, splits: Splits, operands: Sequence[Shard], fill: Callable[[Any], Any]
 ) -> list[Shard]:
     """Returns operands whose padding along factors that no result has holds a value without effect.
 

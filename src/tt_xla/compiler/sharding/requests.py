@@ -34,7 +34,7 @@ class Requests:
 
 
 def requests(module: Any) -> Requests:
-    """Returns what a module says about the chips it is for.
+    """Returns a module's statements about the chips it is for.
 
     Raises:
         MalformedModuleError: an attribute of the module is of a wrong kind.

@@ -31,7 +31,7 @@ _SAME_BITS_ON_CHIP = ("f32", "i32", "ui32")
 def bitcast_convert(context: ImportContext, op: Any) -> SSAValue:
     types = [str(value.type.element_type) for value in (op.operands[0], op.results[0])]
     if any(element not in _SAME_BITS_ON_CHIP for element in types):
-        raise context.reject(op, "the chip represents elements of its types by other bits")
+        raise context.reject(op, "the chip stores elements of its types in other bits than StableHLO does")
     (value,) = context.operands(op)
     return context.emit(ttir.UNARY_OPS["bitcast_convert"], [value], context.result_type(op))
 

@@ -128,7 +128,7 @@ def _combined(
         ReshapeOp, [value], tensor((1, *type_.get_shape()), type_.element_type), shape=(1, *shape(value))
     )
     gathered = _gathered(context, stacked, 0, axes)
-    combined = collectives.fold_rows(context.emit, gathered, kind)
+    combined = collectives.reduce_rows(context.emit, gathered, kind)
     return context.emit(ReshapeOp, [combined], type_, shape=type_.get_shape())
 
 

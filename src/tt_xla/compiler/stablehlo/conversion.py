@@ -106,7 +106,7 @@ def convert_op(context: ImportContext, op: Any) -> None:
 
 
 def _convert_with_fallbacks(context: ImportContext, op: Any) -> Sequence[SSAValue] | None:
-    """Returns what the results of an op become: on the chip, without elements, or made by the host.
+    """Returns the values of the results of an op: on the chip, without elements, or made by the host.
 
     Raises:
         UnsupportedOpError: neither the chip nor the host can run the op.
@@ -131,7 +131,7 @@ def _convert_with_fallbacks(context: ImportContext, op: Any) -> Sequence[SSAValu
 
 
 def _convert_on_chip(context: ImportContext, op: Any) -> SSAValue | Sequence[SSAValue] | None:
-    """Returns what the op's converter returns.
+    """Returns the results of the op's converter.
 
     Raises:
         UnsupportedOpError: the op has no converter, or the chip cannot run it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -46,7 +47,8 @@ def parse_module(data: bytes | str, name: str = "<module>") -> ir.Module:
 def _first_diagnostic(error: Any) -> str:
     """Returns the place and message of MLIR's first diagnostic."""
     for diagnostic in error.error_diagnostics:
-        place = str(diagnostic.location).removeprefix("loc(").removesuffix(")").replace('"-":', "line ")
+        place = str(diagnostic.location).removeprefix("loc(").removesuffix(")")
+        place = re.sub(r'"-":(\d+):(\d+)', r"line \1, column \2", place)
         return f"{place}: {diagnostic.message}".rstrip(".")
     return str(error)
 

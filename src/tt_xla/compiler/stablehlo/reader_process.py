@@ -83,7 +83,8 @@ def _reader() -> Any:
             out = BytesIO()
             module.operation.write_bytecode(out)
         except (ir.MLIRError, ValueError, RuntimeError, MemoryError) as error:
-            return b"-" + (reasons or [f"{type(error).__name__}: {error}"])[0].encode("utf-8", "replace")
+            reasons += map(_describe, getattr(error, "error_diagnostics", ()))
+            return b"-" + (reasons or [str(error) or type(error).__name__])[0].encode("utf-8", "replace")
         return b"+" + out.getvalue()
 
     return read
@@ -109,8 +110,9 @@ def _parsed(text: str, context: Any) -> Any:
 
 def _describe(diagnostic: Any) -> str:
     """Returns the place and message of a diagnostic."""
-    place = str(diagnostic.location).removeprefix("loc(").removesuffix(")").replace('"-":', "line ")
-    return diagnostic.message if place == "line 0:0" else f"{place}: {diagnostic.message}"
+    place = str(diagnostic.location).removeprefix("loc(").removesuffix(")")
+    place = re.sub(r'"-":(\d+):(\d+)', r"line \1, column \2", place)
+    return diagnostic.message if place == "line 0, column 0" else f"{place}: {diagnostic.message}"
 
 
 def _read_names(op: Any) -> Any:

@@ -87,7 +87,7 @@ def _check_positions(positions: Iterable[int], op: Any, chips: int) -> None:
 
 
 def numbers_of_chips(name: str, chips: int, replicas: int) -> NDArray[np.int64]:
-    """Returns what ``stablehlo.partition_id`` or ``stablehlo.replica_id`` returns on each chip, by position."""
+    """Returns the ``stablehlo.partition_id`` or ``stablehlo.replica_id`` of each chip, by position."""
     replica, partition = np.divmod(np.arange(chips), chips // replicas)
     return partition if name == "stablehlo.partition_id" else replica
 

@@ -134,7 +134,7 @@ def _body(op: Any) -> str:
 
 
 def _described(op: Any, body: str) -> str:
-    """Returns what a message calls a body: the name of its op, or the names of all."""
+    """Returns the name of a body in messages: that of its op, or the names of all."""
     if body != "other":
         return body
     return " and ".join(inner.name for inner in list(op.regions[0].blocks[0].operations)[:-1]) or "its first argument"

@@ -78,6 +78,11 @@ def arguments(function: Any) -> tuple[Argument, ...]:
     return tuple(declared)
 
 
+def declares_roles(function: Any) -> bool:
+    """Returns whether an entry function says of any argument whether it is a weight."""
+    return any("ttcore.argument_type" in each for each in _attributes(function)) or bool(marked_arguments(function))
+
+
 def results(function: Any) -> tuple[Result, ...]:
     """Returns the results that an entry function declares."""
     return tuple(Result(*_shape_and_dtype(type_)) for type_ in function.type.results)

@@ -1,6 +1,6 @@
 """StableHLO types and constants as TTIR holds them.
 
-64-bit types narrow to 32 bits, and booleans become 0 and 1 in bfloat16, like in upstream's element-type normalization.
+64-bit types narrow to 32 bits, and booleans become 0 and 1 in bfloat16, like in upstream's element-type normalisation.
 :mod:`tt_xla.ir.element_types` has the table.
 """
 

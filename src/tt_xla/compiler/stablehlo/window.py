@@ -293,8 +293,11 @@ def _depth_as_channels(
 def reduce_window(context: ImportContext, op: Any) -> SSAValue:
     """Converts to a running sum, to pooling of floats over one or two dimensions, or else to shifted slices."""
     reducer = body_op(op)
-    if len(op.results) != 1 or not reducer:
-        raise context.reject(op, "its body is not one op")
+    if len(op.results) != 1:
+        raise context.reject(op, f"it reduces {len(op.results)} tensors at once")
+    if not reducer:
+        names = " and ".join(inner.operation.name for inner in list(op.regions[0].blocks[0].operations)[:-1])
+        raise context.reject(op, f"its body is not one op, but {names or 'none'}")
     operand, initial = context.operands(op)
     context.result_type(op)
     declared = str(op.results[0].type.element_type)

@@ -25,7 +25,7 @@ ROLE, OLD_ROLE, NAME = "ttcore.argument_type", "tt.argument_type", "ttir.name"
 
 
 def of_ttir(entry: FuncOp) -> tuple[tuple[Argument, ...], tuple[Result, ...]]:
-    """Returns what an entry function of TTIR declares, with the element types of the text.
+    """Returns the signature of an entry function of TTIR, with the element types of the text.
 
     Raises:
         MalformedModuleError: the name or role of an argument is not one, or a value is no tensor.
@@ -36,7 +36,7 @@ def of_ttir(entry: FuncOp) -> tuple[tuple[Argument, ...], tuple[Result, ...]]:
 
 
 def of_ttnn(entry: FuncOp) -> tuple[tuple[Argument, ...], tuple[Result, ...]]:
-    """Returns what an entry function of TTNN declares, with the element types of its layouts.
+    """Returns the signature of an entry function of TTNN, with the element types of its layouts.
 
     Raises:
         MalformedModuleError: the name or role of an argument is not one.

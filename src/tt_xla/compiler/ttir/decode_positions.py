@@ -15,7 +15,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from tt_xla.compiler.analysis.ranges import BINARY
 from tt_xla.compiler.rewriting import producer
-from tt_xla.compiler.ttir.match import behind
+from tt_xla.compiler.ttir.match import skip_ops
 from tt_xla.ir.base import shape, tensor_type
 from tt_xla.ir.ttir.creation import ArangeOp, splat
 from tt_xla.ir.ttir.structure import BroadcastOp, ReshapeOp, TypecastOp, WhereOp
@@ -50,7 +50,7 @@ def last_seen(mask: SSAValue, sequences: int) -> Positions | None:
     batch, heads, rows, keys = (1, 1, 1, *shape(mask))[-4:]
     if heads != 1 or rows != 1 or batch not in (1, sequences):
         return None
-    where = producer(behind(mask, ReshapeOp, BroadcastOp, TypecastOp), WhereOp)
+    where = producer(skip_ops(mask, ReshapeOp, BroadcastOp, TypecastOp), WhereOp)
     if where is None or shape(where.result)[-1:] != (keys,) or not _is_alike(shape(where.result), sequences):
         return None
     numbers = splat(where.second), splat(where.third)
@@ -71,13 +71,13 @@ def _comparisons(value: SSAValue, keys: int) -> Iterator[tuple[SSAValue, bool, i
     Yields:
         The limit, whether the comparison holds for the first keys, and the last of these less the limit.
     """
-    value = behind(value, ReshapeOp, TypecastOp)
+    value = skip_ops(value, ReshapeOp, TypecastOp)
     op: Operation | None = value.op if isinstance(value, OpResult) else None
     if op is None or type(op) not in _MIRRORED or shape(value)[-1:] != (keys,):
         return
     one, other = op.operands
     for kind, keys_of, limit in ((type(op), one, other), (_MIRRORED[type(op)], other, one)):
-        arange = producer(behind(keys_of, ReshapeOp), ArangeOp)
+        arange = producer(skip_ops(keys_of, ReshapeOp), ArangeOp)
         counts = arange is not None and (arange.start, arange.step, shape(arange.result)) == (0, 1, (keys,))
         is_integer = isinstance(tensor_type(limit).element_type, IntegerType)
         if counts and is_integer and shape(keys_of)[-1:] == (keys,) and shape(limit)[-1:] in ((), (1,)):

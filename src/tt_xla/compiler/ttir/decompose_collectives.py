@@ -57,7 +57,7 @@ def _replace_by_rows(op: AllReduceOp | ReduceScatterOp, rows: SSAValue, rewriter
         raise UnsupportedOpError(
             f"'{op.name}' has reduce_type {op.reduce_type}, expected one of {', '.join(_COMBINE)}."
         )
-    combined = collectives.fold_rows(functools.partial(insert_before, rewriter, op), rows, kind)
+    combined = collectives.reduce_rows(functools.partial(insert_before, rewriter, op), rows, kind)
     rewriter.replace(op, [], [reshaped(rewriter, op, combined, shape(op.result))])
 
 

@@ -16,7 +16,15 @@ from tt_xla.compiler.meshes import mesh_of
 from tt_xla.compiler.rewriting import Pattern, both_ways, producer, run_patterns
 from tt_xla.compiler.ttir.all_reduces import Prices, interleaved
 from tt_xla.compiler.ttir.fuse.normalization import Root, kept, reciprocal_root, replace_by_norm
-from tt_xla.compiler.ttir.match import Multiply, is_close, is_float, is_square_of, scaled, uncast, unshaped
+from tt_xla.compiler.ttir.match import (
+    Multiply,
+    is_close,
+    is_float,
+    is_square_of,
+    scaled,
+    skip_casts,
+    skip_casts_and_reshapes,
+)
 from tt_xla.ir.base import DATA_TYPES, only_user, shape, tensor_type
 from tt_xla.ir.layout import TILE, DataType
 from tt_xla.ir.shapes import normalise_dims
@@ -70,7 +78,7 @@ def _matched(op: Operation, prices: Prices) -> _Norm | None:
         root = reciprocal_root(other)
         if root is None or shape(value) != shape(op.results[0]):
             continue
-        x = uncast(value)
+        x = skip_casts(value)
         reduced = _reduced(x, root, prices)
         if reduced is not None:
             return _Norm(op, x, root, reduced)
@@ -79,11 +87,11 @@ def _matched(op: Operation, prices: Prices) -> _Norm | None:
 
 def _reduced(x: SSAValue, root: Root, prices: Prices) -> AllReduceOp | None:
     """Returns the sum over chips whose mean of the squares of x is a root's statistic; None if it is no such."""
-    dims, mean = (len(shape(x)) - 1,), scaled(unshaped(root.statistic))
-    reduced = producer(unshaped(mean[0]), AllReduceOp) if mean is not None else None
+    dims, mean = (len(shape(x)) - 1,), scaled(skip_casts_and_reshapes(root.statistic))
+    reduced = producer(skip_casts_and_reshapes(mean[0]), AllReduceOp) if mean is not None else None
     if mean is None or reduced is None or reduced.reduce_type is not ReduceType.SUM or root.sizes != kept(x, dims):
         return None
-    total, width = producer(unshaped(reduced.input), SumOp), shape(x)[-1]
+    total, width = producer(skip_casts_and_reshapes(reduced.input), SumOp), shape(x)[-1]
     if total is None or width % TILE or not is_square_of(total.input, x):
         return None
     if normalise_dims(total.dim_arg or (), len(shape(x))) != dims:

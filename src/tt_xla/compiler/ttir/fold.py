@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.analysis.constants import converted, is_held, makes_unordinary, splat_of
-from tt_xla.compiler.analysis.ranges import TRUTH, bounds
+from tt_xla.compiler.analysis.ranges import TRUTH_OPS, bounds
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
 from tt_xla.compiler.ttir import fold_arithmetic, fold_products, fold_ranges, fold_reductions, fold_views
 from tt_xla.compiler.ttir.match import is_float
@@ -106,7 +106,7 @@ def clamp_by_constants(op: ClampTensorOp, rewriter: PatternRewriter) -> None:
 
 
 @pattern(WhereOp)
-def known_choice(op: WhereOp, rewriter: PatternRewriter) -> None:
+def fold_where(op: WhereOp, rewriter: PatternRewriter) -> None:
     """Removes a where whose result is known.
 
     Either the predicate is constant, or both branches are the same value, or the branches are 1 and 0, so that the
@@ -115,7 +115,7 @@ def known_choice(op: WhereOp, rewriter: PatternRewriter) -> None:
     predicate = splat(op.first)
     if op.second is op.third or predicate is not None:
         chosen = op.third if predicate == 0 else op.second
-    elif isinstance(op.first.owner, TRUTH) and (splat(op.second), splat(op.third)) == (1, 0):
+    elif isinstance(op.first.owner, TRUTH_OPS) and (splat(op.second), splat(op.third)) == (1, 0):
         chosen = op.first
     else:
         return
@@ -133,7 +133,7 @@ PATTERNS = (
     permute_as_reshape,
     fold_views.shorten_moves,
     clamp_by_constants,
-    known_choice,
+    fold_where,
     *fold_arithmetic.PATTERNS,
     *fold_products.PATTERNS,
     *fold_reductions.PATTERNS,

@@ -13,7 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.analysis.constants import is_held, makes_unordinary, numpy_dtype, splat_of, wrapped
 from tt_xla.compiler.analysis.constness import is_constant
-from tt_xla.compiler.analysis.ranges import TRUTH
+from tt_xla.compiler.analysis.ranges import TRUTH_OPS
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
 from tt_xla.compiler.ttir.match import (
     BINARY,
@@ -122,7 +122,7 @@ _INTEGER_VALUES: dict[type[Operation], Callable[..., int]] = {
 
 
 @pattern(*_FLOAT_VALUES)
-def known_result(op: Operation, rewriter: PatternRewriter) -> None:
+def fold_constant_operands(op: Operation, rewriter: PatternRewriter) -> None:
     """Computes arithmetic on splat constants; integers wrap at the width of the result's type."""
     numbers = _numbers(op)
     if numbers is None:
@@ -138,7 +138,7 @@ def known_result(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 @pattern(*_FLOAT_FUNCTIONS, approximate=True)
-def known_function(op: Operation, rewriter: PatternRewriter) -> None:
+def fold_function(op: Operation, rewriter: PatternRewriter) -> None:
     """Computes a function of float splat constants."""
     numbers = _numbers(op)
     if numbers is not None and is_float(op.operands[0]):
@@ -229,7 +229,7 @@ def _is_only_tested(value: SSAValue) -> bool:
 def _is_truth(value: SSAValue) -> bool:
     """Returns whether a value consists of 0 and 1 because a comparison or logical op produced it."""
     source = look_through(value, *_MOVES)
-    return isinstance(source.owner, TRUTH)
+    return isinstance(source.owner, TRUTH_OPS)
 
 
 @pattern(Multiply, Div, approximate=True)
@@ -385,7 +385,7 @@ def _constant(rewriter: PatternRewriter, op: Operation, value: float) -> SSAValu
 
 
 @pattern(BINARY["pow"], approximate=True)
-def known_power(op: Operation, rewriter: PatternRewriter) -> None:
+def fold_power(op: Operation, rewriter: PatternRewriter) -> None:
     """Rewrites x ** 2, x ** 3, x ** 0.5, x ** -0.5 and x ** -1 of floats to ops that compute these powers."""
     exponent, base = splat(op.operands[1]), op.operands[0]
     if exponent is None or not is_float(op.results[0]) or base.type != op.results[0].type:
@@ -428,8 +428,8 @@ def _bound(op: Operation) -> tuple[SSAValue, float] | None:
 
 
 PATTERNS = (
-    known_result,
-    known_function,
+    fold_constant_operands,
+    fold_function,
     drop_neutral,
     drop_zero,
     join_factors,
@@ -439,6 +439,6 @@ PATTERNS = (
     times_minus_one,
     add_negated,
     join_terms,
-    known_power,
+    fold_power,
     clamp,
 )

@@ -12,7 +12,17 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.analysis.constants import splat_of
-from tt_xla.compiler.analysis.ranges import BINARY, EXACT, TRUTH, UNARY, Range, bounds, fits, is_integer, is_integral
+from tt_xla.compiler.analysis.ranges import (
+    BINARY,
+    EXACT,
+    TRUTH_OPS,
+    UNARY,
+    Range,
+    bounds,
+    fits,
+    is_integer,
+    is_integral,
+)
 from tt_xla.compiler.rewriting import both_ways, look_through, pattern, producer, replace_with
 from tt_xla.ir.base import only_user, shape, tensor_type
 from tt_xla.ir.properties import si32
@@ -33,7 +43,7 @@ _NAMES: dict[type[Operation], str] = {BINARY[name]: name for name in _OPPOSITE}
 
 
 @pattern(*_COMPARISONS)
-def known_comparison(op: Operation, rewriter: PatternRewriter) -> None:
+def fold_comparison(op: Operation, rewriter: PatternRewriter) -> None:
     """Replaces a comparison of integers by its result where their ranges decide it or both are the same value."""
     lhs, rhs = op.operands
     if not (is_integer(lhs) and is_integer(rhs)) or (splat(lhs) is not None and splat(rhs) is not None):
@@ -54,7 +64,7 @@ def known_comparison(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 @pattern(*(BINARY[name] for name in ("bitwise_and", "div", "logical_left_shift", "logical_right_shift", "remainder")))
-def known_number(op: Operation, rewriter: PatternRewriter) -> None:
+def fold_to_constant(op: Operation, rewriter: PatternRewriter) -> None:
     """Replaces an op by a constant where its range has one integer only, as for x >> 32, x & 0 and x % 1."""
     if not is_integer(op.results[0]):
         return
@@ -64,7 +74,7 @@ def known_number(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 @pattern(BINARY["logical_and"], BINARY["logical_or"])
-def decided(op: Operation, rewriter: PatternRewriter) -> None:
+def absorb_constant_truth(op: Operation, rewriter: PatternRewriter) -> None:
     """Rewrites (x and false) to false, and (x or true) to true."""
     number = 0 if isinstance(op, BINARY["logical_and"]) else 1
     if any(splat(operand) == number for operand in op.operands):
@@ -127,7 +137,7 @@ def float_by_way_of_integer(op: TypecastOp, rewriter: PatternRewriter) -> None:
 
 
 @pattern(BINARY["logical_and"])
-def implied(op: Operation, rewriter: PatternRewriter) -> None:
+def drop_implied_inequality(op: Operation, rewriter: PatternRewriter) -> None:
     """Rewrites (x != c) and (x < c) to x < c, which floor division in JAX contains; also with > for <."""
     for one, other in both_ways(op):
         differs, less = producer(one, BINARY["ne"]), other.owner
@@ -152,7 +162,7 @@ def _uncast(value: SSAValue) -> SSAValue:
 
 
 @pattern(BINARY["logical_and"])
-def rounds_down(op: Operation, rewriter: PatternRewriter) -> None:
+def fold_floor_division_test(op: Operation, rewriter: PatternRewriter) -> None:
     """Rewrites (sign(x) != 1) and (x % n != 0) to x % n < 0 for positive n.
 
     JAX's floor division contains this test: where it holds, the truncated quotient is one too large.
@@ -179,7 +189,7 @@ def truth_of_truth(op: Operation, rewriter: PatternRewriter) -> None:
     """
     for value, other in both_ways(op):
         truth_op, number = value.owner, splat(other)
-        if not isinstance(truth_op, TRUTH) or number not in (0, 1) or shape(value) != shape(op.results[0]):
+        if not isinstance(truth_op, TRUTH_OPS) or number not in (0, 1) or shape(value) != shape(op.results[0]):
             continue
         if (number == 0) == isinstance(op, BINARY["ne"]):
             if value.type == op.results[0].type:
@@ -193,15 +203,15 @@ def truth_of_truth(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 PATTERNS = (
-    known_comparison,
-    known_number,
-    decided,
+    fold_comparison,
+    fold_to_constant,
+    absorb_constant_truth,
     needless_clamp,
     needless_limit,
     needless_remainder,
     integer_by_way_of_float,
     float_by_way_of_integer,
-    implied,
-    rounds_down,
+    drop_implied_inequality,
+    fold_floor_division_test,
     truth_of_truth,
 )

@@ -35,8 +35,8 @@ def is_float(value: SSAValue) -> bool:
     return type(tensor_type(value).element_type) in _FLOATS
 
 
-def behind(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
-    """Returns the value behind ops of the given kinds. Casts are passed between floats only: integers lose digits."""
+def skip_ops(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
+    """Skips ops of the given kinds. Casts are skipped between floats only: integers lose digits."""
     while type(value) is OpResult and isinstance(op := value.op, kinds):
         operand = op.operands[0]
         if isinstance(op, TypecastOp) and not (is_float(value) and is_float(operand)):
@@ -45,19 +45,19 @@ def behind(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
     return value
 
 
-def uncast(value: SSAValue) -> SSAValue:
-    """Returns the value behind casts between floats."""
-    return behind(value, TypecastOp)
+def skip_casts(value: SSAValue) -> SSAValue:
+    """Skips casts between floats."""
+    return skip_ops(value, TypecastOp)
 
 
-def unshaped(value: SSAValue) -> SSAValue:
-    """Returns the value behind casts and reshapes, which has the same numbers in the same order."""
-    return behind(value, TypecastOp, ReshapeOp)
+def skip_casts_and_reshapes(value: SSAValue) -> SSAValue:
+    """Skips casts and reshapes; the value has the same numbers in the same order."""
+    return skip_ops(value, TypecastOp, ReshapeOp)
 
 
-def unspread(value: SSAValue) -> SSAValue:
-    """Returns the value behind casts, reshapes and broadcasts."""
-    return behind(value, TypecastOp, ReshapeOp, BroadcastOp)
+def skip_casts_and_broadcasts(value: SSAValue) -> SSAValue:
+    """Skips casts, reshapes and broadcasts."""
+    return skip_ops(value, TypecastOp, ReshapeOp, BroadcastOp)
 
 
 def unary(value: SSAValue, name: str) -> Operation | None:
@@ -65,9 +65,9 @@ def unary(value: SSAValue, name: str) -> Operation | None:
     return producer(value, UNARY[name])
 
 
-def same(one: SSAValue, other: SSAValue) -> bool:
+def equal_up_to_casts(one: SSAValue, other: SSAValue) -> bool:
     """Returns whether two values are equal up to casts between floats."""
-    return one is other or uncast(one) is uncast(other)
+    return one is other or skip_casts(one) is skip_casts(other)
 
 
 def rounded(number: float, like: SSAValue) -> float:
@@ -77,7 +77,7 @@ def rounded(number: float, like: SSAValue) -> float:
 
 def is_number(value: SSAValue, expected: float) -> bool:
     """Returns whether a value is a constant equal to ``expected`` within its element type's precision."""
-    number = splat(unspread(value))
+    number = splat(skip_casts_and_broadcasts(value))
     return number is not None and is_close(float(number), expected, value)
 
 
@@ -99,8 +99,8 @@ def factors(value: SSAValue, depth: int = 5) -> tuple[list[SSAValue], float]:
     products double the work with each level.
     """
     if type(value.owner) in _AROUND_CONSTANTS:
-        value = uncast(value)
-        constant = splat(unspread(value))
+        value = skip_casts(value)
+        constant = splat(skip_casts_and_broadcasts(value))
         if constant is not None:
             return [], float(constant)
     op = value.op if type(value) is OpResult and depth else None
@@ -110,7 +110,7 @@ def factors(value: SSAValue, depth: int = 5) -> tuple[list[SSAValue], float]:
     if kind is Multiply:
         left, right = factors(operands[0], depth - 1), factors(operands[1], depth - 1)
         return left[0] + right[0], left[1] * right[1]
-    sign, divisor = (1.0, splat(unspread(operands[1]))) if kind is Div else (-1.0, 1.0)
+    sign, divisor = (1.0, splat(skip_casts_and_broadcasts(operands[1]))) if kind is Div else (-1.0, 1.0)
     if not divisor:
         return [value], 1.0
     variables, scale = factors(operands[0], depth - 1)
@@ -128,12 +128,12 @@ def plus_constant(value: SSAValue) -> tuple[SSAValue, float] | None:
     add = producer(value, Add)
     if add is not None:
         for variable, other in both_ways(add):
-            constant = splat(unspread(other))
+            constant = splat(skip_casts_and_broadcasts(other))
             if constant is not None:
                 return variable, float(constant)
     subtract = producer(value, Subtract)
     if subtract is not None:
-        constant = splat(unspread(subtract.operands[1]))
+        constant = splat(skip_casts_and_broadcasts(subtract.operands[1]))
         if constant is not None:
             return subtract.operands[0], -float(constant)
     return None
@@ -141,8 +141,8 @@ def plus_constant(value: SSAValue) -> tuple[SSAValue, float] | None:
 
 def is_square_of(value: SSAValue, base: SSAValue) -> bool:
     """Returns whether a value is base * base, up to casts."""
-    multiply = producer(uncast(value), Multiply)
-    return multiply is not None and all(same(operand, base) for operand in multiply.operands)
+    multiply = producer(skip_casts(value), Multiply)
+    return multiply is not None and all(equal_up_to_casts(operand, base) for operand in multiply.operands)
 
 
 def mean_over(value: SSAValue, full: SSAValue) -> tuple[SSAValue, tuple[int, ...]] | None:
@@ -150,14 +150,14 @@ def mean_over(value: SSAValue, full: SSAValue) -> tuple[SSAValue, tuple[int, ...
 
     Reshapes in between may only restore dimensions of size 1, which the final comparison of shapes ensures.
     """
-    mean = producer(unshaped(behind(value, BroadcastOp)), MeanOp)
+    mean = producer(skip_casts_and_reshapes(skip_ops(value, BroadcastOp)), MeanOp)
     if mean is None:
         return None
     dims = last_dims(mean)
     if dims is None or shape(mean.input) != shape(full):
         return None
     kept_sizes = shapes.reduce(shape(mean.input), dims, True)
-    return (mean.input, dims) if shape(behind(value, BroadcastOp, TypecastOp)) == kept_sizes else None
+    return (mean.input, dims) if shape(skip_ops(value, BroadcastOp, TypecastOp)) == kept_sizes else None
 
 
 def last_dims(mean: MeanOp) -> tuple[int, ...] | None:
@@ -167,10 +167,10 @@ def last_dims(mean: MeanOp) -> tuple[int, ...] | None:
     return tuple(sorted(dims)) if dims and sorted(dims) == list(range(rank - len(dims), rank)) else None
 
 
-def orders(op: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
+def operand_orders(op: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
     """Yields the operands of a commutative op in both orders, each behind casts."""
     for one, other in both_ways(op):
-        yield uncast(one), uncast(other)
+        yield skip_casts(one), skip_casts(other)
 
 
 def cast(rewriter: PatternRewriter, op: Operation, value: SSAValue, like: SSAValue) -> SSAValue:

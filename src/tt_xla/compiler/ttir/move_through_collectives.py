@@ -1,6 +1,6 @@
 """Elementwise ops move to the side of a collective where tensors are smaller: before a gather, and after a partition.
 
-Every element is computed as before, only on fewer chips, so no result changes.
+Such an op computes each element from elements at the same position, so on fewer chips no result changes.
 """
 
 from __future__ import annotations

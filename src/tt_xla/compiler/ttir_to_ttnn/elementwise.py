@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
 from tt_xla.ir import ttir, ttnn
 from tt_xla.ir.base import TTOp
-from tt_xla.ir.elementwise import BINARY, UNARY
+from tt_xla.ir.op_table import BINARY, UNARY
 from tt_xla.ir.ttir import structure as source
 from tt_xla.ir.ttnn import structure as target
 from tt_xla.ir.ttnn.attributes import layout_of

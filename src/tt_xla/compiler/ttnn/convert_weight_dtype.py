@@ -1,7 +1,8 @@
 """Pass: weights of matrix products and convolutions are stored as block floats.
 
 The option ``experimental_weight_dtype`` applies to all weights. An argument's ``ttcore.weight_dtype`` takes precedence;
-``bf16`` there leaves the weight alone.
+``bf16`` there leaves the weight alone. A weight depends on a parameter or constant of the model, an argument. Constants
+that the program itself contains, such as the matrices by which an image is resized, keep their type.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ _PRECISION = (DataType.BFP_BF4, DataType.BFP_BF8, DataType.BF16)
 
 
 def run(module: ModuleOp, dtype: DataType | None, overrides: Mapping[str, str] | None = None) -> None:
-    """Converts every weight that depends on parameters and constants alone.
+    """Converts every weight that depends on nothing but arguments with the role of parameters and constants.
+
+    A weight that the program casts from bfloat16 to float32 is left alone: it asks for a product in float32.
 
     Args:
         module: TTNN module that is changed in place.
@@ -39,22 +42,23 @@ def run(module: ModuleOp, dtype: DataType | None, overrides: Mapping[str, str] |
         overrides: Element types by argument name; they take precedence over the attributes.
 
     Raises:
-        OptionError: A weight is not bfloat16.
+        OptionError: A weight depends on a float32 argument.
     """
     for function in functions(module):
         argument_dtypes = _argument_dtypes(function, overrides or {})
         if dtype is None and not argument_dtypes:
             continue
-        constants = constant_values(function)
+        sources = _sources(function)
         for op in list(body(function).ops):
             weight = weight_of(op)
-            if weight is None or weight not in constants:
+            if weight is None or not sources.get(weight):
                 continue
             weight_dtype = (_requested(weight, argument_dtypes, dtype) if argument_dtypes else None) or dtype
             if weight_dtype is None or weight_dtype is DataType.BF16:
                 continue
-            _check(op, weight, weight_dtype)
-            if isinstance(op, Conv2dOp):
+            if layout_of(weight).dtype not in (DataType.BF16, weight_dtype):
+                _check(op, sources[weight], weight_dtype)
+            elif isinstance(op, Conv2dOp):
                 _convert_convolution(op, weight_dtype)
             else:
                 _typecast(op, 1, weight_dtype)
@@ -73,6 +77,19 @@ def _argument_dtypes(function: FuncOp, overrides: Mapping[str, str]) -> dict[SSA
         if dtype_name is not None:
             dtypes[argument] = DataType(dtype_name)
     return dtypes
+
+
+def _sources(function: FuncOp) -> dict[SSAValue, frozenset[SSAValue]]:
+    """Returns the arguments that each constant value depends on; none for constants of the program itself."""
+    constants = constant_values(function)
+    sources: dict[SSAValue, frozenset[SSAValue]] = {
+        argument: frozenset[SSAValue]((argument,)) for argument in body(function).args if argument in constants
+    }
+    for op in body(function).ops:
+        for result in op.results:
+            if result in constants:
+                sources[result] = frozenset[SSAValue]().union(*(sources[operand] for operand in tensor_operands(op)))
+    return sources
 
 
 def _requested(weight: SSAValue, known: dict[SSAValue, DataType | None], default: DataType | None) -> DataType | None:
@@ -107,16 +124,15 @@ def _convert_convolution(op: Conv2dOp, dtype: DataType) -> None:
         Rewriter.replace_value_with_new_type(prepare.result, type_)
 
 
-def _check(op: Operation, weight: SSAValue, dtype: DataType) -> None:
-    """Checks that a weight can be converted.
+def _check(op: Operation, sources: frozenset[SSAValue], dtype: DataType) -> None:
+    """Checks that the arguments that a float32 weight depends on are narrower, as those of a bfloat16 model are.
 
     Raises:
-        OptionError: The weight is neither bfloat16 nor of the wanted type.
+        OptionError: An argument is float32.
     """
-    weight_dtype = layout_of(weight).dtype
-    if weight_dtype not in (DataType.BF16, dtype):
+    if any(layout_of(argument).dtype is DataType.F32 for argument in sources):
         raise OptionError(
-            f"Weights of '{op.name}' are {weight_dtype}; conversion to {dtype} needs a bfloat16 model.",
+            f"Weights of '{op.name}' are {DataType.F32}; conversion to {dtype} needs a bfloat16 model.",
             location=describe(op.location),
             hint="Cast the model first, `model.to(dtype=torch.bfloat16)`, and its inputs likewise; or leave out "
             "enable_bfp8_conversion and experimental_weight_dtype.",

@@ -53,7 +53,7 @@ def _keep(op: Conv2dOp | ConvTranspose2dOp, by_name: Mapping[str, FuncOp]) -> No
 
 
 def _unconverted(value: SSAValue, by_name: Mapping[str, FuncOp]) -> SSAValue:
-    """Returns what a value was converted from, here or in the const-eval function that computes it, if only it is."""
+    """Returns the source of a conversion, here or in the const-eval function of the value, if it has no other use."""
     owner = value.owner
     if isinstance(owner, TypecastOp):
         source = owner.input

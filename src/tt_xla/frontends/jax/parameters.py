@@ -22,7 +22,7 @@ def _primitive() -> Any:
     """Returns the JAX primitive of a mark: an identity under every transformation.
 
     Its lowering rule is common to all platforms. A rule for ``tt`` alone could not be registered before JAX has
-    initialized its backends, which is usually after the first model is traced.
+    initialised its backends, which is usually after the first model is traced.
     """
     from jax.extend.core import Primitive
     from jax.interpreters import ad, batching, mlir

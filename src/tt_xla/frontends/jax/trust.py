@@ -1,6 +1,6 @@
 """Whether the plugin trusts the bytecode of the program that it is asked to compile.
 
-JAX compiles modules of this process, which jaxlib has just serialized. The plugin parses those directly. Bytecode from
+JAX compiles modules of this process, which jaxlib has just serialised. The plugin parses those directly. Bytecode from
 elsewhere, such as a file handed to the client, is parsed in a separate process first, because jaxlib's reader can end
 the process on damaged input.
 """

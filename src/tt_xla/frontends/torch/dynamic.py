@@ -34,7 +34,7 @@ def report_recompilation(example_inputs: Sequence[Any]) -> None:
         guard = failed_guard()
         cause = f"; this guard of the last compilation does not hold: {guard}" if guard else ""
         logger().info(
-            "%s is compiled for the %d. time, for inputs of shapes %s%s", _user_function(), times, shapes, cause
+            "%s is compiled again (compilation %d), for inputs of shapes %s%s", _user_function(), times, shapes, cause
         )
     if times == config.recompile_limit:
         logger().warning(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class _Loading(threading.local):
-    """What this thread reads from a cache.
+    """Cache entries that this thread reads.
 
     Attributes:
         options: compile options of the model whose graphs are read.
@@ -122,7 +122,7 @@ class Executor(OutputCode):
             self._prepare()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what another process needs; the program is in a cache of its own."""
+        """Returns the state for another process; the program is in a cache of its own."""
         if "_state" in self.__dict__:  # a copy, which no process has set up
             return self._state
         lowered = replace(self._lowered, module=saved(self._lowered.module))
@@ -231,13 +231,13 @@ class Executor(OutputCode):
         for position, order in self._permuted:
             placement = current[position]
             current[position] = None if placement is None else placement.permuted(order)
-        if self._chosen and self._settings is not None and self._agree(current):
+        if self._chosen and self._settings is not None and self._has_compiled_placements(current):
             return False
         current = current if any(current) else []
         changed, self._placements = current != self._placements, current
         return changed
 
-    def _agree(self, current: Sequence[Placement | None]) -> bool:
+    def _has_compiled_placements(self, current: Sequence[Placement | None]) -> bool:
         """Whether the arguments have the placements that the program was compiled for, or those that it chose."""
         before = self._placements or [None] * len(current)
         triples = zip(current, before, self._chosen, strict=False)

@@ -51,7 +51,7 @@ class FrameCache:
         return None if _cache(own) is None else _key(code, own)
 
     def loaded(self, key: str, own: Mapping[str, Any], frame: frames.Installed) -> Any:
-        """Returns what dynamo would make of a frame; None if no entry fits.
+        """Returns dynamo's code of a frame; None if no entry fits.
 
         Args:
             key: the frame's key.
@@ -136,7 +136,7 @@ def _key(code: CodeType, own: Mapping[str, Any]) -> str:
 
 
 def _namespaces() -> dict[str, Mapping[str, Any]]:
-    """Returns what dynamo calls by name without a guard: functions of PyTorch, and methods of its modules."""
+    """Returns the callables that dynamo calls by name without a guard: functions and modules' methods of PyTorch."""
     spaces: dict[str, Mapping[str, Any]] = {
         "torch": vars(torch),
         "Tensor": vars(torch.Tensor),

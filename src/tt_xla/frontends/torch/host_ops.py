@@ -26,7 +26,7 @@ def record(name: str, *, location: str = "") -> None:
         _COUNTS[name] += 1
         first = _COUNTS[name] == 1
     if first:
-        place = f" (asked for at {location})" if location else ""
+        place = f" (called at {location})" if location else ""
         logger().warning("%s has no lowering to the device and runs on the host%s.", name, place)
 
 

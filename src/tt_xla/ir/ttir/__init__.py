@@ -8,7 +8,8 @@ from xdsl.ir import Dialect
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir.base import TTOp
-from tt_xla.ir.elementwise import BINARY, UNARY, define
+from tt_xla.ir.elementwise import define
+from tt_xla.ir.op_table import BINARY, UNARY
 from tt_xla.ir.ttir import (
     attention,
     collective,

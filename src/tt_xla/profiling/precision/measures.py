@@ -12,8 +12,7 @@ from typing import Any
 from tt_xla.errors import OptionError
 
 Measure = Callable[[Sequence[Any], Sequence[Any]], float]
-"""Takes the results of a program and the expected ones, as lists of NumPy arrays, and returns their agreement, of which
-more is better."""
+"""Returns how well the results of a program agree with the expected ones, two lists of NumPy arrays; more is better."""
 
 
 def correlation(results: Sequence[Any], expected: Sequence[Any]) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tt_xla.precision import LayerPrecision, Precision
-from tt_xla.profiling import svg
+from tt_xla.profiling.front import Dot, chart
 from tt_xla.profiling.page import Cell, cards, page, section, table
 from tt_xla.profiling.precision.search import PrecisionSearch, Trial, front_of
 from tt_xla.profiling.precision.settings import precision_of
@@ -32,8 +32,8 @@ def write_results(folder: Path, search: PrecisionSearch, chosen: Trial, made_fro
         "predicted_us": {"before": own.us, "after": chosen.us},
     }
     precision = precision_of(chosen.assignment, search.groups, made_from | figures)
-    others = dict.fromkeys(search.subject.others, LayerPrecision())
-    update = {"layers": precision.layers | others, "several_programs": search.subject.is_spread}
+    others = dict.fromkeys(search.subject.layers_elsewhere, LayerPrecision())
+    update = {"layers": precision.layers | others, "several_programs": search.subject.has_several_programs}
     precision = precision.model_copy(update=update)
     files = {
         FILE_NAME: yaml_of(precision).encode(),
@@ -65,16 +65,17 @@ def _page(search: PrecisionSearch, chosen: Trial, made_from: dict[str, Any]) -> 
     trials = [trial for trial in search.trials.values() if not trial.error]
     front, own = front_of(trials), search.trials[()]
     measure = str(made_from["measure"])
-    low = min(trial.accuracy for trial in trials)
-    margin = 0.05 * (max(trial.accuracy for trial in trials) - low) or 0.001
-    x = svg.x_scale(0.0, 1.1 * max(trial.us for trial in trials))
-    y = svg.y_scale(low - margin, max(trial.accuracy for trial in trials) + margin)
-    parts = svg.axes(x, y, "predicted device time, us", measure)
-    parts.append(svg.line(x, y, [(trial.us, trial.accuracy) for trial in front], "#98a3af", "the front", steps=False))
-    for trial in trials:
-        kind = "Compute" if trial in front else "Host" if trial is own else "Other"
-        title = f"{label_of(search, trial)}\n{trial.us:.1f} us, {trial.accuracy:.5f}"
-        parts.append(svg.dot(x(trial.us), y(trial.accuracy), 9.0 if trial is chosen else 5.0, svg.COLOURS[kind], title))
+    dots = [
+        Dot(
+            trial.us,
+            trial.accuracy,
+            f"{label_of(search, trial)}\n{trial.us:.1f} us, {trial.accuracy:.5f}",
+            "Compute" if trial in front else "Host" if trial is own else "Other",
+            trial is chosen,
+        )
+        for trial in trials
+    ]
+    line = [(trial.us, trial.accuracy) for trial in front]
     figures = [
         ("device time, predicted", f"{chosen.us:,.1f} us"),
         ("before", f"{own.us:,.1f} us"),
@@ -91,7 +92,7 @@ def _page(search: PrecisionSearch, chosen: Trial, made_from: dict[str, Any]) -> 
     ]
     contents = [
         cards(figures),
-        section("Time against accuracy", svg.frame(parts), note=_NOTE),
+        section("Time against accuracy", chart(dots, line, "predicted device time, us", measure), note=_NOTE),
         section("Trials", table(["settings", "predicted us", measure], rows)),
     ]
     title = f"Precision of {Path(str(made_from['program'])).name}"

@@ -8,16 +8,14 @@ finds the last step at which the whole program, run as it would be, is accurate 
 
 from __future__ import annotations
 
-import json
 import math
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from tt_xla.errors import OptionError, ResourceExhaustedError
 from tt_xla.options import CompileOptions
+from tt_xla.profiling import front
 from tt_xla.profiling.precision.layer_times import layer_times
 from tt_xla.profiling.precision.measures import Measure, correlation
 from tt_xla.profiling.precision.settings import (
@@ -30,7 +28,9 @@ from tt_xla.profiling.precision.settings import (
     upgrades,
 )
 from tt_xla.profiling.precision.subject import Subject
-from tt_xla.profiling.tune.search import groups_of, records_of
+from tt_xla.profiling.tune.reference import as_array
+from tt_xla.profiling.tune.search import groups_of
+from tt_xla.profiling.tune.trial_log import TrialLog
 
 TRIALS_NAME = "precision-trials.jsonl"
 
@@ -57,13 +57,20 @@ class Trial:
     """Reason why there are no figures."""
 
 
-def front_of(trials: Sequence[Trial]) -> list[Trial]:
+@dataclass(frozen=True)
+class LogRecord:
+    """A line of the file of trials: a trial, or the times of groups if all of them have one setting."""
+
+    trial: Trial | None = None
+    setting: Setting | None = None
+    times: tuple[float, ...] = ()
+    """Predicted microseconds of each group, and of all other ops."""
+
+
+def front_of(trials: Iterable[Trial]) -> list[Trial]:
     """Returns the trials that are more accurate than every faster one, fastest first."""
-    front: list[Trial] = []
-    for trial in sorted(trials, key=lambda trial: (trial.us, -trial.accuracy)):
-        if trial.assignment and not trial.error and (not front or trial.accuracy > front[-1].accuracy):
-            front.append(trial)
-    return front
+    valid = [trial for trial in trials if trial.assignment and not trial.error]
+    return front.front_of(valid, lambda trial: trial.us, lambda trial: trial.accuracy)
 
 
 @dataclass
@@ -73,8 +80,7 @@ class PrecisionSearch:
     Attributes:
         subject: The program and its inputs.
         measure: Judges results.
-        header: What trials depend on; a file of trials with another header is replaced.
-        folder: Folder of the file of trials.
+        log: File of the trials.
         budget: Least accuracy.
         limit: Greatest number of groups of layers.
         progress: Called with the number of trials to come in a phase and its name, and with 0 after each trial.
@@ -82,15 +88,14 @@ class PrecisionSearch:
 
     subject: Subject
     measure: Measure
-    header: Mapping[str, Any]
-    folder: Path
+    log: TrialLog[LogRecord]
     budget: float
     limit: int = 8
     progress: Callable[[int, str], None] = lambda coming, label: None
     groups: list[list[str]] = field(default_factory=list)
     """Names of the layers of each group."""
     trials: dict[Assignment, Trial] = field(default_factory=dict)
-    times: dict[Setting, list[float]] = field(default_factory=dict)
+    times: dict[Setting, tuple[float, ...]] = field(default_factory=dict)
     """Predicted microseconds of each group and of all other ops, by the setting of all."""
 
     def run(self) -> Trial:
@@ -99,7 +104,8 @@ class PrecisionSearch:
         Raises:
             OptionError: The most precise assignment is not accurate enough, or the program does not run.
         """
-        self._resume()
+        for record in self.log.read():
+            self._keep(record)
         self.progress(2, "the program as it is")
         own = self.trial(())
         if own.error:
@@ -212,7 +218,7 @@ class PrecisionSearch:
     # Trials
 
     def _options(self, assignment: Assignment) -> CompileOptions:
-        """Returns the compile options of an assignment; those of the user for an empty one."""
+        """Returns the compile options of an assignment; an empty assignment has the user's options."""
         own = replace(CompileOptions(**self.subject.options), enable_trace=False, backend="default", export_path="")
         if not assignment:
             return own
@@ -234,17 +240,17 @@ class PrecisionSearch:
     def trial(self, assignment: Assignment) -> Trial:
         """Returns the outcome of an assignment, which is compiled and run if it is new."""
         if assignment not in self.trials:
-            self._save({"trial": asdict(self._tried(assignment))})
+            self._save(LogRecord(trial=self._tried(assignment)))
         self.progress(0, "")
         return self.trials[assignment]
 
     def _tried(self, assignment: Assignment) -> Trial:
         try:
             program = self.subject.compiled(self._options(assignment))
-            results = [_array(tensor) for tensor in self.subject.results(program)]
+            results = [as_array(tensor) for tensor in self.subject.results(program)]
         except ResourceExhaustedError as error:
             return Trial(assignment, error=str(error).splitlines()[0])
-        expected = [_array(tensor) for tensor in self.subject.expected]
+        expected = [as_array(tensor) for tensor in self.subject.expected]
         pcc = correlation(results, expected)
         accuracy = pcc if self.measure is correlation else self.measure(results, expected)
         return Trial(assignment, program.predicted_device_us, accuracy, pcc, program.memory.dram_peak_bytes)
@@ -258,35 +264,19 @@ class PrecisionSearch:
             times = [0.0] * len(self.groups)
             for names, us in layer_times(program).items():
                 times[group_of[min(names)]] += us
-            self._save({"setting": asdict(setting), "us": [*times, program.predicted_device_us - sum(times)]})
+            times.append(program.predicted_device_us - sum(times))
+            self._save(LogRecord(setting=setting, times=tuple(times)))
         self.progress(0, "")
 
-    # The file of trials
+    def _save(self, record: LogRecord) -> None:
+        self.log.add(record)
+        self._keep(record)
 
-    def _resume(self) -> None:
-        """Reads the trials of a search that was stopped, or starts a new file."""
-        path = self.folder / TRIALS_NAME
-        lines = list(records_of(path)) if path.is_file() else []
-        kept = lines[1:] if lines and lines[0] == dict(self.header) else []
-        for line in kept:
-            self._add(line)
-        part = path.with_suffix(".part")
-        part.write_text("".join(json.dumps(line) + "\n" for line in (dict(self.header), *kept)))
-        os.replace(part, path)
-
-    def _save(self, record: dict[str, Any]) -> None:
-        record = json.loads(json.dumps(record))
-        with (self.folder / TRIALS_NAME).open("a") as file:
-            file.write(json.dumps(record) + "\n")
-        self._add(record)
-
-    def _add(self, record: dict[str, Any]) -> None:
-        if "setting" in record:
-            self.times[Setting(**record["setting"])] = record["us"]
-            return
-        data = record["trial"]
-        assignment = tuple(Setting(**setting) for setting in data["assignment"])
-        self.trials[assignment] = Trial(**(data | {"assignment": assignment}))
+    def _keep(self, record: LogRecord) -> None:
+        if record.trial is not None:
+            self.trials[record.trial.assignment] = record.trial
+        elif record.setting is not None:
+            self.times[record.setting] = record.times
 
 
 def _fields(setting: Setting) -> list[tuple[str, Any]]:
@@ -304,9 +294,4 @@ def _without(setting: Setting, change: tuple[str, Any], base: Setting) -> list[t
     return _fields(replace(setting, **{change[0]: getattr(base, change[0])}))
 
 
-def _array(tensor: Any) -> Any:
-    """Returns a tensor as a NumPy array, with 16-bit floats as float32."""
-    return tensor.float().numpy() if tensor.is_floating_point() else tensor.numpy()
-
-
-__all__ = ["TRIALS_NAME", "PrecisionSearch", "Trial", "front_of"]
+__all__ = ["TRIALS_NAME", "LogRecord", "PrecisionSearch", "Trial", "front_of"]

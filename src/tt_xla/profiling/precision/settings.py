@@ -72,7 +72,7 @@ def _fields(setting: Setting) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A setting of one group, with what it is expected to cost."""
+    """A setting of one group, with its expected time and error."""
 
     setting: Setting
     us: float

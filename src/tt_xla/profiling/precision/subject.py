@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -12,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.options import CompileOptions
+from tt_xla.profiling.workload import MODULES
 
 if TYPE_CHECKING:
     from tt_xla.ir.program import Program
-
-MODULES = (".mlir", ".mlirbc", ".stablehlo")
 
 
 @dataclass(frozen=True)
@@ -33,10 +30,12 @@ class Subject:
     """Argument tensors of the program's first run."""
     expected: list[Any]
     """Result tensors in float32."""
-    others: list[str] = field(default_factory=list)
+    layers_elsewhere: list[str] = field(default_factory=list)
     """Names of layers that only other programs of the script have."""
-    is_spread: bool = False
+    has_several_programs: bool = False
     """Whether some program of the script with layers lacks layers of another one."""
+    sources: tuple[str, ...] = ()
+    """Files that the script consists of."""
     inexact: str = ""
     """Reason why the expected results are of exact arithmetic in the program's own types; empty for float32."""
 
@@ -86,19 +85,20 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
     from tt_xla.profiling.precision.layer_times import layer_times
     from tt_xla.profiling.scripts import run_recorded
     from tt_xla.profiling.steps import Enough
-    from tt_xla.profiling.tune.trial import STEPS
+    from tt_xla.profiling.tune.trial import STEPS, seed
+    from tt_xla.profiling.tune.trial_log import sources_of
     from tt_xla.profiling.workload import resolve
 
     script, script_arguments = resolve(program, list(arguments))
-    _seed()
+    seed()
     recording = run_recorded(script, script_arguments, enough=Enough(STEPS), keep_arguments=True)
     if recording.error:
         raise OptionError(
             f"'{program}' does not run: {recording.error}.",
             hint="Run it by itself first. Options of this command come before the script.",
         )
-    runs = Counter(run.program for run in recording.runs)
-    times = {number: layer_times(recording.programs[number].program) for number in runs}
+    ran = {run.program for run in recording.runs}
+    times = {number: layer_times(recording.programs[number].program) for number in ran}
     layers = {number: frozenset[str]().union(*found) for number, found in times.items() if found}
     if not layers:
         raise OptionError(
@@ -106,7 +106,7 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
             hint="Compile a torch.nn.Module with backend 'tt', or mark the parameters of a JAX function with "
             "tt_jax.mark_parameters.",
         )
-    number = max(layers, key=lambda number: runs[number] * recording.programs[number].program.predicted_device_us)
+    number = recording.longest_program(layers)
     compiled = recording.programs[number].program
     source = next((item.source for item in recording.compilations if item.program == compiled and item.source), "")
     if not source:
@@ -117,8 +117,9 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
     everything = frozenset[str]().union(*layers.values())
     return replace(
         _with_expected(source, compiled, recording.arguments[number]),
-        others=sorted(everything - layers[number]),
-        is_spread=any(found != everything for found in layers.values()),
+        sources=sources_of(script),
+        layers_elsewhere=sorted(everything - layers[number]),
+        has_several_programs=any(found != everything for found in layers.values()),
     )
 
 
@@ -127,11 +128,10 @@ def _of_module(path: str) -> Subject:
     from tt_xla.compiler.stablehlo.untrusted import checked
     from tt_xla.profiling.tune.trial import drawn
 
-    _seed()
     module = parse_module(checked(Path(path).read_bytes(), path), path)
     source = module.operation.get_asm(enable_debug_info=True)
     program = Subject(source, "main", {}, [], []).compiled(CompileOptions.parse())
-    return _with_expected(source, program, [drawn(argument.dtype, argument.shape) for argument in program.arguments])
+    return _with_expected(source, program, drawn(program))
 
 
 def _with_expected(source: str, program: Program, arguments: list[Any]) -> Subject:
@@ -150,12 +150,3 @@ def _with_expected(source: str, program: Program, arguments: list[Any]) -> Subje
         options = replace(CompileOptions(**program.options), numerics="exact", enable_trace=False)
         exact = subject.results(subject.compiled(options))
         return replace(subject, expected=exact, inexact=str(error).splitlines()[0])
-
-
-def _seed() -> None:
-    import numpy
-    import torch
-
-    random.seed(0)
-    numpy.random.seed(0)
-    torch.manual_seed(0)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from tt_xla.profiling.front import front_of
 
 WEIGHTS = {"bf16": "", "bfp8": "bfp_bf8", "bfp4": "bfp_bf4"}
 """Compile option ``experimental_weight_dtype`` by name of a format that all weights share."""
@@ -27,11 +29,6 @@ class Choice:
     """Formats of single weights, in the form of the option ``experimental_weight_dtype_overrides``."""
     reference: bool = False
     """Whether numerics are ``exact``. Results of other trials are compared with this one's main program in float32."""
-
-    @property
-    def key(self) -> str:
-        """Text that is equal for equal choices."""
-        return json.dumps(dataclasses.asdict(self), sort_keys=True)
 
     @property
     def label(self) -> str:
@@ -82,6 +79,8 @@ class Outcome:
     """Metrics that the script reported, by name."""
     weights: tuple[tuple[str, int], ...] = ()
     """Name and number of elements of each parameter of the programs."""
+    sources: tuple[str, ...] = ()
+    """Files that the program consists of, for the reference's outcome."""
     inexact: str = ""
     """Reason why the reference is in the script's own types instead of float32; empty for other choices."""
     error: str = ""
@@ -101,25 +100,8 @@ class Outcome:
         """Returns a metric, or the correlation if the metric's name is empty; None if it is unknown."""
         return self.metrics.get(metric) if metric else self.pcc
 
-    def as_dict(self) -> dict[str, Any]:
-        """Returns the outcome as plain data, for JSON."""
-        return dataclasses.asdict(self)
 
-    @staticmethod
-    def from_dict(data: dict[str, Any]) -> Outcome:
-        """Returns the outcome of :meth:`as_dict`'s data."""
-        weights = tuple((str(name), int(size)) for name, size in data["weights"])
-        return Outcome(**(data | {"choice": Choice(**data["choice"]), "weights": weights}))
-
-
-def pareto(outcomes: list[Outcome], metric: str = "") -> list[Outcome]:
+def pareto(outcomes: Iterable[Outcome], metric: str = "") -> list[Outcome]:
     """Returns the outcomes that are more accurate than every faster one, fastest first."""
-    front: list[Outcome] = []
-    best = float("-inf")
     valid = [outcome for outcome in outcomes if not outcome.error and not outcome.choice.reference]
-    for outcome in sorted(valid, key=lambda outcome: (-outcome.throughput, -(outcome.accuracy(metric) or 0.0))):
-        accuracy = outcome.accuracy(metric)
-        if accuracy is not None and accuracy > best:
-            front.append(outcome)
-            best = accuracy
-    return front
+    return front_of(valid, lambda outcome: -outcome.throughput, lambda outcome: outcome.accuracy(metric))

@@ -13,10 +13,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tt_xla.environment import RAY_TOKEN_HINT, child_environment
 from tt_xla.errors import OptionError
 from tt_xla.profiling.tune.choice import Outcome
-from tt_xla.profiling.tune.trial import Spec
+from tt_xla.profiling.tune.trial import RESULT_NAME, SPEC_NAME, Spec
 
 RunAll = Callable[[Sequence[Spec]], Iterator[Outcome]]
 """A function that runs trials and yields their outcomes in the order in which they end."""
@@ -35,15 +37,17 @@ def run_in_process(data: dict[str, Any], started: list[subprocess.Popen[str]] | 
     Returns:
         The trial's :class:`Outcome` as plain data.
     """
+    spec = msgspec.convert(data, Spec)
     with tempfile.TemporaryDirectory(prefix="tt-xla-trial-") as folder:
-        spec, result = Path(folder) / "spec.json", Path(folder) / "result.json"
-        spec.write_text(json.dumps(data))
-        command = [sys.executable, "-m", "tt_xla.profiling.tune.trial", str(spec), str(result)]
-        paths = os.pathsep.join(filter(None, sys.path))  # without "", which would be the trial's folder
+        result = Path(folder) / RESULT_NAME
+        (Path(folder) / SPEC_NAME).write_text(json.dumps(data))
+        # With -P a module of the user's that has the name of one of Python's is not imported in its place.
+        command = [sys.executable, "-P", "-m", "tt_xla.profiling.tune.trial", folder]
+        paths = os.pathsep.join(filter(None, sys.path))
         process = subprocess.Popen(
             command,
-            cwd=folder,
-            env=child_environment({"PYTHONPATH": paths}),
+            cwd=spec.folder if Path(spec.folder).is_dir() else folder,  # another machine may lack the user's folder
+            env=child_environment(spec.variables | {"PYTHONPATH": paths}),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -55,9 +59,8 @@ def run_in_process(data: dict[str, Any], started: list[subprocess.Popen[str]] | 
         if result.is_file():
             return json.loads(result.read_text())
         last = " | ".join(errors.strip().splitlines()[-_LAST_LINES:])
-        return Outcome(
-            Spec.from_dict(data).choice, error=f"the process ended with code {process.returncode}: {last}"
-        ).as_dict()
+        error = f"the process ended with code {process.returncode}: {last}"
+        return msgspec.to_builtins(Outcome(spec.choice, error=error))
 
 
 class LocalExecutor:
@@ -69,10 +72,10 @@ class LocalExecutor:
 
     def __call__(self, specs: Sequence[Spec]) -> Iterator[Outcome]:
         with ThreadPoolExecutor(self._jobs) as pool:
-            futures = [pool.submit(run_in_process, spec.as_dict(), self._started) for spec in specs]
+            futures = [pool.submit(run_in_process, msgspec.to_builtins(spec), self._started) for spec in specs]
             try:
                 for future in as_completed(futures):
-                    yield Outcome.from_dict(future.result())
+                    yield msgspec.convert(future.result(), Outcome)
             finally:  # nothing is left to end unless the caller stops early
                 for future in futures:
                     future.cancel()
@@ -111,12 +114,12 @@ class RayExecutor:
         self._run = ray.remote(num_cpus=1)(run_in_process)
 
     def __call__(self, specs: Sequence[Spec]) -> Iterator[Outcome]:
-        waiting = [self._run.remote(spec.as_dict()) for spec in specs]
+        waiting = [self._run.remote(msgspec.to_builtins(spec)) for spec in specs]
         try:
             while waiting:
                 done, waiting = self._ray.wait(waiting, num_returns=1)
                 for outcome in self._ray.get(done):
-                    yield Outcome.from_dict(outcome)
+                    yield msgspec.convert(outcome, Outcome)
         finally:  # nothing is left to end unless the caller stops early
             for task in waiting:
                 self._ray.cancel(task, force=True)

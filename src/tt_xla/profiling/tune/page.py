@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tt_xla.profiling import svg
+from tt_xla.profiling.front import Dot, chart
 from tt_xla.profiling.page import Cell, cards, page, section, table
 from tt_xla.profiling.tune.choice import Outcome, pareto
 
@@ -42,7 +43,7 @@ def write_page(path: Path, program: str, outcomes: Sequence[Outcome], chosen: Ou
         chosen: The chosen outcome, if any is accurate enough.
         metric: Name of the metric that measures accuracy; empty for the correlation with the reference.
     """
-    front = pareto(list(outcomes), metric)
+    front = pareto(outcomes, metric)
     valid = [outcome for outcome in outcomes if not outcome.error and not outcome.choice.reference]
     parts: list[str] = []
     if chosen is not None:
@@ -82,19 +83,18 @@ def _plot(valid: Sequence[Outcome], front: Sequence[Outcome], chosen: Outcome | 
     points = [(outcome, accuracy) for outcome in valid if (accuracy := outcome.accuracy(metric)) is not None]
     if not points:
         return '<p class="soft">No trial could be compared with the reference.</p>'
-    low, high = min(accuracy for _, accuracy in points), max(accuracy for _, accuracy in points)
-    margin = 0.05 * (high - low) or 0.001
-    x = svg.x_scale(0.0, 1.1 * max(outcome.throughput for outcome, _ in points))
-    y = svg.y_scale(low - margin, high + margin)
-    parts = svg.axes(x, y, f"predicted {unit(points[0][0])}", metric or "PCC")
-    line = [(outcome.throughput, outcome.accuracy(metric) or 0.0) for outcome in front]
-    parts.append(svg.line(x, y, line, "#98a3af", "the Pareto front", steps=False))
-    for outcome, accuracy in points:
-        colour = svg.COLOURS["Compute"] if outcome in front else svg.COLOURS["Other"]
-        title = f"{outcome.choice.label}\n{outcome.throughput:.4g} {unit(outcome)}, {accuracy:.5f}"
-        radius = 9.0 if outcome is chosen else 5.0
-        parts.append(svg.dot(x(outcome.throughput), y(accuracy), radius, colour, title))
-    return svg.frame(parts)
+    dots = [
+        Dot(
+            outcome.throughput,
+            accuracy,
+            f"{outcome.choice.label}\n{outcome.throughput:.4g} {unit(outcome)}, {accuracy:.5f}",
+            "Compute" if outcome in front else "Other",
+            outcome is chosen,
+        )
+        for outcome, accuracy in points
+    ]
+    line = [(outcome.throughput, accuracy) for outcome, accuracy in points if outcome in front]
+    return chart(dots, sorted(line, reverse=True), f"predicted {unit(points[0][0])}", metric or "PCC")
 
 
 def _table(outcomes: Sequence[Outcome], front: Sequence[Outcome], metric: str) -> str:

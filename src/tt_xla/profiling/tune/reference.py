@@ -38,7 +38,5 @@ def in_float32(recording: Recording, number: int) -> tuple[list[Any] | None, str
 
 
 def as_array(tensor: Any) -> Any:
-    """Returns a tensor as a NumPy array, with 16-bit floats as float32."""
-    import torch
-
-    return tensor.float().numpy() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor.numpy()
+    """Returns a tensor as a NumPy array, with floats as float32."""
+    return tensor.float().numpy() if tensor.is_floating_point() else tensor.numpy()

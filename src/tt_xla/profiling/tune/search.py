@@ -5,9 +5,10 @@ Each outcome is written to a file at once, so an interrupted search continues wh
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tt_xla.errors import OptionError
 from tt_xla.profiling.tune.choice import MIXED, WEIGHTS, Choice, Outcome
 from tt_xla.profiling.tune.executors import RunAll
 from tt_xla.profiling.tune.trial import Spec
+from tt_xla.profiling.tune.trial_log import TrialLog
 
 TRIALS_NAME = "trials.jsonl"
 REFERENCE_NAME = "reference.pt"
@@ -35,7 +37,7 @@ class Space:
     batches: tuple[int, ...] = ()
     """Batch sizes in rising order; if empty, the script's own."""
     pcc: float = 0.99
-    """Least correlation with the reference of a choice that may be chosen."""
+    """Least correlation with the reference of a choice that may be chosen; least part of the reference's metric."""
     metric: str = ""
     """Metric of the script that measures accuracy instead of the correlation; empty for the correlation."""
     mixed_groups: int = 8
@@ -65,9 +67,9 @@ class Search:
     run_all: RunAll
     batch_argument: str = "--batch-size"
     progress: Callable[[Outcome | None, int], None] = lambda outcome, coming: None
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-    """Outcomes by key of the choice, including those of earlier searches in the same folder."""
-    _asked: dict[str, None] = field(default_factory=dict)
+    outcomes: dict[Choice, Outcome] = field(default_factory=dict)
+    """Outcomes by choice, including those of earlier searches in the same folder."""
+    _asked: dict[Choice, None] = field(default_factory=dict)
 
     def run(self) -> list[Outcome]:
         """Runs the search and returns the outcomes of all choices that it tried.
@@ -75,7 +77,7 @@ class Search:
         Raises:
             OptionError: The folder holds trials of another program, or the reference fails.
         """
-        self._resume()
+        self.outcomes = {outcome.choice: outcome for outcome in self._log.read()}
         first = self.space.batches[0] if self.space.batches else 0
         (reference,) = self._try([Choice(batch=first, reference=True)])
         if reference.error:
@@ -83,26 +85,49 @@ class Search:
                 f"'{self.program}' does not run: {reference.error}.",
                 hint="Run it by itself first. Options of this command come before the script.",
             )
+        metric = self.space.metric
+        if metric and reference.accuracy(metric) is None:
+            raise OptionError(
+                f"'{self.program}' reports no metric '{metric}'; it reports {', '.join(reference.metrics) or 'none'}.",
+                hint=f"Call tt_xla.profiling.recording.report_metric({metric!r}, value) in the script.",
+            )
         best = self._grid(first) if self.space.grid else self._one_by_one(first)
         if MIXED in self.space.weights:
             best = self._mixed(best, reference)
         self._batches(best)
-        return [self.outcomes[key] for key in self._asked]
+        return [self.outcomes[choice] for choice in self._asked]
 
     def best(self, outcomes: Iterable[Outcome]) -> Outcome | None:
         """Returns the fastest outcome that is accurate enough; None if there is none."""
         valid = [outcome for outcome in outcomes if not outcome.error and not outcome.choice.reference]
         accurate = [outcome for outcome in valid if self._accurate(outcome)]
-        return max(accurate, key=lambda outcome: (round(outcome.throughput, 3), outcome.pcc or 0.0), default=None)
+        return max(
+            accurate, key=lambda outcome: (round(outcome.throughput, 3), self._accuracy(outcome) or 0.0), default=None
+        )
+
+    def _accuracy(self, outcome: Outcome) -> float | None:
+        return outcome.accuracy(self.space.metric)
 
     def _accurate(self, outcome: Outcome) -> bool:
         """Returns whether an outcome is accurate enough.
 
-        If its results cannot be compared, it counts as accurate if its choice does not change results.
+        A metric may be worse than the reference's by the part of it that :attr:`Space.pcc` lacks to 1. Without a
+        metric, if the outcome's results cannot be compared, it is accurate if its choice does not change results.
         """
-        if outcome.pcc is None:
-            return outcome.choice.weights == "bf16" and not outcome.choice.math_fidelity
-        return outcome.pcc >= self.space.pcc
+        accuracy = self._accuracy(outcome)
+        if accuracy is None:
+            changes = outcome.choice.weights != "bf16" or outcome.choice.math_fidelity
+            return not self.space.metric and not changes
+        return accuracy >= self.least_accuracy
+
+    @property
+    def least_accuracy(self) -> float:
+        """Least correlation, or least value of the metric, of a choice that may be chosen."""
+        if not self.space.metric:
+            return self.space.pcc
+        references = (self._accuracy(outcome) for outcome in self.outcomes.values() if outcome.choice.reference)
+        known = [value for value in references if value is not None]
+        return known[-1] - (1 - self.space.pcc) * abs(known[-1]) if known else -math.inf
 
     # The order of trials
 
@@ -128,21 +153,21 @@ class Search:
 
     def _better(self, best: Choice, outcomes: Sequence[Outcome]) -> Choice:
         """Returns the best choice of the outcomes and the best one so far."""
-        chosen = self.best([*outcomes, *filter(None, [self.outcomes.get(best.key)])])
+        chosen = self.best([*outcomes, *filter(None, [self.outcomes.get(best)])])
         return chosen.choice if chosen else best
 
     def _mixed(self, best: Choice, reference: Outcome) -> Choice:
         """Tries bfp8 weights with as many of them in bfp4 as accuracy allows, starting with the least sensitive."""
         groups = groups_of(reference.weights, self.space.mixed_groups)
-        all_bfp4 = self.outcomes.get(replace(best, weights="bfp4").key)
+        all_bfp4 = self.outcomes.get(replace(best, weights="bfp4"))
         if not groups or (all_bfp4 is not None and not all_bfp4.error and self._accurate(all_bfp4)):
             return best
         start = replace(best, weights=MIXED)
         single_groups = self._try([replace(start, overrides=_overrides(group)) for group in groups])
-        comparable = [outcome for outcome in single_groups if not outcome.error and outcome.pcc is not None]
+        comparable = [outcome for outcome in single_groups if not outcome.error and self._accuracy(outcome) is not None]
         by_overrides = {outcome.choice.overrides: outcome for outcome in comparable}
         compared = [group for group in groups if _overrides(group) in by_overrides]
-        ranked = sorted(compared, key=lambda group: -(by_overrides[_overrides(group)].pcc or 0.0))
+        ranked = sorted(compared, key=lambda group: -(self._accuracy(by_overrides[_overrides(group)]) or 0.0))
         low, high, outcomes = 0, len(ranked), list(single_groups)
         while low < high:  # bisects for the greatest number of groups that is accurate enough
             middle = (low + high + 1) // 2
@@ -157,7 +182,7 @@ class Search:
 
         Larger batches have other inputs than the reference, so they take the correlation of the first batch.
         """
-        before = self.outcomes.get(best.key)
+        before = self.outcomes.get(best)
         for batch in self.space.batches[1:]:
             (outcome,) = self._try([replace(best, batch=batch)])
             if outcome.error:
@@ -174,55 +199,32 @@ class Search:
     def _try(self, choices: Sequence[Choice]) -> list[Outcome]:
         """Returns the outcomes of choices in their order, and runs the trials that have no outcome yet."""
         distinct = list(dict.fromkeys(choices))
-        self._asked |= dict.fromkeys(choice.key for choice in distinct)
-        missing = [choice for choice in distinct if choice.key not in self.outcomes]
+        self._asked |= dict.fromkeys(distinct)
+        missing = [choice for choice in distinct if choice not in self.outcomes]
         self.progress(None, len(missing))
-        for outcome in self.run_all([self._spec(choice) for choice in missing]):
+        for outcome in self.run_all([self.spec(choice) for choice in missing]):
             self._save(outcome)
             self.progress(outcome, 0)
-        return [self.outcomes[choice.key] for choice in distinct]
+        return [self.outcomes[choice] for choice in distinct]
 
-    def _spec(self, choice: Choice) -> Spec:
+    def spec(self, choice: Choice) -> Spec:
+        """Returns the trial of a choice."""
         results = str((self.folder / REFERENCE_NAME).resolve())
         program = str(Path(self.program).resolve())
         return Spec(choice, program, self.arguments, self.batch_argument, self.space.metric, results)
 
-    def _header(self) -> dict[str, Any]:
-        """Returns what trials depend on besides their choice, the first line of the file of trials."""
-        path = Path(self.program)
-        changed = path.stat().st_mtime_ns if path.is_file() else 0
-        return {"program": str(path.resolve()), "changed": changed, "arguments": list(self.arguments)}
-
-    def _resume(self) -> None:
-        """Reads the outcomes of an earlier search in the folder, or starts a new file of trials."""
-        path = self.folder / TRIALS_NAME
-        lines = list(records_of(path)) if path.is_file() else []
-        if lines and lines[0] == self._header():
-            for record in lines[1:]:
-                outcome = Outcome.from_dict(record)
-                self.outcomes[outcome.choice.key] = outcome
-            path.write_text("".join(json.dumps(line) + "\n" for line in lines))  # drops a last line that was cut off
-        elif lines and lines[0].get("program") != self._header()["program"]:
-            raise OptionError(
-                f"'{path}' has the trials of another program, {lines[0].get('program')}.",
-                hint="Give another folder with -o, or delete the file.",
-            )
-        else:  # there is no file, or the program has changed since
-            path.write_text(json.dumps(self._header()) + "\n")
+    @cached_property
+    def _log(self) -> TrialLog[Outcome]:
+        facts = (self.arguments, self.batch_argument, self.space.metric)
+        return TrialLog(self.folder / TRIALS_NAME, Outcome, self.program, facts)
 
     def _save(self, outcome: Outcome) -> None:
-        self.outcomes[outcome.choice.key] = outcome
-        with (self.folder / TRIALS_NAME).open("a") as file:
-            file.write(json.dumps(outcome.as_dict()) + "\n")
-
-
-def records_of(path: Path) -> Iterator[dict[str, Any]]:
-    """Yields the lines of a file of trials, up to one that was cut off."""
-    for line in path.read_text().splitlines():
-        try:
-            yield json.loads(line)
-        except ValueError:
-            return
+        self.outcomes[outcome.choice] = outcome
+        if outcome.choice.reference:
+            if outcome.error:  # the next search tries again, as the user mends what is wrong
+                return
+            self._log.sources = outcome.sources
+        self._log.add(outcome)
 
 
 def groups_of(weights: Sequence[tuple[str, int]], limit: int) -> list[list[str]]:

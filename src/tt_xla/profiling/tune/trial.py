@@ -1,4 +1,4 @@
-"""Runs one trial in this process: ``python -m tt_xla.profiling.tune.trial SPEC RESULT`` with two JSON files.
+"""Runs one trial in this process: ``python -m tt_xla.profiling.tune.trial FOLDER`` with a specification in a folder.
 
 :mod:`tt_xla.profiling.bench` finds and measures the steps. Throughput depends on predicted times only, so trials that
 run at the same time do not disturb each other.
@@ -8,17 +8,28 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
 import sys
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tt_xla.environment import set_variable
+import msgspec
+
+from tt_xla.environment import set_variable, variables_in_force
+from tt_xla.profiling.precision.measures import correlation
 from tt_xla.profiling.tune.choice import Choice, Outcome
-from tt_xla.profiling.tune.reference import in_float32
+from tt_xla.profiling.tune.reference import as_array, in_float32
+from tt_xla.profiling.tune.trial_log import sources_of
+from tt_xla.profiling.workload import CONFIGURATIONS, MODULES
+
+if TYPE_CHECKING:
+    import torch
+
+    from tt_xla.ir.program import Program
+
+SPEC_NAME, RESULT_NAME = "spec.json", "result.json"
+"""Files of a trial's folder: its specification and its outcome."""
 
 STEPS = 2
 """Number of steady steps that a trial measures."""
@@ -38,28 +49,25 @@ class Spec:
     """Metric that the script must report, for which it runs to its end; empty if it may be ended early."""
     results: str
     """File of the reference's results: the reference's trial writes it, other trials read it."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Returns the description as plain data, for JSON."""
-        return self.__dict__ | {"choice": self.choice.__dict__}
-
-    @staticmethod
-    def from_dict(data: dict[str, Any]) -> Spec:
-        """Returns the description of :meth:`as_dict`'s data."""
-        fields: dict[str, Any] = {**data, "choice": Choice(**data["choice"]), "arguments": tuple(data["arguments"])}
-        return Spec(**fields)
+    folder: str = field(default_factory=lambda: str(Path.cwd()))
+    """Folder that the user called the command in, and that the script runs in."""
+    variables: dict[str, str] = field(default_factory=variables_in_force)
+    """The user's environment variables that this package reads."""
 
 
-def run(spec: Spec) -> Outcome:
-    """Runs a trial in this process and sets the process's compile options permanently."""
+def run(spec: Spec, folder: Path) -> Outcome:
+    """Runs a trial in this process and sets the process's compile options permanently.
+
+    Args:
+        spec: The trial.
+        folder: Folder for files of the trial.
+    """
     from tt_xla.errors import TTXLAError
 
-    set_variable("TTXLA_COMPILE_OPTIONS", json.dumps(spec.choice.options()))
+    own = json.loads(spec.variables.get("TTXLA_COMPILE_OPTIONS", "{}"))
+    set_variable("TTXLA_COMPILE_OPTIONS", json.dumps(own | spec.choice.options()))
     try:
-        if spec.program.endswith((".mlir", ".mlirbc", ".stablehlo")):
-            recording = _run_module(spec)
-        else:
-            recording = _run_script(spec)
+        recording = _run_module(spec) if spec.program.endswith(MODULES) else _run_script(spec, folder)
         if recording.error:
             return Outcome(spec.choice, error=recording.error)
         return _outcome(spec, recording)
@@ -67,34 +75,34 @@ def run(spec: Spec) -> Outcome:
         return Outcome(spec.choice, error=f"{type(error).__name__}: {error}")
 
 
-def _run_script(spec: Spec) -> Any:
+def _run_script(spec: Spec, folder: Path) -> Any:
     from tt_xla.profiling.scripts import run_recorded
     from tt_xla.profiling.steps import Enough
     from tt_xla.profiling.workload import resolve
 
-    program = spec.program
-    if spec.choice.batch and program.endswith((".yaml", ".yml")):
-        program = _with_batch(Path(program), spec.choice.batch)
-    script, arguments = resolve(program, list(spec.arguments))
-    if spec.choice.batch and not program.endswith((".yaml", ".yml")):
+    script, arguments = resolve(spec.program, list(spec.arguments))
+    if spec.choice.batch and spec.program.endswith(CONFIGURATIONS):
+        arguments = ["--config", _with_batch(Path(spec.program), spec.choice.batch, folder), *spec.arguments]
+    elif spec.choice.batch:
         arguments = [*arguments, spec.batch_argument, str(spec.choice.batch)]
-    _seed()
+    seed()
     enough = None if spec.metric else Enough(STEPS)
     return run_recorded(script, arguments, enough=enough, keep_results=True, keep_arguments=spec.choice.reference)
 
 
-def _with_batch(path: Path, batch: int) -> str:
-    """Writes a copy of an experiment's file with another batch size to the trial's folder, and returns its path."""
+def _with_batch(path: Path, batch: int, folder: Path) -> str:
+    """Writes a copy of an experiment's file with another batch size to a folder, and returns its path."""
     import yaml
 
     data = yaml.safe_load(path.read_text())
-    data |= {"batch_size": batch, "script": str((path.parent / data["script"]).resolve())}
-    copy = Path.cwd() / f"config_batch_{batch}_{os.getpid()}.yaml"
-    copy.write_text(yaml.safe_dump(data))
+    script = {"script": str((path.parent / data["script"]).resolve())} if "script" in data else {}
+    copy = folder / path.name
+    copy.write_text(yaml.safe_dump(data | {"batch_size": batch} | script))
     return str(copy)
 
 
-def _seed() -> None:
+def seed() -> None:
+    """Seeds the generators of Python, NumPy and torch, so that all trials have the same inputs."""
     import numpy
     import torch
 
@@ -104,7 +112,7 @@ def _seed() -> None:
 
 
 def _run_module(spec: Spec) -> Any:
-    """Runs a module four times on random arguments: normally distributed floats and small integers."""
+    """Runs a module four times on random arguments."""
     from tt_xla.compiler import compile_module, parse_module
     from tt_xla.compiler.stablehlo.untrusted import checked
     from tt_xla.environment import selected_system
@@ -113,27 +121,27 @@ def _run_module(spec: Spec) -> Any:
     from tt_xla.runtime import get_device
     from tt_xla.target import load_target
 
-    _seed()
+    seed()
     with recorded(keep_results=True, keep_arguments=spec.choice.reference) as recording:
         module = parse_module(checked(Path(spec.program).read_bytes(), spec.program), spec.program)
         program = compile_module(module, CompileOptions.parse({}), load_target(selected_system()))
         executable = get_device().load(program)
-        arguments = [drawn(argument.dtype, argument.shape) for argument in program.arguments]
+        arguments = drawn(program)
         for _ in range(4):
             executable.run(arguments, [None] * len(arguments))
     return recording
 
 
-def drawn(dtype: str, shape: tuple[int, ...]) -> Any:
-    """Returns a random tensor: normally distributed floats, booleans, or integers from 0 to 7."""
-    import torch
+def drawn(program: Program) -> list[torch.Tensor]:
+    """Returns random arguments of a program, always the same: floats of a normal distribution, or small integers."""
+    import numpy as np
 
-    from tt_xla.runtime.emulator.containers import DECLARED
+    from tt_xla.ir.element_types import ElementType
+    from tt_xla.testing.divergence.runs import random_array, tensors_of
 
-    kind = DECLARED[dtype]
-    if kind.is_floating_point or kind.is_complex:
-        return torch.randn(shape).to(kind)
-    return torch.randint(0, 2 if kind is torch.bool else 8, shape).to(kind)
+    generator = np.random.default_rng(0)
+    arrays = [random_array(generator, each.shape, ElementType(each.dtype)) for each in program.arguments]
+    return tensors_of(arrays, program)
 
 
 def _outcome(spec: Spec, recording: Any) -> Outcome:
@@ -148,7 +156,7 @@ def _outcome(spec: Spec, recording: Any) -> Outcome:
         for argument in program.arguments
         if argument.role is Role.PARAMETER and len(argument.shape) > 1
     }
-    main = _main(recording)
+    main = recording.longest_program()
     results, inexact = recording.results.get(main, []), ""
     if spec.choice.reference:
         import torch
@@ -157,47 +165,35 @@ def _outcome(spec: Spec, recording: Any) -> Outcome:
         torch.save(results if exact is None else exact, spec.results)
     return Outcome(
         spec.choice,
-        step_ms=figures.wall_ms.mean - figures.host_ms,
+        step_ms=figures.card_ms,
         device_ms=figures.device_ms,
         dram_bytes=max((program.memory.dram_peak_bytes for program in programs), default=0),
         pcc=1.0 if spec.choice.reference else _pcc(results, spec.results),
         metrics=recording.metrics,
+        sources=sources_of(recording.script) if spec.choice.reference and recording.script else (),
         weights=tuple(sorted(weights.items())),
         inexact=inexact,
     )
 
 
-def _main(recording: Any) -> int:
-    """Returns the number of the program that takes most device time."""
-    runs = Counter(run.program for run in recording.runs)
-    return max(runs, key=lambda number: runs[number] * recording.programs[number].program.predicted_device_us)
-
-
 def _pcc(results: list[Any], reference: str) -> float | None:
-    """Returns the least correlation of the results with more than one float.
-
-    If there is no such result, all results of one float count. None means that the shapes differ from the reference's.
-    """
+    """Returns the least correlation of a result with the reference's; None if shapes differ or no result has floats."""
     import torch
-
-    from tt_xla.testing import pcc
 
     if not Path(reference).is_file():
         return None
     expected = torch.load(reference)
     if [tuple(result.shape) for result in results] != [tuple(tensor.shape) for tensor in expected]:
         return None
-    pairs = [(result, tensor) for result, tensor in zip(results, expected, strict=True) if result.is_floating_point()]
-    large = [(result, tensor) for result, tensor in pairs if result.numel() > 1] or pairs
-    correlations = [
-        float(pcc(result.float().numpy(), tensor.float().numpy(), rtol=0, atol=0)) for result, tensor in large
-    ]
-    return min(correlations, default=None)
+    if not any(tensor.is_floating_point() for tensor in expected):
+        return None
+    return correlation([as_array(result) for result in results], [as_array(tensor) for tensor in expected])
 
 
-def main(spec: str, result: str) -> None:
-    outcome = run(Spec.from_dict(json.loads(Path(spec).read_text())))
-    Path(result).write_text(json.dumps(outcome.as_dict()))
+def main(folder: str) -> None:
+    spec = msgspec.convert(json.loads((Path(folder) / SPEC_NAME).read_text()), Spec)
+    outcome = run(spec, Path(folder))
+    (Path(folder) / RESULT_NAME).write_text(json.dumps(msgspec.to_builtins(outcome)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The torch dtype that holds each device dtype, and the ways values get into one: rounding, quantizing, wrapping.
+"""The torch dtype that holds each device dtype, and the ways values get into one: rounding, quantising, wrapping.
 
-Tile padding is not materialized: tensors have logical shapes.
+Tile padding is not materialised: tensors have logical shapes.
 """
 
 from __future__ import annotations

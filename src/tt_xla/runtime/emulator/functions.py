@@ -23,7 +23,7 @@ import torch.nn.functional as F
 Tensor = torch.Tensor
 
 _VECTOR = 64
-"""Elements that torch's vectorized loops take at once, at most: two vectors of AVX-512 with 32 bfloat16 each."""
+"""Elements that torch's vectorised loops take at once, at most: two vectors of AVX-512 with 32 bfloat16 each."""
 
 _GRAIN = 32768
 """Elements of one thread's share, at least (``at::internal::GRAIN_SIZE``)."""
@@ -215,7 +215,7 @@ _PATTERNS = {torch.bfloat16: torch.int16, torch.float32: torch.int32}
 
 
 def _bitwise_not(x: Tensor) -> Tensor:
-    """Returns what has the other bits: of a float, another float."""
+    """Inverts all bits of each element; those of a float are bits of another float."""
     pattern = _PATTERNS.get(x.dtype)
     return torch.bitwise_not(x) if pattern is None else torch.bitwise_not(x.view(pattern)).view(x.dtype)
 

@@ -79,8 +79,8 @@ BIT_EXACT = (
     "rows",
     "running",
     "sorting",
-    "spreads",
     "unordinary",
+    "variances",
 )
 """Modules of :mod:`tt_xla.runtime.emulator.bit_exact` that define kernels."""
 

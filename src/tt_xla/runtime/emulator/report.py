@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import platform
-import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -16,6 +15,7 @@ import torch
 import tt_xla
 from tt_xla import environment
 from tt_xla.log import logger
+from tt_xla.temporary import made_private, private_folder
 
 _logged: set[str] = set()
 """Faults of this process that were logged."""
@@ -81,12 +81,13 @@ def _cpu_lines() -> tuple[str, ...]:
 
 
 def _written(name: str, text: str) -> Path | None:
-    """Writes the report into the cache directory, else into the one for temporary files."""
-    for folder in (environment.cache_directory() / "reports", Path(tempfile.gettempdir())):
+    """Writes the report into the cache directory, else into the user's own folder of temporary files."""
+    cached = environment.cache_directory() / "reports"
+    for folder_of in (lambda: made_private(cached), lambda: private_folder("tt-xla")):
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text)
+            path = folder_of() / name
+            path.write_text(text)
         except OSError:
             continue
-        return folder / name
+        return path
     return None

@@ -20,7 +20,7 @@ Tensor = torch.Tensor
 _ONE_THREAD = 1 << 20
 """Multiplications up to which one thread is done before another one has woken up."""
 
-_FEW, _MANY = 4, 8
+_MIN_MATRICES, _MIN_MATRICES_IF_LARGE = 4, 8
 """Numbers of matrices that a product has, at least, so that threads may share them: many if it is large."""
 
 _LARGE = 1 << 27
@@ -51,7 +51,7 @@ def product(a: Tensor, b: Tensor) -> Tensor:
         batch = [*torch.broadcast_shapes(batch, other_batch)]
         a, b = a.expand(*batch, rows, inner), b.expand(*batch, inner, columns)
     count = math.prod(batch)
-    if count >= _MANY:
+    if count >= _MIN_MATRICES_IF_LARGE:
         return _product(a, b, count)
     pairs = zip(a.reshape(-1, rows, inner), b.reshape(-1, inner, columns), strict=True)
     return torch.stack([_in_blocks(*pair) for pair in pairs]).view(*batch, rows, columns)
@@ -61,7 +61,7 @@ def _in_blocks(a: Tensor, b: Tensor) -> Tensor:
     """Returns the product of two matrices, computed in blocks of rows or of columns, and what is left over by one
     thread."""
     (rows, inner), columns = a.shape, b.shape[1]
-    count = _FEW if rows * inner * columns < _LARGE else _MANY
+    count = _MIN_MATRICES if rows * inner * columns < _LARGE else _MIN_MATRICES_IF_LARGE
     if rows >= max(columns, count):
         height = rows // count
         whole = height * count

@@ -13,7 +13,7 @@ import torch
 
 Tensor = torch.Tensor
 
-_FEW = 1 << 12
+_SMALL_TENSOR = 1 << 12
 """Elements up to which a call of torch costs more than its arithmetic."""
 
 _BITS = {torch.bfloat16: torch.int16, torch.float32: torch.int32, torch.int32: torch.int32}
@@ -29,17 +29,21 @@ def compare(function: Callable[..., Tensor], lhs: Tensor, rhs: Tensor) -> Tensor
 
 def as_float(truth: Tensor, dtype: torch.dtype) -> Tensor:
     """Converts booleans to 1 and 0."""
-    if dtype is not torch.bfloat16 or truth.numel() <= _FEW:
+    if dtype is not torch.bfloat16 or truth.numel() <= _SMALL_TENSOR:
         return truth.to(dtype)
     return truth.view(torch.uint8).to(torch.int16).mul_(_ONE_IN_BFLOAT16).view(torch.bfloat16)
 
 
 def select(condition: Tensor, chosen: Tensor, other: Tensor) -> Tensor:
     """Returns ``chosen`` where ``condition`` is not zero, else ``other``; all three broadcast."""
-    if other.numel() == 1 and condition.numel() <= _FEW < chosen.numel() and chosen.dtype is other.dtype:
+    if other.numel() == 1 and condition.numel() <= _SMALL_TENSOR < chosen.numel() and chosen.dtype is other.dtype:
         return chosen.masked_fill(condition == 0, other.reshape(()))  # two calls; attention masks rows in this way
     bits = _BITS.get(chosen.dtype)
-    if bits is None or chosen.dtype is not other.dtype or max(chosen.numel(), other.numel(), condition.numel()) <= _FEW:
+    if (
+        bits is None
+        or chosen.dtype is not other.dtype
+        or max(chosen.numel(), other.numel(), condition.numel()) <= _SMALL_TENSOR
+    ):
         return torch.where(condition if condition.dtype is torch.bool else condition != 0, chosen, other)
     mask, chosen_bits, other_bits = _mask(condition, bits), chosen.view(bits), other.view(bits)
     # In place where possible: new memory costs more than the arithmetic.

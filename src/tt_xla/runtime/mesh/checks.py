@@ -59,7 +59,7 @@ def _instructions(program: Program) -> Iterator[Instruction]:
 
 
 def _problem(declared: Argument | Result, mesh: Mesh) -> str:
-    """Returns what is wrong with the sharding of an argument or result; empty if nothing is."""
+    """Returns the fault of the sharding of an argument or result; empty if it has none."""
     sharding, shape = declared.sharding, declared.global_shape
     if sharding is None or shape is None:
         return "" if sharding is shape else "with a sharding or a global shape alone"

@@ -151,7 +151,7 @@ class SpreadExecutable(Executable):
                     chip.reporter.end(self.predicted_us)
 
     def forget(self, version: int) -> None:
-        """Takes it that const-eval results are gone: workers drop those of these contents with their next run."""
+        """Counts no bytes of const-eval results until workers, which drop those of a version in a run, reply again."""
         if self._reply is not None:
             self._reply = self._reply._replace(const_eval_bytes=0)
 

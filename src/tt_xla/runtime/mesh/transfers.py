@@ -33,7 +33,7 @@ class Transfer:
 
 
 def transfer(grid: Grid, axes: Axes, needed: Callable[[Grid], Iterable[int]]) -> Transfer:
-    """Returns what a worker sends and receives, so that every worker has the shards that it needs.
+    """Returns the shards that a worker sends and receives, so that every worker has the shards that it needs.
 
     Args:
         grid: the mesh and the worker's chips.

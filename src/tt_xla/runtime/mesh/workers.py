@@ -304,7 +304,7 @@ def _connected(address: str | None) -> tuple[Any, bool]:
     except ImportError:
         raise RuntimeUnavailableError(
             "TTXLA_MESH_WORKERS needs Ray, which is not installed.",
-            hint="Install it with `pip install 'tt-xla[ray]'`, or unset TTXLA_MESH_WORKERS.",
+            hint="Install it with `pip install ray`, or unset TTXLA_MESH_WORKERS.",
         ) from None
     api: Any = ray
     if api.is_initialized():

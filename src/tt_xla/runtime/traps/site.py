@@ -86,7 +86,7 @@ class Site:
         return all(_spreads(spec.shape, sizes) for spec in self.context.specs)
 
     def result_text(self, index: int) -> str:
-        """Returns what messages call a result: ``its result 4x8 bf16``."""
+        """Returns the name of a result in messages: ``its result 4x8 bf16``."""
         results = self.context.results
         return f"its result{f' {index}' if len(results) > 1 else ''} {type_text(results[index])}"
 

@@ -59,6 +59,16 @@ def _kind(op: Any) -> str:
     return name
 
 
+def check_range(parts: Sequence[Part], first: int, last: int) -> None:
+    """Checks that a program has the parts from one index to another.
+
+    Raises:
+        OptionError: it has no such parts.
+    """
+    if not 0 <= first <= last < len(parts):
+        raise OptionError(f"{first}:{last} is not a range of the program's parts, which are 0 to {len(parts) - 1}.")
+
+
 class Source:
     """A StableHLO module whose ``@main`` has the ops of all functions that it called. Keeps its ops and values alive.
 
@@ -145,8 +155,7 @@ class Source:
         Raises:
             OptionError: the program has no such parts.
         """
-        if not 0 <= first <= last < len(parts):
-            raise OptionError(f"{first}:{last} is not a range of the program's parts, which are 0 to {len(parts) - 1}.")
+        check_range(parts, first, last)
         selected = parts[first : last + 1]
         used_later = {value for part in parts[last + 1 :] for op in part.ops for value in used_values(op.operation)}
         used_later |= set(self.returned)

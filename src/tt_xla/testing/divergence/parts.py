@@ -110,6 +110,7 @@ class Comparison:
         required: the least correlation that counts as agreement.
         failure: why the program does not compile or run.
         in_float32: error of the results if all instructions compute in float32.
+        interrupted: whether the user ended the comparison, so that later parts are missing.
     """
 
     rows: list[Row]
@@ -117,6 +118,7 @@ class Comparison:
     required: float
     failure: str = ""
     in_float32: Error | None = None
+    interrupted: bool = False
 
     @property
     def first(self) -> Row | None:
@@ -165,7 +167,7 @@ def compare_parts(
     required: float = 0.99,
     progress: Callable[[Part], None] = lambda part: None,
 ) -> Comparison:
-    """Runs each part alone, and the whole program with the results of all parts.
+    """Runs each part alone, and the whole program with the results of all parts. Ctrl-C keeps the parts before it.
 
     Args:
         source: the program.
@@ -182,15 +184,19 @@ def compare_parts(
     running, program_error, failure = _run_whole_program(source, golden, options, part_results)
     rows: list[Row] = []
     compiled_parts: dict[str, tuple[Compiled, Compiled]] = {}
-    for part, module in zip(parts, modules, strict=True):
-        progress(part)
-        if module is None:
-            continue
-        alone, reason = _run_alone(*module, golden, options, compiled_parts)
-        results = [running[value] for value in part.results] if running else None
-        error = Error.of(results, golden.of(part.results)) if results is not None else None
-        rows.append(Row(part, alone, error, reason))
-    return Comparison(rows, program_error, required, failure)
+    interrupted = False
+    try:
+        for part, module in zip(parts, modules, strict=True):
+            progress(part)
+            if module is None:
+                continue
+            alone, reason = _run_alone(*module, golden, options, compiled_parts)
+            results = [running[value] for value in part.results] if running else None
+            error = Error.of(results, golden.of(part.results)) if results is not None else None
+            rows.append(Row(part, alone, error, reason))
+    except KeyboardInterrupt:
+        interrupted = True
+    return Comparison(rows, program_error, required, failure, interrupted=interrupted)
 
 
 def _run_alone(

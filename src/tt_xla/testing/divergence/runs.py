@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import zipfile
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -132,21 +134,63 @@ def random_array(generator: np.random.Generator, shape: Sequence[int], element: 
     return generator.standard_normal(shape).astype(np.float32)
 
 
-def load_inputs(path: Path, count: int) -> list[Array]:
-    """Reads the arguments of a module from a ``.npz`` file.
+Declared = Sequence[tuple[Sequence[int], ElementType]]
+"""Shape and element type of each argument of a module."""
+
+
+def declared(types: Sequence[Any]) -> Declared:
+    """Returns shapes and element types of MLIR tensor types."""
+    return [(tuple(type_.shape), ElementType(str(type_.element_type))) for type_ in types]
+
+
+def load_inputs(path: Path, arguments: Declared) -> list[Array]:
+    """Reads the arguments of a module from a ``.npz`` file, or the only one from a ``.npy`` file.
 
     Args:
         path: the file, with the arguments in order, under any names.
-        count: number of arguments of the module.
+        arguments: the arguments of the module.
 
     Raises:
-        MalformedModuleError: the file has another number of arrays.
+        MalformedModuleError: the file has no arrays of numbers, or others than the module takes.
+        OSError: the file cannot be read.
     """
-    with np.load(path) as file:
-        arrays = [file[name] for name in file.files]
-    if len(arrays) != count:
-        raise MalformedModuleError(f"'{path}' has {len(arrays)} arrays; the module takes {count} arguments.")
-    return arrays
+    expected = "a .npz file with the arguments in order was expected, as numpy.savez writes it"
+    try:
+        with path.open("rb") as file:
+            loaded: Any = np.load(file)
+            arrays = {name: loaded[name] for name in loaded.files} if hasattr(loaded, "files") else {"": loaded}
+    except (EOFError, ValueError, zipfile.BadZipFile, pickle.UnpicklingError) as error:
+        reason = "it is empty" if path.stat().st_size == 0 else " ".join(str(error).split()).rstrip(".")
+        raise MalformedModuleError(f"'{path}' cannot be read as arrays: {reason}; {expected}.") from error
+    if len(arrays) != len(arguments):
+        raise MalformedModuleError(
+            f"'{path}' has {len(arrays)} arrays; the module takes {len(arguments)} arguments.",
+            hint=f"It takes, in order: {', '.join(_shown(*each) for each in arguments)}.",
+        )
+    return [
+        _checked_array(array, *argument, f"'{path}': array {number}" + (f" ('{name}')" if name else ""))
+        for number, ((name, array), argument) in enumerate(zip(arrays.items(), arguments, strict=True))
+    ]
+
+
+def _checked_array(array: Array, shape: Sequence[int], element: ElementType, name: str) -> Array:
+    """Returns an array that fits an argument; bits of a type that NumPy does not know get the type of the argument.
+
+    Raises:
+        MalformedModuleError: the array has another shape, no numbers, or complex ones for a real argument.
+    """
+    dtype = element.numpy_dtype()
+    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
+        array = array.view(dtype)
+    has_numbers = array.dtype.kind in "biufc" or array.dtype == dtype
+    if array.shape != tuple(shape) or not has_numbers or (array.dtype.kind == "c" and dtype.kind != "c"):
+        made = f"{'x'.join(map(str, array.shape)) or 'scalar'} {array.dtype}"
+        raise MalformedModuleError(f"{name} is {made}; the module takes {_shown(shape, element)} there.")
+    return array
+
+
+def _shown(shape: Sequence[int], element: ElementType) -> str:
+    return f"{'x'.join(map(str, shape)) or 'scalar'} {element.value}"
 
 
 def check_module(
@@ -174,7 +218,7 @@ def check_module(
     if inputs is None:
         arrays = random_inputs(types)
     else:
-        arrays = load_inputs(inputs, len(types)) if isinstance(inputs, Path) else list(inputs)
+        arrays = load_inputs(inputs, declared(types)) if isinstance(inputs, Path) else list(inputs)
     config = comparison_config or ComparisonConfig()
     return compare(on_card(parsed, arrays, CompileOptions.parse(dict(options or {}))), on_cpu(parsed, arrays), config)
 

@@ -1,19 +1,21 @@
-"""Compares each call of ``ttnn`` that a script makes with the same call in float32."""
+"""Runs a script, and compares the programs that it compiles and each call of ``ttnn`` with float32."""
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tt_xla.errors import OptionError
+from tt_xla.errors import ExecutionError
 from tt_xla.runtime.emulator.float32 import float32_call_of
 from tt_xla.runtime.observation import CALLS, ObservedCall
 from tt_xla.testing.divergence.float32 import Float32Copies, type_text, worse
 from tt_xla.testing.divergence.parts import Comparison, Error, Line, Row
 from tt_xla.testing.divergence.runs import to_array
-from tt_xla.testing.scripts import as_main, script_line
+from tt_xla.testing.divergence.subjects import Subject, recorded_subjects
+from tt_xla.testing.recorded import recorded_programs
+from tt_xla.testing.scripts import run_to_end, script_line
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +23,22 @@ if TYPE_CHECKING:
     from tt_xla.runtime.emulator.context import Call
 
 
-def compare_calls(script: Path, arguments: Sequence[str] = (), *, required: float = 0.99) -> Comparison:
+@dataclass(frozen=True)
+class ComparedScript:
+    """What a script did.
+
+    Attributes:
+        calls: comparison of its calls of ``ttnn``; None if it made none.
+        programs: the programs that it compiled, with the arguments of their first runs.
+        error: the error that ended it early; empty without one.
+    """
+
+    calls: Comparison | None
+    programs: list[Subject]
+    error: str
+
+
+def compare_script(script: Path, arguments: Sequence[str] = (), *, required: float = 0.99) -> ComparedScript:
     """Runs a script as ``python script.py`` does, and each of its calls of ``ttnn`` in float32 as well.
 
     A row's ``alone`` is the error of a call on the operands that the card computed. A row's ``running`` also has the
@@ -34,22 +51,23 @@ def compare_calls(script: Path, arguments: Sequence[str] = (), *, required: floa
         required: the least correlation that counts as agreement.
 
     Raises:
-        OptionError: the script calls no op of ``ttnn`` on the emulated card.
+        ExecutionError: the script compiles no program and calls no op of ``ttnn`` on the emulated card.
     """
     observer = _CallComparer()
-    with CALLS.added(observer), as_main(str(script), arguments):
-        try:
-            runpy.run_path(str(script), None, "__main__")
-        except SystemExit as error:
-            if error.code not in (None, 0):
-                raise OptionError(f"'{script}' exits with {error.code}.") from error
-    if not observer.errors:
-        raise OptionError(
-            f"'{script}' calls no op of ttnn on the emulated card.",
-            hint="Programs of torch and JAX are compared by the id of a model, or by a StableHLO file.",
+    ending: list[str] = []
+    with CALLS.added(observer):
+        recorded = recorded_programs(lambda: ending.append(run_to_end(str(script), arguments)))
+    if not observer.errors and not recorded:
+        raise ExecutionError(
+            f"'{script}' ended with {ending[0]} before it computed anything on the card."
+            if ending[0]
+            else f"'{script}' compiles no program and calls no op of ttnn on the emulated card.",
+            hint="It needs a call of a model compiled with torch.compile(backend='tt'), a jitted function on tt, or "
+            "ops of ttnn.",
         )
     rows = [Row(Line(index, *key), *errors) for index, (key, errors) in enumerate(observer.errors.items())]
-    return Comparison(rows, observer.results, required)
+    calls = Comparison(rows, observer.results, required) if rows else None
+    return ComparedScript(calls, recorded_subjects(script.name, recorded), ending[0])
 
 
 class _CallComparer:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tt_xla.compiler.stablehlo.untrusted import checked
 from tt_xla.errors import ExecutionError, OptionError, TTXLAError
 from tt_xla.testing.divergence.modules import Source
-from tt_xla.testing.divergence.runs import Array, load_inputs, random_inputs
+from tt_xla.testing.divergence.runs import Array, declared, load_inputs, random_inputs
+from tt_xla.testing.recorded import RecordedProgram, recorded_programs
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,13 @@ class Subject:
         name: name of the program, for messages.
         source: the StableHLO module.
         inputs: the arguments.
+        options: compile options that a script set, by name.
     """
 
     name: str
     source: Source
     inputs: Sequence[Array]
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 def of_file(path: Path, inputs: Path | None) -> Subject:
@@ -35,17 +39,11 @@ def of_file(path: Path, inputs: Path | None) -> Subject:
         inputs: a ``.npz`` file with the arguments; None for random arguments.
 
     Raises:
-        MalformedModuleError: the file is not a StableHLO module, or takes another number of arguments.
-        OptionError: the file is a compiled program.
+        MalformedModuleError: the file is not a StableHLO module, or takes other arguments.
     """
-    if path.suffix == ".ttnn":
-        raise OptionError(
-            f"'{path}' is compiled and no longer has the StableHLO to compare with.",
-            hint="Give the StableHLO module, such as irs/shlo_*.mlir in the folder of option export_path.",
-        )
-    source = Source(path.read_bytes(), str(path))
+    source = Source(checked(path.read_bytes(), str(path)), str(path))
     types = [argument.type for argument in source.arguments]
-    return Subject(path.name, source, load_inputs(inputs, len(types)) if inputs else random_inputs(types))
+    return Subject(path.name, source, load_inputs(inputs, declared(types)) if inputs else random_inputs(types))
 
 
 def of_model(root: Path, name: str, level: int) -> list[Subject]:
@@ -60,27 +58,25 @@ def of_model(root: Path, name: str, level: int) -> list[Subject]:
         OptionError: no test has that name.
         ExecutionError: the model fails before a program is compiled.
     """
-    from tt_xla.compiler.recording import recorded_compilations
-    from tt_xla.runtime import recorded_runs
-
     name, run = model_named(root, name, level)
-    problem: TTXLAError | None = None
-    with recorded_compilations(texts=True) as compilations, recorded_runs() as runs:
-        try:
-            run()
-        except TTXLAError as error:
-            problem = error
-    if not compilations:
-        raise ExecutionError(
-            f"{name} failed before a program was compiled: {problem or 'it ran no compiled function'}."
-        )
+    try:
+        recorded = recorded_programs(run)
+    except TTXLAError as error:
+        raise ExecutionError(f"{name} failed before a program was compiled: {error}") from error
+    if not recorded:
+        raise ExecutionError(f"{name} ran no compiled function.")
+    return recorded_subjects(name, recorded)
+
+
+def recorded_subjects(name: str, recorded: Sequence[RecordedProgram]) -> list[Subject]:
+    """Returns the programs of a model or a script; those that never ran get random arguments."""
     subjects: list[Subject] = []
-    for compilation in compilations:
-        source = Source(compilation.source, compilation.name)
-        tensors_of_run: Any = next((tensors for program, tensors in runs if program == compilation.program), None)
+    for number, each in enumerate(recorded):
+        source = Source(each.compilation.source, each.compilation.name)
         types = [argument.type for argument in source.arguments]
-        inputs = random_inputs(types) if tensors_of_run is None else [array_of(tensor) for tensor in tensors_of_run]
-        subjects.append(Subject(f"{name} {compilation.name}", source, inputs))
+        inputs = random_inputs(types) if each.inputs is None else [array_of(tensor) for tensor in each.inputs]
+        title = f"{name} {each.compilation.name}" + (f" {number}" if len(recorded) > 1 else "")
+        subjects.append(Subject(title, source, inputs, each.options))
     return subjects
 
 
@@ -105,7 +101,7 @@ def model_named(root: Path, name: str, level: int) -> tuple[str, Callable[[], ob
 
     def run() -> object:
         loader = loading.make_loader(root, case.model, case.variant)
-        return tester_of(case, loader, expectation, lambda stage: None).test()
+        return tester_of(case, loader, expectation).test()
 
     return case.id, run
 

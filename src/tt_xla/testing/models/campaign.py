@@ -5,46 +5,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tt_xla.errors import OutputError, TTXLAError
+from tt_xla.testing.child_processes import end_children
 from tt_xla.testing.models import records
-from tt_xla.testing.models.config import Expectation, ModelTestStatus
+from tt_xla.testing.models.config import Expectation
 from tt_xla.testing.models.discovery import Case
 from tt_xla.testing.models.processes import Limits, run_test
 from tt_xla.testing.models.records import Record
-
-
-@dataclass(frozen=True)
-class Task:
-    """A test, and the outcome that is expected of it."""
-
-    case: Case
-    expectation: Expectation
-
-    def with_options(self, level: int | None, *, golden_f32: bool, emitpy: bool = False, forced: bool = False) -> Task:
-        """Returns this task with options of the command line.
-
-        Args:
-            level: optimization level; None keeps the level of the test's entry.
-            golden_f32: whether to compare with float32.
-            emitpy: whether to run the model again while its source is written.
-            forced: whether to run the test although its entry says that it is not supported.
-        """
-        level = self.expectation.optimization_level if level is None else level
-        status = self.expectation.status
-        if forced and status is ModelTestStatus.NOT_SUPPORTED_SKIP:
-            status = ModelTestStatus.UNSPECIFIED
-        changes = {"optimization_level": level, "golden_f32": golden_f32, "emitpy": emitpy, "status": status}
-        return Task(self.case, replace(self.expectation, **changes))
+from tt_xla.testing.models.suite import Task
 
 
 def run_all(
-    root: Path,
     tasks: Sequence[Task],
     limits: Limits,
     records_file: Path,
@@ -54,10 +31,11 @@ def run_all(
     ray: str | None = None,
     started: Callable[[Task], None] = lambda task: None,
 ) -> Iterator[Record]:
-    """Runs the tests that have no record yet.
+    """Runs the tests that have no record yet of the same options, system, version and loader.
+
+    A caller that leaves the iteration, or is interrupted, ends the tests that run.
 
     Args:
-        root: folder with the loaders.
         tasks: the tests.
         limits: limits of one test.
         records_file: JSON Lines file with the records of earlier runs; new records are appended.
@@ -72,28 +50,32 @@ def run_all(
     Raises:
         OutputError: the records cannot be written, so that a later run could not resume.
     """
-    done = records.load(records_file)
-    waiting = [task for task in tasks if task.case.id not in done]
-    with _submitting(ray) as submit:
+    keys = {task.case.id: task.key(limits, lenient=lenient) for task in tasks}
+    done = records.load(records_file, keys)
+    with _submitting(ray) as (submit, end):
 
         def one(task: Task) -> Record:
             started(task)
             try:
-                return submit(root, task.case, task.expectation, limits, lenient)
+                return submit(task.root, task.case, task.expectation, limits, lenient)
             except Exception as error:
                 return Record(task.case.id, error=f"{type(error).__name__}: {error}")
 
         pool = ThreadPoolExecutor(jobs)
+        futures: set[Future[Record]] = {pool.submit(one, task) for task in tasks if task.case.id not in done}
         try:
-            futures: set[Future[Record]] = {pool.submit(one, task) for task in waiting}
             while futures:
                 ready, futures = wait(futures, return_when=FIRST_COMPLETED)
                 for future in ready:
                     record = future.result()
+                    record.key = keys[record.test]
                     _append(records_file, record)
                     yield record
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            while not all(future.done() for future in futures):
+                end()
+                time.sleep(0.05)
 
 
 def _append(path: Path, record: Record) -> None:
@@ -110,25 +92,24 @@ Submit = Callable[[Path, Case, Expectation, Limits, bool], Record]
 
 
 @contextlib.contextmanager
-def _submitting(address: str | None) -> Generator[Submit]:
-    """Yields the function that runs a test, on this machine or on a Ray cluster, which must have the same folders.
+def _submitting(address: str | None) -> Generator[tuple[Submit, Callable[[], object]]]:
+    """Yields the function that runs a test, on this machine or on a Ray cluster, which must have the same folders, and
+    the function that ends the tests that run.
 
     Raises:
         TTXLAError: Ray is not installed.
     """
     if address is None:
-        yield _run_locally
+        yield _run_locally, end_children
         return
     try:
         import ray  # pyright: ignore[reportMissingImports]
     except ImportError as error:
-        raise TTXLAError(
-            "--ray needs the package ray, which is not installed.", hint="pip install 'tt-xla[ray]'"
-        ) from error
+        raise TTXLAError("--ray needs the package ray, which is not installed.", hint="pip install ray") from error
     ray.init(address=address, ignore_reinit_error=True)
     remote: Any = ray.remote(num_cpus=1, max_retries=0)(_run_locally)
     try:
-        yield lambda *arguments: ray.get(remote.remote(*arguments))
+        yield lambda *arguments: ray.get(remote.remote(*arguments)), ray.shutdown
     finally:
         ray.shutdown()
 

@@ -1,25 +1,28 @@
 """Reads and checks the YAML files with the expected outcome of each test.
 
 A file holds ``test_config:``, a mapping from test ids to fields, or ``PLACEHOLDER_MODELS:``, models that do not exist
-yet. All problems of all files are reported together, each with its line. Entries without problems remain usable.
+yet. ``models_root:`` names the folder of the loaders that the file is about, such as ``models``; the file is ignored
+for other loaders. Names that begin with ``x-`` hold mappings for merges (``<<``). All problems of all files are
+reported together, each with its line; the rest remains usable.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import field, fields
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
 import yaml
+from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from tt_xla.testing.comparison import ComparisonConfig
 
-ARCHS = "n150", "p150", "n300", "n300-llmbox", "galaxy-wh-6u", "galaxy-bh", "qb2-blackhole", "lb-blackhole"
-DEFAULT_ARCHS = ("n150", "p150")
-PLACEHOLDERS = "PLACEHOLDER_MODELS"
+Arch = Literal["n150", "p150", "n300", "n300-llmbox", "galaxy-wh-6u", "galaxy-bh", "qb2-blackhole", "lb-blackhole"]
+ARCHS: tuple[str, ...] = get_args(Arch)
 
 
 class ModelTestStatus(Enum):
@@ -51,36 +54,73 @@ class ExecutionPass(Enum):
     BACKWARD = "BACKWARD"
 
 
+def near(name: object, names: Collection[str]) -> str:
+    """Returns a sentence with names similar to an unknown one, or with all allowed names."""
+    matches = difflib.get_close_matches(str(name), names, 3, 0.8) or difflib.get_close_matches(str(name), names, 1)
+    return f"Did you mean {' or '.join(map(repr, matches))}?" if matches else f"Allowed: {', '.join(names)}."
+
+
+def _member(kind: type[Enum]) -> BeforeValidator:
+    """Accepts a member of an enumeration by its name or value, in either case."""
+
+    def read(value: Any) -> Any:
+        text = str(value).upper()
+        if isinstance(value, kind):
+            return value
+        if text not in kind.__members__:
+            raise ValueError(f"no such {kind.__name__}. {near(text, kind.__members__)}")
+        return kind[text]
+
+    return BeforeValidator(read)
+
+
+def _arch(value: Any) -> Any:
+    if value not in ARCHS:
+        raise ValueError(f"no such arch. {near(value, ARCHS)}")
+    return value
+
+
+_Correlation = Annotated[float, Field(strict=True, ge=-1, le=1)]
+_Tolerance = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+_Names = tuple[StrictStr, ...]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", coerce_numbers_to_str=True))
+class Fields:
+    """The fields of a test's entry, for one architecture."""
+
+    status: Annotated[ModelTestStatus, _member(ModelTestStatus)] = ModelTestStatus.UNSPECIFIED
+    reason: str = ""
+    bringup_status: Annotated[BringupStatus, _member(BringupStatus)] | None = None
+    required_pcc: _Correlation = 0.99
+    assert_pcc: StrictBool = True
+    required_atol: _Tolerance = 0.16
+    assert_atol: StrictBool = False
+    assert_allclose: StrictBool = False
+    allclose_rtol: _Tolerance = 1e-2
+    allclose_atol: _Tolerance = 1e-2
+    markers: _Names = ()
+    supported_archs: tuple[Annotated[Arch, BeforeValidator(_arch)], ...] = ("n150", "p150")
+    batch_size: Annotated[StrictInt, Field(ge=1)] | None = None
+    execution_pass: Annotated[ExecutionPass, _member(ExecutionPass)] | None = None
+    filechecks: _Names = ()
+    enable_weight_bfp8_conversion: StrictBool = False
+    optimization_level: Annotated[StrictInt, Field(ge=0, le=2)] = 0
+    inject_custom_moe: StrictBool = False
+    emitpy_assert_exact: StrictBool = True
+
+
 @dataclass(frozen=True)
-class Expectation:
+class Expectation(Fields):
     """The fields of a test's entry that apply for one architecture, and settings of the run.
 
     Attributes:
         listed: whether an entry names the test.
-        golden_f32: whether torch models are compared with float32 results of the same weights. Not a field of a file.
+        golden_f32: whether torch models are compared with float32 results of the same weights.
         emitpy: whether torch models that pass are run again while their source is written, and must give the same
-            results. Not a field of a file.
+            results.
     """
 
-    status: ModelTestStatus = ModelTestStatus.UNSPECIFIED
-    reason: str = ""
-    bringup_status: BringupStatus | None = None
-    required_pcc: float = 0.99
-    assert_pcc: bool = True
-    required_atol: float = 0.16
-    assert_atol: bool = False
-    assert_allclose: bool = False
-    allclose_rtol: float = 1e-2
-    allclose_atol: float = 1e-2
-    markers: tuple[str, ...] = ()
-    supported_archs: tuple[str, ...] = DEFAULT_ARCHS
-    batch_size: int | None = None
-    execution_pass: ExecutionPass | None = None
-    filechecks: tuple[str, ...] = ()
-    enable_weight_bfp8_conversion: bool = False
-    optimization_level: int = 0
-    inject_custom_moe: bool = False
-    emitpy_assert_exact: bool = True
     listed: bool = False
     golden_f32: bool = False
     emitpy: bool = False
@@ -93,6 +133,29 @@ class Expectation:
         config.allclose.enabled = self.assert_allclose
         config.allclose.rtol, config.allclose.atol = self.allclose_rtol, self.allclose_atol
         return config
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", coerce_numbers_to_str=True))
+class _Test(Fields):
+    """The entry of a test."""
+
+    arch_overrides: dict[Annotated[Arch, BeforeValidator(_arch)], Fields] = field(default_factory=dict)
+
+
+FIELDS = [each.name for each in fields(_Test)]
+"""Names of the fields of an entry."""
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class _File:
+    """The content of a file."""
+
+    test_config: dict[str, _Test] | None = None
+    PLACEHOLDER_MODELS: dict[str, Fields | None] | None = None
+    models_root: str | None = None
+
+
+_FILE = TypeAdapter(_File)
 
 
 @dataclass(frozen=True)
@@ -116,19 +179,21 @@ class Entry:
 
 @dataclass
 class Expectations:
-    """The content of all files.
+    """The content of files.
 
     Attributes:
         entries: entries by test id.
         placeholders: models that do not exist yet, by name.
         problems: one line per problem in a file.
         files: the files read.
+        other_files: files about other loaders, each with the folder of those loaders.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)
     placeholders: dict[str, Expectation] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
+    other_files: dict[Path, str] = field(default_factory=dict)
 
     def of(self, test: str, arch: str | None = None) -> Expectation:
         """Returns the expectation of a test; the default one if no entry names the test."""
@@ -136,132 +201,104 @@ class Expectations:
         return Expectation() if entry is None else entry.on(arch)
 
 
-def _enumeration(kind: type[Enum]) -> Callable[[Any], Enum]:
-    """Returns a function that reads a member of an enumeration by its name or value."""
-
-    def read(value: Any) -> Enum:
-        for member in kind:
-            if str(value).lower() in (member.name.lower(), str(member.value).lower()):
-                return member
-        near = difflib.get_close_matches(str(value).upper(), kind.__members__, 1)
-        hint = f" Did you mean {near[0]}?" if near else f" Expected one of {', '.join(kind.__members__)}."
-        raise ValueError(f"Invalid {kind.__name__}: '{value}'.{hint}")
-
-    return read
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"expected a number, got {value!r}")
-    return float(value)
-
-
-def _integer(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"expected an integer, got {value!r}")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"expected true or false, got {value!r}")
-    return value
-
-
-def _level(value: Any) -> int:
-    if value not in (0, 1, 2) or isinstance(value, bool):
-        raise ValueError(f"optimization_level must be 0, 1, or 2 (got {value!r})")
-    return int(value)
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"expected a list of strings, got {value!r}")
-    return tuple(value)
-
-
-def _archs(value: Any) -> tuple[str, ...]:
-    for arch in _texts(value):
-        if arch not in ARCHS:
-            raise ValueError(f"unknown arch '{arch}'. Allowed: {sorted(ARCHS)}")
-    return tuple(value)
-
-
-FIELDS: dict[str, Callable[[Any], Any]] = {
-    "status": _enumeration(ModelTestStatus),
-    "reason": str,
-    "bringup_status": _enumeration(BringupStatus),
-    "required_pcc": _number,
-    "assert_pcc": _flag,
-    "required_atol": _number,
-    "assert_atol": _flag,
-    "assert_allclose": _flag,
-    "allclose_rtol": _number,
-    "allclose_atol": _number,
-    "markers": _texts,
-    "supported_archs": _archs,
-    "batch_size": _integer,
-    "execution_pass": _enumeration(ExecutionPass),
-    "filechecks": _texts,
-    "enable_weight_bfp8_conversion": _flag,
-    "optimization_level": _level,
-    "inject_custom_moe": _flag,
-    "emitpy_assert_exact": _flag,
-}
-ALLOWED = sorted([*FIELDS, "arch_overrides"])
-
-
 def config_files(folders: Iterable[Path]) -> list[Path]:
     """Returns the files ``test_config_*.yaml`` in and below folders, sorted."""
     return sorted({path for folder in folders for path in folder.rglob("test_config_*.yaml")})
 
 
-def default_folders(*parents: Path) -> list[Path]:
-    """Returns folder ``test_config`` of the first of these parents that has one; an empty list if none has."""
-    return [parent / "test_config" for parent in parents if (parent / "test_config").is_dir()][:1]
+def read_beside(root: Path, *parents: Path) -> Expectations:
+    """Reads folder ``test_config`` of the first of these parents that has files about the loaders of a root."""
+    other_files: dict[Path, str] = {}
+    for parent in parents:
+        expectations = read(config_files([parent / "test_config"]), root)
+        if expectations.files:
+            return expectations
+        other_files |= expectations.other_files
+    return Expectations(other_files=other_files)
 
 
-def read(files: Sequence[Path]) -> Expectations:
-    """Reads files. Their problems are listed in the result's ``problems``."""
-    expectations = Expectations(files=list(files))
+def read(files: Sequence[Path], root: Path | None = None) -> Expectations:
+    """Reads files. Their problems are listed in the result's ``problems``.
+
+    Args:
+        files: the files.
+        root: folder with the loaders; files about other loaders are ignored. None reads all files.
+    """
+    expectations = Expectations()
     for path in files:
-        shown = f"{path.parent.name}/{path.name}"
-        try:
-            loader = _Loader(path.read_bytes())
-            data = loader.get_single_data()
-            expectations.problems += [f"{path}:{problem}" for problem in loader.duplicates]
-        except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-            message = " ".join(str(error).replace('in "<byte string>", ', "in ").split())
-            expectations.problems.append(f"{path}: cannot be read: {message}")
+        data, problems = _read(path)
+        about = data.get("models_root")
+        if about and root is not None and not root.as_posix().endswith(f"/{about}"):
+            expectations.other_files[path] = about
             continue
-        except RecursionError:
-            expectations.problems.append(f"{path}: cannot be read: it is nested too deeply")
-            continue
-        if data is None:
-            continue
-        if not isinstance(data, dict) or not data.keys() <= {"test_config", PLACEHOLDERS}:
-            expectations.problems.append(
-                f"{path}: expected 'test_config:' or '{PLACEHOLDERS}:' at the top, got {_keys(data)}"
-            )
-            continue
-        for name, line, fields in _items(data.get("test_config"), path, expectations.problems):
-            where = f"{path}:{line}"
-            entry = _entry(name, fields, where, shown, expectations.problems)
-            if name in expectations.entries:
+        expectations.files.append(path)
+        expectations.problems += problems
+        tests = data.get("test_config") or _Lined()
+        for name, values in tests.items():
+            where = f"{path}:{tests.lines[name]}"
+            own = {key: value for key, value in values.items() if key != "arch_overrides"}
+            entry = Entry(own, values.get("arch_overrides", {}), where)
+            if (first := expectations.entries.setdefault(name, entry)) is not entry:
                 expectations.problems.append(
-                    f"{where}: duplicate test '{name}'; the first entry counts, in {expectations.entries[name].where}."
-                    " Remove one of them."
+                    f"{where}: duplicate test '{name}'; the first entry counts, in {first.where}. Remove one of them."
                 )
-            elif entry is not None:
-                expectations.entries[name] = entry
-        for name, line, fields in _items(data.get(PLACEHOLDERS), path, expectations.problems):
-            known = _known_fields(fields, f"placeholder '{name}' in {shown}", f"{path}:{line}", expectations.problems)
-            expectations.placeholders[name] = Expectation(**({"bringup_status": BringupStatus.NOT_STARTED} | known))
+        for name, values in (data.get("PLACEHOLDER_MODELS") or {}).items():
+            given = {"bringup_status": BringupStatus.NOT_STARTED} | (values or {})
+            expectations.placeholders[name] = Expectation(**given)
     return expectations
 
 
-def _keys(data: Any) -> str:
-    return ", ".join(map(repr, data)) if isinstance(data, dict) else f"a {type(data).__name__}"
+def _read(path: Path) -> tuple[Any, list[str]]:
+    """Returns the valid parts of a file, and a message about each other part."""
+    try:
+        loader = _Loader(path.read_bytes())
+        data = loader.get_single_data() or _Lined()
+        for key in [key for key in data if key.startswith("x-")] if isinstance(data, _Lined) else ():
+            del data[key]
+    except (yaml.YAMLError, UnicodeDecodeError, OSError, RecursionError) as error:
+        message = " ".join(str(error).replace('in "<byte string>", ', "in ").split())
+        return _Lined(), [f"{path}: cannot be read: {message}"]
+    problems = [f"{path}:{problem}" for problem in loader.duplicates]
+    while True:
+        try:
+            _FILE.validate_python(data)
+            return data, problems
+        except ValidationError as error:
+            problems += [f"{path}{_message(data, item)}" for item in error.errors()]
+            for item in error.errors():
+                data = _without(data, item["loc"])
+
+
+_KINDS = {"dataclass_type": "a mapping of fields", "dict_type": "a mapping", "tuple_type": "a list"}
+"""Names of YAML by the types of errors of pydantic."""
+
+
+def _message(data: Any, item: Any) -> str:
+    """Returns an error of validation as a message that begins with the line, as in ``:7: ...``."""
+    line, names = "", list[str]()
+    for name in item["loc"]:
+        if isinstance(data, _Lined) and name != "[key]":
+            line, names = f":{data.lines.get(name, line[1:])}", [*names, name]
+            data = data.get(name)
+    place = f"'{'.'.join(names[2:] or names)}'" + (f" of '{names[1]}'" if names[2:] else "") if names else "the file"
+    if item["type"] == "unexpected_keyword_argument":
+        allowed = FIELDS if names[1:] else [each.name for each in fields(_File)]
+        return f"{line}: unknown field {place}. {near(names[-1], allowed)}"
+    expected = f"expected {_KINDS[item['type']]}" if item["type"] in _KINDS else item["msg"]
+    return f"{line}: {place} got {item['input']!r}: {expected.removeprefix('Value error, ')}"
+
+
+def _without(data: Any, loc: Sequence[Any]) -> Any:
+    """Returns data without the innermost mapping's item that an error of validation names."""
+    if not loc or not isinstance(data, dict):
+        return _Lined()
+    if loc[0] in data:
+        inner = data[loc[0]]
+        if isinstance(inner, dict) and loc[1:] and loc[1] in inner:
+            _without(inner, loc[1:])
+        else:
+            del data[loc[0]]
+    return data
 
 
 class _Lined(dict[Any, Any]):
@@ -273,7 +310,8 @@ class _Lined(dict[Any, Any]):
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """A YAML loader that records duplicate keys, of which the first one counts.
 
-    The YAML specification forbids duplicate keys, and a duplicate that is ignored hides an entry.
+    The YAML specification forbids duplicate keys, and a duplicate that is ignored hides an entry. The keys of a merge
+    (``<<``) are no duplicates: those of the mapping itself replace them.
     """
 
     def __init__(self, stream: bytes) -> None:
@@ -282,103 +320,21 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 
 
 def _mapping(loader: Any, node: yaml.MappingNode) -> _Lined:
-    mapping, lines = _Lined(), {}
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        line = key_node.start_mark.line + 1
-        try:
-            is_duplicate = key in mapping
-        except TypeError:
-            raise yaml.constructor.ConstructorError(None, None, "a key is not a string", key_node.start_mark) from None
-        if is_duplicate:
-            loader.duplicates.append(f"{line}: duplicate key '{key}'; the first one, in line {lines[key]}, counts.")
+    own = {id(key) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"}
+    loader.flatten_mapping(node)
+    mapping = _Lined()
+    mapping.lines = {}
+    for key_node, value_node in sorted(node.value, key=lambda pair: id(pair[0]) in own):
+        key, line = str(loader.construct_object(key_node, deep=True)), key_node.start_mark.line + 1
+        if key in mapping.lines:
+            loader.duplicates.append(
+                f"{line}: duplicate key '{key}'; the first one, in line {mapping.lines[key]}, counts."
+            )
             continue
-        mapping[key], lines[key] = loader.construct_object(value_node, deep=True), line
-    mapping.lines = lines
+        mapping[key] = loader.construct_object(value_node, deep=True)
+        if id(key_node) in own:
+            mapping.lines[key] = line
     return mapping
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-
-
-def _items(data: Any, path: Path, problems: list[str]) -> Iterable[tuple[str, int, Any]]:
-    if data is None:
-        return []
-    if not isinstance(data, _Lined):
-        problems.append(f"{path}: expected a mapping of tests, got a {type(data).__name__}")
-        return []
-    return [(str(name), data.lines[name], fields) for name, fields in data.items()]
-
-
-def _entry(name: str, value: Any, where: str, shown: str, problems: list[str]) -> Entry | None:
-    """Reads the entry of a test; None if it is not a mapping. Problems are appended to ``problems``."""
-    context = f"test '{name}' in {shown}"
-    if not isinstance(value, dict):
-        problems.append(f"{where}: expected fields of {context}, got {value!r}. Missing 'status' field or empty value.")
-        return None
-    base = {key: item for key, item in value.items() if key != "arch_overrides"}
-    fields = _known_fields(base, context, where, problems)
-    overrides: dict[str, Mapping[str, Any]] = {}
-    by_arch = value.get("arch_overrides") or {}
-    if not isinstance(by_arch, dict):
-        problems.append(f"{where}: arch_overrides of {context} is not a mapping of archs to fields: {by_arch!r}")
-        by_arch = {}
-    for arch, changed in by_arch.items():
-        if arch not in ARCHS:
-            problems.append(f"{where}: Unknown arch '{arch}' in arch_overrides of {context}. Allowed: {sorted(ARCHS)}")
-        elif not isinstance(changed, dict):
-            problems.append(f"{where}: arch_overrides['{arch}'] of {context} is not a mapping of fields: {changed!r}")
-        else:
-            overrides[arch] = _known_fields(changed, f"arch_overrides['{arch}'] of {context}", where, problems)
-    if "status" in value and not value["status"]:
-        problems.append(f"{where}: Missing 'status' field or empty value in {context}.")
-    return Entry(fields, overrides, where)
-
-
-def _known_fields(fields: Any, context: str, where: str, problems: list[str]) -> dict[str, Any]:
-    """Returns the fields that are known and have good values. Problems are appended to ``problems``."""
-    known: dict[str, Any] = {}
-    for key, value in (fields or {}).items() if isinstance(fields, dict) or not fields else ():
-        if key not in FIELDS:
-            near = difflib.get_close_matches(str(key), ALLOWED, 1)
-            hint = f" Did you mean '{near[0]}'?" if near else ""
-            problems.append(f"{where}: Unknown field '{key}' in {context}.{hint} Allowed: {ALLOWED}")
-        elif value is not None:
-            try:
-                known[key] = FIELDS[key](value)
-            except ValueError as error:
-                problems.append(f"{where}: '{key}' in {context}: {error}")
-    return known
-
-
-@dataclass(frozen=True)
-class Validation:
-    """The comparison of entries with loaders.
-
-    Attributes:
-        unknown: messages about entries whose test does not exist, with similar names.
-        unlisted: ids of tests without an entry.
-    """
-
-    unknown: list[str]
-    unlisted: list[str]
-
-
-def validate(expectations: Expectations, tests: Iterable[str], phases: Iterable[str]) -> Validation:
-    """Compares entries with tests.
-
-    Args:
-        expectations: the entries.
-        tests: ids of the tests that always exist.
-        phases: ids of the tests of LLM phases, which exist if an entry names them.
-    """
-    known = set(tests)
-    all_known = known | set(phases)
-    unknown: list[str] = []
-    for name, entry in expectations.entries.items():
-        if name not in all_known:
-            folder = name.partition("-")[0]
-            near = difflib.get_close_matches(name, [test for test in known if test.startswith(folder[:3])], 3, 0.8)
-            hint = f" Did you mean: {', '.join(near)}?" if near else ""
-            unknown.append(f"{entry.where}: no test is named '{name}'.{hint}")
-    return Validation(unknown, sorted(known - expectations.entries.keys()))

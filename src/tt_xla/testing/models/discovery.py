@@ -1,4 +1,4 @@
-"""Finds the loaders below a folder and lists their tests, by reading the sources without importing them.
+"""Finds the loaders below a folder and lists their tests. Loaders are imported in a process of their own, and cached.
 
 A loader is ``<model>/[<task>/]{pytorch,jax}/loader.py``. A test's name is
 ``<folder of the loader>-<variant>-<parallelism>-<run mode>``.
@@ -6,20 +6,28 @@ A loader is ``<model>/[<task>/]{pytorch,jax}/loader.py``. A test's name is
 
 from __future__ import annotations
 
-import ast
-import contextlib
+import functools
+import hashlib
 import json
 import os
+import re
+import signal
+import site
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from tt_xla.testing.models.groups import GROUPS, Text, UnreadableError, group_of, value_of
+from tt_xla import disk_cache
+from tt_xla.environment import shows_progress
+from tt_xla.testing.child_processes import signal_name
+from tt_xla.testing.models import loading, protocol, reading
+
+Facts = dict[str, Any]
 
 FRAMEWORKS = "pytorch", "jax"
 PARALLELISMS = "single_device", "data_parallel", "tensor_parallel"
@@ -27,16 +35,15 @@ RUN_MODES = "inference", "training"
 EXCLUDED = frozenset({"suryaocr"})
 """Folders whose loaders upstream excludes."""
 
-LLM_STRATEGIES = (
-    "single_device",
-    "tensor_parallel",
-    *(f"{kind}-{data}-tensor_parallel" for kind in ("megatron", "fsdp") for data in ("no_dp", "dp")),
-)
-LLM_MESHES = "mesh_default", "mesh_1x4", "mesh_2x2", "mesh_1x8", "mesh_2x4", "mesh_4x8"
-LLM_PREFILL = tuple(f"llm_prefill-seq_{2**n}-batch_{batch}" for n in range(7, 14) for batch in (1, 2, 4))
-LLM_DECODE = ("llm_decode-seq_1-batch_1",)
+_PHASE = re.compile(r"(.+)-(llm_(?:prefill|decode)-seq_\d+-batch_\d+)-(.+)-(inference|training)")
+"""Name of the test of an LLM phase: variant, phase, strategy with mesh, run mode. A variant has hundreds; those that an
+entry names exist."""
 
-_IMPORT_TIMEOUT_S = 120
+_READERS = [Path(str(module.__file__)) for module in (reading, loading, protocol)]
+"""Files of this package on which the facts about a loader depend."""
+
+_ANNOUNCED = 20
+"""Number of loaders from which on their import is announced."""
 
 
 @dataclass(frozen=True)
@@ -70,23 +77,23 @@ class Case:
 
 @dataclass(frozen=True)
 class LoaderFile:
-    """The facts read from a ``loader.py``.
+    """A ``loader.py`` and its variants.
 
     Attributes:
         folder: folder of the loader below the root.
         variants: names of the variants; one None for a loader without variants.
-        groups: model group of each variant, such as ``red``; empty if the source does not tell.
-        phases: names of LLM phases, each with the variants that have it.
+        groups: model group of each variant, such as ``red``; empty if the loader does not tell.
+        digest: digest of the files below the root that the loader consists of.
     """
 
     folder: str
     variants: tuple[str | None, ...]
     groups: tuple[str, ...] = ()
-    phases: tuple[tuple[str, tuple[str | None, ...]], ...] = ()
+    digest: str = ""
 
     def group(self, variant: str | None) -> str:
         """Returns the model group of a variant; empty if it is unknown."""
-        return dict(zip(self.variants, self.groups, strict=True)).get(variant, "")
+        return dict(zip(self.variants, self.groups, strict=False)).get(variant, "")
 
     def cases(self) -> Iterator[Case]:
         """Yields the tests of the loader, without those of LLM phases."""
@@ -94,15 +101,6 @@ class LoaderFile:
             for parallelism in PARALLELISMS:
                 for mode in RUN_MODES:
                     yield Case(self.folder, variant, parallelism, mode)
-
-    def llm_cases(self) -> Iterator[Case]:
-        """Yields the tests of LLM phases. A variant has hundreds; only those that an entry names are run."""
-        for phase, variants in self.phases:
-            for variant in variants:
-                for strategy in LLM_STRATEGIES:
-                    for mesh in LLM_MESHES:
-                        for mode in RUN_MODES:
-                            yield Case(self.folder, variant, f"{strategy}-{mesh}", mode, phase)
 
 
 @dataclass
@@ -112,12 +110,17 @@ class Discovery:
     Attributes:
         root: the folder.
         loaders: the loaders, sorted by path.
-        problems: one message per loader that cannot be read.
+        unreadable: folders of the loaders that cannot be imported, each with the reason.
     """
 
     root: Path
     loaders: list[LoaderFile] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    unreadable: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> list[str]:
+        """One message per loader that cannot be imported."""
+        return [f"Cannot import path: {self.root / name / 'loader.py'}: {why}" for name, why in self.unreadable.items()]
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -125,21 +128,34 @@ class Discovery:
         return [case for loader in self.loaders for case in loader.cases()]
 
     @cached_property
-    def llm_cases(self) -> dict[str, Case]:
-        """The tests of LLM phases of all loaders, by name."""
-        return {case.id: case for loader in self.loaders for case in loader.llm_cases()}
+    def _variants(self) -> dict[str, tuple[str, str | None]]:
+        """Folder and variant of each model, by the beginning of its tests' names."""
+        models = [(loader.folder, variant) for loader in self.loaders for variant in loader.variants]
+        return {"-".join(filter(None, model)): model for model in models}
+
+    def phase(self, name: str) -> Case | None:
+        """Returns the test of an LLM phase by its name; None if it is not one, or there is no such variant."""
+        match = _PHASE.fullmatch(name)
+        if match is None or match[1] not in self._variants:
+            return None
+        return Case(*self._variants[match[1]], match[3], match[4], match[2])
 
 
 def discover(root: Path) -> Discovery:
-    """Reads every loader below a folder, sorted by path."""
+    """Finds every loader below a folder, sorted by path.
+
+    Loaders that are not in the cache are imported, one after the other in one process; see
+    :mod:`tt_xla.testing.models.reading`.
+    """
     discovery = Discovery(root.resolve())
-    sources = _Sources(discovery.root)
-    for path in sorted(_loader_paths(discovery.root)):
-        folder = path.parent.relative_to(discovery.root).as_posix()
-        try:
-            discovery.loaders.append(_read(sources, path, folder))
-        except (SyntaxError, OSError, UnicodeDecodeError, ValueError, RecursionError, UnreadableError) as error:
-            discovery.problems.append(f"Cannot import path: {path}: {error}")
+    folders = [path.parent.relative_to(discovery.root).as_posix() for path in sorted(_loader_paths(discovery.root))]
+    for folder, facts in _all_facts(discovery.root, folders).items():
+        if "error" in facts:
+            discovery.unreadable[folder] = facts["error"]
+        else:
+            digest = hashlib.sha256(repr(sorted(facts.pop("sources").items())).encode()).hexdigest()
+            names = {name: tuple(values) for name, values in facts.items() if isinstance(values, list)}
+            discovery.loaders.append(LoaderFile(folder, **{**facts, **names}, digest=digest))
     return discovery
 
 
@@ -151,247 +167,65 @@ def _loader_paths(root: Path) -> Iterator[Path]:
             yield path / "loader.py"
 
 
-def _read(sources: _Sources, path: Path, folder: str) -> LoaderFile:
-    """Reads a loader.
+def _all_facts(root: Path, folders: Sequence[str]) -> dict[str, Facts]:
+    """Returns the facts about each loader, from the cache or by importing it."""
+    cache, digest_of = disk_cache.current(), functools.cache(_digest)
+    environment = [_digest(path) for path in _READERS], sys.version, _installed()
+    keys = {
+        folder: hashlib.sha256(repr((environment, folder, digest_of(root / folder / "loader.py"))).encode()).hexdigest()
+        for folder in folders
+    }
+    known: dict[str, Facts] = {}
+    for folder, key in keys.items() if cache else ():
+        if contents := cache.get(reading.KIND, key):
+            facts: Facts = json.loads(contents)
+            if all(digest_of(root / path) == digest for path, digest in facts["sources"].items()):
+                known[folder] = facts
+    known |= _imported(root, {folder: key for folder, key in keys.items() if folder not in known})
+    return {folder: known[folder] for folder in folders}
 
-    Raises:
-        ValueError: the file has no class ``ModelLoader``.
-        UnreadableError: its variants can be found neither in the source nor by importing it.
+
+def _imported(root: Path, keys: Mapping[str, str]) -> Iterator[tuple[str, Facts]]:
+    """Yields the facts about loaders that are imported in another process, or an error.
+
+    That process caches each loader at once. When a loader ends it or takes too long, a new process imports the rest.
+
+    Args:
+        root: folder with all loaders.
+        keys: key of each loader's entry in the cache, by its folder.
     """
-    source = sources.of(path)
-    if "ModelLoader" not in source.classes and "ModelLoader" not in source.imports:
-        raise ValueError("the file has no class ModelLoader")
+    waiting = list(keys)
+    if len(waiting) >= _ANNOUNCED and shows_progress():
+        print(f"Importing {len(waiting)} loaders of {root}; the next run finds them in the cache.", file=sys.stderr)
+    while waiting:
+        with tempfile.TemporaryDirectory(prefix="tt-xla-loaders-") as work:
+            output = Path(work) / "facts"
+            command = [sys.executable, "-m", reading.__name__, str(root), str(output), str(os.getpid())]
+            work_list = "".join(f"{each}\t{keys[each]}\n" for each in waiting)
+            run = subprocess.run(command, input=work_list, capture_output=True, text=True, check=False)
+            lines = output.read_text().splitlines() if output.exists() else []
+        yield from zip(waiting, map(json.loads, lines), strict=False)
+        del waiting[: len(lines)]
+        if waiting:
+            yield waiting.pop(0), {"error": _ending(run)}
+
+
+def _ending(run: subprocess.CompletedProcess[str]) -> str:
+    """Returns how the process ended that imported a loader."""
+    if run.returncode == -signal.SIGALRM:
+        return f"the import takes more than {reading.TIMEOUT_S} s"
+    last_line = (run.stderr.strip().splitlines() or [""])[-1]
+    return f"the import ended the process: {signal_name(run.returncode)} {last_line}".strip()
+
+
+def _digest(path: Path) -> str:
+    """Returns the digest of a file; empty if it cannot be read."""
     try:
-        variants = source.variants("ModelLoader")
-    except UnreadableError:
-        variants = _imported_variants(sources.root, path)
-    phases: list[tuple[str, tuple[str | None, ...]]] = []
-    all_variants = tuple(variants) or (None,)
-    if folder.endswith("pytorch"):
-        prefill = next((name for name in source.classes if source.derives(name, "ForgePrefillModel")), None)
-        if prefill is not None:
-            prefill_variants = tuple(source.variants(prefill)) or all_variants
-            phases += [(phase, prefill_variants) for phase in LLM_PREFILL]
-        if source.has_method("ModelLoader", "load_inputs_decode"):
-            phases += [(phase, all_variants) for phase in LLM_DECODE]
-    groups = tuple(source.group("ModelLoader", variant) for variant in all_variants)
-    return LoaderFile(folder, all_variants, groups, tuple(phases))
-
-
-class _Sources:
-    """Sources below a root; each is parsed once."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self._known: dict[Path, _Source] = {}
-
-    def of(self, path: Path) -> _Source:
-        if path not in self._known:
-            self._known[path] = _Source(self, path)
-        return self._known[path]
-
-
-class _Source:
-    """The names that a module binds at top level, and their meaning.
-
-    Attributes:
-        classes: class definitions by name.
-        values: assigned expressions by name.
-        imports: path without suffix and original name of each relative import.
-    """
-
-    def __init__(self, sources: _Sources, path: Path) -> None:
-        self.sources = sources
-        self.path = path
-        tree = ast.parse(path.read_bytes(), filename=str(path))
-        self.classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-        self.values = {name: value for node in tree.body for name, value in _assigned(node)}
-        self.imports: dict[str, tuple[Path, str]] = {}
-        for node in tree.body:
-            if isinstance(node, ast.ImportFrom) and node.level:
-                base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
-                for alias in node.names:
-                    self.imports[alias.asname or alias.name] = base, alias.name
-
-    def _origin(self, name: str) -> tuple[_Source, str] | None:
-        """Returns the source below the root that an imported name comes from, and its name there."""
-        if name not in self.imports:
-            return None
-        base, original = self.imports[name]
-        for path in (base.with_suffix(".py"), base / "__init__.py"):
-            if path.is_file() and path.is_relative_to(self.sources.root):
-                return self.sources.of(path), original
-        return None
-
-    def variants(self, name: str) -> list[str]:
-        """Returns the variants of a loader class: the keys of ``_VARIANTS``, which may be inherited."""
-        if name not in self.classes:
-            other = self._origin(name)
-            if other is None:
-                return []
-            return other[0].variants(other[1])
-        node = self.classes[name]
-        for statement in node.body:
-            for target, value in _assigned(statement):
-                if target == "_VARIANTS":
-                    return self._keys(value)
-        for base in node.bases:
-            if isinstance(base, ast.Name) and base.id != name and (inherited := self.variants(base.id)):
-                return inherited
-        return []
-
-    def _keys(self, node: ast.expr) -> list[str]:
-        """Returns the keys of an expression that is a dict.
-
-        Raises:
-            UnreadableError: the source does not show the keys.
-        """
-        if isinstance(node, ast.Dict):
-            items = zip(node.keys, node.values, strict=True)
-            return [text for key, value in items for text in (self._keys(value) if key is None else [self._text(key)])]
-        if isinstance(node, ast.DictComp) and isinstance(source := node.generators[0].iter, ast.Name):
-            if len(node.generators) == 1 and not node.generators[0].ifs:
-                return list(self._members(source.id).values())
-        elif isinstance(node, ast.Name) and node.id in self.values:
-            return self._keys(self.values[node.id])
-        elif isinstance(node, ast.Name) and (other := self._origin(node.id)) and other[1] in other[0].values:
-            return other[0]._keys(other[0].values[other[1]])
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr == "_VARIANTS":
-            return self.variants(node.value.id)
-        raise UnreadableError(f"line {node.lineno}: the variants are not written as a dict")
-
-    def _text(self, key: ast.expr) -> str:
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            return key.value
-        if isinstance(key, ast.Attribute) and isinstance(key.value, ast.Name):
-            members = self._members(key.value.id)
-            if key.attr in members:
-                return members[key.attr]
-        raise UnreadableError(f"line {key.lineno}: a variant is neither a string nor a member of an enumeration")
-
-    def _members(self, name: str) -> dict[str, str]:
-        """Returns the members of an enumeration of strings, by name.
-
-        Raises:
-            UnreadableError: the source does not show the members.
-        """
-        if name not in self.classes:
-            other = self._origin(name)
-            if other is None:
-                raise UnreadableError(f"the file does not define {name}")
-            return other[0]._members(other[1])
-        members: dict[str, str] = {}
-        for statement in self.classes[name].body:
-            for target, value in _assigned(statement):
-                if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
-                    raise UnreadableError(f"line {value.lineno}: {name}.{target} is not a string")
-                members[target] = value.value
-        return members
-
-    def group(self, name: str, variant: str | None) -> str:
-        """Returns the model group of a variant, from a loader class or its base classes below the root."""
-        if name not in self.classes:
-            other = self._origin(name)
-            return "" if other is None else other[0].group(other[1], variant)
-        node = self.classes[name]
-        described = next(
-            (item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "_get_model_info"), None
-        )
-        groups = {
-            child.attr
-            for child in (ast.walk(described) if described else ())
-            if isinstance(child, ast.Attribute) and isinstance(child.value, ast.Name) and child.value.id == GROUPS
-        }
-        if len(groups) == 1:
-            return groups.pop().lower()
-        if described is not None and groups:
-            return group_of(described, variant, self._default(node), self._meaning)
-        bases = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id not in ("ForgeModel", name)]
-        return next(filter(None, (self.group(base, variant) for base in bases)), "")
-
-    def _default(self, node: ast.ClassDef) -> str | None:
-        """Returns the default variant of a loader class; None if the source does not tell."""
-        for statement in node.body:
-            for target, value in _assigned(statement):
-                if target == "DEFAULT_VARIANT":
-                    with contextlib.suppress(UnreadableError):
-                        return self._text(value)
-        return None
-
-    def _meaning(self, name: str) -> Any:
-        """Returns the value of a name of this module: a written value, or an object with an enumeration's members.
-
-        Raises:
-            UnreadableError: the source does not show the value.
-        """
-        if name in self.values:
-            return value_of(self.values[name], self._meaning)
-        if (other := self._origin(name)) is not None and other[1] in other[0].values:
-            return other[0]._meaning(other[1])
-        return SimpleNamespace(**{member: Text(value) for member, value in self._members(name).items()})
-
-    def derives(self, name: str, base: str) -> bool:
-        """Returns whether a class derives from a base class. Classes are compared by name, across sources."""
-        if name not in self.classes:
-            other = self._origin(name)
-            return other is not None and other[0].derives(other[1], base)
-        bases = [node.id for node in self.classes[name].bases if isinstance(node, ast.Name)]
-        return any(parent == base or (parent != name and self.derives(parent, base)) for parent in bases)
-
-    def has_method(self, name: str, method: str) -> bool:
-        """Returns whether a class, or a base class below the root, defines a method."""
-        if name not in self.classes:
-            other = self._origin(name)
-            return other is not None and other[0].has_method(other[1], method)
-        node = self.classes[name]
-        if any(isinstance(item, ast.FunctionDef) and item.name == method for item in node.body):
-            return True
-        bases = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id not in ("ForgeModel", name)]
-        return any(self.has_method(base, method) for base in bases)
-
-
-def _assigned(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    """Yields the names that a statement assigns, with the assigned expressions."""
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            if isinstance(target, ast.Name):
-                yield target.id, node.value
-    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
-        yield node.target.id, node.value
-
-
-def _imported_variants(root: Path, path: Path) -> Sequence[str]:
-    """Returns the variants of a loader by importing it in another process. They are cached until the file changes.
-
-    Raises:
-        UnreadableError: the import fails or takes too long.
-    """
-    from platformdirs import user_cache_path
-
-    state = path.stat()
-    cache_file = user_cache_path("tt-xla") / "variants.json"
-    try:
-        cache = json.loads(cache_file.read_text())
-    except (OSError, ValueError):
-        cache = {}
-    key, stamp = str(path), [state.st_mtime_ns, state.st_size]
-    if key in cache and cache[key][0] == stamp:
-        return list(cache[key][1])
-    command = [sys.executable, "-m", "tt_xla.testing.models.worker", "--variants", str(root), str(path.parent)]
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=_IMPORT_TIMEOUT_S, check=False)
-    except subprocess.TimeoutExpired:
-        raise UnreadableError(f"the import takes more than {_IMPORT_TIMEOUT_S} s") from None
-    lines = run.stdout.strip().splitlines()
-    if run.returncode or not lines:
-        raise UnreadableError((run.stderr.strip().splitlines() or [f"exit status {run.returncode}"])[-1])
-    variants = json.loads(lines[-1])
-    cache[key] = [stamp, variants]
-    try:
-        cache_file.parent.mkdir(parents=True, exist_ok=True)
-        new_file = cache_file.with_suffix(f".{os.getpid()}")
-        new_file.write_text(json.dumps(cache))
-        new_file.replace(cache_file)
+        return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
-        pass  # without the cache, the next run imports the loader again
-    return variants
+        return ""
+
+
+def _installed() -> list[int]:
+    """Returns numbers that change when a package is installed or removed."""
+    return [os.stat(folder).st_mtime_ns for folder in site.getsitepackages() if os.path.isdir(folder)]

@@ -29,7 +29,6 @@ class DynamicTorchModelTester(TorchModelTester):
         batch_size: samples of the inputs; None for the loader's own number, or
             :data:`~tt_xla.testing.models.loading.TRAINING_BATCH` in training.
         golden_f32: whether the CPU computes in float32, with the same weights.
-        stage: called with ``cpu`` and ``device`` before the model runs there.
     """
 
     def __init__(
@@ -42,7 +41,6 @@ class DynamicTorchModelTester(TorchModelTester):
         parallelism: Any = "single_device",
         batch_size: int | None = None,
         golden_f32: bool = False,
-        stage: Callable[[str], None] | None = None,
     ) -> None:
         self._loader = loader
         self._chips = (
@@ -51,7 +49,6 @@ class DynamicTorchModelTester(TorchModelTester):
             else Parallelism(str(getattr(parallelism, "value", parallelism)), loader)
         )
         self._batch_size = batch_size or (loading.TRAINING_BATCH if run_mode is RunMode.TRAINING else None)
-        self._report_stage = stage
         self.golden_dtype = torch.float32 if golden_f32 else None
         super().__init__(comparison_config, run_mode, compiler_config)
 
@@ -84,7 +81,3 @@ class DynamicTorchModelTester(TorchModelTester):
         """Returns the result of a run that writes the model's source to a folder, and the result of the run before."""
         options = {**self._options, "backend": "codegen_py", "export_path": str(folder), "export_tensors": False}
         return self.run_on_device(self._model, options), self._before
-
-    def _stage(self, name: str) -> None:
-        if self._report_stage is not None:
-            self._report_stage(name)

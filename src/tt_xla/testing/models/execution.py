@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from tt_xla.errors import ResourceExhaustedError
 from tt_xla.testing import frameworks
@@ -53,7 +53,8 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
             record.info = loading.info_of(loader)
             Parallelism(case.parallelism, loader).check()
             reached("load")
-            tester = tester_of(case, loader, expectation, reached)
+            tester = tester_of(case, loader, expectation)
+            tester.on_stage = reached
             record.parameters = _parameters(tester)
             reached("inputs")
             results: Sequence[ComparisonResult] = _results(tester.test())
@@ -61,9 +62,10 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
             _judge(record, results, expectation)
             record.samples_per_s = _throughput(tester, compilations)
             _check_patterns(record, case, expectation, compilations)
-            if _emits(expectation, case, record) and isinstance(tester, EmittingTester):
+            emitted = getattr(tester, "emitted", None)
+            if emitted and expectation.emitpy and case.run_mode == "inference" and record.outcome == "passed":
                 reached("emitpy")
-                _check_source(record, tester, exact=expectation.emitpy_assert_exact)
+                _check_source(record, emitted, exact=expectation.emitpy_assert_exact)
         except NotParallelError as error:
             record.outcome, record.reason = "skipped", f"{case.parallelism}: {error}"
             record.bringup_status = BringupStatus.NOT_STARTED.value
@@ -86,7 +88,7 @@ def _results(returned: Any) -> Sequence[ComparisonResult]:
     return returned[0] if isinstance(returned[0], tuple) else returned
 
 
-def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -> ModelTester:
+def tester_of(case: Case, loader: Any, expectation: Expectation) -> ModelTester:
     """Returns a tester that gets model and inputs from the loader. Torch models are loaded in bfloat16 if they can
     be."""
     weights = "bfp_bf8" if expectation.enable_weight_bfp8_conversion else ""
@@ -97,9 +99,9 @@ def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -
     if case.framework == "jax" and parallelism.is_written_for_shards:
         from tt_xla.testing.models.shard_models import ShardModelTester
 
-        return ShardModelTester(parallelism, stage, expectation.comparison(), mode, compiler)
+        return ShardModelTester(parallelism, expectation.comparison(), mode, compiler)
     if case.framework == "jax":
-        return _jax_tester(loader, batch, stage, parallelism)(expectation.comparison(), mode, compiler)
+        return _jax_tester(loader, batch, parallelism)(expectation.comparison(), mode, compiler)
     from tt_xla.testing.models.dynamic import DynamicTorchModelTester
 
     return DynamicTorchModelTester(
@@ -110,7 +112,6 @@ def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -
         parallelism=parallelism,
         batch_size=expectation.batch_size,
         golden_f32=expectation.golden_f32,
-        stage=stage,
     )
 
 
@@ -120,32 +121,18 @@ def _parameters(tester: ModelTester) -> int | None:
     return sum(x.numel() for x in find()) if find is not None and tester.framework is Framework.TORCH else None
 
 
-def _emits(expectation: Expectation, case: Case, record: Record) -> bool:
-    """Returns whether a test runs again while its source is written."""
-    return expectation.emitpy and case.run_mode == "inference" and record.outcome == "passed"
-
-
-@runtime_checkable
-class EmittingTester(Protocol):
-    """A tester that can run its model again while the model's source is written to a folder."""
-
-    def emitted(self, folder: Path) -> tuple[Any, Any]:
-        """Returns the result of a run that writes the source, and the result of the run before."""
-        ...
-
-
-def _check_source(record: Record, tester: EmittingTester, *, exact: bool) -> None:
+def _check_source(record: Record, emitted: Callable[[Path], tuple[Any, Any]], *, exact: bool) -> None:
     """Runs a model that passed again with ``backend=codegen_py``, and fails the test if the results differ.
 
     Args:
         record: receives the outcome.
-        tester: the tester of the model.
+        emitted: returns the result of a run that writes the source to a folder, and the result of the run before.
         exact: whether results must equal those of the run before.
     """
     from tt_xla.testing.comparison import compare
 
     with tempfile.TemporaryDirectory(prefix="tt-xla-emitpy-") as folder:
-        again, before = tester.emitted(Path(folder))
+        again, before = emitted(Path(folder))
         sources = sorted(Path(folder).rglob("main.py"))
         for path in sources:
             compile(path.read_text(), str(path), "exec")
@@ -160,7 +147,7 @@ def _check_source(record: Record, tester: EmittingTester, *, exact: bool) -> Non
             record.error = f"EmitPy result differs: atol={result.atol}, pcc={result.pcc}, allclose={result.allclose}."
 
 
-def _jax_tester(loader: Any, batch: int | None, stage: Stage, parallelism: Parallelism) -> type[ModelTester]:
+def _jax_tester(loader: Any, batch: int | None, parallelism: Parallelism) -> type[ModelTester]:
     from tt_xla.testing import jax_model
 
     def ask_loader(name: str, default: Callable[[], Any], **arguments: Any) -> Any:
@@ -212,9 +199,6 @@ def _jax_tester(loader: Any, batch: int | None, stage: Stage, parallelism: Paral
         def _get_forward_method_kwargs(self) -> Mapping[str, Any]:
             training = self._run_mode is RunMode.TRAINING
             return ask_loader("get_forward_method_kwargs", super()._get_forward_method_kwargs, train=training)
-
-        def _stage(self, name: str) -> None:
-            stage(name)
 
     return Tester
 

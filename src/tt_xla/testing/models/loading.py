@@ -31,8 +31,7 @@ def import_loader(root: Path, folder: str) -> Any:
     """
     parent, _, name = PACKAGE.rpartition(".")
     if PACKAGE in sys.modules and list(sys.modules[PACKAGE].__path__) != [str(root)]:
-        for known in [known for known in sys.modules if known == PACKAGE or known.startswith(f"{PACKAGE}.")]:
-            del sys.modules[known]  # a module below another root
+        forget_package()  # its modules are below another root
     if PACKAGE not in sys.modules:
         outer = sys.modules.setdefault(parent, ModuleType(parent))
         outer.__path__ = [*getattr(outer, "__path__", [])]
@@ -44,6 +43,17 @@ def import_loader(root: Path, folder: str) -> Any:
             package.__file__ = str(root / "__init__.py")
             exec(compile((root / "__init__.py").read_text(), package.__file__, "exec"), package.__dict__)
     return importlib.import_module(f"{PACKAGE}.{folder.replace('/', '.')}.loader")
+
+
+def is_of_package(name: str) -> bool:
+    """Returns whether a module's full name is :data:`PACKAGE` or below it."""
+    return name == PACKAGE or name.startswith(f"{PACKAGE}.")
+
+
+def forget_package() -> None:
+    """Lets the next import of a loader run all modules of :data:`PACKAGE` anew."""
+    for name in [name for name in sys.modules if is_of_package(name)]:
+        del sys.modules[name]
 
 
 def make_loader(root: Path, folder: str, variant: str | None) -> Any:

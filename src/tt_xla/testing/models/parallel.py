@@ -27,7 +27,7 @@ def chips() -> int:
 def reason_to_skip(case: Case) -> str:
     """Returns why a test cannot run on the selected system; empty if it can."""
     if case.phase:
-        return "Phases of language models not yet supported"
+        return "tt-xla does not run the phases of language models yet"
     if case.parallelism == "single_device" or chips() > 1:
         return ""
     system = environment.selected_system()

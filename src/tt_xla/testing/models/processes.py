@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
+import re
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from tt_xla.errors import OptionError
-from tt_xla.testing.child_processes import kill_group, signal_name
+from tt_xla.testing.child_processes import child, default_memory, signal_name
 from tt_xla.testing.models import parallel
 from tt_xla.testing.models.config import BringupStatus, Expectation, ModelTestStatus
 from tt_xla.testing.models.discovery import Case
@@ -30,11 +33,25 @@ class Limits:
 
     Attributes:
         seconds: wall-clock time.
-        memory: memory in bytes; 0 for no limit.
+        memory: memory in bytes; 0 for no limit, or for a share of the machine's memory.
+        jobs: number of models that share the machine's memory; 0 for no limit.
+
+    Raises:
+        OptionError: a limit is negative, or not a finite number.
     """
 
     seconds: float = 1800.0
     memory: int = 0
+    jobs: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.seconds < math.inf:
+            raise OptionError(f"The time limit is {self.seconds:g} s; expected a positive number of seconds.")
+
+    @property
+    def bytes(self) -> int:
+        """Memory in bytes; 0 for no limit."""
+        return self.memory or (default_memory(self.jobs) if self.jobs else 0)
 
 
 def run_test(root: Path, case: Case, expectation: Expectation, limits: Limits, *, lenient: bool = False) -> Record:
@@ -58,7 +75,7 @@ def run_test(root: Path, case: Case, expectation: Expectation, limits: Limits, *
     started = time.perf_counter()
     try:
         with interpreter_for(root / case.model) as python:
-            record = run_in_process(python, Spec(root, case, expectation, limits.memory, os.getpid()), limits)
+            record = run_in_process(python, Spec(root, case, expectation, limits.bytes, os.getpid()), limits)
     except (RequirementsError, OSError) as error:
         record = Record(case.id, stage="requirements", error=f"{type(error).__name__}: {error}")
     record.seconds = time.perf_counter() - started
@@ -71,18 +88,11 @@ def run_in_process(python: Path, spec: Spec, limits: Limits) -> Record:
         path, output = Path(folder) / "spec", Path(folder) / "output"
         path.write_bytes(pickle.dumps(spec))
         command = [str(python), "-m", "tt_xla.testing.models.worker", str(path)]
-        with output.open("wb") as sink:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
-            )
+        with output.open("wb") as sink, child(command, stdout=sink, stderr=sink) as process:
             try:
-                process.wait(limits.seconds)
-                ending = _ending(process.returncode)
+                ending = _ending(process.wait(limits.seconds))
             except subprocess.TimeoutExpired:
                 ending = f"it took more than {limits.seconds:g} s and was stopped"
-            finally:
-                kill_group(process.pid)
-                process.wait()
         record_file = Path(folder) / "record.json"
         if record_file.exists():
             return Record(**json.loads(record_file.read_text()))
@@ -107,11 +117,8 @@ def memory_in_bytes(text: str) -> int:
     Raises:
         OptionError: the text is not a size.
     """
-    units = {"K": 10, "M": 20, "G": 30, "T": 40}
-    digits, unit = (text[:-1], text[-1:].upper()) if text[-1:].isalpha() else (text, "")
-    if not text:
-        return 0
-    try:
-        return int(float(digits) * (1 << units[unit] if unit else 1))
-    except (ValueError, KeyError):
-        raise OptionError(f"{text!r} is not a size of memory; expected a size such as 8G or 500M.") from None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)", text, re.IGNORECASE)
+    size = int(float(match[1]) * (1 << 10 * " KMGT".index(match[2].upper() or " "))) if match else 0
+    if text and not 0 < size < sys.maxsize:
+        raise OptionError(f"{text!r} is not a size of memory; expected a size such as 8G or 500M.")
+    return size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ class Record:
 
     Attributes:
         test: id of the test.
+        key: digest of options, system, version, expectation and the loader's files; see
+            :meth:`tt_xla.testing.models.suite.Task.key`.
         outcome: one of :data:`OUTCOMES`.
         bringup_status: value of a :class:`~tt_xla.testing.models.config.BringupStatus`.
         stage: the last stage that the test reached: import, load, inputs, cpu, device, compare or emitpy.
@@ -63,6 +66,7 @@ class Record:
     graphs: int = 0
     host_ops: list[str] = field(default_factory=list)
     info: dict[str, Any] = field(default_factory=dict)
+    key: str = ""
 
     def __post_init__(self) -> None:
         # Messages of models may be of any length, and may have surrogates, which cannot be written as UTF-8.
@@ -158,13 +162,19 @@ def append(path: Path, record: Record) -> None:
             raise
 
 
-def load(path: Path) -> dict[str, Record]:
-    """Returns the last record of each test in a JSON Lines file. Lines that are damaged are skipped."""
+def load(path: Path, keys: Mapping[str, str] | None = None) -> dict[str, Record]:
+    """Returns the last record of each test in a JSON Lines file. Lines that are damaged are skipped.
+
+    Args:
+        path: the file, which need not exist.
+        keys: key of each test; records with other keys are skipped. None takes all records.
+    """
     records: dict[str, Record] = {}
-    for line in path.read_text().splitlines() if path.exists() else ():
+    for line in path.read_bytes().splitlines() if path.exists() else ():
         try:
             record = Record(**json.loads(line))
         except (ValueError, TypeError):
             continue
-        records[record.test] = record
+        if keys is None or keys.get(record.test) == record.key:
+            records[record.test] = record
     return records

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
 import shutil
 import site
 import subprocess
@@ -21,6 +20,8 @@ from pathlib import Path
 
 from tt_xla.environment import variable
 from tt_xla.errors import TTXLAError
+from tt_xla.temporary import private_folder
+from tt_xla.testing.child_processes import child
 
 FILES = (
     ("requirements.txt", ()),
@@ -85,8 +86,13 @@ def interpreter_for(loader_folder: Path) -> Generator[Path]:
     if not files or variable("TT_XLA_DISABLE_MODEL_REQS") == "1":
         yield Path(sys.executable)
         return
-    root = Path(tempfile.gettempdir()) / f"tt-xla-layers-{os.getuid()}"
-    root.mkdir(exist_ok=True)
+    try:
+        root = private_folder("tt-xla-layers")
+    except OSError as error:
+        raise RequirementsError(
+            f"The folder of models' packages cannot be used: {error}.",
+            hint="Remove it, or set TMPDIR to a folder of your own.",
+        ) from error
     _remove_abandoned(root)
     layer = Path(tempfile.mkdtemp(dir=root))
     with (layer / "lock").open("w") as lock:
@@ -133,10 +139,12 @@ def _packages_of(environment: Path) -> Path:
 
 
 def _pip(command: list[str], path: Path) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        raise RequirementsError(f"The installation of {path} takes more than {_TIMEOUT_S} s.") from None
+    with child(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            output, errors = (text.decode(errors="replace") for text in process.communicate(timeout=_TIMEOUT_S))
+        except subprocess.TimeoutExpired:
+            raise RequirementsError(f"The installation of {path} takes more than {_TIMEOUT_S} s.") from None
+        return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 def _versions() -> dict[str, str]:

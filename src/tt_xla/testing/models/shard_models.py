@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -34,7 +34,6 @@ class ShardModelTester(ModelTester):
 
     Args:
         parallelism: loader and parallelism of the test.
-        stage: called with ``cpu`` and ``device`` before each run.
         comparison_config: metrics and thresholds.
         run_mode: inference.
         compiler_config: compile options.
@@ -49,13 +48,11 @@ class ShardModelTester(ModelTester):
     def __init__(
         self,
         parallelism: parallel.Parallelism,
-        stage: Callable[[str], None],
         comparison_config: ComparisonConfig,
         run_mode: RunMode,
         compiler_config: CompilerConfig,
     ) -> None:
         self._loader, self._kind = parallelism.loader, ParallelismKind(parallelism.kind)
-        self._report_stage = stage
         self._cpu_mesh = jax_meshes.cpu_mesh((parallel.chips(),), (_AXIS,))
         super().__init__(comparison_config, run_mode, compiler_config)
         self._inputs = self._get_input_activations()
@@ -90,9 +87,9 @@ class ShardModelTester(ModelTester):
         return [self._parameters, self._inputs], {}
 
     def _run_inference(self) -> tuple[Any, Any]:
-        self._stage("cpu")
+        self.on_stage("cpu")
         expected = self._run_on(self._cpu_mesh, {})
-        self._stage("device")
+        self.on_stage("device")
         return expected, self._run_on(jax_meshes.tt_mesh((parallel.chips(),), (_AXIS,)), self._options)
 
     def _run_on(self, mesh: Any, options: Mapping[str, str]) -> Any:
@@ -109,9 +106,3 @@ class ShardModelTester(ModelTester):
 
     def _run_training(self) -> list[tuple[str, Any, Any]]:
         raise NotParallelError("models for the shards of one chip (load_multichip_model) are not trained")
-
-    def _stage(self, name: str) -> None:
-        self._report_stage(name)
-
-
-__all__ = ["ShardModelTester"]

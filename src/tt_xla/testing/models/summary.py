@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from html import escape
 from pathlib import Path
 
+from tt_xla.markup import escape
 from tt_xla.publish import publish
 from tt_xla.testing.models.records import OUTCOMES, Record
 

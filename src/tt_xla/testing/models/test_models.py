@@ -10,18 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from tt_xla.testing.models import campaign, collection, processes, records
+from tt_xla.testing.models import collection, processes, records
 from tt_xla.testing.models.config import BringupStatus, Expectation
 from tt_xla.testing.models.discovery import Case
+from tt_xla.testing.models.suite import Task
 
 __all__ = ["test_all_models", "test_placeholder_models"]
 
 
-def test_all_models(model_test: collection.ModelTest, request: pytest.FixtureRequest) -> None:
+def test_all_models(model_test: Task, request: pytest.FixtureRequest) -> None:
     """Runs one model in its own process, and compares the outcome with the expected one."""
     config = request.config
     lenient = bool(config.getoption("--lenient-xfail"))
-    task = campaign.Task(model_test.case, model_test.expectation).with_options(
+    task = model_test.with_options(
         config.getoption("--optimization-level"),
         golden_f32=config.getoption("--golden-f32"),
         emitpy=config.getoption("--emitpy"),
@@ -29,7 +30,7 @@ def test_all_models(model_test: collection.ModelTest, request: pytest.FixtureReq
     )
     case, expectation = task.case, task.expectation
     limits = collection.limits(config)
-    record = processes.run_test(model_test.root, case, expectation, limits, lenient=lenient)
+    record = processes.run_test(task.root, case, expectation, limits, lenient=lenient)
     _report(record, case, expectation, request.node)
     if record.outcome == "skipped":
         pytest.skip(record.reason)

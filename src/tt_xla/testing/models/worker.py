@@ -1,7 +1,6 @@
 """The process that runs one model: ``python -m tt_xla.testing.models.worker SPEC``.
 
 SPEC is a pickled :class:`Spec`. The process writes its record and the stage that it has reached to files beside SPEC.
-With ``--variants ROOT FOLDER`` it prints the variants of a loader instead.
 """
 
 from __future__ import annotations
@@ -39,9 +38,6 @@ class Spec:
 
 def main(arguments: list[str]) -> None:
     """Runs the process with the arguments of its command line."""
-    if arguments[0] == "--variants":
-        _print_variants(Path(arguments[1]), Path(arguments[2]))
-        return
     path = Path(arguments[0])
     spec: Spec = pickle.loads(path.read_bytes())
     limit_this_process(spec.memory, spec.parent)
@@ -59,15 +55,6 @@ def _write(path: Path, data: bytes) -> None:
     new_file = path.with_suffix(".new")
     new_file.write_bytes(data)
     new_file.replace(path)
-
-
-def _print_variants(root: Path, folder: Path) -> None:
-    from tt_xla.testing.models import loading
-
-    module = loading.import_loader(root, folder.relative_to(root).as_posix())
-    variants = [loading.text(key) for key in module.ModelLoader.query_available_variants() or {}]
-    print(json.dumps(variants), flush=True)
-    os._exit(0)
 
 
 if __name__ == "__main__":

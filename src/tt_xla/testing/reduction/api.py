@@ -13,7 +13,7 @@ from tt_xla.errors import ExecutionError
 from tt_xla.options import CompileOptions
 from tt_xla.testing.child_processes import default_memory
 from tt_xla.testing.divergence.modules import Source
-from tt_xla.testing.divergence.runs import Array, load_inputs, random_inputs
+from tt_xla.testing.divergence.runs import Array, declared, load_inputs, random_inputs
 from tt_xla.testing.reduction.failures import ANY, Failure, Outcome
 from tt_xla.testing.reduction.graphs import count_ops
 from tt_xla.testing.reduction.processes import Processes
@@ -113,7 +113,7 @@ def check(
     """
     failure, parsed = Failure.parse(fails), CompileOptions.parse(dict(options or {}))
     if isinstance(inputs, Path):
-        inputs = load_inputs(inputs, len(Source(module).arguments))
+        inputs = load_inputs(inputs, declared([argument.type for argument in Source(module).arguments]))
     with Processes(default_memory(1), imports) as processes:
         outcome = TrialRunner(processes, parsed, limit, own_limit=True).outcome(program_of(module, inputs), failure)
     if failure.shown_by(outcome):

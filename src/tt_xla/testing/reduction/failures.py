@@ -151,7 +151,7 @@ _PLAIN: dict[str, Test] = {"crash": _crashes, "hang": _hangs, "differs": _differ
 
 
 def _alternative(text: str) -> tuple[str, Test]:
-    """Returns what an alternative needs (``differs`` if a comparison, ``hang``, ``crash``) and its test."""
+    """Returns the trials that an alternative needs (``differs``: a comparison, ``hang``, ``crash``) and its test."""
     name, _, detail = (part.strip() for part in text.partition(":"))
     if name in ("crash", "error") and detail:
         return "", lambda outcome: outcome.crashed and detail in outcome.reason

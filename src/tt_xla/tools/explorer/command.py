@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import webbrowser
 from collections.abc import Mapping, Sequence
@@ -11,40 +12,34 @@ from typing import TYPE_CHECKING
 import click
 
 from tt_xla.environment import selected_system
-from tt_xla.errors import OutputError, RuntimeUnavailableError
-from tt_xla.target import system_names
+from tt_xla.errors import RuntimeUnavailableError
 from tt_xla.tools.explorer.session import Session
+from tt_xla.tools.explorer.subjects import is_script
+from tt_xla.tools.inputs import MODULE_KINDS, Kind, check_input
+from tt_xla.tools.options import compile_options, out_option, system_option
+from tt_xla.tools.output import writing
+from tt_xla.tools.script_command import ScriptCommand
 
 if TYPE_CHECKING:
     from tt_xla.tools.explorer.server import Server
 
 
-@click.command("explore")
-@click.argument("model", required=False, type=click.Path(path_type=Path, exists=True), metavar="[MODEL]")
-@click.argument("arguments", nargs=-1)
+@click.command("explore", cls=ScriptCommand)
+@click.argument("model", required=False, type=click.Path(path_type=Path), metavar="[MODEL]")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "-p", "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 for any free one."
 )
 @click.option("-u", "--url", default="localhost", show_default=True, help="Host to listen on; only this machine.")
 @click.option("-q", "--no-browser", is_flag=True, help="Do not open the page in a browser.")
-@click.option("-x", "--no-model-execution", "no_runs", is_flag=True, help="Do not run models from the page.")
+@click.option("-x", "--no-model-execution", "no_runs", is_flag=True, help="Run neither models nor scripts.")
 @click.option(
     "-c", "--cors_host", "origin", metavar="ORIGIN", help="Also answer pages of this origin, which need the token."
 )
 @click.option("--run", "execute", is_flag=True, help="Run each program on the emulated card, beside float32, at once.")
-@click.option(
-    "-o",
-    "--export",
-    "out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write one HTML file and serve nothing.",
-)
-@click.option("--arch", type=click.Choice(system_names()), help="System (default: TTXLA_SYSTEM, or n150).")
-@click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
-@click.option(
-    "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
-)
+@out_option("--export", metavar="FILE", text="Write one HTML file and serve nothing.")
+@system_option("--arch")
+@compile_options
 def explore_command(
     model: Path | None,
     arguments: Sequence[str],
@@ -55,42 +50,49 @@ def explore_command(
     origin: str | None,
     execute: bool,
     out: Path | None,
-    arch: str | None,
-    level: int | None,
-    option_texts: Sequence[str],
+    system: str | None,
+    options: dict[str, object],
 ) -> None:
-    """Show the graphs of a model in the browser, change choices, compile and run again.
+    """Show the graphs of a model in the browser.
 
-    MODEL is a module of StableHLO, TTIR or TTNN, a .ttnn file, a folder with dumps (option export_path) of this
-    compiler or of upstream's, or a Python script, which is run, with its ARGUMENTS after --.
+    Choices of the compiler can be changed there, and the model compiled and run again. MODEL is a module of StableHLO,
+    TTIR or TTNN, a .ttnn file, a folder with dumps (option export_path) of this compiler or of upstream's, or a Python
+    script, which is run with its ARGUMENTS.
     """
     if url not in ("127.0.0.1", "localhost"):
         raise click.UsageError(
             f"--url got {url!r}; the explorer listens on localhost alone. From another machine, use ssh -L "
             f"{port}:localhost:{port}."
         )
+    if no_runs and (execute or (model is not None and is_script(model))):
+        raise click.UsageError(
+            "--no-model-execution (-x) contradicts " + ("--run." if execute else "a script as MODEL.")
+        )
+    if origin is not None and re.fullmatch(r"https?://[\w.-]+(:\d+)?", origin) is None:
+        raise click.UsageError(f"--cors_host got {origin!r}; expected an origin such as https://example.org:8443.")
+    if model is not None:
+        check_input(model, *MODULE_KINDS, Kind.PROGRAM, Kind.SCRIPT, Kind.MODULES)
     if out is not None:
         if model is None:
-            raise click.UsageError("--export needs a MODEL.")
-        options = named_options(level, option_texts)
-        for path in _exported(model, arguments, options, arch or selected_system(), execute, out):
+            raise click.UsageError("--out needs a MODEL.")
+        for path in _exported(model, arguments, options, selected_system(), execute, out):
             click.echo(f"written: {path}")
         return
     server = started(
         model,
         arguments,
         port,
-        named_options(level, option_texts),
-        arch or selected_system(),
+        options,
+        selected_system(),
         execute=execute,
         runs=not no_runs,
         origin=origin or "",
     )
     click.echo(f"tt-explorer: {server.url}")
     click.echo("Ctrl+C ends it.")
-    if not no_browser:
-        webbrowser.open_new_tab(server.url)
     try:
+        if not no_browser:
+            _open_browser(server)
         while True:
             time.sleep(1)
     except KeyboardInterrupt:
@@ -99,16 +101,12 @@ def explore_command(
         server.close()
 
 
-def named_options(level: int | None, option_texts: Sequence[str]) -> dict[str, object]:
-    """Returns the compile options of --level and --option by name.
-
-    Raises:
-        UsageError: an option is unknown, has a bad value, or contradicts another one.
-    """
-    from tt_xla.tools.options import option_values, parsed_options
-
-    parsed_options(level, option_texts)
-    return option_values(level, option_texts)
+def _open_browser(server: Server) -> None:
+    """Opens the page in a browser, by a file that has the token: everyone can read the browser's command line."""
+    try:
+        webbrowser.open_new_tab(server.write_redirect())
+    except OSError as error:
+        click.echo(f"No browser was opened: {error}. Open the address above.", err=True)
 
 
 def started(
@@ -139,8 +137,8 @@ def started(
         OptionError: the port is taken.
     """
     kind = server_class()
-    session = Session([], arch, options)
-    server = kind(session, port, runs=runs, origin=origin)
+    session = Session([], arch, options, runs=runs)
+    server = kind(session, port, origin=origin)
     session.worker.start()
     server.start()
     if model is not None:
@@ -172,9 +170,9 @@ def _exported(
         numbers = [version.number for version in session.versions if version.stages]
         paths = [out if len(numbers) == 1 else out.with_stem(f"{out.stem}-{number}") for number in numbers]
         for number, path in zip(numbers, paths, strict=True):
-            path.write_text(export(session, number), encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"--export '{out}' cannot be written: {error.strerror or error}.") from error
+            page = export(session, number)
+            with writing(path):
+                path.write_text(page, encoding="utf-8")
     finally:
         session.close()
     return paths
@@ -199,7 +197,7 @@ def server_class() -> type[Server]:
         if error.name not in ("model_explorer", "flask", "werkzeug"):
             raise
         raise RuntimeUnavailableError(
-            "The explorer needs Model Explorer, which is not installed.", hint="pip install 'tt-xla[explorer]'"
+            "The explorer needs Model Explorer, which is not installed.", hint="pip install ai-edge-model-explorer"
         ) from error
     return Server
 

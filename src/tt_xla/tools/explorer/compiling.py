@@ -24,7 +24,7 @@ Progress = Callable[[str], None]
 
 
 class _Reported(dict[str, str]):
-    """The texts of stages, which tells about each as it arrives."""
+    """The texts of stages, each of which is reported as progress when it arrives."""
 
     def __init__(self, progress: Progress) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class _Reported(dict[str, str]):
 
 
 def known(subject: Subject, arch: str) -> Compiled | None:
-    """Returns what is known of a program without compiling it; None if it has to be compiled."""
+    """Returns the outcome of a program that has dumps or is compiled; None if it has to be compiled."""
     stages: dict[str, str | bytes] = dict(subject.stages)
     if subject.error:
         return Compiled(stages, error=subject.error, error_location=subject.error_location)

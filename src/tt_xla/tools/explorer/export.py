@@ -7,7 +7,6 @@ script answer from the file what the app would ask a server for.
 from __future__ import annotations
 
 import base64
-import json
 import mimetypes
 import re
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import model_explorer
 
+from tt_xla.markup import json_text, script_text
 from tt_xla.tools.explorer import views
 from tt_xla.tools.explorer.session import Session
 
@@ -87,11 +87,11 @@ def export(session: Session, number: int) -> str:
     first = facts[stages[-1]]
     data: dict[str, Any] = {
         "graphs": {
-            str(views.graph_index(number, stage)): json.loads(views.graphs(session, views.graph_index(number, stage)))
+            str(views.graph_index(number, stage)): views.graphs(session, views.graph_index(number, stage))
             for stage in stages
         },
         "overlays": {
-            url.rpartition("/")[2]: views.node_data(session, int(url.rpartition("/")[2]))
+            url.rpartition("/")[2]: json_text(views.node_data(session, int(url.rpartition("/")[2])))
             for url in (overlay["url"] for overlay in overlays)
         },
         "first": str(views.graph_index(number, stages[-1])),
@@ -104,7 +104,7 @@ def export(session: Session, number: int) -> str:
 
 
 def _query(first: dict[str, Any], stages: list[dict[str, Any]], overlays: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns what the address would tell the web app: its graphs, overlays, and which graph comes first."""
+    """Returns the query of the web app's address: its graphs, overlays, and which graph comes first."""
     pane = {
         "deepestExpandedGroupNodeIds": [],
         "selectedNodeId": "",
@@ -143,15 +143,10 @@ def _page(data: dict[str, Any]) -> str:
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>tt-explorer</title>',
         f"<style>{_inlined(style.read_text())}</style>{views.NAMES_OF_ATTRIBUTES}</head><body><app-root></app-root>",
-        f'<script type="application/json" id="explorer-data">{_safe(json.dumps(data))}</script>',
-        f'<script type="text/plain" id="explorer-worker">{_safe(worker.read_text())}</script>',
+        f'<script type="application/json" id="explorer-data">{json_text(data)}</script>',
+        f'<script type="text/plain" id="explorer-worker">{script_text(worker.read_text())}</script>',
         f"<script>{_ANSWERS}</script>",
-        *(f'<script type="module">{_safe(path.read_text())}</script>' for path in (polyfills, main)),
+        *(f'<script type="module">{script_text(path.read_text())}</script>' for path in (polyfills, main)),
         "</body></html>",
     ]
     return "\n".join(parts)
-
-
-def _safe(text: str) -> str:
-    """Returns text that does not end the script element that contains it."""
-    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")

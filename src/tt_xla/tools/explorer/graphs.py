@@ -23,7 +23,6 @@ def graph_of(
     subgraphs: Mapping[str, str],
     *,
     constants: bool = False,
-    extra: Mapping[str, Mapping[str, str]] | None = None,
     errors: Mapping[str, str] | None = None,
 ) -> builder.Graph:
     """Returns the graph of a function.
@@ -33,11 +32,10 @@ def graph_of(
         graph_id: name of the graph.
         subgraphs: names of the graphs of other functions, by function.
         constants: whether constants and deallocations are shown.
-        extra: further attributes of nodes, by node.
         errors: messages of errors, by the node where they happened.
     """
     spaces = namespaces(function.nodes)
-    nodes = [_node(node, spaces[node.id], subgraphs, (extra or {}).get(node.id, {})) for node in function.nodes]
+    nodes = [_node(node, spaces[node.id], subgraphs) for node in function.nodes]
     for node in nodes:
         message = (errors or {}).get(node.id)
         if message is not None:
@@ -51,9 +49,9 @@ def graph_of(
     )
 
 
-def _node(node: Node, space: str, subgraphs: Mapping[str, str], extra: Mapping[str, str]) -> builder.GraphNode:
+def _node(node: Node, space: str, subgraphs: Mapping[str, str]) -> builder.GraphNode:
     label = {ARGUMENT: node.argument, RETURN: "results"}.get(node.op, node.name)
-    attributes = {"op": node.op, "source": shown_source(node.location), **extra, **node.attributes}
+    attributes = {"op": node.op, "source": shown_source(node.location), **_cost(node), **node.attributes}
     return builder.GraphNode(
         id=node.id,
         label=label,
@@ -72,6 +70,14 @@ def _node(node: Node, space: str, subgraphs: Mapping[str, str], extra: Mapping[s
     )
 
 
+def _cost(node: Node) -> dict[str, str]:
+    """Returns the predicted cost of an op in words; nothing where none is known."""
+    cost = node.instruction.cost if node.instruction is not None else None
+    if cost is None or not cost.total_us:
+        return {}
+    return {"predicted us": f"{cost.total_us:.2f}", "bound by": cost.bound, "cores": str(cost.cores)}
+
+
 def _style(node: Node) -> builder.GraphNodeStyle | None:
     kind = node.op
     if node.name in _MOVES:
@@ -84,7 +90,7 @@ def _style(node: Node) -> builder.GraphNodeStyle | None:
 
 
 def _group_attributes(nodes: Sequence[Node], spaces: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Returns number of ops and predicted time of each group."""
+    """Returns number of ops of each group, and the sum of their predicted times."""
     counts: dict[str, int] = {}
     times: dict[str, float] = {}
     for node in nodes:
@@ -99,5 +105,5 @@ def _group_attributes(nodes: Sequence[Node], spaces: Mapping[str, str]) -> dict[
     words = {space: {"ops": str(count)} for space, count in counts.items()}
     for space, time in times.items():
         if time:
-            words[space]["predicted us"] = f"{time:.2f}"
+            words[space]["predicted us, without gaps"] = f"{time:.2f}"
     return words

@@ -15,7 +15,7 @@ from tt_xla.environment import selected_system
 from tt_xla.errors import OptionError
 from tt_xla.tools.explorer.compiling import Compiled, compiled, converted, known
 from tt_xla.tools.explorer.graphs import graph_of
-from tt_xla.tools.explorer.subjects import STAGES, Subject, subjects_of
+from tt_xla.tools.explorer.subjects import STAGES, Subject, is_script, subjects_of
 
 
 class TenstorrentAdapter(Adapter):
@@ -41,7 +41,7 @@ class TenstorrentAdapter(Adapter):
             OSError: the file cannot be read.
         """
         path = Path(model_path)
-        if path.suffix == ".py":
+        if is_script(path):
             raise OptionError(f"'{path}' is a script.", hint=f"Run and explore it with: tt-xla explore {path}")
         constants = bool(settings.get("constants"))
         options = {"optimization_level": settings.get("optimization_level", 0)}

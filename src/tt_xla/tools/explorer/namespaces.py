@@ -45,7 +45,9 @@ def namespaces(nodes: Sequence[Node], *, named_scopes: bool = True) -> dict[str,
     spaces: dict[str, str] = {}
     for node in nodes:
         line = source_line(node.location)
-        parts = (*modules.get(node.id, ()), *([line] if line else []), *node.scope)
+        parts = [*modules.get(node.id, ()), *([line] if line else []), *node.scope]
+        if parts and parts[0].isdigit():  # of torch.nn.Sequential
+            parts[0] = f"layer {parts[0]}"
         spaces[node.id] = "/".join(part.replace("/", "_") for part in parts)
     return spaces
 

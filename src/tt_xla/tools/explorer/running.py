@@ -138,7 +138,7 @@ def _positions(function: Function) -> dict[tuple[str, tuple[int, ...]], int]:
 
 
 def _key(instruction: Instruction) -> tuple[str, tuple[int, ...]]:
-    """Returns what tells an instruction from the others of its function, also in a copy of it."""
+    """Returns the op and the values of an instruction, which identify it in a copy of its function too."""
     return instruction.op, instruction.results or tuple(instruction.operand_values())
 
 

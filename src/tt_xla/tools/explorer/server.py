@@ -3,31 +3,38 @@
 It listens on localhost alone. Every request needs the token of the session, which the first page load turns into a
 cookie, and must name this server as its host and, if it names one, as its origin. The page loads nothing from other
 machines. Files are opened only by path from the command line or from our page; a script is run only if the request
-says so.
+says so. The browser gets the token from a file that only this user can read, because everyone sees command lines.
 """
 
 from __future__ import annotations
 
 import functools
 import hmac
-import json
 import logging
+import os
 import re
 import secrets
 import threading
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 import flask
 import model_explorer
+import msgspec
 from werkzeug.exceptions import HTTPException
 from werkzeug.serving import BaseWSGIServer, make_server
 
+from tt_xla.environment import runtime_directory
 from tt_xla.errors import OptionError, TTXLAError
+from tt_xla.markup import escape, json_text
+from tt_xla.temporary import made_private
 from tt_xla.tools.explorer import views
 from tt_xla.tools.explorer.export import export as exported
 from tt_xla.tools.explorer.session import Session
+from tt_xla.tools.explorer.subjects import is_script
 from tt_xla.tools.explorer.worker import Cancelled
 
 HOST = "127.0.0.1"
@@ -52,16 +59,14 @@ class Server:
     Args:
         session: what it shows.
         port: port to listen on; 0 for any free one.
-        runs: whether the page may run programs.
         origin: origin of other pages that may ask the server, with the token; empty for none.
 
     Raises:
         OptionError: the port is taken.
     """
 
-    def __init__(self, session: Session, port: int = 0, *, runs: bool = True, origin: str = "") -> None:
+    def __init__(self, session: Session, port: int = 0, *, origin: str = "") -> None:
         self.session = session
-        self.runs = runs
         self.origin = origin
         self.token = secrets.token_urlsafe(24)
         self._app = _application(self)
@@ -73,6 +78,7 @@ class Server:
             ) from error
         self.port = self._server.server_port
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._redirect: Path | None = None
 
     @property
     def url(self) -> str:
@@ -89,9 +95,28 @@ class Server:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)  # one line for each request otherwise
         self._thread.start()
 
+    def write_redirect(self) -> str:
+        """Writes a file that leads a browser to the page, and returns its address, which has no token.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        path = made_private(runtime_directory()) / f"explorer-{os.getpid()}-{self.port}.html"
+        path.unlink(missing_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(
+                '<!doctype html><meta charset="utf-8"><title>tt-explorer</title>'
+                f'<meta http-equiv="refresh" content="0; url={escape(self.url)}">'
+                f'<a href="{escape(self.url)}">Open the explorer</a>'
+            )
+        self._redirect = path
+        return path.as_uri()
+
     def close(self) -> None:
         """Stops the server and the work of its session."""
         self.session.close()
+        if self._redirect is not None:
+            self._redirect.unlink(missing_ok=True)
         if self._thread.is_alive():
             self._server.shutdown()
         self._server.server_close()
@@ -106,11 +131,13 @@ def _application(server: Server) -> flask.Flask:
     app.register_error_handler(KeyError, lambda error: (_json({"error": f"There is no {error}."}), 404))
     app.register_error_handler(IndexError, lambda error: (_json({"error": "There is no such version."}), 404))
     app.register_error_handler(Cancelled, lambda error: (_json({"error": "The work was cancelled."}), 409))
-    for kind in (ValueError, TypeError):
+    for kind in (ValueError, TypeError, msgspec.MsgspecError):
         app.register_error_handler(kind, lambda error: (_json({"error": f"The request is malformed: {error}."}), 400))
     app.register_error_handler(HTTPException, lambda error: (_json({"error": error.description}), error.code))
-    _add_web_app(app, server.session)
-    _add_page(app, server)
+    app.register_error_handler(Exception, _answer_fault)
+    _add_files(app)
+    _add_data(app, server.session)
+    _add_work(app, server.session)
     return app
 
 
@@ -122,20 +149,20 @@ def _refusal(server: Server) -> Any:
     origin = request.headers.get("Origin")
     if origin is not None and origin.removeprefix("http://") not in server.hosts and origin != server.origin:
         return "Requests from other origins are refused.", 403
+    if origin is not None and request.method == "OPTIONS":  # a browser's question, which has neither cookie nor token
+        return "", 204
     cookie = f"tt_explorer_{server.port}"
     given = request.args.get("token")
-    if given is not None and request.path == "/explore" and hmac.compare_digest(given, server.token):
-        answer = flask.redirect(_without_token(request))
-        answer.set_cookie(cookie, server.token, httponly=True, samesite="Strict")
+    if given is not None and request.path == "/explore" and hmac.compare_digest(given.encode(), server.token.encode()):
+        rest = urlencode([(key, value) for key, value in request.args.items() if key != "token"])
+        answer = flask.redirect(f"/explore?{rest}".rstrip("?"))
+        # Links of other pages, such as those of a report, have the cookie too; they change nothing.
+        answer.set_cookie(cookie, server.token, httponly=True, samesite="Lax")
         return answer
-    if not hmac.compare_digest(request.cookies.get(cookie, ""), server.token):
+    given = request.headers.get("Authorization", "").removeprefix("Bearer ") or request.cookies.get(cookie, "")
+    if not hmac.compare_digest(given.encode(), server.token.encode()):
         return "Open the address that tt-xla explore printed: it has the token of this session.", 403
     return None
-
-
-def _without_token(request: flask.Request) -> str:
-    rest = [(key, value) for key, value in request.args.items() if key != "token"]
-    return "/explore" + ("?" + "&".join(f"{key}={value}" for key, value in rest) if rest else "")
 
 
 def _with_headers(origin: str, response: flask.Response) -> flask.Response:
@@ -145,7 +172,9 @@ def _with_headers(origin: str, response: flask.Response) -> flask.Response:
     if origin:
         response.headers["Access-Control-Allow-Origin"] = origin
         response.headers["Access-Control-Allow-Credentials"] = "true"
-        response.headers["Access-Control-Allow-Headers"] = "Content-Type"
+        response.headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type"
+        response.headers["Access-Control-Allow-Methods"] = "GET, POST"
+        response.headers["Access-Control-Allow-Private-Network"] = "true"
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "no-referrer"
     return response
@@ -155,28 +184,54 @@ def _answer_error(error: TTXLAError) -> Any:
     return _json({"error": " ".join(str(error).split())}), 400
 
 
+def _answer_fault(error: Exception) -> Any:
+    traceback.print_exception(error)
+    return _json({"error": f"{type(error).__name__}: {error}. This is a fault of tt-xla; please report it."}), 500
+
+
 def _json(data: Any) -> flask.Response:
-    return flask.Response(data if isinstance(data, str) else json.dumps(data), mimetype="application/json")
+    return flask.Response(json_text(data), mimetype="application/json")
 
 
-def _add_web_app(app: flask.Flask, session: Session) -> None:
-    """Adds what Model Explorer's web app asks for: its files, graphs and overlays."""
+class _Open(msgspec.Struct):
+    path: str = ""
+    example: str = ""
+    run: bool = False
 
-    @app.get("/api/v1/get_extensions")
-    def extensions() -> flask.Response:
-        return _json(views.EXTENSIONS)
 
-    @app.get("/api/v1/load_graphs_json")
-    def graphs() -> flask.Response:
-        return _json(views.graphs(session, int(flask.request.args["graph_index"])))
+class _Compile(msgspec.Struct):
+    subject: int
+    options: dict[str, Any]
+    label: str = ""
 
-    @app.get("/api/v1/load_node_data")
-    def node_data() -> flask.Response:
-        return _json({"content": views.node_data(session, int(flask.request.args["node_data_index"]))})
 
-    @app.get("/api/v1/check_new_version")
-    def version() -> flask.Response:
-        return _json(views.NO_NEWER_VERSION)
+class _Overrides(msgspec.Struct):
+    version: int
+    ops: dict[str, dict[str, Any]]
+    options: dict[str, Any]
+
+
+class _Execute(msgspec.Struct):
+    version: int
+    runtime: str = "emulated"
+
+
+_Body = TypeVar("_Body", bound=msgspec.Struct)
+
+
+def _body(kind: type[_Body]) -> _Body:
+    """Returns the data of a request.
+
+    Raises:
+        MsgspecError: it is no JSON, or lacks a field, or a field has another type.
+    """
+    if not flask.request.is_json:
+        flask.abort(415)
+    return msgspec.json.decode(flask.request.get_data(), type=kind)
+
+
+def _add_files(app: flask.Flask) -> None:
+    """Adds the files of Model Explorer's web app and of our page."""
 
     @app.get("/apistream/server_director")
     def director() -> Any:
@@ -192,39 +247,35 @@ def _add_web_app(app: flask.Flask, session: Session) -> None:
     def file(name: str) -> flask.Response:
         return flask.send_from_directory(_WEB_APP, name)
 
-
-def _add_page(app: flask.Flask, server: Server) -> None:
-    """Adds our page, and what it asks for."""
-    session = server.session
-
-    @app.get("/explore")
-    def page() -> flask.Response:
-        return flask.send_from_directory(_PAGE, "explore.html")
-
+    @app.get("/explore", defaults={"name": "explore.html"})
     @app.get("/explore/<name>")
     def page_file(name: str) -> flask.Response:
         return flask.send_from_directory(_PAGE, name)
 
-    @app.get("/explore/api/state")
-    def state() -> flask.Response:
-        return _json(views.state(session))
 
-    @app.get("/explore/api/stage")
-    def stage() -> flask.Response:
-        arguments = flask.request.args
-        return _json(views.stage(session, int(arguments["version"]), arguments["stage"]))
+def _answered(answer: Callable[[Mapping[str, str]], Any]) -> flask.Response:
+    return _json(answer(flask.request.args))
 
-    @app.get("/explore/api/find")
-    def find() -> flask.Response:
-        arguments = flask.request.args
-        return _json(
-            {"node": views.node_at(session, int(arguments["version"]), arguments["stage"], arguments["source"])}
-        )
 
-    @app.get("/explore/api/changes")
-    def changes() -> flask.Response:
-        arguments = flask.request.args
-        return _json(views.changes(session, int(arguments["version"]), int(arguments["other"])))
+def _add_data(app: flask.Flask, session: Session) -> None:
+    """Adds the data that the web app and our page ask for."""
+    answers: dict[str, Callable[[Mapping[str, str]], Any]] = {
+        "/api/v1/get_extensions": lambda query: views.EXTENSIONS,
+        "/api/v1/check_new_version": lambda query: views.NO_NEWER_VERSION,
+        "/api/v1/load_graphs_json": lambda query: views.graphs(session, int(query["graph_index"])),
+        "/api/v1/load_node_data": lambda query: {
+            "content": json_text(views.node_data(session, int(query["node_data_index"])))
+        },
+        "/explore/api/state": lambda query: views.state(session),
+        "/explore/api/stage": lambda query: views.stage(session, int(query["version"]), query["stage"]),
+        "/explore/api/node": lambda query: views.node(session, int(query["version"]), query["stage"], query["node"]),
+        "/explore/api/changes": lambda query: views.changes(session, int(query["version"]), int(query["other"])),
+        "/explore/api/find": lambda query: {
+            "node": views.node_at(session, int(query["version"]), query["stage"], query["source"])
+        },
+    }
+    for path, answer in answers.items():
+        app.add_url_rule(path, path, functools.partial(_answered, answer))
 
     @app.get("/explore/api/export")
     def export() -> flask.Response:
@@ -233,10 +284,9 @@ def _add_page(app: flask.Flask, server: Server) -> None:
         answer.headers["Content-Disposition"] = f'attachment; filename="explorer-{number}.html"'
         return answer
 
-    @app.get("/explore/api/node")
-    def node() -> flask.Response:
-        arguments = flask.request.args
-        return _json(views.node(session, int(arguments["version"]), arguments["stage"], arguments["node"]))
+
+def _add_work(app: flask.Flask, session: Session) -> None:
+    """Adds the work that our page may start."""
 
     def started(what: str, work: Callable[..., None], *arguments: Any) -> flask.Response:
         session.start(what, work, *arguments)
@@ -244,30 +294,29 @@ def _add_page(app: flask.Flask, server: Server) -> None:
 
     @app.post("/explore/api/open")
     def open_path() -> flask.Response:
-        body = flask.request.get_json()
-        path = Path(str(body["path"])).expanduser()
-        if path.suffix == ".py" and body.get("run") is not True:
-            raise OptionError(f"'{path}' is a script; opening it runs it.", hint="Confirm that it may run.")
-        return started(f"opening {path.name}", session.open, str(path))
+        body = _body(_Open)
+        path = views.EXAMPLES[body.example] if body.example else Path(body.path).expanduser()
+        if is_script(path):
+            session.check_runs()
+            if not body.run:
+                raise OptionError(f"'{path}' is a script; opening it runs it.", hint="Confirm that it may run.")
+        return started(f"opening {path.name}", session.open, str(path), (), body.run)
 
     @app.post("/explore/api/compile")
     def compile_program() -> flask.Response:
-        body = flask.request.get_json()
-        options, label = dict(body["options"]), str(body.get("label", ""))
-        return started("compiling", session.compile, int(body["subject"]), options, label)
+        body = _body(_Compile)
+        return started("compiling", session.compile, body.subject, body.options, body.label)
 
     @app.post("/explore/api/overrides")
     def overrides() -> flask.Response:
-        body = flask.request.get_json()
-        return _json({"text": views.override_file(session, int(body["version"]), body["ops"], body["options"])})
+        body = _body(_Overrides)
+        return _json({"text": views.override_file(session, body.version, body.ops, body.options)})
 
     @app.post("/explore/api/execute")
     def execute() -> flask.Response:
-        if not server.runs:
-            raise OptionError("This server runs no models.", hint="Start it without --no-model-execution.")
-        body = flask.request.get_json()
-        number, runtime = int(body["version"]), str(body.get("runtime", "emulated"))
-        return started(f"running version {number}", session.execute, number, runtime)
+        body = _body(_Execute)
+        session.check_runs()
+        return started(f"running version {body.version}", session.execute, body.version, body.runtime)
 
     @app.post("/explore/api/cancel")
     def cancel() -> flask.Response:

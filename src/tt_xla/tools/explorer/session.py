@@ -7,6 +7,7 @@ import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tt_xla.errors import OptionError, TTXLAError
@@ -17,23 +18,23 @@ from tt_xla.tools.explorer.links import Links, links, reversed_links
 from tt_xla.tools.explorer.namespaces import has_modules
 from tt_xla.tools.explorer.nodes import FunctionNodes, Node
 from tt_xla.tools.explorer.results import Accuracy, Compiled
-from tt_xla.tools.explorer.subjects import STAGES, Subject
+from tt_xla.tools.explorer.subjects import STAGES, Subject, is_script
 from tt_xla.tools.explorer.worker import Cancelled, Worker
 
 
 @dataclass
 class Version:
-    """One compilation of a program: with its options, and what is known of its stages.
+    """One compilation of a program, with its options and stages.
 
     Attributes:
         number: position among the versions of the session.
         subject: position of its program among the subjects.
-        label: what tells it from the others.
+        label: its level and number of overrides, or the name that the request gave it.
         options: compile options by name.
         compiled: the outcome.
         accuracy: the outcome of its run; None before it ran.
         run_error: message of the error that ended its run; empty without one.
-        converted: nodes by stage, as far as they were asked for.
+        converted: nodes of the stages that were asked for, by stage.
     """
 
     number: int
@@ -87,10 +88,19 @@ class Session:
         subjects: the programs; they may be added later by :meth:`open`.
         arch: system to compile for.
         options: compile options of the first compilations.
+        runs: whether programs and scripts may be run.
     """
 
-    def __init__(self, subjects: Sequence[Subject], arch: str, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        subjects: Sequence[Subject],
+        arch: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        runs: bool = True,
+    ) -> None:
         self.arch = arch
+        self.runs = runs
         self.options = dict(options or {})
         self.subjects = list(subjects)
         self.versions: list[Version] = []
@@ -108,6 +118,17 @@ class Session:
     def close(self) -> None:
         """Ends the work that is going on."""
         self.worker.close()
+
+    def check_runs(self) -> None:
+        """Checks that programs and scripts may be run.
+
+        Raises:
+            OptionError: they may not.
+        """
+        if not self.runs:
+            raise OptionError(
+                "This explorer runs neither models nor scripts.", hint="Start it without --no-model-execution (-x)."
+            )
 
     # Work
 
@@ -149,20 +170,32 @@ class Session:
 
         return self.worker.run(function, *arguments, progress=progress)
 
-    def open(self, path: str, arguments: Sequence[str] = ()) -> None:
-        """Adds the programs of a file, a folder or a script, and compiles them."""
-        is_script = path.endswith(".py")
-        if is_script and self._has_run_script:  # torch and JAX would not compile again what the process has compiled
+    def open(self, path: str, arguments: Sequence[str] = (), runs: bool = True) -> None:
+        """Adds the programs of a file, a folder or a script, and compiles them.
+
+        Args:
+            path: the file, folder or script.
+            arguments: command-line arguments of a script.
+            runs: whether a script may be run.
+
+        Raises:
+            OptionError: the path is a script, which may not be run.
+            TTXLAError: the path holds no program.
+        """
+        opens_script = is_script(Path(path))
+        if opens_script:
+            self.check_runs()
+        if opens_script and self._has_run_script:  # torch and JAX would not compile again what the process has compiled
             self.worker.restart()
-        found: list[Subject] = self._ask("load", path, list(arguments))
-        self._has_run_script |= is_script
+        found: list[Subject] = self._ask("load", Path(path), list(arguments), runs and self.runs)
+        self._has_run_script |= opens_script
         first = len(self.subjects)
         self.subjects += found
         for index in range(first, len(self.subjects)):
             self.add_known(index)
 
     def add_known(self, index: int) -> None:
-        """Adds the first version of a program: what is known of it already, or a compilation."""
+        """Adds the first version of a program: from its dumps or compiled program, or by compiling it."""
         subject = self.subjects[index]
         compiled: Compiled | None = self._ask("known", subject, self.arch)
         if compiled is None:
@@ -201,6 +234,7 @@ class Session:
 
     def execute(self, number: int, runtime: str = "emulated") -> None:
         """Runs a version on the emulated card, beside float32, or on another runtime (``TTXLA_RUNTIME``)."""
+        self.check_runs()
         version = self.versions[number]
         if version.compiled.program is None:
             raise OptionError("The version was not compiled, so it cannot run.")
@@ -285,7 +319,7 @@ def _line(location: str) -> tuple[str, ...]:
 
 
 def _label(options: Mapping[str, Any]) -> str:
-    """Returns what tells a compilation from others: its level, and how many ops have overrides."""
+    """Returns the level of a compilation, and how many ops have overrides."""
     level = f"level {options.get('optimization_level', 0)}"
     overrides = options.get("overrides")
     count = len(overrides.get("ops", ())) if isinstance(overrides, Mapping) else 0

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tt_xla.errors import EmptyRecordingError, MalformedModuleError, TTXLAError
-from tt_xla.ir.program import MAGIC, Program
-from tt_xla.tools.inputs import read_input
-from tt_xla.tools.programs import program_name
+from tt_xla.errors import EmptyRecordingError, MalformedModuleError, OptionError, TTXLAError
+from tt_xla.ir.program import Program
+from tt_xla.tools.inputs import MODULE_KINDS, Kind, check_input, kind_of_name, kinds_of, read_input
+from tt_xla.tools.programs import is_program, program_name, read_program
 
 STAGES = ("stablehlo", "ttir", "ttnn")
 """The stages of a compilation that have graphs, in order."""
@@ -50,26 +50,37 @@ class Subject:
     warning: str = ""
 
 
-def subjects_of(path: Path, arguments: Sequence[str] = ()) -> list[Subject]:
+def is_script(path: Path) -> bool:
+    """Returns whether a path names a Python script, which is run when it is opened."""
+    return kind_of_name(str(path)) is Kind.SCRIPT
+
+
+def subjects_of(path: Path, arguments: Sequence[str] = (), *, runs: bool = True) -> list[Subject]:
     """Returns the programs of a module, a ``.ttnn`` file, a folder of dumps or a Python script, which is run.
 
+    Args:
+        path: the file or folder.
+        arguments: command-line arguments of a script.
+        runs: whether a script may be run.
+
     Raises:
+        OptionError: the path is a script, which may not be run.
         TTXLAError: the path holds no program.
         OSError: the file cannot be read.
     """
     if path.is_dir():
         return _of_folder(path)
-    if path.suffix == ".py":
+    if is_script(path):
+        if not runs:
+            raise OptionError(f"'{path}' is a script; opening it runs it.", hint="Confirm that it may run.")
         return _of_script(path, arguments)
     return [_of_file(path)]
 
 
 def _of_file(path: Path) -> Subject:
-    if path.exists() and not path.is_file():
-        raise MalformedModuleError(f"'{path}' is no file; a module, .ttnn program, script or folder was expected.")
-    data = read_input(path)
-    if data.startswith(MAGIC) or path.suffix == ".ttnn":
-        program = Program.from_bytes(data)
+    data = read_input(path, *MODULE_KINDS, Kind.PROGRAM, Kind.SCRIPT, Kind.MODULES)
+    if is_program(data, path):
+        program = read_program(data, path)
         return Subject(program.name, program=program)
     return Subject(program_name(path), source=data)
 
@@ -101,9 +112,11 @@ def _of_folder(folder: Path) -> list[Subject]:
         subjects += _of_dumps(model or named.name, sorted(found), compiled)
     subjects += [Subject(program.name, program=program) for program in compiled.values()]
     if not subjects:
+        if Kind.PROFILES in kinds_of(folder):
+            check_input(folder, Kind.MODULES)
         raise MalformedModuleError(
             f"'{folder}' has no modules or programs (.mlir, .ttnn).",
-            hint="Set compile option export_path to a folder, run the model, and explore that folder.",
+            hint="Set compile option export_path to a folder, run the model, and name that folder.",
         )
     return subjects
 
@@ -148,27 +161,18 @@ def _of_script(path: Path, arguments: Sequence[str]) -> list[Subject]:
 
 def captured(run: Callable[[], object]) -> list[Subject]:
     """Returns the programs that are compiled while a function runs, with the arguments of their first runs."""
-    from tt_xla.compiler.recording import recorded_compilations
-    from tt_xla.options import COMPILE_OPTIONS
-    from tt_xla.runtime import recorded_runs
+    from tt_xla.testing.recorded import recorded_programs
 
-    with recorded_compilations(texts=True) as compilations, recorded_runs() as runs:
-        try:
-            run()
-        except TTXLAError:
-            if not compilations:
-                raise
+    recorded = recorded_programs(run)
     subjects: list[Subject] = []
-    for number, compilation in enumerate(compilations):
-        name = f"{compilation.name}_{number}" if len(compilations) > 1 else compilation.name
+    for number, each in enumerate(recorded):
+        compilation = each.compilation
+        name = f"{compilation.name}_{number}" if len(recorded) > 1 else compilation.name
         stages = {stage: text for key, text in compilation.modules.items() if (stage := _STAGE_OF.get(key))}
         subject = Subject(name, compilation.source, stages | {"stablehlo": compilation.source}, compilation.program)
         if compilation.error is not None:
             subject.error = " ".join(str(compilation.error).split())
             subject.error_location = getattr(compilation.error, "location", "")
-        if compilation.program is not None:
-            subject.inputs = next((list(inputs) for program, inputs in runs if program == compilation.program), None)
-            set_options = compilation.program.options.items()
-            subject.options = {key: value for key, value in set_options if value != COMPILE_OPTIONS[key].default}
+        subject.inputs, subject.options = each.inputs, each.options
         subjects.append(subject)
     return subjects

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import linecache
 import re
 from collections.abc import Mapping
@@ -39,6 +38,12 @@ EXTENSIONS = [
 ]
 """The reader of graphs in the web app."""
 
+EXAMPLES = {
+    name: Path(__file__).parent / "examples" / file
+    for name, file in (("Additions", "addition.mlir"), ("A network for digits", "mnist.mlir"))
+}
+"""File of each example that the page offers, by its name there."""
+
 _INDICES = len(STAGES)
 """Indices of graphs that a version has: one for each stage, and as many for graphs with constants."""
 
@@ -59,6 +64,8 @@ def state(session: Session) -> dict[str, Any]:
             if option.effective
         ],
         "session_options": session.options,
+        "examples": list(EXAMPLES),
+        "runs": session.runs,
     }
 
 
@@ -94,7 +101,7 @@ def graph_index(version: int, stage: str, constants: bool = False) -> int:
 
 
 def graph_name(version: int, stage: str, function: str) -> str:
-    """Returns the name of a graph, which tells it from those of other stages and versions."""
+    """Returns the name of a graph, which is unique among all stages and versions."""
     return f"{function} ({stage} {version})"
 
 
@@ -104,33 +111,14 @@ def _of_index(index: int) -> tuple[int, str, bool]:
     return version, STAGES[stage], bool(constants)
 
 
-def graphs(session: Session, index: int) -> str:
+def graphs(session: Session, index: int) -> dict[str, Any]:
     """Returns the graphs of a stage of a version, by :func:`graph_index`, as Model Explorer reads them."""
     number, stage, constants = _of_index(index)
     functions = session.main_functions(number, stage)
     names = {function.name: graph_name(number, stage, function.name) for function in functions}
     errors = session.errors(number, stage)
-    extra = _costs(functions)
-    made = [
-        graph_of(function, names[function.name], names, constants=constants, extra=extra, errors=errors)
-        for function in functions
-    ]
-    return json.dumps({"graphs": [asdict(graph) for graph in made]})
-
-
-def _costs(functions: Any) -> dict[str, dict[str, str]]:
-    """Returns the predicted costs of ops in words."""
-    words: dict[str, dict[str, str]] = {}
-    for function in functions:
-        for node in function.nodes:
-            cost = node.instruction.cost if node.instruction is not None else None
-            if cost is not None and cost.total_us:
-                words[node.id] = {
-                    "predicted us": f"{cost.total_us:.2f}",
-                    "bound by": cost.bound,
-                    "cores": str(cost.cores),
-                }
-    return words
+    made = (graph_of(each, names[each.name], names, constants=constants, errors=errors) for each in functions)
+    return {"graphs": [asdict(graph) for graph in made]}
 
 
 def all_overlays(session: Session, number: int) -> list[Overlay]:
@@ -151,19 +139,19 @@ def all_overlays(session: Session, number: int) -> list[Overlay]:
 _MOST_OVERLAYS = 32
 
 
-def node_data(session: Session, index: int) -> str:
+def node_data(session: Session, index: int) -> dict[str, Any]:
     """Returns an overlay in Model Explorer's form, for all functions of a version."""
     number, position = divmod(index, _MOST_OVERLAYS)
     overlay = all_overlays(session, number)[position]
     data = overlay.node_data()
     functions = [function.name for function in session.main_functions(number, "ttnn")]
-    by_graph = {}
+    by_graph: dict[str, Any] = {}
     for name in functions:
         own = {node: result for node, result in data.results.items() if node.rpartition(":")[0] == name}
         by_graph[graph_name(number, "ttnn", name)] = _without_none(
             asdict(data) | {"results": {node: asdict(own[node]) for node in own}}
         )
-    return json.dumps(by_graph)
+    return by_graph
 
 
 def _without_none(value: Any) -> Any:
@@ -173,7 +161,7 @@ def _without_none(value: Any) -> Any:
 
 
 def stage(session: Session, number: int, name: str) -> dict[str, Any]:
-    """Returns what our page needs to show a stage: addresses of its graphs and overlays for Model Explorer."""
+    """Returns the data of a stage for our page: addresses of its graphs and overlays for Model Explorer."""
     version = session.versions[number]
     functions = session.main_functions(number, name)
     subject = session.subjects[version.subject].name.replace("/", "_")
@@ -190,6 +178,7 @@ def stage(session: Session, number: int, name: str) -> dict[str, Any]:
             for position, overlay in enumerate(shown)
         ],
         "errors": session.errors(number, name),
+        "named": {op: node for node, op in version.op_names.items()} if name == "ttnn" else {},
     }
 
 
@@ -224,7 +213,7 @@ def node(session: Session, number: int, name: str, node_id: str) -> dict[str, An
 
 
 def _choices(version: Version, found: Node) -> dict[str, Any]:
-    """Returns what an override may choose for an op, and what the shown compilation has; nothing for ops without."""
+    """Returns the choices that an override has for an op, and those in force; nothing for ops without choices."""
     name = version.op_names.get(found.id)
     if name is None or found.instruction is None:
         return {}

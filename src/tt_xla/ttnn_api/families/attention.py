@@ -168,6 +168,8 @@ def split_heads(
             f"Invalid input tensor: expected 3 dimensions, but found {source.rank}",
             hint="Use ttnn.reshape to [batch, sequence, width].",
         )
+    if num_heads <= 0:
+        raise TTFatal("num_heads must be greater than 0", hint=f"Got {num_heads}; pass at least one head.")
     batch, rows, columns = source.shape
     kv_heads = num_kv_heads or num_heads
     width = columns // (num_heads + 2 * kv_heads if kv_input_tensor is None else num_heads)

@@ -177,7 +177,7 @@ def _both(
 def _divided(
     f: Functions, grad: Tensor, a: Tensor, b: Tensor, dtypes: Sequence[Any]
 ) -> tuple[Callable[[], Tensor], Callable[[], Tensor]]:
-    """Returns what makes the gradients of a quotient, which have the types of its operands."""
+    """Returns the rule of the gradients of a quotient, which have the types of its operands."""
 
     def first() -> Tensor:
         return f.multiply(grad, f.reciprocal(b), dtype=dtypes[0])

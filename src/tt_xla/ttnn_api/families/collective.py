@@ -11,10 +11,11 @@ from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import FabricConfig, Layout, Topology
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig, MeshCoordinate
+from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.layouts import Type
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.shapes import MeshCoordinate
 from tt_xla.ttnn_api.tensor import Tensor
 from tt_xla.ttnn_api.topology import REPLICATE, Placement, PlacementShard, TensorTopology, along_axis, replicated
 
@@ -80,11 +81,8 @@ def _dim(source: Operand, dim: int, word: str) -> int:
     """Returns a dimension counted from the front.
 
     Raises:
-        TypeError: it is no number.
         TTFatal: the tensor has no such dimension.
     """
-    if not isinstance(dim, int):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"dim is a dimension of the tensor, got {dim!r}; pass dim=")
     if not -source.rank <= dim < source.rank:
         raise TTFatal(
             f"Invalid {word} dim {dim} for {source.rank}D input tensor",
@@ -94,7 +92,7 @@ def _dim(source: Operand, dim: int, word: str) -> int:
 
 
 def _placed(device: MeshDevice, axis: int | None, placement: Placement) -> Any:
-    """Returns how an exchange along an axis changes the topology of a tensor."""
+    """Returns the change that an exchange along an axis makes to the topology of a tensor."""
 
     def placed(own: TensorTopology | None) -> TensorTopology:
         return along_axis(own or replicated(device.shape), device.shape, axis, placement)
@@ -103,8 +101,8 @@ def _placed(device: MeshDevice, axis: int | None, placement: Placement) -> Any:
 
 
 def _replicated_along(device: MeshDevice, axis: int | None) -> Any:
-    """Returns how an exchange changes the topology to replicas along its axis, or along rows and columns."""
-    axes = range(len(device.shape)) if axis is None else [axis]
+    """Returns the change of a topology to replicas along an axis, or along rows and columns."""
+    axes = range(device.shape.dims()) if axis is None else [axis]
 
     def placed(own: TensorTopology | None) -> TensorTopology:
         after = own or replicated(device.shape)

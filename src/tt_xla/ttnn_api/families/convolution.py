@@ -206,6 +206,7 @@ def _convolution(
         [result],
         attributes,
         device=device,
+        table_banks=place.table_banks,
         frees=source if is_freed else None,
         returns=(lambda results: (results[0], sizes)) if return_output_dim else None,
     )

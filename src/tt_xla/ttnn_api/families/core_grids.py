@@ -24,7 +24,7 @@ def _cores(core_grid: Any) -> CoreRangeSet:
     if isinstance(core_grid, CoreRangeSet):
         return core_grid
     if isinstance(core_grid, CoreGrid):
-        return CoreRangeSet(CoreRange(CoreCoord(0, 0), CoreCoord(core_grid.x - 1, core_grid.y - 1)))
+        return CoreRangeSet([CoreRange(CoreCoord(0, 0), CoreCoord(core_grid.x - 1, core_grid.y - 1))])
     if not isinstance(core_grid, (list, tuple)) or len(core_grid) != 2:
         raise TTFatal("Invalid core_grid type", hint="Pass a ttnn.CoreGrid, or a ttnn.CoreRangeSet.")
     first, last = core_grid
@@ -118,6 +118,12 @@ def _in_order(width: int, height: int, *, row_wise: bool) -> list[CoreCoord]:
 @operation("ttnn.num_cores_to_corerangeset", composite=True)
 def num_cores_to_corerangeset(target_num_cores: int, grid_size: CoreCoord, row_wise: bool) -> CoreRangeSet:
     """Returns the first cores of a grid: its whole rows or columns, and a part of the next one."""
+    if target_num_cores > grid_size.x * grid_size.y:
+        raise TTFatal(
+            f"Target number of cores {target_num_cores} is greater than total number of available cores "
+            f"{grid_size.x * grid_size.y}",
+            hint="Take fewer cores, or a larger grid.",
+        )
     return cores_in_order(target_num_cores, grid_size.x, grid_size.y, by_rows=row_wise)
 
 
@@ -154,9 +160,9 @@ def grid_to_cores(
     """Returns the first cores of a grid, or all cores between two corners."""
     if isinstance(num_cores, int):
         return _in_order(grid_size_x or 0, grid_size_y or 0, row_wise=row_wise)[:num_cores]
-    if start is None or end is None:
-        raise RuntimeError("ttnn.grid_to_cores: pass the number of cores and the grid, or both corners of a grid")
-    return corerange_to_cores(CoreRangeSet(CoreRange(start, end)), None, row_wise)
+    assert start is not None
+    assert end is not None
+    return corerange_to_cores(CoreRangeSet([CoreRange(start, end)]), None, row_wise)
 
 
 @operation("ttnn.split_work_to_cores", composite=True)

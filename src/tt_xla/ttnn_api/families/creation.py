@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import signatures
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -17,51 +18,31 @@ from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
 
-def filled(
-    shape: Sequence[int],
-    value: float,
-    dtype: DataType | None,
-    layout: Layout | None,
-    device: MeshDevice | None,
-    memory: MemoryConfig | None,
-) -> Step:
-    """Returns the step that creates a tensor of equal elements."""
-    dtype = dtype or DataType.BFLOAT16
-    layout = layout or (Layout.TILE if dtype.element.is_block_float else Layout.ROW_MAJOR)
-    result = type_of(shape, dtype, layout, memory, on_device=device is not None)
-    fill = float(value) if result.dtype.element.is_float else int(value)
-    return Step("ttnn.full", {}, [result], {"fill_value": fill, "shape": list(shape)}, device=device)
+def _filled(value: int | None) -> Rule:
+    """Returns the rule that creates a tensor of equal elements: of a value, or of the call's ``fill_value``."""
 
-
-@operation("ttnn.full")
-def full(
-    shape: Sequence[int],
-    fill_value: float,
-    dtype: DataType | None,
-    layout: Layout | None,
-    device: MeshDevice | None,
-    memory_config: MemoryConfig | None,
-) -> Step:
-    """Creates a tensor of equal elements."""
-    return filled(shape, fill_value, dtype, layout, device, memory_config)
-
-
-def _constant(value: int) -> Rule:
     def rule(
         shape: Sequence[int],
+        fill_value: float,
         dtype: DataType | None,
         layout: Layout | None,
         device: MeshDevice | None,
         memory_config: MemoryConfig | None,
     ) -> Step:
-        return filled(shape, value, dtype, layout, device, memory_config)
+        from tt_xla.ttnn_api.conversion import fill_of  # imports torch
 
-    rule.__doc__ = f"Creates a tensor whose elements are {value}."
+        dtype = dtype or DataType.BFLOAT16
+        layout = layout or (Layout.TILE if dtype.element.is_block_float else Layout.ROW_MAJOR)
+        result = type_of(shape, dtype, layout, memory_config, on_device=device is not None)
+        fill = fill_of(fill_value if value is None else value, dtype)
+        return Step("ttnn.full", {}, [result], {"fill_value": fill, "shape": list(shape)}, device=device)
+
+    rule.__doc__ = "Creates a tensor of equal elements."
     return rule
 
 
-define("ttnn.zeros", _constant(0))
-define("ttnn.ones", _constant(1))
+for _name, _value in {"full": None, "zeros": 0, "ones": 1}.items():
+    define(f"ttnn.{_name}", _filled(_value))
 
 
 @operation("ttnn.empty")
@@ -69,6 +50,8 @@ def empty(
     shape: Sequence[int], dtype: DataType, layout: Layout, device: MeshDevice, memory_config: MemoryConfig | None
 ) -> Step:
     """Creates a tensor, of zeros on the emulated card."""
+    if not isinstance(device, MeshDevice):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise signatures.refused("ttnn.empty", [shape], {})
     result = type_of(shape, dtype, layout, memory_config)
     return Step("ttnn.empty", {}, [result], {"shape": list(shape)}, device=device)
 
@@ -83,9 +66,9 @@ def _like(value: float | None) -> Rule:
         optional_tensor: Operand | None,
     ) -> Step:
         own = tensor.type.with_(dtype=dtype, layout=layout, memory=memory_config)
-        own = own if optional_tensor is None else optional_tensor.type
         chosen = value if value is not None else fill_value or 0
-        fill = as_taken("ttnn.full", float(chosen), own.dtype) if own.dtype.element.is_float else int(chosen)
+        target = (dtype or tensor.dtype) if optional_tensor is None else optional_tensor.dtype
+        fill = as_taken("ttnn.full", float(chosen), target) if target.element.is_float else int(chosen)
         return Step("ttnn.full", {}, [own], {"fill_value": fill, "shape": list(own.shape)}, into=optional_tensor)
 
     rule.__doc__ = "Creates a tensor of equal elements with the type of another one."
@@ -108,6 +91,8 @@ def arange(
 ) -> Step:
     """Creates a vector of numbers at equal distances."""
     bounds: dict[str, Any] = {"start": start or 0, "end": end, "step": 1 if step is None else step}
+    if not bounds["step"]:
+        raise TTFatal("Step must be nonzero", hint="Pass a step above or below 0.")
     count = max(0, -(-(end - bounds["start"]) // bounds["step"]))
     result = type_of((count,), dtype or DataType.BFLOAT16, layout, memory_config, on_device=device is not None)
     return Step("ttnn.arange", {}, [result], bounds, device=device)
@@ -129,6 +114,8 @@ def from_buffer(
     """
     import torch
 
+    from tt_xla.runtime.emulator.containers import INTEGER_RANGES
+
     if len(buffer) != math.prod(shape):
         raise TTFatal(
             f"Buffer size {len(buffer)} differs from shape volume {math.prod(shape)}", hint="Pass an element for each."
@@ -136,8 +123,10 @@ def from_buffer(
     if dtype.element.is_block_float:
         raise TTFatal("Unreachable", hint="Create the tensor in bfloat16, and convert it with ttnn.typecast.")
     kind = torch.float32 if dtype.element.is_float else torch.int64
-    if not dtype.element.is_float and any(isinstance(each, float) for each in buffer):
-        raise RuntimeError(f"std::bad_cast: a tensor of {dtype} takes whole numbers")
+    if not dtype.element.is_float:
+        low, high = INTEGER_RANGES[dtype.element]
+        if not all(isinstance(each, int) and low <= each <= high for each in buffer):
+            raise RuntimeError(f"std::bad_cast: a tensor of {dtype} takes whole numbers from {low} to {high}")
     values = torch.tensor(list(buffer), dtype=kind).reshape(list(shape))
     options = {"dtype": dtype, "layout": layout or Layout.ROW_MAJOR, "device": device, "memory_config": memory_config}
     return OPERATIONS["ttnn.from_torch"](values, **options)

@@ -9,10 +9,11 @@ from typing import Any
 from tt_xla.ttnn_api import chosen_shards, conditions, shards, signatures
 from tt_xla.ttnn_api.enums import DataType, Layout, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG, TILE_SIZE, MemoryConfig, Shape
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.layouts import volume
 from tt_xla.ttnn_api.operation import OPERATIONS, operation, unrefused
 from tt_xla.ttnn_api.plan import Calls, Operand, Step
+from tt_xla.ttnn_api.shapes import Sizes
 
 
 def _memory(memory: MemoryConfig | None, source: Operand, shape: Sequence[int]) -> MemoryConfig | None:
@@ -107,6 +108,8 @@ def transpose(input_tensor: Operand, dim1: int, dim2: int, memory_config: Memory
     """Exchanges two dimensions."""
     order = list(range(input_tensor.rank))
     one, other = input_tensor.dim(dim1), input_tensor.dim(dim2)
+    if input_tensor.rank < 2 and input_tensor.layout is Layout.TILE:
+        raise TTFatal("Can't convert shape rank", hint="Give the vector a second dimension with ttnn.unsqueeze.")
     order[one], order[other] = other, one
     return permute(input_tensor, order, memory_config)
 
@@ -133,7 +136,7 @@ def repeat(input_tensor: Operand, repeat_dims: Sequence[int], memory_config: Mem
     return Step("ttnn.repeat", {"input": input_tensor}, [result], {"repeat_dims": counts})
 
 
-def _check_expanded(source: Shape, wanted: Sequence[int]) -> None:
+def _check_expanded(source: Sizes, wanted: Sequence[int]) -> None:
     """Refuses shapes that a tensor cannot be repeated to."""
     words = None
     leading = len(wanted) - len(source)
@@ -204,6 +207,8 @@ def concat(
     """Joins tensors along a dimension; with ``groups``, the first parts of all tensors, then the second ones."""
     if not tensors:
         raise TTFatal("ttnn.concat: expected a non-empty list of Tensors!", hint="Pass at least one tensor.")
+    if output_tensor is not None:
+        raise TTFatal("optional output tensor currently unsupported!", hint="Leave output_tensor out.")
     first = tensors[0]
     axis = first.dim(dim)
     if groups > 1 and any(each.shape[axis] % groups for each in tensors):
@@ -229,8 +234,7 @@ def concat(
     if first.dtype.element.is_block_float and in_tiles:
         dtype = DataType.BFLOAT16  # TT-NN takes them apart into rows
     result = first.type.with_(shape=shape, dtype=dtype, memory=memory)
-    result = result if output_tensor is None else output_tensor.type
-    return Step("ttnn.concat", {"inputs": tensors}, [result], {"dim": axis}, into=output_tensor)
+    return Step("ttnn.concat", {"inputs": tensors}, [result], {"dim": axis})
 
 
 def _check_bounds(sizes: Sequence[int], begins: Sequence[int], stops: Sequence[int], by: Sequence[int]) -> None:
@@ -326,8 +330,6 @@ def slice_(
     if input_tensor.dtype.element.is_block_float and not in_tiles:
         dtype = DataType.BFLOAT16  # TT-NN takes it apart into rows
     result = input_tensor.type.with_(shape=shape, dtype=dtype, memory=memory)
-    if output_tensor is not None:
-        result = output_tensor.type
     bounds = {"begins": begins, "ends": stops, "step": by}
     return Step("ttnn.slice_static", {"input": input_tensor}, [result], bounds, into=output_tensor)
 
@@ -420,4 +422,4 @@ def unsqueeze_to_4d(tensor: Operand) -> Step:
     """Adds dimensions of size 1 in front until there are four."""
     if tensor.rank > 4:
         raise TTFatal("Tensor rank is greater than 4", hint=f"Its shape is {tensor.shape}; use ttnn.reshape.")
-    return reshape(tensor, Shape(tensor.shape).to_rank(4), None, None)
+    return reshape(tensor, Sizes(tensor.shape).to_rank(4), None, None)

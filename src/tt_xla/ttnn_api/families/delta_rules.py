@@ -66,16 +66,16 @@ from_kernel(
     outputs=("", "ring"),
     dtype=DataType.FLOAT32,
     layout=Layout.TILE,
-    returns=_pair,
-    completed=_ring,
-    others=("use_qk_l2norm",),
+    pack=_pair,
+    prepare=_ring,
+    also_takes=("use_qk_l2norm",),
 )
 from_kernel(
     "ttnn.transformer.chunk_gated_delta_rule",
     dtype=DataType.FLOAT32,
     layout=("head_layout", Layout.TILE),
-    returns=_pair,
-    completed=_check_chunks,
-    others=("use_qk_l2norm", "chunk_size", "wy_inverse", "eye", "tril", "ones", "masks"),
+    pack=_pair,
+    prepare=_check_chunks,
+    also_takes=("use_qk_l2norm", "chunk_size", "wy_inverse", "eye", "tril", "ones", "masks"),
 )
-from_kernel("ttnn.transformer.gated_delta_attn_seq", dtype=DataType.FLOAT32, returns=tuple, completed=_check_width)
+from_kernel("ttnn.transformer.gated_delta_attn_seq", dtype=DataType.FLOAT32, pack=tuple, prepare=_check_width)

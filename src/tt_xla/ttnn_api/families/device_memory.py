@@ -39,7 +39,7 @@ class MemoryView:
 
 @operation("ttnn.get_memory_view", composite=True)
 def get_memory_view(device: MeshDevice, buffer_type: BufferType) -> MemoryView:
-    """Returns how DRAM or L1 of a device is used."""
+    """Returns the use of a device's DRAM or L1."""
     space, banks = _space(device, buffer_type)
     blocks = sorted(
         [(start, stop, "no") for start, stop in space.gaps] + [(start, stop, "yes") for start, stop in _taken(space)]
@@ -127,7 +127,7 @@ def allocate_tensor_on_device(
     """Returns a tensor on a device whose elements the caller writes; they are zeros on the emulated card."""
     spec = tensor_spec
     if spec is not None:
-        shape, dtype, layout, memory_config = spec.shape, spec.dtype, spec.layout, spec.memory_config
+        shape, dtype, layout, memory_config = [*spec.shape], spec.dtype, spec.layout, spec.memory_config
     options = {} if memory_config is None else {"memory_config": memory_config}
     return OPERATIONS["ttnn.empty"](list(shape or ()), dtype, layout=layout, device=mesh_device, **options)
 
@@ -177,18 +177,11 @@ def record_event(mesh_device: MeshDevice, cq_id: int | None, device_range: MeshC
 @operation("ttnn.wait_for_event", composite=True)
 def wait_for_event(cq_id: int | None, mesh_event: MeshEvent) -> None:
     """Returns at once: calls are executed in the order in which they are made."""
-    _check_event(mesh_event)
 
 
 @operation("ttnn.event_synchronize", composite=True)
 def event_synchronize(mesh_event: MeshEvent) -> None:
     """Returns at once: a call's results are there when it returns."""
-    _check_event(mesh_event)
-
-
-def _check_event(event: Any) -> None:
-    if not isinstance(event, MeshEvent):
-        raise TypeError(f"expected a MeshEvent of ttnn.record_event, got {type(event).__name__}")
 
 
 @operation("ttnn.is_trace_capture_active", composite=True)
@@ -244,7 +237,7 @@ def copy_host_to_device_tensor_partial(
             "A core filter requires a sharded buffer layout", hint="Use ttnn.copy_host_to_device_tensor for all of it."
         )
     _, across = grid_of(device_tensor.memory_config().memory_layout, spec)
-    columns, rows = device_tensor.shape[-1], math.prod(device_tensor.shape[:-1])
+    columns, rows = device_tensor.shape[-1], math.prod(device_tensor.type.shape[:-1])
     host = host_tensor.contents.shards
     for chip, own in enumerate(device_tensor.contents.shards):
         copied = own.clone().reshape(rows, columns)

@@ -16,15 +16,15 @@ from_kernel(
     "ttnn.experimental.topk_router_gpt",
     dtype=(DataType.UINT16, DataType.BFLOAT16),
     layout=Layout.ROW_MAJOR,
-    returns=tuple,
-    completed=lambda _: {"memory_config": L1_MEMORY_CONFIG},
+    pack=tuple,
+    prepare=lambda _: {"memory_config": L1_MEMORY_CONFIG},
 )
-from_kernel("ttnn.experimental.deepseek_grouped_gate", dtype=(DataType.BFLOAT16, DataType.UINT16), returns=tuple)
+from_kernel("ttnn.experimental.deepseek_grouped_gate", dtype=(DataType.BFLOAT16, DataType.UINT16), pack=tuple)
 for _name, _memory in (
     ("fast_reduce_nc_split", "memory_config"),
     ("deepseek_moe_fast_reduce_nc", "output_memory_config"),
 ):
-    from_kernel(f"ttnn.experimental.{_name}", memory=(_memory,), returns=list)
+    from_kernel(f"ttnn.experimental.{_name}", memory=(_memory,), pack=list)
 
 
 def _check_sparse(values: dict[str, Any]) -> dict[str, Any]:
@@ -53,8 +53,8 @@ def _check_sparse(values: dict[str, Any]) -> dict[str, Any]:
 from_kernel(
     "ttnn.sparse_matmul",
     outputs=("optional_output_tensor",),
-    completed=_check_sparse,
-    others=("compute_kernel_config",),
+    prepare=_check_sparse,
+    also_takes=("compute_kernel_config",),
 )
 
 _KEPT = 32

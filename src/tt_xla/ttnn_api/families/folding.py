@@ -47,7 +47,7 @@ def _to_tiles(size: int) -> int:
 
 
 def _by_transposing(values: dict[str, Any], source: Operand, sides: Sequence[int]) -> dict[str, Any]:
-    """Returns how ``use_transpose_as_fold`` folds [N, C, H, W]: rows and columns are padded to whole tiles.
+    """Returns the fold of ``use_transpose_as_fold`` of [N, C, H, W]: rows and columns are padded to whole tiles.
 
     TT-NN takes the padding in front for both sides of shards, and for the side behind of interleaved tensors.
     """
@@ -287,7 +287,10 @@ def _as_channels_last(values: dict[str, Any]) -> dict[str, Any]:
 
 
 from_kernel(
-    "ttnn.fold", memory=("override_memory_config",), completed=_as_fold, others=("output_shape", "grid_size", "padding")
+    "ttnn.fold",
+    memory=("override_memory_config",),
+    prepare=_as_fold,
+    also_takes=("output_shape", "grid_size", "padding"),
 )
-from_kernel("ttnn.experimental.convert_to_chw", memory=("memory_config",), completed=_as_channels_first)
-from_kernel("ttnn.experimental.convert_to_hwc", completed=_as_channels_last)
+from_kernel("ttnn.experimental.convert_to_chw", memory=("memory_config",), prepare=_as_channels_first)
+from_kernel("ttnn.experimental.convert_to_hwc", prepare=_as_channels_last)

@@ -10,9 +10,10 @@ from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.collective import mesh_of_operand
-from tt_xla.ttnn_api.geometry import MemoryConfig, MeshCoordinate
+from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.shapes import MeshCoordinate
 
 
 def _check_rows(name: str, **operands: Operand) -> None:
@@ -81,7 +82,7 @@ def all_to_all_combine(
     memory_config: MemoryConfig | None,
     output_tensor: Operand | None,
 ) -> Step:
-    """Returns what experts made of tokens to the chips that these came from: [K, B, S, H] of a chip's own tokens."""
+    """Sends the results of experts back to the chips of their tokens: [K, B, S, H] of a chip's own tokens."""
     name = "all_to_all_combine"
     device = mesh_of_operand(input_tensor, name)
     operands = {

@@ -36,6 +36,8 @@ def group_norm(
 ) -> Step:
     """Normalizes groups of channels of [N, 1, H * W, C]. The masks of a card's tiles change no result."""
     source = required(input_tensor, "ttnn.group_norm")
+    if num_groups <= 0:
+        raise TTFatal(f"num_groups must be greater than 0, got {num_groups}", hint="Pass at least one group.")
     if source.shape[-1] % num_groups:
         raise TTFatal(
             f"channel must be divisible by num_groups! Got {source.shape[-1]} and {num_groups}",

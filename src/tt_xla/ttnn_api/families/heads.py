@@ -38,17 +38,17 @@ def _of_one_matrix(values: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-from_kernel("ttnn.experimental.nlp_create_qkv_heads", returns=tuple, completed=_of_one_matrix)
+from_kernel("ttnn.experimental.nlp_create_qkv_heads", pack=tuple, prepare=_of_one_matrix)
 for _name in (
     *("create_qkv_heads", "create_qkv_heads_from_separate_tensors"),
     *("nlp_create_qkv_heads_falcon7b", "nlp_create_qkv_heads_vit", "nlp_create_q_heads_split"),
 ):
-    from_kernel(f"ttnn.experimental.{_name}", returns=tuple, completed=_of_four_dimensions)
+    from_kernel(f"ttnn.experimental.{_name}", pack=tuple, prepare=_of_four_dimensions)
 for _name in ("nlp_create_qkv_heads_segformer", "nlp_create_qkv_heads_boltz"):
-    from_kernel(f"ttnn.experimental.{_name}", each_output="output_tensors", returns=tuple)
+    from_kernel(f"ttnn.experimental.{_name}", each_output="output_tensors", pack=tuple)
 from_kernel(
     "ttnn.experimental.nlp_concat_heads",
-    completed=lambda values: (
+    prepare=lambda values: (
         _of_four_dimensions(values)
         | {"memory_config": chosen_shards.of_joined_heads(values.get("memory_config"), values["input_tensor"])}
     ),
@@ -57,18 +57,20 @@ for _name in ("concatenate_heads", "nlp_concat_heads_boltz", "nlp_kv_cache_load_
     from_kernel(f"ttnn.experimental.{_name}", outputs=("output_tensor",))
 for _name in ("rotary_embedding_llama", "rotary_embedding_hf"):
     from_kernel(f"ttnn.experimental.{_name}")
-from_kernel("ttnn.experimental.rotary_embedding_llama_fused_qk", memory=(), returns=tuple)
+from_kernel("ttnn.experimental.rotary_embedding_llama_fused_qk", memory=(), pack=tuple)
 for _name in ("attn_matmul", "attn_matmul_from_cache"):
-    from_kernel(f"ttnn.experimental.{_name}", outputs=("output_tensor",), others=("compute_with_storage_grid_size",))
+    from_kernel(
+        f"ttnn.experimental.{_name}", outputs=("output_tensor",), also_takes=("compute_with_storage_grid_size",)
+    )
 from_kernel(
     "ttnn.experimental.group_attn_matmul",
     outputs=("optional_output_tensor",),
-    others=("compute_with_storage_grid_size",),
+    also_takes=("compute_with_storage_grid_size",),
 )
 from_kernel(
     "ttnn.experimental.split_query_key_value_and_split_heads",
-    returns=tuple,
-    others=("compute_with_storage_grid_size",),
+    pack=tuple,
+    also_takes=("compute_with_storage_grid_size",),
 )
 for _name in (
     "chunked_scaled_dot_product_attention",
@@ -79,8 +81,10 @@ for _name in (
     "paged_scaled_dot_product_attention_decode",
 ):
     from_kernel(f"ttnn.transformer.{_name}")
-from_kernel("ttnn.transformer.joint_scaled_dot_product_attention", memory=(), returns=tuple, others=("joint_strategy",))
-from_kernel("ttnn.update_cache", outputs=("cache",), completed=lambda values: check_width(values["input"]) or {})
+from_kernel(
+    "ttnn.transformer.joint_scaled_dot_product_attention", memory=(), pack=tuple, also_takes=("joint_strategy",)
+)
+from_kernel("ttnn.update_cache", outputs=("cache",), prepare=lambda values: check_width(values["input"]) or {})
 from_kernel("ttnn.experimental.paged_fill_cache", outputs=("cache_tensor",))
 from_kernel("ttnn.scale_mask_softmax", layout=Layout.TILE)
 
@@ -101,14 +105,14 @@ def _on_one_core_each(values: dict[str, Any]) -> dict[str, Any]:
 
 from_kernel(
     "ttnn.experimental.nlp_create_qkv_heads_decode",
-    returns=tuple,
-    completed=_on_one_core_each,
-    others=("overlap_qk_coregrid",),
+    pack=tuple,
+    prepare=_on_one_core_each,
+    also_takes=("overlap_qk_coregrid",),
 )
 from_kernel(
     "ttnn.experimental.nlp_concat_heads_decode",
     outputs=("output_tensor",),
-    completed=lambda values: {
+    prepare=lambda values: {
         "memory_config": values.get("memory_config") or MemoryConfig(TensorMemoryLayout.INTERLEAVED, BufferType.L1)
     },
 )

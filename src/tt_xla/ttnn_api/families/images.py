@@ -22,16 +22,16 @@ def _in_rows(values: dict[str, Any]) -> dict[str, Any]:
 
 
 for _name in ("adaptive_avg_pool2d", "adaptive_max_pool2d"):
-    from_kernel(f"ttnn.{_name}", others=("reallocate_output",), layout=Layout.ROW_MAJOR, completed=_in_rows)
+    from_kernel(f"ttnn.{_name}", also_takes=("reallocate_output",), layout=Layout.ROW_MAJOR, prepare=_in_rows)
 from_kernel("ttnn.grid_sample")
 from_kernel(
     "ttnn.prepare_grid_sample_grid",
     dtype=DataType.BFLOAT16,
-    completed=lambda values: _check_grid(**values) or {},
-    others=("padding_mode", "output_dtype"),
+    prepare=lambda values: _check_grid(**values) or {},
+    also_takes=("padding_mode", "output_dtype"),
 )
 from_kernel("ttnn.rotate")
-from_kernel("ttnn.experimental.conv3d", others=("config",), layout=Layout.ROW_MAJOR)
+from_kernel("ttnn.experimental.conv3d", also_takes=("config",), layout=Layout.ROW_MAJOR)
 
 
 def _check_grid(
@@ -94,7 +94,12 @@ def upsample(input_tensor: Operand, scale_factor: Any, mode: str, memory_config:
     shape = (batch, int(rows * factors[0]), int(columns * factors[1]), channels)
     memory = memory_config or shards.resized(input_tensor.memory, input_tensor.shape, shape, input_tensor.layout)
     result = input_tensor.type.with_(shape=shape, memory=memory)
-    return Step("ttnn.upsample", {"input": input_tensor}, [result], {"scale_factor": factors, "mode": mode})
+    spec, device = input_tensor.memory.shard_spec, input_tensor.device
+    banks = 0 if spec is None else spec.num_cores()
+    if mode == "bilinear" and spec is None and device is not None:
+        banks = min(batch * rows * columns, device.target.cores)
+    attributes = {"scale_factor": factors, "mode": mode}
+    return Step("ttnn.upsample", {"input": input_tensor}, [result], attributes, table_banks=banks)
 
 
 @operation("ttnn.experimental.prepare_conv3d_weights", composite=True)
@@ -173,7 +178,7 @@ def addmm(
     optional_output_tensor: Tensor | None,
 ) -> Tensor:
     """Computes ``beta * input + alpha * mat1 @ mat2``."""
-    wanted = [*mat1_tensor.shape[:-1], mat2_tensor.shape[-1]]
+    wanted = [*mat1_tensor.type.shape[:-1], mat2_tensor.shape[-1]]
     if list(input_tensor.shape) != wanted:
         raise TTFatal(
             "input_tensor must have shape matching one of result of mat1_tensor @ mat2_tensor",

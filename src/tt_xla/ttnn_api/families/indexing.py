@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tt_xla.ir.op_table import SCATTER_REDUCTIONS
 from tt_xla.ttnn_api import conditions
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -14,7 +15,7 @@ from tt_xla.ttnn_api.layouts import Type
 from tt_xla.ttnn_api.operation import OPERATIONS, operation, unrefused
 from tt_xla.ttnn_api.plan import Calls, Operand, Step
 
-_REDUCTIONS = {None: "invalid", "add": "sum", "multiply": "prod", "amax": "max", "amin": "min"}
+_REDUCTIONS = {argument: reduction for reduction, argument in SCATTER_REDUCTIONS.items()}
 _LARGEST_U16 = 65535
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tt_xla.ir.op_table import MATMUL_CONFIGS
 from tt_xla.ttnn_api import chosen_programs, chosen_shards
 from tt_xla.ttnn_api.configs import Config, compute_config, function_of
 from tt_xla.ttnn_api.enums import DataType, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import Function, required
-from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, CoreGrid, MemoryConfig, Shape
+from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, CoreGrid, MemoryConfig
 from tt_xla.ttnn_api.operation import operation
 from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.shapes import Sizes
 
 
 @operation("ttnn.matmul", "ttnn.linear")
@@ -56,15 +58,13 @@ def linear(
     attributes["activation"] = None if function is None else function["op_type"]
     memory = chosen_shards.of_product(memory_config, shape, a, b, program_config) or DRAM_MEMORY_CONFIG
     result = a.type.with_(shape=shape, dtype=dtype, memory=memory)
-    if optional_output_tensor is not None:
-        result = optional_output_tensor.type
     operands = {"a": a, "b": b} | ({} if bias is None else {"bias": bias})
     is_plain = bias is None and function is None and "fused_activation" not in (config or {})
     op = "ttnn.matmul" if is_plain else "ttnn.linear"
     return Step(op, operands, [result], attributes, into=optional_output_tensor)
 
 
-def _check_bias(bias: Shape, product: Shape) -> None:
+def _check_bias(bias: Sizes, product: Sizes) -> None:
     """Refuses a bias whose columns do not fill the same tiles as those of the product.
 
     Raises:
@@ -109,12 +109,7 @@ def _check_shards(a: Operand, b: Operand, activation: Function | None) -> None:
         )
 
 
-_CONFIGS = {
-    "MatmulMultiCoreReuseProgramConfig": "reuse",
-    "MatmulMultiCoreReuseMultiCastProgramConfig": "multi_cast",
-    "MatmulMultiCoreReuseMultiCast1DProgramConfig": "multi_cast_1d",
-    "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig": "dram_sharded",
-}
+_CONFIGS = {name: kind for kind, name in MATMUL_CONFIGS.items()}
 """Kind of a ``#ttnn.matmul_program_config`` by TT-NN's class."""
 
 
@@ -149,31 +144,54 @@ def _program_config(config: Config | None) -> dict[str, Any] | None:
     return {"config": kind, **fields}
 
 
-def _turned(shape: Shape, *, turn: bool) -> Shape:
-    return Shape((*shape[:-2], shape[-1], shape[-2])) if turn and len(shape) > 1 else shape
+def _turned(shape: Sizes, *, turn: bool) -> Sizes:
+    return Sizes((*shape[:-2], shape[-1], shape[-2])) if turn and len(shape) > 1 else shape
 
 
-def product_shape(a: Shape, b: Shape) -> Shape:
+def _check_batches(a: Sizes, b: Sizes) -> None:
+    """Refuses batches of the second operand that TT-NN does not repeat for the first one.
+
+    Raises:
+        TTFatal: the second operand has several matrices, and not as many in each dimension as the first one.
+    """
+    words = None
+    if any(size != 1 for size in b[: max(0, len(b) - len(a))]):
+        words = "When in1 rank greater than in0 rank front dimensions need to be 1"
+    elif math.prod(b[:-2]) > 1 and len(a) != len(b):
+        words = (
+            "Batched (non-bcast) matmul requires inputs of the same rank, got a_shape rank: "
+            f"{len(a)} vs b_shape rank: {len(b)}"
+        )
+    elif math.prod(b[:-2]) > 1 and math.prod(a[:-2]) > 1 and a[:-2] != b[:-2]:
+        axis = next(axis for axis, sizes in enumerate(zip(a, b, strict=True)) if sizes[0] != sizes[1])
+        words = (
+            "bmm (non-bcast matmul) expects input tensors of shapes BCMK*BCKN=BCMN or batch dimension "
+            f"{axis} mismatch: a={a[axis]} vs b={b[axis]} (dimension mismatch only allowed when all batch dimensions "
+            "of a are size 1 and using MatmulMultiCoreReuseMultiCast1DProgramConfig with fuse_batch=false, "
+            "fused_activation=none, mcast_in0=false, and non-sharded inputs for in0 reuse optimization)"
+        )
+    if words is not None:
+        raise TTFatal(
+            words, hint=f"The operands have shapes {a} and {b}; repeat the second one with ttnn.repeat or ttnn.reshape."
+        )
+
+
+def product_shape(a: Sizes, b: Sizes) -> Sizes:
     """Returns the shape of a product.
 
     Raises:
         TTFatal: the inner dimensions differ, or the batches do not broadcast.
     """
-    left, right = (a if len(a) > 1 else Shape((1, *a))), (b if len(b) > 1 else Shape((*b, 1)))
+    left, right = (a if len(a) > 1 else Sizes((1, *a))), (b if len(b) > 1 else Sizes((*b, 1)))
     if left[-1] != right[-2]:
         raise TTFatal(
             "The width of the first tensor must be equal to the height of the second tensor. Mismatch: "
             f"width={left[-1]} height={right[-2]}",
             hint=f"The shapes are {a} and {b}; transpose_a and transpose_b turn an operand.",
         )
+    _check_batches(left, right)
     rank = max(len(left), len(right)) - 2
-    batches = [Shape(each[:-2]).to_rank(rank) for each in (left, right)]
-    for one, other in zip(*batches, strict=True):
-        if one != other and 1 not in (one, other):
-            raise TTFatal(
-                f"bmm (non-bcast matmul) expects input tensors of shapes BCMK*BCKN=BCMN or equivalent, got {a} and {b}",
-                hint="Batch dimensions must be equal or 1.",
-            )
+    batches = [Sizes(each[:-2]).to_rank(rank) for each in (left, right)]
     batch = [other if one == 1 else one for one, other in zip(*batches, strict=True)]
     matrix = ([left[-2]] if len(a) > 1 else []) + ([right[-1]] if len(b) > 1 else [])
-    return Shape((*batch, *matrix))
+    return Sizes((*batch, *matrix))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tt_xla.ttnn_api import tensor_files
+from tt_xla.ttnn_api import signatures, tensor_files
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.distribution import DEFAULTS
 from tt_xla.ttnn_api.enums import DataType, Layout
@@ -13,7 +13,7 @@ from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
 from tt_xla.ttnn_api.plan import Operand, Step
-from tt_xla.ttnn_api.tensor import Tensor
+from tt_xla.ttnn_api.tensor import Contents, Tensor
 
 
 @operation("ttnn.to_device")
@@ -55,13 +55,16 @@ def to_layout(tensor: Operand, layout: Layout, dtype: DataType | None, memory_co
     return Step("ttnn.to_layout", {"input": tensor}, [result])
 
 
-@operation("ttnn.to_dtype")
-def to_dtype(tensor: Operand, dtype: DataType) -> Step:
+@operation("ttnn.to_dtype", composite=True)
+def to_dtype(tensor: Tensor, dtype: DataType) -> Tensor:
     """Converts a host tensor. A block float exists in tiles only."""
+    from tt_xla.ttnn_api.conversion import held
+
     if tensor.type.on_device:
         raise TTFatal("to_dtype: input tensor must be on host", hint="Convert it on the device with ttnn.typecast.")
     layout = Layout.TILE if dtype.element.is_block_float else tensor.layout
-    return Step("ttnn.typecast", {"input": tensor}, [tensor.type.with_(dtype=dtype, layout=layout)])
+    shards = [held(shard, dtype) for shard in tensor.contents.shards]
+    return Tensor.of(tensor.type.with_(dtype=dtype, layout=layout), Contents(shards, None), None, tensor.topology)
 
 
 @operation("ttnn.typecast")
@@ -78,9 +81,13 @@ def typecast(
         TTFatal: the result would be distributed in another way than the tensor.
     """
     result = input_tensor.type.with_(dtype=dtype or output_dtype, memory=memory_config)
-    if output_tensor is not None:
-        result = output_tensor.type
-    own, other = (f"TensorMemoryLayout::{each.memory.memory_layout.name}" for each in (input_tensor.type, result))
+    made = result if output_tensor is None else output_tensor.type
+    if made.dtype is not result.dtype:
+        raise TTFatal(
+            "If both output dtype and output tensor provided dtype should match",
+            hint=f"Make the tensor that receives the result with dtype={result.dtype}.",
+        )
+    own, other = (f"TensorMemoryLayout::{each.memory.memory_layout.name}" for each in (input_tensor.type, made))
     if own != other and input_tensor.type.on_device:
         raise TTFatal(
             f"Typecast operation requires Input and Output memory layout to match. Input layout: {own}, Output layout: "
@@ -95,7 +102,7 @@ def to_memory_config(
     tensor: Operand, memory_config: MemoryConfig, dtype: DataType | None, output_tensor: Operand | None
 ) -> Step:
     """Moves a tensor within the device."""
-    result = tensor.type.with_(memory=memory_config, dtype=dtype) if output_tensor is None else output_tensor.type
+    result = tensor.type.with_(memory=memory_config, dtype=dtype)
     return Step("ttnn.to_memory_config", {"input": tensor}, [result], into=output_tensor)
 
 
@@ -116,9 +123,22 @@ def move(input_tensor: Operand | None, tensor: Operand | None, memory_config: Me
 
 @operation("ttnn.copy")
 def copy(input_a: Operand, input_b: Operand) -> Step:
-    """Copies the elements of a tensor into another one."""
+    """Copies the elements of a tensor into another one of the same shape and layout.
+
+    Raises:
+        TTFatal: a tensor lies on the host, or rows would be converted.
+    """
+    if not (input_a.type.on_device and input_b.type.on_device):
+        raise TTFatal(
+            "Device Operations expect device tensors as inputs", hint="Move them to the device with ttnn.to_device."
+        )
     op = "ttnn.to_memory_config" if input_a.dtype is input_b.dtype else "ttnn.assign"
-    return Step(op, {"input": input_a}, [input_b.type], into=input_b)
+    if op == "ttnn.assign" and input_a.layout is input_b.layout is Layout.ROW_MAJOR:
+        raise TTFatal(
+            "Only tile layout supports dtype conversion",
+            hint="Convert the tensor with ttnn.to_layout(tensor, ttnn.TILE_LAYOUT).",
+        )
+    return Step(op, {"input": input_a}, [input_a.type], into=input_b)
 
 
 @operation("ttnn.copy_host_to_device_tensor")
@@ -129,6 +149,10 @@ def copy_host_to_device_tensor(host_tensor: Operand, device_tensor: Operand) -> 
             f"Host tensor has different shape or data type: {host_tensor.shape} {host_tensor.dtype} and "
             f"{device_tensor.shape} {device_tensor.dtype}",
             hint="Make both tensors alike.",
+        )
+    if host_tensor.layout is not device_tensor.layout:
+        raise TTFatal(
+            "Host tensor has different page config", hint="Convert it with ttnn.to_layout before it is copied."
         )
     return Step("ttnn.to_device", {"input": host_tensor}, [device_tensor.type], into=device_tensor)
 
@@ -148,10 +172,16 @@ def from_torch(
     memory_config: MemoryConfig | None,
     mesh_mapper: Any,
     spec: Any,
-) -> Tensor:
-    """Returns a torch tensor as a tensor of TT-NN."""
+) -> Tensor | None:
+    """Returns a torch tensor or an array as a tensor of TT-NN; None for None."""
+    import torch
+
     from tt_xla.ttnn_api.conversion import tensor_of
 
+    if tensor is None:
+        return None
+    if not (isinstance(tensor, torch.Tensor) or hasattr(tensor, "__array_interface__")):
+        raise signatures.refused("ttnn.from_torch", [tensor], {})
     if spec is not None:
         dtype, layout, memory_config = spec.dtype, spec.layout, spec.memory_config
     made = tensor_of(tensor, None, dtype, layout)
@@ -171,8 +201,14 @@ def as_tensor(
     preprocess: Any,
     mesh_mapper: Any,
     cache_file_name: str | Path | None,
-) -> Tensor:
-    """Returns a torch tensor as a tensor of TT-NN; no file is written."""
+) -> Tensor | None:
+    """Returns a torch tensor as a tensor of TT-NN; no file is written.
+
+    Raises:
+        TTFatal: a device is given, and no memory config.
+    """
+    if device is not None and memory_config is None:
+        raise TTFatal("memory_config must be specified when device is specified", hint="Pass ttnn.DRAM_MEMORY_CONFIG.")
     source = tensor if preprocess is None else preprocess(tensor)
     return from_torch(source, dtype, layout, device, memory_config, mesh_mapper, None)
 
@@ -187,10 +223,7 @@ def to_torch(tensor: object, dtype: Any, torch_rank: int | None, mesh_composer: 
     from tt_xla.ttnn_api.conversion import to_torch as converted
 
     if not isinstance(tensor, Tensor):
-        raise TypeError(
-            f"ttnn.to_torch(): incompatible function arguments: a ttnn.Tensor is needed, got {type(tensor)}"
-        )
-
+        raise signatures.refused("ttnn.to_torch", [tensor], {})
     composer = mesh_composer or DEFAULTS.get("mesh_composer")
     result = converted(tensor if composer is None else composer.join(tensor), dtype)
     while torch_rank is not None and result.ndim > torch_rank:

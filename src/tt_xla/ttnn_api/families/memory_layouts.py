@@ -70,11 +70,10 @@ def untilize(input_tensor: Operand, memory_config: MemoryConfig | None) -> Step:
 
 def _whole(grid: Any) -> CoreRangeSet:
     """Returns all cores of a grid, which is a core coordinate or a pair of sizes; of ranges, those."""
-    if isinstance(grid, (list, tuple)) and all(isinstance(each, int) for each in grid):
-        grid = CoreCoord(*grid)
-    if not isinstance(grid, CoreCoord):
-        return CoreRangeSet(grid)
-    return CoreRangeSet(CoreRange(CoreCoord(0, 0), CoreCoord(grid.x - 1, grid.y - 1)))
+    if isinstance(grid, CoreRangeSet):
+        return grid
+    corner = grid if isinstance(grid, CoreCoord) else CoreCoord(*grid)
+    return CoreRangeSet([CoreRange(CoreCoord(0, 0), CoreCoord(corner.x - 1, corner.y - 1))])
 
 
 @operation("ttnn.interleaved_to_sharded")
@@ -90,8 +89,7 @@ def interleaved_to_sharded(
     """Moves a tensor into the L1 of cores, a shard each."""
     if sharded_memory_config is None:
         assert shard_shape is not None
-        cores = grid if isinstance(grid, CoreRangeSet) else _whole(grid)
-        shards = ShardSpec(cores, shard_shape, shard_orientation or ShardOrientation.ROW_MAJOR)
+        shards = ShardSpec(_whole(grid), shard_shape, shard_orientation or ShardOrientation.ROW_MAJOR)
         sharded_memory_config = MemoryConfig(shard_scheme, BufferType.L1, shards)
     result = input_tensor.type.with_(memory=sharded_memory_config, dtype=output_dtype)
     return Step("ttnn.to_memory_config", {"input": input_tensor}, [result])
@@ -222,7 +220,7 @@ def empty_like(
 
 @operation("ttnn.get_memory_config", composite=True)
 def get_memory_config(arg: Tensor) -> MemoryConfig:
-    """Returns where a tensor lies."""
+    """Returns the place of a tensor."""
     return arg.memory_config()
 
 

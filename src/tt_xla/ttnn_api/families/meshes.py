@@ -19,9 +19,10 @@ from tt_xla.ttnn_api.distribution import (
 )
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import L1_MEMORY_CONFIG, MeshCoordinate, MeshShape
+from tt_xla.ttnn_api.geometry import L1_MEMORY_CONFIG
 from tt_xla.ttnn_api.layouts import type_of
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
+from tt_xla.ttnn_api.shapes import MeshCoordinate, MeshShape
 from tt_xla.ttnn_api.tensor import Contents, Tensor
 from tt_xla.ttnn_api.topology import (
     REPLICATE,

@@ -13,7 +13,7 @@ from tt_xla.ttnn_api.operation import OPERATIONS, operation
 from tt_xla.ttnn_api.operation_enums import MorehSoftmaxOp
 from tt_xla.ttnn_api.tensor import Tensor
 
-_PLAIN = {
+_WITH_ONE_RESULT = {
     "abs_pow": "output",
     "bmm": "output",
     "cumsum": "output",
@@ -51,15 +51,15 @@ def _check_dims(values: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-for _name, _output in _PLAIN.items():
-    from_kernel(f"ttnn.moreh_{_name}", outputs=(_output,), completed=_check_dims if _name in ("mean", "sum") else None)
-from_kernel("ttnn.moreh_nll_loss", outputs=("output_tensor", "divisor_tensor"), returns=lambda results: results[0])
+for _name, _output in _WITH_ONE_RESULT.items():
+    from_kernel(f"ttnn.moreh_{_name}", outputs=(_output,), prepare=_check_dims if _name in ("mean", "sum") else None)
+from_kernel("ttnn.moreh_nll_loss", outputs=("output_tensor", "divisor_tensor"), pack=lambda results: results[0])
 for _name in ("full", "full_like"):
     from_kernel(f"ttnn.moreh_{_name}")
 
 
 def _wanted(names: Sequence[str]) -> Callable[..., Callable[[list[Any]], list[Any]]]:
-    """Returns what keeps results that the caller asks for or gives a tensor to, and turns others to None."""
+    """Returns the packing of results that the caller asks for or gives a tensor to; the others become None."""
 
     def make(values: dict[str, Any]) -> Callable[[list[Any]], list[Any]]:
         required = values.get("are_required_outputs")
@@ -87,7 +87,7 @@ def _several(name: str, outputs: Sequence[str], memory: Sequence[str], *, first:
         choose = kept(values)
         return lambda results: [results[0], *choose(results)[1:]] if first else choose(results)
 
-    from_kernel(f"ttnn.moreh_{name}", outputs=outputs, memory=memory, returning=returned)
+    from_kernel(f"ttnn.moreh_{name}", outputs=outputs, memory=memory, pack_for=returned)
 
 
 _several("layer_norm", ("output", "mean", "rstd"), ("memory_config",), first=True)
@@ -118,8 +118,8 @@ def _of_family(op: MorehSoftmaxOp) -> Callable[[dict[str, Any]], dict[str, Any]]
 
 for _op in MorehSoftmaxOp:
     _name = f"ttnn.moreh_{_op.name.lower()}"
-    from_kernel(_name, outputs=("output_tensor",), completed=_of_family(_op), others=("strategy",))
-    from_kernel(f"{_name}_backward", outputs=("input_grad_tensor",), completed=_of_family(_op), others=("strategy",))
+    from_kernel(_name, outputs=("output_tensor",), prepare=_of_family(_op), also_takes=("strategy",))
+    from_kernel(f"{_name}_backward", outputs=("input_grad_tensor",), prepare=_of_family(_op), also_takes=("strategy",))
 
 
 def _all_of(count: int) -> Callable[[dict[str, Any]], Callable[[list[Any]], list[Any]]]:
@@ -127,13 +127,13 @@ def _all_of(count: int) -> Callable[[dict[str, Any]], Callable[[list[Any]], list
 
 
 _MOMENTS = ("param_out", "exp_avg_out", "exp_avg_sq_out", "max_exp_avg_sq_out")
-from_kernel("ttnn.moreh_adam", outputs=_MOMENTS, returning=_all_of(4))
-from_kernel("ttnn.moreh_adamw", outputs=_MOMENTS, returning=_all_of(4), completed=lambda values: {"decoupled": True})
+from_kernel("ttnn.moreh_adam", outputs=_MOMENTS, pack_for=_all_of(4))
+from_kernel("ttnn.moreh_adamw", outputs=_MOMENTS, pack_for=_all_of(4), prepare=lambda values: {"decoupled": True})
 from_kernel(
     "ttnn.moreh_sgd",
     outputs=("param_out", "momentum_buffer_out"),
     memory=("param_out_memory_config", "momentum_buffer_out_memory_config"),
-    returning=_all_of(2),
+    pack_for=_all_of(2),
 )
 
 
@@ -141,7 +141,7 @@ def _scaled(values: dict[str, Any]) -> Callable[[list[Any]], Any]:
     return lambda results: results[0]
 
 
-from_kernel("ttnn.moreh_clip_grad_norm", outputs=("total_norm",), each_output="inputs", returning=_scaled)
+from_kernel("ttnn.moreh_clip_grad_norm", outputs=("total_norm",), each_output="inputs", pack_for=_scaled)
 
 
 @operation("ttnn.moreh_arange", composite=True)

@@ -7,65 +7,39 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tt_xla.ir.op_table import BINARY, UNARY
 from tt_xla.ttnn_api import chosen_shards, shards
 from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op, step
 from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Named, SigmoidMode, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.geometry import MemoryConfig, Shape
+from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.layouts import Type, type_of
 from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation, unrefused
 from tt_xla.ttnn_api.plan import Calls, Operand, Scalar, Step
+from tt_xla.ttnn_api.shapes import Sizes
 
 Function = UnaryWithParam | Named | str
 
-_UNARY = (
-    "abs acos asin asinh atan atanh bitwise_not cbrt ceil cos erfc expm1 floor hardsigmoid isfinite log1p logical_not "
-    "neg reciprocal relu relu6 sign silu sin tan"
-)
-"""Functions that TTNN has under the same name."""
-
-_IN_MODES = "erf exp log log10 log2 mish rsqrt sqrt tanh"
+_IN_MODES = ["erf", "exp", "log", "log10", "log2", "mish", "rsqrt", "sqrt", "tanh"]
 """Functions with a fast, approximate form, whose op has a name that ends with ``_approx``."""
 
-_BINARY = {
-    "add": "add",
-    "atan2": "atan2",
-    "bitwise_and": "bitwise_and",
-    "bitwise_or": "bitwise_or",
-    "bitwise_xor": "bitwise_xor",
-    "divide": "divide",
-    "div": "divide",
-    "eq": "eq",
-    "fmod": "remainder",
-    "ge": "ge",
-    "gt": "gt",
-    "le": "le",
-    "logical_and": "logical_and",
-    "logical_left_shift": "logical_left_shift",
-    "logical_or": "logical_or",
-    "logical_right_shift": "logical_right_shift",
-    "logical_xor": "logical_xor",
-    "lt": "lt",
-    "maximum": "maximum",
-    "minimum": "minimum",
-    "multiply": "multiply",
-    "mul": "multiply",
-    "ne": "ne",
-    "subtract": "subtract",
-    "sub": "subtract",
+_OF_OWN_RULES = (*_IN_MODES, "gelu", "round", "sigmoid")
+
+_UNARY = [row.ttnn for row in UNARY if row.ttnn and row.python == row.ttnn and row.ttnn not in _OF_OWN_RULES]
+"""Functions that TTNN has under the same name."""
+
+_BINARY = {row.python: row.ttnn for row in BINARY if row.ttnn and row.python != "pow"} | {
+    **{"div": "divide", "mul": "multiply", "sub": "subtract"}
 }
 """TTNN op of each function of two tensors."""
 
 
-def required(operand: object, name: str) -> Operand:
+def required(operand: Operand, name: str) -> Operand:
     """Returns a tensor argument that must lie on a device.
 
     Raises:
         TTFatal: it does not.
-        TypeError: it is no tensor.
     """
-    if not isinstance(operand, Operand):
-        raise TypeError(f"{name}(): incompatible function arguments: a ttnn.Tensor is needed, got {operand!r}")
     if not operand.type.on_device:
         raise TTFatal(
             f"{name}: Operands to eltwise need to be on the device!", hint="Move the tensor with ttnn.to_device."
@@ -73,15 +47,37 @@ def required(operand: object, name: str) -> Operand:
     return operand
 
 
-def _unary(op: str) -> Rule:
-    def rule(input_tensor: Operand, memory_config: MemoryConfig | None, output_tensor: Operand | None) -> Step:
-        source = required(input_tensor, f"ttnn.{op}")
-        memory = chosen_shards.for_elements(memory_config, source.shape, source.layout, [source])
-        result = source.type.with_(memory=memory) if output_tensor is None else output_tensor.type
-        return Step(f"ttnn.{op}", {"input": source}, [result], into=output_tensor)
+def unary(op: str, names: Sequence[str] = ()) -> Rule:
+    """Returns the rule of a function of one tensor.
 
-    rule.__doc__ = f"Computes {op} of each element."
+    Args:
+        op: full name of its op.
+        names: parameters of the function, in the order of the kernel's.
+    """
+
+    def rule(
+        input_tensor: Operand,
+        memory_config: MemoryConfig | None,
+        output_tensor: Operand | None = None,
+        **parameters: Any,
+    ) -> Step:
+        source = required(input_tensor, op)
+        if op == "ttnn.softcap" and not parameters["beta"]:
+            raise TTFatal("Unary: SOFTCAP requires a non-zero beta", hint="Pass the greatest size of the results.")
+        memory = chosen_shards.for_elements(memory_config, source.shape, source.layout, [source])
+        given = [parameters[name] for name in names if parameters[name] is not None]
+        attributes = {"params": given} if given else {}
+        return Step(op, {"input": source}, [source.type.with_(memory=memory)], attributes, into=output_tensor)
+
+    rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of each element."
     return rule
+
+
+def define_unary(name: str, op: str = "", names: Sequence[str] = ()) -> None:
+    """Registers a function of one tensor by its name, and that of its op where it has another one."""
+    define(
+        f"ttnn.{name}", unary(f"ttnn.{op or name}", names), ("input_tensor", *names, "memory_config", "output_tensor")
+    )
 
 
 def _in_modes(op: str) -> Rule:
@@ -92,15 +88,15 @@ def _in_modes(op: str) -> Rule:
         output_tensor: Operand | None,
     ) -> Step:
         chosen = f"{op}_approx" if fast_and_approximate_mode else op
-        return _unary(chosen)(required(input_tensor, f"ttnn.{op}"), memory_config, output_tensor)
+        return unary(f"ttnn.{chosen}")(required(input_tensor, f"ttnn.{op}"), memory_config, output_tensor)
 
     rule.__doc__ = f"Computes {op} of each element, in its fast form if that is asked for."
     return rule
 
 
-for _name in _UNARY.split():
-    define(f"ttnn.{_name}", _unary(_name))
-for _name in _IN_MODES.split():
+for _name in (*_UNARY, "atanh"):
+    define_unary(_name)
+for _name in _IN_MODES:
     define(f"ttnn.{_name}", _in_modes(_name))
 
 
@@ -115,10 +111,9 @@ def sigmoid(
     """Computes the logistic function of each element, in the mode that is asked for."""
     source = required(input_tensor, "ttnn.sigmoid")
     if not fast_and_approximate_mode and mode is not SigmoidMode.AccurateWithFastExp:
-        return _unary("sigmoid_approx" if mode is SigmoidMode.FastApproximate else "sigmoid")(
-            source, memory_config, output_tensor
-        )
-    plain = _unary("unary_chain")(source, memory_config, output_tensor)
+        op = "ttnn.sigmoid_approx" if mode is SigmoidMode.FastApproximate else "ttnn.sigmoid"
+        return unary(op)(source, memory_config, output_tensor)
+    plain = unary("ttnn.unary_chain")(source, memory_config, output_tensor)
     return dataclasses.replace(plain, attributes={"functions": [function_of(each) for each in _FAST_SIGMOID]})
 
 
@@ -136,7 +131,7 @@ def gelu(
 ) -> Step:
     """Computes gelu of each element, in the variant that is asked for."""
     chosen = int(bool(fast_and_approximate_mode)) if variant is None else variant.value
-    return _unary(gelu_op(chosen))(input_tensor, memory_config, output_tensor)
+    return unary(f"ttnn.{gelu_op(chosen)}")(input_tensor, memory_config, output_tensor)
 
 
 @operation("ttnn.bitcast")
@@ -152,12 +147,12 @@ def leaky_relu(
     input_tensor: Operand, negative_slope: float, memory_config: MemoryConfig | None, output_tensor: Operand | None
 ) -> Step:
     """Multiplies negative elements by a slope."""
-    result = input_tensor.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+    result = input_tensor.type.with_(memory=memory_config)
     operands = {"input": input_tensor}
     return Step("ttnn.leaky_relu", operands, [result], {"parameter": float(negative_slope)}, into=output_tensor)
 
 
-def broadcast(first: Shape, second: Shape, name: str) -> Shape:
+def broadcast(first: Sizes, second: Sizes, name: str) -> Sizes:
     """Returns the shape of two operands, whose dimensions of size 1 are expanded.
 
     Raises:
@@ -171,7 +166,7 @@ def broadcast(first: Shape, second: Shape, name: str) -> Shape:
                 f"{name}: Broadcasting rule violation for rank {index - rank}, dim a: {left}, dim b: {right}",
                 hint="Dimensions must be equal or 1; reshape or repeat one of the tensors.",
             )
-    return Shape(right if left == 1 else left for left, right in zip(one, other, strict=True))
+    return Sizes(right if left == 1 else left for left, right in zip(one, other, strict=True))
 
 
 def _binary(op: str) -> Rule:
@@ -296,11 +291,11 @@ BINARY_PARAMETERS = (
     *("input_tensor_a", "input_tensor_b", "input_b", "value", "scalar", "dtype", "memory_config", "output_tensor"),
     *("rounding_mode", "fast_and_approximate_mode", *ACTIVATIONS),
 )
-_IN_PLACE = (
+_IN_PLACE_PARAMETERS = (
     *("input_tensor_a", "input_a", "input_tensor_b", "input_b"),
     *ACTIVATIONS,
 )
-_CHANGING = (
+_WITH_IN_PLACE_FORM = (
     *("add", "subtract", "sub", "multiply", "mul", "divide", "div", "eq", "ne", "lt", "le", "gt", "ge"),
     *("logical_and", "logical_or", "logical_xor"),
 )
@@ -317,8 +312,6 @@ def pair(
     attributes: dict[str, Any],
 ) -> Step:
     """Returns the step of an op of two tensors, one of which may be a number."""
-    if left is None or right is None:
-        raise TypeError(f"{op}(): incompatible function arguments: a ttnn.Tensor or a number is needed, got None")
     tensors = [required(each, op) for each in (left, right) if isinstance(each, Operand)]
     first = tensors[0]
     lhs, rhs = (each if isinstance(each, Operand) else number(op, each, first.type) for each in (left, right))
@@ -349,7 +342,7 @@ _PREFERRED = (
 """Ways to shard a result whose operands are sharded in several, in the order in which TT-NN takes them."""
 
 
-def common_memory(tensors: Sequence[Operand], shape: Shape) -> MemoryConfig:
+def common_memory(tensors: Sequence[Operand], shape: Sizes) -> MemoryConfig:
     """Returns the memory of a result of several tensors: that of a sharded one, its shards resized for the result's
     shape, else that of the first tensor. Blocks come before rows, and these before columns.
     A first tensor in L1 without shards keeps the result there."""
@@ -365,7 +358,7 @@ def common_memory(tensors: Sequence[Operand], shape: Shape) -> MemoryConfig:
     return shards.resized(sharded.memory, sharded.shape, shape, sharded.layout)
 
 
-_CUT = ("ttnn.floor_div", "ttnn.full", "ttnn.lerp", "ttnn.mac", "ttnn.where")
+_CUTS_NUMBERS = ("ttnn.floor_div", "ttnn.full", "ttnn.lerp", "ttnn.mac", "ttnn.where")
 """Ops that take the first 16 bits of a float32 number beside bfloat16; the others round it."""
 
 _IN_FLOAT32 = ("ttnn.modulo", "ttnn.prelu", "ttnn.remainder")
@@ -387,7 +380,7 @@ def number(op: str, value: float, like: Type) -> Scalar:
 
 def as_taken(op: str, value: float, dtype: DataType) -> float:
     """Returns a number as an op takes it: cut to bfloat16 by some of those that write it."""
-    if dtype is not DataType.BFLOAT16 or op not in _CUT:
+    if dtype is not DataType.BFLOAT16 or op not in _CUTS_NUMBERS:
         return value
     import numpy
 
@@ -398,8 +391,8 @@ def as_taken(op: str, value: float, dtype: DataType) -> float:
 for _name, _op in _BINARY.items():
     define(f"ttnn.{_name}", _binary(_op))
 
-for _name in _CHANGING:
-    define(f"ttnn.{_name}_", in_place(_binary(_BINARY[_name])), _IN_PLACE)
+for _name in _WITH_IN_PLACE_FORM:
+    define(f"ttnn.{_name}_", in_place(_binary(_BINARY[_name])), _IN_PLACE_PARAMETERS)
 
 
 @operation("ttnn.pow")
@@ -412,7 +405,7 @@ def power(
 ) -> Step:
     """Raises elements to a power."""
     if isinstance(input_tensor, Operand) and not isinstance(exponent, Operand):
-        result = input_tensor.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+        result = input_tensor.type.with_(memory=memory_config)
         return Step("ttnn.pow_scalar", {"lhs": input_tensor}, [result], {"rhs": exponent}, into=output_tensor)
     return pair("ttnn.pow_tensor", input_tensor, exponent, dtype, memory_config, output_tensor, {})
 
@@ -440,7 +433,6 @@ def where(
     memory = memory or common_memory(tensors, shape)
     layout = next((each.layout for each in tensors if each.layout is Layout.TILE), None)
     result = tensor.type.with_(shape=shape, memory=memory, layout=layout)
-    result = result if output_tensor is None else output_tensor.type
     operands = {"first": predicate, "second": chosen[0], "third": chosen[1]}
     return Step("ttnn.where", operands, [result], into=output_tensor)
 
@@ -460,12 +452,16 @@ def clamp(
     input_tensor: Operand, min: Any, max: Any, memory_config: MemoryConfig | None, output_tensor: Operand | None
 ) -> Step | Calls:
     """Limits elements to a range; integers by numbers with a point become float32."""
+    if min is None and max is None:
+        raise TTFatal(
+            "Only one of 'min' or 'max' can be None. Please provide one value", hint="Pass min, max, or both."
+        )
     kinds = {type(each) for each in (min, max) if isinstance(each, (int, float))}
     if input_tensor.dtype is DataType.INT32 and float in kinds:
         if len(kinds) > 1:
             raise TTFatal("std::get: wrong index for variant", hint="Pass two whole numbers, or two with a point.")
         return Calls(functools.partial(_clamped_as_floats, {"min": min, "max": max}, memory_config, output_tensor))
-    result = input_tensor.type.with_(memory=memory_config) if output_tensor is None else output_tensor.type
+    result = input_tensor.type.with_(memory=memory_config)
     if isinstance(min, Operand) or isinstance(max, Operand):
         operands = {"input": input_tensor, "min": min, "max": max}
         return Step("ttnn.clamp_tensor", operands, [result], into=output_tensor)

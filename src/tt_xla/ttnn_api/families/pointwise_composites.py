@@ -96,7 +96,7 @@ def _two(op: str, *, swapped: bool = False) -> Rule:
     return rule
 
 
-_CHANGING = {
+_IN_PLACE_RULES = {
     "bias_gelu_": _bias_gelu,
     "ldexp_": _two("ttnn.ldexp"),
     "logaddexp2_": _two("ttnn.logaddexp2"),
@@ -104,7 +104,7 @@ _CHANGING = {
     "rsub_": _two("ttnn.subtract", swapped=True),
     "squared_difference_": _two("ttnn.squared_difference"),
 }
-for _name, _rule in _CHANGING.items():
+for _name, _rule in _IN_PLACE_RULES.items():
     define(f"ttnn.{_name}", in_place(_rule), ("input_a", "input_b"))
 assert {"input_tensor_b", "input_b", "output_tensor"} <= set(BINARY_PARAMETERS)
 
@@ -152,7 +152,7 @@ def outer(input_tensor_a: Tensor, input_tensor_b: Tensor, memory_config: Any) ->
             kind = tensor.memory_config().buffer_type
             tensor = f.to_memory_config(tensor, MemoryConfig(TensorMemoryLayout.INTERLEAVED, kind))
         sides.append(f.unsqueeze(tensor, place))
-    batch = max(math.prod(each.shape[:-1]) for each in (input_tensor_a, input_tensor_b))
+    batch = max(math.prod(each.type.shape[:-1]) for each in (input_tensor_a, input_tensor_b))
     if batch > 1 or input_tensor_a.dtype in (DataType.INT32, DataType.UINT32, DataType.FLOAT32):
         return Functions(memory_config).multiply(*sides)
     return Functions(memory_config).matmul(*(f.to_layout(each, Layout.TILE) for each in sides))

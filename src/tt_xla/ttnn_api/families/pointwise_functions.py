@@ -8,18 +8,18 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.chosen_shards import for_elements
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import (
     ACTIVATIONS,
     broadcast,
+    define_unary,
     mode_of,
     number,
     pair,
     promoted,
-    required,
     steps_around,
+    unary,
 )
 from tt_xla.ttnn_api.families.reduction import dims_of, memory_of, reduced, scaled_by
 from tt_xla.ttnn_api.geometry import MemoryConfig
@@ -27,7 +27,7 @@ from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Rule, define, opera
 from tt_xla.ttnn_api.plan import Calls, Operand, Step
 from tt_xla.ttnn_api.shards import matrix
 
-_PLAIN = (
+_WITHOUT_PARAMETERS = (
     "acosh alt_complex_rotate90 cosh deg2rad digamma eqz erfinv exp2 frac gez gtz hardmish hardswish i0 i1 isinf "
     "isnan isneginf isposinf lez lgamma log_sigmoid ltz nez rad2deg signbit sinh softsign square "
     "tanhshrink trunc"
@@ -55,9 +55,6 @@ _PARAMETERS = {
 }
 """Parameters of the other functions of one tensor, in the order of the kernel's."""
 
-_ALIKE = {"swish": "silu"}
-"""TTNN op of functions that have another name there."""
-
 _BINARY = {
     "div_no_nan": "div_no_nan",
     "floor_div": "floor_div",
@@ -79,40 +76,18 @@ _QUOTIENTS = ("ttnn.div_no_nan", "ttnn.floor_div")
 _OF_TWO = ("dtype", "memory_config", "output_tensor", *ACTIVATIONS)
 
 
-def _unary(op: str, names: Sequence[str]) -> Rule:
-    def rule(
-        input_tensor: Operand,
-        memory_config: MemoryConfig | None,
-        output_tensor: Operand | None = None,
-        **parameters: Any,
-    ) -> Step:
-        source = required(input_tensor, op)
-        if op == "ttnn.softcap" and not parameters["beta"]:
-            raise TTFatal("Unary: SOFTCAP requires a non-zero beta", hint="Pass the greatest size of the results.")
-        memory = for_elements(memory_config, source.shape, source.layout, [source])
-        result = source.type.with_(memory=memory) if output_tensor is None else output_tensor.type
-        given = [parameters[name] for name in names if parameters[name] is not None]
-        return Step(op, {"input": source}, [result], {"params": given or None}, into=output_tensor)
-
-    rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of each element."
-    return rule
-
-
-for _name in _PLAIN.split():
-    define(f"ttnn.{_name}", _unary(f"ttnn.{_name}", ()), ("input_tensor", "memory_config", "output_tensor"))
+for _name in _WITHOUT_PARAMETERS.split():
+    define_unary(_name)
 for _name, _names in _PARAMETERS.items():
-    define(
-        f"ttnn.{_name}", _unary(f"ttnn.{_name}", _names), ("input_tensor", *_names, "memory_config", "output_tensor")
-    )
-define("ttnn.polygamma", _unary("ttnn.polygamma", ("k",)), ("input_tensor", "k", "memory_config"))
-for _name, _op in _ALIKE.items():
-    define(f"ttnn.{_name}", _unary(f"ttnn.{_op}", ()), ("input_tensor", "memory_config", "output_tensor"))
+    define_unary(_name, names=_names)
+define_unary("swish", "silu")
+define("ttnn.polygamma", unary("ttnn.polygamma", ("k",)), ("input_tensor", "k", "memory_config"))
 
 
 @operation("ttnn.identity")
 def identity(input_tensor: Operand, memory_config: MemoryConfig | None, output_tensor: Operand | None) -> Step:
     """Returns the elements, which the compute cores copy."""
-    plain = _unary("ttnn.unary_chain", ())(input_tensor, memory_config, output_tensor)
+    plain = unary("ttnn.unary_chain")(input_tensor, memory_config, output_tensor)
     return dataclasses.replace(plain, attributes={"functions": []})
 
 
@@ -122,7 +97,7 @@ def round_(
 ) -> Step:
     """Rounds to a number of decimals, halves to even."""
     op, names = ("ttnn.round_decimals", ("decimals",)) if decimals else ("ttnn.round", ())
-    return _unary(op, names)(input_tensor, memory_config, output_tensor, decimals=decimals)
+    return unary(op, names)(input_tensor, memory_config, output_tensor, decimals=decimals)
 
 
 def _binary(op: str) -> Rule:
@@ -202,7 +177,7 @@ def of_three(
         if not isinstance(operand, Operand):
             operands[name] = number(op, operand, like.type)
         shape = broadcast(shape, operands[name].type.shape, op)
-    result = first.type.with_(shape=shape, memory=memory) if output is None else output.type
+    result = first.type.with_(shape=shape, memory=memory)
     return Step(op, operands, [result], attributes, into=output)
 
 

@@ -43,6 +43,7 @@ def max_pool2d(
     return_indices: bool,
     dtype: DataType,
     output_layout: Layout,
+    config_tensor_in_dram: bool,
 ) -> Step:
     """Computes the greatest element of each window."""
     window = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
@@ -50,9 +51,10 @@ def max_pool2d(
     attributes = {**sizes, **{name: list(each) for name, each in window.items()}, "ceil_mode": ceil_mode}
     op = "ttnn.max_pool2d_with_indices" if return_indices else "ttnn.max_pool2d"
     places = (memory_config, applied_shard_scheme, dram_slice_config)
-    result = _result(op, input_tensor, attributes, dtype, output_layout, places)
+    result, cores = _result(op, input_tensor, attributes, dtype, output_layout, places)
     results = [result, result.with_(dtype=DataType.UINT16)] if return_indices else [result]
-    return Step(op, {"input": input_tensor}, results, attributes)
+    banks = 0 if config_tensor_in_dram else cores
+    return Step(op, {"input": input_tensor}, results, attributes, table_banks=banks)
 
 
 @operation("ttnn.avg_pool2d")
@@ -74,6 +76,7 @@ def avg_pool2d(
     applied_shard_scheme: TensorMemoryLayout | None,
     dtype: DataType,
     output_layout: Layout,
+    config_tensor_in_dram: bool,
 ) -> Step:
     """Computes the mean of each window."""
     window = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": (1, 1)}
@@ -87,8 +90,9 @@ def avg_pool2d(
         result = _of_global(input_tensor, attributes, memory_config, output_layout)
         return Step(op, {"input": input_tensor}, [result], attributes)
     places = (memory_config, applied_shard_scheme, dram_slice_config)
-    result = _result(op, input_tensor, attributes, dtype, output_layout, places)
-    return Step(op, {"input": input_tensor}, [result], attributes)
+    result, cores = _result(op, input_tensor, attributes, dtype, output_layout, places)
+    banks = 0 if config_tensor_in_dram else cores
+    return Step(op, {"input": input_tensor}, [result], attributes, table_banks=banks)
 
 
 def _is_global(source: Operand, attributes: Mapping[str, Any]) -> bool:
@@ -124,8 +128,8 @@ def _result(
     dtype: DataType,
     layout: Layout,
     places: tuple[MemoryConfig | None, TensorMemoryLayout | None, Config | None],
-) -> Type:
-    """Returns the type of a pooling's result.
+) -> tuple[Type, int]:
+    """Returns the type of a pooling's result, and the number of cores that compute it.
 
     Args:
         op: its op.
@@ -153,11 +157,13 @@ def _result(
         slices, in_dram, images, (height, width), (top, bottom, left, right), window, layout
     ):
         sliced = (attributes["batch_size"], height, width, attributes["channels"])
-        return source.type.with_(shape=sliced, dtype=dtype, layout=layout, memory=DRAM_MEMORY_CONFIG)
+        made = source.type.with_(shape=sliced, dtype=dtype, layout=layout, memory=DRAM_MEMORY_CONFIG)
+        return made, source.device.target.cores
     from tt_xla.ttnn_api.families.window_memory import pooling_memory  # imports the cost model
 
     chosen = pooling_memory(op, source, attributes, (height, width), (dtype, layout), scheme, source.device.target)
-    return source.type.with_(shape=shape, dtype=dtype, layout=layout, memory=memory or chosen)
+    cores = 0 if chosen.shard_spec is None else chosen.shard_spec.num_cores()
+    return source.type.with_(shape=shape, dtype=dtype, layout=layout, memory=memory or chosen), cores
 
 
 def _of_images(options: Mapping[str, Any], shape: Sequence[int], tensors: Sequence[Any]) -> Any:

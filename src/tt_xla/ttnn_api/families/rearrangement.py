@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tt_xla.ttnn_api import conditions, signatures
+from tt_xla.ttnn_api import conditions
 from tt_xla.ttnn_api.configs import step
-from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.indexing import gradient_of_embedding
@@ -24,7 +23,7 @@ for _name in ("indexed_fill", "index_fill", "index_fill_new", "scatter_add", "to
 for _name in ("transpose_rm", "rotate_half", "intimg", "hc_sum_reduce"):
     from_kernel(f"ttnn.experimental.{_name}")
 from_kernel("ttnn.experimental.repeat_and_interleave_eltwise_mul")
-from_kernel("ttnn.experimental.prefix_scan", outputs=("", "h_prev"), returns=lambda results: results[0])
+from_kernel("ttnn.experimental.prefix_scan", outputs=("", "h_prev"), pack=lambda results: results[0])
 
 
 def _rolled_type(values: dict[str, Any]) -> dict[str, Any]:
@@ -53,19 +52,13 @@ def _rolled_type(values: dict[str, Any]) -> dict[str, Any]:
     return {"dtype": dtype}
 
 
-from_kernel("ttnn.roll", completed=_rolled_type)
+from_kernel("ttnn.roll", prepare=_rolled_type)
 
 
 def _check_sizes(values: dict[str, Any]) -> dict[str, Any]:
-    """Refuses what is no shape, no device or no number, and an empty range."""
-    shape, device, low, high = (values[each] for each in ("shape", "device", "low", "high"))
-    if not isinstance(shape, (list, tuple)) or not all(isinstance(size, int) for size in shape):
-        raise signatures.unfit("ttnn.rand", f"shape must be a list of whole numbers, got {shape!r}")
-    conditions.check_unsigned("ttnn.rand", "shape", list(shape))
-    if not isinstance(device, MeshDevice):
-        raise signatures.unfit("ttnn.rand", f"device must be a device, got {device!r}")
-    if not all(isinstance(each, (int, float)) for each in (low, high, values["seed"])):
-        raise signatures.unfit("ttnn.rand", f"low, high and seed must be numbers, got {low!r}, {high!r}")
+    """Refuses negative numbers, and an empty range."""
+    low, high = values["low"], values["high"]
+    conditions.check_unsigned("ttnn.rand", "shape", list(values["shape"]))
     conditions.check_unsigned("ttnn.rand", "seed", values["seed"])
     if low >= high:
         raise TTFatal(
@@ -75,25 +68,24 @@ def _check_sizes(values: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-from_kernel("ttnn.rand", completed=_check_sizes)
+from_kernel("ttnn.rand", prepare=_check_sizes)
 for _name in ("randn", "fill_rm", "fill_ones_rm"):
     from_kernel(f"ttnn.{_name}")
 from_kernel(
     "ttnn.nonzero",
     dtype=DataType.UINT32,
     layout=Layout.ROW_MAJOR,
-    returns=tuple,
-    completed=lambda values: {"memory_config": values.get("memory_config") or DRAM_MEMORY_CONFIG},
+    prepare=lambda values: {"memory_config": values.get("memory_config") or DRAM_MEMORY_CONFIG},
 )
 from_kernel("ttnn.plus_one", outputs=("input_tensor",))
 from_kernel("ttnn.sharded_to_interleaved_partial", outputs=("cache_tensor",))
 from_kernel("ttnn.experimental.slice_write", outputs=("output_tensor",))
-from_kernel("ttnn.experimental.padded_slice", outputs=("output_tensor",), others=("pad_value",))
+from_kernel("ttnn.experimental.padded_slice", outputs=("output_tensor",), also_takes=("pad_value",))
 from_kernel(
     "ttnn.experimental.topk_large_indices",
     dtype=DataType.UINT32,
     layout=Layout.ROW_MAJOR,
-    completed=lambda values: _check_large_topk(values["input_tensor"], values["k"]) or {},
+    prepare=lambda values: _check_large_topk(values["input_tensor"], values["k"]) or {},
 )
 from_kernel("ttnn.experimental.isin", outputs=("out",), dtype=DataType.UINT32)
 from_kernel("ttnn.experimental.fast_reduce_nc", outputs=("output",))
@@ -127,7 +119,7 @@ def _bounds(values: dict[str, Any]) -> dict[str, Any]:
     return {"low": float(values["from"]), "high": float(values["to"])}
 
 
-from_kernel("ttnn.uniform", outputs=("input",), completed=_bounds, others=("from", "to"))
+from_kernel("ttnn.uniform", outputs=("input",), prepare=_bounds, also_takes=("from", "to"))
 
 
 @operation("ttnn.manual_seed", composite=True)
@@ -271,7 +263,7 @@ def _centered(x: Tensor) -> Tensor:
 
 def _variance_of(f: Functions, centered: Tensor) -> Tensor:
     """Returns the mean of squares of matrices, in whose number TT-NN counts the padding of tiles."""
-    rows, columns = (-(-size // TILE_SIZE) * TILE_SIZE for size in centered.shape[-2:])
+    rows, columns = (-(-size // TILE_SIZE) * TILE_SIZE for size in centered.type.shape[-2:])
     return Functions().sum(f.square(centered), dim=[-2, -1], keepdim=True, scalar=1 / (rows * columns))
 
 

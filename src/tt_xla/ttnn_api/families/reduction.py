@@ -24,14 +24,12 @@ def reduced(source: Operand, dims: Sequence[int], *, keep: bool) -> list[int]:
 
 
 def dims_of(source: Operand, dim: int | Sequence[int] | None, name: str) -> list[int]:
-    """Returns dimensions counted from the front; all of them for None.
+    """Returns dimensions counted from the front; all of them for None or an empty list.
 
     Raises:
         TTFatal: the tensor has no such dimension.
     """
-    if dim is None:
-        return list(range(source.rank))
-    dims = [dim] if isinstance(dim, int) else list(dim)
+    dims = [dim] if isinstance(dim, int) else list(dim or range(source.rank))
     for each in dims:
         if not -source.rank <= each < source.rank:
             raise TTFatal(
@@ -152,6 +150,11 @@ def argmax(
     dims = dims_of(input_tensor, dim, "ttnn.argmax")
     if not input_tensor.type.on_device:
         raise TTFatal("Input tensor must be on device", hint="Move it there with ttnn.to_device.")
+    if dim is None and input_tensor.layout is Layout.TILE:
+        raise TTFatal(
+            "For inputs with TILE layout, dim parameter must be specified!",
+            hint="Pass dim, or convert the tensor with ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT).",
+        )
     if input_tensor.memory.is_sharded():
         raise TTFatal(
             f"Only INTERLEAVED memory layout is supported for inputs, got {input_tensor.memory.memory_layout}",
@@ -159,8 +162,6 @@ def argmax(
         )
     shape = reduced(input_tensor, dims, keep=keepdim)
     result = input_tensor.type.with_(shape=shape, dtype=DataType.UINT32, layout=Layout.ROW_MAJOR, memory=memory_config)
-    if output_tensor is not None:
-        result = output_tensor.type
     attributes = {"dim": None if dim is None else dims[0], "keep_dim": keepdim}
     return Step("ttnn.argmax", {"input": input_tensor}, [result], attributes, into=output_tensor)
 

@@ -30,14 +30,14 @@ def _check_start(values: dict[str, Any]) -> dict[str, Any]:
 from_kernel(
     "ttnn.transformer.sparse_sdpa",
     layout=Layout.ROW_MAJOR,
-    completed=_check_indices,
-    others=("kv_format", "k_chunk_size"),
+    prepare=_check_indices,
+    also_takes=("kv_format", "k_chunk_size"),
 )
 from_kernel(
     "ttnn.transformer.sparse_sdpa_msa",
     layout=Layout.ROW_MAJOR,
-    completed=_check_indices,
-    others=("enable_kv_block_cache",),
+    prepare=_check_indices,
+    also_takes=("enable_kv_block_cache",),
 )
 for _name in ("indexer_score_dsa", "indexer_score_msa"):
-    from_kernel(f"ttnn.experimental.{_name}", dtype=DataType.BFLOAT16, layout=Layout.ROW_MAJOR, completed=_check_start)
+    from_kernel(f"ttnn.experimental.{_name}", dtype=DataType.BFLOAT16, layout=Layout.ROW_MAJOR, prepare=_check_start)

@@ -14,6 +14,6 @@ for _name in (
     "fft_radix_pass",
     "fft_three_pass",
 ):
-    from_kernel(f"ttnn.experimental.{_name}", layout=Layout.ROW_MAJOR, returns=tuple)
+    from_kernel(f"ttnn.experimental.{_name}", layout=Layout.ROW_MAJOR, pack=tuple)
 for _name in ("multi_scale_deformable_attn", "fused_msda", "fused_msda_from_offsets"):
     from_kernel(f"ttnn.experimental.{_name}", layout=Layout.ROW_MAJOR)

@@ -59,9 +59,9 @@ from_kernel(
     "ttnn.rgb_to_yuv",
     dtype=DataType.UINT8,
     layout=Layout.ROW_MAJOR,
-    returns=tuple,
-    completed=_matrix,
-    others=("format", "color_space", "input_range", "output_range", "coefficients"),
+    pack=tuple,
+    prepare=_matrix,
+    also_takes=("format", "color_space", "input_range", "output_range", "coefficients"),
 )
 define(
     "ttnn.experimental.rgb_to_yuv",

@@ -52,12 +52,9 @@ def of_first_rows(name: str, height: str, width: str, channels: str, words: str)
 
 def _stated(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the arguments of a call that TT-NN's function takes together."""
-    for binder in signatures.binders(name):
-        parameters = set(binder.__code__.co_varnames)
-        stated = {each: value for each, value in values.items() if value is not None}
-        if stated.keys() <= parameters:
-            return stated
-    return dict(values)
+    stated = {each: value for each, value in values.items() if value is not None}
+    overloads = signatures.overloads(name)
+    return stated if any(stated.keys() <= {*each.names} for each in overloads) else dict(values)
 
 
 def _of_first_rows(name: str, values: Mapping[str, Any], rows: int, tensors: Sequence[Any]) -> Any:

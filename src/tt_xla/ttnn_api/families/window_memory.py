@@ -100,11 +100,15 @@ class ConvolutionPlace:
         """Layout of the result."""
         self.memory = DRAM_MEMORY_CONFIG
         """Memory of the result."""
+        self.table_banks = 0
+        """Cores with a table of the windows in L1_SMALL."""
         self._check_layout()
         by_user = not setting.product and check_convolution(slices, in_dram, windows.output, self.layout)
         if setting.product and self._chosen is None and not self._is_sharded:
             return
         source_cores = self._input_cores()
+        if not setting.product and not self._option("config_tensors_in_dram"):
+            self.table_banks = source_cores.rows * source_cores.columns
         cores = self._result_cores(source_cores)
         buffers = convolution_bytes(source_cores.memory, windows, setting, device.target.grid, source_cores)
         self._check_blocks(source_cores, buffers)
@@ -320,7 +324,7 @@ def convolution_place(
     configs_: tuple[Config | None, Config | None, Config | None],
     device: MeshDevice,
 ) -> ConvolutionPlace:
-    """Returns where a convolution computes; a transposed one reads an input with zeros in between and around."""
+    """Returns the place of a convolution; a transposed one reads an input with zeros in between and around."""
     source, weight, bias = tensors
     config, compute, slices = configs_
     fields = {} if config is None else dict(config.fields())

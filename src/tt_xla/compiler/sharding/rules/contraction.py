@@ -7,14 +7,14 @@ from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo
 
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes
+from tt_xla.compiler.sharding.context import Hints, Localiser, localises
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Factors, masked_operands
 from tt_xla.compiler.sharding.partial_sums import combine
 
 
-@localizes("stablehlo.dot_general")
-def dot_general(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.dot_general")
+def dot_general(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Multiplies the chips' parts; where the contracted dimension is split, their results are added."""
     splits = _factors(op, operands).splits(context, operands, hints)
     parts = masked_operands(context, splits, splits.operands(operands), context.builder.zero)

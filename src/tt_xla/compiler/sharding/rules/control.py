@@ -7,32 +7,32 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
+from tt_xla.compiler.sharding.context import Hints, Localiser, localises, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.propagate import COMPOSITE
 from tt_xla.compiler.stablehlo.signature import attribute_names
 from tt_xla.ir.mesh import Sharding, replicated
 
 
-@localizes("sdy.sharding_constraint", "sdy.reshard")
-def sharding_constraint(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("sdy.sharding_constraint", "sdy.reshard")
+def sharding_constraint(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Changes the sharding to the one that the constraint asks for, as propagation completed it."""
     return [context.reshard(operands[0], context.sharding_of(op.attributes["sharding"]))]
 
 
-@localizes("sdy.propagation_barrier")
-def propagation_barrier(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("sdy.propagation_barrier")
+def propagation_barrier(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     return operands
 
 
-@localizes("sdy.sharding_group")
-def sharding_group(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("sdy.sharding_group")
+def sharding_group(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Drops the op: propagation has given the tensors of a group one sharding."""
     return []
 
 
-@localizes("stablehlo.while")
-def while_loop(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.while")
+def while_loop(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Carries each value in one sharding through all iterations.
 
     Partial sums stay so if the body returns partial sums as well.
@@ -58,8 +58,8 @@ def while_loop(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hi
     return results
 
 
-@localizes("stablehlo.case", "stablehlo.if")
-def branches(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.case", "stablehlo.if")
+def branches(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Gives the results of all branches the sharding that propagation found; without one, each chip has all of it.
 
     They are partial sums if each branch returns such.
@@ -78,7 +78,7 @@ def branches(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hint
     return context.shards(op, list(copy.results), shardings)
 
 
-def _stated_sums(context: Localizer, value: Any) -> tuple[int, ...]:
+def _stated_sums(context: Localiser, value: Any) -> tuple[int, ...]:
     """Returns the mesh axes along which a value is partial sums, as far as that is known before it is localised."""
     if value in context.values:
         return context.values[value].sharding.unreduced
@@ -91,7 +91,7 @@ def _stated_sums(context: Localizer, value: Any) -> tuple[int, ...]:
     return () if hint is None else hint.unreduced
 
 
-def region(context: Localizer, old: Any, new: Any, arguments: Sequence[Shard], shardings: Sequence[Sharding]) -> None:
+def region(context: Localiser, old: Any, new: Any, arguments: Sequence[Shard], shardings: Sequence[Sharding]) -> None:
     """Localises the one block of a region.
 
     Args:
@@ -110,8 +110,8 @@ def region(context: Localizer, old: Any, new: Any, arguments: Sequence[Shard], s
         context.builder.op("return", values, [])
 
 
-@localizes("sdy.named_computation")
-def named_computation(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("sdy.named_computation")
+def named_computation(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Localises the decomposition of a composite.
 
     Where no chip needs anything from another one for it, the composite stays, with a decomposition of its own. Else
@@ -127,7 +127,7 @@ def named_computation(context: Localizer, op: Any, operands: Sequence[Shard], hi
     return context.block(source)
 
 
-def _composite(context: Localizer, op: Any, source: Any, operands: Sequence[Shard]) -> Sequence[Shard] | None:
+def _composite(context: Localiser, op: Any, source: Any, operands: Sequence[Shard]) -> Sequence[Shard] | None:
     """Emits a composite with a decomposition for the chip's parts; None if chips need something from each other."""
     identity: dict[str, Any] = {item.name: item.attr for item in ir.DictAttr(op.attributes[COMPOSITE])}
     types = [operand.value.type for operand in operands]

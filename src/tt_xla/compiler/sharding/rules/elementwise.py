@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
+from tt_xla.compiler.sharding.context import Hints, Localiser, localises, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Dims, Factors, elementwise
 
@@ -60,16 +60,16 @@ BROADCASTING = tuple(f"chlo.broadcast_{name}" for name in _BROADCASTING)
 """Names of the ops of which each element of a result depends on one element of each operand, after broadcasting."""
 
 
-@localizes(*ELEMENTWISE)
-def elementwise_op(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises(*ELEMENTWISE)
+def elementwise_op(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies the op; operands that are scalars stay so."""
     rank = len(shape_of(op.results[0]))
     splits = elementwise(rank, operands, len(op.results)).splits(context, operands, hints)
     return splits.copy(op, splits.operands(operands))
 
 
-@localizes(*BROADCASTING)
-def broadcasting_op(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises(*BROADCASTING)
+def broadcasting_op(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies the op; dimensions correspond from the last one on, and those of size 1 are not split."""
     shape = shape_of(op.results[0])
     factors: list[Dims] = []
@@ -84,14 +84,14 @@ def broadcasting_op(context: Localizer, op: Any, operands: Sequence[Shard], hint
     return splits.copy(op, splits.operands(operands))
 
 
-@localizes("stablehlo.optimization_barrier")
-def optimization_barrier(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.optimization_barrier")
+def optimization_barrier(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     values = context.copy(op, [operand.value for operand in operands], [operand.value.type for operand in operands])
     return context.shards(op, values, [operand.sharding for operand in operands])
 
 
-@localizes("stablehlo.bitcast_convert")
-def bitcast_convert(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.bitcast_convert")
+def bitcast_convert(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies the op; the dimension that elements of another width add or use up is not split."""
     before, after = operands[0].rank, len(shape_of(op.results[0]))
     shared = tuple(range(min(before, after)))

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from tt_xla.compiler.sharding.builder import element_type, i64s, local_shape, single_op
-from tt_xla.compiler.sharding.context import Hints, Localizer, is_parameter, localizes, shape_of
+from tt_xla.compiler.sharding.context import Hints, Localiser, is_parameter, localises, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Dims, Factors, Splits, identity_value
 from tt_xla.compiler.sharding.partial_sums import combine
@@ -72,8 +72,8 @@ def _correspond(
     return _Dims(tuple(table_dims), tuple(indices_dims), tuple(rows), indexed, vector)
 
 
-@localizes("stablehlo.gather")
-def gather(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.gather")
+def gather(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Gathers from the chip's part of the table.
 
     Where the indexed rows are split, each chip gathers those that it has and zeros for the others, and the chips'
@@ -178,7 +178,7 @@ def _moved_by_result(mesh: Mesh, shape: Shape, now: Sharding, combined: Iterable
 
 
 def _own_rows(
-    context: Localizer, table: Shard, indices: Any, dims: _Dims, split: dict[int, Axes], *, clamp: bool
+    context: Localiser, table: Shard, indices: Any, dims: _Dims, split: dict[int, Axes], *, clamp: bool
 ) -> tuple[Any, Any]:
     """Returns indices into a chip's part of a table, and which of them lie in it.
 
@@ -214,7 +214,7 @@ def _own_rows(
     return joined, build.reshape(present, rows)
 
 
-def _clamped(context: Localizer, value: Any, low: int, high: int, indexes: str = "") -> Any:
+def _clamped(context: Localiser, value: Any, low: int, high: int, indexes: str = "") -> Any:
     """Clamps values to [low, high]; ``indexes`` is what they index if they are indices of the program."""
     build = context.builder
     bounds = [build.convert(build.scalar(bound), element_type(value)) for bound in (low, high)]
@@ -222,14 +222,14 @@ def _clamped(context: Localizer, value: Any, low: int, high: int, indexes: str =
     return build.result("clamp", [bounds[0], value, bounds[1]], value.type, marks)
 
 
-def _compared(context: Localizer, value: Any, bound: int, direction: str) -> Any:
+def _compared(context: Localiser, value: Any, bound: int, direction: str) -> Any:
     build = context.builder
     limit = build.convert(build.scalar(bound), element_type(value))
     return build.compare(value, build.broadcast(limit, local_shape(value)), direction)
 
 
-@localizes("stablehlo.scatter")
-def scatter(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.scatter")
+def scatter(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Scatters into the chip's part of the table.
 
     A chip leaves out the rows that it does not have: their indices lie outside of its part. Where updates are split,
@@ -307,7 +307,7 @@ def _scatter_dims(op: Any, table: Shard, indices: Shard, update: Shard) -> _Dims
 
 
 def _scatter_places(
-    context: Localizer, splits: Splits, table: Shard, indices: Shard, dims: _Dims, rows_split: dict[int, Axes]
+    context: Localiser, splits: Splits, table: Shard, indices: Shard, dims: _Dims, rows_split: dict[int, Axes]
 ) -> tuple[Any, bool]:
     """Returns the indices of a chip's updates; those of padding, and of rows that it does not have, lie outside.
 

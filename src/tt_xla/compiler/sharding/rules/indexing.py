@@ -12,7 +12,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding.builder import element_type, i64s, local_shape
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
+from tt_xla.compiler.sharding.context import Hints, Localiser, localises, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Dims, Factors, Splits
 from tt_xla.compiler.sharding.partial_sums import combine
@@ -20,8 +20,8 @@ from tt_xla.compiler.stablehlo.annotations import INDEXES
 from tt_xla.ir.mesh import Axes, Shape, Sharding
 
 
-@localizes("stablehlo.dynamic_slice")
-def dynamic_slice(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.dynamic_slice")
+def dynamic_slice(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Slices the chip's part.
 
     Along a split dimension that the slice cuts, each chip takes what it has of the slice, and zeros for the rest, and
@@ -42,8 +42,8 @@ def dynamic_slice(context: Localizer, op: Any, operands: Sequence[Shard], hints:
     return [combine(context, Shard(piece, shape, splits.sharding(dims)), axes, kind, hints[0])]
 
 
-@localizes("stablehlo.dynamic_update_slice")
-def dynamic_update_slice(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.dynamic_update_slice")
+def dynamic_update_slice(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Writes into the chip's part; along a split dimension that the update does not cover, what lies in the part."""
     target, update, *starts = operands
     dims = _kept_dims(target, update.shape)
@@ -72,7 +72,7 @@ def _split_along(sharding: Sharding, cut: dict[int, Axes]) -> Sharding:
     return Sharding(tuple(cut.get(dim, axes) for dim, axes in enumerate(sharding.dims)))
 
 
-def _is_adding_cheaper(context: Localizer, source: Shard, shape: Shape, cut: Sequence[int], axes: Axes) -> bool:
+def _is_adding_cheaper(context: Localiser, source: Shard, shape: Shape, cut: Sequence[int], axes: Axes) -> bool:
     """Whether adding the chips' pieces of a slice moves less than gathering the dimensions that it cuts.
 
     A chip adds floats in two steps that move as much as one gather of the slice each; other types are gathered from all
@@ -89,7 +89,7 @@ class _Window:
     """The place of a slice relative to a chip's part of a tensor."""
 
     def __init__(
-        self, context: Localizer, part: Shard, shape: Shape, starts: Sequence[Shard], cut: dict[int, Axes]
+        self, context: Localiser, part: Shard, shape: Shape, starts: Sequence[Shard], cut: dict[int, Axes]
     ) -> None:
         """Computes where the slice lies.
 
@@ -119,7 +119,7 @@ class _Window:
         return build.binary("subtract", start, self.context.offset(self.cut[dim], self.lengths[dim]))
 
     def read(self, sizes: Sequence[int]) -> Any:
-        """Returns what the chip has of the slice, and zeros for the rest.
+        """Returns the chip's part of the slice, and zeros for the rest.
 
         Args:
             sizes: shape of the slice on one chip.

@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding import gspmd
 from tt_xla.compiler.sharding.builder import COLLECTIVES, dense
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
+from tt_xla.compiler.sharding.context import Hints, Localiser, localises, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.round_trip import GLOBAL_TO_LOCAL, LOCAL_TO_GLOBAL
 from tt_xla.compiler.sharding.shardings import per_value
@@ -23,8 +23,8 @@ INSPECTION = "InspectSharding"
 """Target of the custom call in which JAX asks for the sharding of a value, while it compiles."""
 
 
-@localizes("sdy.manual_computation")
-def manual_computation(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("sdy.manual_computation")
+def manual_computation(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Emits the ops of the region, whose tensors are parts along the manual axes already."""
     manual = context.manual_axes(op)
     (source,) = op.regions[0].blocks
@@ -42,7 +42,7 @@ def manual_computation(context: Localizer, op: Any, operands: Sequence[Shard], h
 
 
 def _as_region_splits(
-    context: Localizer, sharding: Sharding, manual: frozenset[int], shape: Shape, part: Shape
+    context: Localiser, sharding: Sharding, manual: frozenset[int], shape: Shape, part: Shape
 ) -> Sharding:
     """Returns a sharding without the manual axes by which a region does not split a tensor.
 
@@ -68,19 +68,19 @@ def _as_region_splits(
     return Sharding(tuple(dims), sharding.unreduced)
 
 
-def enter(context: Localizer, shard: Shard, manual: frozenset[int], shape: Shape) -> Shard:
+def enter(context: Localiser, shard: Shard, manual: frozenset[int], shape: Shape) -> Shard:
     """Returns a tensor as code sees it that says what chips do along the manual axes."""
     part = context.reshard(shard, _of_parts(context, shard.sharding, manual, shard.shape))
     return Shard(part.value, shape, _without(part.sharding, manual))
 
 
-def leave(context: Localizer, part: Shard, manual: frozenset[int], sharding: Sharding, shape: Shape) -> Shard:
+def leave(context: Localiser, part: Shard, manual: frozenset[int], sharding: Sharding, shape: Shape) -> Shard:
     """Returns the tensor whose parts along the manual axes are given."""
     sharding = _of_parts(context, sharding, manual, shape)
     return Shard(context.reshard(part, _without(sharding, manual)).value, shape, sharding)
 
 
-def _of_parts(context: Localizer, sharding: Sharding, manual: frozenset[int], shape: Shape) -> Sharding:
+def _of_parts(context: Localiser, sharding: Sharding, manual: frozenset[int], shape: Shape) -> Sharding:
     """Returns a sharding whose shards are shards of the parts along the manual axes.
 
     Where a dimension does not divide evenly, the padding of each part and that of the tensor lie in different places,
@@ -102,8 +102,8 @@ def _without(sharding: Sharding, manual: frozenset[int]) -> Sharding:
     return Sharding(dims, tuple(axis for axis in sharding.unreduced if axis not in manual))
 
 
-@localizes(*(f"stablehlo.{name}" for name in COLLECTIVES))
-def collective(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises(*(f"stablehlo.{name}" for name in COLLECTIVES))
+def collective(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies a collective; the dimensions that it joins or splits must not be split along other axes."""
     names = ("all_gather_dim", "scatter_dimension", "split_dimension", "concat_dimension")
     dims = [ir.IntegerAttr(op.attributes[key]).value for key in names if key in op.attributes]
@@ -114,7 +114,7 @@ def collective(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hi
     return context.shards(op, values, [part.sharding for part in ready])
 
 
-def _global_groups(context: Localizer, op: Any) -> dict[str, Any]:
+def _global_groups(context: Localiser, op: Any) -> dict[str, Any]:
     """Returns the attributes with which the groups of a collective are groups of positions."""
     attributes: dict[str, Any] = {"channel_handle": context.builder.channel()}
     if "replica_groups" in op.attributes and np.array(op.attributes["replica_groups"]).ravel().tolist() in ([0], []):
@@ -125,14 +125,14 @@ def _global_groups(context: Localizer, op: Any) -> dict[str, Any]:
     return attributes
 
 
-@localizes("stablehlo.partition_id", "stablehlo.replica_id")
-def own_number(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.partition_id", "stablehlo.replica_id")
+def own_number(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     context.crossings += 1
     return context.replicated_copy(op, operands)
 
 
-@localizes("stablehlo.custom_call")
-def custom_call(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.custom_call")
+def custom_call(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Enters or leaves code of GSPMD's shard_map; copies annotations; other calls get whole tensors."""
     target = gspmd.target(op)
     if target == gspmd.FULL_TO_SHARD:
@@ -170,14 +170,14 @@ def custom_call(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
     return [shard if hint is None else context.reshard(shard, hint) for shard, hint in zip(results, hints, strict=True)]
 
 
-def _manual_axes(context: Localizer, op: Any) -> frozenset[int]:
+def _manual_axes(context: Localiser, op: Any) -> frozenset[int]:
     sharding = gspmd.parsed_one(op, context.mesh.size)
     if sharding.all_manual:
         return frozenset(range(len(context.mesh.shape)))
     return frozenset(context.axes_of(sharding.manual))
 
 
-def _shard_to_full(context: Localizer, op: Any, part: Shard) -> Shard:
+def _shard_to_full(context: Localiser, op: Any, part: Shard) -> Shard:
     """Leaves code of GSPMD's shard_map. The op says how its result is split along the manual axes."""
     target = gspmd.parsed_one(op, context.mesh.size)
     shape = shape_of(op.results[0])
@@ -194,7 +194,7 @@ def _shard_to_full(context: Localizer, op: Any, part: Shard) -> Shard:
     return _leave_call(context, op, part, frozenset(manual.union(sharding.unreduced)), sharding, shape)
 
 
-def _boundary_shardings(context: Localizer, op: Any, name: str, values: Sequence[Any]) -> list[Sharding]:
+def _boundary_shardings(context: Localiser, op: Any, name: str, values: Sequence[Any]) -> list[Sharding]:
     """Returns the shardings of the global tensors that a custom call takes or returns, from an attribute of it."""
     attributes = per_value(op.attributes[name]) if name in op.attributes else []
     shardings = [context.sharding_of(attribute) for attribute in attributes]
@@ -208,7 +208,7 @@ def _boundary_shardings(context: Localizer, op: Any, name: str, values: Sequence
     return shardings
 
 
-def _enter_call(context: Localizer, op: Any, operand: Shard, manual: frozenset[int], shape: Shape) -> Shard:
+def _enter_call(context: Localiser, op: Any, operand: Shard, manual: frozenset[int], shape: Shape) -> Shard:
     """Enters a region at a custom call, whose result has a shape of its own that must be that of the parts."""
     part = Shard(None, shape, _without(operand.sharding, manual))
     _check_part(context, op, operand, part)
@@ -216,14 +216,14 @@ def _enter_call(context: Localizer, op: Any, operand: Shard, manual: frozenset[i
 
 
 def _leave_call(
-    context: Localizer, op: Any, part: Shard, manual: frozenset[int], sharding: Sharding, shape: Shape
+    context: Localiser, op: Any, part: Shard, manual: frozenset[int], sharding: Sharding, shape: Shape
 ) -> Shard:
     """Leaves a region at a custom call, whose operand has a shape of its own that must be that of the parts."""
     _check_part(context, op, Shard(None, shape, sharding), Shard(None, part.shape, _without(sharding, manual)))
     return leave(context, part, manual, sharding, shape)
 
 
-def _check_part(context: Localizer, op: Any, full: Shard, part: Shard) -> None:
+def _check_part(context: Localiser, op: Any, full: Shard, part: Shard) -> None:
     same_rank = full.rank == part.rank
     if not same_rank or full.sharding.local_shape(context.mesh, full.shape) != part.sharding.local_shape(
         context.mesh, part.shape

@@ -8,15 +8,15 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding.builder import element_type, i64s, local_shape, single_op, tensor
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes
+from tt_xla.compiler.sharding.context import Hints, Localiser, localises
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Factors, Splits, identity_value, masked_operands
 from tt_xla.compiler.sharding.partial_sums import combine
 from tt_xla.compiler.sharding.reshard import constant_value
 
 
-@localizes("stablehlo.reduce")
-def reduce(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.reduce")
+def reduce(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Reduces the chips' parts, and combines their results.
 
     Chips combine the results of sums, products, extremes, "and" and "or" directly. Other bodies, such as that of
@@ -51,7 +51,7 @@ def _values(shards: Sequence[Shard]) -> list[Any]:
     return [shard.value for shard in shards]
 
 
-def _reduce_twice(context: Localizer, op: Any, splits: Splits, parts: list[Shard], inits: list[Any]) -> Sequence[Shard]:
+def _reduce_twice(context: Localiser, op: Any, splits: Splits, parts: list[Shard], inits: list[Any]) -> Sequence[Shard]:
     """Reduces the chips' parts, gathers the results in a dimension of their own, and reduces that dimension."""
     reduced = [int(dim) for dim in ir.DenseI64ArrayAttr(op.attributes["dimensions"])]
     filled = [context.masked(part, reduced, init) for part, init in zip(parts, inits, strict=True)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.compiler.sharding.builder import i64s, local_shape
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
+from tt_xla.compiler.sharding.context import Hints, Localiser, localises, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Factors
 from tt_xla.compiler.sharding.rules.structure import integers
@@ -14,7 +14,7 @@ from tt_xla.compiler.sharding.windows import Window, take
 from tt_xla.ir.mesh import Sharding
 
 
-def same_axes(context: Localizer, operands: Sequence[Shard], hints: Hints) -> Sharding:
+def same_axes(context: Localiser, operands: Sequence[Shard], hints: Hints) -> Sharding:
     """Returns a sharding for operands of one rank and for the result: each dimension is split in all of them alike."""
     dims = tuple(range(operands[0].rank))
     splits = Factors([dims] * len(operands), [dims]).splits(context, operands, hints)
@@ -31,8 +31,8 @@ def along(shard: Shard, sharding: Sharding, dims: Sequence[int]) -> Sharding:
     return Sharding(tuple(own.get(dim, () if dim in dims else axes) for dim, axes in enumerate(sharding.dims)))
 
 
-@localizes("stablehlo.slice")
-def slice_op(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.slice")
+def slice_op(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Cuts; where the dimension is split, each chip takes its part of the result from its neighbours."""
     starts, limits, strides = (integers(op.attributes[name]) for name in ("start_indices", "limit_indices", "strides"))
     shape = shape_of(op.results[0])
@@ -62,8 +62,8 @@ def retaken(shard: Shard, value: Any, dim: int, width: int) -> Shard:
     return Shard(value, shape, shard.sharding.with_dim(dim))
 
 
-@localizes("stablehlo.pad")
-def pad(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.pad")
+def pad(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Pads; where the dimension is split, each chip takes its part of the padded dimension from its neighbours."""
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     low, high, interior = (integers(op.attributes[name]) for name in names)
@@ -85,8 +85,8 @@ def pad(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) ->
     return context.shards(op, context.copy(op, [shard.value, fill], types, attributes), [sharding])
 
 
-@localizes("stablehlo.concatenate")
-def concatenate(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.concatenate")
+def concatenate(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Joins; where the dimension is split, each chip takes its part of the result from every operand in turn."""
     dim: int = op.attributes["dimension"].value
     shape, dims = shape_of(op.results[0]), tuple(range(operands[0].rank))
@@ -119,8 +119,8 @@ def concatenate(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
     return [Shard(joined, shape, sharding)]
 
 
-@localizes("stablehlo.reverse")
-def reverse(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.reverse")
+def reverse(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Reverses each chip's part, and lets chips exchange parts along dimensions that are split."""
     sharding = same_axes(context, operands, hints)
     shard = context.reshard(operands[0], sharding)

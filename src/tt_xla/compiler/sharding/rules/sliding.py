@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir.dialects import stablehlo
 
 from tt_xla.compiler.sharding.builder import dense, element_type, i64, i64s, local_shape, single_op, tensor
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
+from tt_xla.compiler.sharding.context import Hints, Localiser, localises, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Dims, Factors, Splits, has_identity, identity_value, masked_operands
 from tt_xla.compiler.sharding.partial_sums import combine
@@ -26,8 +26,8 @@ def array(op: Any, name: str, default: Sequence[int]) -> list[int]:
     return integers(op.attributes[name]) if name in op.attributes else list(default)
 
 
-@localizes("stablehlo.convolution")
-def convolution(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.convolution")
+def convolution(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Convolves the chip's part.
 
     Chips with parts of the space get the rows around theirs from their neighbours. Where input channels are split, the
@@ -101,7 +101,7 @@ def _is_depthwise(numbers: Any, operands: Sequence[Shard], groups: int) -> bool:
     return channels == groups == operands[1].shape[numbers.kernel_output_feature_dimension]
 
 
-def _group_counts(context: Localizer, op: Any, splits: Splits) -> dict[str, Any]:
+def _group_counts(context: Localiser, op: Any, splits: Splits) -> dict[str, Any]:
     """Returns the number of groups that a chip has."""
     groups = op.attributes["feature_group_count"].value
     axes = splits.axes.get(_OUT, ())
@@ -110,8 +110,8 @@ def _group_counts(context: Localizer, op: Any, splits: Splits) -> dict[str, Any]
     return {"feature_group_count": i64(-(-groups // context.extent(axes)))}
 
 
-@localizes("stablehlo.reduce_window")
-def reduce_window(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.reduce_window")
+def reduce_window(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Reduces the windows of the chip's part; chips get the elements around theirs from their neighbours.
 
     Each window starts from the initial value once, and skips what lies outside of the tensor, as XLA's do. A dimension
@@ -155,7 +155,7 @@ def reduce_window(context: Localizer, op: Any, operands: Sequence[Shard], hints:
     return context.shards(op, values, [sharding] * count)
 
 
-def _cumulate(context: Localizer, op: Any, shard: Shard, init: Any, dim: int, backwards: bool, kind: str) -> Shard:
+def _cumulate(context: Localiser, op: Any, shard: Shard, init: Any, dim: int, backwards: bool, kind: str) -> Shard:
     """Cumulates the chip's part, and combines it with the totals of the chips before it.
 
     Args:
@@ -187,7 +187,7 @@ def _other_dims(rank: int, dim: int) -> list[int]:
 
 
 def _totals_before(
-    context: Localizer, totals: Any, dim: int, axes: Axes, backwards: bool, identity: Any, kind: str
+    context: Localiser, totals: Any, dim: int, axes: Axes, backwards: bool, identity: Any, kind: str
 ) -> Any:
     """Returns the combined totals of the chips before each chip, without the dimension that counts chips."""
     build, shape = context.builder, local_shape(totals)
@@ -202,8 +202,8 @@ def _totals_before(
     return op.results[0]
 
 
-@localizes("stablehlo.select_and_scatter")
-def select_and_scatter(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.select_and_scatter")
+def select_and_scatter(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Copies the op; dimensions along which windows move are not split."""
     dims: Dims = tuple(None if window.moves else dim for dim, window in enumerate(windows_of(op)))
     splits = Factors([dims, dims, ()], [dims]).splits(context, operands, hints)

@@ -8,14 +8,14 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding.builder import element_type, local_shape, tensor
-from tt_xla.compiler.sharding.context import Hints, Localizer, localizes
+from tt_xla.compiler.sharding.context import Hints, Localiser, localises
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Factors, identity_value
 from tt_xla.ir.mesh import Sharding
 
 
-@localizes("stablehlo.sort")
-def sort(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.sort")
+def sort(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Sorts along a dimension that is not split.
 
     Where it is split, another dimension takes over its axes during the sort if one can, so that chips exchange parts
@@ -34,7 +34,7 @@ def sort(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -
     return context.shards(op, values, [moved] * count)
 
 
-def _moved(context: Localizer, sharding: Sharding, shard: Shard, dim: int, axes: tuple[int, ...]) -> Sharding:
+def _moved(context: Localiser, sharding: Sharding, shard: Shard, dim: int, axes: tuple[int, ...]) -> Sharding:
     """Returns a sharding in which another dimension is split along the axes; without the axes if none divides."""
     counts = sharding.counts(context.mesh)
     for other, size in enumerate(shard.shape):
@@ -43,8 +43,8 @@ def _moved(context: Localizer, sharding: Sharding, shard: Shard, dim: int, axes:
     return sharding
 
 
-@localizes("chlo.top_k")
-def top_k(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("chlo.top_k")
+def top_k(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Finds the largest elements of the chip's part, and along a split dimension then the largest of all chips'."""
     (operand,) = operands
     dim, count = operand.rank - 1, ir.IntegerAttr(op.attributes["k"]).value
@@ -61,7 +61,7 @@ def top_k(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) 
     return _among_chips(context, op, part, sharding, count)
 
 
-def _among_chips(context: Localizer, op: Any, part: Shard, sharding: Sharding, count: int) -> Sequence[Shard]:
+def _among_chips(context: Localiser, op: Any, part: Shard, sharding: Sharding, count: int) -> Sequence[Shard]:
     build, dim = context.builder, part.rank - 1
     axes = part.sharding.dims[dim]
     indices = element_type(op.results[1])
@@ -75,7 +75,7 @@ def _among_chips(context: Localizer, op: Any, part: Shard, sharding: Sharding, c
     return context.shards(op, [best, _looked_up(context, places, chosen)], [sharding, sharding])
 
 
-def _looked_up(context: Localizer, table: Any, indices: Any) -> Any:
+def _looked_up(context: Localiser, table: Any, indices: Any) -> Any:
     """Returns the elements of a table at indices along its last dimension."""
     build = context.builder
     shape, rank = local_shape(indices), len(local_shape(indices))

@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding.context import Broadcast, Hints, Localizer, localizes, shape_of
+from tt_xla.compiler.sharding.context import Broadcast, Hints, Localiser, localises, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.factors import Factors
 from tt_xla.ir.mesh import Shape, Sharding
@@ -19,16 +19,16 @@ def integers(attribute: Any) -> list[int]:
     return [int(value) for value in ir.DenseI64ArrayAttr(attribute)]
 
 
-@localizes("stablehlo.transpose")
-def transpose(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.transpose")
+def transpose(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     order = integers(op.attributes["permutation"])
     factors = Factors([tuple(range(len(order)))], [tuple(order)])
     splits = factors.splits(context, operands, hints)
     return splits.copy(op, splits.operands(operands))
 
 
-@localizes("stablehlo.broadcast_in_dim")
-def broadcast_in_dim(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.broadcast_in_dim")
+def broadcast_in_dim(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Broadcasts the part that the chip needs. A dimension of size 1 is not split, what it becomes may be."""
     dims = integers(op.attributes["broadcast_dimensions"])
     shape = shape_of(op.results[0])
@@ -38,8 +38,8 @@ def broadcast_in_dim(context: Localizer, op: Any, operands: Sequence[Shard], hin
     return [context.broadcast(result, Broadcast(operands[0], tuple(dims)))]
 
 
-@localizes("stablehlo.reshape")
-def reshape(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+@localises("stablehlo.reshape")
+def reshape(context: Localiser, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
     """Reshapes the chip's part.
 
     Dimensions of operand and result that have the same elements form a group. Within a group, a sharding carries over
@@ -72,7 +72,7 @@ Carried = tuple[list[tuple[int, ...]], list[tuple[int, ...]]]
 
 
 def _carried(
-    context: Localizer, sharding: Sharding, old_shape: Shape, new_shape: Shape, old: range, new: range
+    context: Localiser, sharding: Sharding, old_shape: Shape, new_shape: Shape, old: range, new: range
 ) -> Carried:
     """Returns as much of a sharding as carries over from dimensions before a reshape to those after it."""
     before: list[tuple[int, ...]] = [()] * len(old)

@@ -16,16 +16,16 @@ from tt_xla.compiler.ttir.match import (
     Div,
     Multiply,
     cast,
+    equal_up_to_casts,
     factors,
     is_close,
     is_float,
     is_number,
     plus_constant,
-    same,
     scaled,
+    skip_casts,
+    skip_casts_and_broadcasts,
     unary,
-    uncast,
-    unspread,
 )
 from tt_xla.ir.base import shape, tensor_type
 from tt_xla.ir.ttir.creation import splat
@@ -78,13 +78,13 @@ def scaled_function(op: Operation, rewriter: PatternRewriter) -> None:
     variables, scale = factors(op.results[0])
     if len(variables) == 1 and is_close(scale, 1 / 6, op.results[0]):
         relu6_ = unary(variables[0], "relu6")
-        shifted = plus_constant(uncast(relu6_.operands[0])) if relu6_ is not None else None
+        shifted = plus_constant(skip_casts(relu6_.operands[0])) if relu6_ is not None else None
         if shifted is not None and shifted[1] == 3:
             _replace(rewriter, op, "hardsigmoid", shifted[0])
     elif len(variables) == 2 and is_close(scale, 0.5, op.results[0]):
         for value, factor in (variables, reversed(variables)):
             inner = _normal_cdf_argument(factor) or _tanh_argument(factor)
-            if inner is not None and same(inner, value) and _replace(rewriter, op, "gelu", inner):
+            if inner is not None and equal_up_to_casts(inner, value) and _replace(rewriter, op, "gelu", inner):
                 return
 
 
@@ -107,9 +107,9 @@ def sigmoid_as_reciprocal(op: Operation, rewriter: PatternRewriter) -> None:
 
 def _logistic_argument(value: SSAValue) -> SSAValue | None:
     """Returns x when a value is 1 + exp(-x), else None."""
-    shifted = plus_constant(uncast(value))
-    exp = unary(uncast(shifted[0]), "exp") if shifted and shifted[1] == 1 else None
-    negation = unary(uncast(exp.operands[0]), "neg") if exp else None
+    shifted = plus_constant(skip_casts(value))
+    exp = unary(skip_casts(shifted[0]), "exp") if shifted and shifted[1] == 1 else None
+    negation = unary(skip_casts(exp.operands[0]), "neg") if exp else None
     return None if negation is None else negation.operands[0]
 
 
@@ -121,15 +121,15 @@ def times_itself(op: Operation, rewriter: PatternRewriter) -> None:
         return
     if isinstance(op, Div):
         value = _logistic_argument(op.operands[1])
-        if value is not None and same(value, op.operands[0]):
+        if value is not None and equal_up_to_casts(value, op.operands[0]):
             _replace(rewriter, op, "silu", value)
         return
     for value, other in both_ways(op):
-        function = uncast(other)
+        function = skip_casts(other)
         for name, argument in _GATES:
             function_op = unary(function, name)
             inner = argument(function_op.operands[0]) if function_op is not None else None
-            if inner is not None and same(inner, value) and _replace(rewriter, op, _GATED[name], inner):
+            if inner is not None and equal_up_to_casts(inner, value) and _replace(rewriter, op, _GATED[name], inner):
                 return
 
 
@@ -138,23 +138,23 @@ def _softplus_argument(value: SSAValue) -> SSAValue | None:
 
     Softplus is written as log(1 + exp(x)), log1p(exp(x)), or logaddexp(x, 0) = max(x, 0) + log1p(exp(-|x|)).
     """
-    value = uncast(value)
+    value = skip_casts(value)
     select = producer(value, WhereOp)
     if select is not None:
         for branch, other, holds in ((select.third, select.second, True), (select.second, select.third, False)):
             inner = _softplus_argument(branch)
-            if inner is None or not (same(other, inner) or _is_sum_with_zero(other, inner)):
+            if inner is None or not (equal_up_to_casts(other, inner) or _is_sum_with_zero(other, inner)):
                 continue
             return inner if _is_where_softplus_is_x(select.first, inner, holds=holds) else None
         return None
     log = unary(value, "log")
-    grown = plus_constant(uncast(log.operands[0])) if log is not None else None
+    grown = plus_constant(skip_casts(log.operands[0])) if log is not None else None
     if grown is not None and grown[1] == 1:
-        exp = unary(uncast(grown[0]), "exp")
+        exp = unary(skip_casts(grown[0]), "exp")
         return None if exp is None else exp.operands[0]
     log1p = unary(value, "log1p")
     if log1p is not None:
-        exp = unary(uncast(log1p.operands[0]), "exp")
+        exp = unary(skip_casts(log1p.operands[0]), "exp")
         return None if exp is None else exp.operands[0]
     return _logaddexp_argument(value)
 
@@ -165,21 +165,21 @@ _LINEAR = 14.0
 
 def _is_where_softplus_is_x(predicate: SSAValue, x: SSAValue, *, holds: bool) -> bool:
     """Returns whether a predicate has the truth value ``holds`` only where softplus(x) is x: NaN and large numbers."""
-    test = uncast(predicate).owner
+    test = skip_casts(predicate).owner
     if isinstance(test, BINARY["ne"] if holds else BINARY["eq"]):
-        return all(same(operand, x) for operand in test.operands)
+        return all(equal_up_to_casts(operand, x) for operand in test.operands)
     below = isinstance(test, (BINARY["lt"], BINARY["le"]))
     if not below and not isinstance(test, (BINARY["gt"], BINARY["ge"])):
         return False
     one, other = test.operands if below != holds else reversed(test.operands)
-    limit = splat(unspread(other))  # the predicate says x > limit, or that this does not hold
-    return same(one, x) and limit is not None and limit >= _LINEAR
+    limit = splat(skip_casts_and_broadcasts(other))  # the predicate says x > limit, or that this does not hold
+    return equal_up_to_casts(one, x) and limit is not None and limit >= _LINEAR
 
 
 def _is_sum_with_zero(value: SSAValue, x: SSAValue) -> bool:
     """Returns whether a value is x + 0."""
-    shifted = plus_constant(uncast(value))
-    return shifted is not None and shifted[1] == 0 and same(shifted[0], x)
+    shifted = plus_constant(skip_casts(value))
+    return shifted is not None and shifted[1] == 0 and equal_up_to_casts(shifted[0], x)
 
 
 def _logaddexp_argument(value: SSAValue) -> SSAValue | None:
@@ -188,16 +188,16 @@ def _logaddexp_argument(value: SSAValue) -> SSAValue | None:
     if add is None:
         return None
     for greater, rest in both_ways(add):
-        relu_, log1p = unary(uncast(greater), "relu"), unary(uncast(rest), "log1p")
-        exp = unary(uncast(log1p.operands[0]), "exp") if relu_ and log1p else None
-        negation = unary(uncast(exp.operands[0]), "neg") if exp else None
-        magnitude = unary(uncast(negation.operands[0]), "abs") if negation else None
+        relu_, log1p = unary(skip_casts(greater), "relu"), unary(skip_casts(rest), "log1p")
+        exp = unary(skip_casts(log1p.operands[0]), "exp") if relu_ and log1p else None
+        negation = unary(skip_casts(exp.operands[0]), "neg") if exp else None
+        magnitude = unary(skip_casts(negation.operands[0]), "abs") if negation else None
         if relu_ is not None and magnitude is not None:
-            inner = uncast(magnitude.operands[0])
+            inner = skip_casts(magnitude.operands[0])
             difference = producer(inner, BINARY["subtract"])
             if difference is not None and is_number(difference.operands[1], 0):
                 inner = difference.operands[0]
-            if same(inner, relu_.operands[0]):
+            if equal_up_to_casts(inner, relu_.operands[0]):
                 return inner
     return None
 
@@ -215,7 +215,7 @@ def _normal_cdf_argument(value: SSAValue) -> SSAValue | None:
     """Returns x when a value is 1 + erf(x / sqrt(2)) or erfc(-x / sqrt(2)), else None."""
     grown = plus_constant(value)
     if grown is not None and grown[1] == 1:
-        erf = unary(uncast(grown[0]), "erf")
+        erf = unary(skip_casts(grown[0]), "erf")
         return _scaled_by(erf.operands[0], math.sqrt(0.5)) if erf is not None else None
     erfc = unary(value, "erfc")
     return None if erfc is None else _scaled_by(erfc.operands[0], -math.sqrt(0.5))
@@ -233,7 +233,7 @@ def _tanh_argument(value: SSAValue) -> SSAValue | None:
     The polynomial may be written as x * (1 + 0.044715 * x ** 2).
     """
     grown = plus_constant(value)
-    tanh = unary(uncast(grown[0]), "tanh") if grown is not None and grown[1] == 1 else None
+    tanh = unary(skip_casts(grown[0]), "tanh") if grown is not None and grown[1] == 1 else None
     if tanh is None:
         return None
     variables, scale = factors(tanh.operands[0])
@@ -267,8 +267,8 @@ def _is_power(value: SSAValue, x: SSAValue, exponent: int) -> bool:
         return False
     if len(variables) == 1:
         power = producer(variables[0], BINARY["pow"])
-        return power is not None and same(power.operands[0], x) and is_number(power.operands[1], exponent)
-    return len(variables) == exponent and all(same(factor, x) for factor in variables)
+        return power is not None and equal_up_to_casts(power.operands[0], x) and is_number(power.operands[1], exponent)
+    return len(variables) == exponent and all(equal_up_to_casts(factor, x) for factor in variables)
 
 
 @pattern(Div)

@@ -29,17 +29,17 @@ from tt_xla.compiler.ttir.dimensions import (
 from tt_xla.compiler.ttir.match import (
     BINARY,
     Add,
-    behind,
     cast,
+    equal_up_to_casts,
     is_float,
     reshaped,
-    same,
+    skip_casts,
+    skip_casts_and_broadcasts,
+    skip_casts_and_reshapes,
+    skip_ops,
     splat_before,
     times_constant,
     unary,
-    uncast,
-    unshaped,
-    unspread,
 )
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
@@ -129,7 +129,7 @@ def attention(op: MatmulOp, rewriter: PatternRewriter) -> None:
     outer = scores.product
     width = shape(outer.a)[-2 if outer.transpose_a else -1]
     other = op.a if weights.is_transposed else op.b
-    if any(tensor_type(uncast(value)).element_type != bf16 for value in (outer.a, outer.b, other)) or width % TILE:
+    if any(tensor_type(skip_casts(value)).element_type != bf16 for value in (outer.a, outer.b, other)) or width % TILE:
         return
     roles = _roles(weights, scores)
     if roles is None or shape(op.result)[-2 if weights.is_transposed else -1] != width:
@@ -146,7 +146,7 @@ def _replace(
     first = outer.a, [*batch, depth, rows] if outer.transpose_a else [*batch, rows, depth]
     second = outer.b, [*batch, columns, depth] if outer.transpose_b else [*batch, depth, columns]
     (queries, query_dims), key = (second, first) if rows == roles.keys else (first, second)
-    scale, plain = scores.scale, uncast(queries)
+    scale, plain = scores.scale, skip_casts(queries)
     scaled = times_constant(plain)
     if scaled is not None and scaled[0].type == plain.type:
         plain, scale = scaled[0], scale * scaled[1]
@@ -165,7 +165,7 @@ def _replace(
     as_query = [roles.batch, roles.heads + roles.groups, roles.rows, depth]
     as_key = [roles.batch, heads, roles.keys, depth]
     query = arranged(rewriter, op, plain, refined(query_dims), as_query)
-    keys, values = (arranged(rewriter, op, uncast(one), refined(dims), as_key) for one, dims in (key, value))
+    keys, values = (arranged(rewriter, op, skip_casts(one), refined(dims), as_key) for one, dims in (key, value))
     causal = scores.mask is not None and _is_causal(scores.mask, roles)
     mask = None if causal or scores.mask is None else _additive(rewriter, op, scores.mask, roles)
     attended = insert_before(
@@ -187,7 +187,7 @@ def _weights(op: MatmulOp) -> _Weights | None:
     """Returns the weights that a product multiplies the values by, or None."""
     for operand, is_transposed in ((op.a, False), (op.b, True)):
         flag = op.transpose_b if is_transposed else op.transpose_a
-        weights = behind(operand, *VIEWS)
+        weights = skip_ops(operand, *VIEWS)
         guarded = _behind_guard(weights)
         softmax = producer(weights, SoftmaxOp) or guarded
         if softmax is None or only_user(weights) is None:
@@ -203,18 +203,23 @@ def _weights(op: MatmulOp) -> _Weights | None:
 def _behind_guard(value: SSAValue) -> SoftmaxOp | None:
     """Returns the softmax behind PyTorch's safe softmax, which gives 0 in rows whose scores are all -inf."""
     guard = producer(value, WhereOp)
-    softmax = producer(uncast(guard.third), SoftmaxOp) if guard is not None else None
-    if guard is None or softmax is None or splat(unspread(guard.second)) != 0 or only_user(softmax.result) is None:
+    softmax = producer(skip_casts(guard.third), SoftmaxOp) if guard is not None else None
+    if (
+        guard is None
+        or softmax is None
+        or splat(skip_casts_and_broadcasts(guard.second)) != 0
+        or only_user(softmax.result) is None
+    ):
         return None
     dim = softmax.dimension
-    test = producer(behind(guard.first, BroadcastOp, ReshapeOp), BINARY["eq"])
+    test = producer(skip_ops(guard.first, BroadcastOp, ReshapeOp), BINARY["eq"])
     for one, other in both_ways(test) if test is not None else ():
-        greatest = producer(uncast(one), MaxOp)
-        if greatest is None or splat(unspread(other)) != -math.inf or greatest.dim_arg != (dim,):
+        greatest = producer(skip_casts(one), MaxOp)
+        if greatest is None or splat(skip_casts_and_broadcasts(other)) != -math.inf or greatest.dim_arg != (dim,):
             continue
-        spread = shape(behind(guard.first, BroadcastOp))
+        spread = shape(skip_ops(guard.first, BroadcastOp))
         rows = shapes.reduce(shape(softmax.input), (dim,), True)
-        if spread == rows and shape(guard.third) == shape(value) and same(greatest.input, softmax.input):
+        if spread == rows and shape(guard.third) == shape(value) and equal_up_to_casts(greatest.input, softmax.input):
             return softmax
     return None
 
@@ -237,7 +242,7 @@ def _scores(value: SSAValue, dims: Dims) -> _Scores | None:
     """Returns the scores that a value was computed from, or None."""
     scale, mask = 1.0, None
     while True:
-        value = uncast(value)
+        value = skip_casts(value)
         producer_op = value.op if isinstance(value, OpResult) else None
         if isinstance(producer_op, MatmulOp):
             return _Scores(producer_op, dims, scale, mask) if _same_batch(producer_op) else None
@@ -319,17 +324,17 @@ def _masked(value: SSAValue, dims: Dims, scale: float) -> tuple[SSAValue, Dims, 
     add, where = producer(value, Add), producer(value, WhereOp)
     for one, other in both_ways(add) if add is not None else ():
         if scale == 1 and _is_as_large(one, value) and _leads_to_product(one):
-            return one, _last(dims, one), _Mask(uncast(other), False, False, -math.inf, dims)
+            return one, _last(dims, one), _Mask(skip_casts(other), False, False, -math.inf, dims)
     if where is None:
         return None
     for hides in (False, True):
         shown, instead = (where.third, where.second) if hides else (where.second, where.third)
         hidden = splat(instead)
         if hidden is not None and hidden * scale <= _HIDDEN and _is_as_large(shown, value):
-            mask = behind(where.first, BroadcastOp)
+            mask = skip_ops(where.first, BroadcastOp)
             inverse = unary(mask, "logical_not") if hides else None
             if inverse is not None:
-                mask, hides = behind(inverse.operands[0], BroadcastOp), False
+                mask, hides = skip_ops(inverse.operands[0], BroadcastOp), False
             return shown, _last(dims, shown), _Mask(mask, True, hides, float(hidden) * scale, dims)
     return None
 
@@ -347,9 +352,9 @@ def _last(dims: Dims, value: SSAValue) -> Dims:
 
 def _leads_to_product(value: SSAValue) -> bool:
     """Returns whether a value is a matrix product, perhaps scaled and behind casts, reshapes and permutes."""
-    value = behind(value, *VIEWS)
+    value = skip_ops(value, *VIEWS)
     scaled = times_constant(value)
-    return producer(behind(scaled[0], *VIEWS) if scaled is not None else value, MatmulOp) is not None
+    return producer(skip_ops(scaled[0], *VIEWS) if scaled is not None else value, MatmulOp) is not None
 
 
 def _is_causal(mask: _Mask, roles: _Roles) -> bool:
@@ -357,7 +362,7 @@ def _is_causal(mask: _Mask, roles: _Roles) -> bool:
 
     Such a predicate compares two ranges.
     """
-    compared = behind(mask.value, *VIEWS)
+    compared = skip_ops(mask.value, *VIEWS)
     later = producer(compared, BINARY["ge"])
     test = later or producer(compared, BINARY["le"])
     rows, keys = roles.sizes[2:]
@@ -382,9 +387,9 @@ def _is_causal(mask: _Mask, roles: _Roles) -> bool:
 def _is_range(value: SSAValue, dim: int) -> bool:
     """Returns whether a value counts 0, 1, ... along one of the last two dimensions and is constant along the
     others."""
-    value = behind(value, BroadcastOp)
+    value = skip_ops(value, BroadcastOp)
     sizes = (1, 1, *shape(value))
-    count = producer(value if len(shape(value)) == 1 else unshaped(value), ArangeOp)
+    count = producer(value if len(shape(value)) == 1 else skip_casts_and_reshapes(value), ArangeOp)
     if count is None or (count.start, count.step) != (0, 1):
         return False
     return sizes[dim] == math.prod(shape(value)) == shape(count.result)[-1] and len(shape(count.result)) == 1
@@ -426,7 +431,7 @@ def _shared_heads(key: _Described, value: _Described, heads: list[Factor]) -> tu
 
 def _once(value: SSAValue, dims: Dims) -> tuple[SSAValue, Dims, list[Factor]]:
     """Returns a value before its broadcast, its dimensions there, and the factors that the broadcast repeats."""
-    broadcast = producer(behind(value, *VIEWS), BroadcastOp)
+    broadcast = producer(skip_ops(value, *VIEWS), BroadcastOp)
     if broadcast is None:
         return value, dims, []
     current, inner = value, refined(dims)

@@ -15,7 +15,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer
-from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtract, behind, cast, reshaped
+from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtract, cast, reshaped, skip_ops
 from tt_xla.ir import shapes
 from tt_xla.ir.base import TTOp, only_user, shape, tensor, tensor_type
 from tt_xla.ir.properties import si32
@@ -41,7 +41,7 @@ class _Convolution(NamedTuple):
 
 def _convolution(op: Operation, value: SSAValue) -> _Convolution | None:
     """Returns the convolution that an operand of ``op`` comes from, or None."""
-    source = behind(value, TypecastOp, ReshapeOp)
+    source = skip_ops(value, TypecastOp, ReshapeOp)
     conv = producer(source, Conv2dOp) or producer(source, ConvTranspose2dOp)
     if conv is None or not _used_by_one(op, value, source):
         return None
@@ -102,7 +102,7 @@ def _as(rewriter: PatternRewriter, op: Operation, weight: SSAValue, sizes: shape
 
 def _unrounded(rewriter: PatternRewriter, op: Operation, scale: SSAValue) -> SSAValue:
     """Returns a scale in float32 where it was rounded from that; its product with a weight is rounded anyway."""
-    source = behind(scale, ReshapeOp, TypecastOp)
+    source = skip_ops(scale, ReshapeOp, TypecastOp)
     return reshaped(rewriter, op, source, shape(scale)) if tensor_type(source).element_type == f32 else scale
 
 

@@ -16,18 +16,18 @@ from tt_xla.compiler.ttir.match import (
     Add,
     Multiply,
     Subtract,
-    behind,
     cast,
+    equal_up_to_casts,
     is_float,
     is_square_of,
     last_dims,
     mean_over,
     plus_constant,
     reshaped,
-    same,
+    skip_casts,
+    skip_casts_and_reshapes,
+    skip_ops,
     unary,
-    uncast,
-    unshaped,
 )
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import ConstantOp, splat
@@ -85,35 +85,35 @@ class Root(NamedTuple):
 
 def reciprocal_root(value: SSAValue) -> Root | None:
     """Returns the reciprocal root that a value is, perhaps times a weight, or None."""
-    value = behind(value, TypecastOp, BroadcastOp)
-    root = _barereciprocal_root(value, None)
+    value = skip_ops(value, TypecastOp, BroadcastOp)
+    root = _bare_reciprocal_root(value, None)
     product = producer(value, Multiply)
     if root is None and product is not None:
         for one, rest in both_ways(product):
-            if splat(rest) is None and (root := _barereciprocal_root(behind(one, TypecastOp, BroadcastOp), rest)):
+            if splat(rest) is None and (root := _bare_reciprocal_root(skip_ops(one, TypecastOp, BroadcastOp), rest)):
                 return root
     return root
 
 
-def _barereciprocal_root(value: SSAValue, weight: SSAValue | None) -> Root | None:
+def _bare_reciprocal_root(value: SSAValue, weight: SSAValue | None) -> Root | None:
     """Returns the reciprocal root that a value is, with the given weight, or None."""
-    root = producer(unshaped(value), UNARY["rsqrt"])
+    root = producer(skip_casts_and_reshapes(value), UNARY["rsqrt"])
     if root is None:
         return None
-    statistic, epsilon = plus_constant(unshaped(root.operands[0])) or (root.operands[0], 0.0)
+    statistic, epsilon = plus_constant(skip_casts_and_reshapes(root.operands[0])) or (root.operands[0], 0.0)
     return Root(statistic, epsilon, shape(value), weight)
 
 
 def _layer(value: SSAValue, root: Root) -> tuple[type[LayerNormOp], SSAValue, Dims] | None:
     """Returns op class, x and dimensions where ``value`` times the root is a layer normalisation, else None."""
-    difference = producer(uncast(value), Subtract)
+    difference = producer(skip_casts(value), Subtract)
     if difference is None:
         return None
-    x, mean = uncast(difference.operands[0]), difference.operands[1]
+    x, mean = skip_casts(difference.operands[0]), difference.operands[1]
     centre = mean_over(mean, x)
-    if centre is None or not same(centre[0], x):
+    if centre is None or not equal_up_to_casts(centre[0], x):
         return None
-    variance = _behind_clamp(unshaped(root.statistic))
+    variance = _behind_clamp(skip_casts_and_reshapes(root.statistic))
     if root.sizes != kept(x, centre[1]) or not _is_variance(variance, x, centre[1]):
         return None
     return LayerNormOp, x, centre[1]
@@ -123,11 +123,11 @@ def _behind_clamp(value: SSAValue) -> SSAValue:
     """Returns v when a value is max(v, 0), else the value itself."""
     relu = unary(value, "relu")
     if relu is not None:
-        return unshaped(relu.operands[0])
+        return skip_casts_and_reshapes(relu.operands[0])
     maximum = producer(value, BINARY["maximum"])
     for one, other in both_ways(maximum) if maximum is not None else ():
         if splat(other) == 0:
-            return unshaped(one)
+            return skip_casts_and_reshapes(one)
     return value
 
 
@@ -135,13 +135,13 @@ def _is_variance(variance: SSAValue, x: SSAValue, dims: Dims) -> bool:
     """Returns whether a value is the variance of x over dimensions."""
     mean = producer(variance, MeanOp)
     if mean is not None and last_dims(mean) == dims:
-        product = producer(uncast(mean.input), Multiply)
+        product = producer(skip_casts(mean.input), Multiply)
         return product is not None and all(_is_centred(operand, x, dims) for operand in product.operands)
     difference = producer(variance, Subtract)
     if difference is None:
         return False
-    squares = producer(unshaped(difference.operands[0]), MeanOp)
-    square = producer(unshaped(difference.operands[1]), Multiply)
+    squares = producer(skip_casts_and_reshapes(difference.operands[0]), MeanOp)
+    square = producer(skip_casts_and_reshapes(difference.operands[1]), Multiply)
     if squares is None or square is None or last_dims(squares) != dims or not is_square_of(squares.input, x):
         return False
     return all(_is_mean(operand, x, dims) for operand in square.operands)
@@ -149,22 +149,22 @@ def _is_variance(variance: SSAValue, x: SSAValue, dims: Dims) -> bool:
 
 def _is_centred(value: SSAValue, x: SSAValue, dims: Dims) -> bool:
     """Returns whether a value is x - mean(x)."""
-    difference = producer(uncast(value), Subtract)
-    if difference is None or not same(difference.operands[0], x):
+    difference = producer(skip_casts(value), Subtract)
+    if difference is None or not equal_up_to_casts(difference.operands[0], x):
         return False
     mean = mean_over(difference.operands[1], x)
-    return mean is not None and same(mean[0], x) and mean[1] == dims
+    return mean is not None and equal_up_to_casts(mean[0], x) and mean[1] == dims
 
 
 def _is_mean(value: SSAValue, x: SSAValue, dims: Dims) -> bool:
     """Returns whether a value is mean(x)."""
-    mean = producer(unshaped(value), MeanOp)
-    return mean is not None and same(mean.input, x) and last_dims(mean) == dims
+    mean = producer(skip_casts_and_reshapes(value), MeanOp)
+    return mean is not None and equal_up_to_casts(mean.input, x) and last_dims(mean) == dims
 
 
 def _rms(value: SSAValue, root: Root) -> tuple[type[RmsNormOp], SSAValue, Dims] | None:
     """Returns op class, x and dimensions where ``value`` times the root is an RMS normalisation, else None."""
-    x, mean = uncast(value), producer(unshaped(root.statistic), MeanOp)
+    x, mean = skip_casts(value), producer(skip_casts_and_reshapes(root.statistic), MeanOp)
     dims = last_dims(mean) if mean is not None else None
     if mean is None or dims is None or not is_square_of(mean.input, x) or root.sizes != kept(x, dims):
         return None
@@ -219,7 +219,7 @@ def _shift(norm: Norm) -> SSAValue | None:
 def _vector(rewriter: PatternRewriter, op: Operation, value: SSAValue, norm: Norm) -> SSAValue | None:
     """Returns a value as a vector over the normalised dimensions, or None where it is none."""
     sizes: Dims = shape(norm.input)[-1:] if isinstance(norm, DistributedRmsNormOp) else norm.normalized_shape
-    source = behind(value, BroadcastOp)
+    source = skip_ops(value, BroadcastOp)
     source_sizes = shape(source)
     leading = len(source_sizes) - len(sizes)
     if leading < 0 or source_sizes[leading:] != sizes or any(size != 1 for size in source_sizes[:leading]):
@@ -249,7 +249,7 @@ def unit_length(op: Operation, rewriter: PatternRewriter) -> None:
         root = reciprocal_root(other)
         if root is None or root.weight is not None or shape(value) != shape(op.results[0]):
             continue
-        total, x = producer(unshaped(root.statistic), SumOp), uncast(value)
+        total, x = producer(skip_casts_and_reshapes(root.statistic), SumOp), skip_casts(value)
         dims, count = (len(shape(x)) - 1,), shape(x)[-1]
         if total is None or total.dim_arg != dims or not is_square_of(total.input, x):
             continue

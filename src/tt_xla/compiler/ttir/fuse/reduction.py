@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
-from tt_xla.compiler.ttir.match import Div, Multiply, rounded, unspread
+from tt_xla.compiler.ttir.match import Div, Multiply, rounded, skip_casts_and_broadcasts
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor_type
@@ -35,7 +35,7 @@ def mean(op: Operation, rewriter: PatternRewriter) -> None:
     pairs = [(op.operands[0], op.operands[1])] if isinstance(op, Div) else list(both_ways(op))
     for value, other in pairs:
         total = producer(look_through(value, ReshapeOp), SumOp)
-        factor = splat(unspread(other)) if total is not None else None
+        factor = splat(skip_casts_and_broadcasts(other)) if total is not None else None
         if total is None or not factor or value.type != op.results[0].type:
             continue
         count = math.prod(shape(total.input)) // max(1, math.prod(shape(total.result)))

@@ -52,7 +52,7 @@ def in_dram_or_on_host(layout: TensorLayout) -> bool:
     return layout.buffer is not BufferType.L1
 
 
-def anywhere(layout: TensorLayout) -> bool:
+def any_layout(layout: TensorLayout) -> bool:
     """Accepts every tensor."""
     return True
 
@@ -124,7 +124,7 @@ def forms(site: Site) -> tuple[Form, ...]:
         return (_with_layouts_of_level_1(site),)
     if site.result is None:
         return (plain,)
-    all_forms = list(_FAMILIES.get(site.name, _moved)(site))
+    all_forms = list(_FAMILIES.get(site.name, _interleaved_forms)(site))
     level_1_forms = [form for form in all_forms if form.result == site.result.layout]
     level_1_forms = level_1_forms or ([] if site.name in _SHARDED_ONLY else [plain])
     if site.fixed or not site.result.layout.on_device:
@@ -155,7 +155,7 @@ def _shards(site: Site) -> tuple[TensorLayout, ...]:
     return (*menu, site.wanted) if site.wanted is not None and site.wanted not in menu else menu
 
 
-def _moved(site: Site) -> Iterator[Form]:
+def _interleaved_forms(site: Site) -> Iterator[Form]:
     """Yields forms that read and write interleaved tensors."""
     count = len(site.inputs)
     for place in _places(site):
@@ -171,7 +171,7 @@ def _in_dram(site: Site) -> Iterator[Form]:
 def _copied(site: Site) -> Iterator[Form]:
     """Yields forms of ops that move tiles: they read shards and pages, and write pages."""
     count = len(site.inputs)
-    accepts: Accepts = anywhere if all(spec.layout.tiled for spec in site.inputs) else interleaved
+    accepts: Accepts = any_layout if all(spec.layout.tiled for spec in site.inputs) else interleaved
     for place in _places(site):
         yield Form(place, (accepts,) * count, (None,) * count)
 
@@ -182,7 +182,7 @@ def _reduced(site: Site) -> Iterator[Form]:
     Shards are read only where all tiles are full: TT-NN fills padding first, and does so in pages alone.
     """
     full = all(size % TILE == 0 for spec in site.inputs for size in spec.shape[-2:])
-    yield from _copied(site) if full else _moved(site)
+    yield from _copied(site) if full else _interleaved_forms(site)
 
 
 def _elementwise(site: Site) -> Iterator[Form]:
@@ -201,14 +201,14 @@ def _elementwise(site: Site) -> Iterator[Form]:
                 accepts.append(_like(place))
                 moves.append(place)
             else:
-                accepts.append(anywhere)
+                accepts.append(any_layout)
                 moves.append(None)
         yield Form(place, tuple(accepts), tuple(moves))
 
 
 def _cast(site: Site) -> Iterator[Form]:
     """Yields forms of casts, whose operand and result lie alike: both in pages, or in the same shards."""
-    yield from _moved(site)
+    yield from _interleaved_forms(site)
     for place in _shards(site):
         source = place.retyped(site.inputs[0].layout.dtype)
         yield Form(place, (partial(same_shards, source),), (source,))
@@ -228,7 +228,7 @@ def _tilized(site: Site) -> Iterator[Form]:
     assert site.result is not None
     tilize = site.result.layout.tiled and not site.inputs[0].layout.tiled and site.inputs[0].layout.on_device
     for place in _places(site):
-        yield Form(place, (anywhere if not site.result.layout.tiled else interleaved,), (None,))
+        yield Form(place, (any_layout if not site.result.layout.tiled else interleaved,), (None,))
     if tilize and site.inputs[0].layout.dtype == site.result.layout.dtype:
         for place in _shards(site):
             yield Form(place, (_in_pages_or_rows_of(place, site),), (None,))
@@ -352,9 +352,9 @@ def _reshape(site: Site) -> Iterator[Form]:
     source, result_sizes = site.inputs[0], site.result.shape
     if keeps_tiles(source, site.result):
         to_vector = len(result_sizes) == 1 < len(source.shape) and result_sizes[0] % TILE
-        yield Form(None, (interleaved if to_vector else anywhere,), (None,))
+        yield Form(None, (interleaved if to_vector else any_layout,), (None,))
         return
-    yield from _moved(site)
+    yield from _interleaved_forms(site)
 
 
 def _convolution(site: Site) -> Iterator[Form]:
@@ -420,7 +420,7 @@ GATHERED = (DataType.BF16, DataType.BFP_BF8)
 def _pooling(site: Site) -> Iterator[Form]:
     """Yields forms of pooling: interleaved tensors, or shards of rows that have the windows of the result's shards."""
     assert site.result is not None
-    yield from _moved(site)
+    yield from _interleaved_forms(site)
     source, result = site.inputs[0], site.result
     layout, rows, positions = source.layout, math.prod(source.shape[:-1]), math.prod(result.shape[:-1])
     if result.layout.tiled or positions % TILE or (layout.tiled and layout.dtype not in GATHERED):

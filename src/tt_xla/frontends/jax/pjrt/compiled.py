@@ -1,4 +1,4 @@
-"""Compiles StableHLO that JAX passes with a ``CompileOptionsProto`` to the serializable part of an executable."""
+"""Compiles StableHLO that JAX passes with a ``CompileOptionsProto`` to the serialisable part of an executable."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ FROM_JAX = "the program from JAX"
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """The serialized part of an executable.
+    """The serialised part of an executable.
 
     Attributes:
         version: the version of tt-xla that compiled it.
-        program: a serialized :class:`~tt_xla.ir.program.Program`.
+        program: a serialised :class:`~tt_xla.ir.program.Program`.
         module: StableHLO that describes the program to JAX, of
             :func:`~tt_xla.frontends.jax.pjrt.optimized.optimized_module`.
         options: the ``CompileOptionsProto`` as JAX passed it.
@@ -91,7 +91,7 @@ def compile_bytes(
         modules: receives the module's text after each stage if the options ask for generated source.
 
     Returns:
-        The serialized part of the executable, and the program in it.
+        The serialised part of the executable, and the program in it.
 
     Raises:
         PluginError: the program or its options are damaged, or the system has too few chips.
@@ -100,7 +100,7 @@ def compile_bytes(
     """
     from tt_xla.compiler import compile_module
     from tt_xla.compiler.pipeline import split_arguments
-    from tt_xla.compiler.sharding import localize
+    from tt_xla.compiler.sharding import localise
     from tt_xla.compiler.stablehlo import DONATION, parse_module
     from tt_xla.compiler.stablehlo.signature import entry_function
     from tt_xla.compiler.stablehlo.untrusted import checked
@@ -121,11 +121,11 @@ def compile_bytes(
     devices = [number for replicas in assignment for number in replicas]
     if parsed.auto_sharding:
         module = split_arguments(module, parsed, client.target, name, devices)
-    localized = localize(module, client.target.chips)
-    if localized is not None:
-        for key, sharding in localized.inspected.items():
-            inspections.report(key, hlo_sharding(sharding, localized.mesh))
-    chosen = module if localized is None else localized
+    localised = localise(module, client.target.chips)
+    if localised is not None:
+        for key, sharding in localised.inspected.items():
+            inspections.report(key, hlo_sharding(sharding, localised.mesh))
+    chosen = module if localised is None else localised
     program = compile_module(
         chosen,
         parsed,

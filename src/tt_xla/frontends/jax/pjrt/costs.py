@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tt_xla.ir.elementwise import BINARY, UNARY
+from tt_xla.ir.op_table import BINARY, UNARY
 from tt_xla.ir.program import Instruction, Program, TensorSpec
 
 _TRANSCENDENTAL = {

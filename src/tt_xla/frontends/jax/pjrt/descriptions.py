@@ -110,7 +110,7 @@ def describe_placement(answers: Answers, compiled: Compiled, devices: Sequence[D
 
     Args:
         answers: receives the answers.
-        compiled: the serialized part of the executable.
+        compiled: the serialised part of the executable.
         devices: the device of each partition, or of each replica.
     """
     library = trampoline()

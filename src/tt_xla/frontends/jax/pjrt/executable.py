@@ -1,4 +1,4 @@
-"""Executables: programs loaded on one chip or on the chips of a mesh, run, and serialized for JAX's caches."""
+"""Executables: programs loaded on one chip or on the chips of a mesh, run, and serialised for JAX's caches."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Executable(Unloaded):
 
     Args:
         client: the client that the program is loaded for.
-        compiled: the serialized part.
+        compiled: the serialised part.
         program: the program in ``compiled``.
         modules: texts of the module after each stage, which generated source code needs.
 
@@ -193,7 +193,7 @@ def load(client: Client, compiled: Compiled, program: Program, modules: Mapping[
 
     Args:
         client: the client that the program is loaded for.
-        compiled: the serialized part of the executable.
+        compiled: the serialised part of the executable.
         program: the program in ``compiled``.
         modules: texts of the module after each stage, which generated source code needs.
     """

@@ -13,13 +13,13 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.sharding import Localised
 from tt_xla.frontends.jax.pjrt.buffer import Order
 from tt_xla.ir.hlo_sharding import REPLICATED, hlo_sharding
 
 
 def optimized_module(
-    module: ir.Module | Localized, parameter_layouts: Sequence[Order], output_layouts: Sequence[Order]
+    module: ir.Module | Localised, parameter_layouts: Sequence[Order], output_layouts: Sequence[Order]
 ) -> bytes:
     """Returns the StableHLO of one chip as MLIR bytecode, with attributes about the arguments and results of ``main``.
 
@@ -28,26 +28,26 @@ def optimized_module(
         parameter_layouts: layout of each argument.
         output_layouts: layout of each result.
     """
-    local = module.module if isinstance(module, Localized) else module
+    local = module.module if isinstance(module, Localised) else module
     with local.context, ir.Location.unknown():
         attributes: Any = local.operation.attributes
         # jaxlib would give a transposed result the layout in which nothing is moved.
         attributes["mhlo.xla_entry_computation_parameter_layouts"] = _layouts(parameter_layouts)
         attributes["mhlo.xla_entry_computation_result_layout"] = _layouts(output_layouts)
-        if isinstance(module, Localized):
+        if isinstance(module, Localised):
             _set_shardings(attributes, module)
     bytecode = io.BytesIO()
     local.operation.write_bytecode(bytecode)
     return bytecode.getvalue()
 
 
-def _set_shardings(attributes: Any, localized: Localized) -> None:
+def _set_shardings(attributes: Any, localised: Localised) -> None:
     """Sets the attributes of a module with the number of chips and the shardings of arguments and results."""
-    mesh = localized.mesh
+    mesh = localised.mesh
     arguments, results = (
-        [hlo_sharding(sharding, mesh) for sharding, _ in values] for values in (localized.arguments, localized.results)
+        [hlo_sharding(sharding, mesh) for sharding, _ in values] for values in (localised.arguments, localised.results)
     )
-    for index, (sharding, order) in localized.moved.items():
+    for index, (sharding, order) in localised.moved.items():
         arguments[index] = hlo_sharding(sharding, mesh, order)
     # The sharding of an empty tuple has one element, as its shape counts as one leaf.
     output = results[0] if len(results) == 1 else f"{{{', '.join(results or [REPLICATED])}}}"

@@ -199,7 +199,7 @@ static const struct {
 
 PERMANENT(shutting_down, UNAVAILABLE, "The Python interpreter is shutting down; the device 'tt' runs nothing more.");
 PERMANENT(no_memory, INTERNAL, "The host is out of memory.");
-PERMANENT(no_reason, INTERNAL, "A slot of the plugin failed, and so did the account of why. Please report it.");
+PERMANENT(no_reason, INTERNAL, "A function of the plugin failed, and its error could not be described. Please report it.");
 PERMANENT(was_deleted, INVALID_ARGUMENT, "A buffer or executable that was deleted or donated is used again.");
 
 static void *make_error(int code, const char *message, size_t size)

@@ -310,7 +310,7 @@ def _power(x: Array, y: Array) -> Array:
     if not jnp.issubdtype(x.dtype, jnp.integer):
         return lax.pow(x, y)
     base, result = x, like(x, 1)
-    for bit in range(int(jnp.iinfo(y.dtype).max).bit_length()):  # also those of large exponents: powers wrap around, as PyTorch's do
+    for bit in range(int(jnp.iinfo(y.dtype).max).bit_length()):  # powers wrap around, as PyTorch's
         odd = lax.ne(lax.bitwise_and(lax.shift_right_arithmetic(y, like(y, bit)), like(y, 1)), like(y, 0))
         result = lax.select(odd, lax.mul(result, x), result)
         x = lax.mul(x, x)

@@ -34,7 +34,7 @@ def reshape(ctx: Context, x: Array, *sizes: Any) -> Array:
 
 @lower(torch.ops.tt_xla.mark_tensor.default, torch.ops.tt.weight_dtype_override.default)
 def mark(ctx: Context, x: Array, *_: Any) -> Array:
-    """Removes the mark of a tensor whose group did not become a composite, or of a parameter."""
+    """Drops a mark that nothing uses: of a group that is no composite, or of the format of a weight."""
     return x
 
 

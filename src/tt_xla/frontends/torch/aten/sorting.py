@@ -52,7 +52,7 @@ def _lower_sort_descending(ctx: mlir.LoweringRuleContext, *operands: ir.Value, d
 
 
 def _comes_first(left: Array, right: Array, *others: Array) -> Array:
-    """Compares two elements of the first operand as ``lax.sort`` does, with the operands exchanged."""
+    """Returns whether ``left`` sorts before ``right`` in descending order."""
     if not jnp.issubdtype(left.dtype, jnp.floating):
         return lax.gt(left, right)
     return lax.lt_to_p.bind(_canonical(right), _canonical(left))

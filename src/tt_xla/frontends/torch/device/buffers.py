@@ -197,7 +197,7 @@ class Buffer:
                 PENDING[id(self)] = weakref.ref(self)
 
     def _join_chips(self, value: Value) -> None:
-        """Puts a value of no particular chip on the buffer's, and a new buffer on the value's."""
+        """Gives a value without a chip this buffer's chip; otherwise this buffer takes the value's."""
         if value.chip is None:
             value.chip = self.chip
         else:

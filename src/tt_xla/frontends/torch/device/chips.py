@@ -119,15 +119,18 @@ def chip_of(requested: torch.device | None) -> int:
 
 
 @functools.cache
-def _checked(index: int, count: int) -> bool:
-    """Returns whether a chip other than the first exists. PyTorch's backward passes then know several devices."""
+def _use_chip(index: int, count: int) -> bool:
+    """Returns whether a chip other than the first exists.
+
+    Once one is used, backward passes run on the calling thread, since PyTorch's own threads know one device.
+    """
     if index < count:
         backward_on_calling_thread()
     return index < count
 
 
 def _check_ordinal(index: int) -> None:
-    if _checked(index, device_count()):
+    if _use_chip(index, device_count()):
         return
     if STATE.acts_as_one and index < chip_count():
         reason = f"In SPMD mode all chips act as the one torch device {device()}; leave out xr.use_spmd() to use each."

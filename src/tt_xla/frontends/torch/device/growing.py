@@ -1,11 +1,11 @@
 """Traces whose sizes change from run to run, such as those that append a token to a sequence.
 
-Each size would be a program for a single run. In a trace that has run before with other sizes, ops on few integers
-therefore run on the host, where PyTorch's kernels compute the same bits, and the other ops run as programs. From the
-third size on, ops whose sizes have changed have programs apart from the others': in a language model with a growing
-cache, those of attention are compiled once for all layers, and what lies between them not again. The lowering of an op
-on few integers is checked for its first sizes alone, and when a program is compiled (:func:`~.kinds.make_kind`): a
-check takes longer than all else that the host does for a token.
+Each length would compile a program that runs once. When a trace comes back with other sizes, ops on small integer
+tensors therefore run on the host, where PyTorch's kernels compute the same bits, and the other ops run as programs.
+From the third size on, ops whose sizes have changed have programs of their own: in a language model with a growing
+cache, those of attention are compiled once for all layers, and the ops between them are not compiled again. The
+lowering of an op on small integer tensors is checked for its first sizes alone, and when a program is compiled
+(:func:`~.kinds.make_kind`): a check takes longer than everything else that the host does for a token.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ _MAX_ELEMENTS = 1 << 14
 _MAX_FORMS = 4096
 
 _LOWERED: set[Any] = set()
-"""Forms, which are ops on operands of any sizes, that a lowering rule took."""
+"""Ops with the dtypes and ranks of their operands that were lowered for some sizes."""
 
 
 @functools.cache
@@ -167,7 +167,7 @@ def _has_few_integers(tensor: torch.Tensor | Output) -> bool:
 
 
 def _form(kind: Kind) -> Any:
-    """Returns what kinds have in common that differ in the sizes of their operands and in scalars."""
+    """Returns the common form of kinds that differ in the sizes of their operands and in scalars."""
     args, kwargs = kind.template
     operands = tuple((operand.dtype, operand.dim()) for operand in kind.operands)
     return kind.op, operands, repr(args), repr(kwargs)
@@ -247,7 +247,7 @@ def _contiguous(shape: Shape, dtype: torch.dtype) -> Output:
 
 
 def _called(kind: Kind, operands: Sequence[torch.Tensor], scalars: Sequence[float]) -> Any:
-    """Returns what the op returns for some operands."""
+    """Returns the op's results for some operands."""
     args, kwargs = fill(kind.template, operands, scalars)
     return kind.op(*args, **kwargs)
 

@@ -47,7 +47,7 @@ def default_epsilon(dtype: torch.dtype) -> float:
 
 
 def _sizes(normalized_shape: int | Sequence[int]) -> list[int]:
-    """Returns the normalized sizes as a list. As in ``nn.LayerNorm``, a number means the last dimension."""
+    """Returns the normalised sizes as a list. As in ``nn.LayerNorm``, a number means the last dimension."""
     return [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
 
 

@@ -77,7 +77,7 @@ def _tokens(nodes: Sequence[Node]) -> list[int]:
 
 
 def _placeholder(_: Node) -> Any:
-    """Returns what stands for any node that an op reads."""
+    """Returns the placeholder of a node that an op reads."""
     return ...
 
 

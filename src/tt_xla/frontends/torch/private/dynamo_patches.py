@@ -104,7 +104,7 @@ class Frames(Protocol):
         ...
 
     def loaded(self, key: str, own: Mapping[str, Any], frame: Installed) -> Any:
-        """Returns what dynamo would return for a frame under mode and options ``own``, or None."""
+        """Returns dynamo's result for a frame under mode and options ``own``, or None."""
         ...
 
     def store(self, key: str, output: Any, bytecode: CodeType, executor: Any) -> None:

@@ -338,7 +338,7 @@ def difference(traced: TracedFrame, frame: Installed) -> str:
     source: Source | None = None
     try:
         if state_of_torch() != traced.state:
-            return "the state of PyTorch"
+            return "a global setting of PyTorch, such as its grad mode, autocast or default dtype"
         scope = Scope(frame.local, frame.global_, _globals_of_guards(traced, frame.global_))
         for source, keys in traced.ordered:
             if _keys(scope.get(source), prints) != keys:
@@ -360,7 +360,7 @@ def _globals_of_guards(traced: TracedFrame, global_: Mapping[str, Any]) -> dict[
 
 
 def install(traced: TracedFrame, frame: Installed, compiled: Callable[..., Any]) -> ConvertFrameReturn | None:
-    """Returns what dynamo would return for a frame without a :func:`difference`; None if the guards fail.
+    """Returns dynamo's result for a frame without a :func:`difference`; None if the guards fail.
 
     Args:
         traced: the description.

@@ -182,7 +182,7 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
         return result
 
     def _inputs(self, place: _Place) -> _Inputs:
-        """Returns what an occurrence reads.
+        """Returns the inputs of an occurrence.
 
         Raises:
             _CannotCopyError: an input is no plain tensor of known sizes, or needs a gradient.

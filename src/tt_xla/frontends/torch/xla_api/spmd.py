@@ -303,7 +303,7 @@ def _no_manual_sharding(name: str) -> NotImplementedError:
 
 
 def enable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, *, mesh: Mesh | None = None) -> Any:
-    """Would let code see the shards of a tensor.
+    """Is not supported: tensors are always whole here.
 
     Raises:
         NotImplementedError: always.
@@ -314,7 +314,7 @@ def enable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, *, me
 def disable_manual_sharding(
     t: torch.Tensor, partition_spec: PartitionSpec, full_shape: torch.Size, *, mesh: Mesh | None = None
 ) -> Any:
-    """Would join shards to a tensor.
+    """Is not supported: tensors are always whole here.
 
     Raises:
         NotImplementedError: always.

@@ -275,7 +275,7 @@ def get_memory_info(device: torch.device | str | None = None) -> dict[str, int]:
 
 
 def get_rng_state(device: str | None = None) -> int:
-    """Returns the seed of a device; by default that of the current one."""
+    """Returns the initial seed of a device, by default the current one, not its state: torch_xla has one integer."""
     return _chips.generator(_chips.chip_of(None if device is None else torch.device(device))).initial_seed()
 
 

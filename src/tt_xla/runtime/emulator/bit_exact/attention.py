@@ -1,4 +1,4 @@
-"""Attention as TT-NN's streaming kernel computes it: chunk by chunk of keys, with unnormalized sums.
+"""Attention as TT-NN's streaming kernel computes it: chunk by chunk of keys, with unnormalised sums.
 
 All buffers between the steps hold bfloat16. Source: ``compute_streaming.hpp`` of TT-NN 0.81's sdpa.
 """

@@ -32,7 +32,7 @@ def batch_norm_inference(
     epsilon: float = 1e-5,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalizes with given statistics. Without a float32 operand the inverse root and the number that is added to the
+    """Normalises with given statistics. Without a float32 operand the inverse root and the number that is added to the
     variance are rounded to bfloat16."""
     float32 = in_float32(ctx)
     settings = Settings.of(compute_config, wide=True, approximate=False)

@@ -130,7 +130,7 @@ class _Step:
     def _local(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, visible: range, chunks: range
     ) -> _Partial:
-        """Returns what a core knows after its chunks of keys."""
+        """Returns a core's partial results after its chunks of keys."""
         wide = self.config.wide
         q, k, v = (source(tensor, wide=wide) for tensor in (query, key, value))
         state: _Partial | None = None

@@ -47,7 +47,7 @@ _WITH_NUMBER = ("add_unary_sfpu", "mul_unary_sfpu", "sub_unary_sfpu")
 
 
 def applied(name: str, x: Tensor, parameters: Sequence[float] = (), *, wide: bool) -> Tensor:
-    """Returns what the accumulator holds after a function of its contents.
+    """Returns the accumulator's values after a function of its contents.
 
     Args:
         name: the function's name in TT-NN.
@@ -116,7 +116,7 @@ def broadcast_by_packer(ctx: Context, lhs: Tensor, rhs: Tensor) -> tuple[Tensor,
 
 
 def result_of(ctx: Context, accumulator: Tensor) -> Tensor:
-    """Returns what the packer writes. The kernel converts to integers before, as a conversion of types does."""
+    """Returns the packed values. The kernel converts to integers before, as a conversion of types does."""
     if not ctx.dtype.is_float:
         return integer_of_float(accumulator.to(torch.float64), ctx.dtype).to(ctx.container)
     return packed(accumulator, ctx.dtype).to(ctx.container)

@@ -33,17 +33,17 @@ def erf(x: Tensor, *, wide: bool) -> Tensor:
 
 def log(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the natural logarithm, NaN of denormals and of -0 (``calculate_log``)."""
-    return rounded(functions.natural_log(x, wide=wide, normalizes=False), wide=wide)
+    return rounded(functions.natural_log(x, wide=wide, normalises=False), wide=wide)
 
 
 def log10(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the logarithm of base 10, NaN of denormals and of -0 (``calculate_log``)."""
-    return rounded(functions.natural_log(x, wide=wide, factor=functions.LOG10_E, normalizes=False), wide=wide)
+    return rounded(functions.natural_log(x, wide=wide, factor=functions.LOG10_E, normalises=False), wide=wide)
 
 
 def log2(x: Tensor, *, wide: bool) -> Tensor:
     """Returns the logarithm of base 2, NaN of denormals and of -0 (``calculate_log``)."""
-    return rounded(functions.natural_log(x, wide=wide, base_two=True, normalizes=False), wide=wide)
+    return rounded(functions.natural_log(x, wide=wide, base_two=True, normalises=False), wide=wide)
 
 
 def mish(x: Tensor, *, wide: bool) -> Tensor:

@@ -331,7 +331,7 @@ def log(x: Tensor, *, wide: bool) -> Tensor:
 
 
 def natural_log(
-    x: Tensor, *, wide: bool, factor: float | None = None, base_two: bool = False, normalizes: bool = True
+    x: Tensor, *, wide: bool, factor: float | None = None, base_two: bool = False, normalises: bool = True
 ) -> Tensor:
     """Returns a logarithm before it is rounded (``calculate_log_body``).
 
@@ -339,9 +339,9 @@ def natural_log(
         wide: whether the series is the one for 32 bits.
         factor: what the natural logarithm is multiplied by.
         base_two: whether the logarithm of base 2 is computed, whose exponent takes no factor.
-        normalizes: whether denormals and -0 count as 0.
+        normalises: whether denormals and -0 count as 0.
     """
-    if normalizes:
+    if normalises:
         x = sfpu.mad(x, 1.0, 0.0)
     place = (sfpu.bits(x) - 0x3F400000) & -(1 << 23)
     m = sfpu.add(sfpu.number(sfpu.bits(x) - place), -1.0)

@@ -21,7 +21,7 @@ from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.elementwise import loaded, otherwise
 from tt_xla.runtime.emulator.bit_exact.registers import packed
 from tt_xla.runtime.emulator.bit_exact.settings import Config, Settings, faces
-from tt_xla.runtime.emulator.bit_exact.spreads import moments, of_lanes
+from tt_xla.runtime.emulator.bit_exact.variances import moments, of_lanes
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.kernels.normalization import by_channel
 from tt_xla.runtime.emulator.registry import kernel
@@ -218,7 +218,7 @@ class _GroupNorm:
     rows: int
 
     def normalized(self, x: Tensor, mask: Tensor, size: int, epsilon: float) -> Tensor:
-        """Returns the normalized elements of groups as the accumulator holds them.
+        """Returns the normalised elements of groups as the accumulator holds them.
 
         Args:
             x: ``[batches, groups, rows, columns]`` in whole tiles.
@@ -304,7 +304,7 @@ class _GroupNorm:
 def _by_vector_unit(
     x: Tensor, groups: int, epsilon: float, settings: Settings, between: DataType, division: _Division
 ) -> Tensor:
-    """Returns ``[batches, rows, channels]``, normalized by statistics of the vector unit.
+    """Returns ``[batches, rows, channels]``, normalised by statistics of the vector unit.
 
     Its lanes have a row of each tile of a core. Their moments are joined, and then those of the cores.
     """

@@ -7,7 +7,7 @@ accumulator. For each element of the result it
 - aligns the products of 8 neighbours along the inner dimension to the largest sum of exponents among them, rounds each
   to an integer of that scale, halves away from zero, and adds the 8: a sum of 12 bits and its carries;
 - aligns the two sums of 8 and the accumulator to the largest exponent, rounds what is shifted out, adds the three,
-  normalizes and rounds to 24 bits, or to 8 for an accumulator of 16 bits. Halves are rounded up, in magnitude for
+  normalises and rounds to 24 bits, or to 8 for an accumulator of 16 bits. Halves are rounded up, in magnitude for
   positive sums and the accumulator, down for negative sums.
 
 A tile of the inner dimension, 32 elements, is multiplied in each phase, its first 16 elements and then the others,

@@ -35,7 +35,7 @@ def moreh_layer_norm(
     beta: Tensor | None = None,
     compute_kernel_config: Config = None,
 ) -> tuple[Tensor, ...]:
-    """Normalizes over the last dimensions."""
+    """Normalises over the last dimensions."""
     dtype = ctx.spec("input").layout.dtype
     settings = Settings.of(compute_kernel_config, wide=False, approximate=True)
     sizes = input.shape[input.ndim - normalized_dims :]
@@ -61,7 +61,7 @@ def moreh_group_norm(
     beta: Tensor | None = None,
     compute_kernel_config: Config = None,
 ) -> tuple[Tensor, ...]:
-    """Normalizes groups of channels; the buffers between the steps have the input's type."""
+    """Normalises groups of channels; the buffers between the steps have the input's type."""
     dtype = ctx.spec("input").layout.dtype
     settings = Settings.of(compute_kernel_config, wide=False, approximate=True)
     batches, channels, *matrix = input.shape
@@ -89,7 +89,7 @@ class _MorehNorm:
         settings: the compute config.
         between: type of the buffers between the steps.
         dtype: type of the tensors, of the scaler and of epsilon.
-        by_rows: whether rows are normalized, rather than all tiles together.
+        by_rows: whether rows are normalised, rather than all tiles together.
     """
 
     settings: Settings
@@ -100,7 +100,7 @@ class _MorehNorm:
     def normalized(
         self, x: Tensor, scaler: float, epsilon: float, gamma: Tensor | None, beta: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns the normalized matrices, their means and the inverses of their standard deviations.
+        """Returns the normalised matrices, their means and the inverses of their standard deviations.
 
         Args:
             x: ``[norms, matrices, rows, columns]``, all elements of the first dimension each by themselves.

@@ -39,7 +39,7 @@ class _Steps:
         return packed(accumulator, self.settings.between)
 
     def computed(self, register: Tensor) -> Tensor:
-        """Returns what a buffer holds of a register of the vector unit."""
+        """Returns the values of a register of the vector unit in a buffer."""
         return self.kept(sfpu.stored(register, wide=self.settings.wide))
 
     def product(self, a: Tensor, b: Tensor) -> Tensor:

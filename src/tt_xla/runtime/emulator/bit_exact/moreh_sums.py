@@ -164,7 +164,7 @@ class _Sum:
         return reduce(last, count, total)
 
     def _reloaded(self, total: Tensor, *, by_rows: bool) -> Tensor:
-        """Returns what the accumulator gets of sums in a buffer: all of float32."""
+        """Returns the accumulator's values of sums in a buffer: all of float32."""
         return total if self.settings.wide else self.settings.read(total)
 
     def _of_rows(self, terms: Tensor, count: int, start: Tensor | None = None) -> Tensor:
@@ -192,7 +192,7 @@ class _Mean(_Sum):
         return _inverse(count)
 
     def _reloaded(self, total: Tensor, *, by_rows: bool) -> Tensor:
-        """Returns what the accumulator gets of sums in a buffer: those of rows pass a source register."""
+        """Returns the accumulator's values of sums in a buffer: those of rows pass a source register."""
         return self.settings.read(total) if by_rows else super()._reloaded(total, by_rows=by_rows)
 
     def _of_tiles(self, x: Tensor, dim: int) -> Tensor:

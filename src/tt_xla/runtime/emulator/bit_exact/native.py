@@ -147,7 +147,7 @@ def function() -> CppFunction | None:
 
 
 def product(a: Tensor, b: Tensor, start: Tensor | None = None, *, phases: int, wide: bool) -> Tensor:
-    """Returns what :func:`matrix_unit.product` returns, by C++ where there is a compiler."""
+    """Computes :func:`matrix_unit.product`, by C++ where there is a compiler."""
     compiled = function()
     if compiled is None:
         return matrix_unit.product(a, b, start, phases=phases, wide=wide)

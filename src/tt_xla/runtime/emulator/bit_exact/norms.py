@@ -1,4 +1,4 @@
-"""Normalizations of rows as TT-NN's kernels compute them.
+"""Normalisations of rows as TT-NN's kernels compute them.
 
 A core that has whole rows adds their elements as a product with ones. Of rows that are cut among cores, each core
 averages its columns, and another one all averages. Sources: TT-NN 0.81's ``layernorm.cpp``,
@@ -40,7 +40,7 @@ def layer_norm(
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalizes over the last dimension; the buffers between the steps hold float32."""
+    """Normalises over the last dimension; the buffers between the steps hold float32."""
     settings = Settings.of(compute_config, wide=True, approximate=False)
     return _computed(ctx, _norm(ctx, settings, centres=True), input, residual, weight, bias, epsilon)
 
@@ -55,7 +55,7 @@ def rms_norm(
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalizes over the last dimension, with a 16-bit accumulator and an approximate root where TT-NN chooses."""
+    """Normalises over the last dimension, with a 16-bit accumulator and an approximate root where TT-NN chooses."""
     settings = Settings.of(compute_config, wide=False, approximate=True)
     return _computed(ctx, _norm(ctx, settings, centres=False), input, residual, weight, bias, epsilon)
 
@@ -111,7 +111,7 @@ def _cores_side_by_side(layout: TensorLayout) -> int:
 
 @dataclass(frozen=True)
 class _Norm:
-    """The steps of a normalization."""
+    """The steps of a normalisation."""
 
     settings: Settings
     """The compute config."""
@@ -119,7 +119,7 @@ class _Norm:
     """Whether means are subtracted."""
 
     def centred(self, input: Tensor, residual: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Returns what is divided by the root, ``[rows, columns]``, and the means of its squares."""
+        """Returns the numerators of the root, ``[rows, columns]``, and the means of their squares."""
         x = self.rows(input, residual)
         if self.centres:
             x = self.masked(self.kept(self.settings.subtract(x, self.mean(self.masked(x)))))
@@ -127,11 +127,11 @@ class _Norm:
         return x, self.mean(squares if self.centres else self.masked(squares))
 
     def kept(self, accumulator: Tensor) -> Tensor:
-        """Returns what a buffer between the steps holds of the accumulator."""
+        """Returns the accumulator's values in a buffer between the steps."""
         return packed(accumulator, self.settings.between)
 
     def rows(self, input: Tensor, residual: Tensor | None) -> Tensor:
-        """Returns what is normalized, ``[rows, columns]``: a residual is added in the matrix unit."""
+        """Returns the input of the norm, ``[rows, columns]``: a residual is added in the matrix unit."""
         x = input.reshape(-1, input.shape[-1])
         return x if residual is None else self.kept(self.settings.add(x, residual.reshape(x.shape)))
 
@@ -161,7 +161,7 @@ class _Norm:
 
 @dataclass(frozen=True)
 class _NormOfWideRows(_Norm):
-    """The steps of a normalization of rows that a core has no room for, block after block."""
+    """The steps of a normalisation of rows that a core has no room for, block after block."""
 
     def centred(self, input: Tensor, residual: Tensor | None) -> tuple[Tensor, Tensor]:
         """Returns the same of numbers of which the vector unit takes squares before they are rounded."""
@@ -177,7 +177,7 @@ class _NormOfWideRows(_Norm):
 
 @dataclass(frozen=True)
 class _NormOfShards(_Norm):
-    """The steps of a normalization of a tensor in shards."""
+    """The steps of a normalisation of a tensor in shards."""
 
     spec: TensorSpec
     """The tensor."""

@@ -170,7 +170,7 @@ class _Reduction:
         return self._step(torch.cat(parts, dim), dim, whole, DataType.F32, factor)
 
     def _step(self, x: Tensor, dim: int, accurate: bool, now: DataType, factor: float) -> Tensor:
-        """Returns what the accumulator holds of one kernel's reduction along a dimension."""
+        """Returns the accumulator's values after one kernel's reduction along a dimension."""
         if accurate:
             total = _in_float32(x, dim)
             if factor != 1:

@@ -32,7 +32,7 @@ def source(tensor: Tensor, *, wide: bool) -> Tensor:
 
 
 def packed(tensor: Tensor, dtype: DataType, *, rounds_first: bool = True) -> Tensor:
-    """Returns what the packer writes of an accumulator, as a float32 tensor of values of ``dtype``.
+    """Returns the packed values of an accumulator, as a float32 tensor of values of ``dtype``.
 
     The packer rounds halves away from zero: to bfloat16, or for block floats to 7 significant bits before it aligns
     them. A NaN becomes an infinity.
@@ -52,7 +52,7 @@ def packed(tensor: Tensor, dtype: DataType, *, rounds_first: bool = True) -> Ten
 
 
 def repacked(tensor: Tensor, dtype: DataType) -> Tensor:
-    """Returns what the packer writes of elements that the unpacker brought to the accumulator, as float32. The sign of
+    """Returns the packed values of elements that the unpacker brought to the accumulator, as float32. The sign of
     a NaN is lost."""
     number = tensor.to(torch.float32)
     return packed(torch.where(number.isnan(), torch.nan, number).contiguous(), dtype)

@@ -47,7 +47,7 @@ class Settings:
         return DataType.F32 if self.wide else self.narrow
 
     def read(self, x: Tensor) -> Tensor:
-        """Returns what the source registers hold of a buffer."""
+        """Returns the source registers' values of a buffer."""
         return source(x, wide=self.wide)
 
     def sum_of_rows(self, x: Tensor) -> Tensor:

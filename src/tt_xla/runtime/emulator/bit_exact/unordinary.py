@@ -1,5 +1,5 @@
-"""Functions whose results of ordinary numbers are those of the other numerics: here denormals are zeros, an infinity
-stands for a NaN of 16 bits, and where numbers are compared, a NaN is the largest."""
+"""Functions that differ from those of the other numerics in special values alone: denormals are zeros, an infinity
+stands for a NaN of 16 bits, and a NaN compares as the largest number."""
 
 from __future__ import annotations
 

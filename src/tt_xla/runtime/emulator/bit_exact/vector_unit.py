@@ -194,7 +194,7 @@ def approximate_reciprocal(value: Tensor) -> Tensor:
 
 
 def stored(value: Tensor, *, wide: bool) -> Tensor:
-    """Returns what the accumulator keeps of a register: all of it, or the first 16 bits; denormals are zero."""
+    """Returns the accumulator's copy of a register: all of it, or the first 16 bits; denormals are zero."""
     pattern = bits(value)
     pattern = torch.where(pattern & _INFINITY == 0, pattern & _SIGN, pattern)
     return number(pattern if wide else pattern & -0x10000)

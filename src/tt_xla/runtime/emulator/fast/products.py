@@ -165,7 +165,7 @@ def _from_blocks(blocks: Tensor, columns: int) -> Tensor:
 
 
 def _times_blocks(columns: int) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
-    """Returns what multiplies one row by :func:`_in_blocks` of weights with this number of columns."""
+    """Returns the function that multiplies one row by :func:`_in_blocks` of weights with this number of columns."""
 
     def product(a: Tensor, blocks: Tensor, bias: Tensor | None) -> Tensor:
         row = a.reshape(1, 1, -1).expand(len(blocks), 1, -1)

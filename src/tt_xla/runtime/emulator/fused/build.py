@@ -49,7 +49,7 @@ def compiler() -> str | None:
 
 @functools.cache
 def machine() -> bytes:
-    """Returns what compiled code depends on besides its source: the compiler, its flags and the CPU's features."""
+    """Returns the cache key of compiled code besides its source: the compiler, its flags and the CPU's features."""
     path = compiler() or ""
     status = os.stat(path) if path else None
     return repr((path, status and (status.st_size, status.st_mtime_ns), cpu_flags(), _FLAGS)).encode()
@@ -120,7 +120,7 @@ def _key(source: str, level: str) -> str:
 
 
 def _in_background() -> list[str]:
-    """Returns what a command begins with that gives way to the program, if the program does not wait for it."""
+    """Returns the prefix of a command that runs at low priority (`nice -n 19`), unless the program waits for it."""
     nice = shutil.which("nice")
     waits = threading.current_thread() is threading.main_thread()
     return [nice, "-n", "19"] if nice and not waits else []

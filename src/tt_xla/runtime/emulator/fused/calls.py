@@ -163,8 +163,8 @@ def _python(text: str) -> CodeType:
 
 
 def _lies_across(operand: Operand) -> bool:
-    """Whether elements of a row are so far apart in memory that torch's copy into rows, or out of them, is quicker than
-    a loop over such rows. Expanded tensors are not: little of them is read."""
+    """Whether the elements of a row are strided, so that torch copies them into rows, or out of them, in less time than
+    a loop over them takes. Expanded tensors are looped over, since they have few elements in memory."""
     shape, stride = operand.shape, operand.stride
     if not shape or shape[-1] == 1 or stride[-1] == 1 or math.prod(shape) < _WORTH_A_COPY:
         return False

@@ -366,7 +366,7 @@ class Plan:
         return self._linked()
 
     def _identity(self, fusion: Fusion) -> object:
-        """Returns what decides on the bits of a fused kernel and of its steps."""
+        """Returns the cache key of a fused kernel: everything that its bits and those of its steps depend on."""
         keys = tuple(step.key for step in self._code.steps[fusion.start : fusion.end])
         return fusion.index, keys, tuple(self._operands[value] for value in (*fusion.inputs, *fusion.outputs))
 

@@ -123,7 +123,7 @@ SOFTMAX = Family(
 )
 
 
-# Layer normalization.
+# Layer normalisation.
 
 
 def _takes_layer_norm(context: Context, attributes: Attributes) -> bool:
@@ -135,7 +135,7 @@ def _takes_layer_norm(context: Context, attributes: Attributes) -> bool:
 
 
 def _normalized_in(context: Context) -> torch.dtype:
-    """Returns the dtype in which the kernel normalizes: that of all operands, or float32 if they differ."""
+    """Returns the dtype in which the kernel normalises: that of all operands, or float32 if they differ."""
     dtypes = {_container(context, name) for name in context.operands}
     return dtypes.pop() if len(dtypes) == 1 else torch.float32
 

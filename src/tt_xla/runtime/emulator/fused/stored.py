@@ -25,7 +25,7 @@ KIND = "plans"
 
 
 def machine_and_libraries() -> object:
-    """Returns what the bits of this CPU's libraries depend on, and those of compiled C++.
+    """Returns the cache key of bits that this CPU's libraries and compiled C++ compute.
 
     The number of threads is part of it: oneDNN's convolutions depend on it.
     """

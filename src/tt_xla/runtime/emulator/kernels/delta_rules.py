@@ -100,7 +100,7 @@ def chunk_gated_delta_rule(
 ) -> Tensor | tuple[Tensor, ...]:
     """Computes the rule over a sequence.
 
-    Tensors of three dimensions hold the heads of each token one after the other, queries and keys not normalized.
+    Tensors of three dimensions hold the heads of each token one after the other, queries and keys not normalised.
     """
     heads = g.shape[-1]
     if q.dim() == 3:

@@ -59,7 +59,7 @@ def _divide(lhs: Tensor, rhs: Tensor) -> Tensor:
 def _remainder(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Returns the remainder with the sign of the dividend."""
     if lhs.is_floating_point() or rhs.is_floating_point():
-        # In float64, where it is exact: torch's vectorized fmod of float32 returns NaN where the quotient overflows.
+        # In float64, where it is exact: torch's vectorised fmod of float32 returns NaN where the quotient overflows.
         return torch.fmod(lhs.to(torch.float64), rhs.to(torch.float64))
     return torch.where(rhs == 0, lhs, torch.fmod(lhs, torch.where(rhs == 0, 1, rhs)))
 

@@ -148,7 +148,7 @@ def fused_rms_minimal(
     epsilon: float,
     residual_input_tensor: Shards | None = None,
 ) -> Results:
-    """Normalizes rows that are split over the chips of a group by the root of their mean square."""
+    """Normalises rows that are split over the chips of a group by the root of their mean square."""
     rows = [each.float() for each in input_tensor]
     if residual_input_tensor is not None:
         rows = [row + other.float() for row, other in zip(rows, residual_input_tensor, strict=True)]

@@ -165,7 +165,7 @@ def moreh_layer_norm(
     beta: Tensor | None = None,
     compute_kernel_config: Config = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns the normalized tensor, the mean, and the inverse of the standard deviation."""
+    """Returns the normalised tensor, the mean, and the inverse of the standard deviation."""
     x = wide(input)
     mean, rstd = _statistics(x, list(range(x.ndim - normalized_dims, x.ndim)), eps)
     result, sizes = (x - mean) * rstd, x.shape[x.ndim - normalized_dims :]
@@ -188,7 +188,7 @@ def moreh_group_norm(
     beta: Tensor | None = None,
     compute_kernel_config: Config = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns the normalized tensor, the mean, and the inverse of the standard deviation of each group."""
+    """Returns the normalised tensor, the mean, and the inverse of the standard deviation of each group."""
     groups = wide(input).reshape(input.shape[0], num_groups, -1)
     mean, rstd = _statistics(groups, [-1], eps)
     result, channels = ((groups - mean) * rstd).reshape(input.shape), (-1, *(1,) * (input.ndim - 2))

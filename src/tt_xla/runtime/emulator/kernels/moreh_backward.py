@@ -99,7 +99,7 @@ def moreh_linear_backward(
 
 
 def _norm_backward(grad: Tensor, normal: Tensor, rstd: Tensor, dims: Sequence[int]) -> Tensor:
-    """Returns the gradient of a normalization from that of the normalized values."""
+    """Returns the gradient of a normalisation from that of the normalised values."""
     mean = grad.mean(tuple(dims), keepdim=True)
     return rstd * (grad - mean - normal * (grad * normal).mean(tuple(dims), keepdim=True))
 

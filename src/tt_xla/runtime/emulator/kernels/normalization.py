@@ -52,7 +52,7 @@ def layer_norm(
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalizes over the last dimension, after the residual, if there is one, was added in float32."""
+    """Normalises over the last dimension, after the residual, if there is one, was added in float32."""
     if residual is not None:
         input = _with_residual(input, residual)
     if any(parameter is not None and parameter.dtype is not input.dtype for parameter in (weight, bias)):
@@ -71,7 +71,7 @@ def rms_norm(
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalizes over the last dimension, after the residual, if there is one, was added in float32.
+    """Normalises over the last dimension, after the residual, if there is one, was added in float32.
 
     The squares are summed in float64, whose rounding hides the order of the terms: fused kernels add them in another.
     """
@@ -100,7 +100,7 @@ def batch_norm_inference(
     epsilon: float = 1e-5,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalizes with given statistics: vectors belong to dimension 1, other shapes broadcast."""
+    """Normalises with given statistics: vectors belong to dimension 1, other shapes broadcast."""
     mean, variance = per_channel(running_mean, input), per_channel(running_var, input)
     scale, shift = (None if each is None else per_channel(each, input) for each in (weight, bias))
     centred = input.to(torch.float32) - mean.to(torch.float32)
@@ -119,7 +119,7 @@ def batch_norm_training(
     momentum: float = 0.1,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalizes with the statistics of the batch; channels are dimension 1."""
+    """Normalises with the statistics of the batch; channels are dimension 1."""
     wide = input.to(torch.float32)
     dims = [dim for dim in range(input.ndim) if dim != 1]
     variance, mean = torch.var_mean(wide, dims, correction=0, keepdim=True)
@@ -173,7 +173,7 @@ def group_norm(
     num_out_blocks: int | None = None,
     use_welford: bool = False,
 ) -> Tensor:
-    """Normalizes groups of channels of an input [N, 1, H*W, C].
+    """Normalises groups of channels of an input [N, 1, H*W, C].
 
     The weights of each core's channels may be padded to a multiple of 32.
     """
@@ -215,7 +215,7 @@ def rms_norm_post_all_gather(
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalizes over the last dimension of all chips, whose sums of squares ``stats`` has side by side."""
+    """Normalises over the last dimension of all chips, whose sums of squares ``stats`` has side by side."""
     wide = input.to(torch.float32)
     (squares,) = _means(stats, 1, wide.shape[-1])
     factor = (squares + epsilon).rsqrt().to(torch.float32)
@@ -232,7 +232,7 @@ def layer_norm_post_all_gather(
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalizes over the last dimension of all chips; the variance is the mean of squares minus the squared mean."""
+    """Normalises over the last dimension of all chips; the variance is the mean of squares minus the squared mean."""
     wide = input.to(torch.float32)
     squares, mean = _means(stats, 2, wide.shape[-1])
     factor = (squares - mean.square() + epsilon).rsqrt().to(torch.float32)

@@ -1,4 +1,4 @@
-"""Quantization to 8 bits, which TT-NN holds in 32: sign and magnitude, so that -127 is the least number.
+"""Quantisation to 8 bits, which TT-NN holds in 32: sign and magnitude, so that -127 is the least number.
 
 The parameters are TT-NN's. Scales and zero points are numbers, tensors of one element, or of one for each channel.
 """
@@ -57,6 +57,6 @@ def requantize(
     out_zero_point: Tensor | float,
     axis: int | None = None,
 ) -> Tensor:
-    """Returns quantized numbers with another scale and zero point."""
+    """Returns quantised numbers with another scale and zero point."""
     wide = dequantize(ctx, input_tensor, in_scale, in_zero_point, axis)
     return quantize(ctx, wide, out_scale, out_zero_point, axis)

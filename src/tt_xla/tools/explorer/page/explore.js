@@ -11,6 +11,7 @@ let shown = { subject: 0, version: -1, stage: "ttnn", graph: "", overlay: "predi
 let info = null; // of the stage that is shown
 let other = null; // of the stage or version beside it
 let selected = "";
+let selectedIn = ""; // version and stage of the selected node
 let wantedSource = ""; // line of the op to select first
 let shownVersion = -1;
 let waiting = ""; // node to select once the frame has its graph
@@ -43,16 +44,22 @@ async function refresh() {
   element("job-text").textContent = job.line ? `${job.what}: ${job.line}` : job.what;
   const ended = !job.running && job.number !== endedJob;
   if (ended) endedJob = job.number;
+  document.body.classList.toggle("empty", !job.running && !state.versions.length);
+  showExamples();
   fillVersions();
   const newest = state.versions.at(-1);
   const more = state.versions.length > before.versions.length;
   if (more && newest) {
+    const name = shownNode && shownNode.name;
     shown.version = newest.number;
     shown.subject = newest.subject;
-    await show();
+    await show(name);
+    await noteChoices(newest);
   } else if (ended && shown.version >= 0) {
+    if (!waiting && selectedIn === place()) waiting = selected;
     await show(); // a run adds overlays
   }
+  if (ended && shown.version >= 0) element("versions").scrollIntoView({ block: "nearest" });
   if (ended && job.error) fail(job.error);
   document.body.dataset.busy = job.running ? "1" : "";
   timer = setTimeout(guardedRefresh, job.running ? 200 : 1000);
@@ -69,6 +76,28 @@ async function start(path, body) {
     clearTimeout(timer);
     await refresh();
   }
+}
+
+function showExamples() {
+  if (element("examples").children.length) return;
+  element("examples").replaceChildren(...state.examples.map((example) => {
+    const button = Object.assign(document.createElement("button"), { textContent: example });
+    button.onclick = guarded(() => start("open", { example }));
+    return button;
+  }));
+}
+
+let noted = -1; // compilation that the note is about
+
+// Says so if the choices of a compilation differ in nothing that the page shows from the compilation before it.
+async function noteChoices(version) {
+  const before = state.versions.filter((each) => each.subject === version.subject && each.number < version.number && !each.error).at(-1);
+  const compared = before && !version.error && Object.keys((version.options.overrides || {}).ops || {}).length;
+  const same = compared && !(await ask(`changes?version=${version.number}&other=${before.number}`)).length;
+  if (!same) return;
+  noted = version.number;
+  element("note").hidden = false;
+  element("note").textContent = `The choices change no place and no predicted time: every op is as in compilation ${before.number}.`;
 }
 
 let lost = false;
@@ -116,12 +145,16 @@ function fill(select, entries, value) {
 
 // The graph
 
+const place = () => `${shown.version}/${shown.stage}`;
+
 function current() { return state.versions[shown.version]; }
 
-async function show() {
+// Shows the version and stage that are chosen, at the op of a name if the version has it.
+async function show(name) {
   const version = current();
   if (!version) return;
   document.body.dataset.graph = "";
+  element("note").hidden = noted !== version.number;
   if (!version.stages.includes(shown.stage)) shown.stage = version.stages.at(-1) || "ttnn";
   fill(element("subject"), state.subjects.map((subject, index) => [index, subject.name]), shown.subject);
   const own = state.versions.filter((each) => each.subject === shown.subject);
@@ -135,10 +168,11 @@ async function show() {
   if (!besides.some(([key]) => key === shown.beside)) shown.beside = "";
   fill(element("beside"), besides, shown.beside);
   fail(version.error || version.run_error || version.warning);
-  element("execute").disabled = version.predicted_us === undefined;
+  element("execute").disabled = version.predicted_us === undefined || !state.runs;
   element("compile").disabled = !state.subjects[shown.subject].can_compile;
   if (!version.stages.length) return; // of a file that cannot be read
   info = await ask(`stage?version=${shown.version}&stage=${shown.stage}`);
+  if (name && !waiting) waiting = info.named[name] || "";
   other = null;
   if (shown.beside) {
     const [number, stage] = shown.beside.split("/");
@@ -240,7 +274,7 @@ window.addEventListener("message", (event) => {
 
 async function select(node) {
   if (!info || !node) return;
-  selected = node;
+  [selected, selectedIn] = [node, place()];
   let facts;
   try { facts = await ask(`node?version=${shown.version}&stage=${shown.stage}&node=${encodeURIComponent(node)}`); }
   catch { return; } // a node of the pane beside
@@ -380,7 +414,7 @@ changed("version", "version", Number);
 changed("stage", "stage");
 changed("beside", "beside");
 changed("overlay", "overlay");
-element("constants").onchange = guarded(show);
+element("constants").onchange = guarded(() => show());
 
 function chosenOptions() {
   const options = { ...state.session_options, optimization_level: Number(element("level").value) };

@@ -15,13 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tt_xla.errors import MalformedModuleError
-from tt_xla.ir.layout import TILE, DataType
-from tt_xla.ir.mesh import Mesh
-from tt_xla.ir.program import TensorSpec
-from tt_xla.target import Target
-from tt_xla.tools.measured import collectives
-from tt_xla.tools.measured.measurement import (
+from benchmarks.measured import collectives
+from benchmarks.measured.measurement import (
     Measurement,
     Row,
     RowError,
@@ -35,7 +30,12 @@ from tt_xla.tools.measured.measurement import (
     step,
     tensor,
 )
-from tt_xla.tools.measured.op_codes import ATTENTION, COLLECTIVE, ELEMENTWISE, MATMUL, OpRow, translate, unary_name
+from benchmarks.measured.op_codes import ATTENTION, COLLECTIVE, ELEMENTWISE, MATMUL, OpRow, translate, unary_name
+from tt_xla.errors import MalformedModuleError
+from tt_xla.ir.layout import TILE, DataType
+from tt_xla.ir.mesh import Mesh
+from tt_xla.ir.program import TensorSpec
+from tt_xla.target import Target
 
 MeasuredRow = Measurement | Unpriced
 
@@ -293,7 +293,7 @@ def _profiler(row: Row, line: int, name: str, arch: str) -> Measurement:
     available = _count(row.get("AVAILABLE WORKER CORE COUNT", ""))
     arch_name = row.get("DEVICE ARCH") or arch or ("blackhole" if "bh" in name.lower().split("_")[0] else "")
     if not arch_name:
-        raise RowError("the file does not name the architecture; name it with --target")
+        raise RowError("the file does not name the architecture; name it with --system")
     board = "bh20" if "bh20" in name.lower() else ""
     target = board_target(arch_name, board, available)
     cores = cores or target.cores

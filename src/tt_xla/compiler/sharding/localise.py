@@ -12,7 +12,7 @@ from jaxlib.mlir.passmanager import PassManager
 from tt_xla.compiler.sharding import rules
 from tt_xla.compiler.sharding.axes import Digit, finest_mesh, whole_axes
 from tt_xla.compiler.sharding.builder import Builder
-from tt_xla.compiler.sharding.context import Localizer, shape_of
+from tt_xla.compiler.sharding.context import Localiser, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.gspmd import HLO_SHARDING
 from tt_xla.compiler.sharding.propagate import Propagated, propagate, reason
@@ -25,7 +25,7 @@ from tt_xla.compiler.stablehlo.signature import attribute_names, entry_function,
 from tt_xla.errors import CompileError, InternalCompilerError
 from tt_xla.ir.mesh import Mesh, Shape, Sharding, replicated
 
-__all__ = ["Localized", "localize", "rules"]
+__all__ = ["Localised", "localise", "rules"]
 
 _SUM = "stablehlo.cross-replica-sum"
 """An op of older versions of StableHLO, which ``jax.pmap`` in ``jax.pmap`` still uses."""
@@ -34,7 +34,7 @@ _SIGNATURE_SHARDINGS = (SHARDING, HLO_SHARDING, FRONTEND_ATTRIBUTES)
 
 
 @dataclass(frozen=True)
-class Localized:
+class Localised:
     """The module of one chip of a mesh, and what its arguments and results are parts of."""
 
     module: ir.Module
@@ -53,7 +53,7 @@ class Localized:
     position."""
 
 
-def localize(module: ir.Module, chips: int) -> Localized | None:
+def localise(module: ir.Module, chips: int) -> Localised | None:
     """Rewrites a module for several chips to the module that each of them runs.
 
     Args:
@@ -75,11 +75,11 @@ def localize(module: ir.Module, chips: int) -> Localized | None:
         return _replicas(module, asked.replicas, chips)
     with module.context, ir.Location.unknown():
         entry_name = entry_function(module).name.value
-        localized = _Localization(propagate(module, entry_name, asked.partitions, chips), entry_name).run()
-    return replace(localized, source=module)
+        localised = _Localisation(propagate(module, entry_name, asked.partitions, chips), entry_name).run()
+    return replace(localised, source=module)
 
 
-def _replicas(module: Any, count: int, chips: int) -> Localized:
+def _replicas(module: Any, count: int, chips: int) -> Localised:
     """Returns a module for several replicas as the module of one chip, which it is already.
 
     Each chip has tensors of its own. They count as parts of larger ones, along the first dimension. A scalar cannot be
@@ -101,7 +101,7 @@ def _replicas(module: Any, count: int, chips: int) -> Localized:
         tuple(_own_tensor(mesh, shape_of(value)) for value in values)
         for values in (block.arguments, list(block.operations)[-1].operands)
     )
-    return Localized(module, mesh, arguments, results)
+    return Localised(module, mesh, arguments, results)
 
 
 def _own_tensor(mesh: Mesh, shape: Shape) -> tuple[Sharding, Shape]:
@@ -112,8 +112,8 @@ def _own_tensor(mesh: Mesh, shape: Shape) -> tuple[Sharding, Shape]:
     return Sharding((axes, *(() for _ in shape[1:]))), (mesh.size * shape[0], *shape[1:])
 
 
-class _Localization:
-    """One call of :func:`localize`, after propagation."""
+class _Localisation:
+    """One call of :func:`localise`, after propagation."""
 
     def __init__(self, propagated: Propagated, entry_name: str) -> None:
         self.module: Any = propagated.module
@@ -129,7 +129,7 @@ class _Localization:
         for attribute in tensor_shardings(self.module):
             yield from self.meshes.digits(attribute)
 
-    def run(self) -> Localized:
+    def run(self) -> Localised:
         """Emits the module of one chip."""
         local: Any = ir.Module.create(self.module.operation.location)
         for name in attribute_names(self.module.operation):
@@ -140,7 +140,7 @@ class _Localization:
         returned_values = list(body.operations)[-1].operands
         results = [self._entry_sharding(value, "res_attrs", i) for i, value in enumerate(returned_values)]
         function, block = self._function(local, arguments)
-        context = Localizer(
+        context = Localiser(
             mesh=self.mesh,
             builder=Builder(block),
             functions=self.functions,
@@ -166,7 +166,7 @@ class _Localization:
         function.attributes["function_type"] = ir.TypeAttr.get(types)
         self._copy_functions(local, context)
         _verify(local)
-        return Localized(
+        return Localised(
             local,
             self.mesh,
             tuple(
@@ -214,7 +214,7 @@ class _Localization:
         locations = [argument.location for argument in self.entry.regions[0].blocks[0].arguments]
         return function, function.regions[0].blocks.append(*types, arg_locs=locations)
 
-    def _copy_functions(self, local: Any, context: Localizer) -> None:
+    def _copy_functions(self, local: Any, context: Localiser) -> None:
         """Copies the functions that ops of the module of one chip refer to."""
         pending = [name for name in context.copied if name not in context.added]
         done: set[str] = set()

@@ -1,6 +1,6 @@
 """Asks TT-NN which element types each op takes, and writes ``target/accepted_types.py``.
 
-    python -m tt_xla.codegen.probe [--ttnn-python PATH] [--check]
+    python -m benchmarks.accepted_types [--ttnn-python PATH] [--check]
 
 Each op of the table of calls has a sample: an instruction whose data operands take each element type in turn. With
 ``--check`` the file is compared with TT-NN's answers and not changed.
@@ -19,8 +19,8 @@ from tt_xla import target
 from tt_xla.codegen.calls import CALLS
 from tt_xla.codegen.judge import Judgement, judge
 from tt_xla.codegen.mock import mock, ttnn_python
-from tt_xla.ir.elementwise import BINARY, UNARY
 from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.op_table import BINARY, UNARY
 from tt_xla.ir.program import Function, FunctionKind, Instruction, MemoryPlan, Operand, Program, TensorSpec
 
 SYSTEM = "p150"
@@ -31,7 +31,7 @@ _COMPARISONS = {"eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or",
 
 _HEAD = '''"""Element types that TT-NN takes as data of each op, in the layout that the lowering gives it.
 
-Written by ``python -m tt_xla.codegen.probe`` from the answers of {version} on a mock {system}; not by hand.
+Written by ``python -m benchmarks.accepted_types`` from the answers of {version} on a mock {system}; not by hand.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def main(interpreter: Path | None, check: bool) -> None:
     if not check:
         FILE.write_text(answers)
     elif FILE.read_text() != answers:
-        raise click.ClickException(f"{FILE} differs from TT-NN's answers; run python -m tt_xla.codegen.probe.")
+        raise click.ClickException(f"{FILE} differs from TT-NN's answers; run python -m benchmarks.accepted_types.")
 
 
 if __name__ == "__main__":

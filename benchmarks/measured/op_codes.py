@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.measured.measurement import RowError
 from tt_xla.ir.layout import TILE
+from tt_xla.ir.op_table import BINARY, UNARY
 from tt_xla.ir.program import TensorSpec
-from tt_xla.tools.measured.measurement import RowError
 
 Attributes = dict[str, Any]
 Translation = tuple[str, list[TensorSpec], list[TensorSpec], Attributes]
@@ -73,67 +74,21 @@ class OpRow:
 
 Translate = Callable[[OpRow], Translation]
 
-_BINARY = {
-    "ADD": "add",
-    "SUB": "subtract",
-    "RSUB": "subtract",
-    "MUL": "multiply",
-    "DIV": "divide",
-    "GT": "gt",
-    "LT": "lt",
-    "GE": "ge",
-    "GTE": "ge",
-    "LE": "le",
-    "LTE": "le",
-    "EQ": "eq",
-    "NE": "ne",
-    "LOGICAL_AND": "logical_and",
-    "LOGICAL_OR": "logical_or",
-    "LOGICAL_XOR": "logical_xor",
-    "BITWISE_AND": "bitwise_and",
-    "BITWISE_OR": "bitwise_or",
-    "BITWISE_XOR": "bitwise_xor",
-    "LEFT_SHIFT": "logical_left_shift",
-    "RIGHT_SHIFT": "logical_right_shift",
-    "MAXIMUM": "maximum",
-    "MINIMUM": "minimum",
-    "POWER": "pow_tensor",
-    "SQUARED_DIFFERENCE": "subtract",
-    "BIAS_GELU": "gelu",
-    "WHERE_TST": "where",
-    "WHERE_TTS": "where",
-    "WHERE_TTT": "where",
-    "REMAINDER": "remainder",
-    "FMOD": "remainder",
+_BINARY = {row.op_type: row.ttnn for row in BINARY if row.ttnn} | {
+    **{"BIAS_GELU": "gelu", "GE": "ge", "LE": "le", "REMAINDER": "remainder", "RSUB": "subtract"},
+    **{"SQUARED_DIFFERENCE": "subtract", "WHERE_TST": "where", "WHERE_TTS": "where", "WHERE_TTT": "where"},
 }
+"""TTNN op that stands in for a member of ``BinaryOpType``."""
 
-# TTNN ops of the unary ops whose names differ from TTNN's in more than case.
-_UNARY = {
-    "RECIP": "reciprocal",
-    "POWER": "pow_scalar",
-    "WHERE_TSS": "where",
-    "GTZ": "gez",
-    "LTZ": "gez",
-    "LEZ": "gez",
-    "NEZ": "eqz",
-    "IDENTITY": "typecast",
-    "SQUARE": "relu",
-    "TYPECAST": "typecast",
-    "ADD_UNARY_SFPU": "relu",
-    "SUB_UNARY_SFPU": "relu",
-    "MUL_UNARY_SFPU": "relu",
-    "DIV_UNARY_SFPU": "relu",
-    "RSUB": "relu",
-    "FILL": "relu",
-    "CLAMP_TSS": "clamp_scalar",
-    "UNARY_GT": "gez",
-    "UNARY_LT": "gez",
-    "UNARY_NE": "eqz",
-    "UNARY_EQ": "eqz",
-    "RELU_MIN": "clamp_scalar",
-    "RELU_MAX": "clamp_scalar",
-    "LOGICAL_NOT_UNARY": "logical_not",
+_UNARY = {row.op_type: row.ttnn for row in UNARY if row.ttnn and row.kind} | {
+    **dict.fromkeys(("ADD_UNARY_SFPU", "DIV_UNARY_SFPU", "MUL_UNARY_SFPU", "SUB_UNARY_SFPU", "RSUB"), "relu"),
+    **dict.fromkeys(("FILL", "SQUARE"), "relu"),
+    **dict.fromkeys(("GTZ", "LEZ", "LTZ", "UNARY_GT", "UNARY_LT"), "gez"),
+    **dict.fromkeys(("NEZ", "UNARY_EQ", "UNARY_NE"), "eqz"),
+    **dict.fromkeys(("CLAMP_TSS", "RELU_MAX", "RELU_MIN"), "clamp_scalar"),
+    **{"IDENTITY": "typecast", "TYPECAST": "typecast", "POWER": "pow_scalar", "WHERE_TSS": "where"},
 }
+"""TTNN op that stands in for a member of ``UnaryOpType`` whose name differs from that of an op in more than case."""
 
 _CONFIG_NUMBER = {
     "per_core_m": r"per_core_M=(\d+)",

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.measured.measurement import Measurement, Unpriced
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.rates import rates_of
-from tt_xla.tools.measured.measurement import Measurement, Unpriced
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 
+from benchmarks.measured.measurement import Measurement, Row, RowError, board_target, integer, number, step, tensor
 from tt_xla.ir.mesh import Mesh
 from tt_xla.target import Link, Target
-from tt_xla.tools.measured.measurement import Measurement, Row, RowError, board_target, integer, number, step, tensor
 
 COLUMNS = frozenset({"op", "topology", "links", "chips", "size_bytes", "dtype", "kernel_us"})
 OPS = ("all_gather", "all_reduce", "all_to_all", "reduce_scatter")
