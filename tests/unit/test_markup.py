@@ -93,7 +93,7 @@ def searched(name: str, folder: Path) -> str:
     setting = Setting("bf16", "hifi4", True)
     subject = SimpleNamespace(layers_elsewhere=[name], has_several_programs=True)
     trials = [Trial((), 30.0, 0.9, 0.95), Trial((setting, setting), 10.0, 0.99, 0.99), Trial((setting,), error=name)]
-    search = PrecisionSearch(cast("Any", subject), lambda *_: 0.0, {}, folder, 0.975)
+    search = PrecisionSearch(cast("Any", subject), lambda *_: 0.0, cast("Any", None), 0.975)
     search.groups, search.trials = [[name]], {trial.assignment: trial for trial in trials}
     write_results(folder, search, trials[1], {"program": name, "measure": name})
     return next(folder.glob("*.html")).read_text()
