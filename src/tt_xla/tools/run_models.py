@@ -34,8 +34,13 @@ def select(suite: Suite, filters: Sequence[str]) -> list[Task]:
         filters: parts of test ids, which must all match; ``*`` stands for any text.
 
     Raises:
-        OptionError: no test matches.
+        OptionError: there is no test, or none matches.
     """
+    if not suite.tasks:
+        raise OptionError(
+            f"'{suite.discovery.root}' has no model, <model>/{{pytorch,jax}}/loader.py.",
+            hint="Give the folder that contains the models.",
+        )
     patterns = [re.compile(re.escape(text).replace(r"\*", ".*")) for text in filters]
     tasks = [task for task in suite.tasks if all(pattern.search(task.case.id) for pattern in patterns)]
     if not tasks:
