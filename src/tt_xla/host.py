@@ -126,9 +126,12 @@ def load(module: str) -> HostProgram:
         # LAPACK comes from SciPy; JAX also loads it when a program first needs it.
         lapack._lapack.initialize()  # pyright: ignore[reportPrivateUsage]
     devices = xla_client.DeviceList(tuple(xla.local_devices()[:1]))
+    options = xla_client.CompileOptions()
+    if re.search(r"[x<]f4E", module):  # XLA folds constants of 4-bit floats to two in a byte, and reads one from each
+        options.executable_build_options.debug_options.xla_disable_hlo_passes = "constant_folding"
     try:
         guarded = _DIVISION.sub(_GUARDED, module)
-        return HostProgram(xla.compile_and_load(guarded.encode(), devices, xla_client.CompileOptions()))
+        return HostProgram(xla.compile_and_load(guarded.encode(), devices, options))
     except RuntimeError as error:
         raise UnsupportedOpError(
             f"XLA's CPU compiler refuses this part of the program: {_first_line(error)}.",

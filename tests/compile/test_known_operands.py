@@ -1,4 +1,4 @@
-"""Quotients and remainders of known integers, by zero too, have the values that XLA gives them on the CPU."""
+"""Known operands of host ops: quotients by zero, and 4-bit floats, have the values that XLA gives them on the CPU."""
 
 from __future__ import annotations
 
@@ -63,3 +63,13 @@ def test_known_quotients_and_remainders_are_those_of_xla(element: str, shape: st
     quotients, remainders = quotients_of_xla(element)
     assert known[::2] == [{number} for number in quotients]
     assert known[1::2] == [{number} for number in remainders]
+
+
+def test_known_bits_are_4_bit_floats_in_order() -> None:
+    """XLA's folding of constants puts two 4-bit floats into a byte, and reads one from each."""
+    body = "stablehlo.bitcast_convert %a : (tensor<1xf32>) -> tensor<1x8xf4E2M1FN>"
+    known = "module {{ func.func @main({}) -> tensor<1x8xf4E2M1FN> {{ {} %r = {} return %r : tensor<1x8xf4E2M1FN> }} }}"
+    constant = host.load(known.format("", "%a = stablehlo.constant dense<[0.5]> : tensor<1xf32>", body))([])
+    argument = host.load(known.format("%a: tensor<1xf32>", "", body))([np.array([0.5], np.float32)])
+    assert constant[0].tolist() == argument[0].tolist()
+    assert [float(value) for value in argument[0].ravel()] == [0, 0, 0, 0, 0, 0, -6, 1.5]
