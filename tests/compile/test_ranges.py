@@ -147,3 +147,14 @@ def test_a_constant_without_elements_is_no_splat() -> None:
     type_ = tensor((0, 3), si32)
     data = DenseIntOrFPElementsAttr.from_list(type_, [])
     assert splat(ConstantOp.create(properties={"value": data}, result_types=[type_]).result) is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "products"), [(np.bool_, 3), (np.int8, 3), (np.int16, 6), (np.int32, 8)], ids=lambda value: str(value)
+)
+def test_integers_are_multiplied_in_no_more_parts_than_their_range_needs(dtype: Any, products: int) -> None:
+    """The other operand is of unknown 32-bit integers, in three parts; the product of the two highest overflows."""
+    chosen, numbers = np.ones((4, 5), dtype), np.ones((5, 6), np.int32)
+    lowered = jax.jit(lambda x, y: x.astype(jnp.int32) @ y).lower(chosen, numbers)
+    program = compile_module(lowered.compiler_ir("stablehlo"), CompileOptions(), load_target("n150"))
+    assert ops(program).count("matmul") == products

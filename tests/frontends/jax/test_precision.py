@@ -93,3 +93,9 @@ def test_a_product_of_booleans_says_whether_a_pair_is_true(tt):
     x, y = drawn.random((5, 8)) > 0.5, drawn.random((8, 3)) > 0.6
     got = jax.jit(lambda a, b: (a @ b).astype(jnp.int8))(*jax.device_put((x, y), tt))
     np.testing.assert_array_equal(np.asarray(got), (x @ y).astype(np.int8))
+
+
+def test_products_of_integers_beyond_24_bits_keep_their_first_bits(tt):
+    """A part of 20 bits and more meets one of 10 bits and more only in results that float32 rounds."""
+    x, y = jax.device_put((np.array([[2**20]], np.int32), np.array([[2**10]], np.int32)), tt)
+    np.testing.assert_array_equal(np.asarray(jax.jit(lambda a, b: a @ b)(x, y)), [[2**30]])

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import SSAValue
@@ -24,8 +25,10 @@ from tt_xla.ir.ttir.structure import TypecastOp
 _SOURCE_BITS = 10
 """Significant bits of a float32 weight that the matrix unit multiplies; of an activation it takes one more."""
 
-_BITS = {"i1": 1, "i8": 8, "ui8": 8, "i16": 16, "ui16": 16}
-"""Bits of the integers of narrow types, which the chip holds in wider ones."""
+_KEEPING = frozenset(
+    f"stablehlo.{name}" for name in ("broadcast_in_dim", "convert", "reshape", "reverse", "slice", "transpose")
+)
+"""Ops of one operand whose integers are those of the operand."""
 
 
 @converts("stablehlo.dot_general")
@@ -65,10 +68,19 @@ def _number_of_parts(value: SSAValue, source: Any) -> int:
     """Returns the number of parts of integers whose bits the matrix unit takes; integers beyond 2^24 are rounded."""
     if not isinstance(tensor_type(value).element_type, IntegerType):
         return 1
-    declared = _BITS.get(str(source.type.element_type), 32)
     limits = bounds(value)
-    largest = min(max(-limits.low, limits.high), 2.0**declared, EXACT[f32])
+    largest = min(max(-limits.low, limits.high), 2.0 ** _width(source), EXACT[f32])
     return max(1, math.ceil(math.log2(max(largest, 1)) / _SOURCE_BITS))
+
+
+def _width(source: Any) -> int:
+    """Returns the bits of the narrowest integers from which an operand's integers are moved or converted."""
+    width = ir.IntegerType(source.type.element_type).width
+    owner = source.owner
+    if isinstance(owner, ir.Block) or owner.name not in _KEEPING:
+        return width
+    (origin,) = owner.operands
+    return min(width, _width(origin)) if isinstance(origin.type.element_type, ir.IntegerType) else width
 
 
 def _parts(context: ImportContext, value: SSAValue, count: int) -> list[SSAValue]:
