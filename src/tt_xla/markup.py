@@ -14,7 +14,7 @@ def escape(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
-def json_text(data: Any) -> str:
+def page_json(data: Any) -> str:
     """Returns data as JSON, which may also stand in a script element; NaN and infinities become null."""
     import msgspec
 

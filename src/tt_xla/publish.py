@@ -48,9 +48,8 @@ def publish(
         outdated = replaceable(folder, files, gone)
         kept = {name: digest for name, digest in recorded(folder).items() if name not in outdated}
         files = {**files, RECORD: functools.partial(_write_record, kept=kept)}
-    place = (
-        folder if folder.exists() else folder.parent
-    )  # the parent of a folder may be on another disk, or another user's
+    # The parent of a folder that exists may be on another disk, or another user's.
+    place = folder if folder.exists() else folder.parent
     try:
         place.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=".tt-xla-", dir=place))

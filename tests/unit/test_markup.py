@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from tt_xla.markup import escape, json_text, script_text
+from tt_xla.markup import escape, page_json, script_text
 from tt_xla.profiling.precision.report import write_results
 from tt_xla.profiling.precision.search import PrecisionSearch, Trial
 from tt_xla.profiling.precision.settings import Setting
@@ -119,6 +119,6 @@ def test_no_name_adds_an_element_or_an_attribute(written: Callable[[str, Path], 
 def test_text_and_data_in_pages():
     assert escape(HOSTILE).count("<") == escape(HOSTILE).count('"') == escape(HOSTILE).count("'") == 0
     data = {HOSTILE: [math.nan, math.inf, 1.5, None]}
-    assert "<" not in json_text(data)
-    assert json.loads(json_text(data)) == {HOSTILE: [None, None, 1.5, None]}
+    assert "<" not in page_json(data)
+    assert json.loads(page_json(data)) == {HOSTILE: [None, None, 1.5, None]}
     assert script_text("'</ScRipt>' + '<!--' + (a < b)") == r"'<\/ScRipt>' + '<\!--' + (a < b)"

@@ -16,7 +16,7 @@ _HEAD_BYTES = 512
 
 
 class Kind(enum.Enum):
-    """What a file or folder is, in words."""
+    """Kinds of files and folders, each with its name in messages."""
 
     STABLEHLO = "a module of StableHLO"
     TTIR = "a module of TTIR"
@@ -55,7 +55,7 @@ _WAYS = {
     Kind.MODULES: "Name a file, such as '{first}'; 'tt-xla explore {path}', compile and codegen take them all.",
     Kind.FOLDER: "Name a file.",
 }
-"""What the user of each kind can do, for a message that refuses it."""
+"""Next step of the user of each kind, for a message that refuses it."""
 
 _KINDS_OF_SUFFIXES = {
     ".ttnn": Kind.PROGRAM,

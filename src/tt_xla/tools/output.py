@@ -1,4 +1,4 @@
-"""What commands print: JSON alone where it is asked for, and consoles that are as wide as their tables."""
+"""Output of commands: JSON alone where it is asked for, and consoles that are as wide as their tables."""
 
 from __future__ import annotations
 

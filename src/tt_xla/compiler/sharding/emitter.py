@@ -42,8 +42,8 @@ class Emitter:
     crossings: int = field(default=0, init=False)
     """Number of ops emitted so far whose result depends on the chip or on other chips."""
     _scopes: list[dict[Any, Any]] = field(default_factory=lambda: [{}], init=False)
-    """What is known of the values of the current block and those around it. Nothing is kept of blocks that are done:
-    ops that are erased with their block give their addresses, and so their identity, to later ones."""
+    """Facts about the values of the current block and of those around it. A block's facts go when it is done: ops that
+    are erased with their block give their addresses, and so their identity, to later ones."""
 
     @contextlib.contextmanager
     def inside(self, block: Any) -> Generator[None]:

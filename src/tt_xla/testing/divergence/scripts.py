@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparedScript:
-    """What a script did.
+    """Outcome of a script that was run to be compared.
 
     Attributes:
         calls: comparison of its calls of ``ttnn``; None if it made none.

@@ -14,7 +14,7 @@ from typing import Any
 
 import model_explorer
 
-from tt_xla.markup import json_text, script_text
+from tt_xla.markup import page_json, script_text
 from tt_xla.tools.explorer import views
 from tt_xla.tools.explorer.session import Session
 
@@ -91,7 +91,7 @@ def export(session: Session, number: int) -> str:
             for stage in stages
         },
         "overlays": {
-            url.rpartition("/")[2]: json_text(views.node_data(session, int(url.rpartition("/")[2])))
+            url.rpartition("/")[2]: page_json(views.node_data(session, int(url.rpartition("/")[2])))
             for url in (overlay["url"] for overlay in overlays)
         },
         "first": str(views.graph_index(number, stages[-1])),
@@ -143,7 +143,7 @@ def _page(data: dict[str, Any]) -> str:
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>tt-explorer</title>',
         f"<style>{_inlined(style.read_text())}</style>{views.NAMES_OF_ATTRIBUTES}</head><body><app-root></app-root>",
-        f'<script type="application/json" id="explorer-data">{json_text(data)}</script>',
+        f'<script type="application/json" id="explorer-data">{page_json(data)}</script>',
         f'<script type="text/plain" id="explorer-worker">{script_text(worker.read_text())}</script>',
         f"<script>{_ANSWERS}</script>",
         *(f'<script type="module">{script_text(path.read_text())}</script>' for path in (polyfills, main)),

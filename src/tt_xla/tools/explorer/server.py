@@ -29,7 +29,7 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from tt_xla.environment import runtime_directory
 from tt_xla.errors import OptionError, TTXLAError
-from tt_xla.markup import escape, json_text
+from tt_xla.markup import escape, page_json
 from tt_xla.temporary import made_private
 from tt_xla.tools.explorer import views
 from tt_xla.tools.explorer.export import export as exported
@@ -190,7 +190,7 @@ def _answer_fault(error: Exception) -> Any:
 
 
 def _json(data: Any) -> flask.Response:
-    return flask.Response(json_text(data), mimetype="application/json")
+    return flask.Response(page_json(data), mimetype="application/json")
 
 
 class _Open(msgspec.Struct):
@@ -264,7 +264,7 @@ def _add_data(app: flask.Flask, session: Session) -> None:
         "/api/v1/check_new_version": lambda query: views.NO_NEWER_VERSION,
         "/api/v1/load_graphs_json": lambda query: views.graphs(session, int(query["graph_index"])),
         "/api/v1/load_node_data": lambda query: {
-            "content": json_text(views.node_data(session, int(query["node_data_index"])))
+            "content": page_json(views.node_data(session, int(query["node_data_index"])))
         },
         "/explore/api/state": lambda query: views.state(session),
         "/explore/api/stage": lambda query: views.stage(session, int(query["version"]), query["stage"]),
