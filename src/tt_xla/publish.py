@@ -14,6 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from tt_xla.errors import OutputError
+
 Content = bytes | Callable[[Path], object]
 """The bytes of a file, or a function that writes the file at a path."""
 
@@ -167,3 +169,18 @@ def _write(path: Path, data: Content, final_path: Path) -> None:
         if error.filename is None:
             raise OSError(error.errno, error.strerror, str(final_path)) from error
         raise
+
+
+def create_folder(folder: Path) -> Path:
+    """Creates the folder of a command's results if it does not exist, and returns it.
+
+    Raises:
+        OutputError: the folder cannot be created.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"The folder '{folder}' cannot be created: {error.strerror or error}.", hint="Give another folder with -o."
+        ) from error
+    return folder

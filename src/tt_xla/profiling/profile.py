@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tt_xla.errors import OptionError, OutputError
+from tt_xla.errors import OptionError
 from tt_xla.profiling.chrome_trace import write_trace
 from tt_xla.profiling.device_time import kernels
 from tt_xla.profiling.ops_csv import DEVICE_LOG_NAME, write_device_log, write_ops
 from tt_xla.profiling.recording import Recording
 from tt_xla.profiling.scripts import run_recorded
+from tt_xla.publish import create_folder
 
 DEFAULT_FOLDER = Path("generated/profiler")
 TRACE_NAME = "tracy_profile_log_host.json"
@@ -67,14 +68,14 @@ def profile(
             f"The name '{name}' contains a slash.", hint="Give a name without slashes; it becomes part of file names."
         )
     stamp = time.strftime("%Y_%m_%d_%H_%M_%S")
-    logs = _created(folder / ".logs")
+    logs = create_folder(folder / ".logs")
     recording = run_recorded(script, arguments, as_module=as_module, functions=functions)
     kernel_calls = kernels(recording)
     write_device_log(logs / DEVICE_LOG_NAME, recording, kernel_calls)
     write_trace(logs / TRACE_NAME, recording, kernel_calls, synchronised=synchronised)
     if not report or (recording.error and not keep_partial):
         return Profile(logs, None, len(kernel_calls), recording.error)
-    target = _created(_unused(folder / "reports" / name / stamp))
+    target = create_folder(_unused(folder / "reports" / name / stamp))
     for log in (DEVICE_LOG_NAME, TRACE_NAME):
         shutil.copyfile(logs / log, target / log)
     path = target / f"ops_perf_results_{f'{name}_' if name else ''}{target.name}.csv"
@@ -90,17 +91,6 @@ def _partial(recording: Recording) -> str:
         f"These files show what it did until then: {len(recording.runs)} runs of programs, "
         f"{len(recording.optimizer_steps)} optimizer steps, {len(recording.signposts)} signposts.\n"
     )
-
-
-def _created(folder: Path) -> Path:
-    """Creates a folder if it does not exist, and returns it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"The folder '{folder}' cannot be created: {error.strerror}.", hint="Give another folder with -o."
-        ) from error
-    return folder
 
 
 def _unused(folder: Path) -> Path:

@@ -75,20 +75,6 @@ def writing(out: Path) -> Generator[None]:
         ) from error
 
 
-def create_folder(out: Path) -> None:
-    """Creates the folder of ``--out``.
-
-    Raises:
-        OutputError: it cannot be created.
-    """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"--out '{out}' cannot be created: {error.strerror or error}.", hint="Give another folder."
-        ) from error
-
-
 def console(*, folds: bool = False) -> Console:
     """A console as wide as the terminal, or wide enough for a table where standard output is no terminal.
 
@@ -111,4 +97,4 @@ def progress_bar() -> Progress:
     return Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
 
 
-__all__ = ["console", "create_folder", "json_alone", "print_json", "progress_bar", "writing"]
+__all__ = ["console", "json_alone", "print_json", "progress_bar", "writing"]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from tt_xla.publish import create_folder
 from tt_xla.tools.inputs import Kind
 from tt_xla.tools.options import NumberRange, json_option, out_option, system_option
-from tt_xla.tools.output import console, create_folder, print_json, progress_bar
+from tt_xla.tools.output import console, print_json, progress_bar
 from tt_xla.tools.profile_command import check_workload
 from tt_xla.tools.script_command import ScriptCommand
 
