@@ -47,7 +47,7 @@ EITHER_ZERO = names(
 )
 """Ops that choose among equal numbers, of which zeros of both signs are two."""
 
-ROUNDED = names("add sub rsub mul div sqrt reciprocal square fmod")
+ROUNDED = names("add sub rsub mul div sqrt reciprocal square fmod remainder")
 """Ops whose result IEEE 754 defines to the bit, as the nearest number to the exact one."""
 
 
