@@ -116,8 +116,12 @@ def _with_noise(module: Any, size: float, *, in_parts: bool) -> str:
         inner = [list(operations(function.operation, into_sums=False)) for function in functions]
         places = [[op for op in ops if noise.takes(op)] for ops in inner]
         sizes = [[[noise.size_of(value.type) for value in op.results] for op in ops] for ops in places]
-        for op in operations(copy.operation, into_sums=True):
+        ops = list(operations(copy.operation, into_sums=True))
+        casts = [(op, op.operands[0].type, op.results[0].type) for op in ops if op.name == "stablehlo.bitcast_convert"]
+        for op in ops:
             _retype(op, _wide)
+        for op, source, target in casts:
+            _cast(op, source, target)
         for function, ops, its_ops, its_sizes in zip(functions, inner, places, sizes, strict=True):
             noise.run = _with_run(function)
             for op, op_sizes in zip(its_ops, its_sizes, strict=True):
@@ -126,6 +130,21 @@ def _with_noise(module: Any, size: float, *, in_parts: bool) -> str:
                 if op.name == "func.call":
                     _call_with_run(op, noise.run)
         return module_text(copy)
+
+
+def _cast(op: Any, source: Any, target: Any) -> None:
+    """Lets an op that reads or makes bits of floats have its own types between conversions."""
+    (operand,), (result,) = op.operands, op.results
+    if operand.type != source:
+        with ir.InsertionPoint(op):
+            op.operands[0] = hlo.convert(source, operand)
+    if result.type != target:
+        uses, wide = [(use.owner, use.operand_number) for use in result.uses], result.type
+        result.set_type(target)
+        with ir.InsertionPoint.after(op):
+            converted = hlo.convert(wide, result)
+        for owner, number in uses:
+            owner.operands[number] = converted
 
 
 def _with_run(function: Any) -> Any:

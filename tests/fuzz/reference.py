@@ -122,6 +122,13 @@ class Program:
                 raise NotDrawnError(f"XLA fails: {error}") from error
 
 
+def interpreted(module: Any, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Returns the results of StableHLO's interpreter, which computes element by element."""
+    with module.context:
+        arguments = [ir.DenseElementsAttr.get(np.ascontiguousarray(value)) for value in inputs]
+        return [np.array(ir.DenseElementsAttr(value)) for value in hlo.eval_module(module, arguments)]
+
+
 def _guarded(text: str) -> str:
     """Returns a module that XLA computes as StableHLO says.
 
