@@ -70,6 +70,8 @@ class AtenCall:
             raise NotDrawnError(f"PyTorch refuses {self.way}: {error}") from error
         if not judge.fits() or not _converts_within_range(self.call, judge.expected):
             raise NotDrawnError("integers that 32 bits do not hold")
+        if base_name(self.call.op) == "histc" and any(bool((each.abs() > 1e30).any()) for each in self.call.inputs):
+            raise NotDrawnError("a range of numbers that overflows in PyTorch")
         if _meets_float16_beyond_its_range(self.call):
             raise NotDrawnError("integers that are infinite in float16, which is float32 on the chip")
         run = lowered(self.call) if self.way == "rule" else None
@@ -103,6 +105,7 @@ class AtenCall:
             pointwise=torch.Tag.pointwise in call.op.tags,
             undefined=base in UNDEFINED,
             strided=base in STRIDED or not isinstance(self.way, str),
+            chained=base in ("cumprod", "prod"),
             any_choice=base in CHOOSING and any(each.unique().numel() < each.numel() for each in inputs),
         )
         if rounded:
