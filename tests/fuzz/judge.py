@@ -318,7 +318,7 @@ class Judge:
             rounds = bits is None or not bits[index] or (wanted.dtype.name in _IN_32_BITS and wanted.dtype.kind in "fc")
             wrong = self._apart(index, got, wanted, size) if rounds else ~same(got, wanted)
             if wrong.any() and self._subject.special and not rounds:
-                wrong &= ~self._flushes(index, got)
+                wrong &= ~self._flushes(index, got, wanted)
             if self._may_choose_a_zero:
                 wrong &= ~((got == 0) & (wanted == 0))
                 if wide(got).dtype.kind in "fc":  # 1 / -0 is not 1 / 0
@@ -359,9 +359,9 @@ class Judge:
             wrong &= ~_within(got, wanted, bounds[index])
         return wrong
 
-    def _flushes(self, index: int, got: np.ndarray) -> np.ndarray:
-        """Returns where a result is NaN or infinite in float64 too: XLA makes zeros of denormals, by which infinities
-        become NaN and divisions infinite."""
+    def _flushes(self, index: int, got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Returns where a result is that of float64 and either it or XLA's is NaN or infinite: XLA makes zeros of
+        denormals, by which infinities become NaN and divisions infinite."""
         subject = self._subject
         try:
             (results,) = noise.spread(subject.plain_module, subject.inputs, 0.0, 1, in_parts=subject.in_parts)
@@ -370,7 +370,8 @@ class Judge:
         one, other = wide(got), results[index]
         if one.dtype.kind not in "fc":
             return np.zeros(got.shape, np.bool_)
-        return np.asarray(~np.isfinite(one) & ((one == other) | (np.isnan(one) & np.isnan(other))))
+        infinite = ~np.isfinite(one) | ~np.isfinite(wide(wanted))
+        return np.asarray(infinite & ((one == other) | (np.isnan(one) & np.isnan(other))))
 
     def _spread(self, size: float, runs: int) -> list[np.ndarray] | None:
         """Returns for each result how far noise carries each of its elements; None if XLA has no such program."""
