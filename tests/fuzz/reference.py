@@ -147,9 +147,24 @@ def _guarded(text: str) -> str:
                 with ir.InsertionPoint(op):
                     op.results[0].replace_all_uses_with(hlo.or_(op.operands[0], op.operands[1]))
                 op.erase()
-            if op.name == "stablehlo.scatter" and len(set(op.operands[len(op.results) + 1 :])) < len(op.results):
-                raise NotDrawnError("XLA takes scatters of the same updates into equal arrays for one")
+            if op.name == "stablehlo.scatter":
+                updates = [_origin(value) for value in op.operands[len(op.results) + 1 :]]
+                if len(set(updates)) < len(updates):
+                    raise NotDrawnError("XLA takes scatters of the same updates into equal arrays for one")
         return module_text(module)
+
+
+_SAME = ("reshape", "optimization_barrier", "transpose", "broadcast_in_dim", "reverse")
+
+
+def _origin(value: Any) -> str:
+    """Names the constant, argument or result whose elements a value has."""
+    if isinstance(value, ir.BlockArgument):
+        return value.get_name()
+    op = value.owner
+    if op.name.removeprefix("stablehlo.") in _SAME:
+        return _origin(op.operands[value.result_number if hasattr(value, "result_number") else 0])
+    return str(op.attributes["value"]) if op.name == "stablehlo.constant" else value.get_name()
 
 
 def _element(value: Any) -> Any:

@@ -120,7 +120,8 @@ def _factor(call: Call) -> Any:
 
 def _numbers_are_float32(call: Call) -> bool:
     """Whether float32 holds the numbers among the arguments, to which PyTorch rounds them first."""
-    return all(value == float(np.float32(value)) for value in call.args if isinstance(value, float) and value == value)
+    numbers = [value for value in call.args if isinstance(value, int | float) and value == value]
+    return all(value == float(np.float32(value)) for value in numbers)
 
 
 def _rounded(call: Call, result: torch.Tensor) -> torch.Tensor:
