@@ -24,6 +24,8 @@ UNDEFINED = names(
 )
 """Ops that leave elements of their results undefined, or draw them."""
 
+_NARROW = (torch.float16, torch.bfloat16)
+
 STRIDED = names("_reshape_alias as_strided view")
 """Ops whose results depend on how their inputs lie in memory, or that refuse some."""
 
@@ -72,6 +74,8 @@ class AtenCall:
             raise NotDrawnError("integers that 32 bits do not hold")
         if base_name(self.call.op) == "histc" and any(bool((each.abs() > 1e30).any()) for each in self.call.inputs):
             raise NotDrawnError("a range of numbers that overflows in PyTorch")
+        if "batch_norm" in self.call.name and any(each.dtype in _NARROW for each in self.call.inputs):
+            raise NotDrawnError("statistics whose type depends on the device in PyTorch")
         if _meets_float16_beyond_its_range(self.call):
             raise NotDrawnError("integers that are infinite in float16, which is float32 on the chip")
         run = lowered(self.call) if self.way == "rule" else None
