@@ -15,7 +15,7 @@ from tt_xla.compiler.auto_sharding import Outcome, Trial, jax_code, partition_sp
 from tt_xla.compiler.pipeline import search_shardings
 from tt_xla.compiler.recording import recorded_compilations
 from tt_xla.compiler.stablehlo.untrusted import checked
-from tt_xla.errors import OptionError
+from tt_xla.errors import ExecutionError, OptionError
 from tt_xla.ir.program import Role
 from tt_xla.options import AUTO, CompileOptions
 from tt_xla.target import load_target
@@ -69,7 +69,7 @@ def _main_module(program: str, arguments: Sequence[str]) -> bytes:
     compiled = [item for item in compilations if item.program is not None and item.source]
     if not compiled:
         reason = f" ({recording.error})" if recording.error else ""
-        raise OptionError(
+        raise ExecutionError(
             f"'{program}' compiled no program{reason}.",
             hint="Compile the model with backend 'tt' or for JAX's platform 'tt', or give a StableHLO module.",
         )

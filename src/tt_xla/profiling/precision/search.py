@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from tt_xla.errors import OptionError, ResourceExhaustedError
+from tt_xla.errors import ExecutionError, ResourceExhaustedError
 from tt_xla.options import CompileOptions
 from tt_xla.profiling import front
 from tt_xla.profiling.precision.layer_times import layer_times
@@ -102,18 +102,18 @@ class PrecisionSearch:
         """Runs the search and returns the fastest accurate trial.
 
         Raises:
-            OptionError: The most precise assignment is not accurate enough, or the program does not run.
+            ExecutionError: The most precise assignment is not accurate enough, or the program does not run.
         """
         for record in self.log.read():
             self._keep(record)
         self.progress(2, "the program as it is")
         own = self.trial(())
         if own.error:
-            raise OptionError(f"The program does not run: {own.error}.")
+            raise ExecutionError(f"The program does not run: {own.error}.")
         start, every = self._start()
         first = self.trial(start)
         if first.error or not first.accuracy >= self.budget:
-            raise OptionError(
+            raise ExecutionError(
                 f"The most precise formats reach an accuracy of {first.accuracy:.5f}, less than {self.budget}"
                 f"{f' ({first.error})' if first.error else ''}.",
                 hint="Ask for less accuracy. `tt-xla compare` shows which ops lose it.",

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tt_xla.errors import OptionError, TTXLAError
+from tt_xla.errors import ExecutionError, TTXLAError
 from tt_xla.options import CompileOptions
 from tt_xla.profiling.workload import MODULES
 
@@ -78,7 +78,7 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
         arguments: The script's command-line arguments.
 
     Raises:
-        OptionError: The script fails, or none of its programs has layers.
+        ExecutionError: The script fails, or none of its programs has layers.
     """
     if program.endswith(MODULES):
         return _of_module(program)
@@ -93,7 +93,7 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
     seed()
     recording = run_recorded(script, script_arguments, enough=Enough(STEPS), keep_arguments=True)
     if recording.error:
-        raise OptionError(
+        raise ExecutionError(
             f"'{program}' does not run: {recording.error}.",
             hint="Run it by itself first. Options of this command come before the script.",
         )
@@ -101,7 +101,7 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
     times = {number: layer_times(recording.programs[number].program) for number in ran}
     layers = {number: frozenset[str]().union(*found) for number, found in times.items() if found}
     if not layers:
-        raise OptionError(
+        raise ExecutionError(
             f"No program of '{program}' has layers: no matrix product or convolution has a parameter as its weight.",
             hint="Compile a torch.nn.Module with backend 'tt', or mark the parameters of a JAX function with "
             "tt_jax.mark_parameters.",
@@ -110,7 +110,7 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
     compiled = recording.programs[number].program
     source = next((item.source for item in recording.compilations if item.program == compiled and item.source), "")
     if not source:
-        raise OptionError(
+        raise ExecutionError(
             f"'{program}' loads a program that was compiled before, so its layers cannot be compiled anew.",
             hint="Run it without a cache of compiled programs.",
         )

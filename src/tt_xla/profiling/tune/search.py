@@ -13,7 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tt_xla.errors import OptionError
+from tt_xla.errors import ExecutionError, OptionError
 from tt_xla.profiling.tune.choice import MIXED, WEIGHTS, Choice, Outcome
 from tt_xla.profiling.tune.executors import RunAll
 from tt_xla.profiling.tune.trial import Spec
@@ -75,13 +75,14 @@ class Search:
         """Runs the search and returns the outcomes of all choices that it tried.
 
         Raises:
-            OptionError: The folder holds trials of another program, or the reference fails.
+            OptionError: The folder holds trials of another program, or the script reports no such metric.
+            ExecutionError: The program does not run.
         """
         self.outcomes = {outcome.choice: outcome for outcome in self._log.read()}
         first = self.space.batches[0] if self.space.batches else 0
         (reference,) = self._try([Choice(batch=first, reference=True)])
         if reference.error:
-            raise OptionError(
+            raise ExecutionError(
                 f"'{self.program}' does not run: {reference.error}.",
                 hint="Run it by itself first. Options of this command come before the script.",
             )
