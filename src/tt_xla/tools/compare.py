@@ -22,7 +22,7 @@ from tt_xla.testing.divergence.parts import Comparison, Error, Golden, Row, comp
 from tt_xla.testing.divergence.scripts import ComparedScript
 from tt_xla.testing.divergence.scripts import compare_script as run_script
 from tt_xla.testing.divergence.subjects import Subject
-from tt_xla.tools.output import console, print_json
+from tt_xla.tools.output import console, print_json, publish_out
 
 
 def compare(
@@ -256,6 +256,7 @@ def reproduce(
 
     Raises:
         OptionError: the program has no such parts.
+        OutputError: the folder cannot be written, or has other files in these places.
     """
     row = comparison.worst or comparison.first
     if span is None and row is None:
@@ -265,7 +266,9 @@ def reproduce(
     parts = subject.source.parts(by)[span[0] : span[1] + 1]
     names = f"{', '.join(part.name for part in parts[:3])}{' ...' if len(parts) > 3 else ''}"
     where = f" at {parts[-1].location}" if parts[-1].location else ""
-    return reproducer.write(folder, f"{names} of {subject.name}{where}.", module, inputs, options, comparison.required)
+    title = f"{names} of {subject.name}{where}."
+    publish_out(folder, reproducer.files(title, module, inputs, options, comparison.required))
+    return folder / reproducer.TEST_NAME
 
 
 def span_of(text: str) -> tuple[int, int]:

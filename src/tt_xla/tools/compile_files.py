@@ -17,18 +17,17 @@ from tt_xla.compiler import compile_module, read_module
 from tt_xla.compiler.reading import on_mesh
 from tt_xla.compiler.ttnn.layouts.explain import Choice, unsearched
 from tt_xla.environment import selected_system
-from tt_xla.errors import MalformedModuleError, OutputError
+from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.mesh import Shape
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
-from tt_xla.publish import publish
 from tt_xla.target import Target, load_target
 from tt_xla.tools.estimate import by_op
 from tt_xla.tools.explain import choice_records, show_choices
 from tt_xla.tools.explorer.subjects import Subject
 from tt_xla.tools.inputs import MODULE_KINDS, Kind, check_input
 from tt_xla.tools.named_programs import options_of, split_arguments, subjects_in, title_of
-from tt_xla.tools.output import console, print_json
+from tt_xla.tools.output import console, print_json, publish_out
 from tt_xla.tools.running import for_each
 
 # An op starts its line, after its results. Names such as ttnn.layout in attribute dictionaries do not start a line.
@@ -154,13 +153,7 @@ def _compile(
 def _write(compiled: Compiled, folder: Path) -> Path:
     now = int(time.time() * 1000)
     files = {f"irs/{stage}_{compiled.name}_{now}.mlir": text.encode() for stage, text in compiled.texts.items()}
-    try:
-        publish(folder, files | {f"{compiled.name}.ttnn": compiled.program.to_bytes()}, keep_others=True)
-    except OSError as error:
-        raise OutputError(
-            f"--out '{folder}' cannot be written: {error.strerror or error} ('{error.filename or folder}').",
-            hint="Nothing was written. Give --out a folder that is writable or does not exist yet.",
-        ) from error
+    publish_out(folder, files | {f"{compiled.name}.ttnn": compiled.program.to_bytes()})
     return folder / "irs"
 
 

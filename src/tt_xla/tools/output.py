@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -14,6 +14,7 @@ import click
 
 from tt_xla.errors import OutputError
 from tt_xla.json_text import to_json
+from tt_xla.publish import Content, publish
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,18 +62,30 @@ def print_json(value: object, *, indent: int | None = None) -> None:
 
 @contextlib.contextmanager
 def writing(out: Path) -> Generator[None]:
-    """Creates the folder of the file of ``--out``, which the block writes.
+    """Creates the folder above the file or folder of ``--out``, which the block writes.
 
     Raises:
-        OutputError: the file cannot be written.
+        OutputError: it cannot be written.
     """
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
+        place = f" ('{error.filename}')" if error.filename not in (None, str(out)) else ""
         raise OutputError(
-            f"--out '{out}' cannot be written: {error.strerror or error}.", hint="Give a path that can be written."
+            f"--out '{out}' cannot be written: {error.strerror or error}{place}.",
+            hint="Give --out a place that is writable or does not exist yet.",
         ) from error
+
+
+def publish_out(out: Path, files: Mapping[str, Content]) -> None:
+    """Writes files to the folder of ``--out``, all or none. Of what is there, it replaces only what a command wrote.
+
+    Raises:
+        OutputError: they cannot be written, or other files are in these places.
+    """
+    with writing(out):
+        publish(out, files, keep_others=True)
 
 
 def console(*, folds: bool = False) -> Console:
@@ -97,4 +110,4 @@ def progress_bar() -> Progress:
     return Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
 
 
-__all__ = ["console", "json_alone", "print_json", "progress_bar", "writing"]
+__all__ = ["console", "json_alone", "print_json", "progress_bar", "publish_out", "writing"]

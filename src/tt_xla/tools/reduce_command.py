@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tt_xla.errors import ExecutionError, OptionError, OutputError
-from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name, models_root_of
+from tt_xla.errors import ExecutionError, OptionError
+from tt_xla.publish import replaceable
+from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name
 from tt_xla.tools.options import NumberRange, compile_options, out_option, system_option
+from tt_xla.tools.output import publish_out, writing
 from tt_xla.tools.running import FAILED
 from tt_xla.tools.script_command import ScriptCommand
 
@@ -125,6 +127,7 @@ def _candidates(
         ExecutionError: the script or model compiles no program.
     """
     from tt_xla.testing.divergence.subjects import of_file
+    from tt_xla.testing.models.suite import models_folder
     from tt_xla.testing.reduction import recorder, recording
     from tt_xla.testing.reduction.api import program_of
 
@@ -135,7 +138,7 @@ def _candidates(
         return [recording.Recorded(Path(subject).name, program_of(text, read.inputs), own)]
     script, rest = (subject, list(arguments)) if is_script else (recorder.MODEL, [])
     if not is_script:
-        rest = [str(models_root_of(models_root)), subject, str(own.get("optimization_level", 0))]
+        rest = [str(models_folder(models_root, Path())), subject, str(own.get("optimization_level", 0))]
     with tempfile.TemporaryDirectory(prefix="tt-xla-reduce-") as folder:
         click.echo(f"Running {subject} once to record its programs.", err=True)
         found = recording.record(Path(folder), script, rest, _SCRIPT_S if limit is None else 10 * limit, imports)
@@ -205,12 +208,11 @@ def _run(name: str, reduction: Reduction, runner: TrialRunner, processes: Proces
 
 
 def _write(folder: Path, reduction: Reduction, name: str, imports: Sequence[Path]) -> None:
-    from tt_xla.publish import publish
     from tt_xla.testing.reduction.report import files
     from tt_xla.tools.info import lines
 
     command = shlex.join(["tt-xla", *sys.argv[1:]])
-    publish(folder, files(reduction, name, command, "\n".join(lines()), [str(path) for path in imports]))
+    publish_out(folder, files(reduction, name, command, "\n".join(lines()), [str(path) for path in imports]))
     ended = f" It ended early: {reduction.ended}." if reduction.ended else ""
     click.echo(
         f"{reduction.ops_before} ops became {reduction.ops} in {reduction.seconds:.0f} s and {reduction.trials} tries: "
@@ -223,13 +225,13 @@ def _folder(out: Path | None, subject: str) -> Path:
     """Returns the folder to write: the one of --out, or a new one named after the subject.
 
     Raises:
-        OutputError: the folder of --out has files.
+        OutputError: the folder of --out has files of others in these places.
     """
+    from tt_xla.testing.reduction.report import FILE_NAMES
+
     if out is not None:
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise OutputError(
-                f"--out '{out}' exists and is not an empty folder.", hint="Give a folder that does not exist yet."
-            )
+        with writing(out):  # before minutes of work
+            replaceable(out, FILE_NAMES)
         return out
     stem = Path(subject).stem
     names = (f"{stem}-reduced{'' if number == 1 else f'-{number}'}" for number in range(1, sys.maxsize))
