@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name, models_root_of
+from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name
 from tt_xla.tools.options import NumberRange, compile_options, json_option, out_option, parsed, system_option
 from tt_xla.tools.running import FAILED, INTERRUPTED
 from tt_xla.tools.script_command import ScriptCommand
@@ -163,9 +163,10 @@ def _programs_of(
 ) -> list[Subject]:
     """Returns the program of a module, or those that a model's test compiles."""
     from tt_xla.testing.divergence import subjects
+    from tt_xla.testing.models.suite import models_folder
 
     path = Path(model)
     if is_file_name(model):
         check_input(path, Kind.STABLEHLO, Kind.SCRIPT)
         return [subjects.of_file(path, inputs)]
-    return subjects.of_model(models_root_of(models_root), model, parsed(options).optimization_level)
+    return subjects.of_model(models_folder(models_root, Path()), model, parsed(options).optimization_level)

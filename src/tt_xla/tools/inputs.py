@@ -6,8 +6,6 @@ import enum
 from collections.abc import Collection
 from pathlib import Path
 
-import click
-
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.container import MAGIC
 
@@ -169,16 +167,3 @@ def read_input(path: Path, *kinds: Kind) -> bytes:
 def is_file_name(name: str) -> bool:
     """Whether a name is meant as that of a file or folder, rather than of a model."""
     return Path(name).exists() or kind_of_name(name) is not None or name.endswith((".mlir", ".mlirbc", ".stablehlo"))
-
-
-def models_root_of(path_option: Path | None) -> Path:
-    """Returns the folder of --models-root, or the default one.
-
-    Raises:
-        UsageError: the folder does not exist.
-    """
-    candidates = [path_option] if path_option else [Path("third_party/tt_forge_models"), Path("models")]
-    for path in candidates:
-        if path.is_dir():
-            return path.resolve()
-    raise click.UsageError("MODEL is not a file, and there is no folder with models here. Name one with --models-root.")

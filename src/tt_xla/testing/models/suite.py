@@ -157,11 +157,27 @@ def similar(name: str, tests: Collection[str]) -> str:
     return f" Did you mean: {', '.join(matches)}?" if matches else ""
 
 
+def models_folder(root: str | Path | None, project: Path) -> Path:
+    """The folder with loaders that is named, or else the first one of :data:`ROOTS` in the project.
+
+    Raises:
+        OptionError: there is none.
+    """
+    candidates = [Path(root)] if root else [project / name for name in ROOTS]
+    for path in candidates:
+        if path.is_dir():
+            return path.resolve()
+    raise OptionError(
+        f"No folder with model loaders exists: {', '.join(map(str, candidates))}.",
+        hint="Name one with --models-root, or a file that exists.",
+    )
+
+
 def read_suite(root: str | None, folders: Sequence[str], project: Path, beside: Path, arch: str | None = None) -> Suite:
     """Reads the loaders of a root and the outcomes expected of their tests.
 
     Args:
-        root: folder with loaders; None for the first folder of :data:`ROOTS` in the project.
+        root: folder with loaders; None for that of the project (:func:`models_folder`).
         folders: folders with ``test_config_*.yaml``. Without any, the first folder ``test_config`` that is about these
             loaders is read: that of ``beside``, of the root, of the project's :data:`RUNNER`, or of upstream's.
         project: root of the project.
@@ -171,13 +187,7 @@ def read_suite(root: str | None, folders: Sequence[str], project: Path, beside: 
     Raises:
         OptionError: there are no loaders, or a folder does not exist.
     """
-    candidates = [Path(root)] if root else [project / name for name in ROOTS]
-    models = next((path.resolve() for path in candidates if path.is_dir()), None)
-    if models is None:
-        raise OptionError(
-            f"No folder with model loaders exists: {', '.join(map(str, candidates))}.",
-            hint="Name one with --models-root.",
-        )
+    models = models_folder(root, project)
     if missing := [folder for folder in folders if not Path(folder).is_dir()]:
         raise OptionError(f"--test-config names folders that do not exist: {', '.join(missing)}.")
     if folders:
