@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from rich.markup import escape
-from rich.table import Table
+import click
 
 from tt_xla.environment import RUNTIMES, runtime_for_now, selected_runtime
 from tt_xla.options import CompileOptions
 from tt_xla.testing.divergence.distances import Deviation
 from tt_xla.testing.divergence.subjects import Subject
 from tt_xla.testing.divergence.ttnn_values import Step, Tolerance, Verdict, compare_with_ttnn
-from tt_xla.tools.output import console, print_json
+from tt_xla.tools.output import console, print_json, table
 
 
 def compare(subject: Subject, options: CompileOptions, tolerance: Tolerance, *, shown: int, as_json: bool) -> bool:
@@ -42,38 +41,25 @@ def compare(subject: Subject, options: CompileOptions, tolerance: Tolerance, *, 
 
 
 def _show(subject: Subject, verdict: Verdict, shown: int) -> None:
-    screen = console(folds=True)
-    table = Table(title=f"{subject.name}: {len(verdict.steps)} instructions beside TT-NN's", box=None)
-    for name in (
-        "#",
-        "instruction",
-        "result",
-        "alone: ULP",
-        "beyond 1",
-        "PCC",
-        "so far: ULP",
-        "beyond 1",
-        "PCC",
-        "source",
-    ):
-        left = name in ("instruction", "result", "source")
-        table.add_column(name, justify="left" if left else "right", no_wrap=not left, overflow="fold")
+    numbers = (">alone: ULP", ">beyond 1", ">PCC", ">so far: ULP", ">beyond 1", ">PCC")
+    title = f"{subject.name}: {len(verdict.steps)} instructions beside TT-NN's"
+    steps = table(">#", "instruction", "result", *numbers, "source", title=title)
     for step in _chosen(verdict, shown):
-        source = escape("/".join(step.location.split("/")[-2:]))
+        source = "/".join(step.location.split("/")[-2:])
         numbers = (*_numbers(step.alone), *_numbers(step.running))
-        table.add_row(str(step.index), escape(step.op), step.result, *numbers, source)
-    screen.print(table)
+        steps.add_row(str(step.index), step.op, step.result, *numbers, source)
+    console(folds=True).print(steps)
     results = verdict.results
-    screen.print(
+    click.echo(
         f"Results of the program: largest distance {results.largest} ULP, {results.beyond_one:.2%} beyond 1, "
         f"PCC {results.pcc:.6f}."
     )
     if verdict.first is None:
-        screen.print(f"Every instruction agrees with TT-NN within {verdict.tolerance}.")
+        click.echo(f"Every instruction agrees with TT-NN within {verdict.tolerance}.")
     else:
-        screen.print(f"First beyond {verdict.tolerance}: {_title(verdict.first)}", soft_wrap=True)
+        click.echo(f"First beyond {verdict.tolerance}: {_title(verdict.first)}")
     if verdict.worst is not None:
-        screen.print(f"Largest deviation by itself: {_title(verdict.worst)}", soft_wrap=True)
+        click.echo(f"Largest deviation by itself: {_title(verdict.worst)}")
 
 
 def _chosen(verdict: Verdict, shown: int) -> list[Step]:
@@ -88,8 +74,8 @@ def _numbers(found: Deviation | None) -> tuple[str, str, str]:
 
 
 def _title(step: Step) -> str:
-    where = f" at {escape(step.location)}" if step.location else ""
-    return f"#{step.index} {escape(step.op)} to {step.result}{where}"
+    where = f" at {step.location}" if step.location else ""
+    return f"#{step.index} {step.op} to {step.result}{where}"
 
 
 def _record(subject: Subject, verdict: Verdict) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from tt_xla.tools.explain import choice_records, show_choices
 from tt_xla.tools.explorer.subjects import Subject
 from tt_xla.tools.inputs import MODULE_KINDS, Kind, check_input
 from tt_xla.tools.named_programs import options_of, split_arguments, subjects_in, title_of
-from tt_xla.tools.output import console, print_json, publish_out
+from tt_xla.tools.output import console, print_json, publish_out, table
 from tt_xla.tools.running import for_each
 
 # An op starts its line, after its results. Names such as ttnn.layout in attribute dictionaries do not start a line.
@@ -53,11 +53,6 @@ class Compiled:
     seconds: float
     texts: dict[str, str]
     choices: list[Choice]
-
-    @property
-    def name(self) -> str:
-        """Name of the program."""
-        return self.program.name
 
 
 def compile_files(
@@ -152,8 +147,8 @@ def _compile(
 
 def _write(compiled: Compiled, folder: Path) -> Path:
     now = int(time.time() * 1000)
-    files = {f"irs/{stage}_{compiled.name}_{now}.mlir": text.encode() for stage, text in compiled.texts.items()}
-    publish_out(folder, files | {f"{compiled.name}.ttnn": compiled.program.to_bytes()})
+    files = {f"irs/{stage}_{compiled.program.name}_{now}.mlir": text.encode() for stage, text in compiled.texts.items()}
+    publish_out(folder, files | {f"{compiled.program.name}.ttnn": compiled.program.to_bytes()})
     return folder / "irs"
 
 
@@ -180,36 +175,29 @@ def _record(compiled: Compiled, target: Target, irs: Path | None) -> dict[str, A
 
 
 def _show(compiled: Compiled, target: Target, irs: Path | None) -> None:
-    from rich.table import Table
-
     program, memory = compiled.program, compiled.program.memory
     lines, total = by_op(program.functions), program.predicted_device_us
     gaps = total - sum(line.us for line in lines.values())
-    screen = console()
-    screen.print(
+    click.echo(
         f"{compiled.title} for {target.name}, level {compiled.options.optimization_level}: compiled in "
-        f"{compiled.seconds:.3f} s, predicted device time {total:.1f} us a call, {gaps:.1f} us of it between ops",
-        markup=False,
+        f"{compiled.seconds:.3f} s, predicted device time {total:.1f} us a call, {gaps:.1f} us of it between ops"
     )
-    table = Table("op", "count", "predicted us", "share", "bound by", box=None)
-    for column in table.columns[1:4]:
-        column.justify = "right"
+    ops = table("op", ">count", ">predicted us", ">share", "bound by")
     for op, line in lines.items():
         share = f"{100 * line.us / total:.0f} %" if total and line.us else ""
-        table.add_row(op, str(line.count), f"{line.us:.1f}" if line.us else "", share, line.bound)
+        ops.add_row(op, str(line.count), f"{line.us:.1f}" if line.us else "", share, line.bound)
     if total:
-        table.add_row("between ops", "", f"{gaps:.1f}", f"{100 * gaps / total:.0f} %", "")
-    screen.print(table)
-    screen.print(
+        ops.add_row("between ops", "", f"{gaps:.1f}", f"{100 * gaps / total:.0f} %", "")
+    console().print(ops)
+    click.echo(
         f"Memory: DRAM {_share(memory.dram_peak_bytes, target.dram_usable_bytes)} of a chip, "
         f"L1 {_share(memory.l1_peak_bytes_per_core, target.l1_usable_bytes)} of a core"
-        + (f", trace {memory.trace_bytes} bytes" if memory.trace_bytes else ""),
-        markup=False,
+        + (f", trace {memory.trace_bytes} bytes" if memory.trace_bytes else "")
     )
     if program.host_ops:
-        screen.print(f"On the host: {_listed(program.host_ops)}", markup=False)
+        click.echo(f"On the host: {_listed(program.host_ops)}")
     if irs is not None:
-        screen.print(f"Written: {irs} and {irs.parent / (compiled.name + '.ttnn')}", markup=False)
+        click.echo(f"Written: {irs} and {irs.parent / (compiled.program.name + '.ttnn')}")
 
 
 def _share(used: int, available: int) -> str:

@@ -13,13 +13,12 @@ from click.core import ParameterSource
 from tt_xla.publish import create_folder
 from tt_xla.tools.inputs import Kind
 from tt_xla.tools.options import NumberRange, json_option, out_option, system_option
-from tt_xla.tools.output import console, print_json, progress_bar
+from tt_xla.tools.output import console, print_json, progress_bar, table
 from tt_xla.tools.profile_command import check_workload
 from tt_xla.tools.script_command import ScriptCommand
 
 if TYPE_CHECKING:
     from tt_xla.profiling.tune.choice import Outcome
-    from tt_xla.profiling.tune.search import Search
 
 _CHOICES = {
     "levels": ("0", "1", "2"),
@@ -206,7 +205,8 @@ def tune_command(
     executor = RayExecutor(address) if address else LocalExecutor(jobs)
     search = Search(program, arguments, space, out, executor, batch_argument)
     try:
-        outcomes = _with_progress(search)
+        with progress_bar() as search.progress:
+            outcomes = search.run()
     except KeyboardInterrupt:
         click.echo(f"interrupted; the same command continues the search ({out}).", err=True)
         context.exit(130)
@@ -249,41 +249,20 @@ def _check_options(context: click.Context) -> None:
             raise click.UsageError(f"{names[name]} {reason}.")
 
 
-def _with_progress(search: Search) -> list[Outcome]:
-    """Runs a search with a progress bar on standard error, or with one line per trial if that is not a terminal."""
-    with progress_bar() as bar:
-        task = bar.add_task("trials", total=0)
-
-        def progress(outcome: Outcome | None, coming: int) -> None:
-            if outcome is None:
-                bar.update(task, total=(bar.tasks[0].total or 0) + coming)
-            else:
-                bar.update(task, advance=1, description=outcome.choice.label[:50])
-                if bar.disable:
-                    message = "failed" if outcome.error else f"{outcome.step_ms:.4g} ms a step"
-                    click.echo(f"{outcome.choice.label}: {message}", err=True)
-
-        search.progress = progress
-        return search.run()
-
-
 def _show(outcomes: Sequence[Outcome], chosen: Outcome | None, metric: str) -> None:
-    from rich.table import Table
-
     from tt_xla.profiling.tune.choice import pareto
     from tt_xla.profiling.tune.page import unit
 
     front = pareto(outcomes, metric)
-    screen = console()
-    table = Table("Pareto front", unit(front[0]) if front else "", metric or "PCC", "step ms", "", box=None)
+    shown = table("Pareto front", unit(front[0]) if front else "", metric or "PCC", "step ms", "")
     for outcome in front:
         accuracy = outcome.accuracy(metric) or 0.0
         mark = "chosen" if chosen is not None and outcome.choice == chosen.choice else ""
         figures = (f"{outcome.throughput:.4g}", f"{accuracy:.5f}", f"{outcome.step_ms:.4g}")
-        table.add_row(outcome.choice.label, *figures, mark)
-    screen.print(table)
+        shown.add_row(outcome.choice.label, *figures, mark)
+    console().print(shown)
     for outcome in outcomes:
         if outcome.choice.reference and not metric:
-            screen.print(f"PCC is computed with {outcome.compared_with}", markup=False)
+            click.echo(f"PCC is computed with {outcome.compared_with}")
         if outcome.error:
-            screen.print(f"{outcome.choice.label}: {outcome.error[:200]}", markup=False)
+            click.echo(f"{outcome.choice.label}: {outcome.error[:200]}")

@@ -57,7 +57,7 @@ class Search:
         folder: Folder of the file of trials and of the reference's results.
         run_all: Runs trials.
         batch_argument: Command-line option of the script that takes the batch size.
-        progress: Called with each outcome, and with None and a number of trials before they start.
+        progress: Called with the number of trials before they start, and with 0 and words about each outcome.
     """
 
     program: str
@@ -66,7 +66,7 @@ class Search:
     folder: Path
     run_all: RunAll
     batch_argument: str = "--batch-size"
-    progress: Callable[[Outcome | None, int], None] = lambda outcome, coming: None
+    progress: Callable[[int, str], None] = lambda coming, text: None
     outcomes: dict[Choice, Outcome] = field(default_factory=dict)
     """Outcomes by choice, including those of earlier searches in the same folder."""
     _asked: dict[Choice, None] = field(default_factory=dict)
@@ -202,10 +202,11 @@ class Search:
         distinct = list(dict.fromkeys(choices))
         self._asked |= dict.fromkeys(distinct)
         missing = [choice for choice in distinct if choice not in self.outcomes]
-        self.progress(None, len(missing))
+        self.progress(len(missing), "")
         for outcome in self.run_all([self.spec(choice) for choice in missing]):
             self._save(outcome)
-            self.progress(outcome, 0)
+            figure = "failed" if outcome.error else f"{outcome.step_ms:.4g} ms a step"
+            self.progress(0, f"{outcome.choice.label}: {figure}")
         return [self.outcomes[choice] for choice in distinct]
 
     def spec(self, choice: Choice) -> Spec:
