@@ -117,7 +117,7 @@ class Session:
 
     def close(self) -> None:
         """Ends the work that is going on."""
-        self.worker.close()
+        self.worker.cancel()
 
     def check_runs(self) -> None:
         """Checks that programs and scripts may be run.
