@@ -66,7 +66,7 @@ def test_a_system_counts_while_the_command_runs(monkeypatch: pytest.MonkeyPatch)
 
     @click.command()
     @system_option("--arch")
-    def command(system: str | None) -> None:
+    def command() -> None:
         seen.append(selected_system())
 
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
@@ -94,7 +94,7 @@ def parsed(name: str, *arguments: str) -> tuple[dict[str, object], str]:
 
     @click.command(name, cls=ScriptCommand, params=command.params)
     def recorded(**parameters: object) -> None:
-        given.update(parameters)
+        given.update(parameters, system=selected_system())
 
     result = CliRunner().invoke(recorded, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -117,7 +117,7 @@ def script_and_arguments(name: str, given: dict[str, object]) -> list[object]:
 def test_options_after_a_script_are_the_scripts(name: str) -> None:
     given, said = parsed(name, *required(name), "train.py", "--epochs", "2", "-x", "--", "y")
     assert script_and_arguments(name, given) == ["train.py", "--epochs", "2", "-x", "--", "y"]
-    assert given["system"] is None
+    assert given["system"] == "n150"
     if name != "explore":  # it has an option -x
         assert said == ""
 

@@ -39,7 +39,6 @@ def bench_command(
     script: str,
     arguments: tuple[str, ...],
     steps: int,
-    system: str | None,
     out: Path,
     predict_only: bool,
     as_json: bool,

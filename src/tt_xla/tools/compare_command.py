@@ -94,7 +94,6 @@ def compare_command(
     out: Path | None,
     against: str,
     ulp: int | None,
-    system: str | None,
     options: dict[str, object],
     as_json: bool,
 ) -> None:

@@ -60,22 +60,14 @@ def compile_files(
     options: Mapping[str, Any],
     out: Path | None,
     *,
-    as_json: bool = False,
-    explain: bool = False,
-    mesh: str = "",
+    as_json: bool,
+    explain: bool,
+    mesh: str,
 ) -> bool:
-    """Compiles modules for the selected system and prints reports. One that fails does not affect the others.
-
-    Args:
-        files: modules of StableHLO, TTIR or TTNN, and folders of them; or a script, which is run, and its arguments.
-        options: compile options by name.
-        out: folder for programs and IR; None to write nothing.
-        as_json: whether to print JSON.
-        explain: whether to show what bounds each op, and why it has its form.
-        mesh: the mesh of TTIR text that names none, such as ``2x4``.
+    """Compiles modules for the selected system and prints reports; see ``tt-xla compile --help``.
 
     Returns:
-        Whether a file failed.
+        Whether a file failed, which does not affect the others.
     """
     target, shape = load_target(selected_system()), _shape(mesh)
     paths, arguments = split_arguments(files)

@@ -350,14 +350,14 @@ def _communication(estimate: Estimate) -> Iterable[str]:
             yield f"axis {axis.name}, {links}: {axis.us:.1f} us on its links, of which {narrowest}{bound}"
 
 
-def estimate_files(paths: Sequence[Path], arch: str | None, *, as_json: bool) -> bool:
+def estimate_files(programs: Sequence[Path], system: str | None, *, as_json: bool) -> bool:
     """Prints the estimate of each program, and returns whether a file failed; see :func:`estimate`."""
 
     def work(path: Path) -> None:
-        result = estimate(path, arch)
+        result = estimate(path, system)
         if as_json:
             print_json(record(result))
         else:
             show(result)
 
-    return for_each(paths, work)
+    return for_each(programs, work)

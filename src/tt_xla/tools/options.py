@@ -33,18 +33,21 @@ class NumberRange(click.FloatRange):
 
 
 def system_option(
-    *aliases: str, text: str = "System to compile for (default: TTXLA_SYSTEM, or n150); tt-xla info lists all."
+    *aliases: str,
+    text: str = "System to compile for (default: TTXLA_SYSTEM, or n150); tt-xla info lists all.",
+    **settings: Any,
 ) -> Decorator:
     """Adds ``--system``, which counts as ``TTXLA_SYSTEM`` while the command runs, also in its child processes.
-
-    The command gets the name as ``system``; None if the option is not given.
 
     Args:
         aliases: older names of the option, such as ``--arch``.
         text: the help.
+        settings: further settings of the option. With ``expose_value=True`` the command gets the name as ``system``.
     """
-    kind = click.Choice(system_names())
-    return click.option("--system", *aliases, "system", type=kind, metavar="NAME", callback=_select, help=text)
+    kind, settings = click.Choice(system_names()), {"expose_value": False} | settings
+    return click.option(
+        "--system", *aliases, "system", type=kind, metavar="NAME", callback=_select, help=text, **settings
+    )
 
 
 def _select(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:

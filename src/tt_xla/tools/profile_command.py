@@ -52,7 +52,7 @@ def _recording_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command("profile", cls=ScriptCommand)
 @_recording_options
 @system_option(text="System to run on (default: TTXLA_SYSTEM, or n150).")
-def profile_command(system: str | None, **settings: Any) -> None:
+def profile_command(**settings: Any) -> None:
     """Record the ops of SCRIPT for tt-perf-report.
 
     Times of the host are measured, those of the device predicted. DIR/.logs receives the device's log and the timeline,

@@ -69,7 +69,6 @@ def reduce_command(
     inputs: Path | None,
     index: int | None,
     models_root: Path | None,
-    system: str | None,
     options: dict[str, object],
     limit: float | None,
     budget: float,

@@ -151,7 +151,6 @@ def tune_command(
     address: str | None,
     out: Path,
     mesh: str | None,
-    system: str | None,
     code: str | None,
     as_json: bool,
 ) -> None:

@@ -50,7 +50,6 @@ def explore_command(
     origin: str | None,
     execute: bool,
     out: Path | None,
-    system: str | None,
     options: dict[str, object],
 ) -> None:
     """Show the graphs of a model in the browser.
