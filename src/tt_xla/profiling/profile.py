@@ -49,12 +49,9 @@ def profile(
     """Runs a script and writes its profile, also if the script fails.
 
     Args:
-        script: Path of the script, or name of the module.
-        arguments: The script's command-line arguments.
+        script, arguments, as_module, functions: As for :func:`.run_recorded`.
         folder: Output folder.
         report: Whether to write the table of ops too.
-        as_module: Whether ``script`` is the name of a module.
-        functions: Whether to record calls of Python functions in the script's folder.
         synchronised: Whether the timeline shows the device's kernels on the host's clock.
         name: Part of the names of folders and files.
         keep_partial: Whether to write the report of a script that failed.

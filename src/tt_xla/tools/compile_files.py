@@ -36,23 +36,18 @@ _OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?((?:ttir|ttnn)\.[a-z0-9_.]+)"?', re.MU
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled module.
-
-    Attributes:
-        title: the module's file, or the program of a script or folder.
-        options: the compile options.
-        program: the program.
-        seconds: wall-clock time of the compilation, without that of its texts.
-        texts: IR by stage, from the dialect of the module on: vhlo, shlo, ttir, ttnn.
-        choices: forms of ops with their limits and reasons; empty unless they are asked for.
-    """
+    """A compiled module."""
 
     title: str
+    """The module's file, or the program of a script or folder."""
     options: CompileOptions
     program: Program
     seconds: float
+    """Wall-clock time of the compilation, without that of its texts."""
     texts: dict[str, str]
+    """IR by stage, from the dialect of the module on: vhlo, shlo, ttir, ttnn."""
     choices: list[Choice]
+    """Forms of ops with their limits and reasons; empty unless they are asked for."""
 
 
 def compile_files(

@@ -70,13 +70,7 @@ class Line:
 
 @dataclass(frozen=True)
 class AxisTime:
-    """The time that exchanges along one axis of the mesh spend on its links.
-
-    Attributes:
-        name: name of the axis.
-        links: the links along it.
-        us: time in microseconds.
-    """
+    """The microseconds that exchanges along one axis of the mesh spend on its links."""
 
     name: str
     links: MeshAxis
@@ -85,23 +79,18 @@ class AxisTime:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The predicted device time of one call of a program.
-
-    Attributes:
-        path: file of the program.
-        arch: name of the system.
-        total_us: time in microseconds, gaps between ops included.
-        lines: times by op, longest first.
-        open_loops: loops whose number of rounds is only known at run time; one round is counted.
-        axes: links along the axes of the mesh that runs the program; empty for one chip.
-    """
+    """The predicted device time of one call of a program on a system."""
 
     path: Path
     arch: str
     total_us: float
+    """Time in microseconds, gaps between ops included."""
     lines: dict[str, Line]
+    """Times by op, longest first."""
     open_loops: tuple[str, ...] = ()
+    """Loops whose number of rounds is only known at run time; one round is counted."""
     axes: tuple[AxisTime, ...] = ()
+    """Links along the axes of the mesh that runs the program; empty for one chip."""
 
     @property
     def gaps_us(self) -> float:

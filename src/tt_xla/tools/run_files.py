@@ -25,27 +25,17 @@ _SHOWN = 6
 
 @dataclass(frozen=True)
 class Outcome:
-    """A program that was run.
-
-    Attributes:
-        program: the program.
-        results: its results; bfloat16 as float32.
-        seconds: wall-clock time of the run on the emulated card.
-    """
+    """A program that was run."""
 
     program: Program
     results: list[Array]
+    """Its results; bfloat16 as float32."""
     seconds: float
+    """Wall-clock time of the run on the emulated card."""
 
 
 def run_file(path: Path, options: CompileOptions, inputs: Path | None = None, seed: int = 0) -> Outcome:
-    """Runs the program in a file once.
-
-    Args:
-        path: a ``.ttnn`` file, or a module of StableHLO, TTIR or TTNN.
-        options: compile options of modules.
-        inputs: a ``.npz`` file with the arguments in order; None for random numbers.
-        seed: seed of the random numbers.
+    """Runs the program in a file once, on the arguments of a ``.npz`` file or on random numbers.
 
     Raises:
         TTXLAError: the file holds no program, the arguments do not fit, or the program fails.

@@ -23,16 +23,11 @@ SUBJECT_NAME = "precision-subject.pt"
 def tune_precision(
     program: str, arguments: Sequence[str], budget: float, measure: str, groups: int, out: Path, as_json: bool
 ) -> bool:
-    """Searches with a progress bar, writes the files, and prints the front.
+    """Searches with a progress bar, writes the files, and prints the front; see ``tt-xla tune --help``.
 
     Args:
-        program: Path of a script, an experiment's YAML file or a StableHLO module.
-        arguments: The script's command-line arguments.
         budget: Least accuracy.
-        measure: ``pcc``, ``top1`` or ``module:function``.
         groups: Greatest number of groups of layers.
-        out: Folder of the files.
-        as_json: Whether to print the outcome as JSON.
 
     Returns:
         Whether the search ended; False if the user stopped it.

@@ -24,15 +24,7 @@ from tt_xla.tools.output import console, print_json, progress_bar, table
 
 
 def tune_shardings(program: str, arguments: Sequence[str], mesh: str, system: str, code: str, as_json: bool) -> None:
-    """Searches, and prints the trials and the chosen shardings.
-
-    Args:
-        program: path of a StableHLO module, of a script, or of an experiment's YAML file.
-        arguments: the script's command-line arguments.
-        mesh: shape of the mesh, such as ``2x4``; ``auto`` for that of the program or the system.
-        system: name of the system.
-        code: framework of the code to print, ``jax`` or ``torch``; empty to guess it from the program.
-        as_json: whether to print JSON instead of a table.
+    """Searches, and prints the trials and the chosen shardings; see ``tt-xla tune --help``.
 
     Raises:
         TTXLAError: the program cannot be read or compiled, the system lacks the chips or links of the mesh, or no

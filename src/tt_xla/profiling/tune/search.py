@@ -232,12 +232,7 @@ class Search:
 def groups_of(weights: Sequence[tuple[str, int]], limit: int) -> list[list[str]]:
     """Splits weights into at most ``limit`` groups of neighbours with about the same number of elements.
 
-    Args:
-        weights: Name and number of elements of each weight.
-        limit: Number of groups at most.
-
-    Returns:
-        The names of the weights of each group.
+    A weight is given by its name and its number of elements, and a group by the names of its weights.
     """
     if not weights:
         return []

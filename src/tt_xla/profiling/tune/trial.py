@@ -56,12 +56,7 @@ class Spec:
 
 
 def run(spec: Spec, folder: Path) -> Outcome:
-    """Runs a trial in this process and sets the process's compile options permanently.
-
-    Args:
-        spec: The trial.
-        folder: Folder for files of the trial.
-    """
+    """Runs a trial in this process, with its files in a folder, and sets the process's compile options permanently."""
     from tt_xla.errors import TTXLAError
 
     own = json.loads(spec.variables.get("TTXLA_COMPILE_OPTIONS", "{}"))

@@ -75,12 +75,7 @@ _ANSWERS = """
 
 
 def export(session: Session, number: int) -> str:
-    """Returns a version as the text of an HTML file.
-
-    Args:
-        session: the session.
-        number: the version.
-    """
+    """Returns the version of a number as the text of an HTML file."""
     stages = session.versions[number].stages
     facts = {stage: views.stage(session, number, stage) for stage in stages}
     overlays = facts.get("ttnn", {"overlays": []})["overlays"]

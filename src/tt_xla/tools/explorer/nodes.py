@@ -68,10 +68,6 @@ class FunctionBuilder:
     """Collects the nodes of a function in the order of the program, at any stage.
 
     Values, which may be numbers or objects of MLIR, tell which node reads which.
-
-    Args:
-        name: name of the function.
-        kind: its kind.
     """
 
     def __init__(self, name: str, kind: str = FunctionKind.FORWARD.value) -> None:

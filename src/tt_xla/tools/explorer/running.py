@@ -53,7 +53,6 @@ def run(subject: Subject, program: Program, runtime: str, progress: Callable[[st
 
     Args:
         subject: the program's source and arguments.
-        program: the program.
         runtime: a value of ``TTXLA_RUNTIME``. Runtimes other than ``emulated`` run no float32 instructions.
         progress: receives lines about progress.
 

@@ -64,21 +64,16 @@ class Version:
 
 @dataclass
 class Job:
-    """Work that is going on, or went on last.
-
-    Attributes:
-        what: what is done, in words.
-        line: the last line about its progress.
-        running: whether it still goes on.
-        error: why it failed; empty if it did not.
-        number: its position among the jobs of the session, from 1; 0 before the first one.
-    """
+    """Work that is going on, or went on last."""
 
     what: str = ""
     line: str = ""
+    """The last line about its progress."""
     running: bool = False
     error: str = ""
+    """Why it failed; empty if it did not."""
     number: int = 0
+    """Its position among the jobs of the session, from 1; 0 before the first one."""
 
 
 class Session:
@@ -173,14 +168,7 @@ class Session:
     def open(self, path: str, arguments: Sequence[str] = (), runs: bool = True) -> None:
         """Adds the programs of a file, a folder or a script, and compiles them.
 
-        Args:
-            path: the file, folder or script.
-            arguments: command-line arguments of a script.
-            runs: whether a script may be run.
-
-        Raises:
-            OptionError: the path is a script, which may not be run.
-            TTXLAError: the path holds no program.
+        The arguments and errors are those of :func:`.subjects_of`.
         """
         opens_script = is_script(Path(path))
         if opens_script:

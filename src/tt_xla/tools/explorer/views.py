@@ -231,13 +231,7 @@ def _choices(version: Version, found: Node) -> dict[str, Any]:
 
 
 def override_file(session: Session, number: int, ops: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """Returns the text of an override file.
-
-    Args:
-        session: the session.
-        number: version that the choices were made for.
-        ops: choices by name of an op.
-        options: compile options.
+    """Returns the text of an override file, of choices by name of an op that were made for a version.
 
     Raises:
         OptionError: a choice has an unknown field or a wrong value.
