@@ -160,6 +160,11 @@ class Recording:
         count = Counter(run.program for run in self.runs if not among or run.program in among)
         return max(count, key=lambda number: count[number] * self.programs[number].program.predicted_device_us)
 
+    def source_of(self, number: int) -> str:
+        """Returns the StableHLO of a program, if the recorder keeps it and the program was compiled meanwhile."""
+        program = self.programs[number].program
+        return next((each.source for each in self.compilations if each.source and each.program == program), "")
+
     def is_first(self, run: Run) -> bool:
         """Returns whether a run binds kernels or captures a trace, which later runs of the program do not."""
         program = self.programs[run.program].program

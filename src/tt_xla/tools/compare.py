@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,56 +21,49 @@ from tt_xla.testing.divergence.subjects import Subject
 from tt_xla.tools.output import console, print_json, progress_bar, publish_out, table
 
 
-def compare(
-    subject: Subject, options: CompileOptions, *, by: str, required: float, shown: int, as_json: bool
-) -> Comparison:
-    """Compares the parts of a program, and prints the parts with the first and the largest errors.
+@dataclass(frozen=True)
+class View:
+    """How programs are cut, judged and shown."""
 
-    Args:
-        subject: the program.
-        options: compile options.
-        by: how to cut the program: ``op``, ``line``, ``layer`` or ``instruction``.
-        required: the least correlation that counts as agreement.
-        shown: number of parts to print.
-        as_json: whether to print JSON.
-    """
-    if by == "instruction":
-        comparison = compare_instructions(subject.source, subject.inputs, options, required=required)
-        _print(subject.name, comparison, shown, as_json)
-        return comparison
-    parts = subject.source.parts(by)
-    with progress_bar(subject.name) as progress:
-        progress(len(parts), "")
-        comparison = compare_parts(
-            subject.source, subject.inputs, options, parts, required=required, progress=lambda part: progress(0, "")
-        )
-    _print(subject.name, comparison, shown, as_json)
+    by: str = "op"
+    """How to cut a program: ``op``, ``line``, ``layer`` or ``instruction``."""
+    required: float = 0.99
+    """The least correlation that counts as agreement."""
+    shown: int = 10
+    """Number of parts, calls or weights to print."""
+    as_json: bool = False
+
+
+def compare(subject: Subject, options: CompileOptions, view: View) -> Comparison:
+    """Compares the parts of a program, and prints the parts with the first and the largest errors."""
+    if view.by == "instruction":
+        comparison = compare_instructions(subject.source, subject.inputs, options, required=view.required)
+    else:
+        parts = subject.source.parts(view.by)
+        with progress_bar(subject.name) as progress:
+            progress(len(parts), "")
+            comparison = compare_parts(
+                *(subject.source, subject.inputs, options, parts),
+                required=view.required,
+                progress=lambda part: progress(0, ""),
+            )
+    _print(subject.name, comparison, view)
     return comparison
 
 
-def compare_script(
-    script: Path, arguments: Sequence[str], *, required: float, shown: int, as_json: bool
-) -> ComparedScript:
-    """Runs a script, and prints its calls of ``ttnn`` with the first and the largest errors if it has any.
-
-    Args:
-        script: path of the script.
-        arguments: its command-line arguments.
-        required: the least correlation that counts as agreement.
-        shown: number of calls to print.
-        as_json: whether to print JSON.
-    """
-    compared = run_script(script, arguments, required=required)
+def compare_script(script: Path, arguments: Sequence[str], view: View) -> ComparedScript:
+    """Runs a script, and prints its calls of ``ttnn`` with the first and the largest errors if it has any."""
+    compared = run_script(script, arguments, required=view.required)
     if compared.calls is not None:
-        _print(script.name, compared.calls, shown, as_json)
+        _print(script.name, compared.calls, view)
     return compared
 
 
-def _print(name: str, comparison: Comparison, shown: int, as_json: bool) -> None:
-    if as_json:
+def _print(name: str, comparison: Comparison, view: View) -> None:
+    if view.as_json:
         print_json(_record(name, comparison))
     else:
-        _show(name, comparison, shown)
+        _show(name, comparison, view.shown)
 
 
 def _show(name: str, comparison: Comparison, shown: int) -> None:
@@ -155,37 +148,23 @@ def _record(name: str, comparison: Comparison) -> dict[str, Any]:
 
 
 def show_bisection(
-    subject: Subject,
-    options: CompileOptions,
-    how: str,
-    span: tuple[int, int] | None,
-    by: str,
-    required: float,
-    shown: int,
-    *,
-    as_json: bool,
+    subject: Subject, options: CompileOptions, how: str, span: tuple[int, int] | None, view: View
 ) -> None:
     """Runs a program or a range of its parts in other number formats, or without some rewrites, and prints the errors.
 
     Args:
-        subject: the program.
-        options: compile options.
         how: ``fusion`` for rewrites or ``format`` for number formats.
         span: first and last part; None for the whole program.
-        by: how to cut the program.
-        required: the least correlation that counts as agreement.
-        shown: number of weights to print.
-        as_json: whether to print JSON.
     """
-    module, inputs, golden = _extract(subject, by, span)
+    module, inputs, golden = _extract(subject, view.by, span)
     trials = (bisect.by_fusion if how == "fusion" else bisect.by_format)(module, inputs, golden, options)
     if how == "format":
-        weights = bisect.by_weight(module, inputs, golden, options)[:shown]
-        conclusions = [bisect.verdict(trials, required)]
+        weights = bisect.by_weight(module, inputs, golden, options)[: view.shown]
+        conclusions = [bisect.verdict(trials, view.required)]
         conclusions += [f"{trial.label}: {trial.failure or _text(trial.error)}" for trial in weights]
     else:
         conclusions = [_culprit_text(bisect.first_change(module, inputs, golden, options))]
-    if as_json:
+    if view.as_json:
         found = {"program": subject.name, "bisect": how, "trials": [asdict(trial) for trial in trials]}
         print_json(found | {"conclusions": conclusions})
         return
@@ -231,18 +210,12 @@ def reproduce(
     by: str,
     options: dict[str, Any],
 ) -> Path:
-    """Writes a range of parts or the worst part to files that run by themselves.
+    """Writes a range of parts, or the worst part, to files that run by themselves, and returns the path of the test.
 
     Args:
-        subject: the program.
-        comparison: the comparison of its parts.
-        folder: folder to write to.
+        comparison: the comparison of the program's parts, cut ``by`` this.
         span: first and last part; None for the worst part.
-        by: how to cut the program.
         options: compile options that differ from the defaults.
-
-    Returns:
-        The path of the test.
 
     Raises:
         OptionError: the program has no such parts.

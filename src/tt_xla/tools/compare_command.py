@@ -120,10 +120,11 @@ def compare_command(
     if by == "instruction" and takes_parts:
         raise click.UsageError("--bisect, --range and --reproduce take parts of StableHLO; use --by op, line or layer.")
     parts = compare.span_of(span) if span else None
+    view = compare.View(by, required, shown, as_json)
     passed = True
     if kind_of_name(model) is Kind.SCRIPT:
         check_input(Path(model), Kind.SCRIPT)
-        script = compare.compare_script(Path(model), arguments, required=required, shown=shown, as_json=as_json)
+        script = compare.compare_script(Path(model), arguments, view)
         programs = script.programs
         passed = not script.error and (script.calls is None or script.calls.passed)
         if script.error:
@@ -142,11 +143,11 @@ def compare_command(
             from tt_xla.tools import compare_ttnn as ttnn
 
             tolerance = ttnn.Tolerance(required, ulp)
-            passed = ttnn.compare(subject, compiling, tolerance, shown=shown, as_json=as_json) and passed
+            passed = ttnn.compare(subject, compiling, tolerance, view) and passed
         elif bisect is not None:
-            compare.show_bisection(subject, compiling, bisect, parts, by, required, shown, as_json=as_json)
+            compare.show_bisection(subject, compiling, bisect, parts, view)
         else:
-            result = compare.compare(subject, compiling, by=by, required=required, shown=shown, as_json=as_json)
+            result = compare.compare(subject, compiling, view)
             passed = passed and result.passed
             if result.interrupted:
                 raise SystemExit(INTERRUPTED)

@@ -12,20 +12,14 @@ from tt_xla.options import CompileOptions
 from tt_xla.testing.divergence.distances import Deviation
 from tt_xla.testing.divergence.subjects import Subject
 from tt_xla.testing.divergence.ttnn_values import Step, Tolerance, Verdict, compare_with_ttnn
+from tt_xla.tools.compare import View
 from tt_xla.tools.output import console, print_json, table
 
 
-def compare(subject: Subject, options: CompileOptions, tolerance: Tolerance, *, shown: int, as_json: bool) -> bool:
+def compare(subject: Subject, options: CompileOptions, tolerance: Tolerance, view: View) -> bool:
     """Compares instructions with TT-NN's, and prints the first that does not agree and those that deviate most.
 
     TT-NN runs on a card or a simulator even where TTXLA_RUNTIME does not ask for it.
-
-    Args:
-        subject: the program.
-        options: compile options.
-        tolerance: what counts as agreement.
-        shown: number of instructions to print.
-        as_json: whether to print JSON.
 
     Returns:
         Whether the results agree.
@@ -33,10 +27,10 @@ def compare(subject: Subject, options: CompileOptions, tolerance: Tolerance, *, 
     runtime = selected_runtime()
     with runtime_for_now("ttnn" if runtime == RUNTIMES[0] else runtime):
         verdict = compare_with_ttnn(subject.source, subject.inputs, options, tolerance)
-    if as_json:
+    if view.as_json:
         print_json(_record(subject, verdict))
     else:
-        _show(subject, verdict, shown)
+        _show(subject, verdict, view.shown)
     return verdict.passed
 
 

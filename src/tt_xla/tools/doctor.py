@@ -1,10 +1,11 @@
 """Implements ``tt-xla doctor``: looks for what a card needs, runs a product on it, and says what to do about the rest.
 
-A check returns a :class:`Finding`. The command ends with status 1 if one of them is an error.
+The command ends with status 1 if a finding is an error.
 """
 
 from __future__ import annotations
 
+import enum
 import json
 import os
 import subprocess
@@ -16,7 +17,27 @@ from tt_xla.codegen import TTNN_VERSION
 from tt_xla.codegen.mock import ttnn_python
 from tt_xla.environment import RUNTIMES, child_environment, installed_system, selected_runtime, variable
 from tt_xla.errors import RuntimeUnavailableError
-from tt_xla.tools.findings import Finding, State
+
+
+class State(enum.StrEnum):
+    """The outcome of a check."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+    NONE = "absent"
+    """There is nothing to check, and nothing needs it."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of a check."""
+
+    name: str
+    state: State
+    text: str
+    advice: str = ""
+    """The next step for the user; empty where nothing is to be done."""
 
 
 @dataclass(frozen=True)

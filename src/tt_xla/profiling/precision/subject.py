@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tt_xla.errors import ExecutionError, TTXLAError
 from tt_xla.options import CompileOptions
+from tt_xla.profiling.tune.reference import float32_results
 from tt_xla.profiling.workload import MODULES
 
 if TYPE_CHECKING:
@@ -107,8 +108,7 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
             "tt_jax.mark_parameters.",
         )
     number = recording.longest_program(layers)
-    compiled = recording.programs[number].program
-    source = next((item.source for item in recording.compilations if item.program == compiled and item.source), "")
+    compiled, source = recording.programs[number].program, recording.source_of(number)
     if not source:
         raise ExecutionError(
             f"'{program}' loads a program that was compiled before, so its layers cannot be compiled anew.",
@@ -136,16 +136,9 @@ def _of_module(path: str) -> Subject:
 
 def _with_expected(source: str, program: Program, arguments: list[Any]) -> Subject:
     """Returns the subject of a program, with the results that XLA computes in float32 on the CPU."""
-    import torch
-
-    from tt_xla.profiling.tune.reference import as_array
-    from tt_xla.testing.divergence.modules import Source
-    from tt_xla.testing.divergence.runs import on_cpu
-
     subject = Subject(source, program.name, program.options, arguments, [])
     try:
-        results = on_cpu(Source(source, program.name).module, [as_array(tensor) for tensor in arguments])
-        return replace(subject, expected=[torch.from_numpy(result.copy()) for result in results])
+        return replace(subject, expected=float32_results(source, program.name, arguments))
     except TTXLAError as error:
         options = replace(CompileOptions(**program.options), numerics="exact", enable_trace=False)
         exact = subject.results(subject.compiled(options))
