@@ -11,7 +11,8 @@ import pytest
 from tt_xla.codegen import mock
 from tt_xla.tools import doctor
 from tt_xla.tools.cli import main
-from tt_xla.tools.doctor import Finding, Machine, State
+from tt_xla.tools.doctor import Machine
+from tt_xla.tools.findings import Finding, State
 
 if TYPE_CHECKING:
     from tests.ttnn_runtime.conftest import StandIn

@@ -111,6 +111,3 @@ def predict(script: str, arguments: Sequence[str], steps: int) -> Prediction:
             hint="Compile its model with backend='tt', or move its tensors to the device.",
         )
     return prediction
-
-
-__all__ = ["PredictedProgram", "Prediction", "predict"]

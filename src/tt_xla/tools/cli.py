@@ -17,7 +17,7 @@ from tt_xla.tools.explorer.command import explore_command
 from tt_xla.tools.first_steps import FIRST_STEPS, completion_command
 from tt_xla.tools.inputs import Kind, check_input
 from tt_xla.tools.machine_commands import doctor_command, info, smi
-from tt_xla.tools.options import compile_options, json_option, out_option, parsed, system_option
+from tt_xla.tools.options import FOLDER, compile_options, inputs_option, json_option, out_option, parsed, system_option
 from tt_xla.tools.profile_command import profile_command
 from tt_xla.tools.reduce_command import reduce_command
 from tt_xla.tools.report_command import report_command
@@ -202,12 +202,7 @@ def codegen(**settings: Any) -> None:
 @click.argument("programs", nargs=-1, required=True, type=_FILES, metavar="FILE...")
 @system_option("--arch", text="System to compile modules for (default: TTXLA_SYSTEM, or n150).")
 @compile_options
-@click.option(
-    "--inputs",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="NPZ",
-    help="A file with the arguments in order (default: random numbers).",
-)
+@inputs_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random numbers.")
 @out_option(metavar="NPZ", text="Write the results of a single program to this file.")
 @json_option("Print one JSON object per file, one per line.")
@@ -239,7 +234,7 @@ for other in (
     "--test-config",
     "folders",
     multiple=True,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=FOLDER,
     help="Folder with test_config_*.yaml files; may be repeated (default test_config of ROOT or tests/runner).",
 )
 @system_option(
@@ -280,10 +275,8 @@ def models_command(
     jobs: int,
     timeout: float,
     memory: str,
-    before: Path | None,
-    ray: str | None,
-    lenient: bool,
     listing: bool,
+    **settings: Any,
 ) -> None:
     """Run models, each in its own process, and report on them.
 
@@ -307,7 +300,7 @@ def models_command(
         for task in tasks:
             click.echo(f"{task.case.id} {task.expectation.status.value}")
     else:
-        passed = run_models.run(tasks, out, limits, jobs=jobs, before=before, ray=ray, lenient=lenient)
+        passed = run_models.run(tasks, out, limits, jobs=jobs, **settings)
     if suite.errors or not passed:
         raise SystemExit(1)
 

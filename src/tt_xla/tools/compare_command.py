@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name
-from tt_xla.tools.options import NumberRange, compile_options, json_option, out_option, parsed, system_option
+from tt_xla.tools.options import (
+    NumberRange,
+    compile_options,
+    inputs_option,
+    json_option,
+    models_root_option,
+    out_option,
+    parsed,
+    system_option,
+)
 from tt_xla.tools.running import FAILED, INTERRUPTED
 from tt_xla.tools.script_command import ScriptCommand
 
@@ -19,15 +28,8 @@ if TYPE_CHECKING:
 @click.command("compare", cls=ScriptCommand)
 @click.argument("model", metavar="MODULE|SCRIPT|TEST")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--models-root", type=click.Path(path_type=Path, exists=True, file_okay=False), help="Folder with model loaders."
-)
-@click.option(
-    "--inputs",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="NPZ",
-    help="A file with the arguments of a module in order (default: random numbers).",
-)
+@models_root_option
+@inputs_option
 @click.option(
     "--program",
     "index",

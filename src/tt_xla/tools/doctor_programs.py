@@ -18,7 +18,7 @@ from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.ttnn.executable import TTNNExecutable
 from tt_xla.target import load_target
 from tt_xla.testing.divergence.distances import deviation
-from tt_xla.tools.doctor import Finding, State
+from tt_xla.tools.findings import Finding, State
 
 _PRODUCT = """\
 func.func @main(%x: tensor<64x96xbf16>, %w: tensor<96x128xbf16>) -> tensor<64x128xbf16> {

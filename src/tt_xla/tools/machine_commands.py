@@ -31,8 +31,9 @@ def doctor_command(no_run: bool, as_json: bool) -> None:
     status is 1 if something is in error.
     """
     from tt_xla.tools import doctor
+    from tt_xla.tools.findings import Finding
 
-    def report(found: doctor.Finding) -> None:
+    def report(found: Finding) -> None:
         if as_json:
             print_json(doctor.record(found))
         else:

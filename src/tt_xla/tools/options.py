@@ -22,6 +22,16 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 """A decorator of the function behind a command."""
 
 
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+"""Types of options that name what is there."""
+
+inputs_option = click.option(
+    "--inputs", type=FILE, metavar="NPZ", help="A file with the arguments in order (default: random numbers)."
+)
+models_root_option = click.option("--models-root", type=FOLDER, help="Folder with model loaders.")
+
+
 class NumberRange(click.FloatRange):
     """A range of floats, without NaN."""
 
@@ -138,6 +148,3 @@ def parsed(values: dict[str, object]) -> CompileOptions:
         return CompileOptions.parse(values)
     except OptionError as error:
         raise click.UsageError(str(error)) from error
-
-
-__all__ = ["NumberRange", "compile_options", "json_option", "out_option", "parsed", "system_option"]

@@ -140,6 +140,3 @@ def progress_bar(label: str = "") -> Generator[Callable[[int, str], None]]:
             bar.update(task, total=(bar.tasks[0].total or 0) + coming, advance=not coming, description=description)
 
         yield step
-
-
-__all__ = ["console", "json_alone", "print_json", "progress_bar", "publish_out", "table", "writing"]

@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING
 import click
 
 from tt_xla.errors import ExecutionError, OptionError
-from tt_xla.publish import replaceable
+from tt_xla.publish import replaceable, unused_folder
 from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name
-from tt_xla.tools.options import NumberRange, compile_options, out_option, system_option
+from tt_xla.tools.options import (
+    NumberRange,
+    compile_options,
+    inputs_option,
+    models_root_option,
+    out_option,
+    system_option,
+)
 from tt_xla.tools.output import publish_out, writing
 from tt_xla.tools.running import FAILED
 from tt_xla.tools.script_command import ScriptCommand
@@ -37,13 +44,9 @@ if TYPE_CHECKING:
     "differs>1e-3, pcc<0.99, host op, host op:NAME, slower than 2 s, compiles slower than 2 s, runs slower than 2 s. "
     "By default the first of crash, hang and differs that happens.",
 )
-@click.option(
-    "--inputs", type=click.Path(path_type=Path, exists=True), help="A .npz file with the arguments of a module."
-)
+@inputs_option
 @click.option("--program", "index", type=int, metavar="N", help="Reduce this program of a script, counted from 0.")
-@click.option(
-    "--models-root", type=click.Path(path_type=Path, exists=True, file_okay=False), help="Folder with model loaders."
-)
+@models_root_option
 @system_option(text="System to run on (default: TTXLA_SYSTEM, or n150).")
 @compile_options
 @click.option(
@@ -232,6 +235,4 @@ def _folder(out: Path | None, subject: str) -> Path:
         with writing(out):  # before minutes of work
             replaceable(out, FILE_NAMES)
         return out
-    stem = Path(subject).stem
-    names = (f"{stem}-reduced{'' if number == 1 else f'-{number}'}" for number in range(1, sys.maxsize))
-    return next(Path(name) for name in names if not Path(name).exists())
+    return unused_folder(Path(f"{Path(subject).stem}-reduced"), "-")

@@ -54,9 +54,9 @@ def run(
     limits: Limits,
     *,
     jobs: int,
-    before: Path | None = None,
-    ray: str | None = None,
-    lenient: bool = False,
+    before: Path | None,
+    ray: str | None,
+    lenient: bool,
 ) -> bool:
     """Runs tests with a live table, and writes ``records.jsonl`` and ``index.html``; see ``tt-xla models --help``.
 

@@ -160,6 +160,3 @@ class _Interruption:
             end = threading.Timer(_PATIENCE_S, os._exit, (INTERRUPTED,))
             end.daemon = True
             end.start()
-
-
-__all__ = ["FAILED", "INTERRUPTED", "MISUSED", "for_each", "report_error", "run_command"]

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from tt_xla.publish import create_folder
 from tt_xla.tools.inputs import Kind
-from tt_xla.tools.options import NumberRange, json_option, out_option, system_option
+from tt_xla.tools.options import Decorator, NumberRange, json_option, out_option, system_option
 from tt_xla.tools.output import console, print_json, progress_bar, table
 from tt_xla.tools.profile_command import check_workload
 from tt_xla.tools.script_command import ScriptCommand
@@ -20,25 +20,17 @@ from tt_xla.tools.script_command import ScriptCommand
 if TYPE_CHECKING:
     from tt_xla.profiling.tune.choice import Outcome
 
-_CHOICES = {
-    "levels": ("0", "1", "2"),
-    "weights": ("bf16", "bfp8", "bfp4", "mixed"),
-    "fidelities": ("default", "lofi", "hifi2", "hifi3", "hifi4"),
-    "traces": ("off", "on"),
-}
 
+def _list_option(name: str, default: str, choices: tuple[str, ...], text: str) -> Decorator:
+    """An option that takes names, separated by commas."""
 
-def _listed(kind: str):
-    """Returns a callback that parses a list of names separated by commas."""
-
-    def parse(context: click.Context, parameter: click.Parameter, text: str) -> tuple[str, ...]:
-        names = tuple(name.strip() for name in text.split(",") if name.strip())
-        unknown = [name for name in names if name not in _CHOICES[kind]]
-        if unknown or not names:
-            raise click.BadParameter(f"{text!r} is not a list of {', '.join(_CHOICES[kind])}.")
+    def parse(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+        names = tuple(each.strip() for each in value.split(",") if each.strip())
+        if not names or not {*names} <= {*choices}:
+            raise click.BadParameter(f"{value!r} is not a list of {', '.join(choices)}.")
         return names
 
-    return parse
+    return click.option(name, default=default, show_default=True, callback=parse, help=text)
 
 
 def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tuple[int, ...]:
@@ -61,26 +53,16 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
 @click.option(
     "--batch-argument", default="--batch-size", show_default=True, help="Argument of the script for the batch size."
 )
-@click.option(
-    "--levels", default="0,1,2", show_default=True, callback=_listed("levels"), help="Optimization levels to try."
+@_list_option("--levels", "0,1,2", ("0", "1", "2"), "Optimization levels to try.")
+@_list_option(
+    *("--weights", "bf16,bfp8,bfp4,mixed", ("bf16", "bfp8", "bfp4", "mixed")),
+    text="Weight formats to try; `mixed` chooses a format per group.",
 )
-@click.option(
-    "--weights",
-    default="bf16,bfp8,bfp4,mixed",
-    show_default=True,
-    callback=_listed("weights"),
-    help="Weight formats to try; `mixed` chooses a format per group.",
+@_list_option(
+    *("--fidelities", "default,hifi2,lofi", ("default", "lofi", "hifi2", "hifi3", "hifi4")),
+    text="Math fidelities to try.",
 )
-@click.option(
-    "--fidelities",
-    default="default,hifi2,lofi",
-    show_default=True,
-    callback=_listed("fidelities"),
-    help="Math fidelities to try.",
-)
-@click.option(
-    "--traces", default="off,on", show_default=True, callback=_listed("traces"), help="Whether to try traces: off,on."
-)
+@_list_option("--traces", "off,on", ("off", "on"), "Whether to try traces: off,on.")
 @click.option(
     "--pcc",
     type=NumberRange(0, 1),

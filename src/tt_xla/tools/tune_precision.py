@@ -82,6 +82,3 @@ def _show(search: PrecisionSearch, chosen: Trial, measure: str) -> None:
     console().print(front)
     if search.subject.inexact:
         click.echo(f"Compared with exact arithmetic in the program's types: {search.subject.inexact}")
-
-
-__all__ = ["SUBJECT_NAME", "tune_precision"]

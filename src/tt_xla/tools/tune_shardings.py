@@ -136,6 +136,3 @@ def _record(outcome: Outcome, system: str) -> dict[str, Any]:
             for trial in outcome.trials
         ],
     }
-
-
-__all__ = ["tune_shardings"]

@@ -292,6 +292,3 @@ def _changes(before: Setting, after: Setting) -> int:
 def _without(setting: Setting, change: tuple[str, Any], base: Setting) -> list[tuple[str, Any]]:
     """Returns the fields of a setting with one of them as in another setting."""
     return _fields(replace(setting, **{change[0]: getattr(base, change[0])}))
-
-
-__all__ = ["TRIALS_NAME", "LogRecord", "PrecisionSearch", "Trial", "front_of"]

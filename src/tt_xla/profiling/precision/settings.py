@@ -97,6 +97,3 @@ def _ratio(before: Candidate, after: Candidate) -> float:
     """Returns the microseconds that are gained per lost correlation; infinity if nothing is lost."""
     lost = after.error - before.error
     return (before.us - after.us) / lost if lost > 0 else float("inf")
-
-
-__all__ = ["FIDELITIES", "FORMATS", "Assignment", "Candidate", "Setting", "precision_of", "settings", "upgrades"]

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tt_xla import disk_cache
-from tt_xla.environment import selected_system, variables_in_force
+from tt_xla.environment import selected_system, variables_with_effect
 from tt_xla.errors import OptionError
 from tt_xla.testing.models.config import Expectation, Expectations, ModelTestStatus, config_files, read, read_beside
 from tt_xla.testing.models.discovery import Case, Discovery, discover
@@ -23,9 +23,6 @@ RUNNER = "tests/runner"
 
 UPSTREAM = "third_party/tt-xla"
 """Folder of the project that may hold a checkout of upstream's tt-xla, with expectations for tt-forge-models."""
-
-_NO_SETTINGS = "TTXLA_CACHE", "TTXLA_LOGGER_FILE", "TTXLA_LOGGER_LEVEL", "TTXLA_PROGRESS"
-"""Variables that change no outcome."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,6 @@ class Task:
 
     def key(self, limits: Limits, *, lenient: bool) -> str:
         """Returns the key of the test's record: it differs if anything differs on which the outcome depends."""
-        settings = {name: value for name, value in variables_in_force().items() if name not in _NO_SETTINGS}
         parts = (
             self.case,
             self.expectation,
@@ -71,7 +67,7 @@ class Task:
             limits.memory,
             lenient,
             selected_system(),
-            sorted(settings.items()),
+            sorted(variables_with_effect().items()),
         )
         return disk_cache.key_of(parts)
 

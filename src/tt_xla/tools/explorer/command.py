@@ -185,6 +185,3 @@ def server_class() -> type[Server]:
             "The explorer needs Model Explorer, which is not installed.", hint="pip install ai-edge-model-explorer"
         ) from error
     return Server
-
-
-__all__ = ["explore_command", "server_class", "started"]
