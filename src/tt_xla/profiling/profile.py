@@ -16,7 +16,6 @@ from tt_xla.profiling.recording import Recording
 from tt_xla.profiling.scripts import run_recorded
 from tt_xla.publish import create_folder, unused_folder
 
-DEFAULT_FOLDER = Path("generated/profiler")
 TRACE_NAME = "tracy_profile_log_host.json"
 
 
@@ -37,7 +36,7 @@ class Profile:
 def profile(
     script: str,
     arguments: Sequence[str],
-    folder: Path = DEFAULT_FOLDER,
+    folder: Path,
     *,
     report: bool = True,
     as_module: bool = False,

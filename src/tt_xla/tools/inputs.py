@@ -34,7 +34,7 @@ class Kind(enum.Enum):
 
 MODULE_KINDS = (Kind.STABLEHLO, Kind.TTIR, Kind.TTNN)
 
-_WAYS = {
+_NEXT_STEPS = {
     Kind.STABLEHLO: "'tt-xla compile {path}' predicts its time and, with -o, writes a program; tt-xla run, codegen, "
     "compare, tune and explore take it too.",
     Kind.TTIR: "tt-xla compile, run, codegen, opt and explore take it.",
@@ -146,7 +146,8 @@ def check_input(path: Path, *kinds: Kind) -> None:
     kind = found[0]
     first = next(iter(_modules_in(path)), "") if kind is Kind.MODULES else ""
     raise MalformedModuleError(
-        f"'{path}' is {kind.value}, and {_listed(kinds)} was expected.", hint=_WAYS[kind].format(path=path, first=first)
+        f"'{path}' is {kind.value}, and {_listed(kinds)} was expected.",
+        hint=_NEXT_STEPS[kind].format(path=path, first=first),
     )
 
 

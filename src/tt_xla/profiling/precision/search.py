@@ -34,7 +34,7 @@ from tt_xla.profiling.tune.trial_log import TrialLog
 
 TRIALS_NAME = "precision-trials.jsonl"
 
-_GAIN = 0.001
+_LEAST_GAIN = 0.001
 """Part of the program's time that a setting must gain for one group to be worth a run."""
 
 _LATER_STEPS = 4
@@ -160,7 +160,7 @@ class PrecisionSearch:
         wanted: list[tuple[int, Setting]] = []
         for group in range(len(start)):
             for setting in every:
-                if _changes(start[group], setting) == 1 and self._may_gain(group, setting, every, _GAIN * total):
+                if _changes(start[group], setting) == 1 and self._may_gain(group, setting, every, _LEAST_GAIN * total):
                     wanted.append((group, replace(setting, weights=setting.weights if start[group].weights else "")))
         wanted = list(dict.fromkeys(wanted))
         self.progress(len(wanted), "errors of each layer")

@@ -126,12 +126,12 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
 def _of_module(path: str) -> Subject:
     from tt_xla.compiler import parse_module
     from tt_xla.compiler.stablehlo.untrusted import checked
-    from tt_xla.profiling.tune.trial import drawn
+    from tt_xla.profiling.tune.trial import random_arguments
 
     module = parse_module(checked(Path(path).read_bytes(), path), path)
     source = module.operation.get_asm(enable_debug_info=True)
     program = Subject(source, "main", {}, [], []).compiled(CompileOptions.parse())
-    return _with_expected(source, program, drawn(program))
+    return _with_expected(source, program, random_arguments(program))
 
 
 def _with_expected(source: str, program: Program, arguments: list[Any]) -> Subject:

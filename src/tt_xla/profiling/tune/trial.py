@@ -120,13 +120,13 @@ def _run_module(spec: Spec) -> Any:
         module = parse_module(checked(Path(spec.program).read_bytes(), spec.program), spec.program)
         program = compile_module(module, CompileOptions.parse({}), load_target(selected_system()))
         executable = get_device().load(program)
-        arguments = drawn(program)
+        arguments = random_arguments(program)
         for _ in range(4):
             executable.run(arguments, [None] * len(arguments))
     return recording
 
 
-def drawn(program: Program) -> list[torch.Tensor]:
+def random_arguments(program: Program) -> list[torch.Tensor]:
     """Returns random arguments of a program, always the same: floats of a normal distribution, or small integers."""
     import numpy as np
 

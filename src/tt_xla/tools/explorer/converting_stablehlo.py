@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -105,7 +106,7 @@ def _mlir_attributes(op: ir.Operation) -> Iterator[tuple[str, str]]:
 _TENSOR = re.compile(r"tensor<(?:((?:\d+x|\?x)*))([^x,>][^,>]*)")
 
 
-def _typed(value: ir.Value) -> dict[str, str]:
+def _typed(value: ir.Value[Any]) -> dict[str, str]:
     """Returns the type of a value in words."""
     match = _TENSOR.match(str(value.type))
     if match is None:

@@ -165,17 +165,20 @@ class Session:
 
         return self.worker.run(function, *arguments, progress=progress)
 
-    def open(self, path: str, arguments: Sequence[str] = (), runs: bool = True) -> None:
+    def open(self, path: str, arguments: Sequence[str] = ()) -> None:
         """Adds the programs of a file, a folder or a script, and compiles them.
 
         The arguments and errors are those of :func:`.subjects_of`.
+
+        Raises:
+            OptionError: the path is a script, and no scripts may be run.
         """
         opens_script = is_script(Path(path))
         if opens_script:
             self.check_runs()
         if opens_script and self._has_run_script:  # torch and JAX would not compile again what the process has compiled
             self.worker.restart()
-        found: list[Subject] = self._ask("load", Path(path), list(arguments), runs and self.runs)
+        found: list[Subject] = self._ask("load", Path(path), list(arguments))
         self._has_run_script |= opens_script
         first = len(self.subjects)
         self.subjects += found

@@ -1,19 +1,19 @@
 """A process for the explorer's long work, which the server can end at any time.
 
-The server sends jobs over a pipe, and gets lines about progress and a result from it. Messages are pickled: the process
-is the server's own child.
+The server sends jobs over a socket, and gets lines about progress and a result from it. Messages are pickled: the
+process is the server's own child.
 """
 
 from __future__ import annotations
 
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import traceback
 from collections.abc import Callable
-from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -25,12 +25,12 @@ class Cancelled(Exception):
     """The work was cancelled."""
 
 
-def _send(connection: Connection, message: object) -> None:
+def _send(connection: Connection[Any, Any], message: object) -> None:
     """Sends a message with its tensors, which ``Connection.send`` would leave in memory of this process."""
     connection.send_bytes(pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))
 
 
-def _received(connection: Connection) -> Any:
+def _received(connection: Connection[Any, Any]) -> Any:
     """Waits for a message.
 
     Raises:
@@ -44,19 +44,20 @@ class Worker:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._connection: Connection | None = None
+        self._connection: Connection[Any, Any] | None = None
         self._jobs = threading.Lock()
         self._cancelled = False
 
     def start(self) -> None:
-        """Starts the process, so that the first job finds its libraries loaded."""
+        """Starts the process, so that the first job finds its libraries loaded. It prints to standard error."""
         if self._process is None or self._process.poll() is not None:
-            self._connection, theirs = Pipe()
+            ours, theirs = socket.socketpair()
+            self._connection = Connection(ours.detach())
             with theirs:
-                descriptor = theirs.fileno()
-                command = [sys.executable, "-m", "tt_xla.tools.explorer.worker", str(descriptor)]
-                # What it prints goes to standard error.
-                self._process = subprocess.Popen(command, pass_fds=[descriptor], stdin=subprocess.DEVNULL, stdout=2)
+                command = [sys.executable, "-m", "tt_xla.tools.explorer.worker", str(theirs.fileno())]
+                self._process = subprocess.Popen(
+                    command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=2
+                )
 
     def run(self, function: str, *arguments: Any, progress: Callable[[str], None]) -> Any:
         """Runs a function of :data:`JOBS` in the process and returns its result. Jobs run one at a time.
@@ -108,8 +109,8 @@ def _ending(status: int) -> str:
     return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
 
 
-def _serve(connection: Connection) -> None:
-    """Runs the jobs that arrive, until the server ends or closes the pipe."""
+def _serve(connection: Connection[Any, Any]) -> None:
+    """Runs the jobs that arrive, until the server ends or closes the socket."""
     from tt_xla.errors import TTXLAError
     from tt_xla.tools.explorer import jobs
 
