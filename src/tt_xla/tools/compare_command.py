@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -88,16 +88,13 @@ def compare_command(
     models_root: Path | None,
     inputs: Path | None,
     index: int | None,
-    by: str,
-    required: float,
-    shown: int,
     bisect: str | None,
     span: str | None,
     out: Path | None,
     against: str,
     ulp: int | None,
     options: dict[str, object],
-    as_json: bool,
+    **settings: Any,
 ) -> None:
     """Show where results differ from float32, or from TT-NN.
 
@@ -112,17 +109,17 @@ def compare_command(
     from tt_xla.testing.divergence.modules import check_range
     from tt_xla.tools import compare
 
+    view = compare.View(**settings)
     takes_parts = bisect or span or out
-    if against == "ttnn" and (by not in ("op", "instruction") or takes_parts):
+    if against == "ttnn" and (view.by not in ("op", "instruction") or takes_parts):
         raise click.UsageError(
             "--against ttnn compares TTNN instructions; it takes no --by, --bisect, --range, --reproduce."
         )
     if ulp is not None and against != "ttnn":
         raise click.UsageError("--ulp is for --against ttnn; float32 on the CPU is compared by --pcc.")
-    if by == "instruction" and takes_parts:
+    if view.by == "instruction" and takes_parts:
         raise click.UsageError("--bisect, --range and --reproduce take parts of StableHLO; use --by op, line or layer.")
     parts = compare.span_of(span) if span else None
-    view = compare.View(by, required, shown, as_json)
     passed = True
     if kind_of_name(model) is Kind.SCRIPT:
         check_input(Path(model), Kind.SCRIPT)
@@ -138,13 +135,13 @@ def compare_command(
     chosen = compare.selected(programs, index)
     if parts is not None:
         for subject in chosen:
-            check_range(subject.source.parts(by), *parts)
+            check_range(subject.source.parts(view.by), *parts)
     for subject in chosen:
         compiling = parsed(subject.options | options)
         if against == "ttnn":
             from tt_xla.tools import compare_ttnn as ttnn
 
-            tolerance = ttnn.Tolerance(required, ulp)
+            tolerance = ttnn.Tolerance(view.required, ulp)
             passed = ttnn.compare(subject, compiling, tolerance, view) and passed
         elif bisect is not None:
             compare.show_bisection(subject, compiling, bisect, parts, view)
@@ -154,7 +151,7 @@ def compare_command(
             if result.interrupted:
                 raise SystemExit(INTERRUPTED)
             if out is not None:
-                path = compare.reproduce(subject, result, out, parts, by, subject.options | options)
+                path = compare.reproduce(subject, result, out, parts, view.by, subject.options | options)
                 click.echo(f"{path} runs the part.")
     if not passed:
         raise SystemExit(FAILED)

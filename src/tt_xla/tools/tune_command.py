@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from tt_xla.profiling.tune.choice import Outcome
 
 
-def _list_option(name: str, default: str, choices: tuple[str, ...], text: str) -> Decorator:
-    """An option that takes names, separated by commas."""
+def _list_option(name: str, default: str, choices: Mapping[str, Any], text: str) -> Decorator:
+    """An option that takes names, separated by commas; the command gets the values that they stand for."""
 
-    def parse(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-        names = tuple(each.strip() for each in value.split(",") if each.strip())
-        if not names or not {*names} <= {*choices}:
+    def parse(context: click.Context, parameter: click.Parameter, value: str) -> tuple[Any, ...]:
+        names = [each.strip() for each in value.split(",") if each.strip()]
+        if not names or not {*names} <= choices.keys():
             raise click.BadParameter(f"{value!r} is not a list of {', '.join(choices)}.")
-        return names
+        return tuple(choices[each] for each in names)
 
     return click.option(name, default=default, show_default=True, callback=parse, help=text)
 
@@ -53,16 +53,17 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
 @click.option(
     "--batch-argument", default="--batch-size", show_default=True, help="Argument of the script for the batch size."
 )
-@_list_option("--levels", "0,1,2", ("0", "1", "2"), "Optimization levels to try.")
+@_list_option("--levels", "0,1,2", {"0": 0, "1": 1, "2": 2}, "Optimization levels to try.")
 @_list_option(
-    *("--weights", "bf16,bfp8,bfp4,mixed", ("bf16", "bfp8", "bfp4", "mixed")),
+    *("--weights", "bf16,bfp8,bfp4,mixed", {name: name for name in ("bf16", "bfp8", "bfp4", "mixed")}),
     text="Weight formats to try; `mixed` chooses a format per group.",
 )
 @_list_option(
-    *("--fidelities", "default,hifi2,lofi", ("default", "lofi", "hifi2", "hifi3", "hifi4")),
+    *("--fidelities", "default,hifi2,lofi"),
+    {"default": "", "lofi": "lofi", "hifi2": "hifi2", "hifi3": "hifi3", "hifi4": "hifi4"},
     text="Math fidelities to try.",
 )
-@_list_option("--traces", "off,on", ("off", "on"), "Whether to try traces: off,on.")
+@_list_option("--traces", "off,on", {"off": False, "on": True}, "Whether to try traces: off,on.")
 @click.option(
     "--pcc",
     type=NumberRange(0, 1),
@@ -117,24 +118,16 @@ def tune_command(
     context: click.Context,
     program: str,
     arguments: tuple[str, ...],
-    batches: tuple[int, ...],
     batch_argument: str,
-    levels: tuple[str, ...],
-    weights: tuple[str, ...],
-    fidelities: tuple[str, ...],
-    traces: tuple[str, ...],
-    pcc: float,
-    metric: str,
     accuracy: float | None,
     measure: str | None,
-    grid: bool,
-    mixed_groups: int,
     jobs: int,
     address: str | None,
     out: Path,
     mesh: str | None,
     code: str | None,
     as_json: bool,
+    **settings: Any,
 ) -> None:
     """Find the fastest compile options that are accurate enough.
 
@@ -170,19 +163,9 @@ def tune_command(
     if accuracy is not None:
         from tt_xla.tools.tune_precision import tune_precision
 
-        ended = tune_precision(program, arguments, accuracy, measure or "pcc", mixed_groups, out, as_json)
+        ended = tune_precision(program, arguments, accuracy, measure or "pcc", settings["mixed_groups"], out, as_json)
         context.exit(0 if ended else 130)
-    space = Space(
-        levels=tuple(map(int, levels)),
-        traces=tuple(text == "on" for text in traces),
-        weights=weights,
-        fidelities=tuple("" if name == "default" else name for name in fidelities),
-        batches=batches,
-        pcc=pcc,
-        metric=metric,
-        mixed_groups=mixed_groups,
-        grid=grid,
-    )
+    space = Space(**settings)
     executor = RayExecutor(address) if address else LocalExecutor(jobs)
     search = Search(program, arguments, space, out, executor, batch_argument)
     try:
@@ -194,13 +177,13 @@ def tune_command(
     finally:
         executor.stop()
     chosen = search.best(outcomes)
-    write_page(out / HTML_NAME, program, outcomes, chosen, metric)
-    _show(outcomes, chosen, metric)
+    write_page(out / HTML_NAME, program, outcomes, chosen, space.metric)
+    _show(outcomes, chosen, space.metric)
     if chosen is None:
-        least = f"a {metric or 'PCC'} of {search.least_accuracy:.4g}"
+        least = f"a {space.metric or 'PCC'} of {search.least_accuracy:.4g}"
         click.echo(f"error: no trial reaches {least}; {out / HTML_NAME} shows all trials.", err=True)
         context.exit(1)
-    write_chosen(out / CHOSEN_NAME, chosen, metric)
+    write_chosen(out / CHOSEN_NAME, chosen, space.metric)
     click.echo(f"chosen: {out / CHOSEN_NAME}")
     if as_json:
         print_json(json.loads((out / CHOSEN_NAME).read_text()))

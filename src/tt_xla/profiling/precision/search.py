@@ -163,7 +163,8 @@ class PrecisionSearch:
                 if _changes(start[group], setting) == 1 and self._may_gain(group, setting, every, _LEAST_GAIN * total):
                     wanted.append((group, replace(setting, weights=setting.weights if start[group].weights else "")))
         wanted = list(dict.fromkeys(wanted))
-        self.progress(len(wanted), "errors of each layer")
+        if wanted:
+            self.progress(len(wanted), "errors of each layer")
         exact = self.trials[start].pcc
         errors: dict[tuple[int, str, Any], float] = {}
         for group, setting in wanted:

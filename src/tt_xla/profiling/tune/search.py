@@ -202,7 +202,8 @@ class Search:
         distinct = list(dict.fromkeys(choices))
         self._asked |= dict.fromkeys(distinct)
         missing = [choice for choice in distinct if choice not in self.outcomes]
-        self.progress(len(missing), "")
+        if missing:
+            self.progress(len(missing), "")
         for outcome in self.run_all([self.spec(choice) for choice in missing]):
             self._save(outcome)
             figure = "failed" if outcome.error else f"{outcome.step_ms:.4g} ms a step"
