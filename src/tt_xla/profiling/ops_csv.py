@@ -37,33 +37,88 @@ FIRMWARE_NS = 800
 _CALL_COUNT_STEP = 1024
 """Increment of ``GLOBAL CALL COUNT`` from op to op, as in tt-metal's files."""
 
-_BEFORE_TENSORS = (
-    "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,ATTRIBUTES,MATH FIDELITY,CORE COUNT,"
-    "AVAILABLE WORKER CORE COUNT,PARALLELIZATION STRATEGY,HOST START TS,HOST END TS,HOST DURATION [ns],"
-    "DEVICE FW START CYCLE,DEVICE FW END CYCLE,OP TO OP LATENCY [ns],OP TO OP LATENCY BR/NRISC START [ns],"
-    "DEVICE FW DURATION [ns],DEVICE KERNEL DURATION [ns],DEVICE KERNEL DURATION DM START [ns],"
-    "DEVICE KERNEL DURATION PER CORE MIN [ns],DEVICE KERNEL DURATION PER CORE MAX [ns],"
-    "DEVICE KERNEL DURATION PER CORE AVG [ns],DEVICE KERNEL FIRST TO LAST START [ns],"
-    "DEVICE BRISC KERNEL DURATION [ns],DEVICE NCRISC KERNEL DURATION [ns],DEVICE TRISC0 KERNEL DURATION [ns],"
-    "DEVICE TRISC1 KERNEL DURATION [ns],DEVICE TRISC2 KERNEL DURATION [ns],DEVICE ERISC KERNEL DURATION [ns],"
-    "DEVICE COMPUTE CB WAIT FRONT [ns],DEVICE COMPUTE CB RESERVE BACK [ns],DISPATCH TOTAL CQ CMD OP TIME [ns],"
-    "DISPATCH GO SEND WAIT TIME [ns]"
+_COLUMNS_BEFORE_TENSORS = (
+    "OP CODE",
+    "OP TYPE",
+    "GLOBAL CALL COUNT",
+    "DEVICE ID",
+    "DEVICE ARCH",
+    "ATTRIBUTES",
+    "MATH FIDELITY",
+    "CORE COUNT",
+    "AVAILABLE WORKER CORE COUNT",
+    "PARALLELIZATION STRATEGY",
+    "HOST START TS",
+    "HOST END TS",
+    "HOST DURATION [ns]",
+    "DEVICE FW START CYCLE",
+    "DEVICE FW END CYCLE",
+    "OP TO OP LATENCY [ns]",
+    "OP TO OP LATENCY BR/NRISC START [ns]",
+    "DEVICE FW DURATION [ns]",
+    "DEVICE KERNEL DURATION [ns]",
+    "DEVICE KERNEL DURATION DM START [ns]",
+    "DEVICE KERNEL DURATION PER CORE MIN [ns]",
+    "DEVICE KERNEL DURATION PER CORE MAX [ns]",
+    "DEVICE KERNEL DURATION PER CORE AVG [ns]",
+    "DEVICE KERNEL FIRST TO LAST START [ns]",
+    "DEVICE BRISC KERNEL DURATION [ns]",
+    "DEVICE NCRISC KERNEL DURATION [ns]",
+    "DEVICE TRISC0 KERNEL DURATION [ns]",
+    "DEVICE TRISC1 KERNEL DURATION [ns]",
+    "DEVICE TRISC2 KERNEL DURATION [ns]",
+    "DEVICE ERISC KERNEL DURATION [ns]",
+    "DEVICE COMPUTE CB WAIT FRONT [ns]",
+    "DEVICE COMPUTE CB RESERVE BACK [ns]",
+    "DISPATCH TOTAL CQ CMD OP TIME [ns]",
+    "DISPATCH GO SEND WAIT TIME [ns]",
 )
 
-_AFTER_TENSORS = (
-    "METAL TRACE ID,METAL TRACE REPLAY SESSION ID,COMPUTE KERNEL SOURCE,COMPUTE KERNEL HASH,"
-    "DATA MOVEMENT KERNEL SOURCE,DATA MOVEMENT KERNEL HASH,PROGRAM HASH,PROGRAM CACHE HIT,"
-    "TENSIX DM 0 MAX KERNEL SIZE [B],TENSIX DM 1 MAX KERNEL SIZE [B],TENSIX COMPUTE 0 MAX KERNEL SIZE [B],"
-    "TENSIX COMPUTE 1 MAX KERNEL SIZE [B],TENSIX COMPUTE 2 MAX KERNEL SIZE [B],ACTIVE ETH DM 0 MAX KERNEL SIZE [B],"
-    "ACTIVE ETH DM 1 MAX KERNEL SIZE [B],IDLE ETH DM 0 MAX KERNEL SIZE [B],IDLE ETH DM 1 MAX KERNEL SIZE [B],"
-    "PM IDEAL [ns],PM COMPUTE [ns],PM BANDWIDTH [ns],PM REQ I BW,PM REQ O BW,PM FPU UTIL (%),NOC UTIL (%),"
-    "DRAM BW UTIL (%),NPE CONG IMPACT (%)"
+_COLUMNS_AFTER_TENSORS = (
+    "METAL TRACE ID",
+    "METAL TRACE REPLAY SESSION ID",
+    "COMPUTE KERNEL SOURCE",
+    "COMPUTE KERNEL HASH",
+    "DATA MOVEMENT KERNEL SOURCE",
+    "DATA MOVEMENT KERNEL HASH",
+    "PROGRAM HASH",
+    "PROGRAM CACHE HIT",
+    "TENSIX DM 0 MAX KERNEL SIZE [B]",
+    "TENSIX DM 1 MAX KERNEL SIZE [B]",
+    "TENSIX COMPUTE 0 MAX KERNEL SIZE [B]",
+    "TENSIX COMPUTE 1 MAX KERNEL SIZE [B]",
+    "TENSIX COMPUTE 2 MAX KERNEL SIZE [B]",
+    "ACTIVE ETH DM 0 MAX KERNEL SIZE [B]",
+    "ACTIVE ETH DM 1 MAX KERNEL SIZE [B]",
+    "IDLE ETH DM 0 MAX KERNEL SIZE [B]",
+    "IDLE ETH DM 1 MAX KERNEL SIZE [B]",
+    "PM IDEAL [ns]",
+    "PM COMPUTE [ns]",
+    "PM BANDWIDTH [ns]",
+    "PM REQ I BW",
+    "PM REQ O BW",
+    "PM FPU UTIL (%)",
+    "NOC UTIL (%)",
+    "DRAM BW UTIL (%)",
+    "NPE CONG IMPACT (%)",
 )
-"""The header around the columns of tensors, as in tt-metal's files."""
 
-_DEVICE_LOG_HEADER = (
-    "PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,trace id,"
-    "trace id counter,zone name,type,source line,source file,meta data"
+_DEVICE_LOG_COLUMNS = (
+    "PCIe slot",
+    "core_x",
+    "core_y",
+    "RISC processor type",
+    "timer_id",
+    "time[cycles since reset]",
+    "data",
+    "run host ID",
+    "trace id",
+    "trace id counter",
+    "zone name",
+    "type",
+    "source line",
+    "source file",
+    "meta data",
 )
 
 _DIMENSIONS = ("W", "Z", "Y", "X")
@@ -76,7 +131,7 @@ def columns(inputs: int, outputs: int) -> list[str]:
     tensors = [f"INPUT_{n}" for n in range(inputs)] + [f"OUTPUT_{n}" for n in range(outputs)]
     ends = [*(f"{side}_PAD[LOGICAL]" for side in _DIMENSIONS), "LAYOUT", "DATATYPE", "MEMORY"]
     cells = [f"{tensor}_{end}" for tensor in tensors for end in ends]
-    return [*_BEFORE_TENSORS.split(","), *cells, *_AFTER_TENSORS.split(",")]
+    return [*_COLUMNS_BEFORE_TENSORS, *cells, *_COLUMNS_AFTER_TENSORS]
 
 
 def write_ops(path: Path, recording: Recording, kernel_calls: Sequence[Kernel]) -> int:
@@ -241,8 +296,8 @@ def write_device_log(path: Path, recording: Recording, kernel_calls: Sequence[Ke
     arch, megahertz = (target.arch, round(target.clock_hz / 1e6)) if target else ("", 0)
     with path.open("w", newline="") as file:
         file.write(f"ARCH: {arch}, CHIP_FREQ[MHz]: {megahertz}, Max Compute Cores: {target.cores if target else 0}\n")
-        file.write(f"{_DEVICE_LOG_HEADER}\r\n")
         writer = csv.writer(file)
+        writer.writerow(_DEVICE_LOG_COLUMNS)
         for number, kernel in enumerate(calls, 1):
             trace = kernel.op.program.number if kernel.replayed else ""
             for kind, time_ns in (("ZONE_START", kernel.start_ns), ("ZONE_END", kernel.start_ns + kernel.duration_ns)):

@@ -80,11 +80,7 @@ def out_option(*aliases: str, text: str, metavar: str = "DIR", **settings: Any) 
 
 
 def json_option(text: str) -> Decorator:
-    """Adds ``--json``, with which standard output has JSON alone. The command gets whether it is given as ``as_json``.
-
-    Args:
-        text: the help.
-    """
+    """Adds ``--json``, with which standard output has JSON alone. The command gets the flag as ``as_json``."""
 
     def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
         @click.option("--json", "as_json", is_flag=True, help=text)
