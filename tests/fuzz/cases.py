@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class NotDrawnError(Exception):
@@ -43,7 +45,7 @@ class Subject(Protocol):
         ...
 
 
-Draw = Callable[[random.Random], Subject]
+Draw = Callable[["Generator"], Subject]
 """Draws a program. The same state of the generator gives the same program, in every process."""
 
 
@@ -68,6 +70,20 @@ class Case:
         kind, seed, number = text.split(":")
         return Case(kind, seed, int(number))
 
-    def generator(self) -> random.Random:
+    def generator(self) -> Generator:
         """Returns the generator that draws the program."""
-        return random.Random(str(self))
+        return Generator(self)
+
+
+class Generator(random.Random):
+    """The generator that draws the program of a case."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__(str(case))
+        self._case = case
+
+    def in_turn(self, items: Iterable[T]) -> T:
+        """One of several items: the cases of a seed take all of them in turn, in an order that the seed draws."""
+        order = list(items)
+        random.Random(self._case.seed).shuffle(order)
+        return order[self._case.number % len(order)]

@@ -177,9 +177,8 @@ def rotary(d: Drawer) -> Array:
     if way == "every two":
         return x * cos + jnp.stack([-sign * b, a], -1).reshape(x.shape) * sin
     if way == "complex":
-        turned = lax.complex(a.astype(jnp.float32), b.astype(jnp.float32)) * lax.complex(
-            cos.astype(jnp.float32), sign * sin.astype(jnp.float32)
-        )
+        turn = jnp.broadcast_arrays(cos.astype(jnp.float32), sign * sin.astype(jnp.float32))
+        turned = lax.complex(a.astype(jnp.float32), b.astype(jnp.float32)) * lax.complex(*turn)
         return jnp.stack([turned.real, turned.imag], -1).reshape(*turned.shape[:-1], -1).astype(dtype)
     y = jnp.stack([a * cos - b * sin, b * cos + sign * (a * sin)], -1)
     return y.reshape(*y.shape[:-2], -1)
@@ -190,9 +189,9 @@ def caches(d: Drawer) -> Any:
     """Updates of a cache at one or several positions, and attention over it."""
     dtype, batch, groups, keys, width = d.one("bfloat16", "float32"), d.one(1, 2), d.one(1, 2), d.one(32, 64), 32
     cache = d.input((batch, groups, keys, width), dtype, parameter=False)
-    rows = d.or_else(1, 32, 3)
+    rows = d.one(1, 1, 32, 3)
     new = d.input((batch, groups, rows, width), dtype, parameter=False)
-    at = d.input((), "int32", below=keys, parameter=False) if d.maybe(0.7) else d.one(0, 1)
+    at = d.input((), "int32", below=keys, parameter=False) if d.maybe(0.4 if rows == 32 else 0.7) else d.one(0, 1)
     updated = (
         lax.dynamic_update_slice_in_dim(cache, new, at, d.or_else(2, 1))
         if d.maybe(0.8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tests.fuzz.cases import Difference, NotDrawnError
+from tests.fuzz.cases import Difference, Generator, NotDrawnError
 from tests.fuzz.torch_programs import tensors
 from tests.fuzz.torch_programs.calls import Call, Op, compiled, graph_of, lowered, on_device, variants
 from tests.fuzz.torch_programs.noise import DEFAULT, EITHER_ZERO, EXACT, MOVES, ROUNDED, SERIES, Judge, base_name, names
@@ -178,9 +177,9 @@ def _converts_within_range(call: Call, expected: list[torch.Tensor]) -> bool:
     return all(bool(((part >= low) & (part <= high)).all()) for part in parts)
 
 
-def draw(random: random.Random) -> AtenCall:
+def draw(random: Generator) -> AtenCall:
     """Draws an op with a rule, a call of it, and how it runs."""
-    op = random.choice(ops())
+    op = random.in_turn(ops())
     call = draw_call(random, op)
     chance = random.random()
     way: str | Op = "rule"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-
+from tests.fuzz.cases import Generator
 from tests.fuzz.judge import Module
 from tests.fuzz.stablehlo import composites, control, elementwise, indexing, structure, windows  # noqa: F401
 from tests.fuzz.stablehlo.builder import Builder
@@ -28,8 +27,8 @@ def missing() -> list[str]:
     return sorted(drawn ^ set(DRAWERS))
 
 
-def draw(random: random.Random) -> Module:
+def draw(random: Generator) -> Module:
     """Draws a program around an entry of the registries; each entry is equally likely."""
-    name = random.choice(names())
+    name = random.in_turn(names())
     builder = Builder(random, special=random.random() < 0.3, hollow=name.startswith(EMPTY))
     return used(builder, name.removeprefix(EMPTY))

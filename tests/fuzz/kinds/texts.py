@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-import random
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
 
-from tests.fuzz.cases import NotDrawnError, Subject
+from tests.fuzz.cases import Generator, NotDrawnError, Subject
 from tests.fuzz.texts.changes import mutated
 from tests.fuzz.texts.corpus import seeds
 from tests.fuzz.texts.judge import LaidOut, Text, seed_of
 from tt_xla.compiler.rewriting import body, functions
 
 
-def draw(random: random.Random) -> Subject:
-    """Draws a function of a file check, mostly one that checks a pass, with up to three changes."""
-    of_passes = random.random() < 0.85
-    seed = random.choice([seed for seed in seeds() if bool(seed.stage) == of_passes])
+def draw(random: Generator) -> Subject:
+    """Draws a function of a file check, with up to three changes."""
+    seed = random.in_turn(seeds())
     module = seed.module()
     if most_elements(module) > (1 << 16 if random.random() < 0.9 else 1 << 19):
         raise NotDrawnError("the function has large tensors")

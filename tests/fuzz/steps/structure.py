@@ -167,7 +167,8 @@ def token(draft: Draft, name: str) -> list[int]:
     text = (
         "%t = stablehlo.create_token : !stablehlo.token\n"
         "%u = stablehlo.after_all %t, %t : !stablehlo.token\n"
-        "%r0 = stablehlo.negate %a0 : {a0}"
+        "%v:2 = stablehlo.optimization_barrier %a0, %u : {a0}, !stablehlo.token\n"
+        "%r0 = stablehlo.negate %v#0 : {a0}"
     )
     draft.differentiable = False
     return draft.add(lambda x: as_text(text, [x], [aval])[0], operand)

@@ -29,15 +29,16 @@ def rms_norm(w: Writer) -> Lines:
     x = w.of(lambda value: value.dtype is type_ and value.dim() > 1, lambda: sizes, type_)
     value, (n, s, r) = w.values[x], (w.new_name() for _ in range(3))
     width = value.shape[-1]
-    weight = w.input(w.one([width], [width], [width], [1], [1, width], [value.shape[-2], 1]), value.dtype)
-    power, dim, eps = w.one(2, 2, 2, 2, 3), w.one(-1, -1, -1, -1, -2), w.one(1e-5, 1e-6, 0.1, 1)
+    plain, eps = w.chance(0.5), w.one(1e-5, 1e-6, 0.1, 1)
+    weight = w.input([width] if plain else w.one([width], [1], [1, width], [value.shape[-2], 1]), value.dtype)
+    power, dim = (2, -1) if plain else (w.one(2, 2, 3), w.one(-1, -1, -2))
     mean = f"{n}.pow({power}).mean({dim}, keepdim=True)"
-    if w.chance(0.15):
+    if not plain and w.chance(0.3):
         mean = f"{n}.abs().pow({power}).sum({dim}, keepdim=True)"
     root = f"torch.rsqrt({s} + {eps})"
     if w.chance(0.4):
-        root = f"torch.pow({s} + {eps}, {w.one(-0.5, -0.5, -0.5, -1.0)})"
-    dtype = w.one(f"{x}.dtype", f"{x}.dtype", str(value.dtype), "torch.float32")
+        root = f"torch.pow({s} + {eps}, {-0.5 if plain else w.one(-0.5, -1.0)})"
+    dtype = w.one(f"{x}.dtype", str(value.dtype)) if plain else w.one(f"{x}.dtype", "torch.float32")
     result = chosen(w, NORMS_OF_ROWS, x=x, weight=weight, normal=f"{n} * {root}", dtype=dtype)
     w.used |= {x, n}
     if w.chance(0.75):  # otherwise the mean of squares is returned too
