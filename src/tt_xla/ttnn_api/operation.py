@@ -76,10 +76,7 @@ class Operation:
         self.python_fully_qualified_name = self.__name__ = name
         self.__doc__ = rule.__doc__
         self.rule, self.composite = rule, composite
-        code: CodeType = getattr(rule, "__wrapped__", rule).__code__
-        self._named = (
-            named if callable(named) else tuple(named) or code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        )
+        self._named = named if callable(named) else tuple(named) or _parameters(rule)
         self.numbers: Sequence[int | str] = ()
         """Places and names of parameters that may be tensors of numbers: a call is planned with the numbers."""
 
@@ -361,15 +358,27 @@ OF_COMPLEX: Registry[str, Callable[..., Any]] = Registry("operation of complex t
 """Implementations of operations for complex tensors, by the name of the operation."""
 
 
-def operation(*names: str, composite: bool = False) -> Callable[[Rule], Rule]:
-    """Registers a rule for functions of TT-NN, by full name."""
+def operation(*names: str, composite: bool = False, also: Sequence[str] = ()) -> Callable[[Rule], Rule]:
+    """Registers a rule for functions of TT-NN.
+
+    Args:
+        names: full names of the functions.
+        composite: whether the rule takes tensors and calls other operations.
+        also: parameters that the rule takes together, as ``**values``.
+    """
 
     def register(rule: Rule) -> Rule:
         for name in names:
-            OPERATIONS[name] = Operation(name, rule, composite=composite)
+            define(name, rule, (*_parameters(rule), *also), composite=composite)
         return rule
 
     return register
+
+
+def _parameters(rule: Rule) -> Sequence[str]:
+    """Returns the parameters that a rule names."""
+    code: CodeType = getattr(rule, "__wrapped__", rule).__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def define(name: str, rule: Rule, named: Names = (), *, composite: bool = False) -> None:
