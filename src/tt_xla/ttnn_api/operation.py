@@ -37,7 +37,9 @@ _SPEED_ONLY = {
     *("subdevice_id", "multi_device_global_semaphore", "barrier_semaphore", "barrier_semaphores", "mesh_device"),
     *("rs_global_semaphores", "ag_global_semaphores", "chunks_per_sync", "num_workers_per_link"),
     *("num_buffers_per_channel", "use_l1_small_for_semaphores", "intermediate_memory_config", "use_noc1_only"),
-    *("use_optimal_ccl_for_llama", "use_broadcast", "intermediate_tensor"),
+    *("use_optimal_ccl_for_llama", "use_broadcast", "intermediate_tensor", "intermediate_memory_config_rs"),
+    *("all_gather_core_grid_offset", "ccl_core_grid_offset", "use_column_major_ccl", "input_mux_cores"),
+    *("compute_with_storage_grid_size", "k_chunk_size", "enable_kv_block_cache", "reallocate_output"),
 }
 """Parameters that change how a card computes a result, and that an operation may leave out."""
 
@@ -394,6 +396,7 @@ class Functions:
     """
 
     def __init__(self, memory: Any = None) -> None:
+        self.memory = memory
         self._options = {} if memory is None else {"memory_config": memory}
 
     def apply(self, part: Part, *arguments: Any, **attributes: Any) -> Any:

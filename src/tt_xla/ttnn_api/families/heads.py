@@ -59,18 +59,14 @@ for _name in ("rotary_embedding_llama", "rotary_embedding_hf"):
     from_kernel(f"ttnn.experimental.{_name}")
 from_kernel("ttnn.experimental.rotary_embedding_llama_fused_qk", memory=(), pack=tuple)
 for _name in ("attn_matmul", "attn_matmul_from_cache"):
-    from_kernel(
-        f"ttnn.experimental.{_name}", outputs=("output_tensor",), also_takes=("compute_with_storage_grid_size",)
-    )
+    from_kernel(f"ttnn.experimental.{_name}", outputs=("output_tensor",))
 from_kernel(
     "ttnn.experimental.group_attn_matmul",
     outputs=("optional_output_tensor",),
-    also_takes=("compute_with_storage_grid_size",),
 )
 from_kernel(
     "ttnn.experimental.split_query_key_value_and_split_heads",
     pack=tuple,
-    also_takes=("compute_with_storage_grid_size",),
 )
 for _name in (
     "chunked_scaled_dot_product_attention",

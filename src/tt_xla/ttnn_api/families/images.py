@@ -22,7 +22,7 @@ def _in_rows(values: dict[str, Any]) -> dict[str, Any]:
 
 
 for _name in ("adaptive_avg_pool2d", "adaptive_max_pool2d"):
-    from_kernel(f"ttnn.{_name}", also_takes=("reallocate_output",), layout=Layout.ROW_MAJOR, prepare=_in_rows)
+    from_kernel(f"ttnn.{_name}", layout=Layout.ROW_MAJOR, prepare=_in_rows)
 from_kernel("ttnn.grid_sample")
 from_kernel(
     "ttnn.prepare_grid_sample_grid",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.collective import mesh_of_operand
 from tt_xla.ttnn_api.geometry import MemoryConfig
@@ -61,8 +59,6 @@ def ring_joint_attention(
     is_causal: bool | None,
     is_balanced: bool | None,
     is_cross: bool | None,
-    ccl_core_grid_offset: Any,
-    use_column_major_ccl: bool | None,
 ) -> Step:
     """Computes attention of each chip's queries over the keys of all chips, which it gathers.
 
@@ -119,8 +115,6 @@ def ring_mla(
     dim: int,
     cluster_axis: int | None,
     is_balanced: bool,
-    ccl_core_grid_offset: Any,
-    use_column_major_ccl: bool,
 ) -> Step:
     """Computes causal attention whose values are the first ``head_dim_v`` columns of the keys of all chips."""
     mesh_of_operand(input_tensor_q, "ring_mla")

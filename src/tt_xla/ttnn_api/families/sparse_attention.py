@@ -31,13 +31,12 @@ from_kernel(
     "ttnn.transformer.sparse_sdpa",
     layout=Layout.ROW_MAJOR,
     prepare=_check_indices,
-    also_takes=("kv_format", "k_chunk_size"),
+    also_takes=("kv_format",),
 )
 from_kernel(
     "ttnn.transformer.sparse_sdpa_msa",
     layout=Layout.ROW_MAJOR,
     prepare=_check_indices,
-    also_takes=("enable_kv_block_cache",),
 )
 for _name in ("indexer_score_dsa", "indexer_score_msa"):
     from_kernel(f"ttnn.experimental.{_name}", dtype=DataType.BFLOAT16, layout=Layout.ROW_MAJOR, prepare=_check_start)
