@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tt_xla.ttnn_api import signatures
+from tt_xla.ttnn_api import kinds, signatures
 from tt_xla.ttnn_api.enums import MathFidelity, Named, UnaryOpType
 from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
 
@@ -18,7 +18,10 @@ class Config:
     _key: tuple[Any, ...] | None = None
 
     def __init__(self, *arguments: Any, **fields: Any) -> None:
-        _, values = signatures.bound(self._name, arguments, fields)
+        overload, values = signatures.bound(self._name, arguments, fields)
+        for name, value in values.items():
+            if isinstance(value, (Named, tuple)) and "UnaryWithParam" in overload.kinds.get(name, ""):
+                values[name] = UnaryWithParam(value)
         self.__dict__.update(values, _key=None)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -83,15 +86,15 @@ class UnaryWithParam:
     """A function of one number with its parameters, which an op applies to a tensor on its way."""
 
     def __init__(self, op_type: Named | tuple[Named, float], *params: float) -> None:
-        if isinstance(op_type, tuple):
-            op_type, *first = op_type
-            params = (*first, *params)
-        if not isinstance(op_type, Named):  # pyright: ignore[reportUnnecessaryIsInstance]
+        given = (op_type, *params)
+        kind, *numbers = op_type if isinstance(op_type, tuple) and len(given) == 1 and len(op_type) == 2 else given
+        is_number = kinds.test_of("float", converts=True)
+        if not isinstance(kind, Named) or not all(map(is_number, numbers)):
             raise IncompatibleArguments(
                 "__init__(): incompatible function arguments: UnaryWithParam takes a ttnn.UnaryOpType and numbers, got "
-                f"{op_type!r}"
+                f"{given!r}"
             )
-        self.op_type, self.params = op_type, params
+        self.op_type, self.params = kind, tuple(map(float, numbers))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UnaryWithParam) and (self.op_type, self.params) == (other.op_type, other.params)
@@ -100,7 +103,8 @@ class UnaryWithParam:
         return hash((self.op_type, self.params))
 
     def __repr__(self) -> str:
-        return f"UnaryWithParam(op_type={self.op_type}, params={list(self.params)})"
+        params = f", params=[{', '.join(f'{each:g}' for each in self.params)}]" if self.params else ""
+        return f"UnaryWithParam(op_type=UnaryOpType::{self.op_type.name}{params})"
 
 
 def step(name: str, *params: float) -> UnaryWithParam:

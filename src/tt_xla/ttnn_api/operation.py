@@ -181,8 +181,6 @@ class Operation:
         from tt_xla.ttnn_api.engine import Plan
         from tt_xla.ttnn_api.exchange import ExchangePlan
 
-        if any(map(_has_torch, [*arguments, *keywords.values()])):
-            raise signatures.refused(self.__name__, arguments, keywords)
         numbers = itertools.count()
         positional = [_stand_in(argument, numbers) for argument in arguments]
         named = {name: _stand_in(argument, numbers) for name, argument in keywords.items()}
@@ -273,13 +271,6 @@ def _invalid(name: str, arguments: Iterable[Any], error: Exception) -> TTFatal:
     )
 
 
-def _has_torch(argument: Any) -> bool:
-    """Whether an argument is, or contains, a tensor of PyTorch."""
-    import torch
-
-    return isinstance(argument, torch.Tensor) or (type(argument) in (list, tuple) and any(map(_has_torch, argument)))
-
-
 def _stand_in(argument: Any, numbers: Iterator[int]) -> Any:
     """Returns an argument with operands, numbered in order, in the place of tensors.
 
@@ -326,6 +317,8 @@ def _key(value: Any, tensors: list[Tensor]) -> Any:
         return tuple([_key(item, tensors) for item in value])
     if kind is float:
         return "float", value.hex()
+    if kind.__module__ in ("numpy", "torch") and hasattr(value, "tolist"):
+        return kind, str(value.dtype), str(value.tolist())
     return (bool, value) if kind is bool else value
 
 

@@ -209,8 +209,10 @@ def concat(
         raise TTFatal("ttnn.concat: expected a non-empty list of Tensors!", hint="Pass at least one tensor.")
     if output_tensor is not None:
         raise TTFatal("optional output tensor currently unsupported!", hint="Leave output_tensor out.")
-    first = tensors[0]
-    axis = first.dim(dim)
+    first, alone = tensors[0], len(tensors) == 1
+    axis = 0 if alone else first.dim(dim)  # TT-NN copies a lone tensor without a look at the dimension
+    if alone:
+        groups = 1
     if groups > 1 and any(each.shape[axis] % groups for each in tensors):
         raise TTFatal(
             f"ttnn.concat: {groups} groups must divide the sizes along {dim}", hint="Choose another number of groups."
@@ -230,7 +232,7 @@ def concat(
     dtype, memory = None, memory_config
     if memory is None and first.type.on_device:
         memory = DRAM_MEMORY_CONFIG
-    in_tiles = axis >= first.rank - 2 and any(each.shape[axis] % TILE_SIZE for each in tensors)
+    in_tiles = not alone and axis >= first.rank - 2 and any(each.shape[axis] % TILE_SIZE for each in tensors)
     if first.dtype.element.is_block_float and in_tiles:
         dtype = DataType.BFLOAT16  # TT-NN takes them apart into rows
     result = first.type.with_(shape=shape, dtype=dtype, memory=memory)

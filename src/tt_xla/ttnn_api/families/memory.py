@@ -214,8 +214,8 @@ def as_tensor(
 
 
 @operation("ttnn.to_torch", composite=True)
-def to_torch(tensor: object, dtype: Any, torch_rank: int | None, mesh_composer: Any) -> Any:
-    """Returns a tensor of TT-NN as a torch tensor.
+def to_torch(tensor: object, dtype: Any, torch_rank: int | None, mesh_composer: Any, device: object) -> Any:
+    """Returns a tensor of TT-NN as a torch tensor, which lies on the CPU whatever ``device`` says.
 
     Raises:
         TypeError: it is none of TT-NN's.
