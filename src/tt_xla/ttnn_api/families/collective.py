@@ -78,17 +78,7 @@ def get_usable_topology(tensor: Tensor, topology: Topology | None, cluster_axis:
 
 
 def _dim(source: Operand, dim: int, word: str) -> int:
-    """Returns a dimension counted from the front.
-
-    Raises:
-        TTFatal: the tensor has no such dimension.
-    """
-    if not -source.rank <= dim < source.rank:
-        raise TTFatal(
-            f"Invalid {word} dim {dim} for {source.rank}D input tensor",
-            hint=f"Name a dimension from {-source.rank} to {source.rank - 1}.",
-        )
-    return source.dim(dim)
+    return source.dim(dim, f"Invalid {word} dim {{dim}} for {{rank}}D input tensor")
 
 
 def _placed(device: MeshDevice, axis: int | None, placement: Placement) -> Any:

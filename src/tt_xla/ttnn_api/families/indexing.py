@@ -69,23 +69,18 @@ def _check_on_device(*operands: Operand) -> None:
         )
 
 
-def _check_dim(name: str, source: Operand, dim: int) -> None:
-    """Refuses dimensions that a tensor lacks."""
-    if not -source.rank <= dim < source.rank:
-        raise TTFatal(
-            f"{name}: dim {dim} is out of range for tensor rank {source.rank}", hint=f"Its shape is {source.shape}."
-        )
+_NO_DIMENSION = ": dim {dim} is out of range for tensor rank {rank}"
 
 
 @operation("ttnn.gather")
 def gather(input: Operand, dim: int, index: Operand, memory_config: MemoryConfig | None, out: Operand | None) -> Step:
     """Takes elements along a dimension at the positions of an index."""
     _check_on_device(input, index)
-    _check_dim("gather", input, dim)
-    is_last = input.dim(dim) == input.rank - 1  # along another dimension TT-NN turns both tensors
+    axis = input.dim(dim, "gather" + _NO_DIMENSION)
+    is_last = axis == input.rank - 1  # along another dimension TT-NN turns both tensors
     memory = memory_config or (input if is_last or index.memory.is_sharded() else index).memory
     result = input.type.with_(shape=index.shape, memory=memory) if out is None else out.type
-    return Step("ttnn.gather", {"input": input, "index": index}, [result], {"dim": input.dim(dim)}, into=out)
+    return Step("ttnn.gather", {"input": input, "index": index}, [result], {"dim": axis}, into=out)
 
 
 @operation("ttnn.scatter")
@@ -99,7 +94,7 @@ def scatter(
 ) -> Step:
     """Writes elements along a dimension at the positions of an index."""
     _check_on_device(input, index, src)
-    _check_dim("scatter", input, dim)
+    axis = input.dim(dim, "scatter" + _NO_DIMENSION)
     if input.dtype is not src.dtype:
         raise TTFatal("input_dtype differs from src_dtype", hint="Convert one of them with ttnn.typecast.")
     if input.dtype is DataType.FLOAT32 and input.layout is Layout.TILE:
@@ -110,7 +105,7 @@ def scatter(
         )
     if reduce not in _REDUCTIONS:
         raise TTFatal(f"ttnn.scatter: unknown reduction {reduce!r}", hint=f"TT-NN has {[*_REDUCTIONS]}.")
-    attributes = {"dim": input.dim(dim), "scatter_reduce_type": _REDUCTIONS[reduce]}
+    attributes = {"dim": axis, "scatter_reduce_type": _REDUCTIONS[reduce]}
     operands = {"input": input, "index": index, "source": src}
     dtype = DataType.BFLOAT16 if input.dtype.element.is_block_float else None
     return Step("ttnn.scatter", operands, [input.type.with_(memory=memory_config, dtype=dtype)], attributes)
@@ -126,12 +121,9 @@ def sort(
     out: Sequence[Operand] | None,
 ) -> Step:
     """Sorts along a dimension; returns elements and their positions."""
-    if not -max(input_tensor.rank, 1) <= dim < max(input_tensor.rank, 1):
-        raise TTFatal(
-            f"Sort dim {dim} is out of range for rank-{input_tensor.rank} tensor",
-            hint=f"The tensor has shape {input_tensor.shape}; choose one of its dimensions.",
-        )
-    attributes = {"dim": input_tensor.dim(dim) if input_tensor.rank else 0, "descending": descending, "stable": stable}
+    words = f"Sort dim {{dim}} is out of range for rank-{input_tensor.rank} tensor"
+    axis = conditions.place_of(dim, max(input_tensor.rank, 1), words)
+    attributes = {"dim": axis, "descending": descending, "stable": stable}
     values = input_tensor.type.with_(memory=memory_config)
     positions = _positions(input_tensor, dim, values.shape, memory_config)
     if input_tensor.dtype is DataType.UINT16:  # the kernel moves positions with numbers of the same accumulator
@@ -180,12 +172,8 @@ def topk(
 
     With ``indices_tensor``, they are that tensor's elements at the positions.
     """
-    if not -input_tensor.rank <= dim < input_tensor.rank:
-        raise TTFatal(
-            "Dimension for topk is out of range (expected to be in range of "
-            f"[{-input_tensor.rank}, {input_tensor.rank - 1}])",
-            hint=f"The tensor has shape {input_tensor.shape}.",
-        )
+    words = "Dimension for topk is out of range (expected to be in range of [{low}, {high}])"
+    axis = input_tensor.dim(dim, words)
     conditions.check_unsigned("ttnn.topk", "k", k)
     size = input_tensor.shape[dim]
     if k > size:
@@ -196,7 +184,6 @@ def topk(
     if indices_tensor is not None:
         options = {"largest": largest, "sorted": sorted, "stable": stable, "memory_config": memory_config}
         return Calls(functools.partial(_topk_of_indices, (k, dim), options, output_tensor))
-    axis = input_tensor.dim(dim)
     shape = [k if index == axis else size for index, size in enumerate(input_tensor.shape)]
     values = input_tensor.type.with_(shape=shape, memory=memory_config)
     attributes = {"k": k, "dim": axis, "largest": largest, "sorted": sorted, "stable": stable}

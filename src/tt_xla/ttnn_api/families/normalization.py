@@ -29,16 +29,12 @@ def softmax(
 ) -> Step:
     """Computes the softmax along a dimension."""
     source = required(input_tensor, "ttnn.softmax")
-    if not -source.rank <= dim < source.rank:
-        raise TTFatal(
-            f"Dimension out of range (expected to be in range of [{-source.rank}, {source.rank - 1}], but got {dim})",
-            hint=f"The tensor has shape {source.shape}; choose one of its dimensions.",
-        )
-    if source.layout is Layout.ROW_MAJOR and (source.rank != _RANK_OF_ROWS or source.dim(dim) != source.rank - 1):
+    axis = source.dim(dim, "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})")
+    if source.layout is Layout.ROW_MAJOR and (source.rank != _RANK_OF_ROWS or axis != source.rank - 1):
         raise TTFatal("Inputs to softmax must be tilized", hint="Convert it with ttnn.to_layout.")
     result = source.type.with_(memory=memory_config, layout=Layout.TILE)
     attributes = {
-        "dimension": source.dim(dim),
+        "dimension": axis,
         "numericStable": numeric_stable,
         "compute_config": compute_config(compute_kernel_config),
     }

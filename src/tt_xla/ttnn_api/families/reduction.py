@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tt_xla.ttnn_api import chosen_shards, shards
@@ -30,13 +30,8 @@ def dims_of(source: Operand, dim: int | Sequence[int] | None, name: str) -> list
         TTFatal: the tensor has no such dimension.
     """
     dims = [dim] if isinstance(dim, int) else list(dim or range(source.rank))
-    for each in dims:
-        if not -source.rank <= each < source.rank:
-            raise TTFatal(
-                f"{name}: Unsupported dim {each}: expected it in the range [{-source.rank}, {source.rank - 1}]",
-                hint=f"The tensor has shape {source.shape}.",
-            )
-    return sorted(source.dim(each) for each in dims)
+    words = f"{name}: Unsupported dim {{dim}}: expected it in the range [{{low}}, {{high}}]"
+    return sorted(source.dim(each, words) for each in dims)
 
 
 def _layout(name: str, source: Operand, dims: Sequence[int]) -> Layout:
@@ -166,17 +161,23 @@ def argmax(
     return Step("ttnn.argmax", {"input": input_tensor}, [result], attributes, into=output_tensor)
 
 
-def _running(source: Operand, dim: int, reverse_order: bool) -> dict[str, Any]:
-    return {"dim": source.dim(dim) if source.rank else 0, **({"reverse_order": True} if reverse_order else {})}
+_RUNNING = ("dim", "dtype", "reverse_order", "memory_config", "out")
 
 
-def _check_running(source: Operand, dim: int, out: Operand | None) -> None:
-    """Refuses dimensions that a tensor lacks, shards, and tensors that cannot receive the result."""
-    if source.rank and not -source.rank <= dim < source.rank:
-        raise TTFatal(
-            f"The requested accumulation axis is {dim}, while the input tensor has rank {source.rank}.",
-            hint=f"The tensor has shape {source.shape}.",
-        )
+def _running(op: str, source: Operand, values: Mapping[str, Any]) -> Step:
+    """Returns the step of a running sum or product."""
+    axis = "The requested accumulation axis is {dim}, while the input tensor has rank {rank}."
+    attributes = {"dim": source.dim(values["dim"], axis) if source.rank else 0}
+    if values["reverse_order"]:
+        attributes["reverse_order"] = True
+    out = values["out"]
+    _check_running(source, out)
+    result = source.type.with_(dtype=values["dtype"], memory=values["memory_config"]) if out is None else out.type
+    return Step(op, {"input": source}, [result], attributes, into=out)
+
+
+def _check_running(source: Operand, out: Operand | None) -> None:
+    """Refuses shards, and tensors that cannot receive the result."""
     if source.memory.is_sharded() and source.rank and all(source.shape):
         raise TTFatal(
             "ttnn accumulation operations (cumprod, cumsum) do not support sharded input tensors.",
@@ -193,34 +194,16 @@ def _check_running(source: Operand, dim: int, out: Operand | None) -> None:
         )
 
 
-@operation("ttnn.cumsum")
-def cumsum(
-    input: Operand,
-    dim: int,
-    dtype: DataType | None,
-    reverse_order: bool,
-    memory_config: MemoryConfig | None,
-    out: Operand | None,
-) -> Step:
+@operation("ttnn.cumsum", also=_RUNNING)
+def cumsum(input: Operand, **values: Any) -> Step:
     """Adds up elements along a dimension."""
-    _check_running(input, dim, out)
-    result = input.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
-    return Step("ttnn.cumsum", {"input": input}, [result], _running(input, dim, reverse_order), into=out)
+    return _running("ttnn.cumsum", input, values)
 
 
-@operation("ttnn.cumprod")
-def cumprod(
-    input_tensor: Operand,
-    dim: int,
-    dtype: DataType | None,
-    reverse_order: bool,
-    memory_config: MemoryConfig | None,
-    out: Operand | None,
-) -> Step:
+@operation("ttnn.cumprod", also=_RUNNING)
+def cumprod(input_tensor: Operand, **values: Any) -> Step:
     """Multiplies up elements along a dimension."""
-    _check_running(input_tensor, dim, out)
-    result = input_tensor.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
-    return Step("ttnn.cumprod", {"input": input_tensor}, [result], _running(input_tensor, dim, reverse_order), into=out)
+    return _running("ttnn.cumprod", input_tensor, values)
 
 
 @operation("ttnn.ema")
