@@ -78,7 +78,7 @@ class Operation:
         self.python_fully_qualified_name = self.__name__ = name
         self.__doc__ = rule.__doc__
         self.rule, self.composite = rule, composite
-        self._named = named if callable(named) else tuple(named) or _parameters(rule)
+        self._named = named if callable(named) else tuple(named) or parameters_of(rule)
         self.numbers: Sequence[int | str] = ()
         """Places and names of parameters that may be tensors of numbers: a call is planned with the numbers."""
 
@@ -364,13 +364,13 @@ def operation(*names: str, composite: bool = False, also: Sequence[str] = ()) ->
 
     def register(rule: Rule) -> Rule:
         for name in names:
-            define(name, rule, (*_parameters(rule), *also), composite=composite)
+            define(name, rule, (*parameters_of(rule), *also), composite=composite)
         return rule
 
     return register
 
 
-def _parameters(rule: Rule) -> Sequence[str]:
+def parameters_of(rule: Rule) -> Sequence[str]:
     """Returns the parameters that a rule names."""
     code: CodeType = getattr(rule, "__wrapped__", rule).__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 from tt_xla.ttnn_api import chosen_shards
 from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.enums import DataType, Layout
@@ -209,11 +207,7 @@ def _normalization_by_channel(
     return Step("ttnn.batch_norm_inference", operands, [result], attributes, into=output)
 
 
-_NORMALIZED = Part(
-    "ttnn.batch_norm_inference",
-    _normalization_by_channel,
-    named=tuple(inspect.signature(_normalization_by_channel).parameters),
-)
+_NORMALIZED = Part("ttnn.batch_norm_inference", _normalization_by_channel)
 """Normalizes each channel by given statistics."""
 
 
@@ -231,9 +225,7 @@ def _running_statistics(
     return Step("ttnn.running_statistics", operands, [each.type for each in into], attributes, into=into)
 
 
-_UPDATED = Part(
-    "ttnn.running_statistics", _running_statistics, named=tuple(inspect.signature(_running_statistics).parameters)
-)
+_UPDATED = Part("ttnn.running_statistics", _running_statistics)
 """Moves running statistics towards those of a batch, in their memory."""
 
 
