@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tt_xla import environment
 from tt_xla.errors import MeshError
-from tt_xla.ttnn_api import hal
+from tt_xla.ttnn_api import hal, signatures
 from tt_xla.ttnn_api.enums import Arch, FabricConfig
 from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
 from tt_xla.ttnn_api.geometry import CoreCoord, CoreGrid
@@ -457,7 +457,7 @@ def close_device(device: MeshDevice) -> None:
     _open.pop(device.chips, None)
 
 
-close_mesh_device = close_device
+close_mesh_device = CloseDevice = close_device
 
 
 @contextlib.contextmanager
@@ -518,36 +518,16 @@ def GetDefaultDevice() -> MeshDevice | None:
     return _default[0] if _default else None
 
 
-def CreateDevice(
-    device_id: int,
-    num_command_queues: int = 1,
-    l1_small_size: int = 0,
-    trace_region_size: int = 0,
-    dispatch_core_config: object = None,
-    *,
-    worker_l1_size: int = 0,
-) -> MeshDevice:
+def CreateDevice(*arguments: Any, **keywords: Any) -> MeshDevice:
     """Opens a chip: an earlier name of :func:`open_device`."""
-    return open_device(device_id=device_id, l1_small_size=l1_small_size, trace_region_size=trace_region_size)
+    _, values = signatures.bound("ttnn.CreateDevice", arguments, keywords)
+    return open_device(**values)
 
 
-def CreateDevices(
-    device_ids: Sequence[int],
-    num_command_queues: int = 1,
-    l1_small_size: int = 0,
-    trace_region_size: int = 0,
-    dispatch_core_config: object = None,
-    *,
-    worker_l1_size: int = 0,
-) -> dict[int, MeshDevice]:
+def CreateDevices(*arguments: Any, **keywords: Any) -> dict[int, MeshDevice]:
     """Opens chips, each as a device of its own."""
-    sizes = {"l1_small_size": l1_small_size, "trace_region_size": trace_region_size}
-    return {number: open_device(device_id=number, **sizes) for number in device_ids}
-
-
-def CloseDevice(device: MeshDevice) -> None:
-    """Closes a device: an earlier name of :func:`close_device`."""
-    close_device(device)
+    _, values = signatures.bound("ttnn.CreateDevices", arguments, keywords)
+    return {number: open_device(device_id=number, **values) for number in values.pop("device_ids")}
 
 
 def CloseDevices(devices: dict[int, MeshDevice]) -> None:
@@ -556,12 +536,7 @@ def CloseDevices(devices: dict[int, MeshDevice]) -> None:
         close_device(device)
 
 
-def GetNumPCIeDevices() -> int:
-    """Returns the number of chips: each emulated one is reached from the host."""
-    return _target().chips
-
-
-get_num_pcie_devices = GetNumPCIeDevices
+GetNumPCIeDevices = get_num_pcie_devices = GetNumAvailableDevices  # each emulated chip is reached from the host
 get_pcie_device_ids = get_device_ids
 
 

@@ -59,7 +59,7 @@ def _test(kind: ast.expr, converts: bool) -> Test:
         case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=items)):
             tests = [_test(item, converts) for item in items]
             return lambda value: (
-                isinstance(value, (tuple, list))
+                _is_sequence(value)
                 and len(value) == len(tests)
                 and all(test(each) for test, each in zip(tests, value, strict=True))
             )

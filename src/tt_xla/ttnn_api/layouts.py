@@ -13,7 +13,7 @@ from tt_xla.ir.layout import CoreRange, MemoryLayout, TensorLayout
 from tt_xla.ir.program import TensorSpec
 from tt_xla.ttnn_api import shards
 from tt_xla.ttnn_api.enums import DataType, Layout
-from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.errors import TTFatal, no_tensors_of
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, CoreRangeSet, MemoryConfig, NdShardSpec
 from tt_xla.ttnn_api.nd_shards import resolved, units_per_core
 from tt_xla.ttnn_api.shapes import Sizes
@@ -71,6 +71,8 @@ def _layout(shape: Sequence[int], dtype: DataType, layout: Layout, memory: Memor
         raise TTFatal(f"Only TILE layout is supported for {dtype.name} dtype!", hint="Pass layout=ttnn.TILE_LAYOUT.")
     if memory is None:
         return TensorLayout.of(shape, element, tiled=tiled, buffer=Memory.SYSTEM_MEMORY)
+    if element.is_host_only:
+        raise no_tensors_of(dtype)
     buffer, kind = memory.buffer_type.memory, memory.memory_layout.layout
     if not memory.is_sharded():
         return TensorLayout.of(shape, element, tiled=tiled, buffer=buffer)

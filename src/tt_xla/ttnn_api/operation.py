@@ -381,6 +381,28 @@ def define(name: str, rule: Rule, named: Names = (), *, composite: bool = False)
     OPERATIONS[name] = Operation(name, rule, composite=composite, named=named)
 
 
+def forward(name: str, target: str, **renamed: str) -> None:
+    """Registers a function that calls another one with the parameters that both have.
+
+    Args:
+        name: its full name.
+        target: full name of the other function.
+        renamed: by parameter of the function, the name that the other one has for it.
+    """
+
+    def named() -> Sequence[str]:
+        both = [signatures.overloads(full) for full in (name, target)]
+        own, others = ({parameter for each in overloads for parameter in each.names} for overloads in both)
+        return sorted(own & others | renamed.keys())
+
+    def rule(**values: Any) -> Any:
+        given = {renamed.get(each, each): value for each, value in values.items() if value is not None}
+        return OPERATIONS[target](**given)
+
+    rule.__doc__ = f"Calls {target}."
+    define(name, rule, named, composite=True)
+
+
 class Functions:
     """TT-NN's functions by name, for composite operations.
 

@@ -160,7 +160,7 @@ def _plain(value: Any, kind: str) -> Any:
     if "bool" in kind or not re.search("int|float|Shape", kind):
         return value
     if kinds.is_array(value):
-        listed = type(value).__module__ == "numpy" and value.ndim and ("Sequence" in kind or "Shape" in kind)
+        listed = type(value).__module__ == "numpy" and value.ndim and re.search("Sequence|Shape|tuple", kind)
         value = value.tolist() if listed else value.item()
     if type(value) in (list, tuple):
         return type(value)(_plain(each, kind) for each in value)

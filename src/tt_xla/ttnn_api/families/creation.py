@@ -119,7 +119,7 @@ def from_buffer(
     """
     import torch
 
-    from tt_xla.runtime.emulator.containers import INTEGER_RANGES
+    from tt_xla.ttnn_api.conversion import integer_range
 
     if len(buffer) != math.prod(shape):
         raise TTFatal(
@@ -129,7 +129,7 @@ def from_buffer(
         raise TTFatal("Unreachable", hint="Create the tensor in bfloat16, and convert it with ttnn.typecast.")
     kind = torch.float32 if dtype.element.is_float else torch.int64
     if not dtype.element.is_float:
-        low, high = INTEGER_RANGES[dtype.element]
+        low, high = integer_range(dtype)
         if not all(isinstance(each, int) and low <= each <= high for each in buffer):
             raise RuntimeError(f"std::bad_cast: a tensor of {dtype} takes whole numbers from {low} to {high}")
     values = torch.tensor(list(buffer), dtype=kind).reshape(list(shape))

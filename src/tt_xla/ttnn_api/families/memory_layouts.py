@@ -35,7 +35,7 @@ def tilize(input_tensor: Operand, memory_config: MemoryConfig | None, dtype: Dat
                 f"Input tensor {name} ({size}) must be divisible by tile {name} ({TILE_SIZE})",
                 hint="Pad it with ttnn.tilize_with_zero_padding, or use ttnn.to_layout.",
             )
-    return _tiles(input_tensor, memory_config, dtype)
+    return tilize_with_zero_padding(input_tensor, memory_config, dtype)
 
 
 @operation("ttnn.tilize_with_zero_padding")
@@ -43,11 +43,7 @@ def tilize_with_zero_padding(
     input_tensor: Operand, memory_config: MemoryConfig | None, output_dtype: DataType | None
 ) -> Step:
     """Turns rows into tiles; zeros fill them up."""
-    return _tiles(input_tensor, memory_config, output_dtype)
-
-
-def _tiles(input_tensor: Operand, memory_config: MemoryConfig | None, dtype: DataType | None) -> Step:
-    result = input_tensor.type.with_(layout=Layout.TILE, dtype=dtype, memory=memory_config)
+    result = input_tensor.type.with_(layout=Layout.TILE, dtype=output_dtype, memory=memory_config)
     return Step("ttnn.to_layout", {"input": input_tensor}, [result])
 
 

@@ -236,7 +236,15 @@ ACTIVATIONS = ("activations", "input_tensor_a_activations", "input_tensor_b_acti
 
 def steps_around(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the attributes of the functions that a call applies to its result and its operands."""
-    return {name: [function_of(each) for each in arguments[name]] for name in ACTIVATIONS if arguments.get(name)}
+    return {name: [*map(_around, arguments[name])] for name in ACTIVATIONS if arguments.get(name)}
+
+
+def _around(function: Function) -> list[tuple[str, Any]]:
+    """Returns the fields of a function around an op of two tensors, where TT-NN reads no parameter of a relu."""
+    if isinstance(function, (list, tuple)):
+        function = UnaryWithParam(function)
+    is_relu = isinstance(function, UnaryWithParam) and function.op_type.name == "RELU"
+    return function_of("relu" if is_relu else function)
 
 
 def promoted(left: Any, right: Any, *, always: bool) -> DataType | None:

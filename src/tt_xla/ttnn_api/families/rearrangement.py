@@ -13,7 +13,7 @@ from tt_xla.ttnn_api.families.indexing import gradient_of_embedding
 from tt_xla.ttnn_api.families.reduction import check_fill
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, define, forward, operation
 from tt_xla.ttnn_api.operation_enums import BcastOpDim, BcastOpMath
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
@@ -175,15 +175,6 @@ def broadcast_to(input: Tensor, output_shape: Sequence[int], memory_config: Any,
     return result if output is None else OPERATIONS["ttnn.copy"](result, output)
 
 
-@operation("ttnn.experimental.typecast", composite=True)
-def typecast(
-    input_tensor: Tensor, dtype: DataType, memory_config: Any, optional_output_tensor: Tensor | None
-) -> Tensor:
-    """Converts each element to another data type."""
-    function = Functions(memory_config).typecast
-    return function(input_tensor, dtype, output_tensor=optional_output_tensor)
-
-
 @operation("ttnn.tilize_with_val_padding", composite=True)
 def tilize_with_val_padding(
     input_tensor: Tensor,
@@ -223,11 +214,8 @@ def fill_implicit_tile_padding(input_tensor: Operand, fill_value: float, memory_
     return Step("ttnn.pad", {"input": input_tensor}, [result], attributes, returns=with_padding)
 
 
-@operation("ttnn.reshard", composite=True)
-def reshard(input_tensor: Tensor, output_memory_config: MemoryConfig, output_tensor: Tensor | None) -> Tensor:
-    """Divides a sharded tensor among cores in another way."""
-    move = OPERATIONS["ttnn.to_memory_config"]
-    return move(input_tensor, output_memory_config, output_tensor=output_tensor)
+forward("ttnn.experimental.typecast", "ttnn.typecast", optional_output_tensor="output_tensor")
+forward("ttnn.reshard", "ttnn.to_memory_config", input_tensor="tensor", output_memory_config="memory_config")
 
 
 @operation("ttnn.interleaved_to_sharded_partial", composite=True)
@@ -247,13 +235,6 @@ def interleaved_to_sharded_partial(
     size = rows.shape[2] // num_slices
     part = f.slice(rows, [0, 0, slice_index * size, 0], [1, 1, (slice_index + 1) * size, width])
     return f.interleaved_to_sharded(part, grid, list(shard_shape), shard_scheme, shard_orientation, output_dtype)
-
-
-def _over_matrices(compute: Callable[[Functions, Tensor], Tensor]) -> Callable[..., Tensor]:
-    def rule(input_tensor: Tensor, memory_config: Any) -> Tensor:
-        return compute(Functions(memory_config), input_tensor)
-
-    return rule
 
 
 def _centered(x: Tensor) -> Tensor:
@@ -286,10 +267,14 @@ def _normalized_as_one(f: Functions, x: Tensor) -> Tensor:
     return f.reshape(_normalized(f, flat), list(x.shape))
 
 
+def _over_matrices(compute: Callable[[Functions, Tensor], Tensor]) -> Callable[..., Tensor]:
+    return lambda input_tensor, memory_config: compute(Functions(memory_config), input_tensor)
+
+
 for _name, _compute in {
     "var_hw": _variance,
     "std_hw": _deviation,
     "normalize_hw": _normalized,
     "normalize_global": _normalized_as_one,
 }.items():
-    operation(f"ttnn.{_name}", composite=True)(_over_matrices(_compute))
+    define(f"ttnn.{_name}", _over_matrices(_compute), composite=True)
