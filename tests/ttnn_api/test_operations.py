@@ -184,7 +184,7 @@ def test_lower_limit_below_zero(ttnn: Any, device: Any) -> None:
 
 
 def test_bounds_of_a_slice_may_be_tensors(ttnn: Any, device: Any) -> None:
-    """Calls with bounds of one type and other numbers are different calls. The part has the size that two chips take."""
+    """Calls with bounds of one type and other numbers are different calls."""
     x = torch.randn(1, 1, 64, 64).bfloat16()
     t = on(device, ttnn, x)
     for start in (0, 32):

@@ -15,7 +15,7 @@ from tt_xla.ttnn_api.enums import Arch, FabricConfig
 from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
 from tt_xla.ttnn_api.geometry import CoreCoord, CoreGrid
 from tt_xla.ttnn_api.shapes import MeshCoordinate, MeshShape
-from tt_xla.ttnn_api.sub_devices import SubDevice, SubDeviceId, SubDeviceManagerId, SubDevices
+from tt_xla.ttnn_api.sub_devices import SubDeviceId, SubDevices
 from tt_xla.ttnn_api.topology import MeshCoordinateRange, TensorTopology, mesh_places, replicated
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Reserved(NamedTuple):
     """Bytes of DRAM for traces."""
 
 
-class MeshDevice:
+class MeshDevice(SubDevices):
     """A mesh of chips of the emulated system; one chip is a mesh of one row and one column.
 
     Args:
@@ -52,6 +52,7 @@ class MeshDevice:
     ) -> None:
         from tt_xla.ttnn_api.memory import Memory  # imports the cost model
 
+        super().__init__()
         self.target, self.shape, self.chips = target, shape, tuple(chips)
         self._reserved, self._parent, self._number = sizes, parent, next(_numbers)
         self._submeshes: list[MeshDevice] = []
@@ -66,7 +67,6 @@ class MeshDevice:
         """Predicted device time of all calls so far, with the gaps between them."""
         self.recording: list[Any] | None = None
         """Calls of the trace that is being captured; None outside a capture."""
-        self._sub_devices = SubDevices()
         self.traces: dict[int, list[Any]] = {}
         """Captured traces by number."""
 
@@ -175,19 +175,6 @@ class MeshDevice:
         self.plans.clear()
         _open[self.chips] = self
 
-    def create_sub_device_manager(self, sub_devices: Sequence[SubDevice], local_l1_size: int) -> SubDeviceManagerId:
-        """Divides the device into sub-devices, once the division is loaded."""
-        return self._sub_devices.create(sub_devices, local_l1_size)
-
-    def load_sub_device_manager(self, sub_device_manager_id: SubDeviceManagerId) -> None:
-        self._sub_devices.load(sub_device_manager_id)
-
-    def clear_loaded_sub_device_manager(self) -> None:
-        self._sub_devices.clear()
-
-    def remove_sub_device_manager(self, sub_device_manager_id: SubDeviceManagerId) -> None:
-        self._sub_devices.remove(sub_device_manager_id)
-
     def set_sub_device_stall_group(self, sub_device_ids: Sequence[SubDeviceId]) -> None:
         """Does nothing: a call's results are there when it returns."""
 
@@ -280,11 +267,10 @@ class MeshDevice:
     def enable_program_cache(self) -> None:
         """Does nothing: the emulated card always keeps bound kernels."""
 
-    def disable_and_clear_program_cache(self) -> None:
-        self.plans.clear()
-
     def clear_program_cache(self) -> None:
         self.plans.clear()
+
+    disable_and_clear_program_cache = clear_program_cache
 
     def close(self) -> None:
         """Closes the device and its submeshes, and forgets plans and traces."""

@@ -91,7 +91,7 @@ def _layout(shape: Sequence[int], dtype: DataType, layout: Layout, memory: Memor
         )
     if tiled:
         shards.check(shape, memory)
-    ranges = _ranges(memory.shard_spec.grid)
+    ranges = ranges_of(memory.shard_spec.grid)
     grid = shards.grid_of(memory.memory_layout, memory.shard_spec)
     made = TensorLayout.of(shape, element, tiled=tiled, buffer=buffer, memory=kind, grid=grid, core_ranges=ranges)
     rows, columns = memory.shard_spec.shape
@@ -106,12 +106,13 @@ def _cut(shape: Sequence[int], layout: Layout, spec: NdShardSpec, whole: TensorL
         whole,
         memory=MemoryLayout.ND_SHARDED,
         grid=(spec.num_cores(), 1),
-        core_ranges=_ranges(spec.grid),
+        core_ranges=ranges_of(spec.grid),
         shard=(-(-rows // unit), -(-columns // unit)),
     )
 
 
-def _ranges(cores: CoreRangeSet) -> tuple[CoreRange, ...]:
+def ranges_of(cores: CoreRangeSet) -> tuple[CoreRange, ...]:
+    """Returns the ranges of cores as TTNN has them."""
     return tuple(CoreRange((each.start.x, each.start.y), (each.end.x, each.end.y)) for each in cores.ranges())
 
 

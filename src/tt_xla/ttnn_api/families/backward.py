@@ -403,7 +403,7 @@ WITH_PARAMETERS: dict[str, tuple[Gradient, Sequence[str]]] = {
     "celu": (_celu, ("alpha",)),
     "clamp": (_clamp, ("min", "max")),
     "clip": (_clamp, ("min", "max")),
-    "div_no_nan": (_div_no_nan, ("scalar",)),
+    "div_no_nan": (_div_no_nan, ()),
     "elu": (_elu, ("alpha",)),
     "gelu": (gelu_gradient, ("variant",)),
     "hardshrink": (_hardshrink, ("lambd",)),
@@ -412,7 +412,7 @@ WITH_PARAMETERS: dict[str, tuple[Gradient, Sequence[str]]] = {
     "logiteps": (_logiteps, ("eps",)),
     "polygamma": (_polygamma, ("n",)),
     "pow": (_pow, ("exponent",)),
-    "rdiv": (_rdiv, ("scalar", "rounding_mode")),
+    "rdiv": (_rdiv, ("rounding_mode",)),
     "rpow": (_rpow, ("exponent",)),
     "softplus": (_softplus, ("beta", "threshold")),
     "softshrink": (_softshrink, ("lambd",)),
@@ -447,29 +447,65 @@ def delivered(result: Tensor, into: Tensor | None) -> Tensor:
     return result if into is None else OPERATIONS["ttnn.copy"](result, into)
 
 
-def _rule(name: str, gradient: Gradient, parameters: Sequence[str]) -> Callable[..., list[Tensor]]:
-    def rule(
-        grad_tensor: Tensor, input_tensor: Tensor, memory_config: Any, input_grad: Tensor | None = None, **others: Any
-    ) -> list[Tensor]:
-        values = [others[each] for each in parameters]
-        if name in IN_PLACE and name not in IN_ROWS and _all_rows(grad_tensor, input_tensor):
+_OPERANDS = (
+    *("input_tensor", "input_tensor_a", "input_tensor_b", "input_tensor_c"),
+    *("other_tensor", "bias", "scalar"),
+)
+"""Parameters with the operands, in the order of their places in all overloads."""
+_RECEIVING = (("input_grad", "input_a_grad"), ("other_grad", "input_b_grad"))
+"""Parameters with the tensor that receives each gradient."""
+
+
+def define_gradients(name: str, gradients: Callable[..., Any], parameters: Sequence[str] = ()) -> None:
+    """Registers the gradients of a function.
+
+    Args:
+        name: the function.
+        gradients: takes the functions to compose, the gradient of the result, the operands, and parameters. Returns a
+            gradient, or one for each operand; of each also a function that computes it if the caller asks for it.
+        parameters: names of the parameters.
+    """
+
+    def rule(grad_tensor: Tensor, memory_config: Any, **values: Any) -> list[Tensor | None]:
+        operands = [values[each] for each in _OPERANDS if values.get(each) is not None]
+        into = [next((values[each] for each in names if values.get(each) is not None), None) for names in _RECEIVING]
+        if name in IN_PLACE and name not in IN_ROWS and _all_rows(grad_tensor, *operands):
             raise TTFatal(
                 "Optional output tensor with Row Major input is not supported right now for Elementwise operations",
                 hint="Convert the tensors with ttnn.to_layout(tensor, ttnn.TILE_LAYOUT).",
             )
-        result = gradient(Functions(memory_config), grad_tensor, input_tensor, *values)
-        if name in IN_PLACE and input_grad is None:
-            return [like_operand(result, input_tensor, memory_config)]
-        return [delivered(result, input_grad)]
+        made = gradients(Functions(memory_config), grad_tensor, *operands, *(values[each] for each in parameters))
+        made = [made] if isinstance(made, Tensor) else made
+        if name in IN_PLACE and into[0] is None:
+            made = [like_operand(made[0], operands[0], memory_config)]
+        count = sum(isinstance(each, Tensor) for each in operands)  # numbers have no gradients
+        return _wanted(values.get("are_required_outputs"), made[:count], into)
 
-    rule.__doc__ = "Returns the gradient of the operand, as a list."
-    return rule
+    rule.__doc__ = f"Returns the gradients of the operands of {name}."
+    named = ("grad_tensor", "memory_config", *_OPERANDS, *parameters, "are_required_outputs", *sum(_RECEIVING, ()))
+    define(f"ttnn.{name}_bw", rule, named, composite=True)
 
 
-for _name, (_gradient, _parameters) in {
-    **{name: (gradient, ()) for name, gradient in UNARY.items()},
-    **WITH_PARAMETERS,
-}.items():
-    _named = ["grad_tensor", "input_tensor", *_parameters, "memory_config"]
-    _named += ["input_grad"] if _name in IN_PLACE else []
-    define(f"ttnn.{_name}_bw", _rule(_name, _gradient, _parameters), _named, composite=True)
+def _wanted(
+    required: Sequence[bool] | None, gradients: Sequence[Any], into: Sequence[Tensor | None]
+) -> list[Tensor | None]:
+    """Returns the gradients that the caller asks for, and None for the others.
+
+    Raises:
+        TTFatal: it asks for none.
+    """
+    wanted = [True] * len(gradients) if required is None else required
+    if not any(wanted):
+        raise TTFatal(
+            "Atleast one gradient is expected to be calculated.", hint="Pass are_required_outputs=[True, True]."
+        )
+    return [
+        delivered(each() if callable(each) else each, target) if want else None
+        for want, each, target in zip(wanted, gradients, [*into, None][: len(gradients)], strict=True)
+    ]
+
+
+for _name, _gradient in UNARY.items():
+    define_gradients(_name, _gradient)
+for _name, (_gradient, _parameters) in WITH_PARAMETERS.items():
+    define_gradients(_name, _gradient, _parameters)

@@ -9,15 +9,15 @@ from typing import Any
 from tt_xla.ttnn_api.configs import step
 from tt_xla.ttnn_api.enums import Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.families.backward import INF, NAN, delivered, gelu_gradient, like_operand
-from tt_xla.ttnn_api.operation import Functions, Part, define
+from tt_xla.ttnn_api.families.backward import INF, NAN, define_gradients, gelu_gradient, like_operand
+from tt_xla.ttnn_api.operation import Functions, Part
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
 Gradient = Tensor | Callable[[], Tensor]
 """A gradient, or the function that computes it if the caller asks for it."""
 Gradients = Callable[..., Sequence[Gradient]]
-"""Takes the functions to compose, the gradient of the result, and the operands by place; other parameters by name."""
+"""Takes the functions to compose, the gradient of the result, the operands, and parameters."""
 Pair = tuple[Gradient, Gradient]
 
 
@@ -301,49 +301,7 @@ _GRADIENTS: dict[str, tuple[Gradients, Sequence[str]]] = {
     "where": (_where, ()),
     "xlogy": (_xlogy, ()),
 }
-"""Gradients by function, and the parameters that they take by name."""
-
-_OPERANDS = (
-    *("input_tensor", "input_tensor_a", "input_tensor_b", "input_tensor_c"),
-    *("other_tensor", "bias", "scalar"),
-)
-"""Parameters with the operands, in the order of their places in all overloads."""
-_RECEIVING = (("input_grad", "input_a_grad"), ("other_grad", "input_b_grad"))
-"""Parameters with the tensor that receives each gradient."""
-
-
-def _rule(name: str, gradients: Gradients, parameters: Sequence[str]) -> Callable[..., list[Tensor | None]]:
-    def rule(grad_tensor: Tensor, memory_config: Any, **values: Any) -> list[Tensor | None]:
-        operands = [values[each] for each in _OPERANDS if values.get(each) is not None]
-        others = {each: values[each] for each in parameters}
-        made = gradients(Functions(memory_config), grad_tensor, *operands, **others)
-        made = made[: sum(isinstance(each, Tensor) for each in operands)]  # numbers have no gradients
-        into = [next((values[each] for each in names if values.get(each) is not None), None) for names in _RECEIVING]
-        return _wanted(values.get("are_required_outputs"), made, into)
-
-    rule.__doc__ = f"Returns the gradients of the operands of {name}."
-    return rule
-
-
-def _wanted(
-    required: Sequence[bool] | None, gradients: Sequence[Gradient], into: Sequence[Tensor | None]
-) -> list[Tensor | None]:
-    """Returns the gradients that the caller asks for, and None for the others.
-
-    Raises:
-        TTFatal: it asks for none.
-    """
-    wanted = [True] * len(gradients) if required is None else required
-    if not any(wanted):
-        raise TTFatal(
-            "Atleast one gradient is expected to be calculated.", hint="Pass are_required_outputs=[True, True]."
-        )
-    return [
-        delivered(each() if callable(each) else each, target) if want else None
-        for want, each, target in zip(wanted, gradients, [*into, None][: len(gradients)], strict=True)
-    ]
-
+"""Gradients by function, and the names of their parameters."""
 
 for _name, (_gradients, _parameters) in _GRADIENTS.items():
-    _named = ("grad_tensor", "memory_config", *_OPERANDS, *_parameters, "are_required_outputs")
-    define(f"ttnn.{_name}_bw", _rule(_name, _gradients, _parameters), (*_named, *sum(_RECEIVING, ())), composite=True)
+    define_gradients(_name, _gradients, _parameters)

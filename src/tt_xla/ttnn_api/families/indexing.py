@@ -53,12 +53,21 @@ def embedding(
     return Step("ttnn.embedding", {"input": input_tensor, "weight": weight}, [result], into=output_tensor)
 
 
-def gradient_of_embedding(
-    weight: Operand, gradient: Operand, dtype: DataType | None, memory: MemoryConfig | None
-) -> Type:
-    """Returns the type of the gradient of an embedding table."""
-    shape = (1, 1, *weight.shape[-2:])
-    return gradient.type.with_(shape=shape, dtype=dtype, memory=memory)
+@operation("ttnn.embedding_bw")
+def embedding_bw(
+    input_tensor: Operand,
+    weight_tensor: Operand,
+    output_gradient_tensor: Operand,
+    dtype: DataType | None,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Adds up the gradients of each row of an embedding table."""
+    shape = (1, 1, *weight_tensor.shape[-2:])
+    made = output_gradient_tensor.type.with_(shape=shape, dtype=dtype, memory=memory_config)
+    operands = {"input": input_tensor, "weight": weight_tensor, "in_gradient": output_gradient_tensor}
+    result = made if output_tensor is None else output_tensor.type
+    return Step("ttnn.embedding_bw", operands, [result], into=output_tensor)
 
 
 def _check_on_device(*operands: Operand) -> None:

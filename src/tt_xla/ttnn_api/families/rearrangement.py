@@ -9,7 +9,6 @@ from tt_xla.ttnn_api import conditions
 from tt_xla.ttnn_api.configs import step
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.families.indexing import gradient_of_embedding
 from tt_xla.ttnn_api.families.reduction import check_fill
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
@@ -136,23 +135,6 @@ def manual_seed(seeds: Any) -> None:
             "ttnn.manual_seed: the emulated card has one generator for all cores; pass a number as seeds."
         )
     torch.manual_seed(seeds)
-
-
-@operation("ttnn.embedding_bw")
-def embedding_bw(
-    input_tensor: Operand,
-    weight_tensor: Operand,
-    output_gradient_tensor: Operand,
-    dtype: DataType | None,
-    memory_config: MemoryConfig | None,
-    output_tensor: Operand | None,
-) -> Step:
-    """Adds up the gradients of each row of an embedding table."""
-    result = gradient_of_embedding(weight_tensor, output_gradient_tensor, dtype, memory_config)
-    if output_tensor is not None:
-        result = output_tensor.type
-    operands = {"input": input_tensor, "weight": weight_tensor, "in_gradient": output_gradient_tensor}
-    return Step("ttnn.embedding_bw", operands, [result], into=output_tensor)
 
 
 @operation("ttnn.reshape_on_device", composite=True)
