@@ -403,6 +403,11 @@ def forward(name: str, target: str, **renamed: str) -> None:
     define(name, rule, named, composite=True)
 
 
+def delivered(result: Any, into: Tensor | None) -> Any:
+    """Returns the result of a composite operation, or the tensor that it was copied into."""
+    return result if into is None else OPERATIONS["ttnn.copy"](result, into)
+
+
 class Functions:
     """TT-NN's functions by name, for composite operations.
 

@@ -12,7 +12,7 @@ from tt_xla.ttnn_api.configs import UnaryWithParam, step
 from tt_xla.ttnn_api.enums import GeluVariant, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Part, define
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Part, define, delivered
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
@@ -29,10 +29,6 @@ def _infinite(f: Functions, grad: Tensor) -> Tensor:
 
 def _zeros(f: Functions, grad: Tensor, x: Tensor, *parameters: object) -> Tensor:
     return f.zeros_like(grad)
-
-
-def _same(f: Functions, grad: Tensor, x: Tensor, *parameters: object) -> Tensor:
-    return grad
 
 
 def _sqrt(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
@@ -136,14 +132,6 @@ def _asin(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     return f.where(f.ltz(more), NAN, result)
 
 
-def _asinh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return f.multiply(grad, _chain(f, x, step("square"), step("add_unary_sfpu", 1.0), step("rsqrt")))
-
-
-def _atan(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return f.multiply(grad, _chain(f, x, step("square"), step("add_unary_sfpu", 1.0), step("recip")))
-
-
 def _atanh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     result = f.multiply(grad, _chain(f, x, step("square"), step("sub_unary_sfpu", 1.0), step("neg"), step("recip")))
     edge = f.logical_or(f.eq(x, 1.0), f.eq(x, -1.0))
@@ -152,21 +140,9 @@ def _atanh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     return f.where(f.logical_and(f.eq(result, INF), f.ltz(grad)), -INF, result)
 
 
-def _softsign(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return f.multiply(grad, _chain(f, x, step("abs"), step("add_unary_sfpu", 1.0), step("square"), step("recip")))
-
-
 def _bounded(f: Functions, result: Tensor) -> Tensor:
     """Replaces numbers that are nearly the greatest ones by infinities."""
     return f.where(f.ge(result, 3.4e38), INF, f.where(f.le(result, -3.4e38), -INF, result))
-
-
-def _sinh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return _bounded(f, f.multiply(grad, f.cosh(x)))
-
-
-def _cosh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return _bounded(f, f.multiply(grad, f.sinh(x)))
 
 
 def _logit(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
@@ -182,10 +158,6 @@ def _logiteps(f: Functions, grad: Tensor, x: Tensor, eps: float) -> Tensor:
     edge = f.logical_or(f.eq(x, 0.0), f.eq(x, 1.0))
     at_edge = f.where(f.ltz(f.full_like(x, eps)), NAN, 0.0)
     return f.where(f.eq(outside, 1.0), at_edge, f.where(edge, _infinite(f, grad), result))
-
-
-def _relu6(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return f.where(f.logical_and(f.gtz(x), f.lt(x, 6.0)), grad, 0.0)
 
 
 def _hardswish(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
@@ -236,10 +208,6 @@ def _erf(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     return f.multiply(f.multiply(x, grad, input_tensor_a_activations=before), 2 / math.sqrt(math.pi))
 
 
-def _erfc(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return f.multiply(f.multiply(f.exp(f.neg(f.square(x))), grad), -2 / math.sqrt(math.pi))
-
-
 def _erfinv(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     before = [step("erfinv"), step("square"), step("exp")]
     result = f.multiply(f.multiply(x, grad, input_tensor_a_activations=before), math.sqrt(math.pi) * 0.5)
@@ -251,30 +219,6 @@ def _erfinv(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
 def _softplus(f: Functions, grad: Tensor, x: Tensor, beta: float, threshold: float) -> Tensor:
     scaled = f.multiply(x, beta)
     return f.where(f.gt(scaled, threshold), grad, f.multiply(grad, f.sigmoid(scaled)))
-
-
-def _elu(f: Functions, grad: Tensor, x: Tensor, alpha: float) -> Tensor:
-    return f.where(f.gtz(x), grad, f.multiply(grad, f.multiply(f.exp(x), alpha)))
-
-
-def _celu(f: Functions, grad: Tensor, x: Tensor, alpha: float) -> Tensor:
-    return f.where(f.gt(x, 0.0), grad, f.multiply(grad, f.exp(f.multiply(x, 1.0 / alpha))))
-
-
-def _hardshrink(f: Functions, grad: Tensor, x: Tensor, lambd: float) -> Tensor:
-    return f.where(f.eqz(f.hardshrink(x, lambd=lambd)), 0.0, grad)
-
-
-def _leaky_relu(f: Functions, grad: Tensor, x: Tensor, slope: float) -> Tensor:
-    return f.where(f.gtz(x), grad, f.multiply(grad, slope))
-
-
-def _softshrink(f: Functions, grad: Tensor, x: Tensor, lambd: float) -> Tensor:
-    return f.where(f.logical_or(f.lt(x, -lambd), f.gt(x, lambd)), grad, 0.0)
-
-
-def _hardtanh(f: Functions, grad: Tensor, x: Tensor, low: float, high: float) -> Tensor:
-    return f.where(f.le(x, low), 0.0, f.where(f.ge(x, high), 0.0, grad))
 
 
 def _pow(f: Functions, grad: Tensor, x: Tensor, exponent: float) -> Tensor:
@@ -332,10 +276,6 @@ def _clamp(f: Functions, grad: Tensor, x: Tensor, low: Any, high: Any) -> Tensor
     return f.where(f.logical_and(f.ge(x, low), f.le(x, high)), grad, 0.0)
 
 
-def _threshold(f: Functions, grad: Tensor, x: Tensor, threshold: float, value: float) -> Tensor:
-    return f.where(f.gtz(f.add(x, -threshold)), grad, 0.0)
-
-
 def gelu_gradient(f: Functions, grad: Tensor, x: Tensor, variant: GeluVariant) -> Tensor:
     """Returns the gradient of gelu: of its approximation by tanh for ``GeluVariant.Tanh``."""
     approximate = "tanh" if variant is GeluVariant.Tanh else "none"
@@ -347,16 +287,16 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
     "acos": _acos,
     "acosh": _acosh,
     "asin": _asin,
-    "asinh": _asinh,
-    "atan": _atan,
+    "asinh": lambda f, g, x: f.multiply(g, _chain(f, x, step("square"), step("add_unary_sfpu", 1.0), step("rsqrt"))),
+    "atan": lambda f, g, x: f.multiply(g, _chain(f, x, step("square"), step("add_unary_sfpu", 1.0), step("recip"))),
     "atanh": _atanh,
     "ceil": _zeros,
     "cos": lambda f, g, x: f.multiply(g, f.neg(f.sin(x))),
-    "cosh": _cosh,
+    "cosh": lambda f, g, x: _bounded(f, f.multiply(g, f.sinh(x))),
     "deg2rad": lambda f, g, x: f.multiply(g, math.pi / 180),
     "digamma": _digamma,
     "erf": _erf,
-    "erfc": _erfc,
+    "erfc": lambda f, g, x: f.multiply(f.multiply(f.exp(f.neg(f.square(x))), g), -2 / math.sqrt(math.pi)),
     "erfinv": _erfinv,
     "exp": lambda f, g, x: f.multiply(g, f.exp(x), dtype=x.dtype),
     "exp2": lambda f, g, x: f.multiply(g, f.multiply(f.exp2(x), math.log(2))),
@@ -364,7 +304,7 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
     "fill": _zeros,
     "fill_zero": _zeros,
     "floor": _zeros,
-    "frac": _same,
+    "frac": lambda f, g, x: g,
     "hardsigmoid": _hardsigmoid,
     "hardswish": _hardswish,
     "i0": lambda f, g, x: f.multiply(g, f.i1(x)),
@@ -380,7 +320,7 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
     "rad2deg": lambda f, g, x: f.multiply(g, 180 / math.pi),
     "reciprocal": _reciprocal,
     "relu": lambda f, g, x: f.where(f.gtz(x), g, 0.0),
-    "relu6": _relu6,
+    "relu6": lambda f, g, x: f.where(f.logical_and(f.gtz(x), f.lt(x, 6.0)), g, 0.0),
     "round": _zeros,
     "rsqrt": _rsqrt,
     "selu": _selu,
@@ -388,8 +328,10 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
     "sign": _zeros,
     "silu": _silu,
     "sin": lambda f, g, x: f.multiply(g, f.cos(x)),
-    "sinh": _sinh,
-    "softsign": _softsign,
+    "sinh": lambda f, g, x: _bounded(f, f.multiply(g, f.cosh(x))),
+    "softsign": lambda f, g, x: f.multiply(
+        g, _chain(f, x, step("abs"), step("add_unary_sfpu", 1.0), step("square"), step("recip"))
+    ),
     "sqrt": _sqrt,
     "square": lambda f, g, x: f.multiply(f.multiply(g, 2.0), x),
     "tan": lambda f, g, x: f.multiply(g, f.add(f.square(f.tan(x)), 1.0)),
@@ -400,23 +342,26 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
 """Gradients of functions without parameters."""
 
 WITH_PARAMETERS: dict[str, tuple[Gradient, Sequence[str]]] = {
-    "celu": (_celu, ("alpha",)),
+    "celu": (
+        lambda f, g, x, alpha: f.where(f.gt(x, 0.0), g, f.multiply(g, f.exp(f.multiply(x, 1.0 / alpha)))),
+        ("alpha",),
+    ),
     "clamp": (_clamp, ("min", "max")),
     "clip": (_clamp, ("min", "max")),
     "div_no_nan": (_div_no_nan, ()),
-    "elu": (_elu, ("alpha",)),
+    "elu": (lambda f, g, x, alpha: f.where(f.gtz(x), g, f.multiply(g, f.multiply(f.exp(x), alpha))), ("alpha",)),
     "gelu": (gelu_gradient, ("variant",)),
-    "hardshrink": (_hardshrink, ("lambd",)),
-    "hardtanh": (_hardtanh, ("min", "max")),
-    "leaky_relu": (_leaky_relu, ("negative_slope",)),
+    "hardshrink": (lambda f, g, x, lambd: f.where(f.eqz(f.hardshrink(x, lambd=lambd)), 0.0, g), ("lambd",)),
+    "hardtanh": (lambda f, g, x, low, high: f.where(f.le(x, low), 0.0, f.where(f.ge(x, high), 0.0, g)), ("min", "max")),
+    "leaky_relu": (lambda f, g, x, slope: f.where(f.gtz(x), g, f.multiply(g, slope)), ("negative_slope",)),
     "logiteps": (_logiteps, ("eps",)),
     "polygamma": (_polygamma, ("n",)),
     "pow": (_pow, ("exponent",)),
     "rdiv": (_rdiv, ("rounding_mode",)),
     "rpow": (_rpow, ("exponent",)),
     "softplus": (_softplus, ("beta", "threshold")),
-    "softshrink": (_softshrink, ("lambd",)),
-    "threshold": (_threshold, ("min", "max")),
+    "softshrink": (lambda f, g, x, lambd: f.where(f.logical_or(f.lt(x, -lambd), f.gt(x, lambd)), g, 0.0), ("lambd",)),
+    "threshold": (lambda f, g, x, threshold, value: f.where(f.gtz(f.add(x, -threshold)), g, 0.0), ("min", "max")),
 }
 """Gradients of functions with parameters, and the names of these."""
 
@@ -440,11 +385,6 @@ def like_operand(result: Tensor, x: Tensor, memory: Any) -> Tensor:
 
 def _all_rows(*tensors: Tensor) -> bool:
     return all(each.layout is Layout.ROW_MAJOR for each in tensors)
-
-
-def delivered(result: Tensor, into: Tensor | None) -> Tensor:
-    """Returns the result, or the tensor that it was copied into."""
-    return result if into is None else OPERATIONS["ttnn.copy"](result, into)
 
 
 _OPERANDS = (

@@ -11,7 +11,7 @@ from tt_xla.ttnn_api.enums import Arch, DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, delivered, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
@@ -170,7 +170,7 @@ def addmm(
         product = f.multiply(product, alpha)
     if beta:
         product = f.add(product, input_tensor if beta == 1 else f.multiply(input_tensor, beta))
-    return product if optional_output_tensor is None else OPERATIONS["ttnn.copy"](product, optional_output_tensor)
+    return delivered(product, optional_output_tensor)
 
 
 _OF_PRODUCTS = ("transpose_a", "transpose_b", "memory_config", "dtype", "activation", "compute_kernel_config")

@@ -13,14 +13,10 @@ from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import IN_PLACE_PARAMETERS, in_place, pair
 from tt_xla.ttnn_api.families.pointwise_functions import of_three
 from tt_xla.ttnn_api.geometry import MemoryConfig
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Part, Rule, define, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Part, Rule, define, delivered, operation
 from tt_xla.ttnn_api.operation_enums import BcastOpDim, BcastOpMath, LossReductionMode
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
-
-
-def _written(result: Tensor, output: Tensor | None) -> Tensor:
-    return result if output is None else OPERATIONS["ttnn.copy"](result, output)
 
 
 def _scaled(op: str) -> Rule:
@@ -227,12 +223,12 @@ def unary_chain(
     """Applies functions of one number one after the other: floats in one kernel."""
     steps = [each if isinstance(each, UnaryWithParam) else UnaryWithParam(each) for each in ops_chain]
     if steps and input_tensor.dtype.element.is_float:
-        return _written(chain(input_tensor, steps, memory_config), output_tensor)
+        return delivered(chain(input_tensor, steps, memory_config), output_tensor)
     f, result = Functions(memory_config), input_tensor
     for each in steps:
         name = each.op_type.name.lower()
         result = getattr(f, _CHAIN.get(name, name))(result, *_parameters_of(each))
-    return _written(result, output_tensor)
+    return delivered(result, output_tensor)
 
 
 def _parameters_of(link: UnaryWithParam) -> Sequence[Any]:
@@ -320,14 +316,14 @@ def _loss(distance: str) -> Rule:
         else:
             losses = getattr(f, distance)(f.subtract(input_reference, input_prediction))
         if reduction is LossReductionMode.NONE:
-            return _written(losses, output_tensor)
+            return delivered(losses, output_tensor)
         if reduction is LossReductionMode.MEAN and not losses.dtype.element.is_float:
             raise TTFatal(
                 f"ttnn.mean does not support integer inputs - got DataType::{losses.dtype.name}.",
                 hint="Convert both tensors with ttnn.typecast.",
             )
         reduce = f.sum if reduction is LossReductionMode.SUM else f.mean
-        return _written(reduce(losses), output_tensor)
+        return delivered(reduce(losses), output_tensor)
 
     rule.__doc__ = f"Computes a loss by {distance} of differences."
     return rule

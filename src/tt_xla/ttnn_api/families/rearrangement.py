@@ -12,7 +12,7 @@ from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.reduction import check_fill
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, define, forward, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, define, delivered, forward, operation
 from tt_xla.ttnn_api.operation_enums import BcastOpDim, BcastOpMath
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
@@ -154,7 +154,7 @@ def view(input_tensor: Tensor, N: Any, C: int | None, H: int | None, W: int | No
 def broadcast_to(input: Tensor, output_shape: Sequence[int], memory_config: Any, output: Tensor | None) -> Tensor:
     """Repeats a tensor along its dimensions of size 1 up to a shape."""
     result = Functions(memory_config).expand(input, list(output_shape))
-    return result if output is None else OPERATIONS["ttnn.copy"](result, output)
+    return delivered(result, output)
 
 
 @operation("ttnn.tilize_with_val_padding", composite=True)
