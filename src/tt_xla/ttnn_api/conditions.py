@@ -27,6 +27,18 @@ def check_rank(operand: Operand, rank: int, wanted: str) -> None:
         raise out_of_range(operand.rank, operand.rank, operand.shape, f"make it {wanted} with ttnn.reshape")
 
 
+def check_on_device(words: str, *operands: Operand) -> None:
+    """Refuses tensors on the host, in TT-NN's words."""
+    if not all(each.type.on_device for each in operands):
+        raise TTFatal(words, hint="Move the tensor to the device with ttnn.to_device.")
+
+
+def check_interleaved(words: str, operand: Operand) -> None:
+    """Refuses a sharded tensor, in TT-NN's words."""
+    if operand.memory.is_sharded():
+        raise TTFatal(words, hint="Move the tensor with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).")
+
+
 _OUT_OF_RANGE = "Dimension out of range (expected to be in range of [{low},{high}], but got {dim})"
 
 

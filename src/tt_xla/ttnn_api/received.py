@@ -73,14 +73,14 @@ def receive(step: Step) -> None:
 
 
 def _check_shape(op: str, made: Type, given: Type) -> None:
-    sizes: list[object] = [made.shape, given.shape]
-    words = _SHAPES.get(op, _UNARY_SHAPE)
-    if op == _SLICE and (full := [padded(each.shape, made.layout) for each in (made, given)])[0] != full[1]:
-        words, sizes = "The preallocated output tensor needs a padded shape of {made}, however it is {given}", [*full]
-    elif op == "ttnn.argmax":
-        sizes = [(volume(each.shape), each.shape[-1:]) for each in (made, given)]
-    if sizes[0] != sizes[1]:
-        shown = sizes if op == _SLICE else [made.shape, given.shape]
+    words, shown = _SHAPES.get(op, _UNARY_SHAPE), [made.shape, given.shape]
+    if op == "ttnn.argmax":
+        fits = volume(made.shape) == volume(given.shape) and made.shape[-1:] == given.shape[-1:]
+    else:
+        fits = made.shape == given.shape
+    if op == _SLICE and (full := [padded(each, made.layout) for each in shown])[0] != full[1]:
+        words, shown = "The preallocated output tensor needs a padded shape of {made}, however it is {given}", full
+    if not fits:
         raise TTFatal(
             words.format(made=shown[0], given=shown[1]),
             hint="Make the tensor that receives the result with this shape.",

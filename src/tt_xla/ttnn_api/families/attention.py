@@ -8,6 +8,7 @@ from typing import Any
 from tt_xla.ttnn_api import chosen_shards, conditions
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.kv_cache import check_width
 from tt_xla.ttnn_api.families.pointwise import required
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.layouts import type_of
@@ -202,12 +203,7 @@ def rotary_embedding(
 ) -> Step:
     """Turns pairs of elements by the angles of their positions. The rows of the result fill whole tiles."""
     for operand in (input_tensor, cos_cache, sin_cache):
-        spec = operand.memory.shard_spec
-        if spec is not None and spec.shape[1] != operand.shape[-1]:
-            raise TTFatal(
-                f"Input tensor shard width ({spec.shape[1]}) must equal padded width ({operand.shape[-1]})",
-                hint="Divide the rows alone among cores.",
-            )
+        check_width(operand)
     shape = list(input_tensor.shape)
     shape[-2] = -(-shape[-2] // TILE_SIZE) * TILE_SIZE
     result = input_tensor.type.with_(shape=shape, memory=memory_config, layout=Layout.TILE)

@@ -18,8 +18,8 @@ from tt_xla.ttnn_api.tensor import Tensor
 
 INF, NAN = math.inf, math.nan
 
-Gradient = Callable[..., Tensor]
-"""Takes the functions to compose, the gradient of the result, the operand, and parameters."""
+Gradient = Callable[[Functions, Tensor, Tensor], Tensor]
+"""Takes the functions to compose, the gradient of the result, and the operand."""
 
 
 def _infinite(f: Functions, grad: Tensor) -> Tensor:
@@ -27,7 +27,7 @@ def _infinite(f: Functions, grad: Tensor) -> Tensor:
     return f.multiply(f.sign(grad), INF)
 
 
-def _zeros(f: Functions, grad: Tensor, x: Tensor, *parameters: object) -> Tensor:
+def _zeros(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     return f.zeros_like(grad)
 
 
@@ -282,7 +282,7 @@ def gelu_gradient(f: Functions, grad: Tensor, x: Tensor, variant: GeluVariant) -
     return f.apply(_KERNELS["gelu"], grad, x, approximate=approximate)
 
 
-UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
+UNARY: dict[str, Gradient] = {
     "abs": lambda f, g, x: f.multiply(g, f.sign(x)),
     "acos": _acos,
     "acosh": _acosh,
@@ -341,29 +341,33 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
 }
 """Gradients of functions without parameters."""
 
-WITH_PARAMETERS: dict[str, tuple[Gradient, Sequence[str]]] = {
+WITH_ONE_PARAMETER: dict[str, tuple[Callable[[Functions, Tensor, Tensor, Any], Tensor], Sequence[str]]] = {
     "celu": (
         lambda f, g, x, alpha: f.where(f.gt(x, 0.0), g, f.multiply(g, f.exp(f.multiply(x, 1.0 / alpha)))),
         ("alpha",),
     ),
-    "clamp": (_clamp, ("min", "max")),
-    "clip": (_clamp, ("min", "max")),
     "div_no_nan": (_div_no_nan, ()),
     "elu": (lambda f, g, x, alpha: f.where(f.gtz(x), g, f.multiply(g, f.multiply(f.exp(x), alpha))), ("alpha",)),
     "gelu": (gelu_gradient, ("variant",)),
     "hardshrink": (lambda f, g, x, lambd: f.where(f.eqz(f.hardshrink(x, lambd=lambd)), 0.0, g), ("lambd",)),
-    "hardtanh": (lambda f, g, x, low, high: f.where(f.le(x, low), 0.0, f.where(f.ge(x, high), 0.0, g)), ("min", "max")),
     "leaky_relu": (lambda f, g, x, slope: f.where(f.gtz(x), g, f.multiply(g, slope)), ("negative_slope",)),
     "logiteps": (_logiteps, ("eps",)),
     "polygamma": (_polygamma, ("n",)),
     "pow": (_pow, ("exponent",)),
-    "rdiv": (_rdiv, ("rounding_mode",)),
     "rpow": (_rpow, ("exponent",)),
-    "softplus": (_softplus, ("beta", "threshold")),
     "softshrink": (lambda f, g, x, lambd: f.where(f.logical_or(f.lt(x, -lambd), f.gt(x, lambd)), g, 0.0), ("lambd",)),
+}
+"""Gradients of functions with one parameter, and its name; that of a number is the operand's."""
+
+WITH_TWO_PARAMETERS: dict[str, tuple[Callable[[Functions, Tensor, Tensor, Any, Any], Tensor], Sequence[str]]] = {
+    "clamp": (_clamp, ("min", "max")),
+    "clip": (_clamp, ("min", "max")),
+    "hardtanh": (lambda f, g, x, low, high: f.where(f.le(x, low), 0.0, f.where(f.ge(x, high), 0.0, g)), ("min", "max")),
+    "rdiv": (_rdiv, ("rounding_mode",)),
+    "softplus": (_softplus, ("beta", "threshold")),
     "threshold": (lambda f, g, x, threshold, value: f.where(f.gtz(f.add(x, -threshold)), g, 0.0), ("min", "max")),
 }
-"""Gradients of functions with parameters, and the names of these."""
+"""The same of functions with two."""
 
 IN_PLACE = ("exp", "fill", "gelu", "neg", "pow", "rsqrt", "silu", "sqrt", "tanh")
 """Functions whose gradient can be written into a tensor that the caller passes."""
@@ -447,5 +451,5 @@ def _wanted(
 
 for _name, _gradient in UNARY.items():
     define_gradients(_name, _gradient)
-for _name, (_gradient, _parameters) in WITH_PARAMETERS.items():
+for _name, (_gradient, _parameters) in (WITH_ONE_PARAMETER | WITH_TWO_PARAMETERS).items():
     define_gradients(_name, _gradient, _parameters)

@@ -137,21 +137,25 @@ def _called(function: Function, names: Sequence[str]) -> Callable[..., Any]:
 
 _ONE, _TWO = ("input_tensor",), ("input_tensor_a", "input_tensor_b")
 
-_OF_COMPLEX_ALONE: dict[str, tuple[Function, Sequence[str]]] = {
-    "angle": (lambda f, x: f.atan2(x.imag, x.real), _ONE),
-    "conj": (_conj, _ONE),
-    "imag": (lambda f, x: x.imag, _ONE),
-    "is_imag": (lambda f, x: f.eqz(x.real), _ONE),
-    "is_real": (lambda f, x: f.eqz(x.imag), _ONE),
-    "polar": (_polar, _ONE),
-    "real": (lambda f, x: x.real, _ONE),
-    "angle_bw": (_angle_bw, ("grad_tensor", *_ONE)),
-    "conj_bw": (lambda f, grad, x: [_conj(f, grad)], ("grad_tensor", *_ONE)),
-    "imag_bw": (lambda f, grad, x: [ComplexTensor((f.zeros_like(x.real), grad))], ("grad_tensor", *_ONE)),
-    "polar_bw": (_polar_bw, ("grad_tensor", *_ONE)),
-    "real_bw": (lambda f, grad, x: [ComplexTensor((grad, f.zeros_like(x.real)))], ("grad_tensor", *_ONE)),
+_ALONE: dict[str, Callable[[Functions, ComplexTensor], Any]] = {
+    "angle": lambda f, x: f.atan2(x.imag, x.real),
+    "conj": _conj,
+    "imag": lambda f, x: x.imag,
+    "is_imag": lambda f, x: f.eqz(x.real),
+    "is_real": lambda f, x: f.eqz(x.imag),
+    "polar": _polar,
+    "real": lambda f, x: x.real,
 }
-"""Functions of complex tensors alone, and their parameters."""
+"""Functions of complex tensors alone."""
+
+_GRADIENTS: dict[str, Callable[[Functions, Any, ComplexTensor], Sequence[ComplexTensor]]] = {
+    "angle": _angle_bw,
+    "conj": lambda f, grad, x: [_conj(f, grad)],
+    "imag": lambda f, grad, x: [ComplexTensor((f.zeros_like(x.real), grad))],
+    "polar": _polar_bw,
+    "real": lambda f, grad, x: [ComplexTensor((grad, f.zeros_like(x.real)))],
+}
+"""Their gradients."""
 
 _OF_REAL_TOO: dict[str, tuple[Function, Sequence[str]]] = {
     "abs": (_abs, _ONE),
@@ -167,9 +171,12 @@ _OF_REAL_TOO: dict[str, tuple[Function, Sequence[str]]] = {
     "mul_bw": (_mul_bw, ("grad_tensor", *_TWO)),
     "div_bw": (_div_bw, ("grad_tensor", *_TWO)),
 }
-"""Functions that take real tensors too."""
+"""Functions that take real tensors too, and their parameters."""
 
-for _name, (_function, _names) in _OF_COMPLEX_ALONE.items():
-    define(f"ttnn.{_name}", _called(_function, _names), (*_names, "memory_config"), composite=True)
+for _name, _function in _ALONE.items():
+    define(f"ttnn.{_name}", _called(_function, _ONE), (*_ONE, "memory_config"), composite=True)
+for _name, _function in _GRADIENTS.items():
+    _names = ("grad_tensor", *_ONE)
+    define(f"ttnn.{_name}_bw", _called(_function, _names), (*_names, "memory_config"), composite=True)
 for _name, (_function, _names) in _OF_REAL_TOO.items():
     OF_COMPLEX[f"ttnn.{_name}"] = _called(_function, _names)

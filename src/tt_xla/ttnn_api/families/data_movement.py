@@ -80,8 +80,7 @@ def _permuted(source: Operand, shape: Sequence[int]) -> MemoryConfig:
 @operation("ttnn.permute")
 def permute(input_tensor: Operand, dims: Sequence[int], memory_config: MemoryConfig | None) -> Step:
     """Reorders dimensions."""
-    if not input_tensor.type.on_device:
-        raise TTFatal("Tensor must already be on device", hint="Move it there with ttnn.to_device.")
+    conditions.check_on_device("Tensor must already be on device", input_tensor)
     if len(dims) != input_tensor.rank:
         raise TTFatal(
             "The number of dimensions in the tensor input does not match the length of the desired ordering",

@@ -53,21 +53,16 @@ from_kernel(
         | {"memory_config": chosen_shards.of_joined_heads(values.get("memory_config"), values["input_tensor"])}
     ),
 )
-for _name in ("concatenate_heads", "nlp_concat_heads_boltz", "nlp_kv_cache_load_slice"):
+for _name in (
+    *("concatenate_heads", "nlp_concat_heads_boltz", "nlp_kv_cache_load_slice"),
+    *("attn_matmul", "attn_matmul_from_cache"),
+):
     from_kernel(f"ttnn.experimental.{_name}", outputs=("output_tensor",))
 for _name in ("rotary_embedding_llama", "rotary_embedding_hf"):
     from_kernel(f"ttnn.experimental.{_name}")
 from_kernel("ttnn.experimental.rotary_embedding_llama_fused_qk", memory=(), pack=tuple)
-for _name in ("attn_matmul", "attn_matmul_from_cache"):
-    from_kernel(f"ttnn.experimental.{_name}", outputs=("output_tensor",))
-from_kernel(
-    "ttnn.experimental.group_attn_matmul",
-    outputs=("optional_output_tensor",),
-)
-from_kernel(
-    "ttnn.experimental.split_query_key_value_and_split_heads",
-    pack=tuple,
-)
+from_kernel("ttnn.experimental.group_attn_matmul", outputs=("optional_output_tensor",))
+from_kernel("ttnn.experimental.split_query_key_value_and_split_heads", pack=tuple)
 for _name in (
     "chunked_scaled_dot_product_attention",
     "chunked_flash_mla_prefill",

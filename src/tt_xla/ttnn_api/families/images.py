@@ -77,8 +77,7 @@ def upsample(input_tensor: Operand, scale_factor: Any, mode: str, memory_config:
     conditions.check_rank(input_tensor, 4, "[N, H, W, C]")
     _check_factors(factors, mode)
     batch, rows, columns, channels = input_tensor.shape
-    if not input_tensor.type.on_device:
-        raise TTFatal("upsample expects an allocated device tensor as input", hint="Move it there with ttnn.to_device.")
+    conditions.check_on_device("upsample expects an allocated device tensor as input", input_tensor)
     if mode == "bilinear" and input_tensor.dtype is not DataType.BFLOAT16:
         raise TTFatal("Bilinear upsample requires BFLOAT16 input", hint="Convert it with ttnn.typecast.")
     if mode == "bilinear" and channels % TILE_SIZE:

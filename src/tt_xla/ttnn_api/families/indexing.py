@@ -31,11 +31,7 @@ def embedding(
     embeddings_type: Any,
 ) -> Step:
     """Returns rows of a table. The type and the padding index say which rows a card keeps at hand."""
-    if input_tensor.memory.is_sharded():
-        raise TTFatal(
-            "Embedding does not currently support sharded inputs",
-            hint="Move the indices with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
-        )
+    conditions.check_interleaved("Embedding does not currently support sharded inputs", input_tensor)
     leading = weight.shape.to_rank(max(4, weight.rank))[:2]
     if any(size != 1 for size in leading):
         raise TTFatal(
@@ -70,21 +66,14 @@ def embedding_bw(
     return Step("ttnn.embedding_bw", operands, [result], into=output_tensor)
 
 
-def _check_on_device(*operands: Operand) -> None:
-    """Refuses tensors on the host."""
-    if not all(operand.type.on_device for operand in operands):
-        raise TTFatal(
-            "Expected Tensor with DeviceStorage, got StorageType::HOST", hint="Move it there with ttnn.to_device."
-        )
-
-
+_ON_HOST = "Expected Tensor with DeviceStorage, got StorageType::HOST"
 _NO_DIMENSION = ": dim {dim} is out of range for tensor rank {rank}"
 
 
 @operation("ttnn.gather")
 def gather(input: Operand, dim: int, index: Operand, memory_config: MemoryConfig | None, out: Operand | None) -> Step:
     """Takes elements along a dimension at the positions of an index."""
-    _check_on_device(input, index)
+    conditions.check_on_device(_ON_HOST, input, index)
     axis = input.dim(dim, "gather" + _NO_DIMENSION)
     is_last = axis == input.rank - 1  # along another dimension TT-NN turns both tensors
     memory = memory_config or (input if is_last or index.memory.is_sharded() else index).memory
@@ -102,7 +91,7 @@ def scatter(
     reduce: str | None,
 ) -> Step:
     """Writes elements along a dimension at the positions of an index."""
-    _check_on_device(input, index, src)
+    conditions.check_on_device(_ON_HOST, input, index, src)
     axis = input.dim(dim, "scatter" + _NO_DIMENSION)
     if input.dtype is not src.dtype:
         raise TTFatal("input_dtype differs from src_dtype", hint="Convert one of them with ttnn.typecast.")

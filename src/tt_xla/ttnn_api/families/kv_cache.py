@@ -12,7 +12,7 @@ from tt_xla.ttnn_api.plan import Operand, Step
 
 
 def check_width(given: Operand) -> None:
-    """Refuses keys or values whose rows are divided among cores."""
+    """Refuses tensors whose rows are divided among cores."""
     spec, width = given.memory.shard_spec, -(-given.shape[-1] // TILE_SIZE) * TILE_SIZE
     if spec is not None and spec.shape[1] != width:
         raise TTFatal(

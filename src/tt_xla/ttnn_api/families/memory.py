@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tt_xla.ttnn_api import signatures, tensor_files
+from tt_xla.ttnn_api import conditions, signatures, tensor_files
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.distribution import DEFAULTS
 from tt_xla.ttnn_api.enums import DataType, Layout
@@ -128,10 +128,7 @@ def copy(input_a: Operand, input_b: Operand) -> Step:
     Raises:
         TTFatal: a tensor lies on the host, or rows would be converted.
     """
-    if not (input_a.type.on_device and input_b.type.on_device):
-        raise TTFatal(
-            "Device Operations expect device tensors as inputs", hint="Move them to the device with ttnn.to_device."
-        )
+    conditions.check_on_device("Device Operations expect device tensors as inputs", input_a, input_b)
     op = "ttnn.to_memory_config" if input_a.dtype is input_b.dtype else "ttnn.assign"
     if op == "ttnn.assign" and input_a.layout is input_b.layout is Layout.ROW_MAJOR:
         raise TTFatal(

@@ -8,9 +8,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tt_xla.ir.op_table import BINARY, UNARY
-from tt_xla.ttnn_api import chosen_shards, shards
+from tt_xla.ttnn_api import chosen_shards, conditions, shards
 from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op, step
-from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Named, SigmoidMode, TensorMemoryLayout
+from tt_xla.ttnn_api.enums import (
+    BufferType,
+    DataType,
+    GeluVariant,
+    Layout,
+    Named,
+    SigmoidMode,
+    TensorMemoryLayout,
+    UnaryOpType,
+)
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.layouts import Type, type_of
@@ -40,10 +49,7 @@ def required(operand: Operand, name: str) -> Operand:
     Raises:
         TTFatal: it does not.
     """
-    if not operand.type.on_device:
-        raise TTFatal(
-            f"{name}: Operands to eltwise need to be on the device!", hint="Move the tensor with ttnn.to_device."
-        )
+    conditions.check_on_device(f"{name}: Operands to eltwise need to be on the device!", operand)
     return operand
 
 
@@ -239,12 +245,10 @@ def steps_around(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: [*map(_around, arguments[name])] for name in ACTIVATIONS if arguments.get(name)}
 
 
-def _around(function: Function) -> list[tuple[str, Any]]:
+def _around(function: Any) -> list[tuple[str, Any]]:
     """Returns the fields of a function around an op of two tensors, where TT-NN reads no parameter of a relu."""
-    if isinstance(function, (list, tuple)):
-        function = UnaryWithParam(function)
-    is_relu = isinstance(function, UnaryWithParam) and function.op_type.name == "RELU"
-    return function_of("relu" if is_relu else function)
+    kind = function[0] if isinstance(function, (list, tuple)) else getattr(function, "op_type", function)
+    return function_of("relu" if kind is UnaryOpType.RELU else function)
 
 
 def promoted(left: Any, right: Any, *, always: bool) -> DataType | None:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import conditions
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import (
@@ -254,11 +255,9 @@ def mac(
 
 def _triangle(op: str) -> Rule:
     def rule(input_tensor: Operand, diagonal: int, memory_config: MemoryConfig | None) -> Step:
-        if not input_tensor.type.on_device:
-            raise TTFatal(
-                "Input tensor A must be on device, got storage type: StorageType::HOST",
-                hint="Move it there with ttnn.to_device.",
-            )
+        conditions.check_on_device(
+            "Input tensor A must be on device, got storage type: StorageType::HOST", input_tensor
+        )
         rows, columns = matrix(input_tensor.shape, input_tensor.layout)
         tiled = matrix(input_tensor.shape, Layout.TILE)
         if input_tensor.layout is Layout.ROW_MAJOR and (rows, columns) != tiled:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tt_xla.ir import shapes
 from tt_xla.ir.layout import TILE, round_up
+from tt_xla.ttnn_api import conditions
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.window_inputs import check_pool, of_first_rows
@@ -153,8 +154,7 @@ def global_avg_pool2d(
             f"global_avg_pool2d expects rank 2, 3, or 4 input, got rank {input_tensor.rank}",
             hint="Make the images [N, H, W, C] with ttnn.reshape.",
         )
-    if not input_tensor.type.on_device:
-        raise TTFatal("Expected input tensor to be on device", hint="Move it there with ttnn.to_device.")
+    conditions.check_on_device("Expected input tensor to be on device", input_tensor)
     if input_tensor.rank < 4:
         shape = (1, *input_tensor.shape, *(1,) * (3 - input_tensor.rank))
         return Calls(functools.partial(_of_images, {"memory_config": memory_config, "dtype": dtype}, shape))

@@ -250,7 +250,10 @@ def _normalized_as_one(f: Functions, x: Tensor) -> Tensor:
 
 
 def _over_matrices(compute: Callable[[Functions, Tensor], Tensor]) -> Callable[..., Tensor]:
-    return lambda input_tensor, memory_config: compute(Functions(memory_config), input_tensor)
+    def rule(input_tensor: Tensor, memory_config: Any) -> Tensor:
+        return compute(Functions(memory_config), input_tensor)
+
+    return rule
 
 
 for _name, _compute in {

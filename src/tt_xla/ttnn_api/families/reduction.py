@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tt_xla.ttnn_api import chosen_shards, shards
+from tt_xla.ttnn_api import chosen_shards, conditions, shards
 from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -123,11 +123,9 @@ def prod(input_tensor: Operand, dim: int | None, keepdim: bool, memory_config: M
     """Multiplies elements along a dimension, or all of them."""
     dims = dims_of(input_tensor, dim, "ttnn.prod")
     check_fill(input_tensor)
-    if dim is not None and input_tensor.memory.is_sharded():
-        raise TTFatal(
-            f"Memory layout must be INTERLEAVED, got: {input_tensor.memory.memory_layout}",
-            hint="Move the tensor with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
-        )
+    if dim is not None:
+        words = f"Memory layout must be INTERLEAVED, got: {input_tensor.memory.memory_layout}"
+        conditions.check_interleaved(words, input_tensor)
     shape, layout = reduced(input_tensor, dims, keep=keepdim), _layout("prod", input_tensor, dims)
     result = input_tensor.type.with_(shape=shape, memory=memory_config, layout=layout)
     return Step("ttnn.prod", {"input": input_tensor}, [result], {"keep_dim": keepdim, "dim_arg": dims})
@@ -143,18 +141,14 @@ def argmax(
 ) -> Step:
     """Returns the position of the first greatest element."""
     dims = dims_of(input_tensor, dim, "ttnn.argmax")
-    if not input_tensor.type.on_device:
-        raise TTFatal("Input tensor must be on device", hint="Move it there with ttnn.to_device.")
+    conditions.check_on_device("Input tensor must be on device", input_tensor)
     if dim is None and input_tensor.layout is Layout.TILE:
         raise TTFatal(
             "For inputs with TILE layout, dim parameter must be specified!",
             hint="Pass dim, or convert the tensor with ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT).",
         )
-    if input_tensor.memory.is_sharded():
-        raise TTFatal(
-            f"Only INTERLEAVED memory layout is supported for inputs, got {input_tensor.memory.memory_layout}",
-            hint="Move the tensor with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
-        )
+    words = f"Only INTERLEAVED memory layout is supported for inputs, got {input_tensor.memory.memory_layout}"
+    conditions.check_interleaved(words, input_tensor)
     shape = reduced(input_tensor, dims, keep=keepdim)
     result = input_tensor.type.with_(shape=shape, dtype=DataType.UINT32, layout=Layout.ROW_MAJOR, memory=memory_config)
     attributes = {"dim": None if dim is None else dims[0], "keep_dim": keepdim}
@@ -178,15 +172,12 @@ def _running(op: str, source: Operand, values: Mapping[str, Any]) -> Step:
 
 def _check_running(source: Operand, out: Operand | None) -> None:
     """Refuses shards, and tensors that cannot receive the result."""
-    if source.memory.is_sharded() and source.rank and all(source.shape):
-        raise TTFatal(
-            "ttnn accumulation operations (cumprod, cumsum) do not support sharded input tensors.",
-            hint="Move the tensor with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
-        )
+    if source.rank and all(source.shape):
+        words = "ttnn accumulation operations (cumprod, cumsum) do not support sharded input tensors."
+        conditions.check_interleaved(words, source)
     if out is None:
         return
-    if not out.type.on_device:
-        raise TTFatal("Preallocated output tensor must be on device", hint="Move it there with ttnn.to_device.")
+    conditions.check_on_device("Preallocated output tensor must be on device", out)
     if out.shape != source.shape:
         raise TTFatal(
             f"Shape mismatch: input tensor shape {source.shape} does not match output tensor shape {out.shape}.",
