@@ -10,16 +10,7 @@ from typing import Any
 from tt_xla.ir.op_table import BINARY, UNARY
 from tt_xla.ttnn_api import chosen_shards, conditions, shards
 from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op, step
-from tt_xla.ttnn_api.enums import (
-    BufferType,
-    DataType,
-    GeluVariant,
-    Layout,
-    Named,
-    SigmoidMode,
-    TensorMemoryLayout,
-    UnaryOpType,
-)
+from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Named, SigmoidMode, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.layouts import Type, type_of
@@ -248,7 +239,7 @@ def steps_around(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _around(function: Any) -> list[tuple[str, Any]]:
     """Returns the fields of a function around an op of two tensors, where TT-NN reads no parameter of a relu."""
     kind = function[0] if isinstance(function, (list, tuple)) else getattr(function, "op_type", function)
-    return function_of("relu" if kind is UnaryOpType.RELU else function)
+    return function_of("relu" if getattr(kind, "name", "") == "RELU" else function)
 
 
 def promoted(left: Any, right: Any, *, always: bool) -> DataType | None:
