@@ -393,7 +393,7 @@ def forward(name: str, target: str, **renamed: str) -> None:
     def named() -> Sequence[str]:
         both = [signatures.overloads(full) for full in (name, target)]
         own, others = ({parameter for each in overloads for parameter in each.names} for overloads in both)
-        return sorted(own & others | renamed.keys())
+        return tuple(sorted(own & others | renamed.keys()))
 
     def rule(**values: Any) -> Any:
         given = {renamed.get(each, each): value for each, value in values.items() if value is not None}

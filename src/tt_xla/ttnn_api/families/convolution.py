@@ -192,11 +192,14 @@ def _prepared(
 
 
 _PREPARING = (*_SIZES, "device", "conv_config")
-_IGNORED = ("output_padding", "output_dtype", "compute_config", "slice_config")
+_IGNORED = ("output_dtype", "compute_config", "slice_config")
 """Parameters of a preparation that change no element here."""
 
 
-@operation("ttnn.prepare_conv_weights", "ttnn.prepare_conv_transpose2d_weights", also=(*_PREPARING, *_IGNORED))
+_OF_WEIGHTS = (*_PREPARING, *_IGNORED, "output_padding")
+
+
+@operation("ttnn.prepare_conv_weights", "ttnn.prepare_conv_transpose2d_weights", also=_OF_WEIGHTS)
 def prepare_weights(weight_tensor: Operand, weights_format: str, mirror_kernel: bool | None, **values: Any) -> Step:
     """Makes the matrix that a convolution multiplies by."""
     geometry = _geometry(values)
