@@ -30,7 +30,7 @@ def check_rank(operand: Operand, rank: int, wanted: str) -> None:
 def check_on_device(words: str, *operands: Operand) -> None:
     """Refuses tensors on the host, in TT-NN's words."""
     if not all(each.type.on_device for each in operands):
-        raise TTFatal(words, hint="Move the tensor to the device with ttnn.to_device.")
+        raise TTFatal(words, hint="Move the tensor with ttnn.to_device.")
 
 
 def check_interleaved(words: str, operand: Operand) -> None:
