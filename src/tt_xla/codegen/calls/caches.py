@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tt_xla.codegen.calls.registry import Op, calls, without_none
+from tt_xla.codegen.calls.registry import Op, calls, row, without_none
 from tt_xla.codegen.expressions import Call
 
 
@@ -13,6 +13,4 @@ def paged_update_cache(op: Op) -> Call:
     return Call("ttnn.experimental.paged_update_cache", (op["cache"], op["input"]), keywords | shared)
 
 
-@calls("ttnn.fill_cache")
-def fill_cache(op: Op) -> Call:
-    return Call("ttnn.fill_cache", (op["cache"], op["input"], op.get("batch_offset")))
+row("ttnn.fill_cache", "cache", "input", "batch_offset")

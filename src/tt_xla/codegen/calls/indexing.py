@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tt_xla.codegen.calls.registry import Op, calls, without_none
-from tt_xla.codegen.expressions import Call, Expression
+from tt_xla.codegen.calls.registry import MEMORY, Op, calls, row, without_none
+from tt_xla.codegen.expressions import Call
 from tt_xla.ir.op_table import SCATTER_REDUCTIONS
 
 
@@ -13,14 +13,6 @@ def scatter(op: Op) -> Call:
     return Call("ttnn.scatter", (op["input"], op.get("dim"), op["index"], op["source"]), keywords)
 
 
-@calls("ttnn.sort")
-def sort(op: Op) -> Call:
-    order: dict[str, Expression] = {name: op.get(name) for name in ("dim", "descending", "stable")}
-    return Call("ttnn.sort", (op["input"],), order | without_none(memory_config=op.memory))
-
-
-@calls("ttnn.topk")
-def topk(op: Op) -> Call:
-    """Returns a call that is stable in compiled programs: the first of equal elements wins, as in StableHLO and JAX."""
-    order: dict[str, Expression] = {name: op.get(name) for name in ("dim", "largest", "sorted", "stable")}
-    return Call("ttnn.topk", (op["input_tensor"], op.get("k")), order | without_none(memory_config=op.memory))
+row("ttnn.sort", "input", dim="dim", descending="descending", stable="stable", **MEMORY)
+# Stable in compiled programs: the first of equal elements wins, as in StableHLO and JAX.
+row("ttnn.topk", "input_tensor", "k", dim="dim", largest="largest", sorted="sorted", stable="stable", **MEMORY)

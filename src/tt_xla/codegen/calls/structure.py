@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tt_xla.codegen.calls.registry import Op, calls, without_none
+from tt_xla.codegen.calls.registry import MEMORY, Op, calls, row, without_none
 from tt_xla.codegen.expressions import Call, Expression
 
 
@@ -15,32 +15,6 @@ def reshape(op: Op) -> Call:
     return Call("ttnn.reshape", (op["input"], op.get("shape")), without_none(memory_config=op.memory))
 
 
-@calls("ttnn.permute")
-def permute(op: Op) -> Call:
-    return Call("ttnn.permute", (op["input"], op.get("permutation")), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.convert_to_hwc")
-def convert_to_hwc(op: Op) -> Call:
-    return Call("ttnn.experimental.convert_to_hwc", (op["input"],), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.repeat")
-def repeat(op: Op) -> Call:
-    return Call("ttnn.repeat", (op["input"], op.get("repeat_dims")), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.concat")
-def concat(op: Op) -> Call:
-    return Call("ttnn.concat", (op["inputs"], op.get("dim")), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.slice_static")
-def slice_static(op: Op) -> Call:
-    bounds = tuple(op.get(name) for name in ("begins", "ends", "step"))
-    return Call("ttnn.slice", (op["input"], *bounds), without_none(memory_config=op.memory))
-
-
 @calls("ttnn.pad")
 def pad(op: Op) -> Call:
     """Returns a pad. The Program lists low and high padding of each dimension in turn; TT-NN takes pairs."""
@@ -49,12 +23,6 @@ def pad(op: Op) -> Call:
     keywords: dict[str, Expression] = {"use_multicore": op.get("use_multicore")}
     call = Call("ttnn.pad", (op["input"], pairs, op.get("value")), keywords | without_none(memory_config=op.memory))
     return in_declared_memory(op, call, "input")
-
-
-@calls("ttnn.embedding")
-def embedding(op: Op) -> Call:
-    keywords = without_none(layout=op.layout, dtype=op.dtype, memory_config=op.memory)
-    return Call("ttnn.embedding", (op["input"], op["weight"]), keywords)
 
 
 @calls("ttnn.gather")
@@ -68,3 +36,11 @@ def in_declared_memory(op: Op, call: Call, *names: str) -> Call:
     if all(op.memory_of(name) == op.memory for name in names):
         return call
     return Call("ttnn.to_memory_config", (call, op.memory))
+
+
+row("ttnn.permute", "input", "permutation", **MEMORY)
+row("ttnn.convert_to_hwc", "input", function="ttnn.experimental.convert_to_hwc", **MEMORY)
+row("ttnn.repeat", "input", "repeat_dims", **MEMORY)
+row("ttnn.concat", "inputs", "dim", **MEMORY)
+row("ttnn.slice_static", "input", "begins", "ends", "step", function="ttnn.slice", **MEMORY)
+row("ttnn.embedding", "input", "weight", layout="layout", dtype="dtype", **MEMORY)

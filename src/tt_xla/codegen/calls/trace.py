@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-from tt_xla.codegen.calls.registry import Op, calls
-from tt_xla.codegen.expressions import Call, Device, Expression
+from tt_xla.codegen.calls.registry import row
 
-
-@calls("ttnn.empty")
-def empty(op: Op) -> Call:
-    return Call("ttnn.empty", (op.get("shape"), op.dtype, op.layout, Device(), op.memory))
-
-
-@calls("ttnn.copy")
-def copy(op: Op) -> Call:
-    return Call("ttnn.copy", (op["src"], op["dst"]))
-
-
-@calls("ttnn.write_tensor")
-def write_tensor(op: Op) -> Call:
-    return Call("ttnn.copy_host_to_device_tensor", (op["host_tensor"], op["device_tensor"]), _queue(op))
-
-
-@calls("ttnn.begin_trace_capture")
-def begin_trace_capture(op: Op) -> Call:
-    return Call("ttnn.begin_trace_capture", (Device(),), _queue(op))
-
-
-@calls("ttnn.end_trace_capture")
-def end_trace_capture(op: Op) -> Call:
-    return Call("ttnn.end_trace_capture", (Device(), op["trace_id"]), _queue(op))
-
-
-@calls("ttnn.execute_trace")
-def execute_trace(op: Op) -> Call:
-    return Call("ttnn.execute_trace", (Device(), op["trace_id"]), _queue(op) | {"blocking": op.get("blocking")})
-
-
-def _queue(op: Op) -> dict[str, Expression]:
-    return {"cq_id": op.get("cq_id")}
+row("ttnn.empty", "shape", "dtype", "layout", "device", "memory")
+row("ttnn.copy", "src", "dst")
+row(
+    "ttnn.write_tensor",
+    *("host_tensor", "device_tensor"),
+    function="ttnn.copy_host_to_device_tensor",
+    cq_id="cq_id",
+)
+row("ttnn.begin_trace_capture", "device", cq_id="cq_id")
+row("ttnn.end_trace_capture", "device", "trace_id", cq_id="cq_id")
+row("ttnn.execute_trace", "device", "trace_id", cq_id="cq_id", blocking="blocking")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tt_xla.codegen.calls.elementwise import activation
-from tt_xla.codegen.calls.registry import Op, calls, compute_config, without_none
+from tt_xla.codegen.calls.registry import Op, calls, without_none
 from tt_xla.codegen.expressions import Call, Device, Expression, Name
 from tt_xla.codegen.layouts import core_range_set, dtype, memory_config_of
 
@@ -35,9 +35,7 @@ def _geometry(op: Op) -> dict[str, Expression]:
 
 
 def _configs(op: Op) -> dict[str, Expression]:
-    return without_none(
-        conv_config=conv2d_config(op.get("conv2d_config")), compute_config=compute_config(op.get("compute_config"))
-    )
+    return without_none(conv_config=conv2d_config(op.get("conv2d_config")), compute_config=op.compute)
 
 
 @calls("ttnn.conv2d", "ttnn.conv_transpose2d")
