@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from tt_xla.codegen import naming
-from tt_xla.codegen.expressions import Call, Data, Device, Name, Names, Value, python, shortest, values_of
+from tt_xla.codegen.expressions import Call, Data, Device, Name, Value, shortest
 from tt_xla.codegen.formatting import Group, call, flat, lay_out, node_of
 from tt_xla.codegen.languages.cpp import Cpp
 from tt_xla.codegen.languages.numbered import WeightEntry
@@ -221,23 +221,6 @@ def test_the_shortest_decimals(value: float, expected: float) -> None:
 
 DATA = Data(b"abcd", cast("Any", None))
 CALL = Call("ttnn.f", (Value(3), (Value(1), 2)), {"b": Value(3), "c": Device(), "d": Name("ttnn.x")})
-
-
-def test_expressions_as_python() -> None:
-    names = Names(lambda number: f"v{number}")
-    assert python(CALL, names) == "ttnn.f(v3, [v1, 2], b=v3, c=device, d=ttnn.x)"
-    for expression, text in (
-        ({2, 1}, "{1, 2}"),
-        (math.inf, 'float("inf")'),
-        (0.5, "0.5"),
-        ("a", "'a'"),
-        (None, "None"),
-        (True, "True"),
-        (DATA, "data(4)"),
-    ):
-        assert python(cast("Any", expression), names) == text
-    assert values_of(CALL) == [3, 1]
-    assert (values_of((Value(1), Value(1))), values_of(None), values_of(Value(2))) == ([1], [], [2])
 
 
 def test_expressions_as_nodes() -> None:

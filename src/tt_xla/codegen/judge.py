@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tt_xla.codegen.calls import call_of
-from tt_xla.codegen.expressions import Data, Names, python
+from tt_xla.codegen.expressions import Data, Name
+from tt_xla.codegen.formatting import flat, node_of
 from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.codegen.meshes import DeviceMesh, device_mesh
 from tt_xla.codegen.mock import Mock
@@ -167,20 +168,20 @@ class _Plan:
         if isinstance(frees, int) and function.values[frees].layout.dtype.is_host_only:
             return
         call = call_of(instruction, function.values, self.target, self.mesh)
-        names = Names(value=lambda number: f"v[{numbers[number]}]", data=self.data)
+        source = flat(node_of(call, lambda number: f"v[{numbers[number]}]", self.data))
         results = tuple(numbers[number] for number in instruction.results)
         if instruction.op in _PREPARATIONS:
             self.unsized.update(results)
         freed = numbers[frees] if isinstance(frees, int) else None
-        self.steps.append((instruction, function.name, results, python(call, names), freed))
+        self.steps.append((instruction, function.name, results, source, freed))
 
-    def data(self, data: Data) -> str:
-        """Stores a constant in the blob and returns the source that reads it."""
+    def data(self, data: Data) -> Name:
+        """Stores a constant in the blob and returns the expression that reads it."""
         offset = len(self.blob)
         self.blob.extend(data.elements)
         kind, shape = data.spec.layout.dtype, list(data.spec.shape)
         rest = f"{dtype(kind).text}, {layout(data.spec.layout.tiled).text}"
-        return f"data({offset}, {len(data.elements)}, {kind.value!r}, {shape}, {rest})"
+        return Name(f"data({offset}, {len(data.elements)}, {kind.value!r}, {shape}, {rest})")
 
     def inputs(self, instruction: Instruction, function: Function) -> tuple[TensorSpec, ...]:
         """Returns the specs of an instruction's operands."""
@@ -207,7 +208,7 @@ class _Plan:
             "shape": list(spec.shape),
             "dtype": dtype(spec.layout.dtype).text,
             "layout": layout(spec.layout.tiled).text,
-            "memory": python(memory, Names(value=str)),
+            "memory": flat(node_of(memory, str, self.data)),
             "bytes": spec.layout.bytes if number not in self.unsized else None,
         }
 
