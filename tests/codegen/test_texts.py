@@ -13,6 +13,7 @@ import pytest
 from tt_xla.codegen import naming
 from tt_xla.codegen.expressions import Call, Data, Device, Name, Value, shortest
 from tt_xla.codegen.formatting import Group, call, flat, lay_out, node_of
+from tt_xla.codegen.languages.base import Iteration
 from tt_xla.codegen.languages.cpp import Cpp
 from tt_xla.codegen.languages.numbered import WeightEntry
 from tt_xla.codegen.languages.python import Python, closing, opening, plain
@@ -321,23 +322,23 @@ def test_loops_and_choices_of_both_languages() -> None:
         (["2", "n", "1"], "range(2, n)"),
         (["0", "n", "2"], "range(0, n, 2)"),
     ):
-        assert PY.loop(bounds, None, "body", "s", states, captured) == [
+        assert PY.loop(Iteration(bounds, None, "body", "s", states, captured)) == [
             "    s = [a, b]",
             f"    for _ in {text}:",
             "        s = body(device, *s, c)",
         ]
-    assert PY.loop(["0", "0", "1"], "test", "body", "s", states, captured) == [
+    assert PY.loop(Iteration(["0", "0", "1"], "test", "body", "s", states, captured)) == [
         "    s = [a, b]",
         "    while utils.scalar(test(device, *s, c)[0]):",
         "        s = body(device, *s, c)",
     ]
-    assert CPP.loop(["0", "n", "2"], None, "body", "s", states, captured) == [
+    assert CPP.loop(Iteration(["0", "n", "2"], None, "body", "s", states, captured)) == [
         "    std::vector<ttnn::Tensor> s = {a, b};",
         "    for (int64_t iRound = 0, nRounds = utils::rounds(0, n, 2); iRound < nRounds; ++iRound) {",
         "        s = body(device, utils::joined(s, {c}));",
         "    }",
     ]
-    assert CPP.loop(["0", "n", "2"], "test", "body", "s", states, captured)[1:] == [
+    assert CPP.loop(Iteration(["0", "n", "2"], "test", "body", "s", states, captured))[1:] == [
         "    while (utils::scalar(test(device, utils::joined(s, {c}))[0])) {",
         "        s = body(device, utils::joined(s, {c}));",
         "    }",

@@ -16,6 +16,7 @@ from tt_xla.codegen.calls import call_of
 from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name
 from tt_xla.codegen.formatting import Node, flat, node_of
 from tt_xla.codegen.languages import Language
+from tt_xla.codegen.languages.base import Iteration
 from tt_xla.codegen.layouts import dtype, layout
 from tt_xla.codegen.meshes import DeviceMesh
 from tt_xla.codegen.naming import block_of, config_name, identifier, module_name, op_name, own_name, stem, unique
@@ -467,7 +468,8 @@ class Body:
         ]
         condition = None if loop.condition is None else functions[loop.condition]
         states, captured = operands[: loop.states], operands[loop.states :]
-        self.lines += self.language.loop(bounds, condition, functions[loop.body], carried, states, captured)
+        iteration = Iteration(bounds, condition, functions[loop.body], carried, states, captured)
+        self.lines += self.language.loop(iteration)
         for value, index in zip(instruction.results, loop.outputs, strict=True):
             self._bind([self._new(value, "state")], self.language.element(carried, index), "one")
 
