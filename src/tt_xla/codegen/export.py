@@ -188,48 +188,40 @@ def exporting(
     dry = bool(program.options.get("dry_run", False))
     written = -1
 
-    def files(tensors: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> dict[str, Content]:
-        source_files = contents(program, source, modules)
-        return source_files | (_tensors(program, tensors, () if dry else results) if export_tensors else {})
-
-    def joined_files(arguments: Sequence[Any], results: Sequence[Any]) -> dict[str, Content]:
-        whole = (_joined(group, boundary) for group, boundary in zip(arguments, program.arguments, strict=True))
-        declared = zip(results, program.results, strict=True)
-        return files([*whole], [] if dry else [_joined(group, boundary) for group, boundary in declared])
-
-    def _joined(shards: Sequence[torch.Tensor], boundary: Argument | Result) -> torch.Tensor:
-        assert program.mesh is not None
+    def whole(arguments: Sequence[Any], boundaries: Sequence[Argument | Result]) -> Sequence[torch.Tensor]:
+        """Returns tensors of the program; on a mesh each is joined from its shards."""
+        if program.mesh is None:
+            return arguments
         assert join is not None
-        shape = boundary.shape if boundary.global_shape is None else boundary.global_shape
-        return join(shards, boundary.sharding or replicated(len(shape)), program.mesh, shape)
-
-    def run_as_part(*arguments: Any) -> list[torch.Tensor]:
-        assert part is not None
-        done = part.graph.is_written(root)
-        results = run(*arguments) if done else run([_contiguous(each) for each in arguments[0]], *arguments[1:])
-        if not done:
-            part.graph.programs[part.folder] = program
-            collected = (files if program.mesh is None else joined_files)(arguments[0], results)
-            part.graph.files |= {f"{part.folder}/{name}": content for name, content in collected.items()}
-        return results
+        tensors: list[torch.Tensor] = []
+        for shards, boundary in zip(arguments, boundaries, strict=True):
+            shape = boundary.shape if boundary.global_shape is None else boundary.global_shape
+            tensors.append(join(shards, boundary.sharding or replicated(len(shape)), program.mesh, shape))
+        return tensors
 
     def run_and_export(
-        tensors: Sequence[torch.Tensor], versions: Sequence[int | None], donated: Container[int] = ()
+        arguments: Sequence[Any], versions: Sequence[int | None], donated: Container[int] = ()
     ) -> list[torch.Tensor]:
         nonlocal written
         begun = _begun[root.resolve()]
-        done = written == begun
-        if done:
-            results = run(tensors, versions, donated)
-        else:  # the run must not change arguments to be exported
-            results = run([_contiguous(each) for each in tensors], versions, ())
+        if written == begun if part is None else part.graph.is_written(root):
+            return run(arguments, versions, donated)
+        # The run must not change arguments to be exported.
+        results = run([_contiguous(each) for each in arguments], versions, ())
+        files = contents(program, source, modules)
+        if export_tensors:
+            expected = [] if dry else whole(results, program.results)
+            files |= _tensors(program, whole(arguments, program.arguments), expected)
+        if part is None:
             key = hashlib.sha256(program.to_bytes()).hexdigest()
-            collected = files(tensors, results) if program.mesh is None else joined_files(tensors, results)
-            _write_graph(root, key, collected, source.language.label, own_folder=own_folder)
+            _write_graph(root, key, files, source.language.label, own_folder=own_folder)
             written = begun
+        else:
+            part.graph.programs[part.folder] = program
+            part.graph.files |= {f"{part.folder}/{name}": content for name, content in files.items()}
         return results
 
-    return run_as_part if part else run_and_export
+    return run_and_export
 
 
 def _contiguous(argument: Any) -> Any:
@@ -312,13 +304,6 @@ def write(folder: Path, files: Mapping[str, Content], gone: Collection[str] = ()
     Raises:
         OutputError: the folder is not writable or has files to be kept in these places, or the disk is full.
     """
-    check_folder(folder)
-    needed, free = sum(_size(content) for content in files.values()), shutil.disk_usage(_nearest(folder)).free
-    if needed > free:
-        raise OutputError(
-            f"'{folder}' needs {_bytes(needed)} for the program and its tensors; the disk has {_bytes(free)} left.",
-            hint="Nothing was written. Use another disk, or export_tensors=False.",
-        )
     try:
         publish(folder, files, gone, keep_others=True)
     except OSError as error:
@@ -333,10 +318,6 @@ def _unwritable(folder: Path, error: OSError) -> OutputError:
         if isinstance(error, FileExistsError)
         else "Nothing was written. Use a writable folder, or one that does not exist yet.",
     )
-
-
-def _bytes(count: int) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
 
 
 def check_folder(folder: Path, files: Collection[str] = ()) -> None:
@@ -426,14 +407,6 @@ def _write_executable(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def _size(content: Content) -> int:
-    """Returns the bytes of a file's content."""
-    if isinstance(content, bytes):
-        return len(content)
-    keywords: dict[str, Any] = getattr(content, "keywords", {})
-    return sum(int(keywords[name].nbytes) for name in ("array", "tensor") if name in keywords)
-
-
 def _tensors(program: Program, tensors: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> dict[str, Content]:
     """Returns files of arguments and results in on-device shapes and types; TT-NN has no files of complex tensors."""
     entry = program.functions[0]
@@ -457,7 +430,7 @@ def _file(name: str, tensor: torch.Tensor, dtype: DataType) -> dict[str, Content
         dtype = DataType.BF16 if tensor.dtype is torch.bfloat16 else DataType.F32
     held = tensor.to(getattr(torch, dtype.numpy)).contiguous()
     array = (held.view(torch.int16) if dtype is DataType.BF16 else held).numpy()
-    return {f"tensors/{name}{SUFFIX}": partial(_save, array=array, dtype=dtype)}
+    return {f"tensors/{name}{SUFFIX}": partial(save, array=array, dtype=dtype)}
 
 
 def _constant(name: str, elements: bytes, spec: TensorSpec) -> dict[str, Content]:
@@ -466,8 +439,4 @@ def _constant(name: str, elements: bytes, spec: TensorSpec) -> dict[str, Content
 
     dtype = spec.layout.dtype
     array: Any = np.frombuffer(elements, dtype.little_endian).reshape(spec.shape)
-    return {f"tensors/{name}{SUFFIX}": partial(_save, array=array, dtype=dtype)}
-
-
-def _save(path: Path, array: Any, dtype: DataType) -> None:
-    save(path, array, dtype)
+    return {f"tensors/{name}{SUFFIX}": partial(save, array=array, dtype=dtype)}
