@@ -15,7 +15,7 @@ import numpy as np
 from tt_xla.codegen.calls import call_of
 from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name
 from tt_xla.codegen.formatting import Node, flat, node_of
-from tt_xla.codegen.languages import Language
+from tt_xla.codegen.languages import Language, ResultForm
 from tt_xla.codegen.languages.base import Iteration
 from tt_xla.codegen.layouts import dtype, layout
 from tt_xla.codegen.meshes import DeviceMesh
@@ -365,6 +365,11 @@ class Body:
                 unread = [value for value in dying if value in instruction.results]
                 self._write(instruction, [value for value in dying if value not in (*self.retained, *unread)])
                 self._free(unread)
+
+    def ended(self, results: Sequence[int], form: ResultForm) -> list[str]:
+        """Returns the statements of the function, with the return of these values at the end."""
+        names = [self.names[value] for value in results]
+        return [*self.lines, *self.language.return_statement(names, form)]
 
     def described(self, instruction: Instruction) -> tuple[str, list[int]] | None:
         """Returns the text of a TT-NN call without tensor names, and tensors in order; None for other statements."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tt_xla.codegen.body import Constants
@@ -11,7 +10,7 @@ from tt_xla.codegen.formatting import Node
 from tt_xla.codegen.languages import Language
 from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.codegen.meshes import DeviceMesh
-from tt_xla.ir.mesh import Sharding, replicated
+from tt_xla.ir.mesh import replicated
 from tt_xla.ir.program import Argument, Program, Result
 from tt_xla.target import Target
 
@@ -67,14 +66,14 @@ class Boundary:
             sharding = result.sharding or replicated(len(result.shape))
             parts = self._parts(result)
             if parts is not None and entry.values[entry.results[index]].layout.dtype.is_host_only:
-                shape = result.shape if result.global_shape is None else result.global_shape
-                nodes.append(self._node(Call("utils.joined", (Name(f"results[{index}]"), *parts, tuple(shape)))))
+                shape = whole_shape(result)
+                nodes.append(self._node(Call("utils.joined", (Name(f"results[{index}]"), *parts, shape))))
                 continue
             composer = mesh.composer(sharding)
             joined: tuple[Expression, ...] = ()
             if composer is not None:
-                shape = result.shape if result.global_shape is None else result.global_shape
-                joined = (Device(), self.constants.named(composer), mesh.replicated_axes(sharding), tuple(shape))
+                axes = mesh.replicated_axes(sharding)
+                joined = (Device(), self.constants.named(composer), axes, whole_shape(result))
             nodes.append(self._node(Call("utils.composed", (Name(f"results[{index}]"), *joined))))
         return nodes
 
@@ -83,12 +82,14 @@ class Boundary:
 
         There is no mapper for an argument that every chip holds.
         """
-        mapper = None if self.mesh is None or argument.sharding is None else self.mesh.mapper(argument.sharding)
-        if mapper is None or argument.sharding is None:
+        if self.mesh is None or argument.sharding is None:
             return ()
-        shape = argument.shape if argument.global_shape is None else argument.global_shape
-        padded = self._padded(argument.sharding, argument.shape, shape)
-        return (self.constants.named(mapper), *(() if padded is None else (padded,)))
+        mapper = self.mesh.mapper(argument.sharding)
+        if mapper is None:
+            return ()
+        counts = argument.sharding.counts(self.mesh.mesh)
+        padded = tuple(size * count for size, count in zip(argument.shape, counts, strict=True))
+        return (self.constants.named(mapper), *(() if padded == whole_shape(argument) else (padded,)))
 
     def _parts(self, tensor: Argument | Result) -> tuple[Expression, ...] | None:
         """Returns the number of shards of each dimension, and for each chip the place of its shard among them.
@@ -107,12 +108,10 @@ class Boundary:
             return None
         return tuple(counts), tuple(tuple(sharding.shard_index(mesh, chip)) for chip in range(mesh.size))
 
-    def _padded(self, sharding: Sharding, shard: Sequence[int], shape: Sequence[int]) -> tuple[int, ...] | None:
-        """Returns the shape of a tensor with the padding of its shards; None if there is no padding."""
-        assert self.mesh is not None
-        counts = sharding.counts(self.mesh.mesh)
-        padded = tuple(size * count for size, count in zip(shard, counts, strict=True))
-        return None if padded == tuple(shape) else padded
-
     def _node(self, expression: Expression) -> Node:
         return self.language.node(expression, str, self.constants.data)
+
+
+def whole_shape(tensor: Argument | Result) -> tuple[int, ...]:
+    """Returns the shape of an argument or result before it is split over the chips."""
+    return tuple(tensor.shape if tensor.global_shape is None else tensor.global_shape)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tt_xla.codegen import HOST_OPS, PROGRAMS, UTILS
+from tt_xla.codegen.boundary import whole_shape
 from tt_xla.codegen.generator import Source, generate, refuse_host
 from tt_xla.codegen.saved_graphs import FOLDER, MANIFEST, key_files, manifest
 from tt_xla.codegen.tensorbin import SUFFIX, save
@@ -195,7 +196,7 @@ def exporting(
         assert join is not None
         tensors: list[torch.Tensor] = []
         for shards, boundary in zip(arguments, boundaries, strict=True):
-            shape = boundary.shape if boundary.global_shape is None else boundary.global_shape
+            shape = whole_shape(boundary)
             tensors.append(join(shards, boundary.sharding or replicated(len(shape)), program.mesh, shape))
         return tensors
 

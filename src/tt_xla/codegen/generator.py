@@ -243,12 +243,10 @@ def _subprograms(module: _Module) -> None:
         body = module.body(function)
         parameters = [body.parameter(value, "x") for value in function.arguments]
         body.write(function.body)
-        lines = [
-            *body.lines,
-            *module.language.return_statement([body.name(value) for value in function.results], "list"),
-        ]
-        name = module.define(identifier(function.name), parameters, "list", "", lines)
-        module.constants.functions[function.name] = name
+        lines = body.ended(function.results, "list")
+        module.constants.functions[function.name] = module.define(
+            identifier(function.name), parameters, "list", "", lines
+        )
 
 
 def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> tuple[dict[int, str], set[int]]:
@@ -328,11 +326,11 @@ def _const_eval(module: _Module, function: Function, operand_keys: Sequence[str]
     body.write(function.body)
     results = [body.name(value) for value in function.results]
     form = _result_form(results)
-    lines = [*body.lines, *module.language.return_statement(results, form)]
     verb = "prepare" if function.arguments else "make"
     names = _constant_names(function, results)
     if len(ops) == 1 and not operand_keys and len(results) == 1 and len(body.sources) == 1:
         return body.sources[0], names
+    lines = body.ended(function.results, form)
     name = module.define(f"{verb}_{_work_name(ops)}", parameters, form, "", lines)
     return module.language.call(name, ["device", *map(module.language.weight, operand_keys)]), names
 
@@ -362,16 +360,9 @@ def _result_form(results: Sequence[str]) -> ResultForm:
 def _traces(module: _Module, entry: Function) -> dict[str, str]:
     """Writes the functions behind traces. Returns the name of each trace object, by its capture function."""
     recorders: dict[str, str] = {}
-    for function in module.program.functions:
-        if function.kind is FunctionKind.TRACE:
-            _by_position(module, function)
-    for function in module.program.functions:
-        if function.kind in (
-            FunctionKind.TRACE_ALLOCATE_SLOTS,
-            FunctionKind.TRACE_CAPTURE,
-            FunctionKind.TRACE_EXECUTE,
-        ):
-            _by_position(module, function)
+    traced = [function for function in module.program.functions if function.kind.startswith("trace")]
+    for function in sorted(traced, key=lambda each: each.kind is not FunctionKind.TRACE):
+        _by_position(module, function)
     for instruction in entry.body:
         if instruction.op == TRACE:
             capture = str(instruction.attributes["capture_callee"])
@@ -392,10 +383,8 @@ def _by_position(module: _Module, function: Function) -> str:
     body.names |= {value: f"tensors[{position}]" for position, value in enumerate(function.arguments)}
     body.retained |= set(function.arguments)
     body.write(function.body)
-    results = [body.name(value) for value in function.results]
-    form: ResultForm = "list" if results else "nothing"
-    lines = [*body.lines, *module.language.return_statement(results, form)]
-    return module.define(identifier(function.name), ["tensors"], form, "", lines)
+    form: ResultForm = "list" if function.results else "nothing"
+    return module.define(identifier(function.name), ["tensors"], form, "", body.ended(function.results, form))
 
 
 def _forward(
@@ -427,8 +416,8 @@ def _forward(
         _block(module, body, block, instructions[block.first : block.last + 1], uses)
         position = block.last + 1
     _stretch(module, body, instructions[position:])
-    lines = [*body.lines, *module.language.return_statement([body.name(value) for value in entry.results], "list")]
-    module.define("forward", signature, "list", "Runs the model and returns a list of its results.", lines)
+    doc = "Runs the model and returns a list of its results."
+    module.define("forward", signature, "list", doc, body.ended(entry.results, "list"))
 
 
 def _stretch(module: _Module, body: Body, instructions: Sequence[Instruction]) -> None:
@@ -470,7 +459,7 @@ def _repeated(
     )
     results = [body.name(value) for value in repeat.outputs]
     form = _result_form(results)
-    name = module.define("block", signature, form, "", [*body.lines, *module.language.return_statement(results, form)])
+    name = module.define("block", signature, form, "", body.ended(repeat.outputs, form))
     return name, [stem(result) for result in results]
 
 
@@ -566,9 +555,7 @@ def _written(
     body.write([step for step in instructions if step.op != DEALLOCATE or not {*step.operand_values()} & {*left}])
     results = [body.name(value) for value in block.outputs]
     form = _result_form(results)
-    return _Written(
-        signature, form, [*body.lines, *module.language.return_statement(results, form)], results, body.freed
-    )
+    return _Written(signature, form, body.ended(block.outputs, form), results, body.freed)
 
 
 def _loaders(boundary: Boundary, weights: dict[int, str], inputs: dict[int, str], stored: Container[int]) -> list[str]:

@@ -185,14 +185,14 @@ def show_bisection(
         shown: number of weights to print.
         as_json: whether to print JSON.
     """
-    module, inputs, golden = _extract(subject, by, span)
-    trials = (bisect.by_fusion if how == "fusion" else bisect.by_format)(module, inputs, golden, options)
+    bisection = bisect.Bisection(*_extract(subject, by, span), options)
+    trials = bisection.by_fusion() if how == "fusion" else bisection.by_format()
     if how == "format":
-        weights = bisect.by_weight(module, inputs, golden, options)[:shown]
+        weights = bisection.by_weight()[:shown]
         conclusions = [bisect.verdict(trials, required)]
         conclusions += [f"{escape(trial.label)}: {trial.failure or _text(trial.error)}" for trial in weights]
     else:
-        conclusions = [_culprit_text(bisect.first_change(module, inputs, golden, options))]
+        conclusions = [_culprit_text(bisection.first_change())]
     if as_json:
         found = {"program": subject.name, "bisect": how, "trials": [asdict(trial) for trial in trials]}
         print_json(found | {"conclusions": conclusions})

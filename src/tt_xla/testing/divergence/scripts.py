@@ -84,7 +84,9 @@ class _CallComparer:
 
     def called(self, call: ObservedCall) -> None:
         instruction, values = call.plan.instruction, call.plan.values
-        errors: tuple[Error | None, Error | None] = (None, None)
+        made = ", ".join(type_text(values[index]) for index in instruction.results)
+        name = instruction.op, made, script_line()
+        errors = self.errors.get(name, (None, None))
         seen: set[tuple[int, ...]] = set()
         for chip in range(max(len(shards) for shards in call.results)):
             results = [shards[chip if len(shards) > 1 else 0] for shards in call.results]
@@ -97,10 +99,7 @@ class _CallComparer:
             actual = [to_array(tensor) for tensor in results]
             self._copies.keep(results, running)
             errors = worse(errors[0], actual, alone), worse(errors[1], actual, running)
-        made = ", ".join(type_text(values[index]) for index in instruction.results)
-        name = instruction.op, made, script_line()
-        known = self.errors.get(name, (None, None))
-        self.errors[name] = _larger(known[0], errors[0]), _larger(known[1], errors[1])
+        self.errors[name] = errors
 
     def read_back(self, shards: Sequence[torch.Tensor]) -> None:
         for shard in shards:
@@ -124,9 +123,3 @@ def _operand(source: int | torch.Tensor, tensors: Sequence[Sequence[torch.Tensor
         return source
     shards = tensors[source]
     return shards[chip if len(shards) > 1 else 0]
-
-
-def _larger(one: Error | None, other: Error | None) -> Error | None:
-    if one is None or other is None:
-        return one or other
-    return one if one.weight >= other.weight else other

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 import torch
@@ -29,6 +28,7 @@ from tt_xla.runtime.steps import CONTROL, context_of
 from tt_xla.runtime.ttnn.executable import TTNNExecutable
 from tt_xla.target import load_target
 from tt_xla.testing.divergence.distances import Deviation, deviation
+from tt_xla.testing.divergence.float32 import as_sequence, type_text
 from tt_xla.testing.divergence.modules import Source
 from tt_xla.testing.divergence.runs import Array, tensors_of
 
@@ -99,12 +99,8 @@ class Verdict:
     @property
     def worst(self) -> Step | None:
         """The instruction that deviates most by itself; None if none deviates."""
-        found = [step for step in self.steps if step.alone is not None and step.alone.largest]
-        return max(found, key=lambda step: 1 - _deviation(step).pcc, default=None)
-
-
-def _deviation(step: Step) -> Deviation:
-    return step.alone or step.running
+        found = [(step, step.alone.pcc) for step in self.steps if step.alone is not None and step.alone.largest]
+        return min(found, key=lambda each: each[1], default=(None, 0.0))[0]
 
 
 def compare_with_ttnn(
@@ -128,19 +124,11 @@ def compare_with_ttnn(
     if program.mesh is not None:
         raise OptionError("compare --against ttnn takes programs for one chip; this one is for several.")
     tensors = tensors_of(inputs, program)
-    on_ttnn, emulated = (_values(program, tensors, runs) for runs in (_on_ttnn, _emulated))
+    on_ttnn, emulated = (_values(program, tensors, kind) for kind in (TTNNExecutable, Executable))
     return Verdict([*_steps(program, emulated, on_ttnn)], _of_results(program, emulated, on_ttnn), tolerance)
 
 
-def _on_ttnn(program: Program, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    return TTNNExecutable(get_device(program.target), program).run(tensors, [None] * len(tensors))
-
-
-def _emulated(program: Program, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    return Executable(get_device(program.target), program).run(tensors, [None] * len(tensors))
-
-
-def _values(program: Program, tensors: Sequence[torch.Tensor], run: Any) -> Values:
+def _values(program: Program, tensors: Sequence[torch.Tensor], kind: type[Executable | TTNNExecutable]) -> Values:
     """Returns the values of the entry function, from as many runs as they need."""
     entry = program.functions[0]
     computed = [
@@ -150,7 +138,8 @@ def _values(program: Program, tensors: Sequence[torch.Tensor], run: Any) -> Valu
     for start in range(0, len(computed), _WATCHED):
         watched = computed[start : start + _WATCHED]
         numbers = tuple(dict.fromkeys((*entry.results, *watched)))
-        results = run(_watching(program, numbers), [tensor.clone() for tensor in tensors])
+        executable = kind(get_device(program.target), _watching(program, numbers))
+        results = executable.run([tensor.clone() for tensor in tensors], [None] * len(tensors))
         values |= zip(numbers, results, strict=True)
     return values
 
@@ -193,11 +182,10 @@ def _steps(program: Program, emulated: Values, on_ttnn: Values) -> list[Step]:
             call = bind(context_of(program, entry, instruction), instruction.attributes, instruction.location)
             call = call.call if isinstance(call, Weighted) else call
             returned = call(*(on_ttnn[operand].clone() for operand in instruction.operand_values()))
-            results = returned if isinstance(returned, tuple) else (returned,)
-            alone = _largest([(one, on_ttnn[each]) for one, each in zip(results, instruction.results, strict=True)])
+            pairs = zip(as_sequence(returned), instruction.results, strict=True)
+            alone = _largest([(one, on_ttnn[each]) for one, each in pairs])
         running = _largest([(emulated[each], on_ttnn[each]) for each in instruction.results])
-        shape = "x".join(map(str, (*spec.shape, spec.layout.dtype.value)))
-        steps.append(Step(len(steps), instruction.op, shape, instruction.location, alone, running))
+        steps.append(Step(len(steps), instruction.op, type_text(spec), instruction.location, alone, running))
     return steps
 
 
