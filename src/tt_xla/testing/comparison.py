@@ -120,17 +120,13 @@ class ComparisonResult:
     error_message: str | None = None
 
 
-def compare(
-    actual: Any, expected: Any, config: ComparisonConfig | None = None, *, real_token_mask: Any = None
-) -> ComparisonResult:
+def compare(actual: Any, expected: Any, config: ComparisonConfig | None = None) -> ComparisonResult:
     """Compares two trees of arrays.
 
     Args:
         actual: the device's result: tensors, arrays, and containers of them; see :func:`leaves`.
         expected: the expected result, with the same structure.
         config: metrics and thresholds.
-        real_token_mask: mask of shape [batch, sequence], nonzero for tokens that are not padding. Padding is dropped
-            from arrays of rank 3 and 4, whose sequence is dimension -2.
 
     Returns:
         The metrics, and whether all enabled ones meet their thresholds.
@@ -148,7 +144,7 @@ def compare(
     if problem:
         result = ComparisonResult(config.all_disabled(), math.nan, math.nan, False, False, math.nan, problem)
     else:
-        pairs = [_masked(x, y, real_token_mask) for (_, x), (_, y) in zip(actual_leaves, expected_leaves, strict=True)]
+        pairs = [(x, y) for (_, x), (_, y) in zip(actual_leaves, expected_leaves, strict=True)]
         result = _compare_arrays(pairs, config)
     if not result.passed and config.assert_on_failure:
         raise AssertionError(result.error_message)
@@ -272,25 +268,6 @@ def _close(x: Array, y: Array, rtol: float, atol: float) -> bool:
 def _as_real(x: Array) -> Array:
     """Returns the real parts followed by the imaginary parts of a complex array; other arrays unchanged."""
     return np.concatenate([x.real, x.imag]) if np.iscomplexobj(x) else x
-
-
-def _masked(x: Array, y: Array, mask: Any) -> tuple[Array, Array]:
-    """Returns the rows of both arrays that belong to real tokens; arrays that have no sequence are unchanged.
-
-    Raises:
-        ValueError: the mask has another shape than batch and sequence of the arrays.
-    """
-    if mask is None or y.ndim not in (3, 4):
-        return x, y
-    real = _numbers(mask) != 0
-    if y.ndim == 4:  # [batch, heads, sequence, features]
-        x, y = np.swapaxes(x, 1, 2), np.swapaxes(y, 1, 2)
-    if y.shape[:2] != real.shape:
-        raise ValueError(
-            f"real_token_mask has shape {list(real.shape)}; expected {list(y.shape[:2])}, "
-            "which is [batch, sequence] of the results."
-        )
-    return x[real], y[real]
 
 
 def _structure_problem(actual: list[tuple[str, Array]], expected: list[tuple[str, Array]]) -> str:

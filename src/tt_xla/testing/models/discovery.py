@@ -25,7 +25,7 @@ from typing import Any
 from tt_xla import disk_cache
 from tt_xla.environment import shows_progress
 from tt_xla.testing.child_processes import signal_name
-from tt_xla.testing.models import loading, protocol, reading
+from tt_xla.testing.models import loading, protocol, reading, requirements
 
 Facts = dict[str, Any]
 
@@ -83,7 +83,7 @@ class LoaderFile:
         folder: folder of the loader below the root.
         variants: names of the variants; one None for a loader without variants.
         groups: model group of each variant, such as ``red``; empty if the loader does not tell.
-        digest: digest of the files below the root that the loader consists of.
+        digest: digest of the files below the root that the loader consists of, and of its files of requirements.
     """
 
     folder: str
@@ -153,7 +153,9 @@ def discover(root: Path) -> Discovery:
         if "error" in facts:
             discovery.unreadable[folder] = facts["error"]
         else:
-            digest = hashlib.sha256(repr(sorted(facts.pop("sources").items())).encode()).hexdigest()
+            required = {name: _digest(discovery.root / folder / name) for name, _ in requirements.FILES}
+            files = sorted((facts.pop("sources") | required).items())
+            digest = hashlib.sha256(repr(files).encode()).hexdigest()
             names = {name: tuple(values) for name, values in facts.items() if isinstance(values, list)}
             discovery.loaders.append(LoaderFile(folder, **{**facts, **names}, digest=digest))
     return discovery
