@@ -115,10 +115,6 @@ class Constants:
     callbacks: dict[str, tuple[str, int]] = field(default_factory=lambda: {})
     """Name in the file and number of results of each Python function that the program calls back."""
 
-    def configs(self) -> list[tuple[str, Expression]]:
-        """Returns the name and value of each config."""
-        return list(self.names.values())
-
     def named(self, expression: Expression) -> Expression:
         """Returns an expression with its configs replaced by their names."""
         match expression:
@@ -190,7 +186,7 @@ class Constants:
         """Writes torch code for a host program. Returns the function's name, or no name and the op without code."""
         from tt_xla.codegen.host import NoTorchCodeError, torch_function
 
-        name = unique(f"host_{_work_name(ops)}", self.host_functions)
+        name = unique(f"host_{identifier(_word(main_op(ops))).rstrip('_')}", self.host_functions)
         try:
             self.host_functions[name] = torch_function(text, name, "Computes on the host what TT-NN has no ops for.")
         except NoTorchCodeError as error:
@@ -221,11 +217,6 @@ def _word(op: object) -> str:
     return str(op).split()[0].partition(".")[2]
 
 
-def _work_name(ops: Sequence[str]) -> str:
-    """Returns a word for what a host part computes: the name of its main op."""
-    return identifier(_word(main_op(ops))).rstrip("_")
-
-
 def _elements(data: Data) -> tuple[float, ...] | None:
     """Returns the elements of a small constant as numbers; None for larger constants and other element types."""
     kind, raw = data.spec.layout.dtype, data.elements
@@ -237,17 +228,27 @@ def _elements(data: Data) -> tuple[float, ...] | None:
     return tuple((elements.astype(np.float32) if kind.is_float else elements).tolist())
 
 
+@dataclass
+class File:
+    """What the functions of a generated file share."""
+
+    program: Program
+    target: Target
+    """The chip that the program was compiled for."""
+    mesh: DeviceMesh | None
+    """The mesh device of a program for several chips."""
+    shared_shards: SharedShards | None
+    """The chips that hold the same shards; None for a program for one chip."""
+    language: Language
+    constants: Constants
+
+
 class Body:
     """Writes the instructions of one function as statements.
 
     Args:
-        program: the Program.
-        target: the chip that it was compiled for.
-        mesh: the mesh device of a program for several chips.
-        constants: names that the whole file shares.
+        file: the file that the function is in.
         function: the function of the Program that the instructions are in.
-        language: the language of the source.
-        shared_shards: the chips that hold the same shards, of a program for several chips.
         lookups: keys of the values that are looked up in the table of weights.
         traces: names of trace objects, by capture function.
         commented: whether comments cite the user's source lines.
@@ -255,34 +256,24 @@ class Body:
 
     def __init__(
         self,
-        program: Program,
-        target: Target,
-        mesh: DeviceMesh | None,
-        constants: Constants,
+        file: File,
         function: Function,
-        language: Language,
         *,
-        shared_shards: SharedShards | None = None,
         lookups: Mapping[int, str] | None = None,
         traces: Mapping[str, str] | None = None,
         commented: bool = True,
     ) -> None:
-        self.program = program
-        self.target = target
-        self.mesh = mesh
-        self.constants = constants
+        self.file = file
         self.function = function
-        self.language = language
-        self.shared_shards = shared_shards
+        self.constants, self.language = file.constants, file.language
         self.commented = commented
         self.lookups = dict(lookups or {})
-        """Keys of the values that are looked up in the table of weights."""
         self.traces = dict(traces or {})
         self.lines: list[str] = []
         """Statements written so far, indented once."""
         self.sources: list[Node] = []
         """Right-hand sides of the assignments written so far."""
-        self.names = {value: language.weight(key) for value, key in self.lookups.items()}
+        self.names = {value: file.language.weight(key) for value, key in self.lookups.items()}
         cached = [value for inner in function.body if inner.op == LOAD_CACHED for value in inner.results]
         self.retained = {*self.lookups, *cached}
         """Values that this function must not free."""
@@ -381,7 +372,7 @@ class Body:
             reads.append(value)
             return "_"
 
-        call = self.constants.named(call_of(instruction, self.function.values, self.target, self.mesh))
+        call = self.constants.named(self._call(instruction))
         return flat(self.language.node(call, name, self.constants.data)), reads
 
     def bind_call(
@@ -430,7 +421,7 @@ class Body:
         elif op == HOST_CALLBACK:
             source = self._host_callback(instruction)
         else:
-            call = call_of(instruction, self.function.values, self.target, self.mesh)
+            call = self._call(instruction)
             form = self.language.result_form(call, len(instruction.results))
             source = self.language.node(self.constants.named(call), self.name, self.constants.data)
         base = self._base(instruction, dying)
@@ -478,6 +469,10 @@ class Body:
         for value, index in zip(instruction.results, loop.outputs, strict=True):
             self._bind([self._new(value, "state")], self.language.element(carried, index), "one")
 
+    def _call(self, instruction: Instruction) -> Call | Data:
+        """Returns the call of TT-NN that an instruction is."""
+        return call_of(instruction, self.function.values, self.file.target, self.file.mesh)
+
     def _called(self, name: str, instruction: Instruction, *rest: str) -> Node:
         inputs = [self.name(value) for value in instruction.operand_values()]
         return self.language.call(name, ["device", self.language.listed(inputs), *rest])
@@ -513,7 +508,8 @@ class Body:
     def _on_chips(self, call: Call, instruction: Instruction) -> Call:
         """Returns a call on the host, made once for each distinct shard of its operands if chips hold several."""
         values = instruction.operand_values()
-        holders = None if self.shared_shards is None else self.shared_shards.holders(self.function, values)
+        shared_shards = self.file.shared_shards
+        holders = None if shared_shards is None else shared_shards.holders(self.function, values)
         if holders is None:
             return call
         return Call("utils.on_chips", (Device(), holders, Name(call.function), *call.arguments))

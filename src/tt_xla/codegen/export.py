@@ -36,58 +36,6 @@ Run = Callable[..., "list[torch.Tensor]"]
 Join = Callable[["Sequence[torch.Tensor]", Sharding, Mesh, Sequence[int]], "torch.Tensor"]
 """Joins the shards of all chips, as :func:`tt_xla.runtime.mesh.shards.join` does."""
 
-_RUN_CPP = """\
-#!/usr/bin/env bash
-# Builds main.cpp against TT-NN and runs it. CMake looks for TT-NN below TT_METAL_HOME and in CMAKE_PREFIX_PATH.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
-if ! command -v cmake >/dev/null; then
-  echo "run: cmake is not installed; it is needed to build main.cpp." >&2
-  exit 1
-fi
-if ! command -v "${CXX:-c++}" >/dev/null; then
-  echo "run: ${CXX:-c++} is not installed; a C++20 compiler is needed to build main.cpp." >&2
-  exit 1
-fi
-if ! cmake -S . -B build -DCMAKE_BUILD_TYPE=Release ${TT_METAL_HOME:+-DCMAKE_PREFIX_PATH="$TT_METAL_HOME/build"}; then
-  echo "run: TT-NN's CMake package was not found, or the compiler lacks C++20; CMake says which above." >&2
-  echo "run: set TT_METAL_HOME to a built tt-metal. main.py of codegen_py runs without one." >&2
-  exit 1
-fi
-cmake --build build
-echo "Running main..."
-exec build/main "$@"
-"""
-
-_CMAKE = """\
-cmake_minimum_required(VERSION 3.24)
-project(main CXX)
-
-set(CMAKE_CXX_STANDARD 20)
-set(CMAKE_CXX_STANDARD_REQUIRED ON)
-
-find_package(TT-NN REQUIRED)
-
-add_executable(main main.cpp)
-target_compile_definitions(main PRIVATE TENSORS="${CMAKE_CURRENT_SOURCE_DIR}/tensors")
-target_link_libraries(main PRIVATE TTNN::TTNN)
-"""
-
-_RUN = """\
-#!/usr/bin/env bash
-# Runs main.py with an interpreter that has ttnn: TTXLA_TTNN_PYTHON if it is set, otherwise python3. Where tt_xla is
-# installed and ttnn is not, the program runs on an emulated card.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
-python=${TTXLA_TTNN_PYTHON:-python3}
-if ! "$python" -c 'import sys, importlib.util as u; sys.exit(not any(map(u.find_spec, ["ttnn", "tt_xla"])))'; then
-  echo "run: $python has no ttnn and no tt_xla. Set TTXLA_TTNN_PYTHON to an interpreter that has one of them." >&2
-  exit 1
-fi
-echo "Running main.py..."
-exec "$python" main.py "$@"
-"""
-
 _RUFF = b"line-length = 120\n"
 """Content of ``ruff.toml`` beside generated Python."""
 
@@ -127,7 +75,7 @@ class StagedGraph:
             OutputError: the folder is not writable.
         """
         begun = _begun[root.resolve()]
-        run = partial(_write_executable, text=_RUN)
+        run = _executable("run.sh")
         own: dict[str, Content] = {"main.py": main.encode(), "utils.py": UTILS.read_bytes(), "ruff.toml": _RUFF}
         own |= {"programs.py": PROGRAMS.read_bytes(), "run": run}
         key = hashlib.sha256(b"".join(program.to_bytes() for program in self.programs.values()) + main.encode())
@@ -285,12 +233,12 @@ def _of_language(source: Source) -> dict[str, Content]:
     """Returns the main file and the helper files of its language."""
     main: dict[str, Content] = {source.language.main: source.main.encode()}
     if source.language.name == "py":
-        run = partial(_write_executable, text=_RUN)
+        run = _executable("run.sh")
         if source.host_functions:
             main["host_ops.py"] = HOST_OPS.read_bytes()
         return main | {"utils.py": UTILS.read_bytes(), "ruff.toml": _RUFF, "run": run}
-    headers = {name: UTILS.with_name(name).read_bytes() for name in ("utils.hpp", "ttnn.hpp")}
-    return main | headers | {"CMakeLists.txt": _CMAKE.encode(), "run": partial(_write_executable, text=_RUN_CPP)}
+    headers = {name: UTILS.with_name(name).read_bytes() for name in ("utils.hpp", "ttnn.hpp", "CMakeLists.txt")}
+    return main | headers | {"run": _executable("run_cpp.sh")}
 
 
 def write(folder: Path, files: Mapping[str, Content], gone: Collection[str] = ()) -> None:
@@ -331,7 +279,9 @@ def check_folder(folder: Path, files: Collection[str] = ()) -> None:
     Raises:
         OutputError: the folder is a file or below a file, is not writable, or has others' files in these places.
     """
-    nearest = _nearest(folder)
+    nearest = folder.absolute()
+    while not nearest.exists():
+        nearest = nearest.parent
     try:
         os.rmdir(tempfile.mkdtemp(prefix=".tt-xla-", dir=nearest))
     except OSError as error:
@@ -340,14 +290,6 @@ def check_folder(folder: Path, files: Collection[str] = ()) -> None:
         replaceable(folder, files, generated(folder) if files else ())
     except OSError as error:
         raise _unwritable(folder, error) from error
-
-
-def _nearest(folder: Path) -> Path:
-    """Returns the folder itself, or the nearest folder above it that exists."""
-    nearest = folder.absolute()
-    while not nearest.exists():
-        nearest = nearest.parent
-    return nearest
 
 
 def _write_graph(
@@ -403,9 +345,14 @@ def _move_first(root: Path) -> None:
         write(root, {}, gone={name.partition("/")[0] for name in files})
 
 
-def _write_executable(path: Path, text: str) -> None:
-    path.write_text(text)
-    path.chmod(0o755)
+def _executable(name: str) -> Content:
+    """Returns the content of an executable file: that of a script beside this file."""
+
+    def write_script(path: Path) -> None:
+        shutil.copyfile(UTILS.with_name(name), path)
+        path.chmod(0o755)
+
+    return write_script
 
 
 def _tensors(program: Program, tensors: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> dict[str, Content]:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tt_xla.codegen.blocks import Block, find_blocks
-from tt_xla.codegen.body import FORM, HOST_CALL, HOST_CALLBACK, MOST_RESULTS, Body, Constants, main_op
+from tt_xla.codegen.body import FORM, HOST_CALL, HOST_CALLBACK, MOST_RESULTS, Body, Constants, File, main_op
 from tt_xla.codegen.boundary import Boundary
 from tt_xla.codegen.formatting import INDENT, Group, Node, lay_out
 from tt_xla.codegen.languages import LANGUAGES, Language, ResultForm
 from tt_xla.codegen.languages.numbered import WeightEntry
-from tt_xla.codegen.meshes import DeviceMesh, device_mesh
+from tt_xla.codegen.meshes import device_mesh
 from tt_xla.codegen.naming import filled_name, identifier, module_path, own_name, stem, unique
 from tt_xla.codegen.repeats import Part, Repeat, find_parts
 from tt_xla.codegen.shared_shards import SharedShards
@@ -34,7 +34,7 @@ from tt_xla.ir.program import (
     Role,
     TensorSpec,
 )
-from tt_xla.target import Target, load_target
+from tt_xla.target import load_target
 
 WRITE = "ttnn.write_tensor"
 
@@ -60,16 +60,9 @@ class Source:
 
 
 @dataclass
-class _Module:
+class _Module(File):
     """The main file while it is being written."""
 
-    program: Program
-    target: Target
-    mesh: DeviceMesh | None
-    shared_shards: SharedShards | None
-    """The chips that hold the same shards; None for a program for one chip."""
-    language: Language
-    constants: Constants
     parts: list[list[str]] = field(default_factory=lambda: [])
     """Functions written so far, each as lines."""
     named: dict[str, str] = field(default_factory=lambda: {})
@@ -79,8 +72,7 @@ class _Module:
 
     def body(self, function: Function, **options: Any) -> Body:
         """Returns a writer for statements of a function."""
-        options |= {"shared_shards": self.shared_shards}
-        return Body(self.program, self.target, self.mesh, self.constants, function, self.language, **options)
+        return Body(self, function, **options)
 
     def define(self, name: str, signature: Sequence[str], form: ResultForm, doc: str, lines: Sequence[str]) -> str:
         """Writes a function, unless an equal one exists, and returns its name."""
@@ -136,14 +128,14 @@ def generate(
     lookups = weights | prepared
     _forward(module, entry, lookups, constants, inputs, traces)
     stored = range(len(entry.arguments)) if export_tensors else parameters or ()
-    boundary = Boundary(program, target, mesh if places_shards else None, module.language, module.constants)
+    boundary = Boundary(module, mesh if places_shards else None)
     loaders = _loaders(boundary, weights, inputs, stored)
     results = None if boundary.mesh is None else boundary.results(boundary.mesh)
     if results is not None and parameters is not None:
         doc = "Returns the results as arrays, each joined from the shards of all chips."
         lines = lay_out("return ", Group("[", tuple(results), "]"), indent=1)
         module.define("whole", ["results"], "list", doc, lines)
-    configs = [line for name, value in module.constants.configs() for line in module.language.config(name, value)]
+    configs = [line for name, value in module.constants.names.values() for line in module.language.config(name, value)]
     parts = [
         *_callbacks(module.constants),
         *module.constants.host_functions.values(),
@@ -275,7 +267,8 @@ def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> t
         known = shared.get(str(source))
         if known is None:
             known = shared[str(source)] = []
-            for result_name, kind in zip(result_names, _types(entry, instruction.results), strict=True):
+            kinds = [entry.values[value].layout.dtype.value for value in instruction.results]
+            for result_name, kind in zip(result_names, kinds, strict=True):
                 base = f"{subject}.prepared" if operand_keys else result_name
                 if base in used_names and not operand_keys:
                     base = f"{base}_{kind}"
@@ -288,11 +281,6 @@ def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> t
         doc = "Computes the tensors that depend on weights and constants alone, and stores them with the weights."
         module.define("const_eval", ["w"], "nothing", doc, lines)
     return keys, constants
-
-
-def _types(function: Function, values: Sequence[int]) -> list[str]:
-    """Returns the labels of the values' element types."""
-    return [function.values[value].layout.dtype.value for value in values]
 
 
 def _looked_up(names: dict[int, str], value: int, callee: str) -> str:
@@ -560,7 +548,7 @@ def _written(
 
 def _loaders(boundary: Boundary, weights: dict[int, str], inputs: dict[int, str], stored: Container[int]) -> list[str]:
     """Returns the functions that load the arguments, reading the ``stored`` positions from files."""
-    arguments = boundary.program.functions[0].arguments
+    arguments = boundary.file.program.functions[0].arguments
     sources = {value: boundary.argument(index, index in stored) for index, value in enumerate(arguments)}
     entries = [WeightEntry((name,), sources[value]) for value, name in weights.items()]
-    return boundary.language.loaders(entries, [sources[value] for value in inputs])
+    return boundary.file.language.loaders(entries, [sources[value] for value in inputs])

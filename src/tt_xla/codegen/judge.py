@@ -183,10 +183,6 @@ class _Plan:
         rest = f"{dtype(kind).text}, {layout(data.spec.layout.tiled).text}"
         return Name(f"data({offset}, {len(data.elements)}, {kind.value!r}, {shape}, {rest})")
 
-    def inputs(self, instruction: Instruction, function: Function) -> tuple[TensorSpec, ...]:
-        """Returns the specs of an instruction's operands."""
-        return tuple(function.values[number] for number in instruction.operand_values())
-
     def as_job(self, arguments: Sequence[int]) -> dict[str, Any]:
         """Returns the plan as JSON data for the worker."""
         return {
@@ -295,17 +291,10 @@ def _judgement(plan: _Plan, lines: list[dict[str, Any]], version: str) -> Judgem
     verdicts: list[Verdict] = []
     by_name = {function.name: function for function in plan.program.functions}
     for index, (instruction, name, _, source, _) in enumerate(plan.steps):
-        report = reports[index]
-        verdicts.append(
-            Verdict(
-                instruction,
-                name,
-                plan.inputs(instruction, by_name[name]),
-                source,
-                report.get("refused", ""),
-                tuple(report.get("differs", ())),
-            )
-        )
+        report, values = reports[index], by_name[name].values
+        inputs = tuple(values[number] for number in instruction.operand_values())
+        refused, differs = report.get("refused", ""), tuple(report.get("differs", ()))
+        verdicts.append(Verdict(instruction, name, inputs, source, refused, differs))
     used = [line["used"] for line in lines if "used" in line]
     dram, l1 = (max((memory[space] for memory in used), default=0) for space in ("dram", "l1"))
     return Judgement(plan.program, tuple(verdicts), dram, l1, version)

@@ -188,31 +188,27 @@ def _failures(result: ComparisonResult, config: ComparisonConfig, single: bool) 
     """
     if config.equal.enabled and result.equal is False:
         yield "Equal comparison failed."
-    if config.atol.enabled and not _at_most(result.atol, config.atol.required_atol):
+    if config.atol.enabled and _misses(result.atol, most=config.atol.required_atol):
         yield (
             f"Atol comparison failed. Calculated: atol={_text(result.atol)}. "
             f"Required: atol={config.atol.required_atol}."
         )
-    if config.pcc.enabled and not _at_least(result.pcc, config.pcc.required_pcc):
+    if config.pcc.enabled and _misses(result.pcc, least=config.pcc.required_pcc):
         yield f"PCC comparison failed. Calculated: pcc={_text(result.pcc)}. Required: pcc={config.pcc.required_pcc}."
     if (config.allclose.enabled or (single and config.pcc.enabled)) and result.allclose is False:
         yield (
             f"Allclose comparison failed. Calculated: atol={_text(result.atol)}. "
             f"Required: atol={config.allclose.atol}, rtol={config.allclose.rtol}."
         )
-    if config.rel_l2.enabled and not _at_most(result.rel_l2, config.rel_l2.required_rel_l2):
+    if config.rel_l2.enabled and _misses(result.rel_l2, most=config.rel_l2.required_rel_l2):
         yield (
             f"RelL2 comparison failed. Calculated: rel_l2={_text(result.rel_l2)}. "
             f"Required: rel_l2<={config.rel_l2.required_rel_l2}."
         )
 
 
-def _at_most(value: float | None, limit: float) -> bool:
-    return value is None or (math.isfinite(value) and value <= limit)
-
-
-def _at_least(value: float | None, limit: float) -> bool:
-    return value is None or (math.isfinite(value) and value >= limit)
+def _misses(value: float | None, *, least: float = -math.inf, most: float = math.inf) -> bool:
+    return value is not None and not (math.isfinite(value) and least <= value <= most)
 
 
 def _text(value: float | None) -> str:
@@ -297,7 +293,7 @@ def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Array]]:
     """
     if tree is None or isinstance(tree, (str, bytes)):
         return
-    if _is_array(tree) or isinstance(tree, (bool, int, float, complex)):
+    if (hasattr(tree, "shape") and hasattr(tree, "dtype")) or isinstance(tree, (bool, int, float, complex)):
         if _is_numeric(tree):
             yield path, _numbers(tree)
         return
@@ -346,10 +342,6 @@ def _nodes(tree: Any) -> list[Any] | None:
         if len(parts) != 1 or parts[0] is not tree:
             return parts
     return None
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
 def _is_numeric(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,13 +46,9 @@ def _names_torch(function: Any) -> bool:
     if code is None:
         return False
     used_globals = {getattr(function, "__globals__", {}).get(name) for name in code.co_names if name != "__class__"}
-    names = {str(getattr(value, "__name__", "")).partition(".")[0] for value in used_globals if _is_module(value)}
+    names = {str(getattr(value, "__name__", "")).partition(".")[0] for value in used_globals if inspect.ismodule(value)}
     annotations = [str(note) for note in getattr(function, "__annotations__", {}).values()]
     return "jax" not in names and ("torch" in names or any("torch." in note for note in annotations))
-
-
-def _is_module(value: Any) -> bool:
-    return type(value) is type(sys)
 
 
 def random_tensor(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from tt_xla.codegen.calls import (
     attention,
-    caches,
     collective,
     contraction,
     elementwise,
@@ -15,7 +14,6 @@ from tt_xla.codegen.calls import (
     memory,
     reduction,
     structure,
-    trace,
     window,
 )
 from tt_xla.codegen.calls.registry import CALLS, Op, call_of
@@ -24,7 +22,6 @@ __all__ = [
     "CALLS",
     "Op",
     "attention",
-    "caches",
     "call_of",
     "collective",
     "contraction",
@@ -33,6 +30,5 @@ __all__ = [
     "memory",
     "reduction",
     "structure",
-    "trace",
     "window",
 ]

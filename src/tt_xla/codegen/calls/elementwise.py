@@ -46,16 +46,12 @@ def binary(op: Op) -> Call:
     keywords: dict[str, Expression] = without_none(dtype=op.dtype if converts else None, memory_config=op.memory)
     if name == "divide" and not op.result.layout.dtype.is_float:
         keywords["rounding_mode"] = "trunc"  # without it the quotient is float32
-    keywords |= {side: _functions(op, side) for side in _FUNCTIONS if op.get(side)}
+    keywords |= {side: tuple(activation(dict(item)) for item in op.get(side)) for side in _FUNCTIONS if op.get(side)}
     return Call(f"ttnn.{_FUNCTIONS_OF_TWO[name]}", (op["lhs"], op["rhs"]), keywords)
 
 
 _FUNCTIONS = ("activations", "input_tensor_a_activations", "input_tensor_b_activations")
 """Attributes with the functions that a binary op applies to its result, its left and its right operand."""
-
-
-def _functions(op: Op, side: str) -> Expression:
-    return tuple(activation(dict(item)) for item in op.get(side))
 
 
 def activation(function: str | Mapping[str, Any] | None) -> Expression:

@@ -1,4 +1,4 @@
-"""Calls that create, move, convert and free tensors."""
+"""Calls that create, move, convert and free tensors, write to caches, and record traces."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ def constant(op: Op) -> Call | Data:
     return Call("ttnn.to_device", (data, Device()), without_none(memory_config=op.memory))
 
 
+@calls("ttnn.paged_update_cache")
+def paged_update_cache(op: Op) -> Call:
+    keywords = without_none(update_idxs_tensor=op["update_index"], page_table=op["page_table"])
+    shared = {"share_cache": True} if op.get("share_cache") else {}
+    return Call("ttnn.experimental.paged_update_cache", (op["cache"], op["input"]), keywords | shared)
+
+
 _PLACEMENT = {"dtype": "dtype", "layout": "layout", "device": "device_of_result", **MEMORY}
 """Keywords of functions that create a tensor."""
 
@@ -45,3 +52,10 @@ row("ttnn.assign", "input", function="ttnn.clone", **MEMORY)
 row("ttnn.full", "shape", "fill_value", **_PLACEMENT)
 row("ttnn.arange", "start", "end", "step", **_PLACEMENT)
 row("ttnn.deallocate", "input", "force")
+row("ttnn.fill_cache", "cache", "input", "batch_offset")
+row("ttnn.empty", "shape", "dtype", "layout", "device", "memory")
+row("ttnn.copy", "src", "dst")
+row("ttnn.write_tensor", "host_tensor", "device_tensor", function="ttnn.copy_host_to_device_tensor", cq_id="cq_id")
+row("ttnn.begin_trace_capture", "device", cq_id="cq_id")
+row("ttnn.end_trace_capture", "device", "trace_id", cq_id="cq_id")
+row("ttnn.execute_trace", "device", "trace_id", cq_id="cq_id", blocking="blocking")

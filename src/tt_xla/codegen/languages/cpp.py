@@ -41,15 +41,20 @@ _NAMESPACES = {
     "UnaryOpType": "ttnn::operations::unary::UnaryOpType",
 }
 _CLASSES = {
-    "ttnn.CoreCoord": "ttnn::CoreCoord",
-    "ttnn.CoreGrid": "ttnn::CoreGrid",
-    "ttnn.CoreRange": "ttnn::CoreRange",
-    "ttnn.CoreRangeSet": "ttnn::CoreRangeSet",
-    "ttnn.MemoryConfig": "ttnn::MemoryConfig",
+    **{
+        f"ttnn.{name}": f"ttnn::{name}"
+        for name in (
+            "CoreCoord",
+            "CoreGrid",
+            "CoreRange",
+            "CoreRangeSet",
+            "MemoryConfig",
+            "MeshCoordinate",
+            "MeshShape",
+        )
+    },
     "ttnn.MeshComposerConfig": "ttnn::distributed::MeshComposerConfig",
-    "ttnn.MeshCoordinate": "ttnn::MeshCoordinate",
     "ttnn.MeshMapperConfig": "ttnn::distributed::MeshMapperConfig",
-    "ttnn.MeshShape": "ttnn::MeshShape",
     "ttnn.PlacementReplicate": "ttnn::distributed::MeshMapperConfig::Replicate",
     "ttnn.PlacementShard": "ttnn::distributed::MeshMapperConfig::Shard",
     "ttnn.ShardSpec": "tt::tt_metal::ShardSpec",
@@ -414,17 +419,14 @@ def _escaped(character: str) -> str:
 
 def _number(value: float, code: str) -> str:
     """Returns a number as a C++ literal for a parameter with this type code."""
-    if code in _FLOATS or (isinstance(value, float) and code != "double"):
-        value = float(value)
-        if math.isnan(value):
-            return "std::numeric_limits<float>::quiet_NaN()"
-        if math.isinf(value):
-            return f"{'-' if value < 0 else ''}std::numeric_limits<float>::infinity()"
-        return repr(shortest(value)) + "f"
-    if isinstance(value, float) and not math.isfinite(value):
-        kind = "quiet_NaN" if math.isnan(value) else "infinity"
-        return f"{'-' if value < 0 else ''}std::numeric_limits<double>::{kind}()"
-    return repr(value)
+    if code not in _FLOATS and not isinstance(value, float):
+        return repr(value)
+    kind = "double" if code == "double" else "float"
+    if math.isnan(value):
+        return f"std::numeric_limits<{kind}>::quiet_NaN()"
+    if math.isinf(value):
+        return f"{'-' if value < 0 else ''}std::numeric_limits<{kind}>::infinity()"
+    return repr(value) if kind == "double" else f"{shortest(float(value))!r}f"
 
 
 def _parameter(name: str, changes_weights: bool) -> str:

@@ -53,8 +53,7 @@ def write(
     Raises:
         OSError: the folder cannot be written.
     """
-    docstring = title.replace("\\", "/").replace('"', "'")
-    test = _TEST.format(title=docstring, options=dict(options), required=required)
+    test = _TEST.format(title=in_docstring(title), options=dict(options), required=required)
     text = module.operation.get_asm(enable_debug_info=True)
     publish(folder, {"part.mlir": text.encode(), "inputs.npz": archive_of(inputs), "test_part.py": test.encode()})
     return folder / "test_part.py"
@@ -65,3 +64,8 @@ def archive_of(inputs: Sequence[Array]) -> bytes:
     archive = io.BytesIO()
     np.savez(archive, **{f"argument_{index}": array for index, array in enumerate(inputs)})
     return archive.getvalue()
+
+
+def in_docstring(text: str) -> str:
+    """Returns a text without characters that end a docstring."""
+    return text.replace("\\", "/").replace('"', "'")

@@ -17,7 +17,7 @@ from tt_xla.compiler import compile_module
 from tt_xla.cost.residency import Residency, walk
 from tt_xla.environment import selected_system
 from tt_xla.errors import OptionError
-from tt_xla.ir.element_types import DataType, ElementType
+from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import DEALLOCATE, MemoryPlan, Program, Result
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
@@ -125,7 +125,8 @@ def compare_with_ttnn(
         raise OptionError("compare --against ttnn takes programs for one chip; this one is for several.")
     tensors = tensors_of(inputs, program)
     on_ttnn, emulated = (_values(program, tensors, kind) for kind in (TTNNExecutable, Executable))
-    return Verdict([*_steps(program, emulated, on_ttnn)], _of_results(program, emulated, on_ttnn), tolerance)
+    results = _largest([(emulated[value], on_ttnn[value]) for value in program.functions[0].results])
+    return Verdict(_steps(program, emulated, on_ttnn), results, tolerance)
 
 
 def _values(program: Program, tensors: Sequence[torch.Tensor], kind: type[Executable | TTNNExecutable]) -> Values:
@@ -154,18 +155,14 @@ def _watching(program: Program, values: Sequence[int]) -> Program:
         if instruction.op != DEALLOCATE or kept.isdisjoint(instruction.operand_values())
     )
     specs = [entry.values[value] for value in values]
-    results = tuple(Result(spec.shape, _declared(spec.layout.dtype)) for spec in specs)
+    declared = {element.numpy: element.value for element in reversed(ElementType)}  # bfloat16 for block floats
+    results = tuple(Result(spec.shape, declared[spec.layout.dtype.numpy]) for spec in specs)
     entry = msgspec.structs.replace(entry, results=tuple(values), body=body)
     watching = msgspec.structs.replace(program, results=results, functions=(entry, *program.functions[1:]))
     use = Residency(load_target(program.target), program.mesh)
     walk(watching, use)
     plan = MemoryPlan(use.dram_peak_bytes, use.l1.peak, program.memory.trace_bytes)
     return msgspec.structs.replace(watching, memory=plan)
-
-
-def _declared(dtype: DataType) -> str:
-    """Returns the element type that a result of a data type declares; bfloat16, which holds them, for block floats."""
-    return next(element.value for element in ElementType if element.numpy == dtype.numpy)
 
 
 def _steps(program: Program, emulated: Values, on_ttnn: Values) -> list[Step]:
@@ -187,10 +184,6 @@ def _steps(program: Program, emulated: Values, on_ttnn: Values) -> list[Step]:
         running = _largest([(emulated[each], on_ttnn[each]) for each in instruction.results])
         steps.append(Step(len(steps), instruction.op, type_text(spec), instruction.location, alone, running))
     return steps
-
-
-def _of_results(program: Program, emulated: Values, on_ttnn: Values) -> Deviation:
-    return _largest([(emulated[value], on_ttnn[value]) for value in program.functions[0].results])
 
 
 def _largest(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> Deviation:

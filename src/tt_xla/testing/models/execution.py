@@ -57,7 +57,8 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
             tester.on_stage = reached
             record.parameters = _parameters(tester)
             reached("inputs")
-            results: Sequence[ComparisonResult] = _results(tester.test())
+            returned = tester.test()
+            results: Sequence[ComparisonResult] = returned[0] if isinstance(returned[0], tuple) else returned
             reached("compare")
             _judge(record, results, expectation)
             record.samples_per_s = _throughput(tester, compilations)
@@ -81,11 +82,6 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
     record.device_us = sum(program.predicted_device_us for program in programs) or None
     record.seconds = time.perf_counter() - started
     return record
-
-
-def _results(returned: Any) -> Sequence[ComparisonResult]:
-    """Returns the comparisons in the result of :meth:`ModelTester.test`."""
-    return returned[0] if isinstance(returned[0], tuple) else returned
 
 
 def tester_of(case: Case, loader: Any, expectation: Expectation) -> ModelTester:

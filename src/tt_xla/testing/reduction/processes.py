@@ -8,7 +8,6 @@ process that forks; it opens no backend and starts no thread. The FILEs are Pyth
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import importlib
 import os
@@ -217,16 +216,12 @@ def _awaited(child: int) -> int | None:
     return None
 
 
-def _name_stage(connection: Connection, stage: str) -> None:
-    connection.send(("stage", stage))
-
-
 def _work(connection: Connection) -> None:
     """Runs the tasks that arrive, until the other side closes the connection."""
     try:
         while True:
             task = connection.recv()
-            result = task.run(functools.partial(_name_stage, connection))
+            result = task.run(lambda stage: connection.send(("stage", stage)))
             connection.send(("result", result))
     except (EOFError, ConnectionError):
         os._exit(0)

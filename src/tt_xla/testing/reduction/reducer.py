@@ -181,14 +181,10 @@ class Reducer:
             return
         graph.learn(self._runner.values)
         ops = smallest(graph.ops, lambda kept: self._accepts(graph.keeping(kept)))
-        self._cut_results(graph, ops, graph.results_of(ops))
+        smallest(graph.results_of(ops), lambda kept: self._accepts(graph.keeping(graph.needed(ops, kept), kept)))
         smaller = self._graph()
         if smaller is not None and smaller.lines:
             self.reduction.lines = smaller.lines
-
-    def _cut_results(self, graph: Graph, ops: Sequence[Any], results: Sequence[Any]) -> None:
-        """Leaves out results, and the ops on which only they depend."""
-        smallest(results, lambda kept: self._accepts(graph.keeping(graph.needed(ops, kept), kept)))
 
     def _cut_nested_ops(self) -> None:
         """Leaves out ops in the regions of other ops."""
