@@ -279,7 +279,6 @@ def test_statements_of_both_languages() -> None:
     assert (PY.is_comment("  # c"), PY.is_comment("c # c")) == (True, False)
     assert (CPP.is_comment("  // c"), CPP.is_comment("c // c")) == (True, False)
     assert (PY.scalar("x"), CPP.scalar("x")) == ("utils.scalar(x)", "static_cast<int64_t>(utils::scalar(x))")
-    assert PY.element("x", 2) == CPP.element("x", 2) == "x[2]"
     assert PY.weights([]) == []
     assert [flat(node) for node in PY.weights(["a", "b"])] == ['utils.named(w, "a b")']
     assert [flat(node) for node in PY.weights(["a", "b c"])] == ['[w["a"], w["b c"]]']

@@ -21,7 +21,6 @@ from tt_xla.codegen.layouts import dtype, layout
 from tt_xla.codegen.meshes import DeviceMesh
 from tt_xla.codegen.naming import block_of, config_name, identifier, module_name, op_name, own_name, stem, unique
 from tt_xla.codegen.shared_shards import SharedShards
-from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import (
     CALL,
     CASE,
@@ -467,7 +466,7 @@ class Body:
         iteration = Iteration(bounds, condition, functions[loop.body], carried, states, captured)
         self.lines += self.language.loop(iteration)
         for value, index in zip(instruction.results, loop.outputs, strict=True):
-            self._bind([self._new(value, "state")], self.language.element(carried, index), "one")
+            self._bind([self._new(value, "state")], f"{carried}[{index}]", "one")
 
     def _call(self, instruction: Instruction) -> Call | Data:
         """Returns the call of TT-NN that an instruction is."""
@@ -479,40 +478,41 @@ class Body:
 
     def _host_call(self, instruction: Instruction) -> Node:
         attributes = instruction.attributes
-        operands = tuple(Name(self.name(value)) for value in instruction.operand_values())
-        kinds = [self.function.values[value].layout.dtype for value in instruction.results]
         name, lacking = self.constants.host_part(str(attributes["module"]), attributes["ops"])
         in_torch = name in self.constants.host_functions
         how = " as torch code" if in_torch else f" through jaxlib, as {lacking} has no torch code" if lacking else ""
         note = f"TT-NN has no op for this; the host runs it{how}: {', '.join(_ops_at(attributes['ops']))}"
         self.lines += [self.language.comment(line) for line in textwrap.wrap(note, 110, break_on_hyphens=False)]
-        outputs = tuple(_held_as(kind) for kind in kinds)
-        types = tuple(attributes["input_types"])
         if in_torch:
-            expression = Call("host_ops.run", (Name(name), operands, types, tuple(attributes["output_types"]), outputs))
-        else:
-            expression = Call("utils.host_call", (name, operands, types, outputs))
-        return self.language.node(self._on_chips(expression, instruction), self.name, self.constants.data)
+            return self._on_host(instruction, "host_ops.run", Name(name), tuple(attributes["output_types"]))
+        return self._on_host(instruction, "utils.host_call", name)
 
     def _host_callback(self, instruction: Instruction) -> Node:
-        attributes = instruction.attributes
-        operands = tuple(Name(self.name(value)) for value in instruction.operand_values())
-        specs = [self.function.values[value] for value in instruction.results]
-        function = self.constants.callback(str(attributes["callback"]), len(specs))
+        name = self.constants.callback(str(instruction.attributes["callback"]), len(instruction.results))
         note = "A Python function of the model's own process runs here, on the host."
         self.lines.append(self.language.comment(note))
-        outputs = tuple(_held_as(spec.layout.dtype) for spec in specs)
-        expression = Call("utils.host_callback", (Name(function), operands, tuple(attributes["input_types"]), outputs))
-        return self.language.node(self._on_chips(expression, instruction), self.name, self.constants.data)
+        return self._on_host(instruction, "utils.host_callback", Name(name))
 
-    def _on_chips(self, call: Call, instruction: Instruction) -> Call:
-        """Returns a call on the host, made once for each distinct shard of its operands if chips hold several."""
+    def _on_host(self, instruction: Instruction, run: str, function: Expression, *types: Expression) -> Node:
+        """Returns a call on the host, made once for each distinct shard of its operands if chips hold several.
+
+        Args:
+            instruction: the host op.
+            run: function that runs it.
+            function: first argument, which says what to run.
+            types: further types that ``run`` takes.
+        """
         values = instruction.operand_values()
+        operands = tuple(Name(self.name(value)) for value in values)
+        kinds = [self.function.values[value].layout.dtype for value in instruction.results]
+        outputs = tuple(None if kind.is_host_only else dtype(kind) for kind in kinds)  # without one it stays an array
+        arguments = function, operands, tuple(instruction.attributes["input_types"]), *types, outputs
         shared_shards = self.file.shared_shards
         holders = None if shared_shards is None else shared_shards.holders(self.function, values)
-        if holders is None:
-            return call
-        return Call("utils.on_chips", (Device(), holders, Name(call.function), *call.arguments))
+        call = Call(run, arguments)
+        if holders is not None:
+            call = Call("utils.on_chips", (Device(), holders, Name(run), *arguments))
+        return self.language.node(call, self.name, self.constants.data)
 
     def _base(self, instruction: Instruction, dying: list[int]) -> str:
         """Returns a name for a result.
@@ -580,8 +580,3 @@ def cited(location: str) -> tuple[str, str]:
     text = linecache.getline(file, int(line)).strip()
     note = f"{PurePath(file).name}:{line}" + (f"  {text}" if text.isprintable() else "")
     return f"{file}:{line}", note[:108]
-
-
-def _held_as(kind: DataType) -> Expression:
-    """Returns TT-NN's data type for a result of the host; None when TT-NN has none and the result stays an array."""
-    return None if kind.is_host_only else dtype(kind)

@@ -523,13 +523,9 @@ def _written(
     names: Sequence[str],
     left: Sequence[int] = (),
 ) -> _Written:
-    """Returns a block as a function.
+    """Returns a block as a function; see :func:`_block`.
 
     Args:
-        module: the file.
-        caller: the body of ``forward``.
-        block: the block.
-        instructions: its instructions.
         names: names for the inputs. Constants keep the names that they have everywhere.
         left: inputs that the function does not free.
     """

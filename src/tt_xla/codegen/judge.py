@@ -50,11 +50,6 @@ _CALLING = (LOAD_CACHED, CALL)
 
 _CAPTURE = "ttnn.begin_trace_capture"
 
-_PREPARATIONS = (
-    *("ttnn.prepare_conv2d_weights", "ttnn.prepare_conv2d_bias"),
-    *("ttnn.prepare_conv_transpose2d_weights", "ttnn.prepare_conv_transpose2d_bias"),
-)
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -170,7 +165,7 @@ class _Plan:
         call = call_of(instruction, function.values, self.target, self.mesh)
         source = flat(node_of(call, lambda number: f"v[{numbers[number]}]", self.data))
         results = tuple(numbers[number] for number in instruction.results)
-        if instruction.op in _PREPARATIONS:
+        if instruction.op.startswith("ttnn.prepare_"):
             self.unsized.update(results)
         freed = numbers[frees] if isinstance(frees, int) else None
         self.steps.append((instruction, function.name, results, source, freed))

@@ -156,7 +156,9 @@ def _compare_arrays(pairs: Sequence[tuple[Array, Array]], config: ComparisonConf
 
     def over(metric: Callable[[Array, Array], Any], worst: Callable[[list[Any]], Any]) -> Any:
         values = [metric(x, y) for x, y in pairs]
-        return None if not values else _nan_first(values, worst)
+        if any(isinstance(value, float) and math.isnan(value) for value in values):
+            return math.nan  # min and max may skip it
+        return worst(values) if values else None
 
     near, inner = config.allclose, config.pcc.allclose
     result = ComparisonResult(
@@ -172,11 +174,6 @@ def _compare_arrays(pairs: Sequence[tuple[Array, Array]], config: ComparisonConf
     result.passed = not messages
     result.error_message = "\n".join(messages) or None
     return result
-
-
-def _nan_first(values: list[Any], worst: Callable[[list[Any]], Any]) -> Any:
-    """Returns NaN if a value is NaN, which ``min`` and ``max`` may skip; otherwise ``worst(values)``."""
-    return next((value for value in values if isinstance(value, float) and math.isnan(value)), None) or worst(values)
 
 
 def _failures(result: ComparisonResult, config: ComparisonConfig, single: bool) -> Iterator[str]:
@@ -312,7 +309,9 @@ def _parts(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
     elif hasattr(tree, "self_attention_cache"):  # the two caches of an encoder and a decoder
         yield from ((f".{name}", getattr(tree, name)) for name in ("self_attention_cache", "cross_attention_cache"))
     elif hasattr(tree, "layers") and hasattr(tree, "get_seq_length"):  # a Cache of transformers
-        yield from ((f".layers[{index}]", _states(layer)) for index, layer in enumerate(tree.layers))
+        names = "keys", "values", "conv_states", "recurrent_states"  # of attention, or of a recurrence
+        for index, layer in enumerate(tree.layers):
+            yield f".layers[{index}]", [getattr(layer, name, None) for name in names]
     else:
         parts = _nodes(tree)
         if parts is None:
@@ -321,11 +320,6 @@ def _parts(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
                 "compare. Return tensors, or mappings, sequences or dataclasses of them."
             )
         yield from (("", part) for part in parts)
-
-
-def _states(layer: Any) -> list[Any]:
-    """Returns the tensors of a layer of a cache: keys and values of attention, or states of a recurrence."""
-    return [getattr(layer, name, None) for name in ("keys", "values", "conv_states", "recurrent_states")]
 
 
 def _nodes(tree: Any) -> list[Any] | None:

@@ -100,9 +100,7 @@ class OpTester:
             with torch.no_grad():
                 return workload.execute()
         with frameworks.on_jax_cpu() as device:
-            return frameworks.run_jax(
-                workload.callee, workload.args, workload.kwargs, device=device, static=workload.static_argnames
-            )
+            return self._run_jax(workload, device, None)
 
     def run_on_tt_device(self, workload: Workload) -> Any:
         """Returns the result of a workload on ``tt``, in host memory."""
@@ -111,14 +109,12 @@ class OpTester:
 
             split = functools.partial(mark_shardings, self._mesh, self._shard_spec_fn)
             return frameworks.run_torch_on_tt(workload.callee, workload.args, workload.kwargs, self._options, split)
-        return frameworks.run_jax(
-            workload.callee,
-            workload.args,
-            workload.kwargs,
-            device=frameworks.jax_device(),
-            static=workload.static_argnames,
-            options=self._options,
-        )
+        return self._run_jax(workload, frameworks.jax_device(), self._options)
+
+    def _run_jax(self, workload: Workload, device: Any, options: Mapping[str, Any] | None) -> Any:
+        static = workload.static_argnames
+        call = workload.callee, workload.args, workload.kwargs
+        return frameworks.run_jax(*call, device=device, static=static, options=options)
 
     def test_with_random_inputs(
         self,

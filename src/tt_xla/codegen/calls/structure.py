@@ -1,9 +1,10 @@
-"""Calls for ops that rearrange elements."""
+"""Calls for ops that rearrange elements, write them by index, or return indices."""
 
 from __future__ import annotations
 
 from tt_xla.codegen.calls.registry import MEMORY, Op, calls, row, without_none
 from tt_xla.codegen.expressions import Call, Expression
+from tt_xla.ir.op_table import SCATTER_REDUCTIONS
 
 
 @calls("ttnn.reshape")
@@ -38,9 +39,18 @@ def in_declared_memory(op: Op, call: Call, *names: str) -> Call:
     return Call("ttnn.to_memory_config", (call, op.memory))
 
 
+@calls("ttnn.scatter")
+def scatter(op: Op) -> Call:
+    keywords = without_none(reduce=SCATTER_REDUCTIONS[op.get("scatter_reduce_type")], memory_config=op.memory)
+    return Call("ttnn.scatter", (op["input"], op.get("dim"), op["index"], op["source"]), keywords)
+
+
 row("ttnn.permute", "input", "permutation", **MEMORY)
 row("ttnn.convert_to_hwc", "input", function="ttnn.experimental.convert_to_hwc", **MEMORY)
 row("ttnn.repeat", "input", "repeat_dims", **MEMORY)
 row("ttnn.concat", "inputs", "dim", **MEMORY)
 row("ttnn.slice_static", "input", "begins", "ends", "step", function="ttnn.slice", **MEMORY)
 row("ttnn.embedding", "input", "weight", layout="layout", dtype="dtype", **MEMORY)
+row("ttnn.sort", "input", dim="dim", descending="descending", stable="stable", **MEMORY)
+# Stable in compiled programs: the first of equal elements wins, as in StableHLO and JAX.
+row("ttnn.topk", "input_tensor", "k", dim="dim", largest="largest", sorted="sorted", stable="stable", **MEMORY)

@@ -315,7 +315,9 @@ def _reduce(op: HostOp) -> Node:
 
 @torch_code("stablehlo.dot_general")
 def _dot_general(op: HostOp) -> Node:
-    numbers = _stablehlo().DotDimensionNumbers(op.op.attributes["dot_dimension_numbers"])
+    from jaxlib.mlir.dialects import stablehlo
+
+    numbers: Any = stablehlo.DotDimensionNumbers(op.op.attributes["dot_dimension_numbers"])
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     left = [next(letters) for _ in op.shape(0)]
     right = [next(letters) for _ in op.shape(1)]
@@ -471,9 +473,3 @@ def _listed(items: Sequence[int], *, brackets: bool = False) -> str:
 def _shape(items: Sequence[int]) -> str:
     """Returns a shape as arguments of a method; an empty shape as a tuple."""
     return _listed(items) if items else "()"
-
-
-def _stablehlo() -> Any:
-    from jaxlib.mlir.dialects import stablehlo
-
-    return stablehlo

@@ -149,10 +149,6 @@ class Language(abc.ABC):
             arguments: arguments of the call.
         """
 
-    def element(self, name: str, index: int) -> str:
-        """Returns an element of a list."""
-        return f"{name}[{index}]"
-
     @abc.abstractmethod
     def scalar(self, name: str) -> str:
         """Returns the number that a tensor of one element holds."""

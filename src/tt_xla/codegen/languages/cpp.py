@@ -76,7 +76,7 @@ _VECTORS = {
     "dims?": "ttnn::SmallVector<int>",
     "elements": "std::vector<double>",
 }
-_FLOATS = {"f", "f1", "f?", "cf?", "number", "fill"}
+_FLOATS = {"f", "f1", "f?", "number", "fill"}
 
 
 class Cpp(Language):

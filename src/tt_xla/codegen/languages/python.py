@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -206,10 +207,10 @@ def _assigned(names: Sequence[str], source: Node, depth: int = 1) -> list[str]:
     return [*lines, *lay_out(f"{last.strip()} = ", source, indent=depth)]
 
 
-def _tuple(before: str, names: Sequence[str], depth: int = 1) -> list[str]:
+def _tuple(before: str, names: Sequence[str]) -> list[str]:
     """Returns names separated by commas, or in parentheses with one name a line when they do not fit on one line."""
-    line = f"{INDENT * depth}{before}{', '.join(names)}"
-    return [line] if len(line) <= WIDTH else _parenthesized(before, names, depth)
+    line = f"{INDENT}{before}{', '.join(names)}"
+    return [line] if len(line) <= WIDTH else _parenthesized(before, names, 1)
 
 
 def _parenthesized(before: str, names: Sequence[str], depth: int) -> list[str]:
@@ -219,35 +220,27 @@ def _parenthesized(before: str, names: Sequence[str], depth: int) -> list[str]:
 
 def _entries(weights: Sequence[tuple[str, Node]]) -> Iterator[tuple[str, Node]]:
     """Yields entries of the table of weights; consecutive unnamed arguments that are loaded alike share one entry."""
-    position = 0
-    while position < len(weights):
-        name, source = weights[position]
-        first, end = _argument_number(name, source), position + 1
-        while first is not None and end < len(weights) and _follows(weights[position], weights[end], end - position):
-            end += 1
-        if first is None or end == position + 1:
+
+    def alike(item: tuple[int, tuple[str, Node]]) -> tuple[object, ...]:
+        position, (name, source) = item
+        number = _argument_number(name, source)
+        return (position,) if isinstance(source, str) or number is None else (number - position, source.items[1:])
+
+    for _, group in itertools.groupby(enumerate(weights), alike):
+        (_, (name, source)), *others = group
+        if not others:
             yield f"{quoted(name)}: ", source
         else:
             assert isinstance(source, Group)
-            items = (f"range({first}, {first + end - position})", *source.items[1:])
+            first = int(name.removeprefix("arg"))
+            items = (f"range({first}, {first + 1 + len(others)})", *source.items[1:])
             yield "**", Group("utils.load_range(", items, ")", fill=True)
-        position = end
 
 
 def _argument_number(name: str, source: Node) -> int | None:
     """Returns 3 for an entry ``"arg3": utils.load("arg3", ...)``, None for entries of another form."""
     loads_itself = isinstance(source, Group) and source.opening == "utils.load(" and source.items[0] == quoted(name)
     return int(name[3:]) if loads_itself and name.startswith("arg") and name[3:].isdecimal() else None
-
-
-def _follows(first: tuple[str, Node], other: tuple[str, Node], distance: int) -> bool:
-    """Returns whether an entry has a number ``distance`` above another's and is loaded alike."""
-    numbers = _argument_number(*first), _argument_number(*other)
-    if numbers[0] is None or numbers[1] != numbers[0] + distance:
-        return False
-    assert isinstance(first[1], Group)
-    assert isinstance(other[1], Group)
-    return first[1].items[1:] == other[1].items[1:]
 
 
 def _spaced(lines: Sequence[str]) -> Iterator[str]:

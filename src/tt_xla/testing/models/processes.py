@@ -53,7 +53,7 @@ class Limits:
         return self.memory or (default_memory(self.jobs) if self.jobs else 0)
 
 
-def run_test(root: Path, case: Case, expectation: Expectation, limits: Limits, *, lenient: bool = False) -> Record:
+def run_test(root: Path, case: Case, expectation: Expectation, limits: Limits, lenient: bool = False) -> Record:
     """Runs a test in its own process.
 
     Args:

@@ -195,16 +195,15 @@ class Reducer:
             smallest(positions, lambda kept: self._accepts(edits.keeping_nested(program, kept)))
 
     def _apply(self, step: str, edit: edits.Edit) -> bool:
-        """Applies an edit as often as it leaves a failing program that is new. Returns whether it did."""
+        """Applies an edit as often as it leaves a failing program. Returns whether it did.
+
+        Programs that were tried are not tried again, so that edits do not go in circles.
+        """
         self.reduction.step = step
         changed = False
-        while next((True for program in edit(self.reduction.program) if self._accepts_new(program)), False):
+        while any(_key(each) not in self._tried and self._accepts(each) for each in edit(self.reduction.program)):
             changed = True
         return changed
-
-    def _accepts_new(self, program: Program) -> bool:
-        """Returns :meth:`_accepts` of a program that has not been tried, so that edits do not go in circles."""
-        return _key(program) not in self._tried and self._accepts(program)
 
     def _graph(self) -> Graph | None:
         try:
