@@ -75,10 +75,10 @@ PY, CPP = Python(), Cpp()
             naming.op_name,
             {
                 **{"ttnn.abs": "magnitude", "ttnn.clamp_scalar": "clamp", "ttnn.clamp_tensor": "clamp"},
-                **{"ttnn.max": "largest", "ttnn.min": "smallest", "ttnn.pow": "power", "ttnn.pow_scalar": "power"},
+                **{"ttnn.max": "largest", "ttnn.min": "smallest"},
                 **{"ttnn.pow_tensor": "power", "ttnn.prepare_conv2d_bias": "bias", "ttnn.slice_static": "part"},
                 **{"ttnn.prepare_conv2d_weights": "weight", "ttnn.prepare_conv_transpose2d_bias": "bias"},
-                **{"ttnn.prepare_conv_transpose2d_weights": "weight", "ttnn.repeat_interleave": "repeated"},
+                **{"ttnn.prepare_conv_transpose2d_weights": "weight"},
                 **{"ttnn.round": "rounded", "ttnn.scaled_dot_product_attention": "attention", "ttnn.sum": "total"},
                 **{"ttnn.scaled_dot_product_attention_decode": "attention", "ttnn.matmul": "matmul"},
                 "ttnn.where": "where",

@@ -434,7 +434,7 @@ def test_the_programs_of_a_script_are_recorded(tmp_path: Path, fault: Path) -> N
     sine = next(each for each in recording.programs if "stablehlo.sine" in each.program.text)
     assert sine.program.inputs[0].tolist() == list(range(8))
     assert "stablehlo.cosine" in recording.programs[-1].program.text
-    assert sine.parsed_options == CompileOptions()
+    assert CompileOptions.parse(sine.options) == CompileOptions()
 
 
 def test_a_script_that_compiles_nothing_is_told_where_to_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -192,10 +192,6 @@ class Constants:
             return "", str(error)
         return name, ""
 
-    def callback(self, name: str, results: int) -> str:
-        """Returns the name in the file of a Python function that the program calls back."""
-        return self.callbacks.setdefault(name, (f"host_function_{len(self.callbacks)}", results))[0]
-
 
 def _ops_at(ops: Sequence[str]) -> Iterator[str]:
     """Yields the ops of a host program, each with its source location when it differs from the one before."""
@@ -488,7 +484,9 @@ class Body:
         return self._on_host(instruction, "utils.host_call", name)
 
     def _host_callback(self, instruction: Instruction) -> Node:
-        name = self.constants.callback(str(instruction.attributes["callback"]), len(instruction.results))
+        callbacks = self.constants.callbacks
+        named = f"host_function_{len(callbacks)}", len(instruction.results)
+        name, _ = callbacks.setdefault(str(instruction.attributes["callback"]), named)
         note = "A Python function of the model's own process runs here, on the host."
         self.lines.append(self.language.comment(note))
         return self._on_host(instruction, "utils.host_callback", Name(name))

@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tt_xla.codegen.blocks import Block, find_blocks
 from tt_xla.codegen.body import FORM, HOST_CALL, HOST_CALLBACK, MOST_RESULTS, Body, Constants, File, main_op
@@ -69,10 +68,6 @@ class _Module(File):
     """Name of each function by its signature and body, so that equal functions are written once."""
     blocks: dict[tuple[str, str], tuple[str, list[str]]] = field(default_factory=lambda: {})
     """Function and result names of each block, by the block's name and its text with neutral input names."""
-
-    def body(self, function: Function, **options: Any) -> Body:
-        """Returns a writer for statements of a function."""
-        return Body(self, function, **options)
 
     def define(self, name: str, signature: Sequence[str], form: ResultForm, doc: str, lines: Sequence[str]) -> str:
         """Writes a function, unless an equal one exists, and returns its name."""
@@ -232,7 +227,7 @@ def _subprograms(module: _Module) -> None:
         if not module.language.one_parameter_per_tensor:
             module.constants.functions[function.name] = _by_position(module, function)
             continue
-        body = module.body(function)
+        body = Body(module, function)
         parameters = [body.parameter(value, "x") for value in function.arguments]
         body.write(function.body)
         lines = body.ended(function.results, "list")
@@ -305,7 +300,7 @@ def _const_eval(module: _Module, function: Function, operand_keys: Sequence[str]
         The call that computes it, and names for its results.
     """
     ops = [inner.op.rpartition(".")[2] for inner in function.body if inner.op != DEALLOCATE]
-    body = module.body(function, commented=any(op not in FORM for op in ops))
+    body = Body(module, function, commented=any(op not in FORM for op in ops))
     uses = Counter(value for inner in function.body for value in inner.operand_values())
     parameters = [
         body.parameter(value, (len(operand_keys) > 1 and own_name(key)) or "weight", passes=uses[value] == 1)
@@ -367,7 +362,7 @@ def _traces(module: _Module, entry: Function) -> dict[str, str]:
 
 def _by_position(module: _Module, function: Function) -> str:
     """Writes a function that takes its tensors as one list, and returns its name."""
-    body = module.body(function)
+    body = Body(module, function)
     body.names |= {value: f"tensors[{position}]" for position, value in enumerate(function.arguments)}
     body.retained |= set(function.arguments)
     body.write(function.body)
@@ -393,7 +388,7 @@ def _forward(
         inputs: names of the values that are parameters.
         traces: names of trace objects by capture function.
     """
-    body = module.body(entry, lookups=lookups, traces=traces)
+    body = Body(module, entry, lookups=lookups, traces=traces)
     signature = ["w"] + [body.parameter(value, name) for value, name in inputs.items()]
     position = 0
     instructions = [inner for inner in entry.body if inner.op != LOAD_CACHED]
@@ -430,7 +425,7 @@ def _repeated(
     module: _Module, caller: Body, repeat: Repeat, part: Part, instructions: Sequence[Instruction]
 ) -> tuple[str, list[str]]:
     """Writes a repeated part as a function whose weights come first. Returns its name and the names of its results."""
-    body = module.body(caller.function)
+    body = Body(module, caller.function)
     weights = [repeat.inputs[index] for index in part.weights]
     if module.language.one_parameter_per_tensor:
         signature = ["w"] if weights else []
@@ -534,7 +529,7 @@ def _written(
         for value, key in caller.lookups.items()
         if key.startswith(block.prefix) or value in block.constants
     }
-    body = module.body(caller.function, lookups=lookups)
+    body = Body(module, caller.function, lookups=lookups)
     signature = ["w"] + [body.parameter(value, name) for value, name in zip(block.inputs, names, strict=True)]
     body.write([step for step in instructions if step.op != DEALLOCATE or not {*step.operand_values()} & {*left}])
     results = [body.name(value) for value in block.outputs]

@@ -171,11 +171,8 @@ def _with_zeros(
     Eager torch leaves out the gradient of a parameter that an output without a gradient reads; compiled models return
     zeros for it.
     """
-    names = dict.fromkeys([*expected, *actual])
-    return (
-        {name: expected[name] if name in expected else torch.zeros_like(actual[name]) for name in names},
-        {name: actual[name] if name in actual else torch.zeros_like(expected[name]) for name in names},
-    )
+    zeros = {name: torch.zeros_like(x) for name, x in {**expected, **actual}.items()}
+    return {**zeros, **expected}, {**zeros, **actual}
 
 
 def _plain(output: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -97,10 +98,8 @@ class LoaderFile:
 
     def cases(self) -> Iterator[Case]:
         """Yields the tests of the loader, without those of LLM phases."""
-        for variant in self.variants:
-            for parallelism in PARALLELISMS:
-                for mode in RUN_MODES:
-                    yield Case(self.folder, variant, parallelism, mode)
+        for variant, parallelism, mode in itertools.product(self.variants, PARALLELISMS, RUN_MODES):
+            yield Case(self.folder, variant, parallelism, mode)
 
 
 @dataclass

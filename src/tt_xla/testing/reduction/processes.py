@@ -55,7 +55,7 @@ class Lost(Exception):
         self.stage, self.outcome = stage, outcome
 
 
-class Processes:
+class Processes(contextlib.AbstractContextManager["Processes"]):
     """Runs trials in forks of one prepared process, which ends with this object.
 
     Args:
@@ -81,13 +81,7 @@ class Processes:
         self._pid = 0
         self._trials = 0
 
-    def __enter__(self) -> Processes:
-        return self
-
     def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
         """Ends the process and its forks."""
         self._drop()
         self._socket.close()

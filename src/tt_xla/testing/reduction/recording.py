@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from tt_xla.environment import child_environment
-from tt_xla.options import CompileOptions
 from tt_xla.testing.child_processes import end_of, run_child, signal_name
 from tt_xla.testing.divergence.runs import Array
 from tt_xla.testing.reduction import recorder
@@ -41,11 +40,6 @@ class Recorded:
     name: str
     program: Program
     options: dict[str, Any]
-
-    @property
-    def parsed_options(self) -> CompileOptions:
-        """The compile options."""
-        return CompileOptions.parse(self.options)
 
 
 @dataclass(frozen=True)
