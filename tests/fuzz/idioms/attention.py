@@ -188,7 +188,7 @@ def rotary(d: Drawer) -> Array:
 def caches(d: Drawer) -> Any:
     """Updates of a cache at one or several positions, and attention over it."""
     dtype, batch, groups, keys, width = d.one("bfloat16", "float32"), d.one(1, 2), d.one(1, 2), d.one(32, 64), 32
-    cache = d.input((batch, groups, keys, width), dtype, parameter=False)
+    cache = d.input((batch, groups, keys, width), dtype, parameter=False, donated=d.maybe(0.7))
     rows = d.one(1, 1, 32, 3)
     new = d.input((batch, groups, rows, width), dtype, parameter=False)
     at = d.input((), "int32", below=keys, parameter=False) if d.maybe(0.4 if rows == 32 else 0.7) else d.one(0, 1)

@@ -36,6 +36,7 @@ class Drawer:
         self.random = random
         self.inputs: list[np.ndarray] = []
         self.parameters: set[int] = set()
+        self.donated: set[int] = set()
         self.kept: list[Array] = []
         self._arguments = arguments
         self._special = special
@@ -70,7 +71,7 @@ class Drawer:
 
     def input(
         self, shape: Sequence[int], dtype: str = "float32", *, scale: float = 1.0, positive: bool = False,
-        parameter: bool | None = None, below: int = 0,
+        parameter: bool | None = None, below: int = 0, donated: bool = False,
     ) -> Array:  # fmt: skip
         """Returns a new input of drawn elements.
 
@@ -81,6 +82,7 @@ class Drawer:
             positive: Whether floats are positive.
             parameter: Whether the input is a parameter; drawn by default.
             below: Integers are from 0 to one less than this, if it is not 0.
+            donated: Whether the program may write into the memory of the input.
         """
         if below:
             drawn = np.random.default_rng(self.random.getrandbits(64)).integers(0, below, tuple(shape))
@@ -94,6 +96,8 @@ class Drawer:
         position = len(self.inputs)
         if self.maybe(0.3) if parameter is None else parameter:
             self.parameters.add(position)
+        if donated:
+            self.donated.add(position)
         self.inputs.append(value)
         return jnp.asarray(value) if self._arguments is None else self._arguments[position]
 
@@ -183,9 +187,10 @@ def built(random: Random, one: Idiom, *, special: bool = False) -> tuple[str, tu
 
     text = jax.jit(program, keep_unused=True).lower(*drawer.inputs).as_text()
     random.setstate(after)
-    for index in sorted(drawer.parameters):
-        role = r'\1 {ttcore.argument_type = "parameter"}'
-        text = re.sub(rf"(%arg{index}: tensor<[^>]*>)(?=[,)])", role, text, count=1)
+    marks = dict.fromkeys(drawer.donated, "jax.buffer_donor = true")
+    marks |= dict.fromkeys(drawer.parameters, 'ttcore.argument_type = "parameter"')
+    for index, mark in sorted(marks.items()):
+        text = re.sub(rf"(%arg{index}: tensor<[^>]*>)(?=[,)])", rf"\1 {{{mark}}}", text, count=1)
     return text, tuple(drawer.inputs)
 
 
