@@ -177,9 +177,8 @@ def rotary(d: Drawer) -> Array:
     if way == "every two":
         return x * cos + jnp.stack([-sign * b, a], -1).reshape(x.shape) * sin
     if way == "complex":
-        turned = lax.complex(a.astype(jnp.float32), b.astype(jnp.float32)) * lax.complex(
-            cos.astype(jnp.float32), sign * sin.astype(jnp.float32)
-        )
+        turn = jnp.broadcast_arrays(cos.astype(jnp.float32), sign * sin.astype(jnp.float32))
+        turned = lax.complex(a.astype(jnp.float32), b.astype(jnp.float32)) * lax.complex(*turn)
         return jnp.stack([turned.real, turned.imag], -1).reshape(*turned.shape[:-1], -1).astype(dtype)
     y = jnp.stack([a * cos - b * sin, b * cos + sign * (a * sin)], -1)
     return y.reshape(*y.shape[:-2], -1)
