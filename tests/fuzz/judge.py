@@ -16,6 +16,7 @@ from tests.fuzz import noise, reference
 from tests.fuzz.cases import Difference, NotDrawnError
 from tests.fuzz.values import is_float
 from tt_xla.compiler import compile_module, parse_module
+from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
@@ -68,7 +69,10 @@ class Module:
 
     @functools.cached_property
     def module(self) -> Any:
-        return parse_module(self.source)
+        try:
+            return parse_module(self.source)
+        except MalformedModuleError as error:
+            raise NotDrawnError(f"StableHLO's verifier refuses the module: {error}") from error
 
     @property
     def plain_module(self) -> Any:

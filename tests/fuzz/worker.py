@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -107,7 +108,9 @@ def _verdict(case: Any) -> tuple[str, str]:
     except UnsupportedOpError as error:
         return "refused", f"{type(error).__name__}: {error}".partition("\n")[0][:300]
     except ExecutionError as error:
-        if "does not fit" in str(error):  # a value that 32 bits do not hold, in an argument or from the host
+        if re.search(
+            "does not fit|outside the range", str(error)
+        ):  # a value that 32 bits do not hold, in an argument or from the host
             return "refused", str(error).partition("\n")[0][:300]
         return "error", traceback.format_exc(limit=-12)
     except Exception:
