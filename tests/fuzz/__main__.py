@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import time
@@ -88,8 +89,11 @@ def run(
 
 
 def _without_fault(path: Path) -> list[running.Record]:
-    """Returns the records of a run whose programs hold."""
-    records: list[running.Record] = [json.loads(line) for line in path.read_text().splitlines()]
+    """Returns the records of a run whose programs hold. The run may have ended in the middle of a line."""
+    records: list[running.Record] = []
+    for line in path.read_text().splitlines():
+        with contextlib.suppress(json.JSONDecodeError):
+            records.append(json.loads(line))
     return [record for record in records if record["verdict"] not in WRONG]
 
 
