@@ -58,6 +58,9 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     Raises:
         RuntimeError: PyTorch refuses the arguments.
     """
+    device = kwargs.get("device")
+    if device is not None and device.type == chips.XLA:
+        kwargs = {**kwargs, "device": chips.own(device)}
     chip = _requested_chip(args, kwargs["device"]) if "device" in kwargs else None
     if signature.tensors:
         signature = signature.for_numbers(args)

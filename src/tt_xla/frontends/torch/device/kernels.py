@@ -157,7 +157,15 @@ def _to_copy(
     non_blocking: bool = False,
     memory_format: torch.memory_format | None = None,
 ) -> torch.Tensor:
-    """Copies a tensor to or from a chip, or within it. PyTorch calls this for either of the two devices."""
+    """Copies a tensor to or from a chip, or within it. PyTorch calls this for either of the two devices.
+
+    A tensor that is moved to ``xla``, where it is already, is no copy.
+    """
+    if device is not None and device.type == chips.XLA:
+        device = chips.own(device)
+        stays = _is_ours(tensor) and device == tensor.device and dtype in (None, tensor.dtype)
+        if stays and memory_format in (None, torch.preserve_format):
+            return aten.detach.default.redispatch(CPU_KEYS, tensor)
     to_device = device is None or device.type == DEVICE_TYPE
     chip = 0
     if to_device:

@@ -13,9 +13,11 @@ from tt_xla.frontends.torch import register as _register
 from tt_xla.frontends.torch import settings as _settings
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import synchronize as _synchronize
+from tt_xla.frontends.torch.device import xla_type as _xla_type
 from tt_xla.frontends.torch.xla_api import finder as _finder
 
 _register()
+_xla_type.register()
 
 
 def set_custom_compile_options(options: Mapping[str, Any]) -> None:
