@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.environment import selected_system
+from tt_xla.environment import selected_system, variables_for_now
 from tt_xla.frontends.torch.private.dispatcher import backward_on_calling_thread
 from tt_xla.ir.mesh import Mesh
 from tt_xla.locks import Lock
@@ -67,7 +67,8 @@ def fresh_state() -> Iterator[None]:
     before = dict(vars(STATE))
     vars(STATE).clear()
     try:
-        yield
+        with variables_for_now(XLA_USE_SPMD=""):
+            yield
     finally:
         vars(STATE).clear()
         vars(STATE).update(before)

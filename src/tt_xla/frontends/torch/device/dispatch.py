@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from tt_xla.environment import variable
 from tt_xla.frontends.torch import fused_steps
 from tt_xla.frontends.torch.device import chips, metrics, on_host
 from tt_xla.frontends.torch.device.buffers import aten, buffer_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
+from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.recording import (
     Pressure,
@@ -33,18 +32,6 @@ from tt_xla.frontends.torch.private.ops import OpOverload
 
 MAX_NODES = 10_000
 """Number of recorded ops after which they run by themselves. A script that reads no result would fill the memory."""
-
-
-class Mode:
-    """Switch between recording ops until a result is read and running each op at once."""
-
-    @functools.cached_property
-    def eager(self) -> bool:
-        """Whether each op runs at once. The default comes from ``TTXLA_EAGER``."""
-        return variable("TTXLA_EAGER") == "1"
-
-
-MODE = Mode()
 
 
 def fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:

@@ -135,13 +135,16 @@ def _resize(
 
 def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
     if not _is_ours(target):
-        target.copy_(host_alias(source))
+        host = host_alias(source)
+        with metrics.transferring(host.nbytes, to_device=False):
+            target.copy_(host)
         return target
     if _is_ours(source) and source.device == target.device:
         value = read(source)
     else:
         source = host_alias(source) if _is_ours(source) else source.detach()
-        host = torch.empty(source.shape, dtype=target.dtype, device="cpu").copy_(source)
+        with metrics.transferring(source.nbytes, to_device=True):
+            host = torch.empty(source.shape, dtype=target.dtype, device="cpu").copy_(source)
         value = Value.of(host)
     write(target, expanded(converted(value, target.dtype), target.shape))
     return target
@@ -176,10 +179,12 @@ def _to_copy(
     source = host_alias(tensor) if _is_ours(tensor) else tensor.detach()
     if to_device:
         MEMORY[chip].check(source.numel() * (dtype or source.dtype).itemsize)
-    host = torch.empty_like(
-        source, dtype=dtype, device="cpu", memory_format=memory_format or torch.preserve_format
-    ).copy_(source)
+    with metrics.transferring(source.nbytes, to_device=to_device):
+        host = torch.empty_like(
+            source, dtype=dtype, device="cpu", memory_format=memory_format or torch.preserve_format
+        ).copy_(source)
     if to_device:
+        metrics.count(metrics.TENSORS)
         return lift(host, chip)
     return host if device is None or device.type == "cpu" else host.to(device)
 

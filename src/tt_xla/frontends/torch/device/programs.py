@@ -19,6 +19,7 @@ from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
 from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, runs_on_host, scalar_dtype
+from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.placements import (
     MixedMeshesError,
     Placement,
@@ -136,6 +137,12 @@ def synchronize() -> None:
         live = [
             buffer for reference in list(PENDING.values()) if (buffer := reference()) is not None and buffer.pending
         ]
+        if live and not MODE.may_run:
+            raise RuntimeError(
+                "A function under torch_xla.compile(full_graph=True) is to be one program, and recorded ops would run "
+                "before its end, because it reads a result. Return the tensor and read it afterwards, or leave out "
+                "full_graph."
+            )
         PENDING.clear()
         Pressure.nodes = 0
         outputs: dict[int, set[Value]] = {}
@@ -228,6 +235,8 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         is_part: whether this is a program of a trace that runs in parts.
     """
     trace = collect(outputs, chip)
+    if MODE.structures is not None:
+        MODE.structures.add(trace.key)
     if not is_part and (trace.key, trace.placements, trace.chip) not in _STRUCTURES:
         changed = _changed_ops(trace)
         if changed is not None:
@@ -245,7 +254,10 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     for make, version in program.extras:
         arguments.append(make())
         argument_versions.append(version)
-    with metrics.timed(metrics.EXECUTE_TIME), outside_dynamo():
+    if trace.placements:
+        metrics.count(metrics.SEVERAL_CHIPS)
+    metric = metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME
+    with metrics.timed(metric), outside_dynamo():
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
@@ -353,8 +365,9 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
     key = structure.inputs
     if key not in structure.programs:
         metrics.count(metrics.COMPILED)
-        with metrics.timed(metrics.COMPILE_TIME):
+        with metrics.timed(metrics.EAGER_COMPILE_TIME if MODE.eager else metrics.COMPILE_TIME):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
+        metrics.sample(metrics.ALIASES, 0)  # results have memory of their own
     else:
         metrics.count(metrics.REUSED)
     return structure, structure.programs[key]

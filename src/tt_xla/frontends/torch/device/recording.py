@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.device import chips
+from tt_xla.frontends.torch.device import chips, metrics
 from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, tensor_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import View, contiguous_strides, find_view, memory_order
@@ -117,6 +117,8 @@ def record(
     if kind.reason:
         return kind, []
     Pressure.nodes += 1
+    metrics.counters[signature.counter] += 1
+    metrics.counters[metrics.TENSORS] += len(kind.outputs)
     node = Node(kind, tuple(values), tuple(numbers), _user_frame())
     return kind, [Value(output.shape, output.dtype, node, index, chip) for index, output in enumerate(kind.outputs)]
 

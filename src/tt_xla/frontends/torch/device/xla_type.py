@@ -1,7 +1,7 @@
 """Makes our devices stand for the device type ``xla``, which scripts for ``torch_xla`` name.
 
-PyTorch knows the type and its dispatch key. What is created on it, or moved to it, gets to a kernel of that key, and the
-kernels here call the op for the device ``tt``. So there are no tensors of the type: those of ``xla`` are those of
+PyTorch knows the type and its dispatch key. What is created on it, or moved to it, gets to a kernel of that key, and
+the kernel here calls the op for the device ``tt``. So there are no tensors of the type: those of ``xla`` are those of
 ``tt``, and no call of PyTorch is slower for it.
 """
 

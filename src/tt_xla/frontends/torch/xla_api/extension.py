@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
+import torch_xla
 
+from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize
-from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.frontends.torch.device.mode import MODE as _MODE
+from tt_xla.frontends.torch.private.dispatcher import storage_identity as _storage_identity
 
 
 def _get_xla_sharding_spec(tensor: torch.Tensor) -> str:
@@ -59,5 +60,49 @@ def _init_computation_client() -> None:
     get_device()
 
 
-def __getattr__(name: str) -> Any:
-    raise _finder.missing(__name__, name)
+def _xla_get_tensor_id(tensor: torch.Tensor) -> int:
+    """Returns a number that tensors have in common exactly when they share memory.
+
+    Libraries look for tied parameters by it before they save a model.
+    """
+    return _storage_identity(tensor)
+
+
+def _xla_real_devices() -> list[str]:
+    """Returns the names of all chips."""
+    return torch_xla.real_devices()
+
+
+def _xla_get_devices() -> list[str]:
+    """Returns the names of the chips behind the torch devices."""
+    return [f"TT:{device.index}" for device in torch_xla.devices()]
+
+
+def _xla_num_devices() -> int:
+    """Returns the number of torch devices."""
+    return len(torch_xla.devices())
+
+
+def _xla_num_runtime_devices() -> int:
+    """Returns the number of chips."""
+    return torch_xla.device_count()
+
+
+def _xla_increment_counter(name: str, count: int) -> None:
+    """Adds to a counter of ``torch_xla.debug.metrics``."""
+    _metrics.count(name, count)
+
+
+def _get_use_eager_mode() -> bool:
+    """Returns whether each op runs at once."""
+    return _MODE.eager
+
+
+def _set_use_eager_mode(enable: bool) -> None:
+    """Switches between running each op at once and recording ops."""
+    _MODE.eager = enable
+
+
+def _xla_optimization_barrier_(tensors: list[torch.Tensor]) -> None:
+    """Same as ``xm.optimization_barrier_``."""
+    synchronize()

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from functools import partial
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 _FILES = {
     "torch_xla": "root.py",
     "torch_xla._XLAC": "extension.py",
-    "torch_xla._dynamo": "dynamo.py",
+    "torch_xla._dynamo.config": "dynamo_config.py",
     "torch_xla._dynamo.dynamo_bridge": "dynamo_bridge.py",
     "torch_xla.amp": "amp.py",
-    "torch_xla.core": "core.py",
     "torch_xla.core.dynamo_bridge": "dynamo_bridge.py",
     "torch_xla.core.xla_model": "xla_model.py",
-    "torch_xla.debug": "debug.py",
     "torch_xla.debug.metrics": "metrics.py",
-    "torch_xla.distributed": "distributed.py",
+    "torch_xla.debug.profiler": "profiler.py",
     "torch_xla.distributed.parallel_loader": "parallel_loader.py",
-    "torch_xla.distributed.fsdp": "distributed.py",
     "torch_xla.distributed.fsdp.utils": "fsdp_utils.py",
     "torch_xla.distributed.spmd": "spmd.py",
     "torch_xla.distributed.spmd.api": "spmd_api.py",
@@ -35,21 +34,35 @@ _FILES = {
     "torch_xla.experimental.spmd_fully_sharded_data_parallel": "spmd_fsdp.py",
     "torch_xla.experimental.xla_sharding": "xla_sharding.py",
     "torch_xla.runtime": "runtime.py",
+    "torch_xla.utils.closures": "closures.py",
 }
-_MISSING = (
-    "{} is not available: this torch_xla is the part of its API that tt-xla provides. "
-    "Installing the real torch_xla package replaces it."
-)
+"""The file that serves each module."""
+
 _PACKAGES = {
-    "torch_xla",
     "torch_xla._dynamo",
     "torch_xla.core",
     "torch_xla.debug",
     "torch_xla.distributed",
     "torch_xla.distributed.fsdp",
-    "torch_xla.distributed.spmd",
-    "torch_xla.experimental",
+    "torch_xla.utils",
 }
+"""Packages that have modules and no names of their own."""
+
+_WITH_SUBMODULES = _PACKAGES | {"torch_xla", "torch_xla.distributed.spmd", "torch_xla.experimental"}
+
+_PROVIDED = "this torch_xla is the part of its API that tt-xla provides."
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module from a file, or an empty one, and gives it an error for each name that it lacks."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        if self.path:
+            super().exec_module(module)
+        vars(module).setdefault("__getattr__", partial(attribute, module.__name__))
+
+    def is_package(self, fullname: str) -> bool:
+        return fullname in _WITH_SUBMODULES
 
 
 def find(name: str) -> ModuleSpec | None:
@@ -61,14 +74,15 @@ def find(name: str) -> ModuleSpec | None:
     Raises:
         ModuleNotFoundError: this package lacks the module. The real package may have it.
     """
-    file = _FILES.get(name)
-    if file is None:
-        raise ModuleNotFoundError(_MISSING.format(name), name=name)
-    path = Path(__file__).with_name(file)
-    spec = importlib.util.spec_from_file_location(name, path, loader=SourceFileLoader(name, str(path)))
-    if spec is not None and name in _PACKAGES:
-        spec.submodule_search_locations = []  # marks a package; its modules come from the table, not from a folder
-    return spec
+    if name in _FILES:
+        path = str(Path(__file__).with_name(_FILES[name]))
+        spec = importlib.util.spec_from_file_location(name, path, loader=_Loader(name, path))
+        if spec is not None and name in _WITH_SUBMODULES:
+            spec.submodule_search_locations = []  # marks a package; its modules come from the tables, not from a folder
+        return spec
+    if name in _PACKAGES:
+        return ModuleSpec(name, _Loader(name, ""), is_package=True)
+    raise ModuleNotFoundError(_reason(name), name=name)
 
 
 def attribute(module: str, name: str) -> Any:
@@ -77,11 +91,17 @@ def attribute(module: str, name: str) -> Any:
     Raises:
         AttributeError: there is no such submodule.
     """
-    if f"{module}.{name}" in _FILES:
-        return importlib.import_module(f"{module}.{name}")
+    full = f"{module}.{name}"
+    if full in _FILES or full in _PACKAGES:
+        return importlib.import_module(full)
     raise missing(module, name)
 
 
 def missing(module: str, name: str) -> AttributeError:
     """Returns the error for a name that the real package may have and this one lacks."""
-    return AttributeError(_MISSING.format(f"{module}.{name}"))
+    return AttributeError(_reason(f"{module}.{name}"))
+
+
+def _reason(name: str) -> str:
+    """Returns the message about a module or name that is not there."""
+    return f"{name} is not available: {_PROVIDED} Installing the real torch_xla package replaces it."

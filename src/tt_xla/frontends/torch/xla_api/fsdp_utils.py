@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 import torch_xla.distributed.spmd as _spmd
 from torch import nn
-
-from tt_xla.frontends.torch.xla_api import finder as _finder
 
 
 def apply_xla_patch_to_nn_linear(
@@ -22,7 +19,3 @@ def apply_xla_patch_to_nn_linear(
         if isinstance(layer, nn.Linear):
             layer.forward = partial(patched_function, layer)  # type: ignore[method-assign]
     return module
-
-
-def __getattr__(name: str) -> Any:
-    raise _finder.missing(__name__, name)

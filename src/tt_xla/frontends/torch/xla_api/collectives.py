@@ -1,0 +1,252 @@
+"""Collectives of ``torch_xla.core.xla_model``: every chip has the whole tensor, and results are the first chip's.
+
+The chips of the groups are those of one process, so layouts, channels and kinds of device numbers, which the real
+package takes as arguments, need no choice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import torch
+import torch_xla.runtime as _runtime
+
+REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
+
+
+def all_reduce(
+    reduce_type: str,
+    inputs: torch.Tensor | list[torch.Tensor],
+    scale: float = 1.0,
+    groups: list[list[int]] | None = None,
+    pin_layout: bool = True,
+) -> torch.Tensor | None:
+    """Reduces over the chips of each group, every one of which has the whole tensor, and scales the result.
+
+    A list of tensors is reduced in place.
+
+    Raises:
+        ValueError: the reduction is unknown, or groups name a chip that is not there.
+    """
+    if reduce_type not in _REDUCTIONS:
+        raise ValueError(f"all_reduce({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
+    if isinstance(inputs, torch.Tensor):
+        return _scaled(_collective("all_reduce", inputs, groups, inputs.shape, reduction=reduce_type), scale)
+    for tensor in inputs:
+        if _group_size(groups) > 1 or scale != 1.0:
+            tensor.copy_(_scaled(_collective("all_reduce", tensor, groups, tensor.shape, reduction=reduce_type), scale))
+    return None
+
+
+def all_gather(
+    value: torch.Tensor,
+    dim: int = 0,
+    groups: list[list[int]] | None = None,
+    output: torch.Tensor | None = None,
+    pin_layout: bool = True,
+    channel_id: int | None = None,
+    use_global_device_ids: bool | None = None,
+) -> torch.Tensor:
+    """Joins the tensors of the chips of a group along ``dim``; every chip has the whole tensor.
+
+    Raises:
+        IndexError: the tensor has no dimension ``dim``.
+        ValueError: groups name a chip that is not there.
+    """
+    dim = _dimension(value, dim)
+    shape = _with_size(value.shape, dim, value.shape[dim] * _group_size(groups))
+    gathered = _collective("all_gather", value, groups, shape, integers={"all_gather_dim": dim})
+    return gathered if output is None else output.copy_(gathered)
+
+
+def reduce_scatter(
+    reduce_type: str,
+    input: torch.Tensor,
+    scale: float,
+    scatter_dim: int,
+    shard_count: int,
+    groups: list[list[int]] | None = None,
+    output: torch.Tensor | None = None,
+    pin_layout: bool = True,
+    channel_id: int | None = None,
+    use_global_device_ids: bool | None = None,
+) -> torch.Tensor:
+    """Reduces over the chips of a group, splits the result along ``scatter_dim``, and returns the first chip's part.
+
+    Raises:
+        IndexError: the tensor has no dimension ``scatter_dim``.
+        ValueError: the reduction is unknown, ``shard_count`` is not the size of a group or does not divide the
+            dimension, or groups name a chip that is not there.
+    """
+    if reduce_type not in _REDUCTIONS:
+        raise ValueError(f"reduce_scatter({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
+    if shard_count != _group_size(groups):
+        raise ValueError(f"reduce_scatter(shard_count={shard_count}): the group size is {_group_size(groups)}.")
+    scatter_dim = _dimension(input, scatter_dim)
+    if input.shape[scatter_dim] % shard_count:
+        raise ValueError(
+            f"reduce_scatter cannot split dimension {scatter_dim} of {list(input.shape)} into {shard_count} parts."
+        )
+    shape = _with_size(input.shape, scatter_dim, input.shape[scatter_dim] // shard_count)
+    integers = {"scatter_dimension": scatter_dim}
+    part = _collective("reduce_scatter", input, groups, shape, reduction=reduce_type, integers=integers)
+    part = _scaled(part, scale)
+    return part if output is None else output.copy_(part)
+
+
+def all_to_all(
+    value: torch.Tensor,
+    split_dimension: int,
+    concat_dimension: int,
+    split_count: int,
+    groups: list[list[int]] | None = None,
+    pin_layout: bool = True,
+) -> torch.Tensor:
+    """Sends a part along ``split_dimension`` to each chip of a group, which joins them along ``concat_dimension``.
+
+    Returns:
+        The first chip's result.
+
+    Raises:
+        IndexError: the tensor lacks one of the dimensions.
+        ValueError: ``split_count`` is not the size of a group or does not divide the dimension, or groups name a chip
+            that is not there.
+    """
+    split_dimension, concat_dimension = _dimension(value, split_dimension), _dimension(value, concat_dimension)
+    if split_count != _group_size(groups) or value.shape[split_dimension] % split_count:
+        raise ValueError(
+            f"all_to_all(split_count={split_count}) of a tensor of shape {list(value.shape)}: a group has "
+            f"{_group_size(groups)} chips, which must be the count and divide dimension {split_dimension}."
+        )
+    shape = _with_size(value.shape, split_dimension, value.shape[split_dimension] // split_count)
+    shape = _with_size(shape, concat_dimension, shape[concat_dimension] * split_count)
+    integers = {
+        "split_dimension": split_dimension,
+        "concat_dimension": concat_dimension,
+        "split_count": split_count,
+    }
+    return _collective("all_to_all", value, groups, shape, integers=integers)
+
+
+def collective_permute(value: torch.Tensor, pairs: list[list[int]]) -> torch.Tensor:
+    """Sends each chip's tensor to the chip that ``pairs`` (source, target) names; others get zeros.
+
+    Returns:
+        The first chip's result.
+
+    Raises:
+        ValueError: a pair names a chip that is not there.
+    """
+    _group_size(pairs)
+    return _collective("collective_permute", value, [list(pair) for pair in pairs], value.shape)
+
+
+_REDUCTIONS = (REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX)
+
+
+def _group_size(groups: list[list[int]] | None) -> int:
+    """Returns the number of chips of a group; without groups, that of all chips in SPMD mode, else 1.
+
+    Raises:
+        ValueError: groups differ in size, or name a chip that is not there.
+    """
+    count = _runtime.global_runtime_device_count()
+    if not groups:
+        return count if _runtime.is_spmd() else 1
+    if any(not 0 <= chip < count for group in groups for chip in group):
+        raise ValueError(f"Groups {groups} name devices that do not exist. The system has {count}: 0 to {count - 1}.")
+    if len({len(group) for group in groups}) > 1:
+        raise ValueError(f"Groups {groups} differ in size.")
+    return len(groups[0])
+
+
+def _dimension(value: torch.Tensor, dim: int) -> int:
+    """Returns a dimension of a tensor, which may count from the last one, as a number from 0 on.
+
+    Raises:
+        IndexError: the tensor has no such dimension.
+    """
+    rank = value.dim()
+    if not -rank <= dim < rank:
+        raise IndexError(f"Dimension {dim} of a tensor of shape {list(value.shape)}: expected {-rank} to {rank - 1}.")
+    return dim % rank
+
+
+def _collective(
+    op: str,
+    value: torch.Tensor,
+    groups: list[list[int]] | None,
+    shape: Sequence[int],
+    *,
+    reduction: str = "",
+    integers: dict[str, int] | None = None,
+) -> torch.Tensor:
+    """Returns the result of a collective of StableHLO; on one chip, a copy."""
+    if _group_size(groups) == 1 and op != "collective_permute":
+        return value.clone()
+    if _runtime.global_runtime_device_count() == 1:
+        return value.clone() if [0, 0] in (groups or []) else torch.zeros_like(value)
+    config = {"op": op, "groups": groups or [], "reduction": reduction, "integers": integers or {}}
+    return torch.ops.tt.collective(value, json.dumps(config), list(shape))
+
+
+def _with_size(shape: Sequence[int], dim: int, size: int) -> list[int]:
+    return [*shape[:dim], size, *shape[dim + 1 :]]
+
+
+def _scaled(tensor: torch.Tensor, scale: float) -> torch.Tensor:
+    return tensor if scale == 1.0 else tensor * scale
+
+
+def collective_broadcast(
+    tensors: list[torch.Tensor],
+    root_ordinal: int = 0,
+    groups: list[list[int]] | None = None,
+    pin_layout: bool = True,
+) -> None:
+    """Does nothing: the tensors of the one process are those of its root."""
+
+
+def all_gather_bucketized(
+    input_list: Sequence[torch.Tensor],
+    dim: int = 0,
+    groups: list[list[int]] | None = None,
+    output: Sequence[torch.Tensor] | None = None,
+    pin_layout: bool = False,
+    channel_id: int | None = None,
+    use_global_device_ids: bool | None = None,
+    bucket_cap_mb: int = 160,
+) -> Sequence[torch.Tensor]:
+    """Joins each of several tensors as :func:`all_gather` does. Buckets, which save calls of a network, save none here.
+
+    Raises:
+        IndexError, ValueError: as :func:`all_gather`.
+    """
+    outputs = [None] * len(input_list) if output is None else output
+    return [all_gather(value, dim, groups, out) for value, out in zip(input_list, outputs, strict=True)]
+
+
+def reduce_scatter_bucketized(
+    reduce_type: str,
+    input_list: Sequence[torch.Tensor],
+    scale: float,
+    scatter_dim: int,
+    shard_count: int,
+    groups: list[list[int]] | None = None,
+    output: Sequence[torch.Tensor] | None = None,
+    pin_layout: bool = False,
+    channel_id: int | None = None,
+    use_global_device_ids: bool | None = None,
+    bucket_cap_mb: int = 160,
+) -> Sequence[torch.Tensor]:
+    """Reduces and splits each of several tensors as :func:`reduce_scatter` does.
+
+    Raises:
+        IndexError, ValueError: as :func:`reduce_scatter`.
+    """
+    outputs = [None] * len(input_list) if output is None else output
+    return [
+        reduce_scatter(reduce_type, value, scale, scatter_dim, shard_count, groups, out)
+        for value, out in zip(input_list, outputs, strict=True)
+    ]
