@@ -1,16 +1,23 @@
-"""Collectives of ``torch_xla.core.xla_model``: every chip has the whole tensor, and results are the first chip's.
+"""Collectives of ``torch_xla.core.xla_model``.
 
-The chips of the groups are those of one process, so layouts, channels and kinds of device numbers, which the real
-package takes as arguments, need no choice.
+In replicas (``xmp.spawn``) each has a tensor of its own, and the collectives are over the replicas. Otherwise they are
+over chips that act as one device, each of which has the whole tensor, and results are those of the first chip.
+
+All chips are those of one process, so layouts, channels and kinds of device numbers, which the real package takes as
+arguments, need no choice.
 """
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import torch_xla.runtime as _runtime
+
+from tt_xla.frontends.torch import replicas as _replicas
 
 REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
 
@@ -31,6 +38,13 @@ def all_reduce(
     """
     if reduce_type not in _REDUCTIONS:
         raise ValueError(f"all_reduce({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
+    if _replicas.size() > 1:
+        reduced = [_scaled(_reduced(reduce_type, _of_group(value, groups)), scale) for value in _as_list(inputs)]
+        if isinstance(inputs, torch.Tensor):
+            return reduced[0]
+        for value, result in zip(inputs, reduced, strict=True):
+            value.detach().copy_(result)
+        return None
     if isinstance(inputs, torch.Tensor):
         return _scaled(_collective("all_reduce", inputs, groups, inputs.shape, reduction=reduce_type), scale)
     for tensor in inputs:
@@ -40,39 +54,46 @@ def all_reduce(
 
 
 def all_gather(
-    value: torch.Tensor,
+    value: Any,
     dim: int = 0,
     groups: list[list[int]] | None = None,
-    output: torch.Tensor | None = None,
+    output: Any = None,
     pin_layout: bool = True,
     channel_id: int | None = None,
     use_global_device_ids: bool | None = None,
-) -> torch.Tensor:
-    """Joins the tensors of the chips of a group along ``dim``; every chip has the whole tensor.
+) -> Any:
+    """Joins the tensors of the chips or replicas of a group along ``dim``. A list of tensors gives a list.
 
     Raises:
         IndexError: the tensor has no dimension ``dim``.
         ValueError: groups name a chip that is not there.
     """
+    if not isinstance(value, torch.Tensor):
+        return all_gather_bucketized(value, dim, groups, output)
     dim = _dimension(value, dim)
-    shape = _with_size(value.shape, dim, value.shape[dim] * _group_size(groups))
-    gathered = _collective("all_gather", value, groups, shape, integers={"all_gather_dim": dim})
+    if _replicas.size() > 1:
+        gathered = torch.cat(_of_group(value, groups), dim)
+    else:
+        shape = _with_size(value.shape, dim, value.shape[dim] * _group_size(groups))
+        gathered = _collective("all_gather", value, groups, shape, integers={"all_gather_dim": dim})
     return gathered if output is None else output.copy_(gathered)
 
 
 def reduce_scatter(
     reduce_type: str,
-    input: torch.Tensor,
+    input: Any,
     scale: float,
     scatter_dim: int,
     shard_count: int,
     groups: list[list[int]] | None = None,
-    output: torch.Tensor | None = None,
+    output: Any = None,
     pin_layout: bool = True,
     channel_id: int | None = None,
     use_global_device_ids: bool | None = None,
-) -> torch.Tensor:
-    """Reduces over the chips of a group, splits the result along ``scatter_dim``, and returns the first chip's part.
+) -> Any:
+    """Reduces over the chips or replicas of a group, splits the result along ``scatter_dim``, and returns a part.
+
+    That is the replica's own part, or that of the first chip. A list of tensors gives a list.
 
     Raises:
         IndexError: the tensor has no dimension ``scatter_dim``.
@@ -81,6 +102,8 @@ def reduce_scatter(
     """
     if reduce_type not in _REDUCTIONS:
         raise ValueError(f"reduce_scatter({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
+    if not isinstance(input, torch.Tensor):
+        return reduce_scatter_bucketized(reduce_type, input, scale, scatter_dim, shard_count, groups, output)
     if shard_count != _group_size(groups):
         raise ValueError(f"reduce_scatter(shard_count={shard_count}): the group size is {_group_size(groups)}.")
     scatter_dim = _dimension(input, scatter_dim)
@@ -88,9 +111,13 @@ def reduce_scatter(
         raise ValueError(
             f"reduce_scatter cannot split dimension {scatter_dim} of {list(input.shape)} into {shard_count} parts."
         )
-    shape = _with_size(input.shape, scatter_dim, input.shape[scatter_dim] // shard_count)
-    integers = {"scatter_dimension": scatter_dim}
-    part = _collective("reduce_scatter", input, groups, shape, reduction=reduce_type, integers=integers)
+    if _replicas.size() > 1:
+        reduced = _reduced(reduce_type, _of_group(input, groups))
+        part = reduced.chunk(shard_count, scatter_dim)[_own_group(groups).index(_replicas.ordinal())]
+    else:
+        shape = _with_size(input.shape, scatter_dim, input.shape[scatter_dim] // shard_count)
+        integers = {"scatter_dimension": scatter_dim}
+        part = _collective("reduce_scatter", input, groups, shape, reduction=reduce_type, integers=integers)
     part = _scaled(part, scale)
     return part if output is None else output.copy_(part)
 
@@ -119,6 +146,10 @@ def all_to_all(
             f"all_to_all(split_count={split_count}) of a tensor of shape {list(value.shape)}: a group has "
             f"{_group_size(groups)} chips, which must be the count and divide dimension {split_dimension}."
         )
+    if _replicas.size() > 1:
+        position = _own_group(groups).index(_replicas.ordinal())
+        parts = [other.chunk(split_count, split_dimension)[position] for other in _of_group(value, groups)]
+        return torch.cat(parts, concat_dimension)
     shape = _with_size(value.shape, split_dimension, value.shape[split_dimension] // split_count)
     shape = _with_size(shape, concat_dimension, shape[concat_dimension] * split_count)
     integers = {
@@ -139,6 +170,10 @@ def collective_permute(value: torch.Tensor, pairs: list[list[int]]) -> torch.Ten
         ValueError: a pair names a chip that is not there.
     """
     _group_size(pairs)
+    if _replicas.size() > 1:
+        sources = [source for source, target in pairs if target == _replicas.ordinal()]
+        everywhere = _replicas.gather(value, _replicas.size())
+        return everywhere[sources[0]] if sources else torch.zeros_like(value)
     return _collective("collective_permute", value, [list(pair) for pair in pairs], value.shape)
 
 
@@ -153,7 +188,7 @@ def _group_size(groups: list[list[int]] | None) -> int:
     """
     count = _runtime.global_runtime_device_count()
     if not groups:
-        return count if _runtime.is_spmd() else 1
+        return count if _runtime.is_spmd() else _replicas.size()
     if any(not 0 <= chip < count for group in groups for chip in group):
         raise ValueError(f"Groups {groups} name devices that do not exist. The system has {count}: 0 to {count - 1}.")
     if len({len(group) for group in groups}) > 1:
@@ -191,6 +226,42 @@ def _collective(
     return torch.ops.tt.collective(value, json.dumps(config), list(shape))
 
 
+def _own_group(groups: list[list[int]] | None) -> list[int]:
+    """Returns the group that has this replica.
+
+    Raises:
+        ValueError: none has it.
+    """
+    for group in groups or [list(range(_replicas.size()))]:
+        if _replicas.ordinal() in group:
+            return group
+    raise ValueError(f"None of the groups {groups} has replica {_replicas.ordinal()}.")
+
+
+def _of_group(value: torch.Tensor, groups: list[list[int]] | None) -> list[torch.Tensor]:
+    """Returns the tensors of the replicas of this one's group."""
+    everywhere = _replicas.gather(value, _replicas.size()).unbind()
+    return [everywhere[replica] for replica in _own_group(groups)]
+
+
+def _reduced(reduction: str, values: Sequence[torch.Tensor]) -> torch.Tensor:
+    return functools.reduce(_BINARY[reduction], values)
+
+
+_BINARY: dict[str, Callable[..., torch.Tensor]] = {
+    REDUCE_SUM: torch.add,
+    REDUCE_MUL: torch.mul,
+    REDUCE_AND: torch.bitwise_and,
+    REDUCE_OR: torch.bitwise_or,
+    REDUCE_MIN: torch.minimum,
+    REDUCE_MAX: torch.maximum,
+}
+
+
+def _as_list(value: torch.Tensor | list[torch.Tensor]) -> list[torch.Tensor]:
+    return [value] if isinstance(value, torch.Tensor) else value
+
+
 def _with_size(shape: Sequence[int], dim: int, size: int) -> list[int]:
     return [*shape[:dim], size, *shape[dim + 1 :]]
 
@@ -205,7 +276,19 @@ def collective_broadcast(
     groups: list[list[int]] | None = None,
     pin_layout: bool = True,
 ) -> None:
-    """Does nothing: the tensors of the one process are those of its root."""
+    """Gives tensors, in place, the contents that they have in one replica; without replicas, they have them already.
+
+    Args:
+        tensors: the tensors.
+        root_ordinal: the replica whose contents all get.
+        groups: groups of replicas; None for one of all.
+        pin_layout: changes nothing.
+    """
+    if _replicas.size() > 1:
+        for tensor in tensors:
+            everywhere = _replicas.gather(tensor, _replicas.size())
+            if root_ordinal in _own_group(groups):
+                tensor.detach().copy_(everywhere[root_ordinal])
 
 
 def all_gather_bucketized(

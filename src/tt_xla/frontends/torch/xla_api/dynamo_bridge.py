@@ -35,11 +35,12 @@ def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[A
         CompileError: the graph cannot be compiled.
     """
     from tt_xla.frontends.torch.backend import tt
+    from tt_xla.frontends.torch.private.dynamo import compile_lock
 
     _metrics.count(_metrics.DYNAMO_GRAPHS)
     graph_module, has_one_output = _with_tuple(xla_model)
     _metrics.count(_metrics.COMPILED)
-    with _metrics.timed(_metrics.COMPILE_TIME), _without_dispatch_modes(), torch.no_grad():
+    with compile_lock, _metrics.timed(_metrics.COMPILE_TIME), _without_dispatch_modes(), torch.no_grad():
         call = tt(graph_module, xla_args)
 
     def run(*args: Any) -> Any:

@@ -15,6 +15,7 @@ _FILES = {
     "torch_xla._XLAC": "extension.py",
     "torch_xla._dynamo.config": "dynamo_config.py",
     "torch_xla._dynamo.dynamo_bridge": "dynamo_bridge.py",
+    "torch_xla._internal.pjrt": "pjrt.py",
     "torch_xla.amp": "amp.py",
     "torch_xla.core.dynamo_bridge": "dynamo_bridge.py",
     "torch_xla.core.xla_model": "xla_model.py",
@@ -30,6 +31,7 @@ _FILES = {
     "torch_xla.experimental": "experimental.py",
     "torch_xla.experimental.eager": "eager.py",
     "torch_xla.experimental.mark_pattern_utils": "mark_pattern_utils.py",
+    "torch_xla.experimental.pjrt": "pjrt.py",
     "torch_xla.experimental.plugins": "plugins.py",
     "torch_xla.experimental.spmd_fully_sharded_data_parallel": "spmd_fsdp.py",
     "torch_xla.experimental.xla_sharding": "xla_sharding.py",
@@ -40,6 +42,7 @@ _FILES = {
 
 _PACKAGES = {
     "torch_xla._dynamo",
+    "torch_xla._internal",
     "torch_xla.core",
     "torch_xla.debug",
     "torch_xla.distributed",

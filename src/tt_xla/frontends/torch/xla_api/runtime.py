@@ -9,6 +9,7 @@ import torch_xla
 
 from tt_xla.environment import asks_for_spmd as _asks_for_spmd
 from tt_xla.environment import set_variable as _set_variable
+from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.ir.mesh import Mesh
@@ -78,15 +79,18 @@ def process_index() -> int:
 
 
 def world_size() -> int:
-    return 1
+    """Returns the number of replicas that ``xmp.spawn`` started; 1 outside of replicas."""
+    return _replicas.size()
 
 
 def global_ordinal() -> int:
-    return 0
+    """Returns the number of this replica; 0 outside of replicas."""
+    return _replicas.ordinal()
 
 
 def local_ordinal() -> int:
-    return 0
+    """Same as :func:`global_ordinal`: there is one host."""
+    return _replicas.ordinal()
 
 
 def global_runtime_device_attributes() -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy as _copy
 import os
 import sys
 import time
@@ -13,6 +14,7 @@ import torch
 import torch_xla
 import torch_xla.runtime as _runtime
 
+from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.private.dispatcher import storage_identity as _storage_identity
 from tt_xla.frontends.torch.private.functions import tree_leaves as _tree_leaves
@@ -151,7 +153,7 @@ def optimizer_step(
     groups: list[list[int]] | None = None,
     pin_layout: bool = True,
 ) -> Any:
-    """Reduces gradients over the processes and steps the optimizer.
+    """Reduces gradients over the replicas and steps the optimizer.
 
     Args:
         optimizer: the optimizer.
@@ -173,7 +175,7 @@ def optimizer_step(
 def reduce_gradients(
     optimizer: torch.optim.Optimizer, groups: list[list[int]] | None = None, pin_layout: bool = True
 ) -> None:
-    """Replaces gradients by their mean over all processes; with one process, leaves them as they are."""
+    """Replaces gradients by their mean over all replicas; with one replica, leaves them as they are."""
     all_reduce_bucketized_gradients(_fetch_gradients(optimizer), 1.0 / _runtime.world_size(), groups, pin_layout)
 
 
@@ -184,7 +186,7 @@ def all_reduce_bucketized_gradients(
     pin_layout: bool = True,
     bucket_cap_mb: int = 0,
 ) -> None:
-    """Adds gradients over all processes, in place, and scales them."""
+    """Adds gradients over all replicas, in place, and scales them."""
     if _runtime.world_size() > 1:
         all_reduce(REDUCE_SUM, list(gradients), scale, groups, pin_layout)
 
@@ -224,7 +226,7 @@ class RateTracker:
         return self._total / elapsed if elapsed > 0 else 0.0
 
 
-# Processes -----------------------------------------------------------------------------------------------------------
+# Replicas ------------------------------------------------------------------------------------------------------------
 
 
 def get_ordinal() -> int:
@@ -236,7 +238,7 @@ def get_local_ordinal() -> int:
 
 
 def is_master_ordinal(local: bool = True) -> bool:
-    """Returns whether this is the process that prints and saves."""
+    """Returns whether this is the replica that prints and saves."""
     return (_runtime.local_ordinal() if local else _runtime.global_ordinal()) == 0
 
 
@@ -245,35 +247,35 @@ def xrt_world_size() -> int:
 
 
 def mesh_reduce(tag: str, data: Any, reduce_fn: Callable[[list[Any]], Any]) -> Any:
-    """Returns what ``reduce_fn`` makes of the data of all processes."""
-    return reduce_fn([data])
+    """Returns what ``reduce_fn`` makes of the data of all replicas, whose tensors are on the CPU then."""
+    return reduce_fn([_copy.deepcopy(each) for each in _replicas.exchange(_maybe_convert_to_cpu(data))])
 
 
 def rendezvous(tag: str, payload: bytes = b"", replicas: list[int] | None = None) -> list[bytes]:
-    """Returns at once: there is no other process to wait for."""
+    """Same as :func:`xla_rendezvous`, with its arguments in another order."""
     return xla_rendezvous(payload, replicas, tag)
 
 
 def xla_rendezvous(payload: bytes = b"", ordinals: list[int] | None = None, tag: str | None = None) -> list[bytes]:
-    """Runs all recorded ops and returns the payloads of all processes.
+    """Runs all recorded ops and returns the payloads of all replicas.
 
     Raises:
         TypeError: the payload is not of type bytes.
-        ValueError: ``ordinals`` are not those of all processes.
+        ValueError: ``ordinals`` are not those of all replicas.
     """
     if ordinals and len(ordinals) != _runtime.world_size():
-        raise ValueError(f"A rendezvous is one of all {_runtime.world_size()} processes, and {ordinals} are given.")
+        raise ValueError(f"A rendezvous is one of all {_runtime.world_size()} replicas, and {ordinals} are given.")
     if not isinstance(payload, bytes):
         raise TypeError(f"The payload of a rendezvous is of type bytes, not {type(payload).__name__}.")
     torch_xla.sync()
-    return [payload]
+    return _replicas.exchange(payload)
 
 
 def do_on_ordinals(target: Callable[..., Any], data: tuple[Any, ...] = (), ordinals: Collection[int] = (0,)) -> Any:
-    """Calls a function in some processes, with its data on the CPU, and waits for all processes.
+    """Calls a function in some replicas, with its data on the CPU, and waits for all replicas.
 
     Returns:
-        What the function returns; None in other processes.
+        What the function returns; None in other replicas.
     """
     result = target(*_maybe_convert_to_cpu(data)) if _runtime.global_ordinal() in ordinals else None
     rendezvous("torch_xla.core.xla_model.do_on_ordinals")
@@ -281,13 +283,13 @@ def do_on_ordinals(target: Callable[..., Any], data: tuple[Any, ...] = (), ordin
 
 
 def broadcast_master_param(model: torch.nn.Module) -> None:
-    """Gives the parameters and buffers of a model their contents in the first process, and runs all recorded ops."""
+    """Gives the parameters and buffers of a model their contents in the first replica, and runs all recorded ops."""
     collective_broadcast([*model.parameters(), *model.buffers()])
     torch_xla.sync()
 
 
 def master_print(*args: Any, fd: TextIO | None = None, local: bool = False, flush: bool = False) -> None:
-    """Prints in the first process, to standard output or to ``fd``."""
+    """Prints in the first replica, to standard output or to ``fd``."""
     if is_master_ordinal(local=local):
         print(*args, file=sys.stdout if fd is None else fd, flush=flush)
 
@@ -394,8 +396,8 @@ def save(
     Args:
         data: the data.
         file_or_path: the file.
-        master_only: whether only the first process saves.
-        global_master: whether only the first process of all hosts is meant.
+        master_only: whether only the first replica saves.
+        global_master: whether only the first replica of all hosts is meant.
     """
     writes = not master_only or is_master_ordinal(local=not global_master)
     cpu_data = _maybe_convert_to_cpu(data, convert=writes)
