@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
 torch_xla = pytest.importorskip("torch_xla")
 
@@ -11,6 +13,8 @@ import torch_xla.core.xla_model as xm  # noqa: E402
 import torch_xla.distributed.xla_multiprocessing as xmp  # noqa: E402
 import torch_xla.runtime as xr  # noqa: E402
 from torch_xla._internal import pjrt  # noqa: E402
+
+pytest.importorskip("torch_xla.distributed.xla_backend")  # registers the backend
 
 CHIPS = 8
 
@@ -133,8 +137,104 @@ def test_the_error_of_a_replica_ends_those_that_wait_for_it():
 
 
 def test_a_replica_that_leaves_a_collective_out():
-    with pytest.raises(RuntimeError, match=r"waits for all 8 replicas .* \[3\] ended before"):
+    with pytest.raises(RuntimeError, match=r"waits for all 8 replicas .*3\] ended before"):
         pjrt.run_multiprocess(lambda: None if xr.global_ordinal() == 3 else xm.all_gather(own(0)).tolist())
+
+
+def in_a_process_group(function):
+    """Returns what a function returns in replicas that are in a process group."""
+
+    def run():
+        dist.init_process_group("xla", init_method="xla://")
+        try:
+            return function()
+        finally:
+            dist.destroy_process_group()
+
+    return pjrt.run_multiprocess(run)
+
+
+def empty(*sizes):
+    return torch.zeros(*sizes, device="xla")
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated:FutureWarning")  # newer PyTorch has other names beside these
+def test_collectives_of_a_process_group(monkeypatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+
+    def function():
+        rank, x = dist.get_rank(), own(1, 10)
+        results = {}
+        for name, op in {"sum": dist.ReduceOp.SUM, "avg": dist.ReduceOp.AVG, "max": dist.ReduceOp.MAX}.items():
+            results[name] = x.clone()
+            dist.all_reduce(results[name], op)
+        results["of the first"] = x.clone()
+        dist.reduce(results["of the first"], 0)
+        results["broadcast"] = x.clone()
+        dist.broadcast(results["broadcast"], 1)
+        gathered = [empty(2), empty(2)]
+        dist.all_gather(gathered, x)
+        results["gathered"] = torch.cat(gathered)
+        results["into a tensor"] = empty(2, 2)
+        dist.all_gather_into_tensor(results["into a tensor"], x)
+        results["scattered"] = empty(1)
+        dist.reduce_scatter_tensor(results["scattered"], x)
+        results["from the first"] = empty(2)
+        dist.scatter(results["from the first"], [x, x + 1] if rank == 0 else None, 0)
+        results["dealt"] = empty(2)
+        dist.all_to_all_single(results["dealt"], x)
+        received = empty(2)
+        (dist.send(x, 1), received.copy_(x)) if rank == 0 else dist.recv(received, 0)
+        results["received"] = received
+        dist.barrier()
+        return {name: tensor.tolist() for name, tensor in results.items()}
+
+    first, second = in_a_process_group(function).values()
+    both = {
+        **{"sum": [3, 21], "avg": [1.5, 10.5], "max": [2, 11], "broadcast": [2, 11], "gathered": [1, 10, 2, 11]},
+        "into a tensor": [[1, 10], [2, 11]],
+        "received": [1, 10],
+    }
+    own_first = {"of the first": [3, 21], "scattered": [3], "from the first": [1, 10], "dealt": [1, 2]}
+    own_second = {"of the first": [2, 11], "scattered": [21], "from the first": [2, 11], "dealt": [10, 11]}
+    assert (first, second) == (both | own_first, both | own_second)
+
+
+def test_a_process_group_of_some_replicas():
+    def function():
+        groups = [dist.new_group([0, 1]), dist.new_group([2, 3, 4, 5, 6, 7])]
+        x = own(0)
+        dist.all_reduce(x, group=groups[0] if xr.global_ordinal() < 2 else groups[1])
+        return x.item()
+
+    assert in_a_process_group(function) == {i: 1 if i < 2 else 27 for i in range(CHIPS)}
+
+
+def test_distributed_data_parallel(monkeypatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+    torch.manual_seed(0)
+    model, batch = torch.nn.Linear(3, 2), torch.randn(4, 3)
+    wrapped = xmp.MpModelWrapper(model)
+
+    def function():
+        parallel = DistributedDataParallel(wrapped.to(torch_xla.device()))
+        parallel(batch.chunk(2)[dist.get_rank()].to("xla")).square().mean().backward()
+        return parallel.module.weight.grad.cpu()
+
+    gradients = in_a_process_group(function)
+    model(batch).square().mean().backward()
+    for gradient in gradients.values():
+        torch.testing.assert_close(gradient, model.weight.grad)
+
+
+def test_a_process_group_of_one(monkeypatch):
+    dist.init_process_group("xla", init_method="xla://")
+    try:
+        x = torch.ones(2, device="xla")
+        dist.all_reduce(x)
+        assert (dist.get_world_size(), x.tolist()) == (1, [1, 1])
+    finally:
+        dist.destroy_process_group()
 
 
 def test_a_compiled_collective():

@@ -142,13 +142,16 @@ def report(counter_names: Collection[str] | None = None, metric_names: Collectio
         if metric_names is not None and name not in metric_names:
             continue
         amounts = sorted(amount for _, amount in samples[name])
-        percentile_99 = amounts[min(len(amounts) - 1, len(amounts) * 99 // 100)]
         shown = _SHOWN.get(name, _duration)
+        percentiles = [
+            f"{percent}%={shown(amounts[min(len(amounts) - 1, len(amounts) * percent // 100)])}"
+            for percent in (1, 5, 10, 20, 50, 80, 90, 95, 99)
+        ]
         lines += [
             f"Metric: {name}",
             f"  TotalSamples: {occurrences}",
             f"  Accumulator: {shown(total)}",
-            f"  Percentiles: 50%={shown(amounts[len(amounts) // 2])}; 99%={shown(percentile_99)}",
+            f"  Percentiles: {'; '.join(percentiles)}",
         ]
     for name, times in sorted(all_counters().items()):
         if counter_names is None or name in counter_names:

@@ -17,26 +17,41 @@ _FILES = {
     "torch_xla._dynamo.dynamo_bridge": "dynamo_bridge.py",
     "torch_xla._internal.pjrt": "pjrt.py",
     "torch_xla.amp": "amp.py",
+    "torch_xla.amp.syncfree": "syncfree.py",
+    "torch_xla.backends": "backends.py",
     "torch_xla.core.dynamo_bridge": "dynamo_bridge.py",
+    "torch_xla.core.functions": "functions.py",
+    "torch_xla.core.xla_env_vars": "xla_env_vars.py",
     "torch_xla.core.xla_model": "xla_model.py",
     "torch_xla.debug.metrics": "metrics.py",
+    "torch_xla.debug.metrics_compare_utils": "metrics_compare_utils.py",
     "torch_xla.debug.profiler": "profiler.py",
-    "torch_xla.distributed.parallel_loader": "parallel_loader.py",
+    "torch_xla.distributed.data_parallel": "data_parallel.py",
+    "torch_xla.distributed.fsdp": "fsdp.py",
     "torch_xla.distributed.fsdp.utils": "fsdp_utils.py",
+    "torch_xla.distributed.fsdp.wrap": "fsdp_wrap.py",
+    "torch_xla.distributed.parallel_loader": "parallel_loader.py",
     "torch_xla.distributed.spmd": "spmd.py",
     "torch_xla.distributed.spmd.api": "spmd_api.py",
     "torch_xla.distributed.spmd.xla_sharded_tensor": "xla_sharded_tensor.py",
     "torch_xla.distributed.spmd.xla_sharding": "xla_sharding.py",
+    "torch_xla.distributed.xla_backend": "xla_backend.py",
     "torch_xla.distributed.xla_multiprocessing": "xla_multiprocessing.py",
     "torch_xla.experimental": "experimental.py",
+    "torch_xla.experimental.deprecation": "deprecation.py",
     "torch_xla.experimental.eager": "eager.py",
     "torch_xla.experimental.mark_pattern_utils": "mark_pattern_utils.py",
     "torch_xla.experimental.pjrt": "pjrt.py",
+    "torch_xla.experimental.pjrt_backend": "xla_backend.py",
     "torch_xla.experimental.plugins": "plugins.py",
     "torch_xla.experimental.spmd_fully_sharded_data_parallel": "spmd_fsdp.py",
     "torch_xla.experimental.xla_sharding": "xla_sharding.py",
     "torch_xla.runtime": "runtime.py",
+    "torch_xla.test.test_utils": "test_utils.py",
+    "torch_xla.utils.checkpoint": "checkpoint.py",
     "torch_xla.utils.closures": "closures.py",
+    "torch_xla.utils.serialization": "serialization.py",
+    "torch_xla.utils.utils": "utils.py",
 }
 """The file that serves each module."""
 
@@ -46,12 +61,18 @@ _PACKAGES = {
     "torch_xla.core",
     "torch_xla.debug",
     "torch_xla.distributed",
-    "torch_xla.distributed.fsdp",
+    "torch_xla.test",
     "torch_xla.utils",
 }
 """Packages that have modules and no names of their own."""
 
-_WITH_SUBMODULES = _PACKAGES | {"torch_xla", "torch_xla.distributed.spmd", "torch_xla.experimental"}
+_WITH_SUBMODULES = _PACKAGES | {
+    "torch_xla",
+    "torch_xla.amp",
+    "torch_xla.distributed.fsdp",
+    "torch_xla.distributed.spmd",
+    "torch_xla.experimental",
+}
 
 _PROVIDED = "this torch_xla is the part of its API that tt-xla provides."
 

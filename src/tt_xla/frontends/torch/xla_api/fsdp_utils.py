@@ -1,13 +1,15 @@
-"""``torch_xla.distributed.fsdp.utils``: a linear layer that keeps the dimensions of its input apart."""
+"""``torch_xla.distributed.fsdp.utils``: linear layers that keep the dimensions of inputs apart, and checkpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 import torch_xla.distributed.spmd as _spmd
 from torch import nn
+from torch_xla.utils.checkpoint import checkpoint as _checkpoint
 
 
 def apply_xla_patch_to_nn_linear(
@@ -18,4 +20,21 @@ def apply_xla_patch_to_nn_linear(
     for layer in module.modules():
         if isinstance(layer, nn.Linear):
             layer.forward = partial(patched_function, layer)  # type: ignore[method-assign]
+    return module
+
+
+def checkpoint_module(module: nn.Module) -> nn.Module:
+    """Makes the backward pass compute the activations of a module again, and returns the module.
+
+    Inputs without gradients have none to compute, so there the forward pass stays as it is.
+    """
+    forward = module.forward
+
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+        if not any(tensor.requires_grad for tensor in tensors):
+            return forward(*args, **kwargs)
+        return _checkpoint(lambda *values: forward(*values, **kwargs), *args, use_reentrant=False)
+
+    module.forward = checkpointed  # type: ignore[method-assign]
     return module
