@@ -172,6 +172,11 @@ class ProcessGroupXla(dist.ProcessGroup):
             )
         return self.alltoall(output.chunk(self.size()), input.chunk(self.size()))
 
+    # Names of PyTorch 2.13
+    all_gather_single = _allgather_base
+    reduce_scatter_single = _reduce_scatter_base
+    all_to_all_single = alltoall_base
+
     def send(self, tensors: Any, dst_rank: int, tag: int = 0) -> Any:
         pair = [[_runtime.global_ordinal(), self._ordinal(dst_rank)]]
         return _finished([_xm.collective_permute(tensor, pair) for tensor in tensors])
