@@ -164,7 +164,7 @@ def test_spawning_runs_the_function_here():
     calls = []
     xmp.spawn(lambda index, value: calls.append((index, value)), args=("a",))
     assert calls == [(0, "a")]
-    with pytest.raises(ValueError, match="there is one device"):
+    with pytest.raises(ValueError, match="nprocs is 1, or None for all chips"):
         xmp.spawn(calls.append, nprocs=2)
 
 

@@ -258,6 +258,71 @@ def test_deprecated_names_warn_once(caplog):
     assert "It goes away." in caplog.text
 
 
+def test_modules_without_a_meaning_say_what_to_use():
+    import torch_xla.core.xla_builder as xb
+    from torch_xla.experimental import custom_kernel
+
+    with pytest.raises(AttributeError, match=r"create_computation has no meaning on this device.*Write the function"):
+        xb.create_computation  # noqa: B018
+    with pytest.raises(AttributeError, match="scaled_dot_product_attention runs as one op"):
+        custom_kernel.flash_attention  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name"):
+        exec("from torch_xla.experimental.pallas_kernels import quantized_matmul")
+
+
+def test_the_program_of_recorded_ops():
+    x = torch.arange(4.0).to("xla")
+    torch_xla.sync()
+    y = x * 2
+    text = xm.get_stablehlo([y])
+    assert "stablehlo.multiply" in text
+    assert xm.get_stablehlo() == text
+    assert xm.get_stablehlo_bytecode([y]).startswith(b"ML\xefR")
+    assert y.tolist() == [0, 2, 4, 6]
+
+
+class OnAnotherDevice:
+    def __dlpack_device__(self):
+        return 2, 0
+
+
+def test_dlpack():
+    from torch_xla.utils import dlpack
+
+    x = torch.arange(3.0, device="xla")
+    assert dlpack.from_dlpack(dlpack.to_dlpack(x)).tolist() == [0, 1, 2]
+    assert dlpack.from_dlpack(torch.ones(2)).device.type == "tt"
+    with pytest.raises(ValueError, match="takes what is on the CPU"):
+        dlpack.from_dlpack(OnAnotherDevice())
+
+
+def test_sparse_gradients_are_dense():
+    indices = torch.tensor([[0, 2], [2, 1]])
+    gradients = {}
+    for device in ("cpu", "xla"):
+        torch.manual_seed(0)
+        table = torch.randn(4, 3).to(device).requires_grad_()
+        loss = nn.functional.embedding(indices.to(device), table, sparse=True).square().sum()
+        for mode in ("sum", "mean"):
+            loss = loss + nn.functional.embedding_bag(indices.to(device), table, sparse=True, mode=mode).square().sum()
+        loss.backward()
+        gradients[device] = table.grad
+    assert gradients["xla"].layout is torch.strided
+    torch.testing.assert_close(gradients["xla"].cpu(), gradients["cpu"].to_dense())
+    assert torch.full((7, 3), 2.0, device="xla").sum().item() == 42
+
+
+def test_indices_of_an_empty_result_are_not_checked():
+    x = torch.zeros(10, 0, 10, device="xla")
+    assert x[:, :, torch.tensor([75], device="xla")].shape == (10, 0, 1)
+
+
+def test_the_norm_of_no_gradients_is_on_the_device():
+    norm = nn.utils.clip_grad_norm_(torch.ones(2, device="xla", requires_grad=True), 1.0)
+    assert (norm.device.type, norm.item()) == ("tt", 0)
+    assert nn.utils.clip_grad_norm_([torch.ones(2)], 1.0).device.type == "cpu"
+
+
 def test_batch_norm_of_one_replica_is_pytorchs():
     from torch_xla.core import functions
 

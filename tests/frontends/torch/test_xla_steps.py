@@ -113,7 +113,7 @@ def test_a_minibatch_is_a_multiple_of_the_chips(chips_as_one_device):
     spec.minibatch = True
     with pytest.raises(RuntimeError, match=r"multiple of the 8 chips; the tensor has shape \[12, 2\]"):
         xm.send_cpu_data_to_device(torch.ones(12, 2), "xla", spec)
-    assert xm.send_cpu_data_to_device(torch.ones(12), "xla", spec).shape == (12,)
+    assert xm.send_cpu_data_to_device(torch.ones(12), "xla", spec)[0].shape == (12,)
 
 
 def test_closures_run_after_the_step():

@@ -314,6 +314,13 @@ def _dropout_backward(grad: torch.Tensor, mask: torch.Tensor, scale: float) -> t
     return grad * mask * scale
 
 
+def _embedding_gradient(
+    grad: torch.Tensor, indices: torch.Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> torch.Tensor:
+    """Computes the gradient of ``embedding(sparse=True)``, which is dense: tensors of the device are."""
+    return aten.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+
 def _redispatched(op: OpOverload, keys: DispatchKeySet) -> Callable[..., torch.Tensor]:
     """Returns PyTorch's kernel of a view op for other dispatch keys. It computes sizes and shares the storage."""
 
@@ -334,6 +341,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "as_strided": _redispatched(aten.as_strided.default, META_KEYS),
     "convolution_backward_overrideable": _convolution_backward,
     "convolution_overrideable": _convolution,
+    "embedding_sparse_backward": _embedding_gradient,
     "empty.memory_format": _empty,
     "empty_strided": _empty_strided,
     "equal": _equal,

@@ -62,6 +62,11 @@ def _computing_shapes() -> Iterator[None]:
         yield
 
 
+def is_computing_shapes() -> bool:
+    """Returns whether this thread computes the shapes of an op."""
+    return _SILENCE.depth > 0
+
+
 class _Silence(threading.local):
     """Context manager within which this thread's fake tensors log nothing: the caller gets the refusal as an error."""
 

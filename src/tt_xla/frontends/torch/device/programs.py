@@ -17,7 +17,7 @@ from tt_xla.collector import collector_paused
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import growing, metrics
-from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
+from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, buffer_of, set_synchronize
 from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, runs_on_host, scalar_dtype
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.placements import (
@@ -424,6 +424,29 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
     placements = loaded.placements
     placed_outputs = None if placements is None else [_unpermuted(lowered, placements, index) for index in positions]
     return _Program(loaded.run, extras, lowered.tensors, positions, lowered.checks, placed_outputs)
+
+
+def stablehlo_of(tensors: Sequence[torch.Tensor], *, bytecode: bool = False) -> Any:
+    """Returns the StableHLO of the recorded ops on which tensors depend, without running them.
+
+    Args:
+        tensors: tensors of one chip; all that wait for recorded ops if there are none.
+        bytecode: whether to return portable bytecode instead of text.
+
+    Raises:
+        CompileError: an op cannot be lowered.
+    """
+    from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
+    from tt_xla.frontends.torch.saved_module import saved
+
+    with LOCK:
+        buffers = [buffer_of(tensor) for tensor in tensors] or [each() for each in PENDING.values()]
+        values = {buffer.value for buffer in buffers if buffer is not None and buffer.pending}
+        trace = collect(sorted(values, key=_recorded_at))
+        with outside_dynamo(), unset_fake_temporarily():
+            arguments = [Argument(f"input_{number}") for number in range(len(trace.leaves))]
+            module = lower_to_stablehlo(_graph_module(trace, frozenset()), arguments).module
+    return saved(module).bytecode if bytecode else str(module)
 
 
 def _unpermuted(lowered: Lowered, placements: Sequence[Placement | None], index: int) -> Placement | None:

@@ -20,6 +20,7 @@ NAME = "xla"
 REPLACED = (
     (torch.Tensor, "is_xla"),
     (autocast_mode.autocast, "__init__"),
+    (torch.nn.utils, "clip_grad_norm_"),
     *(((FakeTensor, "_normalize_fake_device"),) if hasattr(FakeTensor, "_normalize_fake_device") else ()),
 )
 """Owner and name of each attribute that :func:`apply` replaces."""
@@ -34,6 +35,7 @@ def apply(device_type: str, own: Callable[[torch.device], torch.device]) -> None
     """
     _patch_is_xla(device_type)
     _patch_autocast(device_type)
+    _patch_clipping(device_type)
     if hasattr(FakeTensor, "_normalize_fake_device"):
         _patch_fake_devices(own)
     torch.serialization.register_package(0, lambda storage: None, functools.partial(_restored, own))
@@ -53,6 +55,20 @@ def _patch_autocast(own_type: str) -> None:
         initialise(self, own_type if device_type == NAME else device_type, *args, **kwargs)
 
     autocast_mode.autocast.__init__ = patched  # type: ignore[method-assign]
+
+
+def _patch_clipping(device_type: str) -> None:
+    """Makes the norm of parameters without gradients a tensor of the device, as it is with gradients."""
+    clip = torch.nn.utils.clip_grad_norm_
+
+    @functools.wraps(clip)
+    def patched(parameters: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
+        given = [parameters] if isinstance(parameters, torch.Tensor) else [*parameters]
+        norm = clip(given, *args, **kwargs)
+        own = [each.device for each in given if each.device.type == device_type]
+        return norm.to(own[0]) if own and norm.device.type != device_type else norm
+
+    torch.nn.utils.clip_grad_norm_ = patched
 
 
 def _patch_fake_devices(own: Callable[[torch.device], torch.device]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch_xla
 
@@ -68,9 +70,77 @@ def _xla_get_tensor_id(tensor: torch.Tensor) -> int:
     return _storage_identity(tensor)
 
 
-def _xla_real_devices() -> list[str]:
-    """Returns the names of all chips."""
-    return torch_xla.real_devices()
+def _xla_real_devices(devices: list[str] | None = None) -> list[str]:
+    """Returns the names of the chips behind devices; by default those of all chips."""
+    return torch_xla.core.xla_model.xla_real_devices(devices) if devices else torch_xla.real_devices()
+
+
+def _xla_get_all_devices() -> list[str]:
+    """Returns the names of the chips behind all torch devices."""
+    return _xla_get_devices()
+
+
+def _xla_tensors_from_aten(
+    tensors: list[torch.Tensor], devices: list[str], shardings: list[Any] | None = None
+) -> list[torch.Tensor]:
+    """Moves each tensor to its device."""
+    return [tensor.to(device) for tensor, device in zip(tensors, devices, strict=True)]
+
+
+def _get_executed_fallback_ops() -> list[str]:
+    """Returns the names of ops that ran on the host."""
+    return torch_xla.debug.metrics.executed_fallback_ops()
+
+
+def _get_git_revs() -> dict[str, str]:
+    """Returns the version of this package, under the names of the repositories of the real one."""
+    from tt_xla import __version__
+
+    return {"xla": __version__, "torch": torch.version.git_version}
+
+
+def _get_xla_tensor_shape_type(tensor: torch.Tensor) -> str:
+    """Returns the name of a tensor's dtype in XLA's notation, such as ``f32``."""
+    return _TYPES[tensor.dtype]
+
+
+_TYPES = {
+    **{torch.bool: "pred", torch.bfloat16: "bf16", torch.complex64: "c64", torch.complex128: "c128"},
+    **{torch.float16: "f16", torch.float32: "f32", torch.float64: "f64"},
+    **{torch.int8: "s8", torch.int16: "s16", torch.int32: "s32", torch.int64: "s64"},
+    **{torch.uint8: "u8", torch.uint16: "u16", torch.uint32: "u32", torch.uint64: "u64"},
+}
+
+
+def _set_allow_execution(allow: bool) -> None:
+    """Says whether recorded ops may run. While they may not, reading a result is an error."""
+    _MODE.may_run = allow
+
+
+def _get_allow_execution() -> bool:
+    """Returns whether recorded ops may run."""
+    return _MODE.may_run
+
+
+def _xla_set_mat_mul_precision(precision: str) -> None:
+    """Same as ``torch_xla.backends.set_mat_mul_precision``."""
+    torch_xla.backends.set_mat_mul_precision(precision)
+
+
+def _xla_get_mat_mul_precision() -> str:
+    """Same as ``torch_xla.backends.get_mat_mul_precision``."""
+    return torch_xla.backends.get_mat_mul_precision()
+
+
+def _get_stablehlo(tensors: list[torch.Tensor], device: str, devices: list[str], emit_bytecode: bool) -> Any:
+    """Returns the program that computes tensors, as text or bytecode; that of all recorded ops for no tensors."""
+    from tt_xla.frontends.torch.device.programs import stablehlo_of
+
+    return stablehlo_of(tensors, bytecode=emit_bytecode)
+
+
+def _init_xla_lazy_backend() -> None:
+    """Does nothing: importing ``torch_xla`` has registered the device."""
 
 
 def _xla_get_devices() -> list[str]:

@@ -54,6 +54,7 @@ _FILES = {
     "torch_xla.test.test_utils": "test_utils.py",
     "torch_xla.utils.checkpoint": "checkpoint.py",
     "torch_xla.utils.closures": "closures.py",
+    "torch_xla.utils.dlpack": "dlpack.py",
     "torch_xla.utils.serialization": "serialization.py",
     "torch_xla.utils.utils": "utils.py",
 }
@@ -69,6 +70,30 @@ _PACKAGES = {
     "torch_xla.utils",
 }
 """Packages that have modules and no names of their own."""
+
+_BUILDERS = (
+    "It builds HLO, a language of XLA. Write the function in PyTorch, or call one of JAX on platform 'tt' and pass "
+    "arrays by DLPack."
+)
+_PALLAS = (
+    "Its kernels are for TPUs. torch.nn.functional.scaled_dot_product_attention runs as one op of the chip, and "
+    "torch.ops.tt has its attention over paged caches and its other fused ops."
+)
+_REFUSED = {
+    "torch_xla.core.xla_builder": _BUILDERS,
+    "torch_xla.core.xla_op_registry": _BUILDERS,
+    "torch_xla.debug.model_comparator": (
+        "'tt-xla reduce' and the compile option trap find the op that differs (docs/testing.md, 'Which op loses "
+        "precision')."
+    ),
+    "torch_xla.experimental.custom_kernel": _PALLAS,
+    "torch_xla.experimental.pallas_kernels": _PALLAS,
+    "torch_xla.experimental.splash_attention": _PALLAS,
+    "torch_xla.tf_saved_model_integration": (
+        "It writes files for TensorFlow. xm.get_stablehlo returns StableHLO, which 'tt-xla compile' takes."
+    ),
+}
+"""Modules that are there, so that scripts can import them, and whose names have no meaning here; and what to use."""
 
 _WITH_SUBMODULES = _PACKAGES | {
     "torch_xla",
@@ -108,8 +133,8 @@ def find(name: str) -> ModuleSpec | None:
         if spec is not None and name in _WITH_SUBMODULES:
             spec.submodule_search_locations = []  # marks a package; its modules come from the tables, not from a folder
         return spec
-    if name in _PACKAGES:
-        return ModuleSpec(name, _Loader(name, ""), is_package=True)
+    if name in _PACKAGES or name in _REFUSED:
+        return ModuleSpec(name, _Loader(name, ""), is_package=name in _PACKAGES)
     raise ModuleNotFoundError(_reason(name), name=name)
 
 
@@ -120,7 +145,7 @@ def attribute(module: str, name: str) -> Any:
         AttributeError: there is no such submodule.
     """
     full = f"{module}.{name}"
-    if full in _FILES or full in _PACKAGES:
+    if full in _FILES or full in _PACKAGES or full in _REFUSED:
         return importlib.import_module(full)
     raise missing(module, name)
 
@@ -132,4 +157,7 @@ def missing(module: str, name: str) -> AttributeError:
 
 def _reason(name: str) -> str:
     """Returns the message about a module or name that is not there."""
+    for module, instead in _REFUSED.items():
+        if name.startswith(f"{module}."):
+            return f"{name} has no meaning on this device. {instead}"
     return f"{name} is not available: {_PROVIDED} Installing the real torch_xla package replaces it."

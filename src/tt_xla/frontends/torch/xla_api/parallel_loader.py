@@ -131,7 +131,7 @@ class ParallelLoader:
     def _on_device(self, batch: Any, device: torch.device) -> Any:
         shardings = self._input_sharding
         if not isinstance(shardings, dict):
-            return _xm.send_cpu_data_to_device(batch, device, shardings)
+            return self._moved(batch, device, shardings)
         if not isinstance(batch, dict):
             raise ValueError(
                 f"input_sharding is a dictionary with the keys {list(shardings)}, and the batch is a "
@@ -140,7 +140,12 @@ class ParallelLoader:
         lacking = [key for key in batch if key not in shardings]
         if lacking and shardings:
             raise KeyError(f"input_sharding lacks the keys {lacking} of the batch. Map each to a spec, or to None.")
-        return {key: _xm.send_cpu_data_to_device(value, device, shardings.get(key)) for key, value in batch.items()}
+        return {key: self._moved(value, device, shardings.get(key)) for key, value in batch.items()}
+
+    @staticmethod
+    def _moved(batch: Any, device: torch.device, sharding: Any) -> Any:
+        moved = _xm.send_cpu_data_to_device(batch, device, sharding)
+        return moved[0] if isinstance(batch, torch.Tensor) else moved
 
 
 class MpDeviceLoader:

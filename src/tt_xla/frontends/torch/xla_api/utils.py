@@ -120,7 +120,7 @@ def for_each_instance_rewrite(value: Any, select_fn: Callable[[Any], bool], fn: 
     """Replaces each object in nested containers and attributes that ``select_fn`` selects by what ``fn`` returns.
 
     Returns:
-        A copy of the data with the replaced objects. Tuples become lists. Objects that occur twice do so in the copy.
+        A copy of the data with the replaced objects. Objects that occur twice do so in the copy.
     """
     return _rewrite(value, select_fn, fn, {})
 
@@ -140,9 +140,12 @@ def _rewrite(value: Any, select_fn: Callable[[Any], bool], fn: Callable[[Any], A
         result.update((inner(key), inner(item)) for key, item in value.items())
     elif isinstance(value, set):
         result = {inner(item) for item in value}
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list):
         result = done[id(value)] = []
         result.extend(map(inner, value))
+    elif isinstance(value, tuple):
+        items = list(map(inner, value))
+        result = type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     elif isinstance(value, DataWrapper):
         result = value.from_tensors([inner(item) for item in value.get_tensors()])
     elif hasattr(value, "__dict__") and not isinstance(value, type):

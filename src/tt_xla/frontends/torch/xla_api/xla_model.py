@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import torch
 import torch_xla
 import torch_xla.runtime as _runtime
+import torch_xla.utils.utils as _utils
 
 from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch.device import chips as _chips
@@ -124,6 +125,20 @@ def wait_device_ops(devices: list[str] | None = None) -> None:
 def unlazy(tensors: Sequence[torch.Tensor]) -> None:
     """Runs all recorded ops, those of ``tensors`` among them."""
     torch_xla._XLAC._xla_sync_multi(list(tensors), [])
+
+
+def get_stablehlo(tensors: Sequence[torch.Tensor] | None = None) -> str:
+    """Returns the StableHLO of the recorded ops that compute tensors, which stay recorded; by default of all ops.
+
+    Raises:
+        CompileError: an op cannot be lowered.
+    """
+    return torch_xla._XLAC._get_stablehlo(list(tensors or ()), "", [], False)
+
+
+def get_stablehlo_bytecode(tensors: Sequence[torch.Tensor] | None = None) -> bytes:
+    """Returns what :func:`get_stablehlo` does as bytecode of MLIR."""
+    return torch_xla._XLAC._get_stablehlo(list(tensors or ()), "", [], True)
 
 
 def add_step_closure(closure: Callable[..., Any], args: tuple[Any, ...] = (), run_async: bool = False) -> None:
@@ -298,7 +313,7 @@ def master_print(*args: Any, fd: TextIO | None = None, local: bool = False, flus
 
 
 class ToXlaTensorArena:
-    """Converts the tensors of nested lists, tuples and dictionaries together.
+    """Converts the tensors of nested containers, and of objects' attributes, together.
 
     Args:
         convert_fn: takes the tensors and returns as many others.
@@ -312,13 +327,14 @@ class ToXlaTensorArena:
 
     def transform(self, inputs: Any) -> Any:
         """Returns the data with the converted tensors. The containers are new ones."""
-        selected = [leaf for leaf in _tree_leaves(inputs) if self._select_fn(leaf)]
+        selected: list[torch.Tensor] = []
+        _utils.for_each_instance(inputs, self._select_fn, selected.append)
         converted = iter(self._convert_fn(selected) if selected else ())
-        return _tree_map_only(object, lambda leaf: next(converted) if self._select_fn(leaf) else leaf, inputs)
+        return _utils.for_each_instance_rewrite(inputs, self._select_fn, lambda tensor: next(converted))
 
 
 def send_cpu_data_to_device(datas: Any, device: torch.device | str, input_sharding: Any = None) -> Any:
-    """Moves all tensors in nested lists, tuples and dicts to a device: in place in lists and dicts.
+    """Moves all tensors in nested containers, and in objects' attributes, to a device: in place in lists and dicts.
 
     Args:
         datas: the data.
@@ -326,7 +342,7 @@ def send_cpu_data_to_device(datas: Any, device: torch.device | str, input_shardi
         input_sharding: an ``xs.ShardingSpec`` that splits the tensors with as many dimensions as it has entries.
 
     Returns:
-        The moved data. As in the real package, callers may ignore it where ``datas`` is a list or a dict.
+        The moved data; a list for a single tensor. Callers may ignore it where ``datas`` is a list or a dict.
 
     Raises:
         RuntimeError: the spec is for minibatches, and a first dimension is no multiple of the number of chips.
@@ -345,7 +361,12 @@ def send_cpu_data_to_device(datas: Any, device: torch.device | str, input_shardi
             input_sharding.apply(moved)
         return moved
 
-    return _replace_leaves(datas, _tree_map_only(torch.Tensor, move, datas))
+    given = [datas] if isinstance(datas, torch.Tensor) else datas
+    return _replace_leaves(given, _utils.for_each_instance_rewrite(given, _is_tensor, move))
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
 
 
 def _replace_leaves(target: Any, source: Any) -> Any:
@@ -468,6 +489,8 @@ __all__ = [
     "get_num_cached_compilation_graph",
     "get_ordinal",
     "get_rng_state",
+    "get_stablehlo",
+    "get_stablehlo_bytecode",
     "get_xla_supported_devices",
     "is_master_ordinal",
     "is_xla_tensor",
