@@ -36,6 +36,7 @@ from tt_xla.compiler.recording import RECORDERS, Compilation
 from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.compiler.sharding import Localised
 from tt_xla.compiler.stablehlo.graph_key import graph_key
+from tt_xla.compiler.stablehlo.parse import module_text
 from tt_xla.compiler.stages import TTIR_STAGES, TTNN_STAGES, Stage, always, choose_op_layouts, is_exact
 from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.errors import OptionError, TTXLAError, VerificationError
@@ -343,7 +344,7 @@ def _source_text(module: ir.Module | Localised | ModuleOp) -> str:
     """Returns the text of a module with its locations, of StableHLO as the front end wrote it."""
     if isinstance(module, ModuleOp):
         return print_module(module, locations=True)
-    return str(_source(module).operation.get_asm(enable_debug_info=True))
+    return module_text(_source(module), locations=True)
 
 
 def _source(module: ir.Module | Localised) -> ir.Module:

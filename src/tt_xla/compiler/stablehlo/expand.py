@@ -17,6 +17,7 @@ from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.conversion import inline
 from tt_xla.compiler.stablehlo.fallback import call_back
 from tt_xla.compiler.stablehlo.outline import outline
+from tt_xla.compiler.stablehlo.parse import copy_of
 from tt_xla.compiler.stablehlo.types import chip_type
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.program import ARGUMENT_MARK
@@ -118,7 +119,7 @@ def refine(module: Any) -> Any:
     """
     register_passes()
     with module.context, ir.Location.unknown():
-        copy: Any = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
+        copy = copy_of(module)
         try:
             PassManager.parse(
                 "builtin.module(inline,func.func(chlo-legalize-to-stablehlo),stablehlo-refine-shapes,"

@@ -13,6 +13,7 @@ from tt_xla.errors import MalformedModuleError
 
 _PORTABLE_ARTIFACT = b"ML\xefRStableHLO"
 _BYTECODE = b"ML\xefR"
+_SLICE_OF_A_SCALAR = re.compile(r"stablehlo\.dynamic_slice (%[\w#]+), , sizes = \[\]")
 
 
 def parse_module(data: bytes | str, name: str = "<module>") -> ir.Module:
@@ -44,6 +45,24 @@ def parse_module(data: bytes | str, name: str = "<module>") -> ir.Module:
         raise MalformedModuleError(f"'{name}' is not a well-formed StableHLO module: {error}.") from error
 
 
+def module_text(module: Any, *, locations: bool = False) -> str:
+    """The text of a module in a form that parses again.
+
+    StableHLO prints a ``dynamic_slice`` of a scalar, which has no start indices, in a form that its parser refuses. It
+    is the identity, and written as a reshape.
+
+    Args:
+        module: a module of ``jaxlib.mlir``.
+        locations: whether the text has the locations of the ops.
+    """
+    return _SLICE_OF_A_SCALAR.sub(r"stablehlo.reshape \1", module.operation.get_asm(enable_debug_info=locations))
+
+
+def copy_of(module: Any, *, locations: bool = True) -> Any:
+    """A copy of a module, in the same context."""
+    return ir.Module.parse(module_text(module, locations=locations), module.context)
+
+
 def _first_diagnostic(error: Any) -> str:
     """Returns the place and message of MLIR's first diagnostic."""
     for diagnostic in error.error_diagnostics:
@@ -60,7 +79,7 @@ def print_vhlo(module: Any) -> str:
     StableHLO, after a comment with the reason.
     """
     with module.context, ir.Location.unknown():
-        copy: Any = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
+        copy = copy_of(module)
         for function in copy.body.operations:
             if "arg_attrs" in function.attributes:
                 function.attributes["arg_attrs"] = ir.ArrayAttr.get([_plain(attrs) for attrs in function.arg_attrs])
@@ -92,7 +111,7 @@ def portable_artifact(module: Any) -> bytes:
     try:
         return _jax.mlir.serialize_portable_artifact(module, stablehlo.get_current_version())
     except TypeError:  # jaxlib 0.7 takes text or bytecode
-        text = module.operation.get_asm(enable_debug_info=True)
+        text = module_text(module, locations=True)
         return _jax.mlir.serialize_portable_artifact(text, stablehlo.get_current_version())
 
 

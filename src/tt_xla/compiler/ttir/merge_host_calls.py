@@ -26,6 +26,7 @@ from tt_xla.compiler.analysis.constness import constant_values
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.mlir_context import context
 from tt_xla.compiler.rewriting import body, functions, is_pure
+from tt_xla.compiler.stablehlo.parse import module_text
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import DATA_TYPES, tensor_type
 from tt_xla.ir.ttir.creation import ConstantOp
@@ -138,7 +139,7 @@ def _join(calls: list[HostCallOp], inputs: Sequence[SSAValue], outputs: Sequence
                 known |= dict(zip(call.results, merged_call.results, strict=True))
             func.ReturnOp([known[value] for value in outputs])
         PassManager.parse("builtin.module(inline)").run(joined.operation)
-        return joined.operation.get_asm()
+        return module_text(joined)
 
 
 def _bring(joined: Any, text: str, prefix: str) -> Any:

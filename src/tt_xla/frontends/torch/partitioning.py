@@ -12,6 +12,7 @@ import torch
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
+from tt_xla.compiler.stablehlo.parse import copy_of
 from tt_xla.errors import CompileError
 from tt_xla.frontends.torch.custom_ops import COLLECTIVE, MARK, SHARDING_CONSTRAINT
 from tt_xla.frontends.torch.device.placements import Placement
@@ -37,7 +38,7 @@ def partitioned(
     Raises:
         CompileError: a constraint names an axis that the mesh lacks.
     """
-    copy = ir.Module.parse(module.operation.get_asm(enable_debug_info=True), context=module.context)
+    copy = copy_of(module)
     with copy.context as context, ir.Location.unknown():
         sdy.register_dialect(context)
         axes = [sdy.MeshAxisAttr.get(*axis) for axis in zip(mesh.axes, mesh.shape, strict=True)]
