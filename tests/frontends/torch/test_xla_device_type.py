@@ -79,6 +79,8 @@ def test_autocast():
 
     x = torch.ones(2, 2, device="xla")
     assert product(x).dtype is torch.bfloat16
+    with torch.autocast("xla"):
+        assert (x @ x).dtype is torch.bfloat16
     assert torch.compile(product, backend="tt")(x).dtype is torch.bfloat16
     with torch.autocast(device_type="xla", enabled=False):
         assert (x @ x).dtype is torch.float32

@@ -14,8 +14,6 @@ import torch_xla.distributed.xla_multiprocessing as xmp  # noqa: E402
 import torch_xla.runtime as xr  # noqa: E402
 from torch_xla._internal import pjrt  # noqa: E402
 
-pytest.importorskip("torch_xla.distributed.xla_backend")  # registers the backend
-
 CHIPS = 8
 
 
@@ -137,7 +135,7 @@ def test_the_error_of_a_replica_ends_those_that_wait_for_it():
 
 
 def test_a_replica_that_leaves_a_collective_out():
-    with pytest.raises(RuntimeError, match=r"waits for all 8 replicas .*3\] ended before"):
+    with pytest.raises(RuntimeError, match=r"waits for all 8 replicas .* \[3\] ended before"):
         pjrt.run_multiprocess(lambda: None if xr.global_ordinal() == 3 else xm.all_gather(own(0)).tolist())
 
 
@@ -210,6 +208,31 @@ def test_a_process_group_of_some_replicas():
     assert in_a_process_group(function) == {i: 1 if i < 2 else 27 for i in range(CHIPS)}
 
 
+@pytest.mark.parametrize("rows", [[[0, 1], [2, 3]], [[0, 2], [1, 3]]])
+def test_process_groups_of_a_mesh(rows, monkeypatch):
+    monkeypatch.setenv("TT_VISIBLE_DEVICES", "0,1,2,3")
+    inferred = {"xla_pg_options": {"spmd": True}}
+
+    def function():
+        groups = [dist.new_group(row, pg_options=inferred) for row in rows]
+        (group,) = [group for group, row in zip(groups, rows, strict=True) if dist.get_rank() in row]
+        x = own(0)
+        dist.all_reduce(x, group=group)
+        with pytest.raises(ValueError, match="neither a row nor a column"):
+            dist.new_group([0, 3] if dist.get_rank() in (0, 3) else [1, 2, 0], pg_options=inferred)
+        return x.item()
+
+    assert in_a_process_group(function) == {rank: sum(row) for row in rows for rank in row}
+
+
+def test_a_group_exchanges_tensors_without_the_others():
+    def function():
+        pair = [0, 1] if xr.global_ordinal() < 2 else None
+        return xm.all_gather(own(0), groups=[pair]).tolist() if pair else None
+
+    assert pjrt.run_multiprocess(function) == {i: [0, 1] if i < 2 else None for i in range(CHIPS)}
+
+
 def test_distributed_data_parallel(monkeypatch):
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
     torch.manual_seed(0)
@@ -225,6 +248,17 @@ def test_distributed_data_parallel(monkeypatch):
     model(batch).square().mean().backward()
     for gradient in gradients.values():
         torch.testing.assert_close(gradient, model.weight.grad)
+
+
+def test_a_replica_on_a_single_chip_has_a_process_group_of_its_own(monkeypatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", "n150")
+
+    def function():
+        dist.init_process_group("xla", init_method="xla://")
+        return dist.get_world_size()
+
+    assert [pjrt.run_multiprocess(function) for _ in range(2)] == [{0: 1}] * 2
+    assert not dist.is_initialized()
 
 
 def test_a_process_group_of_one(monkeypatch):

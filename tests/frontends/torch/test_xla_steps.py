@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -15,6 +17,8 @@ import torch_xla.core.xla_model as xm  # noqa: E402
 import torch_xla.debug.metrics as met  # noqa: E402
 import torch_xla.debug.profiler as xp  # noqa: E402
 import torch_xla.distributed.parallel_loader as pl  # noqa: E402
+
+from tt_xla.frontends.torch.device import metrics  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -212,6 +216,11 @@ def test_metrics_of_copies_ops_and_steps():
     assert met.executed_fallback_ops() == []
 
 
+def test_the_document_lists_the_metrics():
+    page = (Path(__file__).parents[3] / "docs/torch_xla.md").read_text()
+    assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", page, flags=re.M)) == metrics.NAMES
+
+
 def test_dynamos_backend_openxla():
     layer = torch.nn.Linear(4, 4, device="xla")
     x = torch.randn(2, 4).to("xla")
@@ -229,6 +238,13 @@ def test_dynamos_backend_openxla():
     got, layer.weight.grad = layer.weight.grad, None
     expected.sum().backward()
     torch.testing.assert_close(got, layer.weight.grad)
+
+
+def test_the_backend_as_a_function():
+    from torch_xla._dynamo import dynamo_backend2
+
+    compiled = torch.compile(lambda x: x * 2 + 1, backend=dynamo_backend2.dynamo_backend, fullgraph=True)
+    assert compiled(torch.ones(2, device="xla")).tolist() == [3, 3]
 
 
 def test_a_graph_module_is_compiled():

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -26,6 +27,21 @@ class ReplicaEndedError(RuntimeError):
     """A replica waits for another one that has ended."""
 
 
+class _Group:
+    """The exchange that some replicas are in.
+
+    Attributes:
+        payloads: what those gave that have come, by ordinal.
+        rounds: number of exchanges that are over.
+        results: the payloads of exchanges that some members have not read yet, by round, with the number of those.
+    """
+
+    def __init__(self) -> None:
+        self.payloads: dict[int, Any] = {}
+        self.rounds = 0
+        self.results: dict[int, tuple[list[Any], int]] = {}
+
+
 class World:
     """All replicas of a function.
 
@@ -36,41 +52,44 @@ class World:
     def __init__(self, size: int) -> None:
         self.size = size
         self._changed = threading.Condition()
-        self._payloads: dict[int, Any] = {}
-        self._round = 0
-        self._results: dict[int, list[Any]] = {}
-        self._readers: dict[int, int] = {}
+        self._groups: defaultdict[tuple[int, ...], _Group] = defaultdict(_Group)
         self._ended: set[int] = set()
+        self._left: set[int] = set()
+        """The replicas that ended for another reason than that they waited for one of these."""
 
-    def exchange(self, ordinal: int, payload: Any) -> list[Any]:
-        """Waits until each replica has given a payload, and returns those of all, in the order of their ordinals.
+    def exchange(self, ordinal: int, payload: Any, members: Sequence[int]) -> list[Any]:
+        """Waits until each of some replicas has given a payload, and returns those of all, in the order of ``members``.
 
         Raises:
-            ReplicaEndedError: a replica ended without giving one.
+            ReplicaEndedError: one of them ended without giving one.
         """
         with self._changed:
-            own_round = self._round
-            self._payloads[ordinal] = payload
-            if len(self._payloads) == self.size:
-                self._results[own_round] = [self._payloads[replica] for replica in range(self.size)]
-                self._readers[own_round] = self.size
-                self._payloads = {}
-                self._round += 1
+            group = self._groups[tuple(members)]
+            own_round = group.rounds
+            group.payloads[ordinal] = payload
+            if len(group.payloads) == len(members):
+                group.results[own_round] = [group.payloads[member] for member in members], len(members)
+                group.payloads = {}
+                group.rounds += 1
                 self._changed.notify_all()
             else:
-                self._changed.wait_for(lambda: self._round > own_round or self._ended)
-            if self._round == own_round:
+                self._changed.wait_for(lambda: group.rounds > own_round or not self._ended.isdisjoint(members))
+            if group.rounds == own_round:
                 raise ReplicaEndedError(
-                    f"Replica {ordinal} waits for all {self.size} replicas in a collective or rendezvous, and "
-                    f"{sorted(self._ended)} ended before. Each replica must call the same collectives."
+                    f"Replica {ordinal} waits for all {len(members)} replicas in a collective or rendezvous, and "
+                    f"{sorted(self._left)} ended before. Each replica must call the same collectives."
                 )
-            self._readers[own_round] -= 1
-            return self._results[own_round] if self._readers[own_round] else self._results.pop(own_round)
+            results, readers = group.results.pop(own_round)
+            if readers > 1:
+                group.results[own_round] = results, readers - 1
+            return results
 
-    def end(self, ordinal: int) -> None:
-        """Notes that a replica has ended."""
+    def end(self, ordinal: int, *, waited: bool) -> None:
+        """Notes that a replica has ended, and whether it waited for one that had."""
         with self._changed:
             self._ended.add(ordinal)
+            if not waited:
+                self._left.add(ordinal)
             self._changed.notify_all()
 
 
@@ -99,45 +118,58 @@ def ordinal() -> int:
     return _CURRENT.ordinal
 
 
-def exchange(payload: Any) -> list[Any]:
-    """Returns the payloads of all replicas, of which this thread's gives one.
+def exchange(payload: Any, members: Sequence[int] | None = None) -> list[Any]:
+    """Returns the payloads of some replicas, of which this thread's gives one.
+
+    Args:
+        payload: the payload.
+        members: numbers of the replicas; None for all.
 
     Raises:
         ReplicaEndedError: a replica ended without giving one.
     """
-    return [payload] if _CURRENT.world is None else _CURRENT.world.exchange(_CURRENT.ordinal, payload)
+    world = _CURRENT.world
+    if world is None:
+        return [payload]
+    return world.exchange(_CURRENT.ordinal, payload, range(world.size) if members is None else members)
 
 
 @torch.library.custom_op("tt_xla::gather_replicas", mutates_args=())
-def gather(tensor: torch.Tensor, count: int) -> torch.Tensor:
-    """Stacks the tensors of all replicas, in the order of their ordinals, on the chip of this one.
+def gather(tensor: torch.Tensor, members: Sequence[int]) -> torch.Tensor:
+    """Stacks the tensors of some replicas on the chip of this one, which is one of them.
 
     Args:
-        tensor: tensor of any shape [...], which is the same for all replicas.
-        count: number of replicas.
+        tensor: tensor of any shape [...], which is the same for these replicas.
+        members: numbers of the replicas.
 
     Returns:
-        Tensor [count, ...].
+        Tensor [number of replicas, ...], in the order of ``members``.
 
     Raises:
         ReplicaEndedError: a replica ended without giving a tensor.
         RuntimeError: the tensors differ in shape.
     """
-    tensors = exchange(tensor.detach().clone())  # a copy, which no replica writes to
+    tensors = exchange(tensor.detach().clone(), members)  # a copy, which no replica writes to
     return torch.stack([other.to(tensor.device) for other in tensors])
 
 
 @gather.register_fake
-def _(tensor: torch.Tensor, count: int) -> torch.Tensor:
-    return tensor.new_empty((count, *tensor.shape))
+def _(tensor: torch.Tensor, members: Sequence[int]) -> torch.Tensor:
+    return tensor.new_empty((len(members), *tensor.shape))
 
 
-def run(function: Callable[[], R], count: int | None = None) -> dict[int, R]:
+def is_replica() -> bool:
+    """Returns whether this thread is that of a replica."""
+    return _CURRENT.world is not None
+
+
+def run(function: Callable[[], R], count: int | None = None, *, calls_one: bool = True) -> dict[int, R]:
     """Calls a function in as many replicas as there are chips, or fewer, and waits for all.
 
     Args:
         function: the function.
-        count: number of replicas; None for one on each chip. A single one is a call in this thread.
+        count: number of replicas; None for one on each chip.
+        calls_one: whether a single replica is a call in this thread.
 
     Returns:
         The results by ordinal.
@@ -150,17 +182,21 @@ def run(function: Callable[[], R], count: int | None = None) -> dict[int, R]:
     count = chip_count if count is None else count
     if not 1 <= count <= chip_count or (count > 1 and size() > 1):
         raise ValueError(f"{count} replicas need as many chips, and there are {chip_count // size()}.")
-    if count == 1:
+    if count == 1 and calls_one:
         return {0: function()}
     world = World(count)
 
     def replica(number: int) -> R:
         _CURRENT.world, _CURRENT.ordinal = world, number
         select_chip(number)
+        waited = False
         try:
             return function()
+        except ReplicaEndedError:
+            waited = True
+            raise
         finally:
-            world.end(number)
+            world.end(number, waited=waited)
             select_chip(0)
             _CURRENT.world, _CURRENT.ordinal = None, 0
 

@@ -51,8 +51,10 @@ def _patch_autocast(own_type: str) -> None:
     initialise = autocast_mode.autocast.__init__
 
     @functools.wraps(initialise)
-    def patched(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
-        initialise(self, own_type if device_type == NAME else device_type, *args, **kwargs)
+    def patched(self: Any, device_type: str, dtype: torch.dtype | None = None, *args: Any, **kwargs: Any) -> None:
+        if device_type == NAME:  # torch_xla's dtype is bfloat16 unless one is given
+            device_type, dtype = own_type, dtype or torch.bfloat16
+        initialise(self, device_type, dtype, *args, **kwargs)
 
     autocast_mode.autocast.__init__ = patched  # type: ignore[method-assign]
 

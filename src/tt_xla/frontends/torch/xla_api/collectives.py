@@ -172,7 +172,7 @@ def collective_permute(value: torch.Tensor, pairs: list[list[int]]) -> torch.Ten
     _group_size(pairs)
     if _replicas.size() > 1:
         sources = [source for source, target in pairs if target == _replicas.ordinal()]
-        everywhere = _replicas.gather(value, _replicas.size())
+        everywhere = _of_group(value, None)
         return everywhere[sources[0]] if sources else torch.zeros_like(value)
     return _collective("collective_permute", value, [list(pair) for pair in pairs], value.shape)
 
@@ -240,8 +240,7 @@ def _own_group(groups: list[list[int]] | None) -> list[int]:
 
 def _of_group(value: torch.Tensor, groups: list[list[int]] | None) -> list[torch.Tensor]:
     """Returns the tensors of the replicas of this one's group."""
-    everywhere = _replicas.gather(value, _replicas.size()).unbind()
-    return [everywhere[replica] for replica in _own_group(groups)]
+    return [*_replicas.gather(value, _own_group(groups)).unbind()]
 
 
 def _reduced(reduction: str, values: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -285,10 +284,9 @@ def collective_broadcast(
         pin_layout: changes nothing.
     """
     if _replicas.size() > 1:
-        for tensor in tensors:
-            everywhere = _replicas.gather(tensor, _replicas.size())
-            if root_ordinal in _own_group(groups):
-                tensor.detach().copy_(everywhere[root_ordinal])
+        members = _own_group(groups)
+        for tensor in tensors if root_ordinal in members else ():
+            tensor.detach().copy_(_of_group(tensor, groups)[members.index(root_ordinal)])
 
 
 def all_gather_bucketized(

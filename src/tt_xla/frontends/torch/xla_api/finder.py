@@ -13,6 +13,7 @@ from typing import Any
 _FILES = {
     "torch_xla": "root.py",
     "torch_xla._XLAC": "extension.py",
+    "torch_xla._dynamo.dynamo_backend2": "dynamo_backend2.py",
     "torch_xla._dynamo.config": "dynamo_config.py",
     "torch_xla._dynamo.dynamo_bridge": "dynamo_bridge.py",
     "torch_xla._internal.pjrt": "pjrt.py",

@@ -42,7 +42,7 @@ def run_multiprocess(fn: Callable[..., R], *args: Any, start_method: str = "spaw
     Raises:
         Exception: what a replica raised.
     """
-    return _replicas.run(lambda: fn(*args, **kwargs))
+    return _replicas.run(lambda: fn(*args, **kwargs), calls_one=False)
 
 
 def spawn(fn: Callable[..., Any], nprocs: int | None = None, start_method: str = "spawn", args: Any = ()) -> None:
@@ -52,7 +52,7 @@ def spawn(fn: Callable[..., Any], nprocs: int | None = None, start_method: str =
 
 def spawn_threads(fn: Callable[..., Any], args: tuple[Any, ...] = ()) -> None:
     """Calls ``fn(ordinal, *args)`` in a replica for each chip."""
-    _spawn(fn, args)
+    run_multiprocess(lambda: fn(_replicas.ordinal(), *args))
 
 
 __all__ = [

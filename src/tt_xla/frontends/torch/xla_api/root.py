@@ -19,12 +19,14 @@ from tt_xla.frontends.torch.device import synchronize as _synchronize
 from tt_xla.frontends.torch.device import xla_type as _xla_type
 from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.xla_api.closures import STEP_CLOSURES as _STEP_CLOSURES
+from tt_xla.frontends.torch.xla_api.process_groups import register as _register_process_groups
 
 __version__ = "2.10.0"
 """The version of torch_xla whose API this is. Libraries compare it with the version that they need."""
 
 _register()
 _xla_type.register()
+_register_process_groups()
 
 
 def set_custom_compile_options(options: Mapping[str, Any]) -> None:

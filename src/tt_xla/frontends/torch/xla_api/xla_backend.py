@@ -191,38 +191,20 @@ class ProcessGroupXla(dist.ProcessGroup):
         return _finished([])
 
 
-def _create_xla_process_group(prefix_store: Any, rank: int, size: int, timeout: timedelta) -> ProcessGroupXla:
-    """Makes a group.
-
-    Raises:
-        RuntimeError: all chips act as one device, so there is one process without others.
-    """
-    if _runtime.is_spmd():
-        raise RuntimeError(
-            "In SPMD mode all chips act as one device of one process, so the backend 'xla' has no members. Mark "
-            "shardings, or use the backend 'gloo' for several hosts."
-        )
-    return ProcessGroupXla(prefix_store, rank, size, timeout)
-
-
 _STORE_LOCK = threading.Lock()
 _STORES: list[dist.Store] = []
 """The store that all replicas share."""
 
 
-def _rendezvous(url: str, timeout: timedelta | None = None, **options: Any) -> Iterator[tuple[dist.Store, int, int]]:
+def rendezvous() -> Iterator[tuple[dist.Store, int, int]]:
     """Yields the store of the replicas, and the number of this one and of all."""
     with _STORE_LOCK:
-        if _replicas.size() > 1:
+        if _replicas.is_replica():
             _keep_groups_per_thread()
         if not _STORES:
             _STORES.append(dist.HashStore())
     yield _STORES[0], _replicas.ordinal(), _replicas.size()
 
-
-dist.Backend.register_backend("xla", _create_xla_process_group, devices=["xla", "tt"])
-for _scheme in ("xla", "pjrt"):
-    dist.register_rendezvous_handler(_scheme, _rendezvous)
 
 _new_group = dist.new_group
 
@@ -230,16 +212,31 @@ _new_group = dist.new_group
 def new_xla_process_group(ranks: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Same as ``torch.distributed.new_group``; a group of some replicas exchanges tensors between them alone.
 
-    With ``pg_options={"xla_pg_options": {"mesh": groups}}`` all groups of a mesh exchange tensors at the same time.
+    With ``pg_options={"xla_pg_options": {"mesh": groups}}`` all groups of a mesh exchange tensors at the same time, and
+    with ``{"spmd": True}`` those of the mesh in which ``ranks`` is a row or a column.
+
+    Raises:
+        ValueError: no mesh has such a row or column.
     """
-    options = kwargs.pop("pg_options", None) or {}
+    options = kwargs.pop("pg_options", None)
+    options = options.get("xla_pg_options", {}) if isinstance(options, dict) else {}
     group = _new_group(ranks, *args, **kwargs)
     if isinstance(group, ProcessGroupXla) and ranks is not None:
-        mesh = options.get("xla_pg_options", {}).get("mesh") if isinstance(options, dict) else None
-        members = [*ranks]
-        every = [*range(_runtime.world_size())]
-        group._mesh = mesh or ([[rank] for rank in every] if len(members) == 1 else [members])
+        members, size = [*ranks], dist.get_world_size()
+        group._mesh = options.get("mesh") or [members]
+        if len(members) == 1 or (options.get("spmd") and "mesh" not in options):
+            group._mesh = _mesh_with(members, size)
     return group
+
+
+def _mesh_with(ranks: list[int], size: int) -> list[list[int]]:
+    """Returns the rows, or the columns, of the mesh of all replicas of which ``ranks`` is one."""
+    rest = size // len(ranks)
+    everywhere = torch.arange(size)
+    for mesh in (everywhere.view(-1, len(ranks)), everywhere.view(-1, rest).T) if size % len(ranks) == 0 else ():
+        if ranks in mesh.tolist():
+            return mesh.tolist()
+    raise ValueError(f"The ranks {ranks} are neither a row nor a column of a mesh of {size} replicas.")
 
 
 dist.new_group = new_xla_process_group
