@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -11,6 +10,8 @@ import torch
 import torch_xla
 import torch_xla.core.xla_model as _xm
 import torch_xla.debug.profiler as _profiler
+
+from tt_xla.locks import Lock as _Lock
 
 
 class PerDeviceLoader:
@@ -92,7 +93,7 @@ class ParallelLoader:
         self._waiting: dict[torch.device, deque[Any]] = {device: deque() for device in self._devices}
         self._input_sharding = input_sharding
         self._batches: Iterator[Any] | None = None
-        self._lock = threading.Lock()
+        self._lock = _Lock()
         self.batches_per_execution = batches_per_execution
 
     def per_device_loader(self, device: torch.device | str) -> PerDeviceLoader:

@@ -19,6 +19,7 @@ import torch
 import torch_xla
 
 from tt_xla.frontends.torch.private.functions import profiling_all_threads as _profiling_all_threads
+from tt_xla.locks import Lock as _Lock
 
 
 class _State:
@@ -36,7 +37,7 @@ class _State:
 
 
 _STATE = _State()
-_LOCK = threading.Lock()
+_LOCK = _Lock()
 
 
 def set_tracer_marked_step(value: bool) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
@@ -19,6 +18,7 @@ from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch.private.process_groups import finished_work as _finished
 from tt_xla.frontends.torch.private.process_groups import group_ranks as _group_ranks
 from tt_xla.frontends.torch.private.process_groups import keep_groups_per_thread as _keep_groups_per_thread
+from tt_xla.locks import Lock as _Lock
 
 _REDUCTIONS = {
     dist.ReduceOp.SUM: _xm.REDUCE_SUM,
@@ -191,7 +191,7 @@ class ProcessGroupXla(dist.ProcessGroup):
         return _finished([])
 
 
-_STORE_LOCK = threading.Lock()
+_STORE_LOCK = _Lock()
 _STORES: list[dist.Store] = []
 """The store that all replicas share."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
 
 from tt_xla.frontends.torch import replicas as _replicas
+from tt_xla.locks import Lock as _Lock
 
 R = TypeVar("R")
 
@@ -52,7 +52,7 @@ class MpModelWrapper:
 
     def __init__(self, model: torch.nn.Module) -> None:
         self._model = model
-        self._lock = threading.Lock()
+        self._lock = _Lock()
 
     def to(self, device: torch.device | str) -> torch.nn.Module:
         """Returns the model on a device. With several replicas each gets a copy, since they share this process."""
@@ -67,7 +67,7 @@ class MpSerialExecutor:
     """Runs functions of several replicas one after another."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = _Lock()
 
     def run(self, fn: Callable[[], R]) -> R:
         """Returns what a function returns, which runs while no other replica's does."""
