@@ -3,8 +3,9 @@
 import pytest
 
 from tt_xla.compiler import compile_module, parse_module, read_module
+from tt_xla.compiler.mlir_context import copy_of
 from tt_xla.compiler.reading import is_stablehlo
-from tt_xla.compiler.stablehlo.parse import copy_of, portable_artifact, print_vhlo
+from tt_xla.compiler.stablehlo.parse import portable_artifact, print_vhlo
 from tt_xla.errors import MalformedModuleError
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target

@@ -20,8 +20,8 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
 from tests.fuzz.reference import Program, operations
+from tt_xla.compiler.mlir_context import copy_of, module_text
 from tt_xla.compiler.stablehlo.expand import register_passes
-from tt_xla.compiler.stablehlo.parse import copy_of, module_text
 
 MOVES = frozenset(
     f"stablehlo.{name}"

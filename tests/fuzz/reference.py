@@ -15,7 +15,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from tests.fuzz.cases import NotDrawnError
 from tt_xla.compiler import parse_module
-from tt_xla.compiler.stablehlo.parse import module_text
+from tt_xla.compiler.mlir_context import module_text
 from tt_xla.errors import MalformedModuleError
 
 FLAGS = "--xla_allow_excess_precision=false --xla_cpu_max_isa=AVX --xla_force_host_platform_device_count=8"

@@ -32,11 +32,11 @@ from tt_xla.compiler import (
 )
 from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.dumps import dumper
+from tt_xla.compiler.mlir_context import module_text
 from tt_xla.compiler.recording import RECORDERS, Compilation
 from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.compiler.sharding import Localised
 from tt_xla.compiler.stablehlo.graph_key import graph_key
-from tt_xla.compiler.stablehlo.parse import module_text
 from tt_xla.compiler.stages import TTIR_STAGES, TTNN_STAGES, Stage, always, choose_op_layouts, is_exact
 from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.errors import OptionError, TTXLAError, VerificationError

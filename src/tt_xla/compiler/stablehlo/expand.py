@@ -12,12 +12,12 @@ from jaxlib.mlir.passmanager import PassManager
 from xdsl.ir import SSAValue
 
 from tt_xla import callbacks
+from tt_xla.compiler.mlir_context import copy_of
 from tt_xla.compiler.stablehlo.annotations import check_sharding
 from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.conversion import inline
 from tt_xla.compiler.stablehlo.fallback import call_back
 from tt_xla.compiler.stablehlo.outline import outline
-from tt_xla.compiler.stablehlo.parse import copy_of
 from tt_xla.compiler.stablehlo.types import chip_type
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.program import ARGUMENT_MARK

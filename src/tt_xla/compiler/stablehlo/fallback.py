@@ -11,10 +11,10 @@ from xdsl.ir import SSAValue
 from tt_xla import callbacks
 from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.locations import describe
+from tt_xla.compiler.mlir_context import module_text
 from tt_xla.compiler.stablehlo import outline
 from tt_xla.compiler.stablehlo.annotations import check_group_sizes
 from tt_xla.compiler.stablehlo.context import ImportContext, on_host
-from tt_xla.compiler.stablehlo.parse import module_text
 from tt_xla.compiler.stablehlo.replica_groups import COLLECTIVES, POSITIONS
 from tt_xla.compiler.stablehlo.types import TOKEN, convert_type, host_type
 from tt_xla.errors import UnsupportedOpError

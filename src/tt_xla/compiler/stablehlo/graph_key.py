@@ -7,7 +7,8 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.stablehlo.parse import copy_of, print_vhlo
+from tt_xla.compiler.mlir_context import copy_of
+from tt_xla.compiler.stablehlo.parse import print_vhlo
 from tt_xla.compiler.stablehlo.signature import attribute_names, entry_function
 from tt_xla.ir.program import GraphKey
 

@@ -8,12 +8,11 @@ from typing import Any
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from tt_xla.compiler.mlir_context import context
+from tt_xla.compiler.mlir_context import context, copy_of, module_text
 from tt_xla.errors import MalformedModuleError
 
 _PORTABLE_ARTIFACT = b"ML\xefRStableHLO"
 _BYTECODE = b"ML\xefR"
-_SLICE_OF_A_SCALAR = re.compile(r"stablehlo\.dynamic_slice (%[\w#]+), , sizes = \[\]")
 
 
 def parse_module(data: bytes | str, name: str = "<module>") -> ir.Module:
@@ -43,24 +42,6 @@ def parse_module(data: bytes | str, name: str = "<module>") -> ir.Module:
         ) from error
     except ValueError as error:
         raise MalformedModuleError(f"'{name}' is not a well-formed StableHLO module: {error}.") from error
-
-
-def module_text(module: Any, *, locations: bool = False) -> str:
-    """The text of a module in a form that parses again.
-
-    StableHLO prints a ``dynamic_slice`` of a scalar, which has no start indices, in a form that its parser refuses. It
-    is the identity, and written as a reshape.
-
-    Args:
-        module: a module of ``jaxlib.mlir``.
-        locations: whether the text has the locations of the ops.
-    """
-    return _SLICE_OF_A_SCALAR.sub(r"stablehlo.reshape \1", module.operation.get_asm(enable_debug_info=locations))
-
-
-def copy_of(module: Any, *, locations: bool = True) -> Any:
-    """A copy of a module, in the same context."""
-    return ir.Module.parse(module_text(module, locations=locations), module.context)
 
 
 def _first_diagnostic(error: Any) -> str:

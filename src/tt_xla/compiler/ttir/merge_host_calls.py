@@ -24,9 +24,8 @@ from tt_xla import host
 from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.analysis.constness import constant_values
 from tt_xla.compiler.locations import describe
-from tt_xla.compiler.mlir_context import context
+from tt_xla.compiler.mlir_context import context, module_text
 from tt_xla.compiler.rewriting import body, functions, is_pure
-from tt_xla.compiler.stablehlo.parse import module_text
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import DATA_TYPES, tensor_type
 from tt_xla.ir.ttir.creation import ConstantOp

@@ -12,7 +12,7 @@ import torch
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
-from tt_xla.compiler.stablehlo.parse import copy_of
+from tt_xla.compiler.mlir_context import copy_of
 from tt_xla.errors import CompileError
 from tt_xla.frontends.torch.custom_ops import COLLECTIVE, MARK, SHARDING_CONSTRAINT
 from tt_xla.frontends.torch.device.placements import Placement

@@ -50,7 +50,7 @@ def row_major(weight: Tensor) -> Tensor:
     oneDNN 3.12 reads others wrong in float32 where there are groups, the height of the kernel is 1 and the image is
     channels-last. Torch calls such weights contiguous, since the stride of a dimension of size 1 means nothing.
     """
-    if weight.stride() == torch.empty(weight.shape, device="meta").stride():
+    if weight.stride() == torch.empty(weight.shape, dtype=weight.dtype, device="meta").stride():
         return weight
     return weight.clone(memory_format=torch.contiguous_format)
 
