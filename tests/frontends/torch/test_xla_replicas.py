@@ -13,6 +13,7 @@ import torch_xla.core.xla_model as xm  # noqa: E402
 import torch_xla.distributed.xla_multiprocessing as xmp  # noqa: E402
 import torch_xla.runtime as xr  # noqa: E402
 from torch_xla._internal import pjrt  # noqa: E402
+from torch_xla.utils.utils import get_free_tcp_ports  # noqa: E402
 
 CHIPS = 8
 
@@ -92,10 +93,14 @@ def test_payloads_and_data():
     def function():
         payloads = xm.rendezvous("name", bytes([xr.global_ordinal()]))
         mean = xm.mesh_reduce("loss", own(1)[0], lambda losses: sum(loss.item() for loss in losses) / len(losses))
-        return payloads, mean, xm.is_master_ordinal()
+        half = [ordinal for ordinal in range(CHIPS) if ordinal % 2 == xr.global_ordinal() % 2]
+        of_half = xm.rendezvous("half", bytes([xr.global_ordinal()]), half)
+        with pytest.raises(ValueError, match="does not have replica"):
+            xm.rendezvous("other", b"", [CHIPS])
+        return payloads, mean, xm.is_master_ordinal(), of_half == [bytes([ordinal]) for ordinal in half]
 
     results = pjrt.run_multiprocess(function)
-    assert [results[0], results[1]] == [([bytes([i]) for i in range(CHIPS)], 4.5, i == 0) for i in range(2)]
+    assert [results[0], results[1]] == [([bytes([i]) for i in range(CHIPS)], 4.5, i == 0, True) for i in range(2)]
 
 
 def test_gradients_are_the_mean_of_all_replicas():
@@ -250,11 +255,15 @@ def test_distributed_data_parallel(monkeypatch):
         torch.testing.assert_close(gradient, model.weight.grad)
 
 
-def test_a_replica_on_a_single_chip_has_a_process_group_of_its_own(monkeypatch):
+@pytest.mark.parametrize("method", ["xla://", "env://"])
+def test_a_replica_on_a_single_chip_has_a_process_group_of_its_own(method, monkeypatch):
     monkeypatch.setenv("TTXLA_SYSTEM", "n150")
+    monkeypatch.setenv("MASTER_ADDR", "localhost")
+    monkeypatch.setenv("MASTER_PORT", str(get_free_tcp_ports()[0]))
+    own_rank = {"rank": 0, "world_size": 1} if method == "env://" else {}
 
     def function():
-        dist.init_process_group("xla", init_method="xla://")
+        dist.init_process_group("xla", init_method=method, **own_rank)
         return dist.get_world_size()
 
     assert [pjrt.run_multiprocess(function) for _ in range(2)] == [{0: 1}] * 2

@@ -158,11 +158,6 @@ def _(tensor: torch.Tensor, members: Sequence[int]) -> torch.Tensor:
     return tensor.new_empty((len(members), *tensor.shape))
 
 
-def is_replica() -> bool:
-    """Returns whether this thread is that of a replica."""
-    return _CURRENT.world is not None
-
-
 def run(function: Callable[[], R], count: int | None = None, *, calls_one: bool = True) -> dict[int, R]:
     """Calls a function in as many replicas as there are chips, or fewer, and waits for all.
 
@@ -184,6 +179,10 @@ def run(function: Callable[[], R], count: int | None = None, *, calls_one: bool 
         raise ValueError(f"{count} replicas need as many chips, and there are {chip_count // size()}.")
     if count == 1 and calls_one:
         return {0: function()}
+    if torch.distributed.is_available():
+        from tt_xla.frontends.torch.private.process_groups import keep_groups_per_thread
+
+        keep_groups_per_thread()
     world = World(count)
 
     def replica(number: int) -> R:

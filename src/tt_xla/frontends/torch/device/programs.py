@@ -139,9 +139,9 @@ def synchronize() -> None:
         ]
         if live and not MODE.may_run:
             raise RuntimeError(
-                "A function under torch_xla.compile(full_graph=True) is to be one program, and recorded ops would run "
-                "before its end, because it reads a result. Return the tensor and read it afterwards, or leave out "
-                "full_graph."
+                "Unexpected execution happens inside the compiled function, exiting. Under "
+                "torch_xla.compile(full_graph=True) it is to be one program, and recorded ops would run before its "
+                "end, because it reads a result. Return the tensor and read it afterwards, or leave out full_graph."
             )
         PENDING.clear()
         Pressure.nodes = 0

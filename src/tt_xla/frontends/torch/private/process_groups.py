@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
@@ -21,15 +20,16 @@ def group_ranks(group: Any) -> list[int]:
     return list(distributed_c10d._world.pg_group_ranks.get(group, {}))
 
 
-@functools.cache
 def keep_groups_per_thread() -> None:
-    """Gives each thread process groups of its own from now on; PyTorch has those of the process in one variable."""
+    """Gives each thread process groups of its own from now on, unless the process has one.
+
+    PyTorch has those of the process in one variable.
+    """
     from torch.testing._internal.distributed.multi_threaded_pg import ThreadLocalWorld
 
-    shared = distributed_c10d._world
+    if isinstance(distributed_c10d._world, ThreadLocalWorld) or distributed_c10d._world.default_pg is not None:
+        return
     local: Any = ThreadLocalWorld()
-    if shared.default_pg is not None:
-        raise RuntimeError("The process has a process group already. Start replicas before it, or destroy it first.")
     distributed_c10d._world = local
     torch._C._distributed_c10d._set_thread_isolation_mode(True)
 

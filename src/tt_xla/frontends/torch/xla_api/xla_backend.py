@@ -17,7 +17,6 @@ import torch_xla.runtime as _runtime
 from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch.private.process_groups import finished_work as _finished
 from tt_xla.frontends.torch.private.process_groups import group_ranks as _group_ranks
-from tt_xla.frontends.torch.private.process_groups import keep_groups_per_thread as _keep_groups_per_thread
 from tt_xla.locks import Lock as _Lock
 
 _REDUCTIONS = {
@@ -199,8 +198,6 @@ _STORES: list[dist.Store] = []
 def rendezvous() -> Iterator[tuple[dist.Store, int, int]]:
     """Yields the store of the replicas, and the number of this one and of all."""
     with _STORE_LOCK:
-        if _replicas.is_replica():
-            _keep_groups_per_thread()
         if not _STORES:
             _STORES.append(dist.HashStore())
     yield _STORES[0], _replicas.ordinal(), _replicas.size()

@@ -272,18 +272,26 @@ def rendezvous(tag: str, payload: bytes = b"", replicas: list[int] | None = None
 
 
 def xla_rendezvous(payload: bytes = b"", ordinals: list[int] | None = None, tag: str | None = None) -> list[bytes]:
-    """Runs all recorded ops and returns the payloads of all replicas.
+    """Runs all recorded ops and waits for other replicas.
+
+    Args:
+        payload: bytes for the others.
+        ordinals: numbers of the replicas, of which this is one; None for all.
+        tag: name of the rendezvous, which is not needed.
+
+    Returns:
+        The payloads, in the order of ``ordinals``.
 
     Raises:
         TypeError: the payload is not of type bytes.
-        ValueError: ``ordinals`` are not those of all replicas.
+        ValueError: ``ordinals`` do not have this replica.
     """
-    if ordinals and len(ordinals) != _runtime.world_size():
-        raise ValueError(f"A rendezvous is one of all {_runtime.world_size()} replicas, and {ordinals} are given.")
+    if ordinals and _runtime.global_ordinal() not in ordinals:
+        raise ValueError(f"A rendezvous of the replicas {ordinals} does not have replica {_runtime.global_ordinal()}.")
     if not isinstance(payload, bytes):
         raise TypeError(f"The payload of a rendezvous is of type bytes, not {type(payload).__name__}.")
     torch_xla.sync()
-    return _replicas.exchange(payload)
+    return _replicas.exchange(payload, ordinals or None)
 
 
 def do_on_ordinals(target: Callable[..., Any], data: tuple[Any, ...] = (), ordinals: Collection[int] = (0,)) -> Any:
