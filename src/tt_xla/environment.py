@@ -133,6 +133,7 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable("TT_PJRT_PLUGIN_DIR", "", "folder of package pjrt_plugin_tt, which sets it; must exist"),
         EnvironmentVariable("TT_METAL_RUNTIME_ROOT", "", "folder of tt-metal's runtime; must exist if it is set"),
         EnvironmentVariable("PJRT_DEVICE", "", "TT selects the device as xr.set_device_type('TT') does"),
+        EnvironmentVariable("XLA_USE_SPMD", "", "1 makes all chips one device of torch_xla, as xr.use_spmd() does"),
     )
 }
 
@@ -151,6 +152,21 @@ def set_variable(name: str, value: str) -> None:
     if name not in ENVIRONMENT:
         raise unknown_name("environment variable", name, ENVIRONMENT)
     os.environ[name] = value
+
+
+def asks_for_spmd() -> bool:
+    """Returns whether ``XLA_USE_SPMD`` makes all chips act as one device."""
+    return is_flag(variable("XLA_USE_SPMD"))
+
+
+def is_flag(text: str) -> bool:
+    """Returns whether the text of a variable of torch_xla switches something on: a positive number, or true."""
+    return text.lower() == "true" or (text.isdigit() and int(text) > 0)
+
+
+def variable_of_script(name: str) -> str | None:
+    """Returns the value of any variable, for scripts that read their own by ``torch_xla.utils``, or None."""
+    return os.environ.get(name)
 
 
 def shows_progress() -> bool:
@@ -269,16 +285,16 @@ RUNTIMES = ("emulated", "ttnn", "ttnn-mock")
 
 def runtime_for_now(runtime: str) -> contextlib.AbstractContextManager[None]:
     """Selects a runtime as ``TTXLA_RUNTIME`` does, until the end of the block."""
-    return _set_for_now(TTXLA_RUNTIME=runtime)
+    return variables_for_now(TTXLA_RUNTIME=runtime)
 
 
 def system_for_now(name: str) -> contextlib.AbstractContextManager[None]:
     """Selects a system as ``TTXLA_SYSTEM`` does, until the end of the block; no description of one takes precedence."""
-    return _set_for_now(TTXLA_SYSTEM=name, TT_COMPILE_ONLY_SYSTEM_DESC="")
+    return variables_for_now(TTXLA_SYSTEM=name, TT_COMPILE_ONLY_SYSTEM_DESC="")
 
 
 @contextlib.contextmanager
-def _set_for_now(**values: str) -> Generator[None]:
+def variables_for_now(**values: str) -> Generator[None]:
     """Sets variables until the end of the block, also for the processes that it starts."""
     previous = {name: os.environ.get(name) for name in values}
     os.environ.update(values)

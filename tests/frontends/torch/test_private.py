@@ -16,7 +16,7 @@ import tt_torch
 import tt_xla
 from tests.syntax import dotted
 from tt_xla.frontends.torch import private
-from tt_xla.frontends.torch.private import accelerator, aot_cache, dynamo_patches, patches, stamping, storages
+from tt_xla.frontends.torch.private import accelerator, aot_cache, dynamo_patches, patches, stamping, storages, xla_type
 
 SOURCES = [Path(tt_xla.__file__).parent, Path(tt_torch.__file__).parent]
 PRIVATE = Path(private.__file__).parent
@@ -85,7 +85,7 @@ def test_every_private_name_exists(name):
 def test_every_replaced_name_is_one_of_pytorch():
     """Looks the names up in a process in which nothing is replaced."""
     code = ["import importlib, torch", "missing = []"]
-    replacing = (patches, dynamo_patches, accelerator, aot_cache, stamping, storages)
+    replacing = (patches, dynamo_patches, accelerator, aot_cache, stamping, storages, xla_type)
     for owner, name in [pair for module in replacing for pair in module.REPLACED]:
         module, attribute = (owner.__module__, owner.__name__) if isinstance(owner, type) else (owner.__name__, "")
         code += [f"owner = importlib.import_module({module!r})"]

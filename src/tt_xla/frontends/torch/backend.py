@@ -17,7 +17,7 @@ from tt_xla.errors import OptionError
 from tt_xla.frontends.torch import frame_settings, settings
 from tt_xla.frontends.torch.aten.decompositions import decompositions
 from tt_xla.frontends.torch.compilation import clear_programs, compiled_programs
-from tt_xla.frontends.torch.device import register
+from tt_xla.frontends.torch.device import metrics, register
 from tt_xla.frontends.torch.dynamic import fix_marked_sizes, report_recompilation
 from tt_xla.frontends.torch.errors import Surfacing
 from tt_xla.frontends.torch.executor import Executor
@@ -216,6 +216,7 @@ def _compile_stages(
     """Compiles a graph as one program, or as several programs with the nodes ``host`` between them."""
     if not host and len(chips_of(graph_module.graph.nodes)) < 2:
         donating = [dataclasses.replace(argument, donated=argument.written) for argument in arguments or ()] or None
+        metrics.sample(metrics.ALIASES, sum(argument.donated for argument in donating or ()))
         return Executor(lower_to_stablehlo(graph_module, donating), own)
     placeholders = graph_module.graph.find_nodes(op="placeholder")
     described = dict(zip(placeholders, arguments, strict=True)) if arguments else {}

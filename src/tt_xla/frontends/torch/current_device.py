@@ -33,8 +33,11 @@ def _default_device() -> str:
     return ""
 
 
+_UNNUMBERED = (chips.DEVICE_TYPE, chips.XLA)
+
+
 class _NumbersDevices(TorchFunctionMode):
-    """Names a chip where a call says ``tt``.
+    """Names a chip where a call says ``tt`` or ``xla``.
 
     PyTorch itself completes ``tt`` to ``tt:0`` before a kernel is called, as it believes that a device written in
     Python has one device only. The mode is on the stack while another chip is selected.
@@ -51,15 +54,15 @@ class _NumbersDevices(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        if func in DEVICE_CONSTRUCTORS and kwargs.get("device") is None and _default_device() == "tt":
+        if func in DEVICE_CONSTRUCTORS and kwargs.get("device") is None and _default_device() in _UNNUMBERED:
             kwargs["device"] = self.device
-        if "device" in kwargs and str(kwargs["device"]) == "tt":
+        if "device" in kwargs and str(kwargs["device"]) in _UNNUMBERED:
             kwargs["device"] = self.device
         if (
             func is torch.Tensor.to
             and len(args) > 1
             and isinstance(args[1], str | torch.device)
-            and str(args[1]) == "tt"
+            and str(args[1]) in _UNNUMBERED
         ):
             args = (args[0], self.device, *args[2:])
         return func(*args, **kwargs)

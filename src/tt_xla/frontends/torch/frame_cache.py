@@ -21,7 +21,7 @@ from tt_xla import disk_cache
 from tt_xla.environment import keeps_dynamo_defaults, selected_system
 from tt_xla.errors import OptionError
 from tt_xla.frontends import stored_programs
-from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch import replicas, settings
 from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.executor import LOADING, Executor
@@ -114,6 +114,7 @@ def _cache(own: Mapping[str, Any]) -> disk_cache.DiskCache | None:
     if (
         placements.in_use()
         or STATE.acts_as_one
+        or replicas.size() > 1
         or (torch.distributed.is_available() and torch.distributed.is_initialized())
     ):
         return None

@@ -155,7 +155,9 @@ def find_index_checks(
     """
     uses: dict[Node, tuple[_Use, Node]] = {}
     for node in nodes:
-        for use in _USES[node.target](*node.args) if node.target in _USES else ():
+        value = node.meta.get("val")
+        reads_nothing = isinstance(value, torch.Tensor) and value.numel() == 0  # PyTorch checks no index then
+        for use in _USES[node.target](*node.args) if node.target in _USES and not reads_nothing else ():
             if not isinstance(use.indices, Node):
                 continue
             earlier, first = uses.get(use.indices, (use, node))

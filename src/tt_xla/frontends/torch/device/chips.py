@@ -13,12 +13,14 @@ from typing import Any
 
 import torch
 
-from tt_xla.environment import selected_system
+from tt_xla.environment import selected_system, variables_for_now
 from tt_xla.frontends.torch.private.dispatcher import backward_on_calling_thread
 from tt_xla.ir.mesh import Mesh
 from tt_xla.locks import Lock
 
 DEVICE_TYPE = "tt"
+XLA = "xla"
+"""Device type that PyTorch has for ``torch_xla``; our devices stand for it once a script has imported that."""
 
 
 class _Current(threading.local):
@@ -65,7 +67,8 @@ def fresh_state() -> Iterator[None]:
     before = dict(vars(STATE))
     vars(STATE).clear()
     try:
-        yield
+        with variables_for_now(XLA_USE_SPMD=""):
+            yield
     finally:
         vars(STATE).clear()
         vars(STATE).update(before)
@@ -92,6 +95,11 @@ def device_count() -> int:
 def device(chip: int = 0) -> torch.device:
     """Returns the device of a chip."""
     return torch.device(DEVICE_TYPE, chip)
+
+
+def own(requested: torch.device) -> torch.device:
+    """Returns the device that stands for one of the type ``xla``, and any other device as it is."""
+    return device(_CURRENT.chip if requested.index is None else requested.index) if requested.type == XLA else requested
 
 
 def current() -> int:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from tt_xla.environment import variable
 from tt_xla.frontends.torch import fused_steps
 from tt_xla.frontends.torch.device import chips, metrics, on_host
 from tt_xla.frontends.torch.device.buffers import aten, buffer_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
+from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.recording import (
     Pressure,
@@ -35,18 +34,6 @@ MAX_NODES = 10_000
 """Number of recorded ops after which they run by themselves. A script that reads no result would fill the memory."""
 
 
-class Mode:
-    """Switch between recording ops until a result is read and running each op at once."""
-
-    @functools.cached_property
-    def eager(self) -> bool:
-        """Whether each op runs at once. The default comes from ``TTXLA_EAGER``."""
-        return variable("TTXLA_EAGER") == "1"
-
-
-MODE = Mode()
-
-
 def fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     """Runs or records an op that has no kernel of its own."""
     return run(signature_of(op), args, kwargs)
@@ -58,6 +45,9 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     Raises:
         RuntimeError: PyTorch refuses the arguments.
     """
+    device = kwargs.get("device")
+    if device is not None and device.type == chips.XLA:
+        kwargs = {**kwargs, "device": chips.own(device)}
     chip = _requested_chip(args, kwargs["device"]) if "device" in kwargs else None
     if signature.tensors:
         signature = signature.for_numbers(args)

@@ -65,9 +65,11 @@ def _tell_dynamo() -> None:
 def _call(cls: type, *args: Any, **kwargs: Any) -> Any:
     """``type.__call__`` of the metaclass: ``torch.Generator(device="tt")`` makes a generator of the device."""
     device = args[0] if args else kwargs.get("device")
-    if cls is not torch.Generator or device is None or torch.device(device).type != chips.DEVICE_TYPE:
-        return type.__call__(cls, *args, **kwargs)
-    return new_generator(chips.chip_of(torch.device(device)))
+    if cls is torch.Generator and device is not None:
+        requested = chips.own(torch.device(device))
+        if requested.type == chips.DEVICE_TYPE:
+            return new_generator(chips.chip_of(requested))
+    return type.__call__(cls, *args, **kwargs)
 
 
 def register() -> None:

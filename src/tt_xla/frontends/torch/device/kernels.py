@@ -135,13 +135,16 @@ def _resize(
 
 def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
     if not _is_ours(target):
-        target.copy_(host_alias(source))
+        host = host_alias(source)
+        with metrics.transferring(host.nbytes, to_device=False):
+            target.copy_(host)
         return target
     if _is_ours(source) and source.device == target.device:
         value = read(source)
     else:
         source = host_alias(source) if _is_ours(source) else source.detach()
-        host = torch.empty(source.shape, dtype=target.dtype, device="cpu").copy_(source)
+        with metrics.transferring(source.nbytes, to_device=True):
+            host = torch.empty(source.shape, dtype=target.dtype, device="cpu").copy_(source)
         value = Value.of(host)
     write(target, expanded(converted(value, target.dtype), target.shape))
     return target
@@ -157,7 +160,15 @@ def _to_copy(
     non_blocking: bool = False,
     memory_format: torch.memory_format | None = None,
 ) -> torch.Tensor:
-    """Copies a tensor to or from a chip, or within it. PyTorch calls this for either of the two devices."""
+    """Copies a tensor to or from a chip, or within it. PyTorch calls this for either of the two devices.
+
+    A tensor that is moved to ``xla``, where it is already, is no copy.
+    """
+    if device is not None and device.type == chips.XLA:
+        device = chips.own(device)
+        stays = _is_ours(tensor) and device == tensor.device and dtype in (None, tensor.dtype)
+        if stays and memory_format in (None, torch.preserve_format):
+            return aten.detach.default.redispatch(CPU_KEYS, tensor)
     to_device = device is None or device.type == DEVICE_TYPE
     chip = 0
     if to_device:
@@ -168,10 +179,12 @@ def _to_copy(
     source = host_alias(tensor) if _is_ours(tensor) else tensor.detach()
     if to_device:
         MEMORY[chip].check(source.numel() * (dtype or source.dtype).itemsize)
-    host = torch.empty_like(
-        source, dtype=dtype, device="cpu", memory_format=memory_format or torch.preserve_format
-    ).copy_(source)
+    with metrics.transferring(source.nbytes, to_device=to_device):
+        host = torch.empty_like(
+            source, dtype=dtype, device="cpu", memory_format=memory_format or torch.preserve_format
+        ).copy_(source)
     if to_device:
+        metrics.count(metrics.TENSORS)
         return lift(host, chip)
     return host if device is None or device.type == "cpu" else host.to(device)
 
@@ -301,6 +314,13 @@ def _dropout_backward(grad: torch.Tensor, mask: torch.Tensor, scale: float) -> t
     return grad * mask * scale
 
 
+def _embedding_gradient(
+    grad: torch.Tensor, indices: torch.Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> torch.Tensor:
+    """Computes the gradient of ``embedding(sparse=True)``, which is dense: tensors of the device are."""
+    return aten.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+
 def _redispatched(op: OpOverload, keys: DispatchKeySet) -> Callable[..., torch.Tensor]:
     """Returns PyTorch's kernel of a view op for other dispatch keys. It computes sizes and shares the storage."""
 
@@ -321,6 +341,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "as_strided": _redispatched(aten.as_strided.default, META_KEYS),
     "convolution_backward_overrideable": _convolution_backward,
     "convolution_overrideable": _convolution,
+    "embedding_sparse_backward": _embedding_gradient,
     "empty.memory_format": _empty,
     "empty_strided": _empty_strided,
     "equal": _equal,

@@ -31,6 +31,7 @@ from tt_xla.frontends.torch.private import fake as private_fake
 from tt_xla.frontends.torch.private.dispatcher import dispatching_to_modes, outside_dynamo
 from tt_xla.frontends.torch.private.functions import decomposition_table
 from tt_xla.frontends.torch.private.ops import OpOverload
+from tt_xla.locks import Lock
 
 if TYPE_CHECKING:
     from tt_xla.frontends.torch.private.fake import FakeTensor
@@ -42,10 +43,15 @@ def _mode() -> Any:
     return private_fake.FakeTensorMode(allow_non_fake_inputs=True)
 
 
+_COMPUTING = Lock()
+"""Held while the one fake mode is in use: PyTorch's is for one thread at a time."""
+
+
 @contextlib.contextmanager
 def _computing_shapes() -> Iterator[None]:
     """Makes ops in the block compute shapes and dtypes alone, whatever PyTorch is tracing around it."""
     with (
+        _COMPUTING,
         outside_dynamo(),
         private_fake.unset_fake_temporarily(),
         dispatching_to_modes(),
@@ -54,6 +60,11 @@ def _computing_shapes() -> Iterator[None]:
         _SILENCE,
     ):
         yield
+
+
+def is_computing_shapes() -> bool:
+    """Returns whether this thread computes the shapes of an op."""
+    return _SILENCE.depth > 0
 
 
 class _Silence(threading.local):

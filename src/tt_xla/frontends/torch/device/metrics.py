@@ -1,21 +1,53 @@
-"""Counters and timings of the device, under the names that ``torch_xla.debug.metrics`` reports.
-
-Counters named ``aten::op`` count ops that ran on the host because they have no lowering to the device.
-"""
+"""Counters and timings of the device, under the names that ``torch_xla.debug.metrics`` reports."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from types import TracebackType
 
 from tt_xla.frontends.torch import host_ops
 
 COMPILE_TIME = "CompileTime"
 EXECUTE_TIME = "ExecuteTime"
+EAGER_COMPILE_TIME = "EagerOpCompileTime"
+EAGER_EXECUTE_TIME = "EagerOpExecuteTime"
+TO_DEVICE_TIME = "TransferToDeviceTime"
+FROM_DEVICE_TIME = "TransferFromDeviceTime"
+TO_DEVICE_BYTES = "OutboundData"
+FROM_DEVICE_BYTES = "InboundData"
+ALIASES = "InputOutputAliasCount"
 COMPILED = "UncachedCompile"
 REUSED = "CachedCompile"
+STEPS = "MarkStep"
+TENSORS = "CreateXlaTensor"
+SEVERAL_CHIPS = "ExecuteReplicated"
+DYNAMO_GRAPHS = "DynamoExtractCompiledGraph"
+
+NAMES: dict[str, str] = {
+    COMPILE_TIME: "compilations of recorded ops",
+    EXECUTE_TIME: "runs of recorded ops",
+    EAGER_COMPILE_TIME: "compilations of single ops in eager mode",
+    EAGER_EXECUTE_TIME: "runs of single ops in eager mode",
+    TO_DEVICE_TIME: "copies of tensors from the CPU to the device",
+    FROM_DEVICE_TIME: "copies of tensors from the device to the CPU",
+    TO_DEVICE_BYTES: "bytes of copies to the device",
+    FROM_DEVICE_BYTES: "bytes of copies from the device",
+    ALIASES: "compilations of graphs, and how many inputs they write to in place",
+    COMPILED: "programs that were compiled",
+    REUSED: "runs of programs that had been compiled before",
+    STEPS: "calls of torch_xla.sync",
+    TENSORS: "results of recorded ops, and tensors copied to the device",
+    SEVERAL_CHIPS: "runs of programs for several chips",
+    DYNAMO_GRAPHS: "graphs that dynamo's backend openxla compiled",
+}
+"""What each metric and counter counts.
+
+Beside them there are ``aten::op`` for ops that ran on the host because they have no lowering to the device, and
+``xla::op`` for ops that were recorded.
+"""
 
 KEPT = 1024
 """Number of samples kept per metric."""
@@ -41,6 +73,13 @@ def all_counters() -> dict[str, int]:
     return dict(merged)
 
 
+def sample(name: str, amount: float) -> None:
+    """Adds an occurrence to a metric: nanoseconds, or a number of things."""
+    occurrences, total = totals[name]
+    totals[name] = (occurrences + 1, total + amount)
+    samples[name].append((time.time(), amount))
+
+
 class timed:
     """Context manager that adds the duration of a block to a metric, unless the block raises."""
 
@@ -53,12 +92,16 @@ class timed:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if error is not None:
-            return
-        duration = float(time.perf_counter_ns() - self._start)
-        occurrences, total = totals[self.name]
-        totals[self.name] = (occurrences + 1, total + duration)
-        samples[self.name].append((time.time(), duration))
+        if error is None:
+            sample(self.name, float(time.perf_counter_ns() - self._start))
+
+
+@contextlib.contextmanager
+def transferring(nbytes: int, *, to_device: bool) -> Iterator[None]:
+    """Context manager that counts a copy between the CPU and the device, unless the block raises."""
+    with timed(TO_DEVICE_TIME if to_device else FROM_DEVICE_TIME):
+        yield
+    sample(TO_DEVICE_BYTES if to_device else FROM_DEVICE_BYTES, float(nbytes))
 
 
 def data(name: str) -> tuple[int, float, tuple[tuple[float, float], ...]] | None:
@@ -98,13 +141,17 @@ def report(counter_names: Collection[str] | None = None, metric_names: Collectio
     for name, (occurrences, total) in sorted(totals.items()):
         if metric_names is not None and name not in metric_names:
             continue
-        durations = sorted(duration for _, duration in samples[name])
-        percentile_99 = durations[min(len(durations) - 1, len(durations) * 99 // 100)]
+        amounts = sorted(amount for _, amount in samples[name])
+        shown = _SHOWN.get(name, _duration)
+        percentiles = [
+            f"{percent}%={shown(amounts[min(len(amounts) - 1, len(amounts) * percent // 100)])}"
+            for percent in (1, 5, 10, 20, 50, 80, 90, 95, 99)
+        ]
         lines += [
             f"Metric: {name}",
             f"  TotalSamples: {occurrences}",
-            f"  Accumulator: {_duration(total)}",
-            f"  Percentiles: 50%={_duration(durations[len(durations) // 2])}; 99%={_duration(percentile_99)}",
+            f"  Accumulator: {shown(total)}",
+            f"  Percentiles: {'; '.join(percentiles)}",
         ]
     for name, times in sorted(all_counters().items()):
         if counter_names is None or name in counter_names:
@@ -117,3 +164,11 @@ def _duration(nanoseconds: float) -> str:
     if nanoseconds < 1e6:
         return f"{nanoseconds / 1e3:.1f}us"
     return f"{nanoseconds / 1e6:.3f}ms" if nanoseconds < 1e9 else f"{nanoseconds / 1e9:.3f}s"
+
+
+_SHOWN: dict[str, Callable[[float], str]] = {
+    TO_DEVICE_BYTES: "{:.0f}B".format,
+    FROM_DEVICE_BYTES: "{:.0f}B".format,
+    ALIASES: "{:.0f}".format,
+}
+"""How the amounts of metrics that are no durations are written."""

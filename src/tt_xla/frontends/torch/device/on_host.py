@@ -75,7 +75,7 @@ def _to_host(value: Any, written: set[int]) -> Any:
 
 
 def _lift_results(value: Any, sources: list[torch.Tensor] | None, chip: int) -> Any:
-    """Returns results as tensors of the device.
+    """Returns results as tensors of the device, which are dense.
 
     Args:
         value: results on the CPU.
@@ -83,6 +83,7 @@ def _lift_results(value: Any, sources: list[torch.Tensor] | None, chip: int) -> 
         chip: number of the chip that gets the results.
     """
     if isinstance(value, torch.Tensor):
+        value = value if value.layout is torch.strided else value.to_dense()
         if sources is not None:
             storage = storage_identity(value)
             for source in sources:

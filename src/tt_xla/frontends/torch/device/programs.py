@@ -17,8 +17,9 @@ from tt_xla.collector import collector_paused
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import growing, metrics
-from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
+from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, buffer_of, set_synchronize
 from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, runs_on_host, scalar_dtype
+from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.placements import (
     MixedMeshesError,
     Placement,
@@ -136,6 +137,12 @@ def synchronize() -> None:
         live = [
             buffer for reference in list(PENDING.values()) if (buffer := reference()) is not None and buffer.pending
         ]
+        if live and not MODE.may_run:
+            raise RuntimeError(
+                "Unexpected execution happens inside the compiled function, exiting. Under "
+                "torch_xla.compile(full_graph=True) it is to be one program, and recorded ops would run before its "
+                "end, because it reads a result. Return the tensor and read it afterwards, or leave out full_graph."
+            )
         PENDING.clear()
         Pressure.nodes = 0
         outputs: dict[int, set[Value]] = {}
@@ -228,6 +235,8 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         is_part: whether this is a program of a trace that runs in parts.
     """
     trace = collect(outputs, chip)
+    if MODE.structures is not None:
+        MODE.structures.add(trace.key)
     if not is_part and (trace.key, trace.placements, trace.chip) not in _STRUCTURES:
         changed = _changed_ops(trace)
         if changed is not None:
@@ -245,7 +254,10 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     for make, version in program.extras:
         arguments.append(make())
         argument_versions.append(version)
-    with metrics.timed(metrics.EXECUTE_TIME), outside_dynamo():
+    if trace.placements:
+        metrics.count(metrics.SEVERAL_CHIPS)
+    metric = metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME
+    with metrics.timed(metric), outside_dynamo():
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
@@ -353,8 +365,9 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
     key = structure.inputs
     if key not in structure.programs:
         metrics.count(metrics.COMPILED)
-        with metrics.timed(metrics.COMPILE_TIME):
+        with metrics.timed(metrics.EAGER_COMPILE_TIME if MODE.eager else metrics.COMPILE_TIME):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
+        metrics.sample(metrics.ALIASES, 0)  # results have memory of their own
     else:
         metrics.count(metrics.REUSED)
     return structure, structure.programs[key]
@@ -411,6 +424,29 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
     placements = loaded.placements
     placed_outputs = None if placements is None else [_unpermuted(lowered, placements, index) for index in positions]
     return _Program(loaded.run, extras, lowered.tensors, positions, lowered.checks, placed_outputs)
+
+
+def stablehlo_of(tensors: Sequence[torch.Tensor], *, bytecode: bool = False) -> Any:
+    """Returns the StableHLO of the recorded ops on which tensors depend, without running them.
+
+    Args:
+        tensors: tensors of one chip; all that wait for recorded ops if there are none.
+        bytecode: whether to return portable bytecode instead of text.
+
+    Raises:
+        CompileError: an op cannot be lowered.
+    """
+    from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
+    from tt_xla.frontends.torch.saved_module import saved
+
+    with LOCK:
+        buffers = [buffer_of(tensor) for tensor in tensors] or [each() for each in PENDING.values()]
+        values = {buffer.value for buffer in buffers if buffer is not None and buffer.pending}
+        trace = collect(sorted(values, key=_recorded_at))
+        with outside_dynamo(), unset_fake_temporarily():
+            arguments = [Argument(f"input_{number}") for number in range(len(trace.leaves))]
+            module = lower_to_stablehlo(_graph_module(trace, frozenset()), arguments).module
+    return saved(module).bytecode if bytecode else str(module)
 
 
 def _unpermuted(lowered: Lowered, placements: Sequence[Placement | None], index: int) -> Placement | None:

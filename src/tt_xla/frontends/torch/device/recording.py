@@ -16,11 +16,11 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.device import chips
+from tt_xla.frontends.torch.device import chips, metrics
 from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, tensor_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import View, contiguous_strides, find_view, memory_order
-from tt_xla.frontends.torch.device.kinds import fake, make_kind, plain_kind
+from tt_xla.frontends.torch.device.kinds import fake, is_computing_shapes, make_kind, plain_kind
 from tt_xla.frontends.torch.device.placements import follow, in_use, remember
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
 from tt_xla.frontends.torch.device.values import Kind, Node, Number, Operand, Output, Value
@@ -117,6 +117,8 @@ def record(
     if kind.reason:
         return kind, []
     Pressure.nodes += 1
+    metrics.counters[signature.counter] += 1
+    metrics.counters[metrics.TENSORS] += len(kind.outputs)
     node = Node(kind, tuple(values), tuple(numbers), _user_frame())
     return kind, [Value(output.shape, output.dtype, node, index, chip) for index, output in enumerate(kind.outputs)]
 
@@ -218,9 +220,11 @@ def _work_out_kind(
         [entry_of(arg, position) for position, arg in enumerate(args)],
         {name: entry_of(arg, name) for name, arg in kwargs.items()},
     )
-    if len(_KINDS) >= _MAX_KINDS:
-        _KINDS.clear()
-    kind = _KINDS[key] = make_kind(signature.op, template, operands, numbers)
+    kind = make_kind(signature.op, template, operands, numbers)
+    if not is_computing_shapes():  # a rule of PyTorch for fake tensors may call the op, with other results
+        if len(_KINDS) >= _MAX_KINDS:
+            _KINDS.clear()
+        _KINDS[key] = kind
     return kind
 
 

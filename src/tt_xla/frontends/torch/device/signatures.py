@@ -20,6 +20,7 @@ class Signature:
 
     Attributes:
         op: the op.
+        counter: name of the counter of its uses, such as ``xla::add``.
         writes: position and name of each argument that the op writes to.
         is_view: whether the op returns views of its arguments.
         returns: number of results.
@@ -36,6 +37,7 @@ class Signature:
     def __init__(self, op: OpOverload) -> None:
         schema = op._schema
         self.op = op
+        self.counter = f"xla::{schema.name.partition('::')[2]}"
         self.writes = [
             (index, argument.name)
             for index, argument in enumerate(schema.arguments)

@@ -14,6 +14,7 @@ import mmap
 import platform
 import re
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.utils.backend_registration import _DummyDeviceGuard as PythonDeviceGuard
@@ -47,9 +48,9 @@ def _returning(value: int) -> bytes:
             return b""
 
 
-def make_guard() -> torch._C._acc.DeviceGuard:
-    """Returns a guard for ``_setup_privateuseone_for_python_backend``."""
-    guard = PythonDeviceGuard()
+def make_guard(kind: type[torch._C._acc.DeviceGuard] = PythonDeviceGuard) -> torch._C._acc.DeviceGuard:
+    """Returns a guard for ``_setup_privateuseone_for_python_backend``, or one of another class for another type."""
+    guard = kind()
     functions, code = _virtual_functions(), _returning(int(guard.type_()))
     if code and set(functions) >= _CALL_PYTHON:
         try:
@@ -72,9 +73,7 @@ def _virtual_functions() -> list[str]:
 
 def _answer_by(memory: mmap.mmap, guard: torch._C._acc.DeviceGuard, functions: list[str]) -> None:
     """Gives a guard a copy of its table of virtual functions where a page of code replaces those that call Python."""
-    # A Python object of pybind11 begins with the address of its C++ object, which begins with that of its table.
-    instance = ctypes.c_void_p.from_address(id(guard) + object.__basicsize__)
-    table = ctypes.c_void_p.from_address(instance.value or 0)
+    table = ctypes.c_void_p.from_address(_address(guard))  # a C++ object begins with the address of its table
     count = _BEFORE + len(functions) + _AFTER
     copied = ctypes.string_at((table.value or 0) - _BEFORE * _POINTER, count * _POINTER)
     copy = (ctypes.c_void_p * count).from_buffer_copy(copied)
@@ -85,4 +84,39 @@ def _answer_by(memory: mmap.mmap, guard: torch._C._acc.DeviceGuard, functions: l
     table.value = ctypes.addressof(copy) + _BEFORE * _POINTER
 
 
-__all__ = ["PythonDeviceGuard", "make_guard"]
+def _address(guard: torch._C._acc.DeviceGuard) -> int:
+    """Returns the address of a guard's C++ object, with which a Python object of pybind11 begins."""
+    return ctypes.c_void_p.from_address(id(guard) + object.__basicsize__).value or 0
+
+
+_REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
+"""The symbol of PyTorch's table of guards, which has the address of one for each device type."""
+
+
+class _XLADeviceGuard(torch._C._acc.DeviceGuard):
+    def type_(self) -> Any:
+        return torch._C._autograd.DeviceType.XLA
+
+
+def register_xla_guard() -> bool:
+    """Gives PyTorch a guard for the device type ``xla``, without which it refuses the name before any kernel is asked.
+
+    Returns:
+        Whether there is one. PyTorch has a function for the type of a device written in Python alone, so the guard is
+        written to the table itself, which builds for other systems may not export.
+    """
+    number = int(torch._C._autograd.DeviceType.XLA)
+    for path in (Path(torch.__file__).parent / "lib").glob("libc10.*"):
+        try:
+            registry = (ctypes.c_void_p * (number + 1)).in_dll(ctypes.CDLL(str(path)), _REGISTRY)
+        except (OSError, ValueError):
+            continue
+        if registry[number] is None:
+            guard = make_guard(_XLADeviceGuard)
+            _KEPT.append(guard)
+            registry[number] = _address(guard)
+        return True
+    return False
+
+
+__all__ = ["PythonDeviceGuard", "make_guard", "register_xla_guard"]

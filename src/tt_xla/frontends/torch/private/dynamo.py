@@ -26,8 +26,12 @@ def treat_as_opaque(kind: type) -> None:
         VariableBuilder._type_dispatch_impl(trace_numpy)[kind] = VariableBuilder.wrap_user_defined
 
 
+compile_lock = convert_frame.compile_lock
+"""Held while dynamo compiles a frame: tracers of PyTorch are for one thread at a time."""
+
 __all__ = [
     "ShortenTraceback",
+    "compile_lock",
     "config",
     "convert_frame",
     "graph_bytecode_inputs",

@@ -130,7 +130,7 @@ def _names_device(device_type: str, args: tuple[Any, ...], kwargs: dict[str, Any
     """Returns whether the arguments of ``Module.to`` name the device."""
     target = kwargs.get("device", args[0] if args else None)
     device = target.device if isinstance(target, torch.Tensor) else target
-    return device is not None and str(device).partition(":")[0] == device_type
+    return device is not None and str(device).partition(":")[0] in (device_type, "xla")
 
 
 def _move(module: torch.nn.Module, move: Callable[[], torch.nn.Module]) -> torch.nn.Module:

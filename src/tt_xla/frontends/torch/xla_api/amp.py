@@ -6,8 +6,6 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.xla_api import finder as _finder
-
 
 class autocast(torch.amp.autocast):
     """Same as ``torch.autocast("tt")``. As in the real package, the first argument is the device."""
@@ -28,7 +26,3 @@ class GradScaler(torch.amp.GradScaler):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("cpu", enabled=False)
-
-
-def __getattr__(name: str) -> Any:
-    raise _finder.missing(__name__, name)

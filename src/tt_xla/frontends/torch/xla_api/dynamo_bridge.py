@@ -1,4 +1,7 @@
-"""``torch_xla._dynamo.dynamo_bridge`` and ``torch_xla.core.dynamo_bridge``: compiles a graph module."""
+"""``torch_xla._dynamo.dynamo_bridge`` and ``torch_xla.core.dynamo_bridge``: compiles a graph module.
+
+PyTorch's dynamo backend ``openxla`` calls it with a graph of aten ops when the graph runs for the first time.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.frontends.torch.device import metrics as _metrics
+from tt_xla.frontends.torch.private.functions import without_dispatch_modes as _without_dispatch_modes
 
 
 class GraphInputMatcher:
@@ -18,15 +22,39 @@ class GraphInputMatcher:
 
 
 def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Callable[..., Any]:
-    """Returns a graph module compiled for the device by the dynamo backend ``tt``.
+    """Compiles a graph module for the device, without gradients.
+
+    Args:
+        xla_model: the module, with ops of PyTorch's API or of aten. It stays as it is.
+        xla_args: inputs of the graph. The graph is not run with them.
+
+    Returns:
+        A function of the inputs, which writes to those that the graph writes to.
 
     Raises:
         CompileError: the graph cannot be compiled.
     """
     from tt_xla.frontends.torch.backend import tt
+    from tt_xla.frontends.torch.private.dynamo import compile_lock
 
-    return tt(xla_model, xla_args)
+    _metrics.count(_metrics.DYNAMO_GRAPHS)
+    graph_module, has_one_output = _with_tuple(xla_model)
+    _metrics.count(_metrics.COMPILED)
+    with compile_lock, _metrics.timed(_metrics.COMPILE_TIME), _without_dispatch_modes(), torch.no_grad():
+        call = tt(graph_module, xla_args)
+
+    def run(*args: Any) -> Any:
+        with _metrics.timed(_metrics.EXECUTE_TIME), torch.no_grad():
+            results = call(*args)
+        return results[0] if has_one_output else results
+
+    return run
 
 
-def __getattr__(name: str) -> Any:
-    raise _finder.missing(__name__, name)
+def _with_tuple(model: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, bool]:
+    """Returns a copy of a graph module that returns a tuple, as compilers expect, and whether it returned one value."""
+    graph = torch.fx.Graph()
+    result = graph.graph_copy(model.graph, {})
+    is_one = not isinstance(result, tuple | list)
+    graph.output((result,) if is_one else tuple(result))  # type: ignore[arg-type]
+    return torch.fx.GraphModule(model, graph), is_one

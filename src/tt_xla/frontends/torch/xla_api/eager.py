@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tt_xla.frontends.torch.device.dispatch import MODE as _MODE
+from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.device.programs import synchronize as _synchronize
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch_xla
 
+from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize
-from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.frontends.torch.device.mode import MODE as _MODE
+from tt_xla.frontends.torch.private.dispatcher import storage_identity as _storage_identity
 
 
 def _get_xla_sharding_spec(tensor: torch.Tensor) -> str:
@@ -59,5 +62,117 @@ def _init_computation_client() -> None:
     get_device()
 
 
-def __getattr__(name: str) -> Any:
-    raise _finder.missing(__name__, name)
+def _xla_get_tensor_id(tensor: torch.Tensor) -> int:
+    """Returns a number that tensors have in common exactly when they share memory.
+
+    Libraries look for tied parameters by it before they save a model.
+    """
+    return _storage_identity(tensor)
+
+
+def _xla_real_devices(devices: list[str] | None = None) -> list[str]:
+    """Returns the names of the chips behind devices; by default those of all chips."""
+    return torch_xla.core.xla_model.xla_real_devices(devices) if devices else torch_xla.real_devices()
+
+
+def _xla_get_all_devices() -> list[str]:
+    """Returns the names of the chips behind all torch devices."""
+    return _xla_get_devices()
+
+
+def _xla_tensors_from_aten(
+    tensors: list[torch.Tensor], devices: list[str], shardings: list[Any] | None = None
+) -> list[torch.Tensor]:
+    """Moves each tensor to its device."""
+    return [tensor.to(device) for tensor, device in zip(tensors, devices, strict=True)]
+
+
+def _get_executed_fallback_ops() -> list[str]:
+    """Returns the names of ops that ran on the host."""
+    return torch_xla.debug.metrics.executed_fallback_ops()
+
+
+def _get_git_revs() -> dict[str, str]:
+    """Returns the version of this package, under the names of the repositories of the real one."""
+    from tt_xla import __version__
+
+    return {"xla": __version__, "torch": torch.version.git_version}
+
+
+def _get_xla_tensor_shape_type(tensor: torch.Tensor) -> str:
+    """Returns the name of a tensor's dtype in XLA's notation, such as ``f32``."""
+    return _TYPES[tensor.dtype]
+
+
+_TYPES = {
+    **{torch.bool: "pred", torch.bfloat16: "bf16", torch.complex64: "c64", torch.complex128: "c128"},
+    **{torch.float16: "f16", torch.float32: "f32", torch.float64: "f64"},
+    **{torch.int8: "s8", torch.int16: "s16", torch.int32: "s32", torch.int64: "s64"},
+    **{torch.uint8: "u8", torch.uint16: "u16", torch.uint32: "u32", torch.uint64: "u64"},
+}
+
+
+def _set_allow_execution(allow: bool) -> None:
+    """Says whether recorded ops may run. While they may not, reading a result is an error."""
+    _MODE.may_run = allow
+
+
+def _get_allow_execution() -> bool:
+    """Returns whether recorded ops may run."""
+    return _MODE.may_run
+
+
+def _xla_set_mat_mul_precision(precision: str) -> None:
+    """Same as ``torch_xla.backends.set_mat_mul_precision``."""
+    torch_xla.backends.set_mat_mul_precision(precision)
+
+
+def _xla_get_mat_mul_precision() -> str:
+    """Same as ``torch_xla.backends.get_mat_mul_precision``."""
+    return torch_xla.backends.get_mat_mul_precision()
+
+
+def _get_stablehlo(tensors: list[torch.Tensor], device: str, devices: list[str], emit_bytecode: bool) -> Any:
+    """Returns the program that computes tensors, as text or bytecode; that of all recorded ops for no tensors."""
+    from tt_xla.frontends.torch.device.programs import stablehlo_of
+
+    return stablehlo_of(tensors, bytecode=emit_bytecode)
+
+
+def _init_xla_lazy_backend() -> None:
+    """Does nothing: importing ``torch_xla`` has registered the device."""
+
+
+def _xla_get_devices() -> list[str]:
+    """Returns the names of the chips behind the torch devices."""
+    return [f"TT:{device.index}" for device in torch_xla.devices()]
+
+
+def _xla_num_devices() -> int:
+    """Returns the number of torch devices."""
+    return len(torch_xla.devices())
+
+
+def _xla_num_runtime_devices() -> int:
+    """Returns the number of chips."""
+    return torch_xla.device_count()
+
+
+def _xla_increment_counter(name: str, count: int) -> None:
+    """Adds to a counter of ``torch_xla.debug.metrics``."""
+    _metrics.count(name, count)
+
+
+def _get_use_eager_mode() -> bool:
+    """Returns whether each op runs at once."""
+    return _MODE.eager
+
+
+def _set_use_eager_mode(enable: bool) -> None:
+    """Switches between running each op at once and recording ops."""
+    _MODE.eager = enable
+
+
+def _xla_optimization_barrier_(tensors: list[torch.Tensor]) -> None:
+    """Same as ``xm.optimization_barrier_``."""
+    synchronize()

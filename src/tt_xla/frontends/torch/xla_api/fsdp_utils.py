@@ -1,4 +1,4 @@
-"""``torch_xla.distributed.fsdp.utils``: a linear layer that keeps the dimensions of its input apart."""
+"""``torch_xla.distributed.fsdp.utils``: linear layers that keep the dimensions of inputs apart, and checkpoints."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 import torch
 import torch_xla.distributed.spmd as _spmd
 from torch import nn
-
-from tt_xla.frontends.torch.xla_api import finder as _finder
+from torch_xla.utils.checkpoint import checkpoint as _checkpoint
 
 
 def apply_xla_patch_to_nn_linear(
@@ -24,5 +23,18 @@ def apply_xla_patch_to_nn_linear(
     return module
 
 
-def __getattr__(name: str) -> Any:
-    raise _finder.missing(__name__, name)
+def checkpoint_module(module: nn.Module) -> nn.Module:
+    """Makes the backward pass compute the activations of a module again, and returns the module.
+
+    Inputs without gradients have none to compute, so there the forward pass stays as it is.
+    """
+    forward = module.forward
+
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+        if not any(tensor.requires_grad for tensor in tensors):
+            return forward(*args, **kwargs)
+        return _checkpoint(lambda *values: forward(*values, **kwargs), *args, use_reentrant=False)
+
+    module.forward = checkpointed  # type: ignore[method-assign]
+    return module

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tt_xla.frontends.torch.device import metrics as _metrics
-from tt_xla.frontends.torch.xla_api import finder as _finder
 
 MetricData = tuple[int, float, tuple[tuple[float, float], ...]]
 """Number of occurrences, total nanoseconds, and time stamp and nanoseconds of the last occurrences."""
+
+
+_MAIN_METRICS = (
+    _metrics.COMPILE_TIME,
+    _metrics.EXECUTE_TIME,
+    _metrics.TO_DEVICE_TIME,
+    _metrics.FROM_DEVICE_TIME,
+)
 
 
 def counter_names() -> list[str]:
     return sorted(_metrics.all_counters())
 
 
-def counter_value(counter_name: str) -> int | None:
+def counter_value(name: str) -> int | None:
     """Returns the value of a counter, or None when it never counted."""
-    return _metrics.all_counters().get(counter_name)
+    return _metrics.all_counters().get(name)
 
 
 def metric_names() -> list[str]:
     return sorted(_metrics.totals)
 
 
-def metric_data(metric_name: str) -> MetricData | None:
+def metric_data(name: str) -> MetricData | None:
     """Returns the data of a metric, or None when it never occurred."""
-    return _metrics.data(metric_name)
+    return _metrics.data(name)
 
 
 def metrics_report() -> str:
@@ -34,13 +39,19 @@ def metrics_report() -> str:
 
 
 def short_metrics_report(counter_names: list[str] | None = None, metric_names: list[str] | None = None) -> str:
-    """Returns a report of these counters and metrics. None reports all of them."""
-    return _metrics.report(counter_names, metric_names)
+    """Returns a report of these counters and metrics, and of all ops that ran on the host.
+
+    Args:
+        counter_names: the counters; None for those of the main ones.
+        metric_names: the metrics; None for compilations, runs and copies.
+    """
+    counters = {*(counter_names or (_metrics.REUSED, _metrics.STEPS)), *executed_fallback_ops()}
+    return _metrics.report(counters, metric_names or _MAIN_METRICS)
 
 
 def executed_fallback_ops() -> list[str]:
     """Returns the names of ops that ran on the host."""
-    return [name for name in counter_names() if "::" in name]
+    return [name for name in counter_names() if "::" in name and not name.startswith("xla::")]
 
 
 def clear_all() -> None:
@@ -53,7 +64,3 @@ def clear_counters() -> None:
 
 def clear_metrics() -> None:
     _metrics.clear_metrics()
-
-
-def __getattr__(name: str) -> Any:
-    raise _finder.missing(__name__, name)

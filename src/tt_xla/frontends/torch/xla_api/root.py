@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
-from tt_xla import __version__ as __version__
+from tt_xla.environment import asks_for_spmd as _asks_for_spmd
 from tt_xla.frontends.torch import register as _register
 from tt_xla.frontends.torch import settings as _settings
 from tt_xla.frontends.torch.device import chips as _chips
+from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize as _synchronize
-from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.frontends.torch.device import xla_type as _xla_type
+from tt_xla.frontends.torch.device.mode import MODE as _MODE
+from tt_xla.frontends.torch.xla_api.closures import STEP_CLOSURES as _STEP_CLOSURES
+from tt_xla.frontends.torch.xla_api.process_groups import register as _register_process_groups
+
+__version__ = "2.10.0"
+"""The version of torch_xla whose API this is. Libraries compare it with the version that they need."""
 
 _register()
+_xla_type.register()
+_register_process_groups()
 
 
 def set_custom_compile_options(options: Mapping[str, Any]) -> None:
@@ -33,12 +44,22 @@ def device(index: int | None = None) -> torch.device:
     Raises:
         RuntimeError: the system has no such chip.
     """
+    _enter_spmd_if_asked()
     return _chips.device(_chips.current() if index is None else _chips.chip_of(_chips.device(index)))
 
 
 def devices() -> list[torch.device]:
     """Returns all devices: one for each chip, or a single one in SPMD mode."""
+    _enter_spmd_if_asked()
     return [_chips.device(chip) for chip in range(_chips.device_count())]
+
+
+def _enter_spmd_if_asked() -> None:
+    """Makes all chips act as one device if ``XLA_USE_SPMD`` says so, which a script may set after its imports."""
+    if _asks_for_spmd() and not _chips.STATE.acts_as_one:
+        import torch_xla.runtime
+
+        torch_xla.runtime.use_spmd()
 
 
 def device_count() -> int:
@@ -52,12 +73,16 @@ def real_devices() -> list[str]:
 
 
 def sync(wait: bool = False, reset_scope: bool = True) -> None:
-    """Runs the ops recorded so far as one program. The results have been computed when this returns.
+    """Runs the ops recorded so far as one program, and then the closures of ``xm.add_step_closure``.
+
+    The results have been computed when this returns.
 
     Raises:
         CompileError, ExecutionError, ResourceExhaustedError: an op cannot be compiled, or the program cannot run.
     """
+    _metrics.count(_metrics.STEPS)
     _synchronize()
+    _STEP_CLOSURES.run()
 
 
 def manual_seed(seed: int, device: torch.device | str | None = None) -> None:
@@ -65,49 +90,92 @@ def manual_seed(seed: int, device: torch.device | str | None = None) -> None:
     if device is None:
         torch.manual_seed(seed)
     else:
-        _chips.generator(_chips.chip_of(torch.device(device))).manual_seed(seed)
+        _chips.generator(_chips.chip_of(_chips.own(torch.device(device)))).manual_seed(seed)
 
 
-@contextlib.contextmanager
-def step() -> Iterator[None]:
-    """Context manager that runs all recorded ops before and after a block."""
-    sync()
-    try:
-        yield
-    finally:
-        sync()
+def step() -> contextlib.AbstractContextManager[None]:
+    """Context manager that runs all recorded ops before and after a block. It also decorates functions."""
+    return _step(full_graph=False, limit=None, structures=set())
+
+
+_STRUCTURES: WeakKeyDictionary[Callable[..., Any], set[tuple[int, ...]]] = WeakKeyDictionary()
+"""Structures of the programs of each function that :func:`compile` took."""
 
 
 def compile(
     f: Callable[..., Any] | None = None,
     full_graph: bool | None = False,
     name: str | None = None,
+    max_different_graphs: int | None = None,
+    custom_compile_options: Mapping[str, Any] | None = None,
     num_different_graphs_allowed: int | None = None,
 ) -> Any:
-    """Returns ``f`` compiled for the device, or the context manager :func:`step` when there is no function.
+    """Makes the ops of each call of a function one program, also in eager mode.
 
     Args:
-        f: the function.
-        full_graph: whether a graph break is an error.
-        name: ignored.
-        num_different_graphs_allowed: limit of compilations; not supported.
+        f: the function or module; None for a context manager that does the same for a block, and that also decorates
+            functions.
+        full_graph: whether it is an error to read a result within the function, which would make two programs of it.
+        name: name of the program, which is not needed.
+        max_different_graphs: number of different programs that calls of the function may make.
+        custom_compile_options: compile options of the process from now on, as :func:`set_custom_compile_options` takes
+            them; None leaves them as they are.
+        num_different_graphs_allowed: older name of ``max_different_graphs``.
+
+    Returns:
+        The function that runs ``f`` so, or the context manager.
 
     Raises:
-        NotImplementedError: ``num_different_graphs_allowed`` is given.
+        OptionError: a compile option is unknown or has a bad value.
     """
-    if num_different_graphs_allowed is not None:
-        raise NotImplementedError("torch_xla.compile(num_different_graphs_allowed=...) is not supported. Leave it out.")
-    if f is None:
-        return step()
-    return torch.compile(f, backend="tt", fullgraph=bool(full_graph))
+    if custom_compile_options is not None:
+        set_custom_compile_options(custom_compile_options)
+    limit = num_different_graphs_allowed if max_different_graphs is None else max_different_graphs
+    structures = set[tuple[int, ...]]() if f is None else _STRUCTURES.setdefault(f, set())
+    region = functools.partial(_step, full_graph=bool(full_graph), limit=limit, structures=structures)
+    return region() if f is None else region()(f)
+
+
+@contextlib.contextmanager
+def _step(*, full_graph: bool, limit: int | None, structures: set[tuple[int, ...]]) -> Iterator[None]:
+    """Makes a block one program.
+
+    Raises:
+        RuntimeError: the block, or earlier ones, made more than ``limit`` programs together, or it reads a result
+            though it is to be a full graph.
+    """
+    before = _MODE.eager, _MODE.may_run, _MODE.structures
+    _MODE.eager = False
+    sync()
+    _MODE.may_run = not full_graph
+    _MODE.structures = structures if limit is not None else before[2]
+    try:
+        yield
+    finally:
+        _MODE.may_run = before[1]
+        try:
+            sync()
+        finally:
+            _MODE.eager, _, _MODE.structures = before
+    if limit is not None and len(structures) > limit:
+        raise RuntimeError(
+            f"The function made {len(structures)} different programs, and max_different_graphs is {limit}. Inputs of "
+            "other shapes or types, and other branches, make other programs: give it inputs of few shapes, or raise "
+            "the limit."
+        )
 
 
 def launch(
     fn: Callable[..., Any], args: tuple[Any, ...] = (), start_method: str = "spawn", debug_single_process: bool = False
 ) -> None:
-    """Calls ``fn(0, *args)`` in this process, which drives the one device."""
-    fn(0, *args)
+    """Calls ``fn(index, *args)`` for each device, as ``xmp.spawn`` does.
 
+    Args:
+        fn: the function.
+        args: its further arguments.
+        start_method: changes nothing: the devices belong to one process.
+        debug_single_process: whether to call it for the first device alone.
+    """
+    import torch_xla.distributed.xla_multiprocessing as xmp
 
-def __getattr__(name: str) -> Any:
-    return _finder.attribute(__name__, name)
+    xmp.spawn(fn, args, nprocs=1 if debug_single_process else None, start_method=start_method)

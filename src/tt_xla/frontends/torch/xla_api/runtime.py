@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import torch_xla
+
+from tt_xla.environment import asks_for_spmd as _asks_for_spmd
 from tt_xla.environment import set_variable as _set_variable
+from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import placements as _placements
-from tt_xla.frontends.torch.xla_api import finder as _finder
 from tt_xla.ir.mesh import Mesh
 
 _KINDS = ("TT",)
@@ -38,16 +41,33 @@ def addressable_runtime_device_count() -> int:
     return global_runtime_device_count()
 
 
+def global_device_count() -> int:
+    """Returns the number of devices: that of the chips, or 1 in SPMD mode."""
+    return 1 if is_spmd() else global_runtime_device_count()
+
+
 def local_device_count() -> int:
-    return global_runtime_device_count()
+    return global_device_count()
 
 
 def addressable_device_count() -> int:
-    return global_runtime_device_count()
+    return global_device_count()
 
 
-def global_device_count() -> int:
-    return global_runtime_device_count()
+def local_process_count() -> int:
+    return 1
+
+
+def host_index() -> int:
+    return 0
+
+
+def is_bf16_supported() -> bool:
+    return True
+
+
+def using_pjrt() -> bool:
+    return True
 
 
 def process_count() -> int:
@@ -59,15 +79,18 @@ def process_index() -> int:
 
 
 def world_size() -> int:
-    return 1
+    """Returns the number of replicas that ``xmp.spawn`` started; 1 outside of replicas."""
+    return _replicas.size()
 
 
 def global_ordinal() -> int:
-    return 0
+    """Returns the number of this replica; 0 outside of replicas."""
+    return _replicas.ordinal()
 
 
 def local_ordinal() -> int:
-    return 0
+    """Same as :func:`global_ordinal`: there is one host."""
+    return _replicas.ordinal()
 
 
 def global_runtime_device_attributes() -> list[dict[str, Any]]:
@@ -81,8 +104,25 @@ def global_runtime_device_attributes() -> list[dict[str, Any]]:
     ]
 
 
+def runtime_device_attributes(device: str) -> dict[str, Any]:
+    """Returns the entry of :func:`global_runtime_device_attributes` for a device such as ``TT:0``.
+
+    Raises:
+        ValueError: there is no such device.
+    """
+    for attributes in global_runtime_device_attributes():
+        if attributes["name"] == device.upper():
+            return attributes
+    raise ValueError(f"There is no device {device!r}; the devices are {torch_xla.real_devices()}.")
+
+
 def use_spmd(auto: bool = False) -> None:
-    """Announces that tensors will be marked with shardings; all chips then act as one device."""
+    """Announces that tensors will be marked with shardings; all chips then act as one device, also in child processes.
+
+    Args:
+        auto: whether the compiler chooses shardings, which it does not: mark tensors, or let ``tt-xla tune`` choose.
+    """
+    _set_variable("XLA_USE_SPMD", "1")
     _chips.STATE.acts_as_one = True
     count = global_runtime_device_count()
     if _placements.default_mesh() is None:
@@ -90,12 +130,15 @@ def use_spmd(auto: bool = False) -> None:
 
 
 def is_spmd() -> bool:
+    """Returns whether all chips act as one device: after :func:`use_spmd`, or where ``XLA_USE_SPMD`` is 1."""
+    if _asks_for_spmd() and not _chips.STATE.acts_as_one:
+        use_spmd()
     return _chips.STATE.acts_as_one
 
 
 def use_virtual_device() -> bool:
-    """Returns whether all chips act as one device."""
-    return _chips.STATE.acts_as_one
+    """Same as :func:`is_spmd`."""
+    return is_spmd()
 
 
 def get_master_ip() -> str:
@@ -126,7 +169,12 @@ def clear_computation_cache() -> None:
     programs.forget()
 
 
-def __getattr__(name: str) -> Any:
-    if name == "runtime":  # scripts write xr.runtime.set_device_type, because the real module has itself by this name
-        return sys.modules[__name__]
-    raise _finder.missing(__name__, name)
+def get_num_cached_compilation_graph() -> int:
+    """Returns the number of compiled programs that are kept."""
+    from tt_xla.frontends.torch.backend import compiled_programs
+
+    return len(compiled_programs())
+
+
+runtime = sys.modules[__name__]
+"""This module: scripts write ``xr.runtime.set_device_type``, because the real module has itself by this name."""

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
+import copy as _copy
 import os
-from collections.abc import Callable, Sequence
-from typing import Any
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, TextIO
 
 import torch
 import torch_xla
 import torch_xla.runtime as _runtime
+import torch_xla.utils.utils as _utils
 
+from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch.device import chips as _chips
+from tt_xla.frontends.torch.private.dispatcher import storage_identity as _storage_identity
+from tt_xla.frontends.torch.private.functions import tree_leaves as _tree_leaves
 from tt_xla.frontends.torch.private.functions import tree_map_only as _tree_map_only
-from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.frontends.torch.xla_api import random_states as _random_states
+from tt_xla.frontends.torch.xla_api.closures import STEP_CLOSURES as _STEP_CLOSURES
+from tt_xla.frontends.torch.xla_api.collectives import (
+    REDUCE_AND,
+    REDUCE_MAX,
+    REDUCE_MIN,
+    REDUCE_MUL,
+    REDUCE_OR,
+    REDUCE_SUM,
+    all_gather,
+    all_gather_bucketized,
+    all_reduce,
+    all_to_all,
+    collective_broadcast,
+    collective_permute,
+    reduce_scatter,
+    reduce_scatter_bucketized,
+)
+
+# Devices -------------------------------------------------------------------------------------------------------------
 
 
 def xla_device(n: int | None = None, devkind: str | None = None) -> torch.device:
@@ -25,16 +51,70 @@ def xla_device(n: int | None = None, devkind: str | None = None) -> torch.device
     return torch_xla.device(n)
 
 
-def get_xla_supported_devices(devkind: str | None = None) -> list[str]:
-    """Returns the names of all devices of a kind, such as ``tt:0``."""
-    return [str(device) for device in torch_xla.devices()] if devkind in (None, "TT") else []
+def is_xla_tensor(tensor: torch.Tensor) -> bool:
+    """Returns whether a tensor is on the device."""
+    return tensor.device.type in (_chips.DEVICE_TYPE, _chips.XLA)
+
+
+def get_xla_supported_devices(devkind: str | int | None = None, max_devices: int | None = None) -> list[str]:
+    """Returns the names of devices, such as ``tt:0``.
+
+    Args:
+        devkind: kind of the devices, ``TT`` for all; as in the real package, a number is ``max_devices``.
+        max_devices: number of devices to name at most.
+    """
+    if isinstance(devkind, int):
+        devkind, max_devices = None, devkind
+    names = [str(device) for device in torch_xla.devices()] if devkind in (None, "TT") else []
+    return names[:max_devices]
+
+
+def xla_real_devices(devices: Sequence[torch.device | str] | None = None) -> list[str]:
+    """Returns the names of the chips behind devices, such as ``TT:0``; by default those of all devices."""
+    named = devices or torch_xla.devices()
+    return [f"TT:{_chips.chip_of(_chips.own(torch.device(device)))}" for device in named]
+
+
+def xla_replication_devices(local_devices: Sequence[torch.device | str] | None = None) -> list[str]:
+    """Returns the names of the chips that run the same program.
+
+    Raises:
+        RuntimeError: these are not all devices.
+    """
+    count = len(torch_xla.devices())
+    if local_devices is not None and len(local_devices) != count:
+        raise RuntimeError(f"Programs run on all {count} devices or on one, and {len(local_devices)} are given.")
+    return xla_real_devices(local_devices)
 
 
 def xla_device_hw(device: torch.device | str) -> str:
-    return str(torch.device(device).type).upper()
+    return str(_chips.own(torch.device(device)).type).upper()
+
+
+def xla_device_kind(device: torch.device | str | None = None) -> str:
+    """Returns the architecture of the chip."""
+    return torch_xla._XLAC._xla_device_kind(str(device))
+
+
+def set_replication(device: torch.device | str, devices: Sequence[torch.device | str]) -> None:
+    """Does nothing: one process drives all chips, so no device has replicas in other processes."""
+
+
+def get_memory_info(device: torch.device | str | None = None) -> dict[str, int]:
+    """Returns the use of DRAM in bytes, under the names of the real package."""
+    from tt_xla.runtime import get_device
+
+    chip = _chips.chip_of(None if device is None else _chips.own(torch.device(device)))
+    report = get_device(chip=chip).memory()
+    used = report.resident
+    return {"bytes_used": used, "bytes_limit": report.usable, "peak_bytes_used": used + report.program_peak}
+
+
+# Steps ---------------------------------------------------------------------------------------------------------------
 
 
 def mark_step(wait: bool = False, reset_scope: bool = True) -> None:
+    """Same as ``torch_xla.sync``."""
     torch_xla.sync(wait, reset_scope)
 
 
@@ -42,280 +122,259 @@ def wait_device_ops(devices: list[str] | None = None) -> None:
     """Waits for running programs: does nothing, because programs have finished when ``sync`` returns."""
 
 
-def optimizer_step(
-    optimizer: torch.optim.Optimizer, barrier: bool = False, optimizer_args: dict[str, Any] | None = None
-) -> Any:
-    """Steps the optimizer. With one device there are no gradients to reduce. ``barrier`` runs all recorded ops."""
-    loss = optimizer.step(**(optimizer_args or {}))
-    if barrier:
-        mark_step()
-    return loss
+def unlazy(tensors: Sequence[torch.Tensor]) -> None:
+    """Runs all recorded ops, those of ``tensors`` among them."""
+    torch_xla._XLAC._xla_sync_multi(list(tensors), [])
 
 
-def reduce_gradients(optimizer: torch.optim.Optimizer, groups: Any = None, pin_layout: bool = True) -> None:
-    """Does nothing: with one device there are no gradients to reduce."""
-
-
-REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
-
-
-def all_reduce(
-    reduce_type: str,
-    inputs: torch.Tensor | list[torch.Tensor],
-    scale: float = 1.0,
-    groups: list[list[int]] | None = None,
-    pin_layout: bool = True,
-) -> Any:
-    """Reduces over the chips of each group, every one of which has the whole tensor, and scales the result.
-
-    A list of tensors is reduced in place.
+def get_stablehlo(tensors: Sequence[torch.Tensor] | None = None) -> str:
+    """Returns the StableHLO of the recorded ops that compute tensors, which stay recorded; by default of all ops.
 
     Raises:
-        ValueError: the reduction is unknown, or groups name a chip that is not there.
+        CompileError: an op cannot be lowered.
     """
-    if reduce_type not in _REDUCTIONS:
-        raise ValueError(f"all_reduce({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
-    if isinstance(inputs, torch.Tensor):
-        return _scaled(_collective("all_reduce", inputs, groups, inputs.shape, reduction=reduce_type), scale)
-    for tensor in inputs:
-        if _group_size(groups) > 1 or scale != 1.0:
-            tensor.copy_(_scaled(_collective("all_reduce", tensor, groups, tensor.shape, reduction=reduce_type), scale))
-    return None
+    return torch_xla._XLAC._get_stablehlo(list(tensors or ()), "", [], False)
 
 
-def all_gather(
-    value: torch.Tensor,
-    dim: int = 0,
-    groups: list[list[int]] | None = None,
-    output: torch.Tensor | None = None,
-    pin_layout: bool = True,
-) -> torch.Tensor:
-    """Joins the tensors of the chips of a group along ``dim``; every chip has the whole tensor.
-
-    Raises:
-        IndexError: the tensor has no dimension ``dim``.
-        ValueError: groups name a chip that is not there.
-    """
-    dim = _dimension(value, dim)
-    shape = _with_size(value.shape, dim, value.shape[dim] * _group_size(groups))
-    gathered = _collective("all_gather", value, groups, shape, integers={"all_gather_dim": dim})
-    return gathered if output is None else output.copy_(gathered)
-
-
-def reduce_scatter(
-    reduce_type: str,
-    input: torch.Tensor,
-    scale: float,
-    scatter_dim: int,
-    shard_count: int,
-    groups: list[list[int]] | None = None,
-    output: torch.Tensor | None = None,
-    pin_layout: bool = True,
-) -> torch.Tensor:
-    """Reduces over the chips of a group, splits the result along ``scatter_dim``, and returns the first chip's part.
-
-    Raises:
-        IndexError: the tensor has no dimension ``scatter_dim``.
-        ValueError: the reduction is unknown, ``shard_count`` is not the size of a group or does not divide the
-            dimension, or groups name a chip that is not there.
-    """
-    if reduce_type not in _REDUCTIONS:
-        raise ValueError(f"reduce_scatter({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
-    if shard_count != _group_size(groups):
-        raise ValueError(f"reduce_scatter(shard_count={shard_count}): the group size is {_group_size(groups)}.")
-    scatter_dim = _dimension(input, scatter_dim)
-    if input.shape[scatter_dim] % shard_count:
-        raise ValueError(
-            f"reduce_scatter cannot split dimension {scatter_dim} of {list(input.shape)} into {shard_count} parts."
-        )
-    shape = _with_size(input.shape, scatter_dim, input.shape[scatter_dim] // shard_count)
-    integers = {"scatter_dimension": scatter_dim}
-    part = _collective("reduce_scatter", input, groups, shape, reduction=reduce_type, integers=integers)
-    part = _scaled(part, scale)
-    return part if output is None else output.copy_(part)
-
-
-def all_to_all(
-    value: torch.Tensor,
-    split_dimension: int,
-    concat_dimension: int,
-    split_count: int,
-    groups: list[list[int]] | None = None,
-    pin_layout: bool = True,
-) -> torch.Tensor:
-    """Sends a part along ``split_dimension`` to each chip of a group, which joins them along ``concat_dimension``.
-
-    Returns:
-        The first chip's result.
-
-    Raises:
-        IndexError: the tensor lacks one of the dimensions.
-        ValueError: ``split_count`` is not the size of a group or does not divide the dimension, or groups name a chip
-            that is not there.
-    """
-    split_dimension, concat_dimension = _dimension(value, split_dimension), _dimension(value, concat_dimension)
-    if split_count != _group_size(groups) or value.shape[split_dimension] % split_count:
-        raise ValueError(
-            f"all_to_all(split_count={split_count}) of a tensor of shape {list(value.shape)}: a group has "
-            f"{_group_size(groups)} chips, which must be the count and divide dimension {split_dimension}."
-        )
-    shape = _with_size(value.shape, split_dimension, value.shape[split_dimension] // split_count)
-    shape = _with_size(shape, concat_dimension, shape[concat_dimension] * split_count)
-    integers = {
-        "split_dimension": split_dimension,
-        "concat_dimension": concat_dimension,
-        "split_count": split_count,
-    }
-    return _collective("all_to_all", value, groups, shape, integers=integers)
-
-
-def collective_permute(value: torch.Tensor, pairs: list[list[int]]) -> torch.Tensor:
-    """Sends each chip's tensor to the chip that ``pairs`` (source, target) names; others get zeros.
-
-    Returns:
-        The first chip's result.
-
-    Raises:
-        ValueError: a pair names a chip that is not there.
-    """
-    _group_size(pairs)
-    return _collective("collective_permute", value, [list(pair) for pair in pairs], value.shape)
-
-
-_REDUCTIONS = (REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX)
-
-
-def _group_size(groups: list[list[int]] | None) -> int:
-    """Returns the number of chips of a group; without groups, that of all chips in SPMD mode, else 1.
-
-    Raises:
-        ValueError: groups differ in size, or name a chip that is not there.
-    """
-    count = _runtime.global_runtime_device_count()
-    if not groups:
-        return count if _runtime.is_spmd() else 1
-    if any(not 0 <= chip < count for group in groups for chip in group):
-        raise ValueError(f"Groups {groups} name devices that do not exist. The system has {count}: 0 to {count - 1}.")
-    if len({len(group) for group in groups}) > 1:
-        raise ValueError(f"Groups {groups} differ in size.")
-    return len(groups[0])
-
-
-def _dimension(value: torch.Tensor, dim: int) -> int:
-    """Returns a dimension of a tensor, which may count from the last one, as a number from 0 on.
-
-    Raises:
-        IndexError: the tensor has no such dimension.
-    """
-    rank = value.dim()
-    if not -rank <= dim < rank:
-        raise IndexError(f"Dimension {dim} of a tensor of shape {list(value.shape)}: expected {-rank} to {rank - 1}.")
-    return dim % rank
-
-
-def _collective(
-    op: str,
-    value: torch.Tensor,
-    groups: list[list[int]] | None,
-    shape: Sequence[int],
-    *,
-    reduction: str = "",
-    integers: dict[str, int] | None = None,
-) -> torch.Tensor:
-    """Returns the result of a collective of StableHLO; on one chip, a copy."""
-    if _group_size(groups) == 1 and op != "collective_permute":
-        return value.clone()
-    if _runtime.global_runtime_device_count() == 1:
-        return value.clone() if [0, 0] in (groups or []) else torch.zeros_like(value)
-    config = {"op": op, "groups": groups or [], "reduction": reduction, "integers": integers or {}}
-    return torch.ops.tt.collective(value, json.dumps(config), list(shape))
-
-
-def _with_size(shape: Sequence[int], dim: int, size: int) -> list[int]:
-    return [*shape[:dim], size, *shape[dim + 1 :]]
-
-
-def _scaled(tensor: torch.Tensor, scale: float) -> torch.Tensor:
-    return tensor if scale == 1.0 else tensor * scale
-
-
-def mesh_reduce(tag: str, data: Any, reduce_fn: Callable[[list[Any]], Any]) -> Any:
-    return reduce_fn([data])
-
-
-def rendezvous(tag: str, payload: bytes = b"", replicas: list[int] | None = None) -> list[bytes]:
-    """Returns at once: there is no other process to wait for."""
-    return [payload]
-
-
-def broadcast_master_param(model: torch.nn.Module) -> None:
-    """Does nothing: there is no other process to send parameters to."""
+def get_stablehlo_bytecode(tensors: Sequence[torch.Tensor] | None = None) -> bytes:
+    """Returns what :func:`get_stablehlo` does as bytecode of MLIR."""
+    return torch_xla._XLAC._get_stablehlo(list(tensors or ()), "", [], True)
 
 
 def add_step_closure(closure: Callable[..., Any], args: tuple[Any, ...] = (), run_async: bool = False) -> None:
-    """Runs all recorded ops, then the closure."""
-    mark_step()
-    closure(*args)
+    """Queues a function that the next ``torch_xla.sync`` calls once the step has run.
+
+    Args:
+        closure: the function.
+        args: its arguments.
+        run_async: whether it runs in another thread, while the script goes on. An error in it is raised by the next
+            asynchronous closure's ``sync``.
+    """
+    _STEP_CLOSURES.add(lambda: closure(*args), run_async=run_async)
 
 
-def get_num_cached_compilation_graph() -> int:
-    """Returns the number of compiled programs that are kept."""
-    from tt_xla.frontends.torch.backend import compiled_programs
+def optimization_barrier_(tensors: Sequence[torch.Tensor]) -> None:
+    """Runs all recorded ops, so that no program has ops on both sides.
 
-    return len(compiled_programs())
-
-
-def get_memory_info(device: torch.device | str | None = None) -> dict[str, int]:
-    """Returns the use of DRAM in bytes, under the names of the real package."""
-    from tt_xla.runtime import get_device
-
-    report = get_device(chip=_chips.chip_of(None if device is None else torch.device(device))).memory()
-    used = report.resident
-    return {"bytes_used": used, "bytes_limit": report.usable, "peak_bytes_used": used + report.program_peak}
+    A program that computes activations twice, before and after the barrier, keeps neither from being merged.
+    """
+    unlazy(tensors)
 
 
-def get_rng_state(device: str | None = None) -> int:
-    """Returns the initial seed of a device, by default the current one, not its state: torch_xla has one integer."""
-    return _chips.generator(_chips.chip_of(None if device is None else torch.device(device))).initial_seed()
+def optimizer_step(
+    optimizer: torch.optim.Optimizer,
+    barrier: bool = False,
+    optimizer_args: dict[str, Any] | None = None,
+    groups: list[list[int]] | None = None,
+    pin_layout: bool = True,
+) -> Any:
+    """Reduces gradients over the replicas and steps the optimizer.
+
+    Args:
+        optimizer: the optimizer.
+        barrier: whether to run all recorded ops. ``MpDeviceLoader`` does so before the next batch.
+        optimizer_args: keyword arguments of ``optimizer.step``.
+        groups: groups of ordinals that reduce their gradients together; None for one group of all.
+        pin_layout: changes nothing.
+
+    Returns:
+        What ``optimizer.step`` returns.
+    """
+    reduce_gradients(optimizer, groups, pin_layout)
+    loss = optimizer.step(**(optimizer_args or {}))
+    if barrier:
+        torch_xla.sync()
+    return loss
+
+
+def reduce_gradients(
+    optimizer: torch.optim.Optimizer, groups: list[list[int]] | None = None, pin_layout: bool = True
+) -> None:
+    """Replaces gradients by their mean over all replicas; with one replica, leaves them as they are."""
+    all_reduce_bucketized_gradients(_fetch_gradients(optimizer), 1.0 / _runtime.world_size(), groups, pin_layout)
+
+
+def all_reduce_bucketized_gradients(
+    gradients: Sequence[torch.Tensor],
+    scale: float,
+    groups: list[list[int]] | None = None,
+    pin_layout: bool = True,
+    bucket_cap_mb: int = 0,
+) -> None:
+    """Adds gradients over all replicas, in place, and scales them."""
+    if _runtime.world_size() > 1:
+        all_reduce(REDUCE_SUM, list(gradients), scale, groups, pin_layout)
+
+
+class RateTracker:
+    """Measures how many items per second a script handles.
+
+    Args:
+        smooth_factor: weight of the previous rate in the next one.
+    """
+
+    def __init__(self, smooth_factor: float | None = None) -> None:
+        self._smooth_factor = 0.4 if smooth_factor is None else smooth_factor
+        self._start = self._last = time.time()
+        self._count = self._total = 0.0
+        self._rate: float | None = None
+
+    def add(self, count: float) -> None:
+        """Counts items."""
+        self._count += count
+        self._total += count
+
+    def rate(self) -> float:
+        """Returns the smoothed items per second since the last call."""
+        now = time.time()
+        if now <= self._last:
+            return 0.0
+        current = self._count / (now - self._last)
+        before = current if self._rate is None else self._rate
+        self._rate = (1 - self._smooth_factor) * current + self._smooth_factor * before
+        self._last, self._count = now, 0.0
+        return self._rate
+
+    def global_rate(self) -> float:
+        """Returns the items per second since the tracker was made."""
+        elapsed = time.time() - self._start
+        return self._total / elapsed if elapsed > 0 else 0.0
+
+
+# Replicas ------------------------------------------------------------------------------------------------------------
 
 
 def get_ordinal() -> int:
-    return 0
-
-
-def is_master_ordinal(local: bool = True) -> bool:
-    return True
+    return _runtime.global_ordinal()
 
 
 def get_local_ordinal() -> int:
-    return 0
+    return _runtime.local_ordinal()
+
+
+def is_master_ordinal(local: bool = True) -> bool:
+    """Returns whether this is the replica that prints and saves."""
+    return (_runtime.local_ordinal() if local else _runtime.global_ordinal()) == 0
 
 
 def xrt_world_size() -> int:
-    return 1
+    return _runtime.world_size()
 
 
-def set_replication(device: torch.device | str, devices: Sequence[torch.device | str]) -> None:
-    """Does nothing: one process drives all chips, so no device has replicas in other processes."""
+def mesh_reduce(tag: str, data: Any, reduce_fn: Callable[[list[Any]], Any]) -> Any:
+    """Returns what ``reduce_fn`` makes of the data of all replicas, whose tensors are on the CPU then."""
+    return reduce_fn([_copy.deepcopy(each) for each in _replicas.exchange(_maybe_convert_to_cpu(data))])
 
 
-def collective_broadcast(
-    tensors: list[torch.Tensor],
-    root_ordinal: int = 0,
-    groups: list[list[int]] | None = None,
-    pin_layout: bool = True,
-) -> None:
-    """Does nothing: the tensors of the one process are those of its root."""
+def rendezvous(tag: str, payload: bytes = b"", replicas: list[int] | None = None) -> list[bytes]:
+    """Same as :func:`xla_rendezvous`, with its arguments in another order."""
+    return xla_rendezvous(payload, replicas, tag)
+
+
+def xla_rendezvous(payload: bytes = b"", ordinals: list[int] | None = None, tag: str | None = None) -> list[bytes]:
+    """Runs all recorded ops and waits for other replicas.
+
+    Args:
+        payload: bytes for the others.
+        ordinals: numbers of the replicas, of which this is one; None for all.
+        tag: name of the rendezvous, which is not needed.
+
+    Returns:
+        The payloads, in the order of ``ordinals``.
+
+    Raises:
+        TypeError: the payload is not of type bytes.
+        ValueError: ``ordinals`` do not have this replica.
+    """
+    if ordinals and _runtime.global_ordinal() not in ordinals:
+        raise ValueError(f"A rendezvous of the replicas {ordinals} does not have replica {_runtime.global_ordinal()}.")
+    if not isinstance(payload, bytes):
+        raise TypeError(f"The payload of a rendezvous is of type bytes, not {type(payload).__name__}.")
+    torch_xla.sync()
+    return _replicas.exchange(payload, ordinals or None)
+
+
+def do_on_ordinals(target: Callable[..., Any], data: tuple[Any, ...] = (), ordinals: Collection[int] = (0,)) -> Any:
+    """Calls a function in some replicas, with its data on the CPU, and waits for all replicas.
+
+    Returns:
+        What the function returns; None in other replicas.
+    """
+    result = target(*_maybe_convert_to_cpu(data)) if _runtime.global_ordinal() in ordinals else None
+    rendezvous("torch_xla.core.xla_model.do_on_ordinals")
+    return result
+
+
+def broadcast_master_param(model: torch.nn.Module) -> None:
+    """Gives the parameters and buffers of a model their contents in the first replica, and runs all recorded ops."""
+    collective_broadcast([*model.parameters(), *model.buffers()])
+    torch_xla.sync()
+
+
+def master_print(*args: Any, fd: TextIO | None = None, local: bool = False, flush: bool = False) -> None:
+    """Prints in the first replica, to standard output or to ``fd``."""
+    if is_master_ordinal(local=local):
+        print(*args, file=sys.stdout if fd is None else fd, flush=flush)
+
+
+# Data ----------------------------------------------------------------------------------------------------------------
+
+
+class ToXlaTensorArena:
+    """Converts the tensors of nested containers, and of objects' attributes, together.
+
+    Args:
+        convert_fn: takes the tensors and returns as many others.
+        select_fn: says which objects are tensors to convert.
+    """
+
+    def __init__(
+        self, convert_fn: Callable[[list[torch.Tensor]], Sequence[torch.Tensor]], select_fn: Callable[[Any], bool]
+    ) -> None:
+        self._convert_fn, self._select_fn = convert_fn, select_fn
+
+    def transform(self, inputs: Any) -> Any:
+        """Returns the data with the converted tensors. The containers are new ones."""
+        selected: list[torch.Tensor] = []
+        _utils.for_each_instance(inputs, self._select_fn, selected.append)
+        converted = iter(self._convert_fn(selected) if selected else ())
+        return _utils.for_each_instance_rewrite(inputs, self._select_fn, lambda tensor: next(converted))
 
 
 def send_cpu_data_to_device(datas: Any, device: torch.device | str, input_sharding: Any = None) -> Any:
-    """Moves all tensors in nested lists, tuples and dicts to a device: in place in lists and dicts.
+    """Moves all tensors in nested containers, and in objects' attributes, to a device: in place in lists and dicts.
+
+    Args:
+        datas: the data.
+        device: the device.
+        input_sharding: an ``xs.ShardingSpec`` that splits the tensors with as many dimensions as it has entries.
 
     Returns:
-        The moved data. As in the real package, callers may ignore it where ``datas`` is a list or a dict.
+        The moved data; a list for a single tensor. Callers may ignore it where ``datas`` is a list or a dict.
+
+    Raises:
+        RuntimeError: the spec is for minibatches, and a first dimension is no multiple of the number of chips.
     """
-    moved = _tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), datas)
-    return _replace_leaves(datas, moved)
+
+    def move(tensor: torch.Tensor) -> torch.Tensor:
+        splits = input_sharding is not None and input_sharding.can_apply(tensor)
+        count = _runtime.addressable_runtime_device_count()
+        if splits and input_sharding.minibatch and tensor.dim() and tensor.shape[0] % count:
+            raise RuntimeError(
+                f"With minibatch=True, the first dimension must be a multiple of the {count} chips; the tensor has "
+                f"shape {list(tensor.shape)}. Use another batch size, or drop_last=True of the data loader."
+            )
+        moved = tensor.to(device)
+        if splits:
+            input_sharding.apply(moved)
+        return moved
+
+    given = [datas] if isinstance(datas, torch.Tensor) else datas
+    return _replace_leaves(given, _utils.for_each_instance_rewrite(given, _is_tensor, move))
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
 
 
 def _replace_leaves(target: Any, source: Any) -> Any:
@@ -341,21 +400,128 @@ def _maybe_convert_to_cpu(data: Any, convert: bool = True) -> Any:
     return _tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), data) if convert else data
 
 
-def set_rng_state(seed: int, device: str | None = None) -> None:
-    """Seeds the generator of a device; by default those of all devices and of the CPU."""
-    torch_xla.manual_seed(seed, device)
+def check_view_sharing(obj: Any) -> None:
+    """Checks that no two tensors of nested lists, tuples and dictionaries share memory.
+
+    Raises:
+        RuntimeError: two tensors do. Files, and moves to a device, would make two copies.
+    """
+    known: dict[int, torch.Tensor] = {}
+    for tensor in _tree_leaves(obj):
+        if isinstance(tensor, torch.Tensor):
+            other = known.setdefault(_storage_identity(tensor), tensor)
+            if other is not tensor:
+                raise RuntimeError(
+                    f"A tensor of shape {list(tensor.shape)} shares its memory with one of shape {list(other.shape)}. "
+                    "Save or move one of them, and make the other from it afterwards."
+                )
 
 
 def save(
     data: Any, file_or_path: str | os.PathLike[str], master_only: bool = True, global_master: bool = False
 ) -> None:
-    """Saves data with all its tensors on the CPU."""
-    torch.save(_maybe_convert_to_cpu(data), file_or_path)
+    """Saves data with all its tensors on the CPU.
+
+    Args:
+        data: the data.
+        file_or_path: the file.
+        master_only: whether only the first replica saves.
+        global_master: whether only the first replica of all hosts is meant.
+    """
+    writes = not master_only or is_master_ordinal(local=not global_master)
+    cpu_data = _maybe_convert_to_cpu(data, convert=writes)
+    if writes:
+        torch.save(cpu_data, file_or_path)
 
 
-def master_print(*args: Any, **options: Any) -> None:
-    print(*args, **options)
+# Random numbers ------------------------------------------------------------------------------------------------------
 
 
-def __getattr__(name: str) -> Any:
-    raise _finder.missing(__name__, name)
+def get_rng_state(device: torch.device | str | None = None) -> int:
+    """Returns a number for the state of a device's random numbers, by default the current one's.
+
+    It is the seed as long as no number was drawn. :func:`set_rng_state` restores what it stands for.
+    """
+    return _random_states.number_of(_random_states.generator_of(device))
+
+
+def set_rng_state(seed: int, device: torch.device | str | None = None) -> None:
+    """Restores a state that :func:`get_rng_state` returned in this process; another number is a seed.
+
+    With no device, a seed is that of all devices and of the CPU, and a state that of the current device.
+    """
+    if not _random_states.restore(_random_states.generator_of(device), seed):
+        torch_xla.manual_seed(seed, device)
+
+
+@contextlib.contextmanager
+def fork_rng(device: torch.device | str | None = None, enabled: bool = True) -> Iterator[None]:
+    """Context manager after which a device's random numbers go on as if none had been drawn in the block."""
+    generator = _random_states.generator_of(device)
+    state = generator.get_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            generator.set_state(state)
+
+
+def get_num_cached_compilation_graph() -> int:
+    """Returns the number of compiled programs that are kept."""
+    return _runtime.get_num_cached_compilation_graph()
+
+
+__all__ = [
+    "REDUCE_AND",
+    "REDUCE_MAX",
+    "REDUCE_MIN",
+    "REDUCE_MUL",
+    "REDUCE_OR",
+    "REDUCE_SUM",
+    "RateTracker",
+    "ToXlaTensorArena",
+    "add_step_closure",
+    "all_gather",
+    "all_gather_bucketized",
+    "all_reduce",
+    "all_reduce_bucketized_gradients",
+    "all_to_all",
+    "broadcast_master_param",
+    "check_view_sharing",
+    "collective_broadcast",
+    "collective_permute",
+    "do_on_ordinals",
+    "fork_rng",
+    "get_local_ordinal",
+    "get_memory_info",
+    "get_num_cached_compilation_graph",
+    "get_ordinal",
+    "get_rng_state",
+    "get_stablehlo",
+    "get_stablehlo_bytecode",
+    "get_xla_supported_devices",
+    "is_master_ordinal",
+    "is_xla_tensor",
+    "mark_step",
+    "master_print",
+    "mesh_reduce",
+    "optimization_barrier_",
+    "optimizer_step",
+    "reduce_gradients",
+    "reduce_scatter",
+    "reduce_scatter_bucketized",
+    "rendezvous",
+    "save",
+    "send_cpu_data_to_device",
+    "set_replication",
+    "set_rng_state",
+    "unlazy",
+    "wait_device_ops",
+    "xla_device",
+    "xla_device_hw",
+    "xla_device_kind",
+    "xla_real_devices",
+    "xla_rendezvous",
+    "xla_replication_devices",
+    "xrt_world_size",
+]

@@ -1,9 +1,16 @@
-"""``torch_xla.distributed.xla_multiprocessing``: runs a function for each device, of which there is one."""
+"""``torch_xla.distributed.xla_multiprocessing``, which scripts import as ``xmp``: replicas of a function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+import torch
+
+from tt_xla.frontends.torch import replicas as _replicas
+from tt_xla.locks import Lock as _Lock
+
+R = TypeVar("R")
 
 
 def spawn(
@@ -14,11 +21,55 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> None:
-    """Calls ``fn(0, *args)`` in this process, as the real package does for one process.
+    """Calls ``fn(ordinal, *args)`` in a replica for each chip, and waits for all. In SPMD mode there is one replica.
+
+    Args:
+        fn: the function.
+        args: its further arguments.
+        nprocs: 1 for a call in this thread, None for replicas on all chips.
+        join: changes nothing: replicas are threads, and the call waits for them.
+        daemon: changes nothing.
+        start_method: changes nothing.
 
     Raises:
         ValueError: ``nprocs`` is neither None nor 1.
+        Exception: what a replica raised.
     """
     if nprocs not in (None, 1):
-        raise ValueError(f"xmp.spawn(nprocs={nprocs}): there is one device, so nprocs is 1, or None for all devices.")
-    fn(0, *args)
+        raise ValueError(
+            f"xmp.spawn(nprocs={nprocs}): nprocs is 1, or None for all chips. TTXLA_SYSTEM selects a system, and "
+            "TT_VISIBLE_DEVICES some of its chips."
+        )
+    _replicas.run(lambda: fn(_replicas.ordinal(), *args), nprocs)
+
+
+class MpModelWrapper:
+    """Holds a model that replicas share until each moves it to its chip.
+
+    Args:
+        model: the model, on the CPU.
+    """
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self._model = model
+        self._lock = _Lock()
+
+    def to(self, device: torch.device | str) -> torch.nn.Module:
+        """Returns the model on a device. With several replicas each gets a copy, since they share this process."""
+        import copy
+
+        with self._lock:
+            model = copy.deepcopy(self._model) if _replicas.size() > 1 else self._model
+            return model.to(device)
+
+
+class MpSerialExecutor:
+    """Runs functions of several replicas one after another."""
+
+    def __init__(self) -> None:
+        self._lock = _Lock()
+
+    def run(self, fn: Callable[[], R]) -> R:
+        """Returns what a function returns, which runs while no other replica's does."""
+        with self._lock:
+            return fn()

@@ -1,0 +1,27 @@
+"""How recorded ops run: later or at once, and what ``torch_xla.compile`` wants to know of them."""
+
+from __future__ import annotations
+
+import functools
+
+from tt_xla.environment import variable
+
+
+class Mode:
+    """Switches of the process.
+
+    Attributes:
+        may_run: whether recorded ops may run now; not within a function that is to be one program.
+        structures: receives the structure of each trace that runs; None while nobody asks.
+    """
+
+    may_run = True
+    structures: set[tuple[int, ...]] | None = None
+
+    @functools.cached_property
+    def eager(self) -> bool:
+        """Whether each op runs at once instead of being recorded. The default comes from ``TTXLA_EAGER``."""
+        return variable("TTXLA_EAGER") == "1"
+
+
+MODE = Mode()

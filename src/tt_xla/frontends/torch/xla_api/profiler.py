@@ -1,0 +1,206 @@
+"""``torch_xla.debug.profiler``: names of ranges, and traces for TensorBoard and Perfetto, by PyTorch's own profiler.
+
+``tt-xla profile SCRIPT`` shows what the chips do, op by op.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import torch
+import torch_xla
+
+from tt_xla.frontends.torch.private.functions import profiling_all_threads as _profiling_all_threads
+from tt_xla.locks import Lock as _Lock
+
+
+class _State:
+    """State of the process.
+
+    Attributes:
+        is_in_step: whether a :class:`StepTrace` ends the step, so that a data loader does not.
+        profile: the trace that goes on, or None.
+        folder: the folder of that trace.
+    """
+
+    is_in_step = False
+    profile: torch.profiler.profile | None = None
+    folder = Path()
+
+
+_STATE = _State()
+_LOCK = _Lock()
+
+
+def set_tracer_marked_step(value: bool) -> None:
+    _STATE.is_in_step = value
+
+
+def get_tracer_marked_step() -> bool:
+    return _STATE.is_in_step
+
+
+class ProfilerServer:
+    """Holds a port as long as it lives. :func:`trace` of the same process takes its address.
+
+    Args:
+        port: the port.
+
+    Raises:
+        RuntimeError: the port is invalid or busy.
+    """
+
+    def __init__(self, port: int) -> None:
+        try:
+            self._socket = socket.create_server(("", port))
+        except (OSError, OverflowError) as error:
+            raise RuntimeError(f"start_server({port}): the port cannot be used: {error}.") from error
+        self.port = self._socket.getsockname()[1]
+        _PORTS.add(self.port)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_socket"):
+            _PORTS.discard(self.port)
+            self._socket.close()
+
+
+_PORTS: set[int] = set()
+"""Ports of the servers of this process."""
+
+
+def start_server(port: int, only_on_master: bool = True) -> ProfilerServer | None:
+    """Starts a server that :func:`trace` of this process finds.
+
+    Args:
+        port: its port.
+        only_on_master: whether to start it in the first process alone.
+
+    Returns:
+        The server, which ends when it is deleted; None in other processes.
+
+    Raises:
+        RuntimeError: the port is invalid or busy.
+    """
+    import torch_xla.core.xla_model as xm
+
+    return ProfilerServer(port) if xm.is_master_ordinal() or not only_on_master else None
+
+
+def trace(service_addr: str, logdir: str, duration_ms: int = 1000, **options: Any) -> None:
+    """Traces this process for a while; :func:`trace_detached` does so beside a script.
+
+    Args:
+        service_addr: address of a server of this process, such as ``localhost:9012``.
+        logdir: folder of the trace.
+        duration_ms: milliseconds.
+        options: options of the real function about attempts and levels. They change nothing here.
+
+    Raises:
+        RuntimeError: no server of this process has the address.
+    """
+    if int(service_addr.rpartition(":")[2] or 0) not in _PORTS:
+        raise RuntimeError(
+            f"No server of this process has the address {service_addr!r}. Another process is profiled by start_trace "
+            "and stop_trace in its script, or by 'tt-xla profile SCRIPT'."
+        )
+    start_trace(logdir)
+    time.sleep(duration_ms / 1000)
+    stop_trace()
+
+
+def trace_detached(*args: Any, **kwargs: Any) -> None:
+    """Calls :func:`trace` in another thread."""
+    threading.Thread(target=trace, args=args, kwargs=kwargs).start()
+
+
+class Trace:
+    """Context manager that names a range of a trace.
+
+    Args:
+        name: the name.
+        kwargs: facts about the range, which are written behind the name.
+    """
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        self.name = name
+        facts = ",".join(f"{key}={value}" for key, value in kwargs.items())
+        self._range = torch.profiler.record_function(f"{name}#{facts}#" if facts else name)
+
+    def __enter__(self) -> Trace:
+        self._range.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._range.__exit__(kind, error, traceback)
+
+
+class StepTrace(Trace):
+    """Context manager that names a range which is a step: recorded ops run at its end."""
+
+    def __enter__(self) -> StepTrace:
+        set_tracer_marked_step(True)
+        super().__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        torch_xla.sync()
+        super().__exit__(kind, error, traceback)
+
+
+def trace_me(scope: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator that makes each call of a function a range."""
+
+    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def traced(*args: Any, **kwargs: Any) -> Any:
+            with Trace(scope):
+                return function(*args, **kwargs)
+
+        return traced
+
+    return decorated
+
+
+def start_trace(log_dir: os.PathLike[str] | str) -> None:
+    """Starts a trace of all threads.
+
+    Args:
+        log_dir: folder of the trace.
+
+    Raises:
+        RuntimeError: a trace goes on.
+    """
+    with _LOCK:
+        if _STATE.profile is not None:
+            raise RuntimeError("A trace goes on already. End it by stop_trace first.")
+        profile = torch.profiler.profile(experimental_config=_profiling_all_threads())
+        profile.start()
+        _STATE.profile, _STATE.folder = profile, Path(log_dir)
+
+
+def stop_trace() -> None:
+    """Ends the trace and writes it to the folder, as a file that TensorBoard and Perfetto read.
+
+    Raises:
+        RuntimeError: no trace was started.
+    """
+    with _LOCK:
+        profile, _STATE.profile = _STATE.profile, None
+        if profile is None:
+            raise RuntimeError("No trace was started. Start one by start_trace.")
+        profile.stop()
+        _STATE.folder.mkdir(parents=True, exist_ok=True)
+        name = f"{socket.gethostname()}_{os.getpid()}.{time.time_ns()}.pt.trace.json"
+        profile.export_chrome_trace(str(_STATE.folder / name))
