@@ -9,10 +9,13 @@ import io
 import numpy as np
 import pytest
 import torch
+import torch_xla
+import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
+import torch_xla.runtime as xr
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.tensor import Partial, Replicate, Shard, distribute_module, distribute_tensor
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_module, distribute_tensor
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     PrepareModuleInput,
@@ -67,8 +70,10 @@ def test_distribute_tensor(mesh, wanted, spec, kind, part):
     assert isinstance(x, XLAShardedTensor)
     assert (x.partition_spec, x.sharding_type, x.mesh_shape) == (spec, kind, (2, 4))
     assert [list(shard.data.shape) for shard in x.local_shards] == [part] * 8
+    placed = wanted or [Replicate(), Replicate()]
+    assert x.placements == tuple(Shard(1) if placement == Shard(-1) else placement for placement in placed)
     product = x @ x
-    assert type(product) is torch.Tensor
+    assert isinstance(product, XLAShardedTensor)
     assert torch.equal(product.cpu(), numbers() @ numbers())
     assert compilation.compiled_programs()[-1].mesh.shape == (2, 4)
 
@@ -86,8 +91,12 @@ def test_shards_show_what_chips_have(mesh):
     assert torch.equal(x.global_tensor.cpu(), numbers())  # shards are copies
     x.load_local_shards_(shards)
     assert torch.equal(x.global_tensor.cpu(), numbers() + 1)
-    with pytest.raises(ValueError, match=r"expects parts of the shapes \[\[2, 8\]"):
+    with pytest.raises(RuntimeError, match=r"expects parts of the shapes \[\[2, 8\]"):
         x.load_local_shards_(shards[:3])
+    whole = distribute_tensor(numbers(), mesh, [Replicate(), Replicate()])
+    assert [(shard.indices, shard.replica_id) for shard in whole.local_shards] == [(..., chip) for chip in range(8)]
+    with pytest.raises(RuntimeError, match="use copy_ for this one"):
+        whole.load_local_shards_(whole.local_shards)
 
 
 def test_shards_of_an_uneven_split_are_padded(mesh):
@@ -110,6 +119,78 @@ def test_wrapped_tensors_share_memory_and_sharding():
     plain = xs.unwrap_sharded_tensor(wrapped)
     assert type(plain) is torch.Tensor
     assert xs.sharding_of(plain) == xs.sharding_of(x) != ""
+
+
+def test_marking_returns_a_tensor_that_shows_its_sharding():
+    x = torch.randn(8, 8).to("tt").requires_grad_()
+    marked = xs.mark_sharding(x, xs.Mesh(range(8), (2, 4), ("data", "model")), ("model", None))
+    assert isinstance(marked, DTensor)
+    assert (marked.partition_spec, marked.mesh_shape) == ((1, None), (2, 4))
+    assert (marked.placements, marked.device_mesh.shape) == ((Replicate(), Shard(0)), (2, 4))
+    assert marked.global_tensor.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    (marked * 3).sum().backward()
+    assert torch.equal(x.grad.cpu(), torch.full((8, 8), 3.0))
+    assert repr(marked + 1).startswith("XLAShardedTensor(tensor(")
+
+
+def test_a_result_has_placements_once_it_is_computed(mesh):
+    x = distribute_tensor(numbers(), mesh, [Shard(0), Replicate()])
+    result = x + 1
+    with pytest.raises(ValueError, match="mesh_shape and partition_spec must be specified"):
+        _ = result.device_mesh
+    with pytest.raises(ValueError, match="Placements not available"):
+        _ = result.placements
+    torch_xla.sync()
+    assert result.placements == (Shard(0), Replicate())
+
+
+def test_a_sharded_tensor_that_requires_gradients_is_a_leaf(mesh):
+    x = XLAShardedTensor(numbers().to("tt"), requires_grad=True)
+    x.sum().backward()
+    assert torch.equal(x.grad.cpu(), torch.ones(8, 8))
+    leaf = distribute_tensor(numbers().requires_grad_(), mesh, [Shard(0), Replicate()])
+    assert (leaf.is_leaf, leaf.requires_grad) == (True, True)
+    assert not distribute_tensor(numbers(), mesh, [Shard(0), Replicate()]).requires_grad
+
+
+def test_wrapped_tensors_show_the_mesh_and_spec_that_they_are_given():
+    wrapped = xs.wrap_as_sharded_tensor(numbers().to("tt"), mesh_shape=(8,), partition_spec=(0, None))
+    assert (wrapped.placements, wrapped.partition_spec, wrapped.sharding_spec) == ((Shard(0),), (0, None), "")
+    assert wrapped.placements is wrapped.placements
+    assert xs.wrap_as_sharded_tensor(wrapped, mesh_shape=(2, 4), partition_spec=(1, 0)) is wrapped
+    assert wrapped.placements == (Shard(1), Shard(0))
+    assert XLAShardedTensor(wrapped).mesh_shape == (2, 4)
+    assert copy.deepcopy(wrapped).placements == (Shard(1), Shard(0))
+
+
+@pytest.mark.parametrize(
+    ("placed", "spec"),
+    [([Replicate(), Shard(0)], (1, None)), ([Shard(1), Shard(1)], (None, (0, 1))), (None, (None, None))],
+)
+@pytest.mark.parametrize("copied", [True, False])
+def test_redistribute(mesh, placed, spec, copied):
+    x = distribute_tensor(numbers(), mesh, [Shard(0), Replicate()])
+    own = mesh if copied else xs.Mesh(range(8), (2, 4))
+    moved = x.redistribute(own, placed, async_op=copied)
+    assert moved.partition_spec == spec
+    torch_xla.sync()
+    assert moved.partition_spec == spec
+    assert torch.equal(moved.cpu(), numbers())
+    assert x.partition_spec == ((0, None) if copied else spec)
+
+
+@pytest.mark.parametrize(
+    ("placed", "error", "message"),
+    [
+        ([Shard(0)], ValueError, r"Number of placements \(1\) must match mesh dimensions \(2\)"),
+        ([Shard(2), Replicate()], IndexError, "Shard dimension 2 is out of bounds for a tensor with 2 dimensions"),
+        ([Partial(), Replicate()], NotImplementedError, "takes Shard and Replicate, got Partial"),
+    ],
+)
+def test_placements_that_redistribute_refuses(mesh, placed, error, message):
+    x = distribute_tensor(numbers(), mesh, [Shard(0), Replicate()])
+    with pytest.raises(error, match=message):
+        x.redistribute(mesh, placed)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +239,7 @@ def test_distribute_module(mesh, compiled):
         result = module(x)
         assert hooks == ["input"]
     expected = reference(x) * 2
-    torch.testing.assert_close(result.cpu(), expected, rtol=0.02, atol=0.02)
+    torch.testing.assert_close(result.full_tensor().cpu(), expected, rtol=0.02, atol=0.02)
     expected.square().sum().backward()
     result.square().sum().backward()
     assert relative_error(module[0].weight.grad, reference[0].weight.grad) < ROUNDING
@@ -306,7 +387,7 @@ def test_fully_sharded_data_parallel(compiled):
     call = torch.compile(module, backend="tt", fullgraph=True) if compiled else module
     with torch.no_grad():
         result = call(data)
-        torch.testing.assert_close(result.cpu(), reference(x), rtol=0.02, atol=0.02)
+        torch.testing.assert_close(result.full_tensor().cpu(), reference(x), rtol=0.02, atol=0.02)
         assert xs.sharding_of(result) == "{devices=[8,1]0,1,2,3,4,5,6,7}"
     call(data).square().sum().backward()
     reference(x).square().sum().backward()
@@ -353,6 +434,47 @@ def test_fsdp_refuses_what_it_cannot_split():
 
 
 # Further names -------------------------------------------------------------------------------------------------------
+
+
+def test_meshes_as_text_and_for_jax():
+    mesh = xs.Mesh(range(8), (2, 4), ("data", "model"))
+    assert str(xs.Mesh.from_str(str(mesh))) == str(mesh)
+    assert str(mesh) == "{'device_ids': [0, 1, 2, 3, 4, 5, 6, 7], 'mesh_shape': (2, 4), 'axis_names': ('data', 'model')}"
+    assert xs.Mesh.from_str("no mesh") is None
+    assert xs.get_1d_mesh().shape() == {0: 8}
+    sharding = mesh.get_op_sharding((("model", "data"), None))
+    assert (str(sharding), sharding.type) == ("{devices=[8,1]0,4,1,5,2,6,3,7}", xs.ShardingType.TILED)
+
+
+def test_the_global_mesh_can_be_taken_back():
+    mesh = xs.get_1d_mesh("data")
+    xs.set_global_mesh(mesh)
+    assert xs.get_global_mesh() is mesh
+    xs.set_global_mesh(None)
+    assert xs.get_global_mesh() is None
+    assert torch.equal(xm.all_reduce(xm.REDUCE_SUM, torch.ones(2).to("tt")).cpu(), torch.full((2,), 8.0))
+
+
+def test_counts_of_devices_in_spmd_mode():
+    counts = [xr.global_device_count(), xr.addressable_device_count(), xr.local_device_count()]
+    assert (counts, xr.global_runtime_device_count()) == ([1, 1, 1], 8)
+
+
+def test_sharding_specs():
+    spec = xs.ShardingSpec(xs.get_1d_mesh("data"), ("data", None))
+    x = numbers().to("tt")
+    assert [spec.can_apply(tensor) for tensor in (x, x[0])] == [True, False]
+    assert (str(spec.xla_spec(x)), spec.xla_spec(x[0])) == ("{devices=[8,1]0,1,2,3,4,5,6,7}", None)
+    spec.apply(x)
+    assert xs.sharding_of(x) == "{devices=[8,1]0,1,2,3,4,5,6,7}"
+    with pytest.raises(AssertionError, match="applies to tensors on the device, got one on cpu"):
+        spec.apply(numbers())
+    with pytest.raises(ValueError, match="names 'model'"):
+        xs.ShardingSpec(xs.get_1d_mesh("data"), ("model", None))
+    part = xs.ShardingSpec(xs.get_1d_mesh("data"), ("data", None), minibatch=True)
+    part.apply(x)
+    with pytest.raises(RuntimeError, match="the per-host batch size must be divisible by local runtime device count"):
+        part.apply(x[:7])
 
 
 def test_hybrid_mesh():

@@ -5,7 +5,7 @@ Each op is composed of torch's own ops, so it runs on every device, eagerly and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -106,6 +106,23 @@ def _mark_sharding(
     """
     return tensor.clone()
 
+
+def mark_arguments(
+    chips: Sequence[int], shape: Sequence[int], axes: Sequence[str], dims: Sequence[Sequence[int]]
+) -> tuple[list[int], list[int], list[str], list[str]]:
+    """Returns the arguments of ``torch.ops.tt.mark_sharding`` between the tensor and ``gradient``.
+
+    Args:
+        chips: number of the chip at each position of the mesh.
+        shape: number of chips along each axis of the mesh.
+        axes: name of each axis.
+        dims: indices of the axes that split each dimension.
+    """
+    return list(chips), list(shape), list(axes), [" ".join([str(axis) for axis in dim]) for dim in dims]
+
+
+MARK_OP = torch.ops.tt.mark_sharding.default
+"""The op that marks a tensor in a graph and among recorded ops."""
 
 torch.library.register_fake("tt::mark_sharding", lambda tensor, *_: torch.empty_like(tensor))
 

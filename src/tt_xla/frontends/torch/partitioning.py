@@ -4,77 +4,117 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
+from tt_xla.compiler.sharding.axes import digits_of, row_major, whole_axes
 from tt_xla.errors import CompileError
 from tt_xla.frontends.torch.custom_ops import COLLECTIVE, MARK, SHARDING_CONSTRAINT
-from tt_xla.frontends.torch.device.placements import Placement
+from tt_xla.frontends.torch.device.placements import ChipMesh, Placement
 from tt_xla.ir.mesh import Mesh, Sharding, replicated
 from tt_xla.ir.program import Program
 from tt_xla.runtime.mesh.shards import join, split
 
-MESH = "mesh"
-"""Name of the mesh in a module."""
+@dataclass(frozen=True)
+class _Meshes:
+    """The meshes of a module: arrangements of the same chips, whose positions are those of the first mesh.
+
+    Attributes:
+        meshes: the meshes and their chips.
+    """
+
+    meshes: Sequence[ChipMesh]
+
+    @property
+    def first(self) -> Mesh:
+        """The mesh that constraints and collectives are for."""
+        return self.meshes[0][0]
+
+    def define(self) -> None:
+        """Creates the ops that define the meshes, at the current insertion point."""
+        for index, (mesh, chips) in enumerate(self.meshes):
+            axes = [sdy.MeshAxisAttr.get(*axis) for axis in zip(mesh.axes, mesh.shape, strict=True)]
+            order = [self.meshes[0][1].index(chip) for chip in chips]
+            ids = [] if order == sorted(order) else order
+            sdy.MeshOp(self._name(index), sdy.MeshAttr.get(axes, ids))
+
+    @staticmethod
+    def _name(index: int) -> str:
+        return f"mesh_{index}" if index else "mesh"
+
+    def attribute(self, sharding: Sharding, mesh: ChipMesh | None = None) -> ir.Attribute:
+        """Returns a sharding over a mesh, by default the first, as an attribute of Shardy."""
+        index = 0 if mesh is None else list(self.meshes).index(mesh)
+        names = self.meshes[index][0].axes
+        dims = [
+            sdy.DimensionShardingAttr.get([sdy.AxisRefAttr.get(names[axis]) for axis in axes], is_closed=True)
+            for axes in sharding.dims
+        ]
+        return sdy.TensorShardingAttr.get(self._name(index), dims)
 
 
 def partitioned(
-    module: ir.Module, placements: Sequence[Placement | None], mesh: Mesh, *, open_arguments: bool = False
+    module: ir.Module,
+    placements: Sequence[Placement | None],
+    meshes: Sequence[ChipMesh],
+    *,
+    open_arguments: bool = False,
 ) -> ir.Module:
-    """Returns a copy of a module with a mesh, and with the shardings of its arguments and intermediate tensors.
+    """Returns a copy of a module with meshes, and with the shardings of its arguments and intermediate tensors.
 
     Args:
         module: StableHLO module. Its ``main`` takes the arguments of ``placements`` first.
         placements: placement of each argument; an argument without one is replicated.
-        mesh: the mesh.
+        meshes: the meshes of the placements and marks, and their chips. Those of all meshes are the same.
         open_arguments: whether arguments without a placement have no sharding instead, which the compiler chooses.
 
     Raises:
-        CompileError: a constraint names an axis that the mesh lacks.
+        CompileError: a constraint names an axis that the mesh lacks, or there are several meshes.
     """
     copy = ir.Module.parse(module.operation.get_asm(enable_debug_info=True), context=module.context)
+    known = _Meshes(meshes)
     with copy.context as context, ir.Location.unknown():
         sdy.register_dialect(context)
-        axes = [sdy.MeshAxisAttr.get(*axis) for axis in zip(mesh.axes, mesh.shape, strict=True)]
         copy.operation.attributes["mhlo.num_partitions"] = ir.IntegerAttr.get(
-            ir.IntegerType.get_signless(32), mesh.size
+            ir.IntegerType.get_signless(32), known.first.size
         )
         with ir.InsertionPoint.at_block_begin(copy.body):
-            sdy.MeshOp(MESH, sdy.MeshAttr.get(axes))
+            known.define()
         main = next(op for op in copy.body.operations if op.attributes.get("sym_name") == ir.StringAttr.get("main"))
         attributes: list[ir.Attribute] = []
         for argument, existing, placement in itertools.zip_longest(main.arguments, main.arg_attrs, placements):
             named = {attribute.name: attribute.attr for attribute in existing}
             if placement is not None or not open_arguments:
                 sharding = placement.sharding if placement is not None else replicated(len(argument.type.shape))
-                named["sdy.sharding"] = _attribute(mesh, sharding)
+                own = None if placement is None else (placement.mesh, placement.chips)
+                named["sdy.sharding"] = known.attribute(sharding, own)
             attributes.append(ir.DictAttr.get(named))
         main.arg_attrs = ir.ArrayAttr.get(attributes)
         for call in _custom_calls(copy):
-            _REPLACEMENTS[call.attributes["call_target_name"].value](call, mesh)
+            _REPLACEMENTS[call.attributes["call_target_name"].value](call, known)
     return copy
 
 
-def marked_meshes(module: ir.Module) -> list[tuple[Mesh, tuple[int, ...]]]:
+def marked_meshes(module: ir.Module) -> list[ChipMesh]:
     """Returns the meshes over which a module splits intermediate tensors, and the chips of each by position."""
     marks = [_config(call) for call in _custom_calls(module) if call.attributes["call_target_name"].value == MARK]
-    meshes = [(Mesh(tuple(mark["shape"]), tuple(mark["axes"])), tuple(mark["chips"])) for mark in marks]
-    return list(dict.fromkeys(meshes))
+    return list(dict.fromkeys(map(_marked_mesh, marks)))
+
+
+def _marked_mesh(mark: dict[str, Any]) -> ChipMesh:
+    return Mesh(tuple(mark["shape"]), tuple(mark["axes"])), tuple(mark["chips"])
 
 
 def _config(call: Any) -> dict[str, Any]:
     return json.loads(call.attributes["backend_config"].value)
-
-
-def _attribute(mesh: Mesh, sharding: Sharding) -> ir.Attribute:
-    """Returns a sharding as an attribute of Shardy."""
-    dims = [[sdy.AxisRefAttr.get(mesh.axes[axis]) for axis in axes] for axes in sharding.dims]
-    return sdy.TensorShardingAttr.get(MESH, [sdy.DimensionShardingAttr.get(axes, is_closed=True) for axes in dims])
 
 
 def _custom_calls(module: ir.Module) -> list[Any]:
@@ -94,13 +134,21 @@ _AXIS = re.compile(r'"mesh_idx_\d+"')
 """An axis in the text of a constraint, by its index."""
 
 
-def _constrain(call: Any, mesh: Mesh) -> None:
+def _constrain(call: Any, meshes: _Meshes) -> None:
     """Replaces the custom call of a constraint by ``sdy.sharding_constraint``.
 
     Raises:
-        CompileError: the constraint names an axis that the mesh lacks, or does not fit the tensor.
+        CompileError: the constraint names an axis that the mesh lacks, or does not fit the tensor; or there are several
+            meshes, and it does not say which one it is for.
     """
-    text = call.attributes["backend_config"].value
+    text, mesh = call.attributes["backend_config"].value, meshes.first
+    if len(meshes.meshes) > 1:
+        raise CompileError(
+            f"The sharding constraint {text} names axes of the program's mesh, but tensors of the program are on "
+            f"{len(meshes.meshes)} meshes.",
+            hint="Mark the tensor with xs.mark_sharding, which takes the mesh, or mark all tensors on one mesh.",
+            location=str(call.location),
+        )
     names = {f'"mesh_idx_{index}"': str(ir.StringAttr.get(name)) for index, name in enumerate(mesh.axes)}
     text = _AXIS.sub(lambda axis: names.get(axis[0], axis[0]), text)
     try:
@@ -118,24 +166,25 @@ def _constrain(call: Any, mesh: Mesh) -> None:
     call.erase()
 
 
-def _mark(call: Any, mesh: Mesh) -> None:
+def _mark(call: Any, meshes: _Meshes) -> None:
     """Replaces the custom call of ``mark_sharding`` by ``sdy.sharding_constraint``."""
-    sharding = Sharding(tuple(map(tuple, _config(call)["dims"])))
+    mark = _config(call)
+    attribute = meshes.attribute(Sharding(tuple(map(tuple, mark["dims"]))), _marked_mesh(mark))
     with ir.InsertionPoint(call), call.location:
-        constrained = sdy.ShardingConstraintOp(call.operands[0], _attribute(mesh, sharding))
+        constrained = sdy.ShardingConstraintOp(call.operands[0], attribute)
     call.results[0].replace_all_uses_with(constrained.results[0])
     call.erase()
 
 
-def _collect(call: Any, mesh: Mesh) -> None:
+def _collect(call: Any, meshes: _Meshes) -> None:
     """Replaces the custom call of a collective by the StableHLO op on every chip's copy of the operand.
 
     The operand is replicated, as a tensor of the device is one tensor for the user.
     """
-    config = _config(call)
+    config, mesh = _config(call), meshes.first
     operand, result = call.operands[0], call.results[0]
     operand_sharding, result_sharding = (
-        sdy.TensorShardingPerValueAttr.get([_attribute(mesh, replicated(len(value.type.shape)))])
+        sdy.TensorShardingPerValueAttr.get([meshes.attribute(replicated(len(value.type.shape)))])
         for value in (operand, result)
     )
     with ir.InsertionPoint(call), call.location:
@@ -158,12 +207,12 @@ def _collect(call: Any, mesh: Mesh) -> None:
     call.erase()
 
 
-_REPLACEMENTS: dict[str, Callable[[Any, Mesh], None]] = {
+_REPLACEMENTS: dict[str, Callable[[Any, _Meshes], None]] = {
     SHARDING_CONSTRAINT: _constrain,
     MARK: _mark,
     COLLECTIVE: _collect,
 }
-"""Functions that replace a custom call in a module with a mesh, by the call's target."""
+"""Functions that replace a custom call in a module with meshes, by the call's target."""
 
 _BODIES = {"sum": "add", "mul": "multiply", "min": "minimum", "max": "maximum", "and": "and", "or": "or"}
 """Ops of StableHLO by reduction type of ``xm.all_reduce``."""
@@ -207,20 +256,51 @@ def _collective(config: dict[str, Any], operand: Any, result_type: Any, chips: i
 
 
 def _placement(
-    sharding: Sharding, mesh: Mesh, user_mesh: Mesh, chips: tuple[int, ...], shape: tuple[int, ...]
+    sharding: Sharding, mesh: Mesh, users_meshes: Sequence[ChipMesh], shape: tuple[int, ...]
 ) -> Placement | None:
-    """Returns the placement of a result on the user's mesh.
+    """Returns the placement of a result on the first of the user's meshes that expresses how it is split.
 
-    None for partial sums, which the host adds, and for a result that is split over a part of an axis: no placement
-    expresses that.
+    Where none of several does, it is on the program's own mesh, of which each of theirs is made up. None for partial
+    sums, which the host adds, and for a result that is split over a part of an axis of the only mesh.
     """
-    sizes = dict(zip(user_mesh.axes, user_mesh.shape, strict=True))
-    axes = [axis for axis in sorted(sharding.axes) if mesh.shape[axis] > 1]
-    if sharding.unreduced or any(sizes.get(mesh.axes[axis]) != mesh.shape[axis] for axis in axes):
+    if sharding.unreduced:
         return None
-    index = {axis: user_mesh.axes.index(mesh.axes[axis]) for axis in axes}
-    dims = tuple(tuple(index[axis] for axis in dim if axis in index) for dim in sharding.dims)
-    return Placement(user_mesh, chips, Sharding(dims), shape)
+    for users_mesh, chips in users_meshes:
+        order = [users_meshes[0][1].index(chip) for chip in chips]
+        parts = _parts(users_mesh, order, mesh)
+        dims = [_composed([axis for axis in dim if mesh.shape[axis] > 1], parts) for dim in sharding.dims]
+        if None not in dims:
+            return Placement(users_mesh, chips, Sharding(tuple(dim for dim in dims if dim is not None)), shape)
+    if len(users_meshes) == 1:
+        return None
+    return Placement(Mesh(mesh.shape, mesh.axes), users_meshes[0][1], sharding, shape)
+
+
+def _parts(users_mesh: Mesh, order: list[int], mesh: Mesh) -> list[tuple[int, ...]]:
+    """Returns, for each axis of a user's mesh, the axes of a program's mesh that make it up, major first.
+
+    Args:
+        users_mesh: the user's mesh.
+        order: position in the program's mesh of the chip at each position of the user's.
+        mesh: the mesh of the program.
+    """
+    digits = digits_of(np.array(order).reshape(users_mesh.shape)) or [()] * len(users_mesh.shape)
+    own = row_major(mesh.shape)
+    found = [tuple(part for part in whole_axes(axis, own) if mesh.shape[part] > 1) for axis in digits]
+    sizes = [math.prod(mesh.shape[part] for part in axes) for axes in found]
+    return [axes if size == whole else () for axes, size, whole in zip(found, sizes, users_mesh.shape, strict=True)]
+
+
+def _composed(axes: list[int], parts: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """Returns the axes whose parts, one after the other, are ``axes``; None if there are none."""
+    composed: list[int] = []
+    while axes:
+        found = next((index for index, part in enumerate(parts) if part and tuple(axes[: len(part)]) == part), None)
+        if found is None:
+            return None
+        composed.append(found)
+        axes = axes[len(parts[found]) :]
+    return tuple(composed)
 
 
 class PartitionedRun:
@@ -229,12 +309,11 @@ class PartitionedRun:
     Args:
         program: the program.
         run: runs it on the shards of all chips, as :meth:`MeshExecutable.run` does.
-        mesh: the user's mesh. That of the program may have further axes of size 1, or parts of the user's axes.
-        chips: number of the chip at each position of the mesh.
+        meshes: the user's meshes. That of the program may have further axes of size 1, or parts of the user's axes.
     """
 
     def __init__(
-        self, program: Program, run: Callable[..., list[list[torch.Tensor]]], mesh: Mesh, chips: tuple[int, ...]
+        self, program: Program, run: Callable[..., list[list[torch.Tensor]]], meshes: Sequence[ChipMesh]
     ) -> None:
         self._run = run
         assert program.mesh is not None
@@ -247,12 +326,12 @@ class PartitionedRun:
             for result in program.results
         ]
         self.placements: list[Placement | None] = [
-            _placement(sharding, program.mesh, mesh, chips, tuple(shape)) for sharding, shape in self._joined
+            _placement(sharding, program.mesh, meshes, tuple(shape)) for sharding, shape in self._joined
         ]
         """Placement of each result; None where no placement expresses how it is split."""
         shapes = [argument.global_shape or argument.shape for argument in program.arguments]
         self.argument_placements: list[Placement | None] = [
-            None if sharding.is_replicated else _placement(sharding, program.mesh, mesh, chips, tuple(shape))
+            None if sharding.is_replicated else _placement(sharding, program.mesh, meshes, tuple(shape))
             for sharding, shape in zip(self._shardings, shapes, strict=True)
         ]
         """Placement of each argument that is split."""

@@ -16,6 +16,7 @@ import torch
 from tt_xla.collector import collector_paused
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch.custom_ops import MARK_OP
 from tt_xla.frontends.torch.device import growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
 from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, runs_on_host, scalar_dtype
@@ -150,8 +151,7 @@ def synchronize() -> None:
                 if not buffer.pending:
                     placement = buffer.value.placement if in_use() else None
                     buffer.claim_bytes()
-                    if placement is not None:
-                        place_result(buffer, placement)
+                    place_result(buffer, placement)
         if failure is not None:
             raise failure
 
@@ -211,11 +211,13 @@ def _run_or_split(outputs: list[Value], chip: int) -> Exception | None:
 
 
 def _by_mesh(outputs: list[Value]) -> list[list[Value]]:
-    """Separates values whose operands are on different meshes. Values without a mesh stay together."""
+    """Separates values whose operands or marks are on different chips. Values without a mesh stay together."""
     groups: dict[Any, list[Value]] = {}
     for value in outputs:
-        placed = [placement for leaf in collect([value]).leaves if (placement := placement_of_value(leaf)) is not None]
-        groups.setdefault(frozenset((placement.mesh, placement.chips) for placement in placed), []).append(value)
+        trace = collect([value])
+        chips = {placement.chips for leaf in trace.leaves if (placement := placement_of_value(leaf)) is not None}
+        chips |= {tuple(node.kind.template[0][1]) for node in trace.nodes if node.kind.op is MARK_OP}
+        groups.setdefault(frozenset(chips), []).append(value)
     return list(groups.values())
 
 

@@ -17,6 +17,13 @@ def _get_xla_sharding_spec(tensor: torch.Tensor) -> str:
     return sharding_of(tensor)
 
 
+def _get_xla_sharding_type(tensor: torch.Tensor) -> int | None:
+    """Returns the number of the kind of a tensor's sharding (``xs.ShardingType``), or None without one."""
+    from torch_xla.distributed.spmd import sharding_type_of
+
+    return sharding_type_of(tensor)
+
+
 def _xla_get_default_device() -> str:
     return "TT:0"
 
