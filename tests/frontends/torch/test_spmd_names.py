@@ -12,7 +12,6 @@ import torch
 import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
-import torch_xla.runtime as xr
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_module, distribute_tensor
@@ -453,11 +452,6 @@ def test_the_global_mesh_can_be_taken_back():
     xs.set_global_mesh(None)
     assert xs.get_global_mesh() is None
     assert torch.equal(xm.all_reduce(xm.REDUCE_SUM, torch.ones(2).to("tt")).cpu(), torch.full((2,), 8.0))
-
-
-def test_counts_of_devices_in_spmd_mode():
-    counts = [xr.global_device_count(), xr.addressable_device_count(), xr.local_device_count()]
-    assert (counts, xr.global_runtime_device_count()) == ([1, 1, 1], 8)
 
 
 def test_sharding_specs():

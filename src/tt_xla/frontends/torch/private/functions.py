@@ -11,9 +11,6 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 make_subclass = torch.Tensor._make_subclass
 """``make_subclass(cls, tensor)`` returns a tensor of a subclass over the same memory that is no view for autograd."""
 
-without_torch_dispatch = torch._C._disabled_torch_dispatch_impl
-"""``__torch_dispatch__`` of a subclass whose tensors are those of their device."""
-
 native_multi_head_attention = torch._native_multi_head_attention
 """Inference path of ``nn.MultiheadAttention``."""
 
@@ -30,5 +27,4 @@ __all__ = [
     "tree_leaves",
     "tree_map",
     "tree_map_only",
-    "without_torch_dispatch",
 ]

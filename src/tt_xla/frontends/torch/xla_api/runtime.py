@@ -39,18 +39,15 @@ def addressable_runtime_device_count() -> int:
 
 
 def local_device_count() -> int:
-    """Returns the number of PyTorch's devices: that of the system's chips, or 1 in SPMD mode."""
-    return _chips.device_count()
+    return global_runtime_device_count()
 
 
 def addressable_device_count() -> int:
-    """Returns the number of PyTorch's devices: that of the system's chips, or 1 in SPMD mode."""
-    return _chips.device_count()
+    return global_runtime_device_count()
 
 
 def global_device_count() -> int:
-    """Returns the number of PyTorch's devices: that of the system's chips, or 1 in SPMD mode."""
-    return _chips.device_count()
+    return global_runtime_device_count()
 
 
 def process_count() -> int:
