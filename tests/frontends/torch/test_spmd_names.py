@@ -9,12 +9,11 @@ import io
 import numpy as np
 import pytest
 import torch
-import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_module, distribute_tensor
+from torch.distributed.tensor import Partial, Replicate, Shard, distribute_module, distribute_tensor
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     PrepareModuleInput,
@@ -75,121 +74,6 @@ def test_distribute_tensor(mesh, wanted, spec, kind, part):
     assert isinstance(product, XLAShardedTensor)
     assert torch.equal(product.cpu(), numbers() @ numbers())
     assert compilation.compiled_programs()[-1].mesh.shape == (2, 4)
-
-
-def test_shards_show_what_chips_have(mesh):
-    x = distribute_tensor(numbers(), mesh, [Replicate(), Shard(0)])
-    shards = x.local_shards
-    assert [(shard.indices[0].start, shard.shard_device, shard.replica_id) for shard in shards] == [
-        (start, f"TT:{chip}", replica)
-        for chip, (start, replica) in enumerate([(0, 0), (2, 0), (4, 0), (6, 0), (0, 1), (2, 1), (4, 1), (6, 1)])
-    ]
-    assert all(torch.equal(shard.unpadded_data, numbers()[tuple(shard.indices)]) for shard in shards)
-    for shard in shards:
-        shard.unpadded_data = shard.data + 1
-    assert torch.equal(x.global_tensor.cpu(), numbers())  # shards are copies
-    x.load_local_shards_(shards)
-    assert torch.equal(x.global_tensor.cpu(), numbers() + 1)
-    with pytest.raises(RuntimeError, match=r"expects parts of the shapes \[\[2, 8\]"):
-        x.load_local_shards_(shards[:3])
-    whole = distribute_tensor(numbers(), mesh, [Replicate(), Replicate()])
-    assert [(shard.indices, shard.replica_id) for shard in whole.local_shards] == [(..., chip) for chip in range(8)]
-    with pytest.raises(RuntimeError, match="use copy_ for this one"):
-        whole.load_local_shards_(whole.local_shards)
-
-
-def test_shards_of_an_uneven_split_are_padded(mesh):
-    x = distribute_tensor(torch.arange(6.0), mesh, [Replicate(), Shard(0)])
-    last = x.local_shards[3]
-    assert last.data.tolist() == [0, 0]
-    assert last.unpadded_data.tolist() == []
-    assert x.local_shards[2].unpadded_data.tolist() == [4, 5]
-
-
-def test_wrapped_tensors_share_memory_and_sharding():
-    x = numbers().to("tt")
-    assert xs.wrap_if_sharded(x) is x
-    xs.mark_sharding(x, xs.get_1d_mesh("data"), ("data", None))
-    wrapped = xs.wrap_if_sharded(x)
-    assert isinstance(wrapped, XLAShardedTensor)
-    assert xs.wrap_as_sharded_tensor(wrapped) is wrapped
-    wrapped.add_(1)
-    assert torch.equal(x.cpu(), numbers() + 1)
-    plain = xs.unwrap_sharded_tensor(wrapped)
-    assert type(plain) is torch.Tensor
-    assert xs.sharding_of(plain) == xs.sharding_of(x) != ""
-
-
-def test_marking_returns_a_tensor_that_shows_its_sharding():
-    x = torch.randn(8, 8).to("tt").requires_grad_()
-    marked = xs.mark_sharding(x, xs.Mesh(range(8), (2, 4), ("data", "model")), ("model", None))
-    assert isinstance(marked, DTensor)
-    assert (marked.partition_spec, marked.mesh_shape) == ((1, None), (2, 4))
-    assert (marked.placements, marked.device_mesh.shape) == ((Replicate(), Shard(0)), (2, 4))
-    assert marked.global_tensor.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
-    (marked * 3).sum().backward()
-    assert torch.equal(x.grad.cpu(), torch.full((8, 8), 3.0))
-    assert repr(marked + 1).startswith("XLAShardedTensor(tensor(")
-
-
-def test_a_result_has_placements_once_it_is_computed(mesh):
-    x = distribute_tensor(numbers(), mesh, [Shard(0), Replicate()])
-    result = x + 1
-    with pytest.raises(ValueError, match="mesh_shape and partition_spec must be specified"):
-        _ = result.device_mesh
-    with pytest.raises(ValueError, match="Placements not available"):
-        _ = result.placements
-    torch_xla.sync()
-    assert result.placements == (Shard(0), Replicate())
-
-
-def test_a_sharded_tensor_that_requires_gradients_is_a_leaf(mesh):
-    x = XLAShardedTensor(numbers().to("tt"), requires_grad=True)
-    x.sum().backward()
-    assert torch.equal(x.grad.cpu(), torch.ones(8, 8))
-    leaf = distribute_tensor(numbers().requires_grad_(), mesh, [Shard(0), Replicate()])
-    assert (leaf.is_leaf, leaf.requires_grad) == (True, True)
-    assert not distribute_tensor(numbers(), mesh, [Shard(0), Replicate()]).requires_grad
-
-
-def test_wrapped_tensors_show_the_mesh_and_spec_that_they_are_given():
-    wrapped = xs.wrap_as_sharded_tensor(numbers().to("tt"), mesh_shape=(8,), partition_spec=(0, None))
-    assert (wrapped.placements, wrapped.partition_spec, wrapped.sharding_spec) == ((Shard(0),), (0, None), "")
-    assert wrapped.placements is wrapped.placements
-    assert xs.wrap_as_sharded_tensor(wrapped, mesh_shape=(2, 4), partition_spec=(1, 0)) is wrapped
-    assert wrapped.placements == (Shard(1), Shard(0))
-    assert XLAShardedTensor(wrapped).mesh_shape == (2, 4)
-    assert copy.deepcopy(wrapped).placements == (Shard(1), Shard(0))
-
-
-@pytest.mark.parametrize(
-    ("placed", "spec"),
-    [([Replicate(), Shard(0)], (1, None)), ([Shard(1), Shard(1)], (None, (0, 1))), (None, (None, None))],
-)
-@pytest.mark.parametrize("copied", [True, False])
-def test_redistribute(mesh, placed, spec, copied):
-    x = distribute_tensor(numbers(), mesh, [Shard(0), Replicate()])
-    own = mesh if copied else xs.Mesh(range(8), (2, 4))
-    moved = x.redistribute(own, placed, async_op=copied)
-    assert moved.partition_spec == spec
-    torch_xla.sync()
-    assert moved.partition_spec == spec
-    assert torch.equal(moved.cpu(), numbers())
-    assert x.partition_spec == ((0, None) if copied else spec)
-
-
-@pytest.mark.parametrize(
-    ("placed", "error", "message"),
-    [
-        ([Shard(0)], ValueError, r"Number of placements \(1\) must match mesh dimensions \(2\)"),
-        ([Shard(2), Replicate()], IndexError, "Shard dimension 2 is out of bounds for a tensor with 2 dimensions"),
-        ([Partial(), Replicate()], NotImplementedError, "takes Shard and Replicate, got Partial"),
-    ],
-)
-def test_placements_that_redistribute_refuses(mesh, placed, error, message):
-    x = distribute_tensor(numbers(), mesh, [Shard(0), Replicate()])
-    with pytest.raises(error, match=message):
-        x.redistribute(mesh, placed)
 
 
 @pytest.mark.parametrize(
@@ -393,17 +277,50 @@ def test_fully_sharded_data_parallel(compiled):
     assert relative_error(module[0].weight.grad, reference[0].weight.grad) < ROUNDING
 
 
-def test_fsdp_wraps_what_a_policy_selects_and_uses_the_global_mesh():
+@pytest.mark.parametrize("count", ["unwrapped_params", "nonwrapped_numel"])
+def test_fsdp_wraps_what_a_policy_selects_and_uses_the_global_mesh(count):
+    """A policy gets the number of parameters that are not wrapped yet, under torch_xla's or PyTorch's name."""
     xs.set_global_mesh(fsdp_mesh())
+    seen = []
 
-    def policy(module, recurse, nonwrapped_numel):
-        return recurse or (isinstance(module, nn.Linear) and nonwrapped_numel > 100)
+    def policy(module, recurse, **counts):
+        assert list(counts) == [count]
+        if recurse:
+            return not isinstance(module, nn.ReLU)
+        seen.append((type(module), counts[count]))
+        return isinstance(module, nn.Linear) and counts[count] > 100
 
+    named = {
+        "unwrapped_params": lambda module, recurse, unwrapped_params: policy(
+            module, recurse, unwrapped_params=unwrapped_params
+        ),
+        "nonwrapped_numel": lambda module, recurse, nonwrapped_numel: policy(
+            module, recurse, nonwrapped_numel=nonwrapped_numel
+        ),
+    }
     module = SpmdFullyShardedDataParallel(
-        nn.Sequential(nn.Linear(8, 16), nn.Sequential(nn.Linear(4, 4))).to("tt"), auto_wrap_policy=policy
+        nn.Sequential(nn.Linear(8, 16), nn.Sequential(nn.Linear(16, 8), nn.ReLU(), nn.Linear(4, 4))),
+        auto_wrap_policy=named[count],
     )
     assert isinstance(module[0], SpmdFullyShardedDataParallel)
-    assert isinstance(module[1][0], nn.Linear)
+    assert isinstance(module[1][0], SpmdFullyShardedDataParallel)
+    assert isinstance(module[1][2], nn.Linear)
+    assert seen == [(nn.Linear, 144), (nn.Linear, 136), (nn.Linear, 20), (nn.Sequential, 20)]
+    assert {str(parameter.device) for parameter in module.parameters()} == {"tt:0"}
+
+
+def test_fsdp_wraps_by_a_function():
+    wrapped = []
+
+    def wrap(child, **options):
+        wrapped.append((type(child), sorted(options)))
+        return child
+
+    module = SpmdFullyShardedDataParallel(
+        nn.Sequential(nn.Linear(8, 8)), mesh=fsdp_mesh(), auto_wrap_policy=lambda **_: True, auto_wrapper_callable=wrap
+    )
+    assert wrapped == [(nn.Linear, ["extra_data_axis", "mesh", "shard_output"])]
+    assert isinstance(module[0], nn.Linear)
 
 
 def test_fsdp_calls_shard_output():
@@ -425,10 +342,16 @@ def test_fsdp_refuses_what_it_cannot_split():
     with pytest.raises(ValueError, match=r"needs the axes \['fsdp'\]; the mesh has the axes \['data'\]"):
         SpmdFullyShardedDataParallel(layer, mesh=xs.get_1d_mesh("data"))
     wrapped = SpmdFullyShardedDataParallel(layer, mesh=fsdp_mesh())
-    with pytest.raises(TypeError, match="wrapped already"):
+    with pytest.raises(RuntimeError, match="wrapped already"):
         SpmdFullyShardedDataParallel(wrapped, mesh=fsdp_mesh())
+    with pytest.raises(ValueError, match="0 is wrapped already"):
+        SpmdFullyShardedDataParallel(nn.Sequential(wrapped), mesh=fsdp_mesh(), auto_wrap_policy=lambda **_: True)
+    with pytest.raises(RuntimeError, match="ModuleList has no forward method"):
+        SpmdFullyShardedDataParallel(nn.ModuleList([nn.Linear(2, 2)]), mesh=fsdp_mesh())
+    with pytest.raises(ValueError, match="The provided ddp axis is not in the mesh"):
+        SpmdFullyShardedDataParallel(nn.Linear(8, 8), mesh=fsdp_mesh(), extra_data_axis="ddp")
     returns_a_dictionary = SpmdFullyShardedDataParallel(ReturnsDictionary(), mesh=fsdp_mesh())
-    with pytest.raises(TypeError, match="The output is a dict"):
+    with pytest.raises(RuntimeError, match="The output type is not supported: dict"):
         returns_a_dictionary()
 
 
@@ -438,7 +361,9 @@ def test_fsdp_refuses_what_it_cannot_split():
 def test_meshes_as_text_and_for_jax():
     mesh = xs.Mesh(range(8), (2, 4), ("data", "model"))
     assert str(xs.Mesh.from_str(str(mesh))) == str(mesh)
-    assert str(mesh) == "{'device_ids': [0, 1, 2, 3, 4, 5, 6, 7], 'mesh_shape': (2, 4), 'axis_names': ('data', 'model')}"
+    assert (
+        str(mesh) == "{'device_ids': [0, 1, 2, 3, 4, 5, 6, 7], 'mesh_shape': (2, 4), 'axis_names': ('data', 'model')}"
+    )
     assert xs.Mesh.from_str("no mesh") is None
     assert xs.get_1d_mesh().shape() == {0: 8}
     sharding = mesh.get_op_sharding((("model", "data"), None))
@@ -485,6 +410,20 @@ def test_patched_linear_layers_compute_the_same():
     patched = apply_xla_patch_to_nn_linear(copy.deepcopy(layer))
     torch.testing.assert_close(patched(x), expected)
     torch.testing.assert_close(patched.to("tt")(x.to("tt")).cpu(), expected, rtol=0.02, atol=0.02)
+
+
+def test_einsum_layers_take_the_place_of_linear_layers():
+    model = nn.Sequential(nn.Linear(8, 16, bias=False), nn.Sequential(nn.Linear(16, 4)))
+    parameters, x = list(model.parameters()), torch.randn(2, 3, 8)
+    expected = model(x)
+    patched = xs.apply_xla_patch_to_nn_linear(model)
+    assert {type(module) for module in patched.modules()} == {nn.Sequential, xs.EinsumLinear}
+    assert all(own is before for own, before in zip(patched.parameters(), parameters, strict=True))
+    first = patched[0]
+    assert xs.apply_xla_patch_to_nn_linear(patched)[0] is first
+    torch.testing.assert_close(patched(x), expected)
+    layer = patched[1][0]
+    torch.testing.assert_close(xs.XLAPatchedLinear.apply(first(x), layer.weight, layer.bias), expected)
 
 
 def test_older_module_names_have_the_same_names():

@@ -23,6 +23,7 @@ from tt_xla.ir.mesh import Mesh, Sharding, replicated
 from tt_xla.ir.program import Program
 from tt_xla.runtime.mesh.shards import join, split
 
+
 @dataclass(frozen=True)
 class _Meshes:
     """The meshes of a module: arrangements of the same chips, whose positions are those of the first mesh.

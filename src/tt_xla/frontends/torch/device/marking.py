@@ -11,7 +11,7 @@ from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.device.buffers import buffer_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.placements import Placement
-from tt_xla.frontends.torch.device.recording import read, record, write
+from tt_xla.frontends.torch.device.recording import record, write
 from tt_xla.frontends.torch.device.signatures import signature_of
 from tt_xla.frontends.torch.device.values import Value
 from tt_xla.ir.mesh import Mesh, Sharding

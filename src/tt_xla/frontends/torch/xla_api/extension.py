@@ -7,7 +7,10 @@ from typing import Any
 import torch
 
 from tt_xla.frontends.torch.device import synchronize
+from tt_xla.frontends.torch.device.marking import mark
 from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.frontends.torch.xla_api.spmd_meshes import OpSharding
+from tt_xla.runtime.mesh.shards import join
 
 
 def _get_xla_sharding_spec(tensor: torch.Tensor) -> str:
@@ -22,6 +25,34 @@ def _get_xla_sharding_type(tensor: torch.Tensor) -> int | None:
     from torch_xla.distributed.spmd import sharding_type_of
 
     return sharding_type_of(tensor)
+
+
+def _global_tensor_from_cpu_shards(
+    shards: list[torch.Tensor], sharding: OpSharding, global_shape: torch.Size | None = None
+) -> torch.Tensor:
+    """Makes a tensor of the device from the parts of all chips.
+
+    Args:
+        shards: the parts, in the order of the mesh.
+        sharding: how the tensor is split, from ``Mesh.get_op_sharding``.
+        global_shape: shape of the tensor without padding; by default every part is full.
+
+    Raises:
+        RuntimeError: the parts are not those of a tensor of this shape.
+    """
+    mesh, split = sharding.mesh, sharding.sharding
+    local = tuple(shards[0].shape) if shards else ()
+    full = tuple(size * count for size, count in zip(local, split.counts(mesh), strict=False))
+    shape = full if global_shape is None else tuple(global_shape)
+    fits = len(shape) == len(split.dims) == len(local) and split.local_shape(mesh, shape) == local
+    if len(shards) != mesh.size or not fits or any(tuple(shard.shape) != local for shard in shards):
+        raise RuntimeError(
+            f"{len(shards)} parts of the shapes {[list(shard.shape) for shard in shards]} are not those of a tensor of "
+            f"shape {list(shape)} with the sharding {sharding} over {mesh.size} chips."
+        )
+    tensor = join(shards, split, mesh, shape).to("tt")
+    mark(tensor, sharding.placement(shape))
+    return tensor
 
 
 def _xla_get_default_device() -> str:

@@ -25,6 +25,7 @@ _FILES = {
     "torch_xla.distributed.fsdp.utils": "fsdp_utils.py",
     "torch_xla.distributed.spmd": "spmd.py",
     "torch_xla.distributed.spmd.api": "spmd_api.py",
+    "torch_xla.distributed.spmd.debugging": "spmd_debugging.py",
     "torch_xla.distributed.spmd.xla_sharded_tensor": "xla_sharded_tensor.py",
     "torch_xla.distributed.spmd.xla_sharding": "xla_sharding.py",
     "torch_xla.distributed.xla_multiprocessing": "xla_multiprocessing.py",

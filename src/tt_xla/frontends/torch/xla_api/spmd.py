@@ -17,6 +17,12 @@ from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE as _DEVICE_TYPE
 from tt_xla.frontends.torch.device.placements import Placement as _Placement
 from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.frontends.torch.xla_api.spmd_linear import (
+    EinsumLinear,
+    XLAPatchedLinear,
+    apply_xla_patch_to_nn_linear,
+    xla_patched_nn_linear_forward,
+)
 from tt_xla.frontends.torch.xla_api.spmd_meshes import (
     HybridMesh,
     Mesh,
@@ -252,12 +258,6 @@ def wrap_if_sharded(x: Any) -> Any:
     return wrap_as_sharded_tensor(x) if isinstance(x, torch.Tensor) and sharding_of(x) else x
 
 
-def xla_patched_nn_linear_forward(m: torch.nn.Linear, input: torch.Tensor) -> torch.Tensor:
-    """Computes a linear layer without joining the dimensions of its input, so that each may be split on its own."""
-    product = torch.einsum("...n,mn->...m", input, m.weight)
-    return product if m.bias is None else product + m.bias
-
-
 def apply_backward_optimization_barrier(m: torch.nn.Module) -> None:
     """Does nothing: the compiler fuses no gradients across layers."""
 
@@ -305,3 +305,33 @@ def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return getattr(_finder.attribute(__name__, _SUBMODULES[name]), name)
     return _finder.attribute(__name__, name)
+
+
+__all__ = [
+    "EinsumLinear",
+    "HybridMesh",
+    "MarkShardingFunction",
+    "Mesh",
+    "OpSharding",
+    "PartitionSpec",
+    "ShardingSpec",
+    "ShardingType",
+    "XLAPatchedLinear",
+    "annotate_custom_sharding",
+    "apply_backward_optimization_barrier",
+    "apply_xla_patch_to_nn_linear",
+    "clear_sharding",
+    "disable_manual_sharding",
+    "enable_manual_sharding",
+    "get_1d_mesh",
+    "get_global_mesh",
+    "mark_sharding",
+    "mark_sharding_with_gradients",
+    "set_global_mesh",
+    "sharding_of",
+    "sharding_type_of",
+    "unwrap_sharded_tensor",
+    "wrap_as_sharded_tensor",
+    "wrap_if_sharded",
+    "xla_patched_nn_linear_forward",
+]
