@@ -9,6 +9,7 @@ import torch
 from tt_xla.frontends.torch.device import synchronize
 from tt_xla.frontends.torch.device.marking import mark
 from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.frontends.torch.xla_api import preemption
 from tt_xla.frontends.torch.xla_api.spmd_meshes import OpSharding
 from tt_xla.runtime.mesh.shards import join
 
@@ -53,6 +54,25 @@ def _global_tensor_from_cpu_shards(
     tensor = join(shards, split, mesh, shape).to("tt")
     mark(tensor, sharding.placement(shape))
     return tensor
+
+
+def _ensure_xla_coordinator_initialized(global_rank: int, world_size: int, master_addr: str, port: str = "") -> None:
+    """Does nothing: there is one process, which coordinates itself."""
+
+
+def _activate_preemption_sync_manager() -> None:
+    """Keeps SIGTERM from ending the process, so that it can take a checkpoint first."""
+    preemption.activate()
+
+
+def _deactivate_preemption_sync_manager() -> None:
+    """Lets SIGTERM end the process."""
+    preemption.deactivate()
+
+
+def _sync_point_reached(step: int) -> bool:
+    """Returns whether the process was told to terminate."""
+    return preemption.was_preempted()
 
 
 def _xla_get_default_device() -> str:

@@ -30,6 +30,8 @@ _FILES = {
     "torch_xla.distributed.spmd.xla_sharding": "xla_sharding.py",
     "torch_xla.distributed.xla_multiprocessing": "xla_multiprocessing.py",
     "torch_xla.experimental": "experimental.py",
+    "torch_xla.experimental.distributed_checkpoint": "distributed_checkpoint.py",
+    "torch_xla.experimental.distributed_checkpoint._helpers": "checkpoint_helpers.py",
     "torch_xla.experimental.eager": "eager.py",
     "torch_xla.experimental.mark_pattern_utils": "mark_pattern_utils.py",
     "torch_xla.experimental.plugins": "plugins.py",
@@ -50,6 +52,7 @@ _PACKAGES = {
     "torch_xla.distributed.fsdp",
     "torch_xla.distributed.spmd",
     "torch_xla.experimental",
+    "torch_xla.experimental.distributed_checkpoint",
 }
 
 

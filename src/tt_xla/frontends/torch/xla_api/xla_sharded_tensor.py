@@ -6,7 +6,7 @@ import copy as _copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import EllipsisType as _EllipsisType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch_xla.distributed.spmd as _spmd
@@ -27,6 +27,10 @@ from tt_xla.frontends.torch.xla_api import finder as _finder
 from tt_xla.ir import mesh as _mesh
 from tt_xla.runtime.mesh.shards import join as _join
 from tt_xla.runtime.mesh.shards import split as _split
+
+if TYPE_CHECKING:  # imported where a checkpoint is written or read, because few processes do
+    from torch.distributed.checkpoint.metadata import ChunkStorageMetadata, MetadataIndex
+    from torch.distributed.checkpoint.planner import WriteItem
 
 
 @dataclass
@@ -139,6 +143,25 @@ class XLAShardedTensor(_DTensor):
         if isinstance(self, torch.nn.Parameter):
             return torch.nn.Parameter(whole, self.requires_grad).__reduce_ex__(protocol)
         return whole.requires_grad_(self.requires_grad).__reduce_ex__(protocol)
+
+    def __create_write_items__(self, fqn: str, object: Any) -> list[WriteItem]:
+        """Returns what PyTorch's planner writes to a checkpoint: the whole tensor."""
+        from torch.distributed.checkpoint.metadata import MetadataIndex, TensorProperties
+        from torch.distributed.checkpoint.planner import TensorWriteData, WriteItem, WriteItemType
+
+        (chunk,) = self.__create_chunk_list__()
+        data = TensorWriteData(chunk, TensorProperties.create_from_tensor(self.global_tensor), self.shape)
+        return [WriteItem(index=MetadataIndex(fqn, chunk.offsets), type=WriteItemType.TENSOR, tensor_data=data)]
+
+    def __create_chunk_list__(self) -> list[ChunkStorageMetadata]:
+        """Returns what PyTorch's planner reads from a checkpoint: the whole tensor."""
+        from torch.distributed.checkpoint.metadata import ChunkStorageMetadata
+
+        return [ChunkStorageMetadata(offsets=torch.Size([0] * self.dim()), sizes=self.shape)]
+
+    def __get_tensor_shard__(self, index: MetadataIndex) -> torch.Tensor:
+        """Returns the whole tensor."""
+        return self.global_tensor
 
     @property
     def global_tensor(self) -> torch.Tensor:
