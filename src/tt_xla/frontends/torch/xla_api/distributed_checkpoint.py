@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import pickle
-import threading
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from concurrent.futures import wait as _wait
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +24,7 @@ from tt_xla.frontends.torch.private.checkpoints import FsspecReader, FsspecWrite
 from tt_xla.frontends.torch.xla_api import preemption as _preemption
 from tt_xla.frontends.torch.xla_api.checkpoint_planners import SPMDLoadPlanner, SPMDSavePlanner
 from tt_xla.frontends.torch.xla_api.checkpoint_shards import sharded_cpu_state_dict as _sharded_cpu_state_dict
+from tt_xla.locks import Lock
 
 _METADATA_FILE = ".manager_metadata"
 
@@ -79,9 +79,9 @@ class CheckpointManager:
         self.chkpt_on_preemption = chkpt_on_preemption
         self.pg = process_group or (dist.new_group() if dist.is_initialized() else None)
         self._pool = ThreadPoolExecutor(max_workers=1)
-        self._free = threading.Semaphore(max_pending_async)
+        self._max_pending = max_pending_async
         self._futures: list[Future[None]] = []
-        self._writing = threading.Lock()
+        self._writing = Lock()
         self._checkpoints = self._found()
         if chkpt_on_preemption:
             _preemption.activate()
@@ -116,10 +116,9 @@ class CheckpointManager:
             return False
         torch_xla.sync()
         copied = _sharded_cpu_state_dict(state_dict)
-        self._free.acquire()
-        future = self._pool.submit(self._save, step, copied)
-        future.add_done_callback(lambda _: self._free.release())
-        self._futures.append(future)
+        while len(pending := [future for future in self._futures if not future.done()]) >= self._max_pending:
+            _wait(pending, return_when=FIRST_COMPLETED)
+        self._futures.append(self._pool.submit(self._save, step, copied))
         return True
 
     def restore(self, step: int, state_dict: dict[str, Any]) -> None:
