@@ -193,3 +193,9 @@ def test_tensors_from_the_parts_of_chips(spec, shape, parts):
         _XLAC._global_tensor_from_cpu_shards(shards, sharding, torch.Size((16, 16)))
     with pytest.raises(RuntimeError, match=r"^7 parts of the shapes"):
         _XLAC._global_tensor_from_cpu_shards(shards[:7], sharding)
+
+
+def test_a_tensor_from_copies_of_chips_has_any_number_of_dimensions():
+    everywhere = xs.Mesh(range(8), (2, 4)).get_op_sharding((None, None))
+    tensor = _XLAC._global_tensor_from_cpu_shards([torch.arange(3)] * 8, everywhere)
+    assert (tensor.tolist(), xs.sharding_of(tensor)) == ([0, 1, 2], "{replicated}")

@@ -11,6 +11,7 @@ from tt_xla.frontends.torch.device.marking import mark
 from tt_xla.frontends.torch.xla_api import finder as _finder
 from tt_xla.frontends.torch.xla_api import preemption
 from tt_xla.frontends.torch.xla_api.spmd_meshes import OpSharding
+from tt_xla.ir.mesh import replicated
 from tt_xla.runtime.mesh.shards import join
 
 
@@ -43,6 +44,7 @@ def _global_tensor_from_cpu_shards(
     """
     mesh, split = sharding.mesh, sharding.sharding
     local = tuple(shards[0].shape) if shards else ()
+    split = replicated(len(local)) if split.is_replicated else split  # which says nothing about a number of dimensions
     full = tuple(size * count for size, count in zip(local, split.counts(mesh), strict=False))
     shape = full if global_shape is None else tuple(global_shape)
     fits = len(shape) == len(split.dims) == len(local) and split.local_shape(mesh, shape) == local
@@ -52,7 +54,7 @@ def _global_tensor_from_cpu_shards(
             f"shape {list(shape)} with the sharding {sharding} over {mesh.size} chips."
         )
     tensor = join(shards, split, mesh, shape).to("tt")
-    mark(tensor, sharding.placement(shape))
+    mark(tensor, OpSharding(mesh, sharding.chips, split).placement(shape))
     return tensor
 
 
