@@ -438,8 +438,6 @@ def test_older_module_names_have_the_same_names():
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        (lambda: xs.enable_manual_sharding(numbers(), ("data", None)), "tensors have the shapes of the whole tensor"),
-        (lambda: xs.disable_manual_sharding(numbers(), (None, None), (8, 8)), "sharding_constraint_tensor"),
         (lambda: xs.auto_policy("", nn.Linear(1, 1), None), "Pass a partition_fn"),
     ],
 )

@@ -15,7 +15,7 @@ import torch
 
 from tt_xla.environment import selected_system
 from tt_xla.frontends.torch import program_cache, settings
-from tt_xla.frontends.torch.custom_ops import COLLECTIVE, MARK
+from tt_xla.frontends.torch.custom_ops import COLLECTIVE, FULL_TO_SHARD, MARK, SHARD_TO_FULL
 from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.frontends.torch.device.placements import ChipMesh, Placement, default_mesh, meshes_of
 from tt_xla.frontends.torch.saved_module import SavedModule, saved
@@ -87,7 +87,8 @@ def compile_and_load(
 
     text = module.digest if isinstance(module, SavedModule) else str(module)
     system = selected_system()
-    meshes = meshes_of(placements, _marked_meshes(module) if MARK in text else ())
+    names_meshes = any(target in text for target in (MARK, FULL_TO_SHARD, SHARD_TO_FULL))
+    meshes = meshes_of(placements, _marked_meshes(module) if names_meshes else ())
     if not meshes and COLLECTIVE in text:
         meshes = _listed(default_mesh())
     if not meshes and chip:

@@ -49,6 +49,12 @@ MARK = "tt.mark_sharding"
 """Target of the custom call that splits its operand over a mesh of its own; ``backend_config`` is the JSON of
 ``chips``, ``shape`` and ``axes`` of the mesh, and of ``dims``, the indices of the axes that split each dimension."""
 
+FULL_TO_SHARD = "tt.full_to_shard"
+"""Target of the custom call whose result is every chip's part of its operand; ``backend_config`` is that of a mark."""
+
+SHARD_TO_FULL = "tt.shard_to_full"
+"""Target of the custom call whose result has every chip's operand as a part; ``backend_config`` is that of a mark."""
+
 COLLECTIVE = "tt.collective"
 """Target of the custom call of a collective; ``backend_config`` is the JSON of the op's name and attributes."""
 
@@ -137,6 +143,27 @@ def _keep_mark(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 torch.library.register_autograd("tt::mark_sharding", _mark_gradient, setup_context=_keep_mark)
+
+
+_LIBRARY.define(
+    "full_to_shard(Tensor tensor, int[] chips, int[] mesh_shape, str[] axis_names, str[] dims, int[] shape) -> Tensor"
+)
+_LIBRARY.define(
+    "shard_to_full(Tensor tensor, int[] chips, int[] mesh_shape, str[] axis_names, str[] dims, int[] shape) -> Tensor"
+)
+FULL_TO_SHARD_OP = torch.ops.tt.full_to_shard.default
+"""The op whose result is every chip's part of a tensor, of the shape of one part."""
+SHARD_TO_FULL_OP = torch.ops.tt.shard_to_full.default
+"""The op whose result is the tensor that the chips' results of ops on their parts make up."""
+
+
+def _refuse_parts(tensor: Tensor, *_: Any) -> Tensor:
+    raise NotImplementedError("Manual sharding takes tensors on device 'tt'. Move the tensor there first.")
+
+
+for _name in ("full_to_shard", "shard_to_full"):
+    _LIBRARY.impl(_name, _refuse_parts, "CPU")
+    torch.library.register_fake(f"tt::{_name}", lambda tensor, *arguments: tensor.new_empty(arguments[-1]))
 
 
 @_kept_op

@@ -17,7 +17,7 @@ from jaxlib.mlir.dialects import sdy
 
 from tt_xla.compiler.sharding.axes import digits_of, row_major, whole_axes
 from tt_xla.errors import CompileError
-from tt_xla.frontends.torch.custom_ops import COLLECTIVE, MARK, SHARDING_CONSTRAINT
+from tt_xla.frontends.torch.custom_ops import COLLECTIVE, FULL_TO_SHARD, MARK, SHARD_TO_FULL, SHARDING_CONSTRAINT
 from tt_xla.frontends.torch.device.placements import ChipMesh, Placement
 from tt_xla.ir.mesh import Mesh, Sharding, replicated
 from tt_xla.ir.program import Program
@@ -99,6 +99,7 @@ def partitioned(
                 named["sdy.sharding"] = known.attribute(sharding, own)
             attributes.append(ir.DictAttr.get(named))
         main.arg_attrs = ir.ArrayAttr.get(attributes)
+        _enclose_manual_regions(copy, known)
         for call in _custom_calls(copy):
             _REPLACEMENTS[call.attributes["call_target_name"].value](call, known)
     return copy
@@ -106,7 +107,7 @@ def partitioned(
 
 def marked_meshes(module: ir.Module) -> list[ChipMesh]:
     """Returns the meshes over which a module splits intermediate tensors, and the chips of each by position."""
-    marks = [_config(call) for call in _custom_calls(module) if call.attributes["call_target_name"].value == MARK]
+    marks = [_config(call) for call in _custom_calls(module, {MARK, FULL_TO_SHARD, SHARD_TO_FULL})]
     return list(dict.fromkeys(map(_marked_mesh, marks)))
 
 
@@ -118,17 +119,22 @@ def _config(call: Any) -> dict[str, Any]:
     return json.loads(call.attributes["backend_config"].value)
 
 
-def _custom_calls(module: ir.Module) -> list[Any]:
-    """Returns the custom calls of marks, sharding constraints and collectives."""
+def _custom_calls(module: ir.Module, targets: Container[str] | None = None) -> list[Any]:
+    """Returns the custom calls of some targets, by default marks, sharding constraints and collectives."""
     calls: list[Any] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value in _REPLACEMENTS:
+        if _target(op) in (_REPLACEMENTS if targets is None else targets):
             calls.append(op)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
     return calls
+
+
+def _target(op: Any) -> str:
+    """Returns the target of a custom call; an empty string for any other op."""
+    return op.attributes["call_target_name"].value if op.name == "stablehlo.custom_call" else ""
 
 
 _AXIS = re.compile(r'"mesh_idx_\d+"')
@@ -206,6 +212,127 @@ def _collect(call: Any, meshes: _Meshes) -> None:
             ir.Operation.create("sdy.return", operands=[collective.results[0]])
     result.replace_all_uses_with(manual.results[0])
     call.erase()
+
+
+def _enclose_manual_regions(module: ir.Module, meshes: _Meshes) -> None:
+    """Replaces ops on every chip's part of tensors by ``sdy.manual_computation``, one for each tensor made up of parts.
+
+    Raises:
+        CompileError: a tensor that is made up of parts is none, or a part is a result of the program.
+    """
+    while calls := _custom_calls(module, {SHARD_TO_FULL}):
+        _enclose(calls[0], meshes)
+    for call in reversed(_custom_calls(module, {FULL_TO_SHARD})):
+        if list(call.results[0].uses):
+            raise CompileError(
+                "A tensor of enable_manual_sharding, or a result of ops on it, is read outside manual sharding: each "
+                "chip has its own part.",
+                hint="Pass it to xs.disable_manual_sharding, and read the result.",
+                location=str(call.location),
+            )
+        call.erase()
+
+
+def _enclose(call: Any, meshes: _Meshes) -> None:
+    """Replaces the custom call that makes up a tensor of parts by a region with the ops that compute the parts."""
+    mark, parts = _config(call), _ops_on_parts(call)
+    chip_mesh = _marked_mesh(mark)
+    entering = _entering(parts, chip_mesh)
+    shardings = [
+        sdy.TensorShardingPerValueAttr.get([meshes.attribute(sharding, chip_mesh) for sharding in listed])
+        for listed in ([sharding for _, sharding in entering.values()], [Sharding(tuple(map(tuple, mark["dims"])))])
+    ]
+    with ir.InsertionPoint(call), call.location:
+        region = ir.Operation.create(
+            "sdy.manual_computation",
+            results=[call.results[0].type],
+            operands=[operand for operand, _ in entering.values()],
+            attributes={
+                "in_shardings": shardings[0],
+                "out_shardings": shardings[1],
+                "manual_axes": sdy.ManualAxesAttr.get([ir.StringAttr.get(name) for name in chip_mesh[0].axes]),
+            },
+            regions=1,
+        )
+        block = region.regions[0].blocks.append(*(value.type for value in entering))
+        inside: dict[Any, Any] = dict(zip(entering, block.arguments, strict=True))
+        with ir.InsertionPoint(block):
+            for op in parts:
+                if _target(op) != FULL_TO_SHARD:
+                    _copy_inside(op, inside, chip_mesh[0].size)
+            ir.Operation.create("sdy.return", operands=[inside[call.operands[0]]])
+    call.results[0].replace_all_uses_with(region.results[0])
+    call.erase()
+    for op in reversed(parts):
+        if not any(list(value.uses) for value in op.results):
+            op.erase()
+
+
+def _entering(parts: Sequence[Any], chip_mesh: ChipMesh) -> dict[Any, tuple[Any, Sharding]]:
+    """Returns the values that ops on parts take from outside, each with the whole tensor and how it is split.
+
+    A part is that of its tensor. Any other value, such as a constant, is the same on every chip.
+
+    Raises:
+        CompileError: a tensor is split over another mesh.
+    """
+    entering: dict[Any, tuple[Any, Sharding]] = {}
+    for op in parts:
+        if _target(op) == FULL_TO_SHARD:
+            mark = _config(op)
+            if _marked_mesh(mark) != chip_mesh:
+                raise CompileError(
+                    f"xs.disable_manual_sharding makes a tensor on a mesh of shape {chip_mesh[0].shape} of parts on "
+                    f"one of shape {tuple(mark['shape'])}.",
+                    hint="Give both functions of manual sharding the same mesh.",
+                    location=str(op.location),
+                )
+            entering[op.results[0]] = op.operands[0], Sharding(tuple(map(tuple, mark["dims"])))
+    own = {result for op in parts for result in op.results}
+    for op in parts:
+        if _target(op) != FULL_TO_SHARD:
+            for value in op.operands:
+                if value not in own:
+                    entering.setdefault(value, (value, replicated(len(value.type.shape))))
+    return entering
+
+
+def _ops_on_parts(call: Any) -> list[Any]:
+    """Returns the ops that compute the operand of a call from every chip's part of tensors, in their order.
+
+    Raises:
+        CompileError: the operand is no result of such ops.
+    """
+    parts: set[Any] = set()
+    on_parts: list[Any] = []
+    for op in (op.operation for op in call.block.operations):
+        is_on_part = _target(op) != SHARD_TO_FULL and not parts.isdisjoint(op.operands)
+        if is_on_part or _target(op) == FULL_TO_SHARD:
+            on_parts.append(op)
+            parts.update(op.results)
+    needed = {call.operands[0]}
+    found: list[Any] = []
+    for op in reversed(on_parts):
+        if not needed.isdisjoint(op.results):
+            found.append(op)
+            needed.update(() if _target(op) == FULL_TO_SHARD else op.operands)
+    if not found:
+        raise CompileError(
+            "xs.disable_manual_sharding takes a result of ops on tensors of xs.enable_manual_sharding; this is none.",
+            location=str(call.location),
+        )
+    return found[::-1]
+
+
+def _copy_inside(op: Any, inside: dict[Any, Any], chips: int) -> None:
+    """Copies an op to the insertion point, and enters its results into the values inside a region by those outside."""
+    if _target(op) == COLLECTIVE:
+        copied = _collective(_config(op), inside[op.operands[0]], op.results[0].type, chips)
+    else:
+        copied = op.clone()
+        for position, value in enumerate(op.operands):
+            copied.operands[position] = inside[value]
+    inside.update(zip(op.results, copied.results, strict=True))
 
 
 _REPLACEMENTS: dict[str, Callable[[Any, _Meshes], None]] = {

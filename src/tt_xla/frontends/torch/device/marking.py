@@ -6,14 +6,14 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.custom_ops import MARK_OP, mark_arguments
+from tt_xla.frontends.torch.custom_ops import FULL_TO_SHARD_OP, MARK_OP, SHARD_TO_FULL_OP, mark_arguments
 from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.device.buffers import buffer_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.frontends.torch.device.recording import record, write
 from tt_xla.frontends.torch.device.signatures import signature_of
-from tt_xla.frontends.torch.device.values import Value
+from tt_xla.frontends.torch.device.values import Node, Value
 from tt_xla.ir.mesh import Mesh, Sharding
 
 _COPIES = {torch.ops.aten.clone.default, torch.ops.aten._to_copy.default}
@@ -66,3 +66,18 @@ def _recorded(value: Value) -> Placement | None:
     _, chips, shape, names, dims, _ = arguments
     sharding = Sharding(tuple(tuple(map(int, dim.split())) for dim in dims))
     return Placement(Mesh(tuple(shape), tuple(names)), tuple(chips), sharding, tuple(value.shape))
+
+
+def is_part(value: Value) -> bool:
+    """Returns whether each chip has contents of its own: those between ``full_to_shard`` and ``shard_to_full``."""
+    seen: set[Node] = set()
+    stack = [value]
+    while stack:
+        node = stack.pop().node
+        if node is None or node in seen or node.kind.op is SHARD_TO_FULL_OP:
+            continue
+        if node.kind.op is FULL_TO_SHARD_OP:
+            return True
+        seen.add(node)
+        stack += node.inputs
+    return False

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,9 @@ from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
 from tt_xla.frontends.torch.device import growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
+from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, runs_on_host, scalar_dtype
+from tt_xla.frontends.torch.device.marking import is_part
 from tt_xla.frontends.torch.device.placements import (
     MixedMeshesError,
     Placement,
@@ -126,7 +129,8 @@ _STRUCTURES: dict[tuple[tuple[int, ...], tuple[Placement | None, ...], int], _St
 
 
 def synchronize() -> None:
-    """Runs all recorded ops. Nothing is pending afterwards, except what depends on an error.
+    """Runs all recorded ops. Nothing is pending afterwards, except what depends on an error, and tensors of which each
+    chip has a part of its own.
 
     Raises:
         CompileError, ExecutionError, ResourceExhaustedError: ops could not run. The error is also an instance of
@@ -138,6 +142,10 @@ def synchronize() -> None:
             buffer for reference in list(PENDING.values()) if (buffer := reference()) is not None and buffer.pending
         ]
         PENDING.clear()
+        if STATE.holds_parts:
+            parts = {buffer for buffer in live if is_part(buffer.value)}
+            live = [buffer for buffer in live if buffer not in parts]
+            PENDING.update((id(buffer), weakref.ref(buffer)) for buffer in parts)
         Pressure.nodes = 0
         outputs: dict[int, set[Value]] = {}
         for buffer in live:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -262,31 +263,83 @@ def apply_backward_optimization_barrier(m: torch.nn.Module) -> None:
     """Does nothing: the compiler fuses no gradients across layers."""
 
 
-def _no_manual_sharding(name: str) -> NotImplementedError:
-    return NotImplementedError(
-        f"{name} is not supported: tensors have the shapes of the whole tensor in PyTorch. Use "
-        "tt_torch.sharding_constraint_tensor to say how chips share a result, or jax.shard_map for code on shards."
-    )
+def enable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, *, mesh: Mesh | None = None) -> torch.Tensor:
+    """Replaces a tensor by every chip's part of it: ops on the result, collectives among them, are those of one chip.
 
+    The result has no contents that could be read; :func:`disable_manual_sharding` makes a tensor of the parts again.
+    There are no gradients.
 
-def enable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, *, mesh: Mesh | None = None) -> Any:
-    """Is not supported: tensors are always whole here.
+    Args:
+        t: the tensor, on device ``tt``.
+        partition_spec: for each dimension, the axis or axes that split it, major first, or None. They divide it evenly.
+        mesh: the mesh; by default the global one.
 
     Raises:
-        NotImplementedError: always.
+        AssertionError: the spec does not fit the tensor, or does not divide it evenly.
+        ValueError: there is no mesh; or as of :func:`mark_sharding`.
     """
-    raise _no_manual_sharding("enable_manual_sharding")
+    mesh = _given(mesh, "enable_manual_sharding")
+    marked = mark_sharding(t, mesh, partition_spec)
+    local = _local_shape(tuple(t.shape), mesh, partition_spec)
+    if not torch.compiler.is_compiling():
+        _chips.STATE.holds_parts = True
+    return _between(torch.ops.tt.full_to_shard, marked, mesh, partition_spec, local)
 
 
 def disable_manual_sharding(
-    t: torch.Tensor, partition_spec: PartitionSpec, full_shape: torch.Size, *, mesh: Mesh | None = None
-) -> Any:
-    """Is not supported: tensors are always whole here.
+    t: torch.Tensor, partition_spec: PartitionSpec, full_shape: Sequence[int], *, mesh: Mesh | None = None
+) -> torch.Tensor:
+    """Makes a tensor of every chip's part, which ops on results of :func:`enable_manual_sharding` have computed.
+
+    Args:
+        t: the parts.
+        partition_spec: for each dimension, the axis or axes along which chips have different parts, major first, or
+            None. Along other axes, the chips have to have the same part.
+        full_shape: shape of the tensor.
+        mesh: the mesh; by default the global one.
 
     Raises:
-        NotImplementedError: always.
+        AssertionError: the parts do not have the shape of those of such a tensor.
+        ValueError: there is no mesh, or the spec names an unknown axis or uses one twice.
     """
-    raise _no_manual_sharding("disable_manual_sharding")
+    mesh = _given(mesh, "disable_manual_sharding")
+    local = _local_shape(tuple(full_shape), mesh, partition_spec)
+    if tuple(t.shape) != local:
+        raise _SpecError(
+            f"disable_manual_sharding got parts of shape {list(t.shape)}; those of a tensor of shape "
+            f"{list(full_shape)} with the spec {partition_spec} have shape {list(local)}."
+        )
+    return _between(torch.ops.tt.shard_to_full, t, mesh, partition_spec, full_shape)
+
+
+def _between(op: Any, t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec, shape: Sequence[int]) -> torch.Tensor:
+    """Returns the result of an op between tensors and their parts."""
+    if mesh.size() == 1:
+        return t
+    dims = _spec_axes(tuple(shape), mesh, partition_spec)
+    result = op(t, *_mark_arguments(mesh.chips, mesh.mesh_shape, mesh.axes, dims), list(shape))
+    return result if torch.compiler.is_compiling() else wrap_as_sharded_tensor(result)
+
+
+def _given(mesh: Mesh | None, function: str) -> Mesh:
+    mesh = get_global_mesh() if mesh is None else mesh
+    if mesh is None:
+        raise ValueError(f"{function} needs a mesh: pass mesh=, or call xs.set_global_mesh.")
+    return mesh
+
+
+def _local_shape(shape: tuple[int, ...], mesh: Mesh, partition_spec: PartitionSpec) -> tuple[int, ...]:
+    """Returns the shape of every chip's part of a tensor.
+
+    Raises:
+        SpecError: the parts are of different sizes, or the spec does not have one entry per dimension.
+    """
+    dims = _spec_axes(shape, mesh, partition_spec)
+    counts = [math.prod([mesh.mesh_shape[axis] for axis in axes]) for axes in dims]  # lists, which dynamo traces
+    local = [size // count for size, count in zip(shape, counts, strict=True)]
+    if [size * count for size, count in zip(local, counts, strict=True)] != list(shape):
+        raise _SpecError(f"Manual sharding needs equal parts: a tensor of shape {list(shape)} is cut into {counts}.")
+    return tuple(local)
 
 
 _SUBMODULES = {
