@@ -7,6 +7,7 @@ import torch
 import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
+from torch_xla import _XLAC
 
 from tt_xla.errors import CompileError
 from tt_xla.frontends.torch import compilation
@@ -59,6 +60,26 @@ def test_parts_are_not_computed_with_other_tensors_but_with_what_they_make_up():
         assert torch.equal(whole.cpu(), x * 2 + number)
     with pytest.raises(CompileError, match=r"read outside manual sharding.*xs.disable_manual_sharding"):
         part.cpu()
+
+
+def test_the_functions_of_the_extension():
+    mesh, x = xs.Mesh(range(8), (2, 4)), torch.arange(64.0).view(8, 8)
+    split = mesh.get_op_sharding((0, 1))
+    whole = x.to("tt")
+    with pytest.raises(RuntimeError, match="marked with a sharding, got one without"):
+        _XLAC._spmd_full_to_shard_shape(whole)
+    with pytest.raises(RuntimeError, match="got a whole tensor"):
+        _XLAC._spmd_shard_to_full_shape(whole, split, x.shape, x.dtype)
+    with pytest.raises(RuntimeError, match="got a whole tensor"):
+        xs._mark_manual_sharding(whole)
+    xs.mark_sharding(whole, mesh, (0, 1))
+    part = _XLAC._spmd_full_to_shard_shape(whole) + 1
+    marked = xs._mark_manual_sharding(part)
+    assert (marked.shape, marked.sharding_spec, marked.sharding_type) == ((4, 2), "{manual}", xs.ShardingType.MANUAL)
+    result = _XLAC._spmd_shard_to_full_shape(part, split, x.shape, x.dtype)
+    assert xs.sharding_of(result) == ""
+    assert torch.equal(result.cpu(), x + 1)
+    assert xs.sharding_of(result) == str(split)
 
 
 def test_uses_of_manual_sharding_that_are_refused():

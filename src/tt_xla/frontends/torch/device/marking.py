@@ -9,7 +9,7 @@ import torch
 from tt_xla.frontends.torch.custom_ops import FULL_TO_SHARD_OP, MARK_OP, SHARD_TO_FULL_OP, mark_arguments
 from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.device.buffers import buffer_of
-from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, STATE
 from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.frontends.torch.device.recording import record, write
 from tt_xla.frontends.torch.device.signatures import signature_of
@@ -66,6 +66,14 @@ def _recorded(value: Value) -> Placement | None:
     _, chips, shape, names, dims, _ = arguments
     sharding = Sharding(tuple(tuple(map(int, dim.split())) for dim in dims))
     return Placement(Mesh(tuple(shape), tuple(names)), tuple(chips), sharding, tuple(value.shape))
+
+
+def has_parts(tensor: torch.Tensor) -> bool:
+    """Returns whether a tensor has no contents of its own, but a part for each chip."""
+    if not STATE.holds_parts or tensor.device.type != DEVICE_TYPE:
+        return False
+    buffer = buffer_of(tensor)
+    return buffer.pending and is_part(buffer.value)
 
 
 def is_part(value: Value) -> bool:

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 
 from tt_xla.frontends.torch.device import synchronize
-from tt_xla.frontends.torch.device.marking import mark
+from tt_xla.frontends.torch.device.marking import has_parts, mark, placement_of
 from tt_xla.frontends.torch.xla_api import finder as _finder
 from tt_xla.frontends.torch.xla_api import preemption
-from tt_xla.frontends.torch.xla_api.spmd_meshes import OpSharding
+from tt_xla.frontends.torch.xla_api.spmd_meshes import Mesh, OpSharding
 from tt_xla.ir.mesh import replicated
 from tt_xla.runtime.mesh.shards import join
 
@@ -56,6 +56,43 @@ def _global_tensor_from_cpu_shards(
     tensor = join(shards, split, mesh, shape).to("tt")
     mark(tensor, OpSharding(mesh, sharding.chips, split).placement(shape))
     return tensor
+
+
+def _spmd_full_to_shard_shape(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns every chip's part of a marked tensor, as ``xs.enable_manual_sharding`` does.
+
+    Raises:
+        RuntimeError: the tensor has no mark.
+    """
+    from torch_xla.distributed.spmd import enable_manual_sharding, unwrap_sharded_tensor
+
+    placement = placement_of(tensor)
+    if placement is None:
+        raise RuntimeError("_spmd_full_to_shard_shape takes a tensor that is marked with a sharding, got one without.")
+    mesh = Mesh(placement.chips, placement.mesh.shape, placement.mesh.axes)
+    return unwrap_sharded_tensor(enable_manual_sharding(tensor, placement.sharding.dims, mesh=mesh))
+
+
+def _spmd_shard_to_full_shape(
+    tensor: torch.Tensor, sharding: OpSharding, full_shape: torch.Size, dtype: torch.dtype
+) -> torch.Tensor:
+    """Makes a tensor of every chip's part, as ``xs.disable_manual_sharding`` does.
+
+    Args:
+        tensor: the parts.
+        sharding: how the tensor is split, from ``Mesh.get_op_sharding``.
+        full_shape: shape of the tensor.
+        dtype: dtype of the tensor, which is that of the parts.
+
+    Raises:
+        RuntimeError: the tensor is whole.
+    """
+    from torch_xla.distributed.spmd import disable_manual_sharding, unwrap_sharded_tensor
+
+    if not has_parts(tensor):
+        raise RuntimeError("_spmd_shard_to_full_shape takes every chip's part of a tensor, got a whole tensor.")
+    mesh = Mesh(sharding.chips, sharding.mesh.shape, sharding.mesh.axes)
+    return unwrap_sharded_tensor(disable_manual_sharding(tensor, sharding.sharding.dims, full_shape, mesh=mesh))
 
 
 def _ensure_xla_coordinator_initialized(global_rank: int, world_size: int, master_addr: str, port: str = "") -> None:

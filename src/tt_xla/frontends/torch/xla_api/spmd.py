@@ -39,6 +39,8 @@ from tt_xla.ir import mesh as _mesh
 from tt_xla.ir.hlo_sharding import REPLICATED as _REPLICATED
 from tt_xla.ir.hlo_sharding import hlo_sharding as _hlo_sharding
 
+_MANUAL = "{manual}"
+
 
 def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:
     """Splits a tensor over a mesh: programs that take it run on all devices of the mesh, each on its part.
@@ -216,12 +218,15 @@ def sharding_of(t: torch.Tensor) -> str:
     """Returns the sharding of a tensor in XLA's notation, or an empty string for a tensor without one.
 
     Results of programs have the sharding that the program gave them; in SPMD mode, those of programs for one chip are
-    replicated. A tensor that was neither marked nor computed has none.
+    replicated. A tensor that was neither marked nor computed has none; one of :func:`enable_manual_sharding`, of which
+    each chip has its own part, has ``{manual}``.
     """
     placement = _marking.placement_of(t)
     if placement is not None:
         return _hlo_sharding(placement.sharding, placement.mesh, placement.chips)
-    return _REPLICATED if _placements.is_replicated(t) else ""
+    if _placements.is_replicated(t):
+        return _REPLICATED
+    return _MANUAL if _marking.has_parts(t) else ""
 
 
 def sharding_type_of(t: torch.Tensor) -> ShardingType | None:
@@ -229,7 +234,9 @@ def sharding_type_of(t: torch.Tensor) -> ShardingType | None:
     placement = _marking.placement_of(t)
     if placement is not None:
         return OpSharding(placement.mesh, placement.chips, placement.sharding).type
-    return ShardingType.REPLICATED if _placements.is_replicated(t) else None
+    if _placements.is_replicated(t):
+        return ShardingType.REPLICATED
+    return ShardingType.MANUAL if _marking.has_parts(t) else None
 
 
 def wrap_as_sharded_tensor(
@@ -310,6 +317,19 @@ def disable_manual_sharding(
             f"{list(full_shape)} with the spec {partition_spec} have shape {list(local)}."
         )
     return _between(torch.ops.tt.shard_to_full, t, mesh, partition_spec, full_shape)
+
+
+def _mark_manual_sharding(t: torch.Tensor) -> torch.Tensor:
+    """Returns parts as an ``XLAShardedTensor``. Scripts call it before they make a tensor of parts.
+
+    Raises:
+        RuntimeError: the tensor is whole.
+    """
+    if not _marking.has_parts(t):
+        raise RuntimeError(
+            "_mark_manual_sharding takes a result of ops on enable_manual_sharding's, got a whole tensor."
+        )
+    return wrap_as_sharded_tensor(t)
 
 
 def _between(op: Any, t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec, shape: Sequence[int]) -> torch.Tensor:
