@@ -20,6 +20,9 @@ from tt_xla.ttnn_api.tensor import Tensor
 
 DUMP = Path(__file__).with_name("dump_ttnn_signatures.py")
 
+FOUR = "ttnn.slice(input_tensor: Tensor, starts: Sequence[int], "
+"""Start of the overload of slices whose bounds and steps are four numbers each; TT-NN's text calls them sequences."""
+
 FAMILIES: Mapping[str, Callable[[str], bool]] = {
     "pointwise, backward": lambda name: name.endswith("_bw"),
     "experimental": lambda name: name.startswith("ttnn.experimental."),
@@ -35,7 +38,8 @@ def real_lines() -> list[str]:
     interpreter = mock(ttnn_python(), "p150")
     command = [interpreter.python, str(DUMP)]
     done = subprocess.run(command, env=interpreter.environment, capture_output=True, text=True, check=True)
-    return [line for line in done.stdout.splitlines() if line.startswith("ttnn.")]
+    lines = [line for line in done.stdout.splitlines() if line.startswith("ttnn.")]
+    return [line.replace("Sequence[int]", "tuple[int, int, int, int]") if FOUR in line else line for line in lines]
 
 
 def by_family(names: Sequence[str]) -> Mapping[str, list[str]]:

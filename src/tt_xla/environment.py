@@ -168,6 +168,12 @@ def variables_in_force() -> dict[str, str]:
     return {name: os.environ[name] for name in ENVIRONMENT if os.environ.get(name)}
 
 
+def variables_with_effect() -> dict[str, str]:
+    """Returns those of :func:`variables_in_force` on which results may depend: not those of cache, log and progress."""
+    without = ("TTXLA_CACHE", "TTXLA_LOGGER_FILE", "TTXLA_LOGGER_LEVEL", "TTXLA_PROGRESS")
+    return {name: value for name, value in variables_in_force().items() if name not in without}
+
+
 def set_variables_in_force(values: Mapping[str, str]) -> None:
     """Sets the variables of the table as :func:`variables_in_force` returned them in another process."""
     for name in ENVIRONMENT:

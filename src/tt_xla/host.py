@@ -110,6 +110,9 @@ _GUARDED = r"\1%divisor_\2 = stablehlo.optimization_barrier \5 : \6\n\1%\2 = sta
 constants by zero, the processor ends the process."""
 
 
+_PACKED_TYPE = re.compile(r"[x<](?:f4E\w+|u?i[24])>")
+
+
 @lru_cache(maxsize=256)
 def load(module: str) -> HostProgram:
     """Compiles the text of a StableHLO module, once in a process.
@@ -127,7 +130,7 @@ def load(module: str) -> HostProgram:
         lapack._lapack.initialize()  # pyright: ignore[reportPrivateUsage]
     devices = xla_client.DeviceList(tuple(xla.local_devices()[:1]))
     options = xla_client.CompileOptions()
-    if re.search(r"[x<]f4E", module):  # XLA folds constants of 4-bit floats to two in a byte, and reads one from each
+    if _PACKED_TYPE.search(module):  # XLA folds such constants to several in a byte, and reads one from each
         options.executable_build_options.debug_options.xla_disable_hlo_passes = "constant_folding"
     try:
         guarded = _DIVISION.sub(_GUARDED, module)

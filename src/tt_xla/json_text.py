@@ -1,4 +1,4 @@
-"""JSON that every reader takes: numbers that JSON lacks are the strings of protobuf's JSON."""
+"""JSON that every reader takes, in output and in pages: numbers that JSON lacks are the strings of protobuf's JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ def to_json(value: object, *, indent: int | None = None) -> str:
         value: mappings, sequences, texts, numbers, booleans and None; anything else is written as its ``str``.
         indent: spaces of each level; None for one line.
     """
-    return json.dumps(_finite(value), indent=indent, allow_nan=False, default=str)
+    try:
+        return json.dumps(value, indent=indent, allow_nan=False, default=str)
+    except ValueError:  # of NaN and infinities, which are rare
+        return json.dumps(_finite(value), indent=indent, allow_nan=False, default=str)
 
 
 def _finite(value: Any) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Any
+
+from tt_xla.json_text import to_json
 
 _SCRIPT_ENDS = re.compile(r"<(?=/script|!--)", re.IGNORECASE)
 
@@ -14,11 +15,9 @@ def escape(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
-def page_json(data: Any) -> str:
-    """Returns data as JSON, which may also stand in a script element; NaN and infinities become null."""
-    import msgspec
-
-    return msgspec.json.encode(data).decode().replace("<", "\\u003c")
+def page_json(data: object) -> str:
+    """The JSON of :func:`.to_json` as it may also stand in a script element."""
+    return to_json(data).replace("<", "\\u003c")
 
 
 def script_text(source: str) -> str:

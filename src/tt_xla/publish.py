@@ -171,6 +171,15 @@ def _write(path: Path, data: Content, final_path: Path) -> None:
         raise
 
 
+def unused_folder(folder: Path, separator: str = "_") -> Path:
+    """A folder that does not exist: this one, or one with a number after its name."""
+    number, unused = 1, folder
+    while unused.exists():
+        number += 1
+        unused = folder.with_name(f"{folder.name}{separator}{number}")
+    return unused
+
+
 def create_folder(folder: Path) -> Path:
     """Creates the folder of a command's results if it does not exist, and returns it.
 

@@ -146,3 +146,18 @@ def test_a_bug_in_the_arithmetic_of_known_scalars_is_reported_as_a_bug(monkeypat
     monkeypatch.setattr(conversion.scalars, "compute", broken)
     with pytest.raises(InternalCompilerError, match=r"'stablehlo\.multiply' failed with KeyError"):
         compiled(KNOWN_SCALARS)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 40])
+def test_a_product_of_integers_wraps_in_default_numerics(size: int) -> None:
+    """TT-NN's own product is one of floats, which saturate."""
+    program = compiled(f"""
+    func.func @main(%x: tensor<2x{size}x3xi32>) -> tensor<2xi32> {{
+      %c = stablehlo.constant dense<1> : tensor<i32>
+      %0 = stablehlo.reduce(%x init: %c) applies stablehlo.multiply across dimensions = [1, 2]
+        : (tensor<2x{size}x3xi32>, tensor<i32>) -> tensor<2xi32>
+      return %0 : tensor<2xi32>
+    }}""")
+    x = (torch.arange(2 * size * 3, dtype=torch.int32) % 11 * 2 - 9).reshape(2, size, 3)
+    (result,) = get_device().load(program).run([x], [None])
+    assert result.tolist() == x.flatten(1).prod(1, dtype=torch.int32).tolist()

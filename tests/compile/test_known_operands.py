@@ -65,11 +65,25 @@ def test_known_quotients_and_remainders_are_those_of_xla(element: str, shape: st
     assert known[1::2] == [{number} for number in remainders]
 
 
-def test_known_bits_are_4_bit_floats_in_order() -> None:
-    """XLA's folding of constants puts two 4-bit floats into a byte, and reads one from each."""
-    body = "stablehlo.bitcast_convert %a : (tensor<1xf32>) -> tensor<1x8xf4E2M1FN>"
-    known = "module {{ func.func @main({}) -> tensor<1x8xf4E2M1FN> {{ {} %r = {} return %r : tensor<1x8xf4E2M1FN> }} }}"
+@pytest.mark.parametrize(
+    ("type_", "expected"),
+    [
+        ("8xf4E2M1FN", [0, 0, 0, 0, 0, 0, -6, 1.5]),
+        ("8xui4", [0, 0, 0, 0, 0, 0, 15, 3]),
+        ("16xui2", [0] * 12 + [3, 3, 3, 0]),
+    ],
+)
+def test_known_bits_are_numbers_of_a_few_bits_in_order(type_: str, expected: list[float]) -> None:
+    """XLA's folding of constants puts several such numbers into a byte, and reads one from each."""
+    body = f"stablehlo.bitcast_convert %a : (tensor<1xf32>) -> tensor<1x{type_}>"
+    known = (
+        "module {{ func.func @main({}) -> tensor<1x"
+        + type_
+        + "> {{ {} %r = {} return %r : tensor<1x"
+        + type_
+        + "> }} }}"
+    )
     constant = host.load(known.format("", "%a = stablehlo.constant dense<[0.5]> : tensor<1xf32>", body))([])
     argument = host.load(known.format("%a: tensor<1xf32>", "", body))([np.array([0.5], np.float32)])
-    assert constant[0].tolist() == argument[0].tolist()
-    assert [float(value) for value in argument[0].ravel()] == [0, 0, 0, 0, 0, 0, -6, 1.5]
+    assert [float(value) for value in constant[0].ravel()] == expected
+    assert [float(value) for value in argument[0].ravel()] == expected

@@ -2,10 +2,13 @@
 
 import pytest
 
-from tt_xla.compiler import parse_module, read_module
+from tt_xla.compiler import compile_module, parse_module, read_module
+from tt_xla.compiler.mlir_context import copy_of
 from tt_xla.compiler.reading import is_stablehlo
 from tt_xla.compiler.stablehlo.parse import portable_artifact, print_vhlo
 from tt_xla.errors import MalformedModuleError
+from tt_xla.options import CompileOptions
+from tt_xla.target import load_target
 
 SQUARE = """
 func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -18,6 +21,20 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 def test_chlo_becomes_vhlo_by_its_definition():
     text = print_vhlo(parse_module(SQUARE))
     assert "vhlo.multiply_v1" in text
+
+
+def test_a_slice_of_a_scalar_is_copied_and_goes_to_the_host():
+    """StableHLO prints such a slice in a form that its own parser refuses."""
+    module = parse_module("""func.func public @main(%x: tensor<f8E4M3>) -> tensor<1x1xf8E4M3> {
+      %0 = "stablehlo.dynamic_slice"(%x) {slice_sizes = array<i64>} : (tensor<f8E4M3>) -> tensor<f8E4M3>
+      %1 = stablehlo.reshape %0 : (tensor<f8E4M3>) -> tensor<1x1xf8E4M3>
+      return %1 : tensor<1x1xf8E4M3>
+    }""")
+    assert "dynamic_slice" in str(module)
+    copy = copy_of(module)
+    assert "stablehlo.reshape %arg0 : (tensor<f8E4M3>) -> tensor<f8E4M3>" in str(copy)
+    program = compile_module(module, CompileOptions(), load_target("n150"))
+    assert len(program.host_ops) == 2
 
 
 def test_a_portable_artifact_is_read_back():

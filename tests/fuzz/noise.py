@@ -20,7 +20,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
 from tests.fuzz.reference import Program, operations
-from tt_xla.compiler import parse_module
+from tt_xla.compiler.mlir_context import copy_of, module_text
 from tt_xla.compiler.stablehlo.expand import register_passes
 
 MOVES = frozenset(
@@ -105,7 +105,7 @@ def _is_float(dtype: np.dtype) -> bool:
 
 def _with_noise(module: Any, size: float, *, in_parts: bool) -> str:
     """Returns the text of the copy with noise, whose functions take the number of the run as a further argument."""
-    copy = parse_module(module.operation.get_asm())
+    copy = copy_of(module)
     register_passes()
     with copy.context, ir.Location.unknown():
         # Ops of CHLO have noise at each of their steps, which may cancel.
@@ -116,8 +116,12 @@ def _with_noise(module: Any, size: float, *, in_parts: bool) -> str:
         inner = [list(operations(function.operation, into_sums=False)) for function in functions]
         places = [[op for op in ops if noise.takes(op)] for ops in inner]
         sizes = [[[noise.size_of(value.type) for value in op.results] for op in ops] for ops in places]
-        for op in operations(copy.operation, into_sums=True):
+        ops = list(operations(copy.operation, into_sums=True))
+        casts = [(op, op.operands[0].type, op.results[0].type) for op in ops if op.name == "stablehlo.bitcast_convert"]
+        for op in ops:
             _retype(op, _wide)
+        for op, source, target in casts:
+            _cast(op, source, target)
         for function, ops, its_ops, its_sizes in zip(functions, inner, places, sizes, strict=True):
             noise.run = _with_run(function)
             for op, op_sizes in zip(its_ops, its_sizes, strict=True):
@@ -125,7 +129,22 @@ def _with_noise(module: Any, size: float, *, in_parts: bool) -> str:
             for op in ops:
                 if op.name == "func.call":
                     _call_with_run(op, noise.run)
-        return copy.operation.get_asm()
+        return module_text(copy)
+
+
+def _cast(op: Any, source: Any, target: Any) -> None:
+    """Lets an op that reads or makes bits of floats have its own types between conversions."""
+    (operand,), (result,) = op.operands, op.results
+    if operand.type != source:
+        with ir.InsertionPoint(op):
+            op.operands[0] = hlo.convert(source, operand)
+    if result.type != target:
+        uses, wide = [(use.owner, use.operand_number) for use in result.uses], result.type
+        result.set_type(target)
+        with ir.InsertionPoint.after(op):
+            converted = hlo.convert(wide, result)
+        for owner, number in uses:
+            owner.operands[number] = converted
 
 
 def _with_run(function: Any) -> Any:
@@ -312,15 +331,31 @@ def _of_32_bits(type_: Any) -> Any:
 def in_32_bits(module: Any) -> str:
     """Returns the text of a module that computes in 32 bits what the module computes in 64 or as float16, as the chip
     may (docs/architecture/limits.md)."""
-    copy = parse_module(module.operation.get_asm())
+    copy = copy_of(module)
     with copy.context, ir.Location.unknown():
         for op in operations(copy.operation, into_sums=True):
             _retype(op, _of_32_bits)
-        return copy.operation.get_asm()
+        return module_text(copy)
+
+
+def converted_to_32_bits(module: Any) -> str:
+    """Returns the text of a module whose conversions of floats to integers of 64 bits end at the range of 32 bits, as
+    those of the chip do whose result the host computes with in 64 bits."""
+    copy = copy_of(module)
+    with copy.context, ir.Location.unknown():
+        for op in list(operations(copy.operation, into_sums=False)):
+            if op.name == "stablehlo.convert" and str(_element(op.operands[0].type)) not in ("i64", "ui64"):
+                (value,) = op.results
+                uses = [(use.owner, use.operand_number) for use in value.uses]
+                with ir.InsertionPoint.after(op):
+                    within = _within_32_bits(value)
+                for owner, number in uses:
+                    owner.operands[number] = within
+        return module_text(copy)
 
 
 def _within_32_bits(value: Any) -> Any:
-    """Returns a constant of integers within the range of 32 bits, to whose ends the chip takes others."""
+    """Returns integers within the range of 32 bits, to whose ends the chip takes others."""
     limits = {"i64": (-(2**31), 2**31 - 1), "ui64": (0, 2**32 - 1)}.get(str(_element(value.type)))
     if limits is None:
         return value

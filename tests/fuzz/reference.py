@@ -15,14 +15,17 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from tests.fuzz.cases import NotDrawnError
 from tt_xla.compiler import parse_module
+from tt_xla.compiler.mlir_context import module_text
 from tt_xla.errors import MalformedModuleError
 
 FLAGS = "--xla_allow_excess_precision=false --xla_cpu_max_isa=AVX --xla_force_host_platform_device_count=8"
 """Flags of XLA: no 16-bit sums in float32, no fused multiply-add, and eight devices for programs on meshes."""
 
-PASSES = "algsimp,constant_folding"
+TREES = "tree_reduction_rewriter"
+"""The pass of XLA that makes several sums of one, and begins each with the initial value, which need not be 0."""
+PASSES = f"algsimp,constant_folding,{TREES}"
 """Passes of XLA that change results: a quotient becomes a product with a reciprocal, and -2 has -32 leading zeros.
-Without them, the process ends at tensors without elements, and at some convolutions of convolutions."""
+Without the first two, the process ends at tensors without elements, and at some convolutions of convolutions."""
 
 
 def is_simplified(text: str) -> bool:
@@ -94,7 +97,7 @@ class Program:
         debug = options.executable_build_options.debug_options
         debug.xla_backend_optimization_level = 0
         debug.xla_llvm_disable_expensive_passes = True
-        debug.xla_disable_hlo_passes = "" if is_simplified(text) else PASSES
+        debug.xla_disable_hlo_passes = TREES if is_simplified(text) else PASSES
         devices = jaxlib._jax.DeviceList((self._device,))
         try:
             with STAGE.running():
@@ -119,13 +122,20 @@ class Program:
                 raise NotDrawnError(f"XLA fails: {error}") from error
 
 
+def interpreted(module: Any, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Returns the results of StableHLO's interpreter, which computes element by element."""
+    with module.context:
+        arguments = [ir.DenseElementsAttr.get(np.ascontiguousarray(value)) for value in inputs]
+        return [np.array(ir.DenseElementsAttr(value)) for value in hlo.eval_module(module, arguments)]
+
+
 def _guarded(text: str) -> str:
     """Returns a module that XLA computes as StableHLO says.
 
     It does not know integer divisors, since it ends the process where it folds constants that are divided by zero. A
     sum of booleans is their or: without its pass of simplifications, XLA takes the low bit.
     """
-    if not re.search(r"divide|remainder|\.add|_add|reduc", text):
+    if not re.search(r"divide|remainder|\.add|_add|reduc|scatter", text):
         return text
     module = parse_module(text)
     with module.context, ir.Location.unknown():
@@ -137,7 +147,24 @@ def _guarded(text: str) -> str:
                 with ir.InsertionPoint(op):
                     op.results[0].replace_all_uses_with(hlo.or_(op.operands[0], op.operands[1]))
                 op.erase()
-        return module.operation.get_asm()
+            if op.name == "stablehlo.scatter":
+                updates = [_origin(value) for value in op.operands[len(op.results) + 1 :]]
+                if len(set(updates)) < len(updates):
+                    raise NotDrawnError("XLA takes scatters of the same updates into equal arrays for one")
+        return module_text(module)
+
+
+_SAME = ("reshape", "optimization_barrier", "transpose", "broadcast_in_dim", "reverse")
+
+
+def _origin(value: Any) -> str:
+    """Names the constant, argument or result whose elements a value has."""
+    if isinstance(value, ir.BlockArgument):
+        return value.get_name()
+    op = value.owner
+    if op.name.removeprefix("stablehlo.") in _SAME:
+        return _origin(op.operands[value.result_number if hasattr(value, "result_number") else 0])
+    return str(op.attributes["value"]) if op.name == "stablehlo.constant" else value.get_name()
 
 
 def _element(value: Any) -> Any:

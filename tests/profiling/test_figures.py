@@ -221,7 +221,6 @@ def test_figures_of_steady_steps() -> None:
     wall = 2.25 + device + gaps + pcie
     assert bench.wall_ms == Spread(*map(pytest.approx, (wall, wall, wall - 0.5, wall + 0.5)))
     assert bench.overhead_percent == pytest.approx(100 * (wall - device) / wall)
-    assert bench.measured_overhead_percent == pytest.approx(100 * (2.5 - device) / 2.5)
     assert (bench.op_count, bench.host_ops, bench.long_gaps) == (4, 0, 0)
     assert bench.dispatch_us == pytest.approx(1e3 * (wall - device) / 4)
     assert bench.communication_ms == pytest.approx(0.2)
@@ -331,7 +330,7 @@ def figures(**changes: Any) -> Bench:
         **{"system": "n150", "steps": 3, "compile_steps": 2, "compile_ms": 9.0, "measured_ms": Spread(7, 8, 6, 9)},
         **{"wall_ms": spread, "host_ms": 0.4, "card_ms": 0.85, "device_ms": 0.75, "gaps_ms": 0.1},
         **{"overhead_percent": 50.04},
-        **{"measured_overhead_percent": 90.0, "op_count": 7, "dispatch_us": 107.14, "host_ops": 0, "long_gaps": 0},
+        **{"op_count": 7, "dispatch_us": 107.14, "host_ops": 0, "long_gaps": 0},
         **{"communication_ms": 0.3, "links": (), "matmul_utilisation": 12.34, "micro_steps": None, "reasons": ()},
         **{"categories": {"Compute": 60.4, "TM": 20.0, "CCL": 10.0, "Other": 9.6}, "verdict": "HOST-bound"},
         **{"ops": (), "slow": (), "partial": ""},

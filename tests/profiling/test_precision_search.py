@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from tt_xla.errors import OptionError, ResourceExhaustedError
+from tt_xla.errors import ExecutionError, ResourceExhaustedError
 from tt_xla.options import CompileOptions
 from tt_xla.precision import read_precision
 from tt_xla.profiling.precision import search as searching
@@ -87,9 +87,9 @@ def test_a_setting_that_does_not_run_or_gives_nan_is_tried_once(search: Any, noi
 
 
 def test_a_program_that_is_not_accurate_enough_is_refused(search: Any) -> None:
-    with pytest.raises(OptionError, match="The most precise formats reach an accuracy of"):
+    with pytest.raises(ExecutionError, match="The most precise formats reach an accuracy of"):
         search({("a", "bf16"): 0.5}, 0.999)
-    with pytest.raises(OptionError, match="The program does not run: no room"):
+    with pytest.raises(ExecutionError, match="The program does not run: no room"):
         search({("a", "bf16"): None}, 0.999)
 
 

@@ -117,7 +117,7 @@ def test_tracy_takes_the_flags_of_the_procedure_for_jax(script: Script, tmp_path
     step = step_of(read_table(table), windowed=False)
     assert step.name.startswith("last run of program ")
     assert 0 < step.device_us < 1e3
-    products = [row for row in read_table(table).rows if row.is_product]
+    products = [row for row in read_table(table).rows if row.utilisation is not None]
     assert {row.bound for row in products} == {"dispatch"}
     assert min(row.roofline_us for row in products) > 0
 

@@ -96,7 +96,7 @@ def test_a_row_of_a_profilers_file(tmp_path: Path) -> None:
         host_start=20.0,
     )
     assert product.utilisation == pytest.approx(flops / 2e-6 / peak)
-    assert (product.is_product, product.roofline_us, gather.is_product) == (True, 1.8, False)
+    assert (product.utilisation is None, product.roofline_us, gather.utilisation is None) == (False, 1.8, True)
     assert (gather.start_us, gather.gap_us, gather.flops, gather.bytes_us, gather.compute_us) == (
         2.5,
         0.5,

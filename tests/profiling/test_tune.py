@@ -17,7 +17,7 @@ import torch
 from click.testing import CliRunner
 
 import tt_xla
-from tt_xla.errors import OptionError
+from tt_xla.errors import ExecutionError, OptionError
 from tt_xla.options import CompileOptions
 from tt_xla.profiling.tune.choice import Choice, Outcome, pareto
 from tt_xla.profiling.tune.executors import LocalExecutor, RayExecutor
@@ -239,7 +239,7 @@ def test_a_program_that_does_not_run_is_refused(program: str, tmp_path: Path) ->
     def broken(specs: Sequence[Spec]) -> Iterator[Outcome]:
         return (Outcome(spec.choice, error="ValueError: no") for spec in specs)
 
-    with pytest.raises(OptionError, match="does not run: ValueError: no"):
+    with pytest.raises(ExecutionError, match="does not run: ValueError: no"):
         search(program, broken, tmp_path / "out").run()
     search(program, Card(), tmp_path / "out").run()  # what was wrong may be mended, so it is tried again
 
@@ -527,6 +527,13 @@ def test_meshes_that_do_not_fit_are_refused(program: str) -> None:
         assert f"A mesh of shape {text} is one chip" in error("--mesh", text, "--system", "n300-llmbox")
     for text in ("2by4", "true", "0", ""):
         assert "it takes true, false or the shape of a mesh" in error("--mesh", text, "--system", "n300-llmbox")
+
+
+def test_a_script_that_compiles_nothing_is_a_failure(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("print(1)\n")
+    error = CliRunner().invoke(tune_command, ["--mesh", "1x2", "--system", "n300", str(script)]).exception
+    assert (type(error), "compiled no program" in str(error)) == (ExecutionError, True)
 
 
 def test_options_of_another_search_are_refused(program: str) -> None:

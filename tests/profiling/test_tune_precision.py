@@ -14,7 +14,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from tt_xla.errors import OptionError
+from tt_xla.errors import ExecutionError, OptionError
 from tt_xla.options import CompileOptions
 from tt_xla.precision import read_precision
 from tt_xla.profiling.precision.measures import correlation, measure_of, top1
@@ -200,7 +200,7 @@ def test_a_model_of_several_programs_takes_the_file(tmp_path: Path) -> None:
 def test_a_program_without_layers_is_refused(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import torch\nx = torch.ones(32, 32).to('tt')\nfor _ in range(4): (x + x).cpu()\n")
-    with pytest.raises(OptionError, match="no matrix product or convolution has a parameter as its weight"):
+    with pytest.raises(ExecutionError, match="no matrix product or convolution has a parameter as its weight"):
         recorded_subject(str(script), ())
 
 

@@ -14,6 +14,7 @@ from tt_xla.compiler.ttir import fuse
 from tt_xla.compiler.ttir.match import UNARY
 from tt_xla.errors import MalformedModuleError, OptionError
 from tt_xla.options import CompileOptions
+from tt_xla.publish import RECORD
 from tt_xla.testing import ComparisonConfig, PccConfig
 from tt_xla.testing.divergence import bisect, check_module
 from tt_xla.testing.divergence.float32 import Float32Copies
@@ -344,12 +345,16 @@ def test_a_reproducer_runs_by_itself(files, pytester, monkeypatch):
     arguments = ["compare", str(files / "model.mlir"), "--inputs", str(files / "inputs.npz"), "--reproduce", str(out)]
     arguments += ["--pcc", "0.999"]
     CliRunner().invoke(cli, [*arguments, "--option", "experimental_weight_dtype=bfp_bf4"])
-    assert sorted(path.name for path in out.iterdir()) == ["inputs.npz", "part.mlir", "test_part.py"]
+    assert sorted(path.name for path in out.iterdir()) == [RECORD, "inputs.npz", "part.mlir", "test_part.py"]
     assert "dot_general" in (out / "part.mlir").read_text()
     assert "exponential" not in (out / "part.mlir").read_text()
     result = pytester.runpytest_inprocess(str(out / "test_part.py"))
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*PCC comparison failed*"])
+    (out / "test_part.py").write_text("mine")
+    refused = CliRunner().invoke(cli, arguments).exception
+    assert "tt-xla did not write what is there, or it was changed since: test_part.py" in str(refused)
+    assert (out / "test_part.py").read_text() == "mine"
     check_module(out / "part.mlir", out / "inputs.npz", None, ComparisonConfig(pcc=PccConfig(required_pcc=REQUIRED)))
 
 

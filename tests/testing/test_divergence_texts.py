@@ -200,7 +200,7 @@ def test_the_text_about_a_bisection(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setattr(bisect, "by_weight", lambda *_: [Trial("w [0]", GOOD), Trial("x", None, "y"), Trial("z", BAD)])
 
     def text(how: str) -> list[str]:
-        tool.show_bisection(subject, CompileOptions(), how, None, "op", 0.99, 2, as_json=False)
+        tool.show_bisection(subject, CompileOptions(), how, None, tool.View(shown=2))
         return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
     table = [
@@ -232,7 +232,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
     def shown(comparison: Comparison, count: int, as_json: bool = False) -> str:
         monkeypatch.setattr(tool, "run_script", lambda *_, required: ComparedScript(comparison, [], ""))
-        done = tool.compare_script(Path("folder/model"), (), required=0.99, shown=count, as_json=as_json)
+        done = tool.compare_script(Path("folder/model"), (), tool.View(shown=count, as_json=as_json))
         assert done.calls is comparison
         return capsys.readouterr().out
 

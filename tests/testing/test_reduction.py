@@ -18,6 +18,7 @@ from tests.testing.planting import plant
 from tt_xla.compiler import parse_module
 from tt_xla.errors import ExecutionError, OptionError
 from tt_xla.options import CompileOptions
+from tt_xla.publish import RECORD
 from tt_xla.testing.reduction import edits
 from tt_xla.testing.reduction.api import begin, check, program_of
 from tt_xla.testing.reduction.failures import Failure, Outcome
@@ -25,7 +26,7 @@ from tt_xla.testing.reduction.graphs import Graph, count_ops, smallest
 from tt_xla.testing.reduction.processes import Lost, Processes
 from tt_xla.testing.reduction.recording import record
 from tt_xla.testing.reduction.reducer import Reducer, Reduction, TrialRunner
-from tt_xla.testing.reduction.report import files
+from tt_xla.testing.reduction.report import FILE_NAMES, files
 from tt_xla.testing.reduction.trials import Program, Reference, correlation, largest_difference
 from tt_xla.tools.cli import cli
 
@@ -373,8 +374,7 @@ def test_the_command_writes_a_folder(module: Path, fault: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "13 ops became 1 in" in result.output
     folder = module.parent / "chain-reduced"
-    names = ["inputs.npz", "reduced.mlir", "report.txt", "report.zip", "test_reduced.py"]
-    assert sorted(path.name for path in folder.iterdir()) == names
+    assert {path.name for path in folder.iterdir()} == {*FILE_NAMES, RECORD}
     assert "{'optimization_level': 1}" in (folder / "test_reduced.py").read_text()
 
 
@@ -389,9 +389,12 @@ def test_the_command_refuses_what_it_cannot_use(module: Path) -> None:
     wrong = CliRunner().invoke(cli, ["reduce", str(module), "--fails", "burns"])
     assert wrong.exit_code == 2
     assert "expected one or several" in wrong.output
+    mine = module.with_name("report.txt")
+    mine.write_text("mine")
     result = CliRunner().invoke(cli, ["reduce", str(module), "-o", str(module.parent)])
-    assert "is not an empty folder" in str(result.exception)
-    assert [path.name for path in module.parent.iterdir()] == ["chain.mlir"]
+    assert "tt-xla did not write what is there, or it was changed since: report.txt" in str(result.exception)
+    assert mine.read_text() == "mine"
+    assert sorted(path.name for path in module.parent.iterdir()) == ["chain.mlir", "report.txt"]
 
 
 @pytest.mark.nightly

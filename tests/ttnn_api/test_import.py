@@ -67,12 +67,13 @@ def test_names_say_whether_tt_nn_has_them() -> None:
 def test_rules_take_what_tt_nn_takes() -> None:
     """A rule names parameters that the table of TT-NN's signatures has for one of the rule's functions."""
     taken: dict[Any, set[str]] = {}
+    named: dict[Any, set[str]] = {}
     for name, operation in operations().items():
-        overloads = signatures.overloads(name)
+        overloads, rule = signatures.overloads(name), operation.rule.__code__
         assert overloads, name
-        key = (operation.rule.__code__, operation.named)
-        taken.setdefault(key, set()).update(*(each.names for each in overloads))
-    assert not {key[0].co_qualname: rest for key in taken if (rest := set(key[1]) - taken[key])}
+        taken.setdefault(rule, set()).update(*(each.names for each in overloads))
+        named.setdefault(rule, set()).update(operation.named)
+    assert not {rule.co_qualname: rest for rule in taken if (rest := named[rule] - taken[rule])}
 
 
 def test_absent_names_are_tt_nns() -> None:

@@ -72,7 +72,7 @@ def test_any_function_is_applied_around_an_operation(ttnn: Any, put: Any) -> Non
     x = put((1, 16), ttnn.float32)
     options = {
         "input_tensor_a_activations": [ttnn.UnaryOpType.SQUARE],
-        "activations": [[ttnn.UnaryOpType.SOFTPLUS, 1, 20]],
+        "activations": [ttnn.UnaryWithParam(ttnn.UnaryOpType.SOFTPLUS, 1, 20)],
     }
     values = torch.arange(16.0).reshape(1, 16) - 7
     expected = torch.nn.functional.softplus(torch.logaddexp2(values**2, torch.tensor(1.0)))

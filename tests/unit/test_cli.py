@@ -228,7 +228,7 @@ def test_unreadable_inputs_and_outputs_say_what_to_do(
     assert run("compile", add, "--out", add) == 1
     message = capsys.readouterr().err
     assert "cannot be written: a file stands where a folder is to be written" in message
-    assert "Give --out a folder" in message
+    assert "Give --out a place that is writable" in message
 
 
 @pytest.mark.parametrize("command", ["compile", "codegen"])

@@ -222,6 +222,15 @@ def test_a_script_that_handles_ctrl_c_is_left_alone(tmp_path: Path) -> None:
     assert interrupted(RUN.format(work), tmp_path) == (0, "saved\n", "")
 
 
+def test_a_reader_that_has_enough_is_no_error(module: Path) -> None:
+    command = [sys.executable, "-m", "tt_xla", "compile", str(module)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()  # as head does
+        assert (process.stderr.read(), process.wait()) == ("", 1)
+
+
 def test_ctrl_c_in_a_script_shows_what_it_has_compiled(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(
         textwrap.dedent("""

@@ -16,7 +16,7 @@ from tt_xla.environment import selected_system
 from tt_xla.json_text import to_json
 from tt_xla.tools.cli import cli
 from tt_xla.tools.options import json_option, system_option
-from tt_xla.tools.output import json_alone, print_json
+from tt_xla.tools.output import console, json_alone, print_json, progress_bar, table
 from tt_xla.tools.profile_command import tracy_command
 from tt_xla.tools.script_command import ScriptCommand
 
@@ -66,7 +66,7 @@ def test_a_system_counts_while_the_command_runs(monkeypatch: pytest.MonkeyPatch)
 
     @click.command()
     @system_option("--arch")
-    def command(system: str | None) -> None:
+    def command() -> None:
         seen.append(selected_system())
 
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
@@ -94,7 +94,7 @@ def parsed(name: str, *arguments: str) -> tuple[dict[str, object], str]:
 
     @click.command(name, cls=ScriptCommand, params=command.params)
     def recorded(**parameters: object) -> None:
-        given.update(parameters)
+        given.update(parameters, system=selected_system())
 
     result = CliRunner().invoke(recorded, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -117,7 +117,7 @@ def script_and_arguments(name: str, given: dict[str, object]) -> list[object]:
 def test_options_after_a_script_are_the_scripts(name: str) -> None:
     given, said = parsed(name, *required(name), "train.py", "--epochs", "2", "-x", "--", "y")
     assert script_and_arguments(name, given) == ["train.py", "--epochs", "2", "-x", "--", "y"]
-    assert given["system"] is None
+    assert given["system"] == "n150"
     if name != "explore":  # it has an option -x
         assert said == ""
 
@@ -205,6 +205,24 @@ def test_json_is_alone_whatever_else_is_printed(capfd: pytest.CaptureFixture[str
     shown = capfd.readouterr()
     assert shown.out.splitlines() == ['{"figure": 1.0}', "after"]
     assert re.findall(r"a \w+", shown.err) == ["a script", "a library", "a child"]
+
+
+def test_progress_is_lines_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar("recording") as step:
+        step(2, "times of each layer")
+        step(0, "bfp8: 0.5 ms a step")
+        step(1, "")
+        step(0, "")
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.splitlines()) == ("", ["times of each layer: 2 trials", "bfp8: 0.5 ms a step"])
+
+
+def test_tables_show_texts_in_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    cells = table("name", ">us", title="[red]x")
+    cells.add_row("w[0] [/]", "7")
+    console().print(cells)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [["[red]x"], ["name", "us"], ["w[0]", "[/]", "7"]]
 
 
 def test_the_option_makes_json_alone() -> None:

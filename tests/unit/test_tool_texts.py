@@ -298,7 +298,7 @@ def test_lines_of_an_estimate() -> None:
     line = Line()
     assert line.bound == ""
     line.add(Cost(total_us=7.0, compute_us=1.0, dram_us=2.0, noc_us=3.0, launch_us=4.0, link_us=5.0), 3)
-    assert line == Line(3, 21.0, 3.0, 6.0, 9.0, 12.0, 15.0)
+    assert line == Line(3, Cost(21.0, 3.0, 6.0, 9.0, 12.0, link_us=15.0))
     for part, bound in (
         ("compute", "compute"),
         ("dram", "DRAM"),
@@ -306,14 +306,14 @@ def test_lines_of_an_estimate() -> None:
         ("launch", "launch"),
         ("link", "link"),
     ):
-        assert Line(1, 9.0, **{part: 1.0}).bound == bound
+        assert Line(1, Cost(9.0, **{f"{part}_us": 1.0})).bound == bound
 
 
 def estimate(**changes: Any) -> Estimate:
     lines = {
-        "ttnn.matmul": Line(2, 6.0, 5.0, 1.0, 0.5, 0.25),
-        "ttnn.to_device": Line(1, 3.0, 0.0, 0.0, 0.0, 3.0),
-        "ttnn.from_device": Line(1, 1.0, 0.0, 0.0, 0.0, 1.0),
+        "ttnn.matmul": Line(2, Cost(6.0, 5.0, 1.0, 0.5, 0.25)),
+        "ttnn.to_device": Line(1, Cost(3.0, launch_us=3.0)),
+        "ttnn.from_device": Line(1, Cost(1.0, launch_us=1.0)),
         "ttnn.view": Line(4),
     }
     return Estimate(**({"path": Path("p.ttnn"), "arch": "n150", "total_us": 20.0, "lines": lines} | changes))

@@ -1,9 +1,13 @@
-"""The MLIR context that users' modules are parsed in."""
+"""The MLIR context that users' modules are parsed in, and their text."""
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from jaxlib.mlir import ir
 
+_SLICE_OF_A_SCALAR = re.compile(r"stablehlo\.dynamic_slice (%[\w#]+), , sizes = \[\]")
 _MOST_READ = 1 << 20
 """Bytes of modules after which a context is replaced; it keeps every type, location and constant it has seen."""
 
@@ -27,3 +31,21 @@ def context(reading: int) -> ir.Context:
         mlir_context.allow_unregistered_dialects = True
     _context = mlir_context, bytes_read + reading
     return mlir_context
+
+
+def module_text(module: Any, *, locations: bool = False) -> str:
+    """The text of a module in a form that parses again.
+
+    StableHLO prints a ``dynamic_slice`` of a scalar, which has no start indices, in a form that its parser refuses. It
+    is the identity, and written as a reshape.
+
+    Args:
+        module: a module of ``jaxlib.mlir``.
+        locations: whether the text has the locations of the ops.
+    """
+    return _SLICE_OF_A_SCALAR.sub(r"stablehlo.reshape \1", module.operation.get_asm(enable_debug_info=locations))
+
+
+def copy_of(module: Any, *, locations: bool = True) -> Any:
+    """A copy of a module, in the same context."""
+    return ir.Module.parse(module_text(module, locations=locations), module.context)

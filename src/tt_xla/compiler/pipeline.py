@@ -32,6 +32,7 @@ from tt_xla.compiler import (
 )
 from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.dumps import dumper
+from tt_xla.compiler.mlir_context import module_text
 from tt_xla.compiler.recording import RECORDERS, Compilation
 from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.compiler.sharding import Localised
@@ -343,7 +344,7 @@ def _source_text(module: ir.Module | Localised | ModuleOp) -> str:
     """Returns the text of a module with its locations, of StableHLO as the front end wrote it."""
     if isinstance(module, ModuleOp):
         return print_module(module, locations=True)
-    return str(_source(module).operation.get_asm(enable_debug_info=True))
+    return module_text(_source(module), locations=True)
 
 
 def _source(module: ir.Module | Localised) -> ir.Module:

@@ -59,6 +59,7 @@ ELEMENT_TYPES: dict[DataType, Attribute] = {
     DataType.F16: f16,
     DataType.SI64: si64,
     DataType.U64: IntegerType(64, Signedness.UNSIGNED),
+    DataType.SI8: IntegerType(8, Signedness.SIGNED),
     DataType.SI4: IntegerType(4, Signedness.SIGNED),
     DataType.U4: IntegerType(4, Signedness.UNSIGNED),
     DataType.SI2: IntegerType(2, Signedness.SIGNED),

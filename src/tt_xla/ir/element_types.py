@@ -63,6 +63,7 @@ class DataType(enum.StrEnum):
     F16 = "f16", 16, "float16", "float16"
     SI64 = "si64", 64, "int64", "int64"
     U64 = "ui64", 64, "uint64", "uint64"
+    SI8 = "si8", 8, "int8", "int8"
     SI4 = "si4", 4, "int4", "int8"
     U4 = "ui4", 4, "uint4", "uint8"
     SI2 = "si2", 2, "int2", "int8"

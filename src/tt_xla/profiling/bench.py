@@ -104,8 +104,6 @@ class Bench:
     """Median predicted time between the ops of a step."""
     overhead_percent: float
     """Percent of the median :attr:`wall_ms` that is not device time."""
-    measured_overhead_percent: float
-    """Percent of the median :attr:`measured_ms` that is not device time, so that emulation counts as overhead."""
     op_count: int
     """Number of ops in the last steady step."""
     dispatch_us: float
@@ -179,7 +177,6 @@ def measure(recording: Recording, count: int | None = None) -> Bench:
         device_ms=device,
         gaps_ms=statistics.median(time.gaps for time in times),
         overhead_percent=overhead,
-        measured_overhead_percent=_percent(measured.median - device, measured.median),
         op_count=len(last),
         dispatch_us=dispatch,
         host_ops=sum(not kernel.on_device for kernel in last),

@@ -17,32 +17,24 @@ from tt_xla.target import load_target
 
 @dataclass(frozen=True)
 class StepTime:
-    """The device time of a step of a profile.
-
-    Attributes:
-        name: where the step is in the profile, in words.
-        system: the system that ran it.
-        device_us: sum of the kernels' durations.
-        gaps_us: time between them.
-    """
+    """The device time of a step of a profile."""
 
     name: str
+    """Where the step is in the profile, in words."""
     system: str
     device_us: float
+    """Sum of the kernels' durations."""
     gaps_us: float
+    """Time between them."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A step beside a figure of a hand-tuned model.
-
-    Attributes:
-        figure: the figure.
-        rate: throughput of the step in the figure's unit; None on another system, or with another number of users.
-    """
+    """A step beside a figure of a hand-tuned model."""
 
     figure: Figure
     rate: float | None
+    """Throughput of the step in the figure's unit; None on another system, or with another number of users."""
 
     @property
     def ratio(self) -> float | None:
@@ -55,11 +47,7 @@ def step_of(ops: Table, windowed: bool) -> StepTime:
 
     That is the window between the user's signposts; else the last one between signposts ``NAME_start`` and
     ``NAME_end``, as ``tt-xla bench`` sets them; else the last run of the program that takes most device time; else, in
-    a profile without our timeline, all ops.
-
-    Args:
-        ops: the ops of a profile.
-        windowed: whether the user chose a window.
+    a profile without our timeline, all ops. ``windowed`` tells whether the user chose a window.
     """
     if windowed:
         return _step(ops, "between the signposts", ops.rows)
@@ -112,8 +100,7 @@ def compare(step: StepTime, model: str, batch: int | None = None) -> list[Compar
     """Returns a step beside each figure of a model, those of the step's system first.
 
     Args:
-        step: the step.
-        model: name of the model.
+        step, model: the step, and name of the model.
         batch: samples or users in the step; None for those of each figure. Tokens a user are only compared with
             figures of as many users.
 

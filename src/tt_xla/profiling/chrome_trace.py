@@ -18,12 +18,9 @@ _SCRIPT, _PROGRAMS, _KERNELS, _COMPILER = 1, 2, 3, 4
 
 
 def write_trace(path: Path, recording: Recording, kernel_calls: Sequence[Kernel], *, synchronised: bool = True) -> None:
-    """Writes the timelines.
+    """Writes the timelines of a recording and its kernel calls.
 
     Args:
-        path: File to write.
-        recording: The recording of a script.
-        kernel_calls: Its kernel calls.
         synchronised: Whether device kernels appear at the host's calls that started them. Otherwise they appear on the
             device's own clock, which starts at 0 and stops while a kernel is emulated.
     """

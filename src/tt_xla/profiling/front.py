@@ -42,14 +42,7 @@ class Dot(NamedTuple):
 
 
 def chart(dots: Sequence[Dot], front: Sequence[tuple[float, float]], x_label: str, y_label: str) -> str:
-    """Returns a chart of results.
-
-    Args:
-        dots: At least one result.
-        front: The front, as pairs of both values.
-        x_label: Label of the axis of time or speed.
-        y_label: Label of the axis of accuracy.
-    """
+    """Returns a chart of at least one result, and of the front as pairs of both values."""
     low, high = min(dot.accuracy for dot in dots), max(dot.accuracy for dot in dots)
     margin = 0.05 * (high - low) or 0.001
     x = svg.x_scale(0.0, 1.1 * max(dot.x for dot in dots))

@@ -24,7 +24,7 @@ def recorded(
     Models of torch and programs of JAX that are already compiled are loaded again before and after the recording.
 
     Args:
-        enough: Called after each run and each optimizer step; if it returns true, the script ends.
+        enough: Called after each run and each optimizer step; if it returns true, :class:`.StopScript` ends the script.
         keep_results: Whether to keep the results of each program's first run.
         keep_arguments: Whether to keep the arguments of each program's first run, and the StableHLO of each
             compilation.

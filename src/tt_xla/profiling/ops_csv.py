@@ -127,28 +127,15 @@ DEVICE_LOG_NAME = "profile_log_device.csv"
 
 
 def columns(inputs: int, outputs: int) -> list[str]:
-    """Returns the header of a file.
-
-    Args:
-        inputs: Greatest number of inputs of an op.
-        outputs: Greatest number of outputs of an op.
-    """
+    """Returns the header of a file whose ops have at most so many inputs and outputs."""
     tensors = [f"INPUT_{n}" for n in range(inputs)] + [f"OUTPUT_{n}" for n in range(outputs)]
     ends = [*(f"{side}_PAD[LOGICAL]" for side in _DIMENSIONS), "LAYOUT", "DATATYPE", "MEMORY"]
-    return [
-        *_COLUMNS_BEFORE_TENSORS,
-        *(f"{tensor}_{end}" for tensor in tensors for end in ends),
-        *_COLUMNS_AFTER_TENSORS,
-    ]
+    cells = [f"{tensor}_{end}" for tensor in tensors for end in ends]
+    return [*_COLUMNS_BEFORE_TENSORS, *cells, *_COLUMNS_AFTER_TENSORS]
 
 
 def write_ops(path: Path, recording: Recording, kernel_calls: Sequence[Kernel]) -> int:
     """Writes one row for each kernel that a device runs, each host fallback and each signpost, in order of time.
-
-    Args:
-        path: File to write.
-        recording: The recording of a script.
-        kernel_calls: Its kernel calls.
 
     Returns:
         The number of rows of kernels and host fallbacks.
@@ -303,13 +290,7 @@ def _tensor(name: str, spec: TensorSpec) -> dict[str, Any]:
 
 
 def write_device_log(path: Path, recording: Recording, kernel_calls: Sequence[Kernel]) -> None:
-    """Writes the device's log: start and end of each kernel on its first core, in cycles of the chip's clock.
-
-    Args:
-        path: File to write.
-        recording: The recording of a script.
-        kernel_calls: Its kernel calls.
-    """
+    """Writes the device's log: start and end of each kernel on its first core, in cycles of the chip's clock."""
     calls = [call for call in kernel_calls if call.on_device]
     target = calls[0].op.program.target if calls else None
     arch, megahertz = (target.arch, round(target.clock_hz / 1e6)) if target else ("", 0)

@@ -24,12 +24,7 @@ from tt_xla.runtime.observation import RUNS
 
 @dataclass
 class PredictedProgram:
-    """A program of a script.
-
-    Attributes:
-        program: the program.
-        runs: how often the script ran it.
-    """
+    """A program of a script, and how often the script ran it."""
 
     program: Program
     runs: int = 0
@@ -58,17 +53,14 @@ class PredictedProgram:
 
 @dataclass
 class Prediction:
-    """The runs of a script.
-
-    Attributes:
-        programs: the programs in the order of their first runs.
-        order: positions in ``programs`` of all runs, in order.
-        error: what ended the script early; empty if nothing did.
-    """
+    """The runs of a script."""
 
     programs: list[PredictedProgram] = field(default_factory=list)
+    """The programs in the order of their first runs."""
     order: list[int] = field(default_factory=list)
+    """Positions in ``programs`` of all runs, in order."""
     error: str = ""
+    """What ended the script early; empty if nothing did."""
 
     @property
     def longest_program(self) -> int:
@@ -93,11 +85,6 @@ class Prediction:
 
 def predict(script: str, arguments: Sequence[str], steps: int) -> Prediction:
     """Runs a script whose programs compute nothing, until the program that takes most time begins another step.
-
-    Args:
-        script: path of the script.
-        arguments: its command-line arguments.
-        steps: number of steps.
 
     Raises:
         OptionError: the script does not exist.
@@ -124,6 +111,3 @@ def predict(script: str, arguments: Sequence[str], steps: int) -> Prediction:
             hint="Compile its model with backend='tt', or move its tensors to the device.",
         )
     return prediction
-
-
-__all__ = ["PredictedProgram", "Prediction", "predict"]

@@ -14,9 +14,8 @@ from tt_xla.profiling.device_time import kernels
 from tt_xla.profiling.ops_csv import DEVICE_LOG_NAME, write_device_log, write_ops
 from tt_xla.profiling.recording import Recording
 from tt_xla.profiling.scripts import run_recorded
-from tt_xla.publish import create_folder
+from tt_xla.publish import create_folder, unused_folder
 
-DEFAULT_FOLDER = Path("generated/profiler")
 TRACE_NAME = "tracy_profile_log_host.json"
 
 
@@ -37,7 +36,7 @@ class Profile:
 def profile(
     script: str,
     arguments: Sequence[str],
-    folder: Path = DEFAULT_FOLDER,
+    folder: Path,
     *,
     report: bool = True,
     as_module: bool = False,
@@ -49,12 +48,9 @@ def profile(
     """Runs a script and writes its profile, also if the script fails.
 
     Args:
-        script: Path of the script, or name of the module.
-        arguments: The script's command-line arguments.
+        script, arguments, as_module, functions: As for :func:`.run_recorded`.
         folder: Output folder.
         report: Whether to write the table of ops too.
-        as_module: Whether ``script`` is the name of a module.
-        functions: Whether to record calls of Python functions in the script's folder.
         synchronised: Whether the timeline shows the device's kernels on the host's clock.
         name: Part of the names of folders and files.
         keep_partial: Whether to write the report of a script that failed.
@@ -75,7 +71,7 @@ def profile(
     write_trace(logs / TRACE_NAME, recording, kernel_calls, synchronised=synchronised)
     if not report or (recording.error and not keep_partial):
         return Profile(logs, None, len(kernel_calls), recording.error)
-    target = create_folder(_unused(folder / "reports" / name / stamp))
+    target = create_folder(unused_folder(folder / "reports" / name / stamp))
     for log in (DEVICE_LOG_NAME, TRACE_NAME):
         shutil.copyfile(logs / log, target / log)
     path = target / f"ops_perf_results_{f'{name}_' if name else ''}{target.name}.csv"
@@ -91,12 +87,3 @@ def _partial(recording: Recording) -> str:
         f"These files show what it did until then: {len(recording.runs)} runs of programs, "
         f"{len(recording.optimizer_steps)} optimizer steps, {len(recording.signposts)} signposts.\n"
     )
-
-
-def _unused(folder: Path) -> Path:
-    """Returns a folder that does not exist: the given one, or one with a number after its name."""
-    number, unused = 1, folder
-    while unused.exists():
-        number += 1
-        unused = folder.with_name(f"{folder.name}_{number}")
-    return unused

@@ -18,8 +18,7 @@ from tt_xla.profiling.profile import TRACE_NAME
 REQUIRED = ("OP CODE", "OP TYPE", "DEVICE KERNEL DURATION [ns]")
 """Columns that a file must have; all others may be missing."""
 
-_SOURCE = re.compile(r"'source': '([^']*)'")
-_BOUND = re.compile(r"'bound': '([^']*)'")
+_ATTRIBUTE = re.compile(r"'([^']*)': '([^']*)'")
 _BYTES = {dtype.ttnn.upper(): dtype.tile_bytes / TILE**2 for dtype in DataType if not dtype.is_host_only}
 """Bytes of an element, shared exponents included, by the type's name in the files."""
 
@@ -63,11 +62,6 @@ class Row:
     def roofline_us(self) -> float:
         """The least time in which the chip could run the op; 0 if the file does not tell."""
         return max(self.compute_us, self.bytes_us)
-
-    @property
-    def is_product(self) -> bool:
-        """Whether the op is a matrix product."""
-        return self.utilisation is not None
 
 
 @dataclass(frozen=True)
@@ -177,6 +171,7 @@ def _row(row: Mapping[str, str], before: Row | None) -> Row:
     flops = 2 * elements * inputs[0][3] if product else elements
     cores = int(_number(row, "CORE COUNT"))
     fidelity = row.get("MATH FIDELITY") or ""
+    attributes = dict(_ATTRIBUTE.findall(row.get("ATTRIBUTES") or ""))
     return Row(
         number=int(_number(row, "GLOBAL CALL COUNT")),
         code=code.removesuffix("DeviceOperation"),
@@ -190,9 +185,9 @@ def _row(row: Mapping[str, str], before: Row | None) -> Row:
         flops=flops,
         dram_bytes=sum(_dram_bytes(row, name) for name in ("INPUT_0", "INPUT_1", "INPUT_2", "OUTPUT_0")),
         utilisation=_utilisation(row, flops, device_us, cores, fidelity) if product else None,
-        source=match[1] if (match := _SOURCE.search(row.get("ATTRIBUTES") or "")) else "",
-        links=_links(row.get("ATTRIBUTES") or ""),
-        bound=found[1] if (found := _BOUND.search(row.get("ATTRIBUTES") or "")) else "",
+        source=attributes.get("source", ""),
+        links=_links(attributes),
+        bound=attributes.get("bound", ""),
         compute_us=_ideal_us(row, "PM COMPUTE [ns]"),
         bytes_us=_ideal_us(row, "PM BANDWIDTH [ns]"),
         host_start=_number(row, "HOST START TS"),
@@ -205,12 +200,8 @@ def _ideal_us(row: Mapping[str, str], column: str) -> float:
     return nanoseconds / 1e3 if nanoseconds > 1 else 0.0
 
 
-_LINK_ATTRIBUTE = re.compile(r"'(ring_size|num_links|topology|cluster_axis)': '([^']*)'")
-
-
-def _links(attributes: str) -> str:
-    """Returns chips, topology and channels of an exchange in words."""
-    values = dict(_LINK_ATTRIBUTE.findall(attributes))
+def _links(values: Mapping[str, str]) -> str:
+    """Returns chips, topology and channels of an exchange in words, from its attributes."""
     parts = [f"axis {values['cluster_axis']}"] if values.get("cluster_axis", "").isdigit() else []
     if "ring_size" in values:
         kind = values.get("topology", "").rpartition("::")[2].lower() or "group"

@@ -156,13 +156,14 @@ class Recording:
         return total
 
     def longest_program(self, among: Collection[int] = ()) -> int:
-        """Returns the number of the program whose runs take most device time.
-
-        Args:
-            among: Numbers of the programs that count; all if empty.
-        """
+        """Returns the number of the program whose runs take most device time, of those named; of all if none is."""
         count = Counter(run.program for run in self.runs if not among or run.program in among)
         return max(count, key=lambda number: count[number] * self.programs[number].program.predicted_device_us)
+
+    def source_of(self, number: int) -> str:
+        """Returns the StableHLO of a program, if the recorder keeps it and the program was compiled meanwhile."""
+        program = self.programs[number].program
+        return next((each.source for each in self.compilations if each.source and each.program == program), "")
 
     def is_first(self, run: Run) -> bool:
         """Returns whether a run binds kernels or captures a trace, which later runs of the program do not."""
@@ -174,11 +175,7 @@ class Recording:
 class Recorder:
     """Observes :mod:`tt_xla.runtime.observation` and torch's optimizers, and fills a :class:`Recording`.
 
-    Args:
-        enough: Called after each run and each optimizer step; if it returns true, the script ends by
-            :class:`StopScript`.
-        keep_results: Whether to keep the results of each program's first run.
-        keep_arguments: Whether to keep the arguments of each program's first run.
+    The arguments are those of :func:`.recorded`.
     """
 
     def __init__(
@@ -288,11 +285,7 @@ class Recorder:
 
 
 class Preparations:
-    """Watches one outermost stage of a first call, and adds its time to a recording.
-
-    Args:
-        recording: The recording.
-    """
+    """Watches one outermost stage of a first call, and adds its time to a recording."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording, self._start = recording, time.perf_counter_ns()

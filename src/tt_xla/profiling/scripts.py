@@ -33,14 +33,9 @@ def run_recorded(
     """Runs a script in this process and returns its recording, however the script ends.
 
     Args:
-        script: Path of the script, or name of the module.
-        arguments: The script's command-line arguments.
-        as_module: Whether ``script`` is the name of a module, as for ``python -m``.
+        script, arguments, as_module: As for :func:`run_script`.
         functions: Whether to record calls of Python functions in the script's folder.
-        enough: Called after each run and each optimizer step; if it returns true, the script ends.
-        keep_results: Whether to keep the results of each program's first run.
-        keep_arguments: Whether to keep the arguments of each program's first run, and the StableHLO of each
-            compilation.
+        enough, keep_results, keep_arguments: As for :func:`.recorded`.
 
     Raises:
         OptionError: The script does not exist.

@@ -60,13 +60,7 @@ def number(value: float) -> str:
 
 
 def frame(body: Iterable[str], height: int = HEIGHT, kind: str = "") -> str:
-    """Returns a chart as wide as the page.
-
-    Args:
-        body: SVG elements.
-        height: Height in pixels.
-        kind: CSS classes, such as ``zoom``.
-    """
+    """Returns a chart of SVG elements, as wide as the page; ``kind`` has CSS classes, such as ``zoom``."""
     return (
         f'<svg class="chart {kind}" viewBox="0 0 {WIDTH} {height}" preserveAspectRatio="none" '
         f'style="height:{height}px" role="img">{"".join(body)}</svg>'
@@ -105,12 +99,7 @@ def y_scale(low: float, high: float, height: int = HEIGHT, *, log: bool = False)
 
 
 def bar(label: str, parts: Sequence[tuple[str, float, str]]) -> str:
-    """Returns a horizontal stacked bar.
-
-    Args:
-        label: Text above the bar.
-        parts: Name, value in microseconds, and colour of each part.
-    """
+    """Returns a horizontal stacked bar with a text above it, of parts with name, microseconds and colour."""
     total = sum(value for _, value, _ in parts) or 1.0
     elements, left = [f'<text x="0" y="12">{escape(label)}</text>'], 0.0
     for name, value, colour in parts:

@@ -30,7 +30,6 @@ class CallRecorder:
     """Fills a recording with the calls of ``ttnn``.
 
     Args:
-        recording: the recording.
         stop_if_enough: called after each run; ends the script once enough steps are recorded.
     """
 

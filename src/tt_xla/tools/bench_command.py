@@ -10,7 +10,7 @@ import click
 from tt_xla.publish import create_folder
 from tt_xla.tools.inputs import Kind
 from tt_xla.tools.options import json_option, out_option, system_option
-from tt_xla.tools.output import console, print_json
+from tt_xla.tools.output import console, print_json, table
 from tt_xla.tools.profile_command import check_workload
 from tt_xla.tools.script_command import ScriptCommand
 
@@ -39,7 +39,6 @@ def bench_command(
     script: str,
     arguments: tuple[str, ...],
     steps: int,
-    system: str | None,
     out: Path,
     predict_only: bool,
     as_json: bool,
@@ -81,18 +80,15 @@ def bench_command(
 
 
 def _predict(context: click.Context, path: str, arguments: list[str], steps: int, *, as_json: bool) -> None:
-    from rich.table import Table
-
     from tt_xla.profiling.predicting import predict
 
     prediction = predict(path, arguments, steps)
-    table = Table("program", "system", "runs", "predicted us", "weights, MiB", box=None)
+    programs = table("program", "system", "runs", "predicted us", "weights, MiB")
     for item in prediction.programs:
         figures = (str(item.runs), f"{item.device_us:,.1f}", f"{item.weight_bytes / 2**20:,.1f}")
-        table.add_row(item.program.name, item.program.target, *figures)
-    screen = console()
-    screen.print(table)
-    screen.print(f"A step takes {prediction.step_us:,.1f} us on the device, as predicted; nothing was computed.")
+        programs.add_row(item.program.name, item.program.target, *figures)
+    console().print(programs)
+    click.echo(f"A step takes {prediction.step_us:,.1f} us on the device, as predicted; nothing was computed.")
     if as_json:
         print_json(prediction.as_dict())
     if prediction.error:
@@ -101,18 +97,16 @@ def _predict(context: click.Context, path: str, arguments: list[str], steps: int
 
 
 def _show(result: Bench) -> None:
-    from rich.table import Table
-
     from tt_xla.profiling.bench_files import summary
     from tt_xla.profiling.report import short
 
-    screen = console()
-    table = Table(show_header=False, box=None)
+    figures = table("", "")
+    figures.show_header = False
     for name, value in summary(result):
-        table.add_row(name, value)
-    screen.print(table)
-    screen.print("; ".join(result.reasons), markup=False)
-    slow = Table("slow ops", "count", "us", "%", "source", box=None)
+        figures.add_row(name, value)
+    console().print(figures)
+    click.echo("; ".join(result.reasons))
+    slow = table("slow ops", "count", "us", "%", "source")
     for line in result.slow[:5]:
         slow.add_row(line.code, str(line.count), f"{line.device_us:.1f}", f"{line.share:.1f}", short(line.source))
-    screen.print(slow)
+    console().print(slow)

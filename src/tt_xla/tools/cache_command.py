@@ -27,6 +27,3 @@ def cache_command(clear: bool) -> None:
         click.echo(f"  {kept.kind:<10} {kept.entries:6} entries {kept.size / _MIB:9.1f} MiB")
     if not cache.kept():
         click.echo("  It has no entries.")
-
-
-__all__ = ["cache_command"]

@@ -11,6 +11,7 @@ import click
 
 from tt_xla.codegen.judge import Judgement, Verdict, judge
 from tt_xla.codegen.mock import mock, ttnn_python
+from tt_xla.environment import selected_system
 from tt_xla.ir.program import Program, TensorSpec
 from tt_xla.options import CompileOptions
 from tt_xla.tools.output import print_json
@@ -19,17 +20,9 @@ from tt_xla.tools.running import for_each
 
 
 def check_files(
-    paths: Sequence[Path], arch: str, options: CompileOptions, python: Path | None, *, kernels: bool, as_json: bool
+    programs: Sequence[Path], options: CompileOptions, python: Path | None, *, kernels: bool, as_json: bool
 ) -> bool:
-    """Checks each file and prints the outcome.
-
-    Args:
-        paths: modules of StableHLO, TTIR or TTNN, and ``.ttnn`` files.
-        arch: the system that TT-NN mocks; modules are compiled for the selected system.
-        options: compile options of modules.
-        python: interpreter with ttnn; None for the selected one.
-        kernels: whether to build every kernel.
-        as_json: whether to print JSON.
+    """Checks each file on the selected system and prints the outcome. ``tt-xla check --help`` tells the arguments.
 
     Returns:
         Whether TT-NN refuses a call or a file cannot be read or compiled.
@@ -37,15 +30,15 @@ def check_files(
     Raises:
         RuntimeUnavailableError: TT-NN cannot be started.
     """
-    interpreter = mock(ttnn_python(python), arch, kernels=kernels)
-    programs: dict[Path, Program] = {}
+    interpreter = mock(ttnn_python(python), selected_system(), kernels=kernels)
+    loaded: dict[Path, Program] = {}
 
     def load(path: Path) -> None:
-        programs[path] = load_program(path, options)
+        loaded[path] = load_program(path, options)
 
-    failed = for_each(paths, load)
-    judgements = judge(list(programs.values()), interpreter)
-    for path, judgement in zip(programs, judgements, strict=True):
+    failed = for_each(programs, load)
+    judgements = judge(list(loaded.values()), interpreter)
+    for path, judgement in zip(loaded, judgements, strict=True):
         if as_json:
             print_json({"file": str(path)} | record(judgement))
         else:

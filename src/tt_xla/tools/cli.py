@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,7 +17,7 @@ from tt_xla.tools.explorer.command import explore_command
 from tt_xla.tools.first_steps import FIRST_STEPS, completion_command
 from tt_xla.tools.inputs import Kind, check_input
 from tt_xla.tools.machine_commands import doctor_command, info, smi
-from tt_xla.tools.options import compile_options, json_option, out_option, parsed, system_option
+from tt_xla.tools.options import FOLDER, compile_options, inputs_option, json_option, out_option, parsed, system_option
 from tt_xla.tools.profile_command import profile_command
 from tt_xla.tools.reduce_command import reduce_command
 from tt_xla.tools.report_command import report_command
@@ -54,16 +55,7 @@ def cli(context: click.Context) -> None:
     metavar="FILE",
     help="Layouts, formats and configs of single ops, as tt-xla explore writes them.",
 )
-def compile_command(
-    files: tuple[str, ...],
-    system: str | None,
-    options: dict[str, object],
-    out: Path | None,
-    as_json: bool,
-    explain: bool,
-    mesh: str,
-    overrides: Path | None,
-) -> None:
+def compile_command(options: dict[str, object], overrides: Path | None, **settings: Any) -> None:
     """Compile modules and show ops, predicted time and memory.
 
     MODULE is StableHLO, text or bytecode, or TTIR or TTNN text of this compiler or of upstream's, or a folder of them.
@@ -76,41 +68,34 @@ def compile_command(
     if overrides is not None:
         options |= {"overrides": str(overrides)}
         parsed(options)
-    if compile_files(files, options, out, as_json=as_json, explain=explain, mesh=mesh):
+    if compile_files(options=options, **settings):
         raise SystemExit(1)
 
 
 @cli.command()
 @click.argument("programs", nargs=-1, required=True, type=_FILES, metavar="FILE...")
-@system_option(text="System that TT-NN mocks (default: p150).")
+@system_option(text="System that TT-NN mocks (default: p150).", default="p150")
 @compile_options
 @click.option(
-    "--ttnn-python", type=_FILES, metavar="PATH", help="Python interpreter with ttnn (default: TTXLA_TTNN_PYTHON)."
+    "--ttnn-python",
+    "python",
+    type=_FILES,
+    metavar="PATH",
+    help="Python interpreter with ttnn (default: TTXLA_TTNN_PYTHON).",
 )
 @click.option(
     "--kernels", is_flag=True, help="Build every kernel, as for a card. The first build of a kernel takes seconds."
 )
 @json_option("Print one JSON object per file, one per line.")
-def check(
-    programs: tuple[Path, ...],
-    system: str | None,
-    options: dict[str, object],
-    ttnn_python: Path | None,
-    kernels: bool,
-    as_json: bool,
-) -> None:
+def check(options: dict[str, object], **settings: Any) -> None:
     """Ask TT-NN, without a card, whether it accepts programs.
 
     FILE is a module, see `tt-xla compile`, or a .ttnn file. Every call is made on TT-NN's mock of the system. The exit
     status is 1 if TT-NN refuses a call.
     """
-    from tt_xla.environment import system_for_now
     from tt_xla.tools.check import check_files
 
-    arch = system or "p150"
-    with system_for_now(arch):
-        failed = check_files(programs, arch, parsed(options), ttnn_python, kernels=kernels, as_json=as_json)
-    if failed:
+    if check_files(options=parsed(options), **settings):
         raise SystemExit(1)
 
 
@@ -133,7 +118,6 @@ def opt_command(
     passes: tuple[str, ...],
     pipeline_name: str | None,
     listing: bool,
-    system: str | None,
     options: dict[str, object],
     out: Path | None,
     verify: bool,
@@ -168,9 +152,9 @@ def opt_command(
 
 @cli.command("estimate")
 @click.argument("programs", nargs=-1, required=True, type=_FILES, metavar="FILE...")
-@system_option("--target", text="System (default: the system of the file).")
+@system_option("--target", text="System (default: the system of the file).", expose_value=True)
 @json_option("Print one JSON object per file, one per line.")
-def estimate_command(programs: tuple[Path, ...], system: str | None, as_json: bool) -> None:
+def estimate_command(**settings: Any) -> None:
     """Show the predicted device time of a call, by op.
 
     FILE is a .ttnn file, or TTNN text of this compiler or of upstream's. Const-eval functions, which run once, do not
@@ -178,7 +162,7 @@ def estimate_command(programs: tuple[Path, ...], system: str | None, as_json: bo
     """
     from tt_xla.tools.estimate import estimate_files
 
-    if estimate_files(programs, system, as_json=as_json):
+    if estimate_files(**settings):
         raise SystemExit(1)
 
 
@@ -201,7 +185,7 @@ def show_command(program: Path, as_json: bool) -> None:
 @compile_options
 @out_option(required=True, text="Write the source to this folder.")
 @click.option("--language", type=click.Choice(["py", "cpp"]), default="py", show_default=True, help="Python or C++.")
-def codegen(files: tuple[str, ...], system: str | None, options: dict[str, object], out: Path, language: str) -> None:
+def codegen(**settings: Any) -> None:
     """Write programs as source code that calls TT-NN.
 
     FILE is a module, see `tt-xla compile`, a .ttnn file, or a folder of them. SCRIPT is run with its ARGUMENTS, and the
@@ -210,7 +194,7 @@ def codegen(files: tuple[str, ...], system: str | None, options: dict[str, objec
     """
     from tt_xla.tools.codegen_files import codegen_files
 
-    if codegen_files(files, options, out, language):
+    if codegen_files(**settings):
         raise SystemExit(1)
 
 
@@ -218,24 +202,11 @@ def codegen(files: tuple[str, ...], system: str | None, options: dict[str, objec
 @click.argument("programs", nargs=-1, required=True, type=_FILES, metavar="FILE...")
 @system_option("--arch", text="System to compile modules for (default: TTXLA_SYSTEM, or n150).")
 @compile_options
-@click.option(
-    "--inputs",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="NPZ",
-    help="A file with the arguments in order (default: random numbers).",
-)
+@inputs_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random numbers.")
 @out_option(metavar="NPZ", text="Write the results of a single program to this file.")
 @json_option("Print one JSON object per file, one per line.")
-def run_programs(
-    programs: tuple[Path, ...],
-    system: str | None,
-    options: dict[str, object],
-    inputs: Path | None,
-    seed: int,
-    out: Path | None,
-    as_json: bool,
-) -> None:
+def run_programs(programs: tuple[Path, ...], options: dict[str, object], out: Path | None, **settings: Any) -> None:
     """Run programs once on the emulated card; show results.
 
     FILE is a module, see `tt-xla compile`, or a .ttnn file.
@@ -244,7 +215,7 @@ def run_programs(
 
     if out is not None and len(programs) > 1:
         raise click.UsageError("--out takes the results of a single program.")
-    if run_files(programs, parsed(options), inputs, out, seed, as_json=as_json):
+    if run_files(programs, options=parsed(options), out=out, **settings):
         raise SystemExit(1)
 
 
@@ -263,10 +234,12 @@ for other in (
     "--test-config",
     "folders",
     multiple=True,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=FOLDER,
     help="Folder with test_config_*.yaml files; may be repeated (default test_config of ROOT or tests/runner).",
 )
-@system_option("--arch", text="System to run on, whose arch_overrides apply (default: TTXLA_SYSTEM).")
+@system_option(
+    "--arch", text="System to run on, whose arch_overrides apply (default: TTXLA_SYSTEM).", expose_value=True
+)
 @click.option(
     "--level",
     type=click.IntRange(0, 2),
@@ -302,10 +275,8 @@ def models_command(
     jobs: int,
     timeout: float,
     memory: str,
-    before: Path | None,
-    ray: str | None,
-    lenient: bool,
     listing: bool,
+    **settings: Any,
 ) -> None:
     """Run models, each in its own process, and report on them.
 
@@ -329,7 +300,7 @@ def models_command(
         for task in tasks:
             click.echo(f"{task.case.id} {task.expectation.status.value}")
     else:
-        passed = run_models.run(tasks, out, limits, jobs=jobs, before=before, ray=ray, lenient=lenient)
+        passed = run_models.run(tasks, out, limits, jobs=jobs, **settings)
     if suite.errors or not passed:
         raise SystemExit(1)
 

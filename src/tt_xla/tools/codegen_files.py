@@ -19,16 +19,12 @@ from tt_xla.tools.running import for_each
 
 
 def codegen_files(files: Sequence[str], options: Mapping[str, Any], out: Path, language: str) -> bool:
-    """Writes the source of each program, for the selected system; arguments of the programs are ``ttnn.ones``.
+    """Writes the source of each program, for the selected system; see ``tt-xla codegen --help``.
 
-    Args:
-        files: modules of StableHLO, TTIR or TTNN, ``.ttnn`` files and folders; or a script, and its arguments.
-        options: compile options of modules by name.
-        out: folder of the source, or of one folder per program.
-        language: ``py`` or ``cpp``.
+    Arguments of the programs are ``ttnn.ones``.
 
     Returns:
-        Whether a file failed.
+        Whether a file failed, which does not affect the others.
 
     Raises:
         OutputError: ``out`` cannot be written.

@@ -4,109 +4,94 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import Progress
-from rich.table import Table
+import click
 
 from tt_xla.errors import OptionError
 from tt_xla.options import CompileOptions
 from tt_xla.testing.divergence import bisect, reproducer
 from tt_xla.testing.divergence.instructions import compare_instructions
-from tt_xla.testing.divergence.modules import Part
 from tt_xla.testing.divergence.parts import Comparison, Error, Golden, Row, compare_parts
 from tt_xla.testing.divergence.scripts import ComparedScript
 from tt_xla.testing.divergence.scripts import compare_script as run_script
 from tt_xla.testing.divergence.subjects import Subject
-from tt_xla.tools.output import console, print_json
+from tt_xla.tools.output import console, print_json, progress_bar, publish_out, table
 
 
-def compare(
-    subject: Subject, options: CompileOptions, *, by: str, required: float, shown: int, as_json: bool
-) -> Comparison:
-    """Compares the parts of a program, and prints the parts with the first and the largest errors.
+@dataclass(frozen=True)
+class View:
+    """How programs are cut, judged and shown."""
 
-    Args:
-        subject: the program.
-        options: compile options.
-        by: how to cut the program: ``op``, ``line``, ``layer`` or ``instruction``.
-        required: the least correlation that counts as agreement.
-        shown: number of parts to print.
-        as_json: whether to print JSON.
-    """
-    if by == "instruction":
-        comparison = compare_instructions(subject.source, subject.inputs, options, required=required)
-        _print(subject.name, comparison, shown, as_json)
-        return comparison
-    parts = subject.source.parts(by)
-    screen = Console(stderr=True)
-    with Progress(console=screen, transient=True, disable=as_json or not screen.is_terminal) as progress:
-        task = progress.add_task(subject.name, total=len(parts))
+    by: str = "op"
+    """How to cut a program: ``op``, ``line``, ``layer`` or ``instruction``."""
+    required: float = 0.99
+    """The least correlation that counts as agreement."""
+    shown: int = 10
+    """Number of parts, calls or weights to print."""
+    as_json: bool = False
 
-        def advance(part: Part) -> None:
-            progress.advance(task)
 
-        comparison = compare_parts(subject.source, subject.inputs, options, parts, required=required, progress=advance)
-    _print(subject.name, comparison, shown, as_json)
+def compare(subject: Subject, options: CompileOptions, view: View) -> Comparison:
+    """Compares the parts of a program, and prints the parts with the first and the largest errors."""
+    if view.by == "instruction":
+        comparison = compare_instructions(subject.source, subject.inputs, options, required=view.required)
+    else:
+        parts = subject.source.parts(view.by)
+        with progress_bar(subject.name) as progress:
+            progress(len(parts), "")
+            comparison = compare_parts(
+                *(subject.source, subject.inputs, options, parts),
+                required=view.required,
+                progress=lambda part: progress(0, ""),
+            )
+    _print(subject.name, comparison, view)
     return comparison
 
 
-def compare_script(
-    script: Path, arguments: Sequence[str], *, required: float, shown: int, as_json: bool
-) -> ComparedScript:
-    """Runs a script, and prints its calls of ``ttnn`` with the first and the largest errors if it has any.
-
-    Args:
-        script: path of the script.
-        arguments: its command-line arguments.
-        required: the least correlation that counts as agreement.
-        shown: number of calls to print.
-        as_json: whether to print JSON.
-    """
-    compared = run_script(script, arguments, required=required)
+def compare_script(script: Path, arguments: Sequence[str], view: View) -> ComparedScript:
+    """Runs a script, and prints its calls of ``ttnn`` with the first and the largest errors if it has any."""
+    compared = run_script(script, arguments, required=view.required)
     if compared.calls is not None:
-        _print(script.name, compared.calls, shown, as_json)
+        _print(script.name, compared.calls, view)
     return compared
 
 
-def _print(name: str, comparison: Comparison, shown: int, as_json: bool) -> None:
-    if as_json:
+def _print(name: str, comparison: Comparison, view: View) -> None:
+    if view.as_json:
         print_json(_record(name, comparison))
     else:
-        _show(name, comparison, shown)
+        _show(name, comparison, view.shown)
 
 
 def _show(name: str, comparison: Comparison, shown: int) -> None:
-    screen = console(folds=True)
     ranked = sorted(comparison.rows, key=lambda row: -(row.alone.weight if row.alone else float("inf")))[:shown]
     first, worst = comparison.first, comparison.worst
     rows = sorted({row.part.index: row for row in (*ranked, *filter(None, (first, worst)))}.items())
-    table = Table(title=f"{name}: the parts of {len(comparison.rows)} with the largest errors", box=None)
-    for column in ("#", "part", "result", "alone: PCC", "error", "so far: PCC", "error", "source"):
-        left = column in ("part", "result", "source")
-        table.add_column(column, justify="left" if left else "right", no_wrap=not left, overflow="fold")
+    parts = table(
+        *(">#", "part", "result", ">alone: PCC", ">error", ">so far: PCC", ">error", "source"),
+        title=f"{name}: the parts of {len(comparison.rows)} with the largest errors",
+    )
     for _, row in rows:
-        table.add_row(*_cells(row))
-    screen.print(table)
+        parts.add_row(*_cells(row))
+    console(folds=True).print(parts)
     if comparison.interrupted:
-        screen.print("Interrupted; parts after these were not compared.")
+        click.echo("Interrupted; parts after these were not compared.")
     if comparison.failure:
-        screen.print(f"[red]The whole program fails[/]: {escape(comparison.failure)}", soft_wrap=True)
+        click.echo(f"The whole program fails: {comparison.failure}")
     else:
-        screen.print(f"Results of the program: {_text(comparison.results)}.")
+        click.echo(f"Results of the program: {_text(comparison.results)}.")
     if comparison.in_float32 is not None:
         in_float32 = _text(comparison.in_float32)
-        screen.print(f"With each instruction in float32: {in_float32}. The compiler causes this part of the error.")
+        click.echo(f"With each instruction in float32: {in_float32}. The compiler causes this part of the error.")
     if first is None:
-        screen.print(f"No part is below {comparison.required}.")
+        click.echo(f"No part is below {comparison.required}.")
     else:
-        screen.print(f"First below {comparison.required}: {_title(first)}", soft_wrap=True)
+        click.echo(f"First below {comparison.required}: {_title(first)}")
     if worst is not None:
-        screen.print(f"Worst by itself: {_title(worst)}", soft_wrap=True)
+        click.echo(f"Worst by itself: {_title(worst)}")
 
 
 def _cells(row: Row) -> list[str]:
@@ -114,7 +99,7 @@ def _cells(row: Row) -> list[str]:
     if row.failure:
         numbers[0], numbers[1] = "fails", ""
     source = "/".join(row.part.location.split("/")[-2:])
-    return [str(row.part.index), escape(row.part.name), row.part.result_types, *numbers, escape(source)]
+    return [str(row.part.index), row.part.name, row.part.result_types, *numbers, source]
 
 
 def _numbers(error: Error | None) -> tuple[str, str]:
@@ -129,9 +114,9 @@ def _text(error: Error | None) -> str:
 
 def _title(row: Row) -> str:
     """Returns number, name, result types and source line of a part, and why it fails if it does."""
-    failure = f": {escape(row.failure)}" if row.failure else ""
-    where = f" at {escape(row.part.location)}" if row.part.location else ""
-    return f"#{row.part.index} {escape(row.part.name)} to {row.part.result_types}{where}{failure}"
+    failure = f": {row.failure}" if row.failure else ""
+    where = f" at {row.part.location}" if row.part.location else ""
+    return f"#{row.part.index} {row.part.name} to {row.part.result_types}{where}{failure}"
 
 
 def _record(name: str, comparison: Comparison) -> dict[str, Any]:
@@ -163,58 +148,42 @@ def _record(name: str, comparison: Comparison) -> dict[str, Any]:
 
 
 def show_bisection(
-    subject: Subject,
-    options: CompileOptions,
-    how: str,
-    span: tuple[int, int] | None,
-    by: str,
-    required: float,
-    shown: int,
-    *,
-    as_json: bool,
+    subject: Subject, options: CompileOptions, how: str, span: tuple[int, int] | None, view: View
 ) -> None:
     """Runs a program or a range of its parts in other number formats, or without some rewrites, and prints the errors.
 
     Args:
-        subject: the program.
-        options: compile options.
         how: ``fusion`` for rewrites or ``format`` for number formats.
         span: first and last part; None for the whole program.
-        by: how to cut the program.
-        required: the least correlation that counts as agreement.
-        shown: number of weights to print.
-        as_json: whether to print JSON.
     """
-    module, inputs, golden = _extract(subject, by, span)
+    module, inputs, golden = _extract(subject, view.by, span)
     trials = (bisect.by_fusion if how == "fusion" else bisect.by_format)(module, inputs, golden, options)
     if how == "format":
-        weights = bisect.by_weight(module, inputs, golden, options)[:shown]
-        conclusions = [bisect.verdict(trials, required)]
-        conclusions += [f"{escape(trial.label)}: {trial.failure or _text(trial.error)}" for trial in weights]
+        weights = bisect.by_weight(module, inputs, golden, options)[: view.shown]
+        conclusions = [bisect.verdict(trials, view.required)]
+        conclusions += [f"{trial.label}: {trial.failure or _text(trial.error)}" for trial in weights]
     else:
         conclusions = [_culprit_text(bisect.first_change(module, inputs, golden, options))]
-    if as_json:
+    if view.as_json:
         found = {"program": subject.name, "bisect": how, "trials": [asdict(trial) for trial in trials]}
         print_json(found | {"conclusions": conclusions})
         return
-    screen = console(folds=True)
-    table = Table(title=f"{subject.name} by {how}", box=None)
-    for name in ("trial", "PCC", "relative error", "largest difference"):
-        table.add_column(name, justify="left" if name == "trial" else "right", overflow="fold")
+    shown_trials = table("trial", ">PCC", ">relative error", ">largest difference", title=f"{subject.name} by {how}")
+    shown_trials.columns[1].no_wrap = False  # which has reasons of failures too
     for trial in trials:
         error = trial.error
-        numbers = (escape(trial.failure), "", "") if error is None else (*_numbers(error), f"{error.absolute:.3g}")
-        table.add_row(trial.label, *numbers)
-    screen.print(table)
+        numbers = (trial.failure, "", "") if error is None else (*_numbers(error), f"{error.absolute:.3g}")
+        shown_trials.add_row(trial.label, *numbers)
+    console(folds=True).print(shown_trials)
     for conclusion in conclusions:
-        screen.print(conclusion, soft_wrap=True)
+        click.echo(conclusion)
 
 
 def _culprit_text(culprit: bisect.Culprit | None) -> str:
     """Returns a sentence about the rewrite that raises the error."""
     if culprit is None:
         return "No rewrite of these stages raises the error."
-    changes = "; or ".join(escape(str(change)) for change in culprit.changes)
+    changes = "; or ".join(str(change) for change in culprit.changes)
     return (
         f"The error comes with change {culprit.position} of {culprit.total}, {changes}: "
         f"relative error {culprit.before.relative:.2e} before it, {culprit.after.relative:.2e} with it."
@@ -241,21 +210,16 @@ def reproduce(
     by: str,
     options: dict[str, Any],
 ) -> Path:
-    """Writes a range of parts or the worst part to files that run by themselves.
+    """Writes a range of parts, or the worst part, to files that run by themselves, and returns the path of the test.
 
     Args:
-        subject: the program.
-        comparison: the comparison of its parts.
-        folder: folder to write to.
+        comparison: the comparison of the program's parts, cut ``by`` this.
         span: first and last part; None for the worst part.
-        by: how to cut the program.
         options: compile options that differ from the defaults.
-
-    Returns:
-        The path of the test.
 
     Raises:
         OptionError: the program has no such parts.
+        OutputError: the folder cannot be written, or has other files in these places.
     """
     row = comparison.worst or comparison.first
     if span is None and row is None:
@@ -265,7 +229,9 @@ def reproduce(
     parts = subject.source.parts(by)[span[0] : span[1] + 1]
     names = f"{', '.join(part.name for part in parts[:3])}{' ...' if len(parts) > 3 else ''}"
     where = f" at {parts[-1].location}" if parts[-1].location else ""
-    return reproducer.write(folder, f"{names} of {subject.name}{where}.", module, inputs, options, comparison.required)
+    title = f"{names} of {subject.name}{where}."
+    publish_out(folder, reproducer.files(title, module, inputs, options, comparison.required))
+    return folder / reproducer.TEST_NAME
 
 
 def span_of(text: str) -> tuple[int, int]:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name, models_root_of
-from tt_xla.tools.options import NumberRange, compile_options, json_option, out_option, parsed, system_option
+from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name
+from tt_xla.tools.options import (
+    NumberRange,
+    compile_options,
+    inputs_option,
+    json_option,
+    models_root_option,
+    out_option,
+    parsed,
+    system_option,
+)
 from tt_xla.tools.running import FAILED, INTERRUPTED
 from tt_xla.tools.script_command import ScriptCommand
 
@@ -19,15 +28,8 @@ if TYPE_CHECKING:
 @click.command("compare", cls=ScriptCommand)
 @click.argument("model", metavar="MODULE|SCRIPT|TEST")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--models-root", type=click.Path(path_type=Path, exists=True, file_okay=False), help="Folder with model loaders."
-)
-@click.option(
-    "--inputs",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="NPZ",
-    help="A file with the arguments of a module in order (default: random numbers).",
-)
+@models_root_option
+@inputs_option
 @click.option(
     "--program",
     "index",
@@ -86,17 +88,13 @@ def compare_command(
     models_root: Path | None,
     inputs: Path | None,
     index: int | None,
-    by: str,
-    required: float,
-    shown: int,
     bisect: str | None,
     span: str | None,
     out: Path | None,
     against: str,
     ulp: int | None,
-    system: str | None,
     options: dict[str, object],
-    as_json: bool,
+    **settings: Any,
 ) -> None:
     """Show where results differ from float32, or from TT-NN.
 
@@ -111,20 +109,21 @@ def compare_command(
     from tt_xla.testing.divergence.modules import check_range
     from tt_xla.tools import compare
 
+    view = compare.View(**settings)
     takes_parts = bisect or span or out
-    if against == "ttnn" and (by not in ("op", "instruction") or takes_parts):
+    if against == "ttnn" and (view.by not in ("op", "instruction") or takes_parts):
         raise click.UsageError(
             "--against ttnn compares TTNN instructions; it takes no --by, --bisect, --range, --reproduce."
         )
     if ulp is not None and against != "ttnn":
         raise click.UsageError("--ulp is for --against ttnn; float32 on the CPU is compared by --pcc.")
-    if by == "instruction" and takes_parts:
+    if view.by == "instruction" and takes_parts:
         raise click.UsageError("--bisect, --range and --reproduce take parts of StableHLO; use --by op, line or layer.")
     parts = compare.span_of(span) if span else None
     passed = True
     if kind_of_name(model) is Kind.SCRIPT:
         check_input(Path(model), Kind.SCRIPT)
-        script = compare.compare_script(Path(model), arguments, required=required, shown=shown, as_json=as_json)
+        script = compare.compare_script(Path(model), arguments, view)
         programs = script.programs
         passed = not script.error and (script.calls is None or script.calls.passed)
         if script.error:
@@ -136,23 +135,23 @@ def compare_command(
     chosen = compare.selected(programs, index)
     if parts is not None:
         for subject in chosen:
-            check_range(subject.source.parts(by), *parts)
+            check_range(subject.source.parts(view.by), *parts)
     for subject in chosen:
         compiling = parsed(subject.options | options)
         if against == "ttnn":
             from tt_xla.tools import compare_ttnn as ttnn
 
-            tolerance = ttnn.Tolerance(required, ulp)
-            passed = ttnn.compare(subject, compiling, tolerance, shown=shown, as_json=as_json) and passed
+            tolerance = ttnn.Tolerance(view.required, ulp)
+            passed = ttnn.compare(subject, compiling, tolerance, view) and passed
         elif bisect is not None:
-            compare.show_bisection(subject, compiling, bisect, parts, by, required, shown, as_json=as_json)
+            compare.show_bisection(subject, compiling, bisect, parts, view)
         else:
-            result = compare.compare(subject, compiling, by=by, required=required, shown=shown, as_json=as_json)
+            result = compare.compare(subject, compiling, view)
             passed = passed and result.passed
             if result.interrupted:
                 raise SystemExit(INTERRUPTED)
             if out is not None:
-                path = compare.reproduce(subject, result, out, parts, by, subject.options | options)
+                path = compare.reproduce(subject, result, out, parts, view.by, subject.options | options)
                 click.echo(f"{path} runs the part.")
     if not passed:
         raise SystemExit(FAILED)
@@ -163,9 +162,10 @@ def _programs_of(
 ) -> list[Subject]:
     """Returns the program of a module, or those that a model's test compiles."""
     from tt_xla.testing.divergence import subjects
+    from tt_xla.testing.models.suite import models_folder
 
     path = Path(model)
     if is_file_name(model):
         check_input(path, Kind.STABLEHLO, Kind.SCRIPT)
         return [subjects.of_file(path, inputs)]
-    return subjects.of_model(models_root_of(models_root), model, parsed(options).optimization_level)
+    return subjects.of_model(models_folder(models_root, Path()), model, parsed(options).optimization_level)

@@ -5,28 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from rich.markup import escape
-from rich.table import Table
+import click
 
 from tt_xla.environment import RUNTIMES, runtime_for_now, selected_runtime
 from tt_xla.options import CompileOptions
 from tt_xla.testing.divergence.distances import Deviation
 from tt_xla.testing.divergence.subjects import Subject
 from tt_xla.testing.divergence.ttnn_values import Step, Tolerance, Verdict, compare_with_ttnn
-from tt_xla.tools.output import console, print_json
+from tt_xla.tools.compare import View
+from tt_xla.tools.output import console, print_json, table
 
 
-def compare(subject: Subject, options: CompileOptions, tolerance: Tolerance, *, shown: int, as_json: bool) -> bool:
+def compare(subject: Subject, options: CompileOptions, tolerance: Tolerance, view: View) -> bool:
     """Compares instructions with TT-NN's, and prints the first that does not agree and those that deviate most.
 
     TT-NN runs on a card or a simulator even where TTXLA_RUNTIME does not ask for it.
-
-    Args:
-        subject: the program.
-        options: compile options.
-        tolerance: what counts as agreement.
-        shown: number of instructions to print.
-        as_json: whether to print JSON.
 
     Returns:
         Whether the results agree.
@@ -34,46 +27,33 @@ def compare(subject: Subject, options: CompileOptions, tolerance: Tolerance, *, 
     runtime = selected_runtime()
     with runtime_for_now("ttnn" if runtime == RUNTIMES[0] else runtime):
         verdict = compare_with_ttnn(subject.source, subject.inputs, options, tolerance)
-    if as_json:
+    if view.as_json:
         print_json(_record(subject, verdict))
     else:
-        _show(subject, verdict, shown)
+        _show(subject, verdict, view.shown)
     return verdict.passed
 
 
 def _show(subject: Subject, verdict: Verdict, shown: int) -> None:
-    screen = console(folds=True)
-    table = Table(title=f"{subject.name}: {len(verdict.steps)} instructions beside TT-NN's", box=None)
-    for name in (
-        "#",
-        "instruction",
-        "result",
-        "alone: ULP",
-        "beyond 1",
-        "PCC",
-        "so far: ULP",
-        "beyond 1",
-        "PCC",
-        "source",
-    ):
-        left = name in ("instruction", "result", "source")
-        table.add_column(name, justify="left" if left else "right", no_wrap=not left, overflow="fold")
+    numbers = (">alone: ULP", ">beyond 1", ">PCC", ">so far: ULP", ">beyond 1", ">PCC")
+    title = f"{subject.name}: {len(verdict.steps)} instructions beside TT-NN's"
+    steps = table(">#", "instruction", "result", *numbers, "source", title=title)
     for step in _chosen(verdict, shown):
-        source = escape("/".join(step.location.split("/")[-2:]))
+        source = "/".join(step.location.split("/")[-2:])
         numbers = (*_numbers(step.alone), *_numbers(step.running))
-        table.add_row(str(step.index), escape(step.op), step.result, *numbers, source)
-    screen.print(table)
+        steps.add_row(str(step.index), step.op, step.result, *numbers, source)
+    console(folds=True).print(steps)
     results = verdict.results
-    screen.print(
+    click.echo(
         f"Results of the program: largest distance {results.largest} ULP, {results.beyond_one:.2%} beyond 1, "
         f"PCC {results.pcc:.6f}."
     )
     if verdict.first is None:
-        screen.print(f"Every instruction agrees with TT-NN within {verdict.tolerance}.")
+        click.echo(f"Every instruction agrees with TT-NN within {verdict.tolerance}.")
     else:
-        screen.print(f"First beyond {verdict.tolerance}: {_title(verdict.first)}", soft_wrap=True)
+        click.echo(f"First beyond {verdict.tolerance}: {_title(verdict.first)}")
     if verdict.worst is not None:
-        screen.print(f"Largest deviation by itself: {_title(verdict.worst)}", soft_wrap=True)
+        click.echo(f"Largest deviation by itself: {_title(verdict.worst)}")
 
 
 def _chosen(verdict: Verdict, shown: int) -> list[Step]:
@@ -88,8 +68,8 @@ def _numbers(found: Deviation | None) -> tuple[str, str, str]:
 
 
 def _title(step: Step) -> str:
-    where = f" at {escape(step.location)}" if step.location else ""
-    return f"#{step.index} {escape(step.op)} to {step.result}{where}"
+    where = f" at {step.location}" if step.location else ""
+    return f"#{step.index} {step.op} to {step.result}{where}"
 
 
 def _record(subject: Subject, verdict: Verdict) -> dict[str, Any]:

@@ -17,18 +17,17 @@ from tt_xla.compiler import compile_module, read_module
 from tt_xla.compiler.reading import on_mesh
 from tt_xla.compiler.ttnn.layouts.explain import Choice, unsearched
 from tt_xla.environment import selected_system
-from tt_xla.errors import MalformedModuleError, OutputError
+from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.mesh import Shape
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
-from tt_xla.publish import publish
 from tt_xla.target import Target, load_target
 from tt_xla.tools.estimate import by_op
 from tt_xla.tools.explain import choice_records, show_choices
 from tt_xla.tools.explorer.subjects import Subject
 from tt_xla.tools.inputs import MODULE_KINDS, Kind, check_input
 from tt_xla.tools.named_programs import options_of, split_arguments, subjects_in, title_of
-from tt_xla.tools.output import console, print_json
+from tt_xla.tools.output import console, print_json, publish_out, table
 from tt_xla.tools.running import for_each
 
 # An op starts its line, after its results. Names such as ttnn.layout in attribute dictionaries do not start a line.
@@ -37,28 +36,18 @@ _OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?((?:ttir|ttnn)\.[a-z0-9_.]+)"?', re.MU
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled module.
-
-    Attributes:
-        title: the module's file, or the program of a script or folder.
-        options: the compile options.
-        program: the program.
-        seconds: wall-clock time of the compilation, without that of its texts.
-        texts: IR by stage, from the dialect of the module on: vhlo, shlo, ttir, ttnn.
-        choices: forms of ops with their limits and reasons; empty unless they are asked for.
-    """
+    """A compiled module."""
 
     title: str
+    """The module's file, or the program of a script or folder."""
     options: CompileOptions
     program: Program
     seconds: float
+    """Wall-clock time of the compilation, without that of its texts."""
     texts: dict[str, str]
+    """IR by stage, from the dialect of the module on: vhlo, shlo, ttir, ttnn."""
     choices: list[Choice]
-
-    @property
-    def name(self) -> str:
-        """Name of the program."""
-        return self.program.name
+    """Forms of ops with their limits and reasons; empty unless they are asked for."""
 
 
 def compile_files(
@@ -66,22 +55,14 @@ def compile_files(
     options: Mapping[str, Any],
     out: Path | None,
     *,
-    as_json: bool = False,
-    explain: bool = False,
-    mesh: str = "",
+    as_json: bool,
+    explain: bool,
+    mesh: str,
 ) -> bool:
-    """Compiles modules for the selected system and prints reports. One that fails does not affect the others.
-
-    Args:
-        files: modules of StableHLO, TTIR or TTNN, and folders of them; or a script, which is run, and its arguments.
-        options: compile options by name.
-        out: folder for programs and IR; None to write nothing.
-        as_json: whether to print JSON.
-        explain: whether to show what bounds each op, and why it has its form.
-        mesh: the mesh of TTIR text that names none, such as ``2x4``.
+    """Compiles modules for the selected system and prints reports; see ``tt-xla compile --help``.
 
     Returns:
-        Whether a file failed.
+        Whether a file failed, which does not affect the others.
     """
     target, shape = load_target(selected_system()), _shape(mesh)
     paths, arguments = split_arguments(files)
@@ -153,14 +134,8 @@ def _compile(
 
 def _write(compiled: Compiled, folder: Path) -> Path:
     now = int(time.time() * 1000)
-    files = {f"irs/{stage}_{compiled.name}_{now}.mlir": text.encode() for stage, text in compiled.texts.items()}
-    try:
-        publish(folder, files | {f"{compiled.name}.ttnn": compiled.program.to_bytes()}, keep_others=True)
-    except OSError as error:
-        raise OutputError(
-            f"--out '{folder}' cannot be written: {error.strerror or error} ('{error.filename or folder}').",
-            hint="Nothing was written. Give --out a folder that is writable or does not exist yet.",
-        ) from error
+    files = {f"irs/{stage}_{compiled.program.name}_{now}.mlir": text.encode() for stage, text in compiled.texts.items()}
+    publish_out(folder, files | {f"{compiled.program.name}.ttnn": compiled.program.to_bytes()})
     return folder / "irs"
 
 
@@ -187,36 +162,29 @@ def _record(compiled: Compiled, target: Target, irs: Path | None) -> dict[str, A
 
 
 def _show(compiled: Compiled, target: Target, irs: Path | None) -> None:
-    from rich.table import Table
-
     program, memory = compiled.program, compiled.program.memory
     lines, total = by_op(program.functions), program.predicted_device_us
     gaps = total - sum(line.us for line in lines.values())
-    screen = console()
-    screen.print(
+    click.echo(
         f"{compiled.title} for {target.name}, level {compiled.options.optimization_level}: compiled in "
-        f"{compiled.seconds:.3f} s, predicted device time {total:.1f} us a call, {gaps:.1f} us of it between ops",
-        markup=False,
+        f"{compiled.seconds:.3f} s, predicted device time {total:.1f} us a call, {gaps:.1f} us of it between ops"
     )
-    table = Table("op", "count", "predicted us", "share", "bound by", box=None)
-    for column in table.columns[1:4]:
-        column.justify = "right"
+    ops = table("op", ">count", ">predicted us", ">share", "bound by")
     for op, line in lines.items():
         share = f"{100 * line.us / total:.0f} %" if total and line.us else ""
-        table.add_row(op, str(line.count), f"{line.us:.1f}" if line.us else "", share, line.bound)
+        ops.add_row(op, str(line.count), f"{line.us:.1f}" if line.us else "", share, line.bound)
     if total:
-        table.add_row("between ops", "", f"{gaps:.1f}", f"{100 * gaps / total:.0f} %", "")
-    screen.print(table)
-    screen.print(
+        ops.add_row("between ops", "", f"{gaps:.1f}", f"{100 * gaps / total:.0f} %", "")
+    console().print(ops)
+    click.echo(
         f"Memory: DRAM {_share(memory.dram_peak_bytes, target.dram_usable_bytes)} of a chip, "
         f"L1 {_share(memory.l1_peak_bytes_per_core, target.l1_usable_bytes)} of a core"
-        + (f", trace {memory.trace_bytes} bytes" if memory.trace_bytes else ""),
-        markup=False,
+        + (f", trace {memory.trace_bytes} bytes" if memory.trace_bytes else "")
     )
     if program.host_ops:
-        screen.print(f"On the host: {_listed(program.host_ops)}", markup=False)
+        click.echo(f"On the host: {_listed(program.host_ops)}")
     if irs is not None:
-        screen.print(f"Written: {irs} and {irs.parent / (compiled.name + '.ttnn')}", markup=False)
+        click.echo(f"Written: {irs} and {irs.parent / (compiled.program.name + '.ttnn')}")
 
 
 def _share(used: int, available: int) -> str:

@@ -1,6 +1,6 @@
 """Implements ``tt-xla doctor``: looks for what a card needs, runs a product on it, and says what to do about the rest.
 
-A check returns a :class:`Finding`. The command ends with status 1 if one of them is an error.
+The command ends with status 1 if a finding is an error.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class Machine:
 def findings(machine: Machine | None = None) -> Iterator[Finding]:
     """Yields what the checks find, in their order; those of TT-NN only if it is there."""
     machine = machine or Machine()
-    yield from (check(machine) for check in (_card, _driver, _access, _firmware, _huge_pages))
+    for name, check in _CHECKS.items():
+        yield Finding(name, *check(machine))
     python = _interpreter()
     yield python
     if python.state is State.OK:
@@ -60,87 +61,76 @@ def findings(machine: Machine | None = None) -> Iterator[Finding]:
     yield _judge(machine, has_ttnn=python.state is State.OK)
 
 
-def _card(machine: Machine) -> Finding:
+Outcome = tuple[State, str, str]
+"""State, text and advice of a finding."""
+
+
+def _card(machine: Machine) -> Outcome:
     found = len(machine.devices)
     if found:
         kind = installed_system(machine.cards) or "of an unknown kind"
-        return Finding("card", State.OK, f"{found} device files in /dev/tenstorrent, the first card is {kind}")
+        return State.OK, f"{found} device files in /dev/tenstorrent, the first card is {kind}", ""
     if machine.pci_cards:
         text = f"{machine.pci_cards} on the PCI bus, but none in /dev/tenstorrent"
-        return Finding(
-            "card",
-            State.ERROR,
-            text,
-            "Install the kernel driver (tenstorrent/tt-kmd) and load it: modprobe tenstorrent.",
-        )
-    return Finding("card", State.NONE, "none on the PCI bus", "Nothing to do: programs run on the emulated card.")
+        advice = "Install the kernel driver (tenstorrent/tt-kmd) and load it: modprobe tenstorrent."
+        return State.ERROR, text, advice
+    return State.NONE, "none on the PCI bus", "Nothing to do: programs run on the emulated card."
 
 
-def _driver(machine: Machine) -> Finding:
+def _driver(machine: Machine) -> Outcome:
     version = machine.read("sys/module/tenstorrent/version")
     if version:
-        return Finding("driver", State.OK, f"tt-kmd {version}")
+        return State.OK, f"tt-kmd {version}", ""
     if not machine.devices and not machine.pci_cards:
-        return Finding("driver", State.NONE, "tt-kmd is not loaded, and there is no card")
-    return Finding(
-        "driver",
-        State.ERROR,
-        "tt-kmd is not loaded",
-        "Install tenstorrent/tt-kmd with DKMS, then: modprobe tenstorrent.",
-    )
+        return State.NONE, "tt-kmd is not loaded, and there is no card", ""
+    advice = "Install tenstorrent/tt-kmd with DKMS, then: modprobe tenstorrent."
+    return State.ERROR, "tt-kmd is not loaded", advice
 
 
-def _access(machine: Machine) -> Finding:
+def _access(machine: Machine) -> Outcome:
     closed = [path for path in machine.devices if not os.access(path, os.R_OK | os.W_OK)]
     if not machine.devices:
-        return Finding("access", State.NONE, "no device files")
+        return State.NONE, "no device files", ""
     if closed:
         names = ", ".join(f"/dev/tenstorrent/{path.name}" for path in closed)
-        return Finding(
-            "access",
-            State.ERROR,
-            f"{names} cannot be opened for reading and writing",
-            "Add yourself to the group that owns them, or install tt-kmd's udev rules.",
-        )
-    return Finding("access", State.OK, "device files can be read and written")
+        advice = "Add yourself to the group that owns them, or install tt-kmd's udev rules."
+        return State.ERROR, f"{names} cannot be opened for reading and writing", advice
+    return State.OK, "device files can be read and written", ""
 
 
-def _firmware(machine: Machine) -> Finding:
+def _firmware(machine: Machine) -> Outcome:
     cards = sorted(machine.cards.glob("*"))
     if not cards:
-        return Finding("firmware", State.NONE, "no card")
+        return State.NONE, "no card", ""
     versions = {machine.read(card / "tt_fw_bundle_ver") or "unknown" for card in cards}
     text = f"bundle {', '.join(sorted(versions))}"
     if versions == {"unknown"}:
-        return Finding(
-            "firmware", State.WARNING, text, "Ask tt-smi -s for the version; update the driver if it says nothing."
-        )
+        return State.WARNING, text, "Ask tt-smi -s for the version; update the driver if it says nothing."
     if len(versions) > 1:
-        return Finding(
-            "firmware", State.WARNING, f"{text}: cards differ", "Flash one version to all cards with tt-flash."
-        )
-    return Finding("firmware", State.OK, text)
+        return State.WARNING, f"{text}: cards differ", "Flash one version to all cards with tt-flash."
+    return State.OK, text, ""
 
 
-def _huge_pages(machine: Machine) -> Finding:
+def _huge_pages(machine: Machine) -> Outcome:
     total = machine.read("sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages")
-    mounted = [
-        line for line in machine.read("proc/mounts").splitlines() if " hugetlbfs " in line and "pagesize=1024M" in line
-    ]
+    mounts = machine.read("proc/mounts").splitlines()
+    mounted = [line for line in mounts if " hugetlbfs " in line and "pagesize=1024M" in line]
     text = f"{total or 'no'} pages of 1 GiB, {'mounted' if mounted else 'not mounted'}"
     if not machine.devices:
-        return Finding("huge pages", State.NONE, f"{text}; without a card none are needed")
+        return State.NONE, f"{text}; without a card none are needed", ""
     if any((machine.root / "sys/kernel/iommu_groups").glob("*")) and "blackhole" in _archs(machine):
-        return Finding("huge pages", State.OK, f"{text}; Blackhole behind an IOMMU needs none")
+        return State.OK, f"{text}; Blackhole behind an IOMMU needs none", ""
     if not total or int(total) < len(machine.devices) or not mounted:
-        return Finding(
-            "huge pages",
-            State.ERROR,
-            f"{text}, {len(machine.devices)} needed",
+        advice = (
             "Install tenstorrent/tt-system-tools and start its hugepages-setup service, or boot with hugepagesz=1G "
-            "hugepages=N.",
+            "hugepages=N."
         )
-    return Finding("huge pages", State.OK, text)
+        return State.ERROR, f"{text}, {len(machine.devices)} needed", advice
+    return State.OK, text, ""
+
+
+_CHECKS = {"card": _card, "driver": _driver, "access": _access, "firmware": _firmware, "huge pages": _huge_pages}
+"""Checks that need no TT-NN, by the names of what they look at."""
 
 
 def _archs(machine: Machine) -> set[str]:
@@ -157,7 +147,7 @@ def _interpreter() -> Finding:
         return Finding("interpreter", state, error.message, error.hint)
 
 
-_ASK = """\
+_PACKAGES = """\
 import importlib.metadata as m, importlib.util as u, json, pathlib, sys
 found = u.find_spec("ttnn")
 package = pathlib.Path(found.submodule_search_locations[0]) if found else None
@@ -167,44 +157,33 @@ def version(name):
 print(json.dumps({"python": sys.version.split()[0], "ttnn": version("ttnn"), "numpy": version("numpy"),
   "found": bool(found), "compiler": bool(package and any(package.glob("runtime/sfpi/compiler/bin/*-g++")))}))
 """
+"""Script that prints the versions of an interpreter's packages as JSON."""
 
 
 def _ttnn(python: Path) -> Iterator[Finding]:
     """Yields what the interpreter says of its packages; it does not import ``ttnn``, which takes seconds."""
-    done = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, check=False, env=child_environment())
+    command = [python, "-c", _PACKAGES]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=child_environment())
     if done.returncode:
-        yield Finding(
-            "ttnn",
-            State.ERROR,
-            f"{python} does not run: {done.stderr.strip()[-200:]}",
-            "Name another one with TTXLA_TTNN_PYTHON.",
-        )
+        text = f"{python} does not run: {done.stderr.strip()[-200:]}"
+        yield Finding("ttnn", State.ERROR, text, "Name another one with TTXLA_TTNN_PYTHON.")
         return
     said = json.loads(done.stdout)
-    version = said["ttnn"] or "of an unknown version"
     if not said["found"]:
-        yield Finding(
-            "ttnn", State.ERROR, f"{python} has no ttnn", f"Install it there: pip install 'ttnn=={TTNN_VERSION}.*'."
-        )
+        advice = f"Install it there: pip install 'ttnn=={TTNN_VERSION}.*'."
+        yield Finding("ttnn", State.ERROR, f"{python} has no ttnn", advice)
         return
+    text = f"{said['ttnn'] or 'of an unknown version'} with Python {said['python']}"
     if said["ttnn"] and not said["ttnn"].startswith(f"{TTNN_VERSION}."):
-        yield Finding(
-            "ttnn",
-            State.WARNING,
-            f"{version} with Python {said['python']}",
-            f"Calls were checked with {TTNN_VERSION}; others may be refused. Install ttnn=={TTNN_VERSION}.*.",
-        )
+        advice = f"Calls were checked with {TTNN_VERSION}; others may be refused. Install ttnn=={TTNN_VERSION}.*."
+        yield Finding("ttnn", State.WARNING, text, advice)
     else:
-        yield Finding("ttnn", State.OK, f"{version} with Python {said['python']}")
+        yield Finding("ttnn", State.OK, text)
     if not said["numpy"]:
         yield Finding("numpy", State.ERROR, f"{python} has no numpy", "Install numpy there; the worker needs it.")
-    if not said["compiler"] and said["ttnn"]:
-        yield Finding(
-            "kernel compiler",
-            State.WARNING,
-            "SFPI is not in the package",
-            "Run python -m ttnn.download_sfpi there, or install tenstorrent/sfpi.",
-        )
+    if said["ttnn"] and not said["compiler"]:
+        advice = "Run python -m ttnn.download_sfpi there, or install tenstorrent/sfpi."
+        yield Finding("kernel compiler", State.WARNING, "SFPI is not in the package", advice)
     elif said["ttnn"]:
         yield Finding("kernel compiler", State.OK, "SFPI is in the package")
 

@@ -6,9 +6,12 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import click
+import msgspec
 
 from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.cost.program import rounds
@@ -19,19 +22,21 @@ from tt_xla.ir.program import (
     Cost,
     Function,
     FunctionKind,
-    Instruction,
     loop_of,
     subprograms_of,
 )
 from tt_xla.target import MeshAxis, Target, arrange, load_target, system_names
 from tt_xla.target.mesh_axis import describe_axis
 from tt_xla.tools.inputs import Kind, read_input
-from tt_xla.tools.output import console, print_json
+from tt_xla.tools.output import console, print_json, table
 from tt_xla.tools.programs import is_program, read_program
 from tt_xla.tools.running import for_each
 
 _EVERY_CALL = (FunctionKind.FORWARD, FunctionKind.TRACE)
 """Functions that every call runs after the first ones: const-eval results are cached by then, and traces replayed."""
+
+_PARTS = {"compute": "compute", "dram": "DRAM", "noc": "NoC", "launch": "launch", "link": "links"}
+"""Parts of the time of an op, by their names in :class:`.Cost`."""
 
 _ARCHITECTURES = {"blackhole": "p150", "wormhole_b0": "n150"}
 _MESH = re.compile(r'#ttcore\.meshes<\[<"[^"]*" = ([0-9x]+)>')
@@ -40,58 +45,32 @@ _ARCH = re.compile(r"#ttcore\.system_desc<.*?arch = <(\w+)>", re.DOTALL)
 
 @dataclass
 class Line:
-    """Predicted time of all instructions of one op, in microseconds.
-
-    Attributes:
-        count: number of instructions in a call.
-        us: time of the device.
-        compute: time of the compute units.
-        dram: time of DRAM transfers.
-        noc: time of transfers on the network on chip.
-        launch: time to launch kernels.
-        link: time on the links between chips.
-    """
+    """The instructions of one op in a call: their number, and the sum of their costs."""
 
     count: int = 0
-    us: float = 0.0
-    compute: float = 0.0
-    dram: float = 0.0
-    noc: float = 0.0
-    launch: float = 0.0
-    link: float = 0.0
+    cost: Cost = field(default_factory=Cost)
+
+    @property
+    def us(self) -> float:
+        """Time of the device in microseconds."""
+        return self.cost.total_us
 
     @property
     def bound(self) -> str:
         """The part that takes longest; empty without device work."""
-        parts = {
-            "compute": self.compute,
-            "DRAM": self.dram,
-            "NoC": self.noc,
-            "launch": self.launch,
-            "link": self.link,
-        }
-        return max(parts, key=lambda name: parts[name]) if self.us else ""
+        name = self.cost.bound
+        return {"dram": "DRAM", "noc": "NoC"}.get(name, name) if self.us else ""
 
-    def add(self, cost: Cost, runs: int) -> None:
+    def add(self, cost: Cost, runs: int = 1) -> None:
         """Adds an instruction that a call runs this often."""
         self.count += runs
-        self.us += cost.total_us * runs
-        self.compute += cost.compute_us * runs
-        self.dram += cost.dram_us * runs
-        self.noc += cost.noc_us * runs
-        self.launch += cost.launch_us * runs
-        self.link += cost.link_us * runs
+        pairs = zip(msgspec.structs.astuple(self.cost), msgspec.structs.astuple(cost), strict=True)
+        self.cost = Cost(*(before + runs * added for before, added in pairs))
 
 
 @dataclass(frozen=True)
 class AxisTime:
-    """The time that exchanges along one axis of the mesh spend on its links.
-
-    Attributes:
-        name: name of the axis.
-        links: the links along it.
-        us: time in microseconds.
-    """
+    """The microseconds that exchanges along one axis of the mesh spend on its links."""
 
     name: str
     links: MeshAxis
@@ -100,23 +79,18 @@ class AxisTime:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The predicted device time of one call of a program.
-
-    Attributes:
-        path: file of the program.
-        arch: name of the system.
-        total_us: time in microseconds, gaps between ops included.
-        lines: times by op, longest first.
-        open_loops: loops whose number of rounds is only known at run time; one round is counted.
-        axes: links along the axes of the mesh that runs the program; empty for one chip.
-    """
+    """The predicted device time of one call of a program on a system."""
 
     path: Path
     arch: str
     total_us: float
+    """Time in microseconds, gaps between ops included."""
     lines: dict[str, Line]
+    """Times by op, longest first."""
     open_loops: tuple[str, ...] = ()
+    """Loops whose number of rounds is only known at run time; one round is counted."""
     axes: tuple[AxisTime, ...] = ()
+    """Links along the axes of the mesh that runs the program; empty for one chip."""
 
     @property
     def gaps_us(self) -> float:
@@ -138,18 +112,13 @@ class Estimate:
         """The part that takes longest over all ops."""
         total = Line()
         for line in self.lines.values():
-            total.us += line.us
-            total.compute += line.compute
-            total.dram += line.dram
-            total.noc += line.noc
-            total.launch += line.launch
-            total.link += line.link
+            total.add(line.cost)
         return total.bound
 
     @property
     def communication_us(self) -> float:
         """Time of the ops that exchange data between chips, in microseconds."""
-        return sum(line.us for line in self.lines.values() if line.link)
+        return sum(line.us for line in self.lines.values() if line.cost.link_us)
 
     def gaps_if(self, traced: bool) -> float:
         """Returns the microseconds between ops if all ops, or none, were replayed from a trace."""
@@ -269,11 +238,9 @@ def ttnn_functions(text: str, name: str, target: Target) -> tuple[list[Function]
 
 def _recosted(function: Function, target: Target, mesh: Mesh | None) -> Function:
     """Returns a function with its costs on another target."""
-    body: list[Instruction] = []
-    for step in function.body:
-        cost = instruction_cost(step, function.values, target, mesh)
-        body.append(Instruction(step.op, step.operands, step.results, step.attributes, step.location, cost))
-    return Function(function.name, function.kind, function.arguments, function.results, function.values, tuple(body))
+    replace, values = msgspec.structs.replace, function.values
+    body = (replace(step, cost=instruction_cost(step, values, target, mesh)) for step in function.body)
+    return replace(function, body=tuple(body))
 
 
 def record(estimate: Estimate) -> dict[str, Any]:
@@ -306,11 +273,7 @@ def record(estimate: Estimate) -> dict[str, Any]:
                 "op": op,
                 "count": line.count,
                 "predicted_us": line.us,
-                "compute_us": line.compute,
-                "dram_us": line.dram,
-                "noc_us": line.noc,
-                "launch_us": line.launch,
-                "link_us": line.link,
+                **{f"{part}_us": getattr(line.cost, f"{part}_us") for part in _PARTS},
                 "bound": line.bound.lower(),
             }
             for op, line in estimate.lines.items()
@@ -320,48 +283,42 @@ def record(estimate: Estimate) -> dict[str, Any]:
 
 def show(estimate: Estimate) -> None:
     """Prints an estimate as tables."""
-    from rich.table import Column, Table
-
-    screen = console()
-    screen.print(
-        f"{estimate.path} on {estimate.arch}: predicted device time {estimate.total_us:.1f} us a call, "
-        f"{estimate.gaps_us:.1f} us of it between ops",
-        markup=False,
-    )
-    if estimate.total_us:
-        screen.print(
-            f"{estimate.calls_per_second:.0f} calls a second, bound by {estimate.bound or 'nothing'}; between ops "
-            f"{estimate.gaps_if(True):.1f} us if traced, {estimate.gaps_if(False):.1f} us if not; "
-            f"{estimate.transfers_us:.1f} us over PCIe",
-            markup=False,
-        )
-    for text in _communication(estimate):
-        screen.print(text, markup=False)
-    if estimate.open_loops:
-        names = ", ".join(estimate.open_loops)
-        screen.print(
-            f"The number of rounds of these loops is only known at run time; one round is counted: {names}",
-            markup=False,
-        )
-    column = Column("op", min_width=max((len(op) for op in estimate.lines), default=2))
-    several = bool(estimate.communication_us)
-    header = ("count", "predicted us", "share", "compute", "DRAM", "NoC", "launch", *(("links",) if several else ()))
-    table = Table(column, *header, "bound by", box=None)
-    for column in table.columns[1:-1]:
-        column.justify = "right"
+    for text in _facts(estimate):
+        click.echo(text)
+    parts = [part for part in _PARTS if part != "link" or estimate.communication_us]
+    numbers = ("count", "predicted us", "share", *(_PARTS[part] for part in parts))
+    ops = table("op", *(f">{name}" for name in numbers), "bound by")
+    ops.columns[0].min_width = max((len(op) for op in estimate.lines), default=2)
     for op, line in estimate.lines.items():
         if line.us:
-            times = (line.compute, line.dram, line.noc, line.launch, *((line.link,) if several else ()))
-            parts = (f"{part:.1f}" for part in times)
+            times = (f"{getattr(line.cost, f'{part}_us'):.1f}" for part in parts)
             share = f"{100 * line.us / estimate.total_us:.0f} %"
-            table.add_row(op, str(line.count), f"{line.us:.1f}", share, *parts, line.bound)
+            ops.add_row(op, str(line.count), f"{line.us:.1f}", share, *times, line.bound)
     if estimate.total_us:
         share = f"{100 * estimate.gaps_us / estimate.total_us:.0f} %"
-        table.add_row("between ops", "", f"{estimate.gaps_us:.1f}", share)
+        ops.add_row("between ops", "", f"{estimate.gaps_us:.1f}", share)
     free = {op: line.count for op, line in estimate.lines.items() if not line.us}
-    screen.print(table)
+    console().print(ops)
     if free:
-        screen.print("No device work: " + ", ".join(f"{op} x {count}" for op, count in free.items()), markup=False)
+        click.echo("No device work: " + ", ".join(f"{op} x {count}" for op, count in free.items()))
+
+
+def _facts(estimate: Estimate) -> Iterable[str]:
+    """Yields the lines above the table."""
+    yield (
+        f"{estimate.path} on {estimate.arch}: predicted device time {estimate.total_us:.1f} us a call, "
+        f"{estimate.gaps_us:.1f} us of it between ops"
+    )
+    if estimate.total_us:
+        yield (
+            f"{estimate.calls_per_second:.0f} calls a second, bound by {estimate.bound or 'nothing'}; between ops "
+            f"{estimate.gaps_if(True):.1f} us if traced, {estimate.gaps_if(False):.1f} us if not; "
+            f"{estimate.transfers_us:.1f} us over PCIe"
+        )
+    yield from _communication(estimate)
+    if estimate.open_loops:
+        names = ", ".join(estimate.open_loops)
+        yield f"The number of rounds of these loops is only known at run time; one round is counted: {names}"
 
 
 def _communication(estimate: Estimate) -> Iterable[str]:
@@ -369,7 +326,7 @@ def _communication(estimate: Estimate) -> Iterable[str]:
     total = estimate.communication_us
     if not total:
         return
-    ops = ", ".join(f"{op} {line.us:.1f}" for op, line in estimate.lines.items() if line.link)
+    ops = ", ".join(f"{op} {line.us:.1f}" for op, line in estimate.lines.items() if line.cost.link_us)
     computing = sum(line.us for line in estimate.lines.values()) - total
     yield f"computing {computing:.1f} us, communication {total:.1f} us: {ops}"
     rate = load_target(estimate.arch).ethernet_bytes_per_second
@@ -382,14 +339,14 @@ def _communication(estimate: Estimate) -> Iterable[str]:
             yield f"axis {axis.name}, {links}: {axis.us:.1f} us on its links, of which {narrowest}{bound}"
 
 
-def estimate_files(paths: Sequence[Path], arch: str | None, *, as_json: bool) -> bool:
+def estimate_files(programs: Sequence[Path], system: str | None, *, as_json: bool) -> bool:
     """Prints the estimate of each program, and returns whether a file failed; see :func:`estimate`."""
 
     def work(path: Path) -> None:
-        result = estimate(path, arch)
+        result = estimate(path, system)
         if as_json:
             print_json(record(result))
         else:
             show(result)
 
-    return for_each(paths, work)
+    return for_each(programs, work)

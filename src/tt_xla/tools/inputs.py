@@ -6,8 +6,6 @@ import enum
 from collections.abc import Collection
 from pathlib import Path
 
-import click
-
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.container import MAGIC
 
@@ -36,7 +34,7 @@ class Kind(enum.Enum):
 
 MODULE_KINDS = (Kind.STABLEHLO, Kind.TTIR, Kind.TTNN)
 
-_WAYS = {
+_NEXT_STEPS = {
     Kind.STABLEHLO: "'tt-xla compile {path}' predicts its time and, with -o, writes a program; tt-xla run, codegen, "
     "compare, tune and explore take it too.",
     Kind.TTIR: "tt-xla compile, run, codegen, opt and explore take it.",
@@ -148,7 +146,8 @@ def check_input(path: Path, *kinds: Kind) -> None:
     kind = found[0]
     first = next(iter(_modules_in(path)), "") if kind is Kind.MODULES else ""
     raise MalformedModuleError(
-        f"'{path}' is {kind.value}, and {_listed(kinds)} was expected.", hint=_WAYS[kind].format(path=path, first=first)
+        f"'{path}' is {kind.value}, and {_listed(kinds)} was expected.",
+        hint=_NEXT_STEPS[kind].format(path=path, first=first),
     )
 
 
@@ -169,16 +168,3 @@ def read_input(path: Path, *kinds: Kind) -> bytes:
 def is_file_name(name: str) -> bool:
     """Whether a name is meant as that of a file or folder, rather than of a model."""
     return Path(name).exists() or kind_of_name(name) is not None or name.endswith((".mlir", ".mlirbc", ".stablehlo"))
-
-
-def models_root_of(path_option: Path | None) -> Path:
-    """Returns the folder of --models-root, or the default one.
-
-    Raises:
-        UsageError: the folder does not exist.
-    """
-    candidates = [path_option] if path_option else [Path("third_party/tt_forge_models"), Path("models")]
-    for path in candidates:
-        if path.is_dir():
-            return path.resolve()
-    raise click.UsageError("MODEL is not a file, and there is no folder with models here. Name one with --models-root.")

@@ -18,11 +18,7 @@ from tt_xla.tools.running import for_each
 def subjects_in(paths: Sequence[Path], arguments: Sequence[str]) -> tuple[list[tuple[Path, Subject]], bool]:
     """Returns the programs of modules, ``.ttnn`` files, folders and scripts, which are run, and whether a path failed.
 
-    Errors are reported. A script that ends early fails, and the programs that it has compiled by then count.
-
-    Args:
-        paths: the files and folders.
-        arguments: command-line arguments of a script.
+    Errors are reported. A script, run with the arguments, that ends early fails; what it has compiled by then counts.
     """
     found: list[tuple[Path, Subject]] = []
 

@@ -22,6 +22,16 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 """A decorator of the function behind a command."""
 
 
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+"""Types of options that name what is there."""
+
+inputs_option = click.option(
+    "--inputs", type=FILE, metavar="NPZ", help="A file with the arguments in order (default: random numbers)."
+)
+models_root_option = click.option("--models-root", type=FOLDER, help="Folder with model loaders.")
+
+
 class NumberRange(click.FloatRange):
     """A range of floats, without NaN."""
 
@@ -33,18 +43,21 @@ class NumberRange(click.FloatRange):
 
 
 def system_option(
-    *aliases: str, text: str = "System to compile for (default: TTXLA_SYSTEM, or n150); tt-xla info lists all."
+    *aliases: str,
+    text: str = "System to compile for (default: TTXLA_SYSTEM, or n150); tt-xla info lists all.",
+    **settings: Any,
 ) -> Decorator:
     """Adds ``--system``, which counts as ``TTXLA_SYSTEM`` while the command runs, also in its child processes.
-
-    The command gets the name as ``system``; None if the option is not given.
 
     Args:
         aliases: older names of the option, such as ``--arch``.
         text: the help.
+        settings: further settings of the option. With ``expose_value=True`` the command gets the name as ``system``.
     """
-    kind = click.Choice(system_names())
-    return click.option("--system", *aliases, "system", type=kind, metavar="NAME", callback=_select, help=text)
+    kind, settings = click.Choice(system_names()), {"expose_value": False} | settings
+    return click.option(
+        "--system", *aliases, "system", type=kind, metavar="NAME", callback=_select, help=text, **settings
+    )
 
 
 def _select(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
@@ -67,11 +80,7 @@ def out_option(*aliases: str, text: str, metavar: str = "DIR", **settings: Any) 
 
 
 def json_option(text: str) -> Decorator:
-    """Adds ``--json``, with which standard output has JSON alone. The command gets whether it is given as ``as_json``.
-
-    Args:
-        text: the help.
-    """
+    """Adds ``--json``, with which standard output has JSON alone. The command gets the flag as ``as_json``."""
 
     def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
         @click.option("--json", "as_json", is_flag=True, help=text)
@@ -135,6 +144,3 @@ def parsed(values: dict[str, object]) -> CompileOptions:
         return CompileOptions.parse(values)
     except OptionError as error:
         raise click.UsageError(str(error)) from error
-
-
-__all__ = ["NumberRange", "compile_options", "json_option", "out_option", "parsed", "system_option"]

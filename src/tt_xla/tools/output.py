@@ -5,22 +5,26 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 import click
 
 from tt_xla.errors import OutputError
 from tt_xla.json_text import to_json
+from tt_xla.publish import Content, publish
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.table import Table
 
 _FILE_WIDTH = 180
 """Characters in a line of a table that goes to a file or a pipe."""
+
+_LABEL_WIDTH = 50
+"""Characters beside a progress bar."""
 
 _json_output: ContextVar[TextIO | None] = ContextVar("json_output", default=None)
 """Standard output while everything else goes to standard error; None where both are used as always."""
@@ -61,22 +65,36 @@ def print_json(value: object, *, indent: int | None = None) -> None:
 
 @contextlib.contextmanager
 def writing(out: Path) -> Generator[None]:
-    """Creates the folder of the file of ``--out``, which the block writes.
+    """Creates the folder above the file or folder of ``--out``, which the block writes.
 
     Raises:
-        OutputError: the file cannot be written.
+        OutputError: it cannot be written.
     """
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
+        place = f" ('{error.filename}')" if error.filename not in (None, str(out)) else ""
         raise OutputError(
-            f"--out '{out}' cannot be written: {error.strerror or error}.", hint="Give a path that can be written."
+            f"--out '{out}' cannot be written: {error.strerror or error}{place}.",
+            hint="Give --out a place that is writable or does not exist yet.",
         ) from error
+
+
+def publish_out(out: Path, files: Mapping[str, Content]) -> None:
+    """Writes files to the folder of ``--out``, all or none. Of what is there, it replaces only what a command wrote.
+
+    Raises:
+        OutputError: they cannot be written, or other files are in these places.
+    """
+    with writing(out):
+        publish(out, files, keep_others=True)
 
 
 def console(*, folds: bool = False) -> Console:
     """A console as wide as the terminal, or wide enough for a table where standard output is no terminal.
+
+    It takes no markup: texts in brackets stand as they are.
 
     Args:
         folds: whether cells of tables continue in a second line, rather than make the table wider than the console.
@@ -84,17 +102,41 @@ def console(*, folds: bool = False) -> Console:
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else _FILE_WIDTH
-    return Console(highlight=False, soft_wrap=not folds, width=width)
+    return Console(highlight=False, markup=False, soft_wrap=not folds, width=width)
 
 
-def progress_bar() -> Progress:
-    """A bar on standard error that counts to a total and goes when it is done."""
+def table(*columns: str, title: str | None = None) -> Table:
+    """A table without a frame. A column whose name begins with ``>`` has numbers, which stand at its right."""
+    from rich.table import Table
+
+    made = Table(box=None, title=title)
+    for name in columns:
+        side: Literal["left", "right"] = "right" if name.startswith(">") else "left"
+        made.add_column(name.removeprefix(">"), justify=side, no_wrap=side == "right", overflow="fold")
+    return made
+
+
+@contextlib.contextmanager
+def progress_bar(label: str = "") -> Generator[Callable[[int, str], None]]:
+    """Shows on standard error how far work is: a bar, which goes when it is done; lines where that is no terminal.
+
+    It yields a function, which takes the number of steps to come and what they are, or 0 and what came out of a step.
+
+    Args:
+        label: what is done before the first of them.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     screen = Console(stderr=True, highlight=False, soft_wrap=True)
-    return Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task(label, total=0)
 
+        def step(coming: int, text: str = "") -> None:
+            if text and bar.disable:
+                click.echo(f"{text}: {coming} trials" if coming else text, err=True)
+            description = text[:_LABEL_WIDTH] or None
+            bar.update(task, total=(bar.tasks[0].total or 0) + coming, advance=not coming, description=description)
 
-__all__ = ["console", "json_alone", "print_json", "progress_bar", "writing"]
+        yield step

@@ -29,8 +29,7 @@ def read_module(path: Path | None, options: CompileOptions, arch: str, *, unknow
 
     Args:
         path: text or bytecode; None for standard input.
-        options: compile options, for the import.
-        arch: name of the system, whose chips a StableHLO module may use.
+        options, arch: compile options and system of the import.
         unknown_ops: whether to accept ops of unknown dialects.
 
     Raises:
@@ -53,15 +52,7 @@ def optimise(
     *,
     verify: bool,
 ) -> ModuleOp:
-    """Runs passes and then a pipeline on the device module of a module.
-
-    Args:
-        module: the module.
-        names: names of passes, in order.
-        pipeline_name: a key of :data:`PIPELINES`, or None.
-        options: compile options.
-        arch: name of the system.
-        verify: whether to verify the module after each pass.
+    """Runs passes by name, and then a pipeline of :data:`PIPELINES`, on the device module of a module.
 
     Returns:
         The module, with everything outside its device module unchanged.

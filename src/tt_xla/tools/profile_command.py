@@ -37,7 +37,7 @@ def _recording_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("-v", "--verbose", is_flag=True, help="Print the number of kernels."),
         click.option("-m", "--module", "as_module", is_flag=True, help="SCRIPT is the name of a module."),
         click.option(
-            "-n", "--name-append", default="", metavar="NAME", help="Part of the names of this profile's files."
+            "-n", "--name-append", "name", default="", metavar="NAME", help="Part of the names of this profile's files."
         ),
         out_option(
             "--output-folder", default="generated/profiler", show_default=True, text="Folder of the profiler's files."
@@ -52,7 +52,7 @@ def _recording_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command("profile", cls=ScriptCommand)
 @_recording_options
 @system_option(text="System to run on (default: TTXLA_SYSTEM, or n150).")
-def profile_command(system: str | None, **settings: Any) -> None:
+def profile_command(**settings: Any) -> None:
     """Record the ops of SCRIPT for tt-perf-report.
 
     Times of the host are measured, those of the device predicted. DIR/.logs receives the device's log and the timeline,
@@ -85,33 +85,22 @@ def _profile(
     *,
     script: str,
     arguments: tuple[str, ...],
-    report: bool,
-    functions: bool,
-    synchronised: bool,
     out: Path,
-    name_append: str,
-    as_module: bool,
     verbose: bool,
     check_exit_code: bool,
+    as_module: bool,
+    report: bool,
+    **settings: Any,
 ) -> None:
     from tt_xla.profiling.profile import profile
     from tt_xla.profiling.workload import resolve
 
-    script_arguments = list(arguments)
+    words = list(arguments)
     if not as_module:
         check_workload(script, Kind.SCRIPT, Kind.WORKLOAD)
-        script, script_arguments = resolve(script, script_arguments)
-    result = profile(
-        script,
-        script_arguments,
-        out,
-        report=report,
-        as_module=as_module,
-        functions=functions,
-        synchronised=synchronised,
-        name=name_append,
-        keep_partial=not check_exit_code,
-    )
+        script, words = resolve(script, words)
+    keep_partial = not check_exit_code
+    result = profile(script, words, out, as_module=as_module, report=report, keep_partial=keep_partial, **settings)
     _show(result, verbose=verbose, report=report)
 
 

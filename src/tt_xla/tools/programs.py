@@ -60,8 +60,7 @@ def compiled(
     """Compiles a module for the selected system.
 
     Args:
-        source: text or bytecode of the module.
-        name: name of the program.
+        source, name: text or bytecode of the module, and name of the program.
         options: compile options.
         label: name of the module in errors, such as a path; by default that of the program.
         dumps: receives the text of the module at each stage.

@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tt_xla.errors import ExecutionError, OptionError, OutputError
-from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name, models_root_of
-from tt_xla.tools.options import NumberRange, compile_options, out_option, system_option
+from tt_xla.errors import ExecutionError, OptionError
+from tt_xla.publish import replaceable, unused_folder
+from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name
+from tt_xla.tools.options import (
+    NumberRange,
+    compile_options,
+    inputs_option,
+    models_root_option,
+    out_option,
+    system_option,
+)
+from tt_xla.tools.output import publish_out, writing
 from tt_xla.tools.running import FAILED
 from tt_xla.tools.script_command import ScriptCommand
 
@@ -35,13 +44,9 @@ if TYPE_CHECKING:
     "differs>1e-3, pcc<0.99, host op, host op:NAME, slower than 2 s, compiles slower than 2 s, runs slower than 2 s. "
     "By default the first of crash, hang and differs that happens.",
 )
-@click.option(
-    "--inputs", type=click.Path(path_type=Path, exists=True), help="A .npz file with the arguments of a module."
-)
+@inputs_option
 @click.option("--program", "index", type=int, metavar="N", help="Reduce this program of a script, counted from 0.")
-@click.option(
-    "--models-root", type=click.Path(path_type=Path, exists=True, file_okay=False), help="Folder with model loaders."
-)
+@models_root_option
 @system_option(text="System to run on (default: TTXLA_SYSTEM, or n150).")
 @compile_options
 @click.option(
@@ -67,7 +72,6 @@ def reduce_command(
     inputs: Path | None,
     index: int | None,
     models_root: Path | None,
-    system: str | None,
     options: dict[str, object],
     limit: float | None,
     budget: float,
@@ -125,6 +129,7 @@ def _candidates(
         ExecutionError: the script or model compiles no program.
     """
     from tt_xla.testing.divergence.subjects import of_file
+    from tt_xla.testing.models.suite import models_folder
     from tt_xla.testing.reduction import recorder, recording
     from tt_xla.testing.reduction.api import program_of
 
@@ -135,7 +140,7 @@ def _candidates(
         return [recording.Recorded(Path(subject).name, program_of(text, read.inputs), own)]
     script, rest = (subject, list(arguments)) if is_script else (recorder.MODEL, [])
     if not is_script:
-        rest = [str(models_root_of(models_root)), subject, str(own.get("optimization_level", 0))]
+        rest = [str(models_folder(models_root, Path())), subject, str(own.get("optimization_level", 0))]
     with tempfile.TemporaryDirectory(prefix="tt-xla-reduce-") as folder:
         click.echo(f"Running {subject} once to record its programs.", err=True)
         found = recording.record(Path(folder), script, rest, _SCRIPT_S if limit is None else 10 * limit, imports)
@@ -205,12 +210,11 @@ def _run(name: str, reduction: Reduction, runner: TrialRunner, processes: Proces
 
 
 def _write(folder: Path, reduction: Reduction, name: str, imports: Sequence[Path]) -> None:
-    from tt_xla.publish import publish
     from tt_xla.testing.reduction.report import files
     from tt_xla.tools.info import lines
 
     command = shlex.join(["tt-xla", *sys.argv[1:]])
-    publish(folder, files(reduction, name, command, "\n".join(lines()), [str(path) for path in imports]))
+    publish_out(folder, files(reduction, name, command, "\n".join(lines()), [str(path) for path in imports]))
     ended = f" It ended early: {reduction.ended}." if reduction.ended else ""
     click.echo(
         f"{reduction.ops_before} ops became {reduction.ops} in {reduction.seconds:.0f} s and {reduction.trials} tries: "
@@ -223,14 +227,12 @@ def _folder(out: Path | None, subject: str) -> Path:
     """Returns the folder to write: the one of --out, or a new one named after the subject.
 
     Raises:
-        OutputError: the folder of --out has files.
+        OutputError: the folder of --out has files of others in these places.
     """
+    from tt_xla.testing.reduction.report import FILE_NAMES
+
     if out is not None:
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise OutputError(
-                f"--out '{out}' exists and is not an empty folder.", hint="Give a folder that does not exist yet."
-            )
+        with writing(out):  # before minutes of work
+            replaceable(out, FILE_NAMES)
         return out
-    stem = Path(subject).stem
-    names = (f"{stem}-reduced{'' if number == 1 else f'-{number}'}" for number in range(1, sys.maxsize))
-    return next(Path(name) for name in names if not Path(name).exists())
+    return unused_folder(Path(f"{Path(subject).stem}-reduced"), "-")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -82,19 +83,15 @@ def report_command(
     path = newest_report(profile)
     page = out or path.with_name("report.html")
     ops = read_table(path, start_signpost, end_signpost)
-    if not model:
-        with writing(page):
-            write_report(page, ops, explorer=explorer)
-        if as_json:
-            print_json({"report": str(page)})
-        else:
-            click.echo(f"report: {page}")
-        return
-    step = beside.step_of(ops, bool(start_signpost or end_signpost))
-    comparisons = beside.compare(step, model, batch)
+    sections, record, lines = list[str](), dict[str, Any](), list[str]()
+    if model:
+        step = beside.step_of(ops, bool(start_signpost or end_signpost))
+        comparisons = beside.compare(step, model, batch)
+        sections, record = [beside.as_section(step, comparisons)], beside.record(step, comparisons)
+        lines += beside.lines(step, comparisons)
     with writing(page):
-        write_report(page, ops, sections=[beside.as_section(step, comparisons)], explorer=explorer)
+        write_report(page, ops, sections=sections, explorer=explorer)
     if as_json:
-        print_json({"report": str(page)} | beside.record(step, comparisons))
+        print_json({"report": str(page)} | record)
     else:
-        click.echo("\n".join([*beside.lines(step, comparisons), f"report: {page}"]))
+        click.echo("\n".join([*lines, f"report: {page}"]))

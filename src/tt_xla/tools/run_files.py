@@ -25,27 +25,17 @@ _SHOWN = 6
 
 @dataclass(frozen=True)
 class Outcome:
-    """A program that was run.
-
-    Attributes:
-        program: the program.
-        results: its results; bfloat16 as float32.
-        seconds: wall-clock time of the run on the emulated card.
-    """
+    """A program that was run."""
 
     program: Program
     results: list[Array]
+    """Its results; bfloat16 as float32."""
     seconds: float
+    """Wall-clock time of the run on the emulated card."""
 
 
 def run_file(path: Path, options: CompileOptions, inputs: Path | None = None, seed: int = 0) -> Outcome:
-    """Runs the program in a file once.
-
-    Args:
-        path: a ``.ttnn`` file, or a module of StableHLO, TTIR or TTNN.
-        options: compile options of modules.
-        inputs: a ``.npz`` file with the arguments in order; None for random numbers.
-        seed: seed of the random numbers.
+    """Runs the program in a file once, on the arguments of a ``.npz`` file or on random numbers.
 
     Raises:
         TTXLAError: the file holds no program, the arguments do not fit, or the program fails.
@@ -67,37 +57,31 @@ def run_file(path: Path, options: CompileOptions, inputs: Path | None = None, se
 
 
 def run_files(
-    paths: Sequence[Path], options: CompileOptions, inputs: Path | None, out: Path | None, seed: int, *, as_json: bool
+    programs: Sequence[Path],
+    options: CompileOptions,
+    inputs: Path | None,
+    out: Path | None,
+    seed: int,
+    *,
+    as_json: bool,
 ) -> bool:
-    """Runs each file and shows its results. A file that fails does not affect the others.
-
-    Args:
-        paths: ``.ttnn`` files and modules of StableHLO, TTIR or TTNN.
-        options: compile options of modules, which are compiled for the selected system.
-        inputs: a file with the arguments in order; None for random numbers.
-        out: ``.npz`` file for the results of a single program; None to write nothing.
-        seed: seed of the random numbers.
-        as_json: whether to print JSON.
+    """Runs each file and shows its results; see ``tt-xla run --help``.
 
     Returns:
-        Whether a file failed.
+        Whether a file failed, which does not affect the others.
     """
 
     def work(path: Path) -> None:
         outcome = run_file(path, options, inputs, seed)
         if out is not None:
-            _write(outcome, out)
+            with writing(out), out.open("wb") as file:
+                np.savez(file, *outcome.results)
         if as_json:
             print_json(record(path, outcome))
         else:
             click.echo("\n".join(lines(path, outcome)))
 
-    return for_each(paths, work)
-
-
-def _write(outcome: Outcome, out: Path) -> None:
-    with writing(out), out.open("wb") as file:
-        np.savez(file, *outcome.results)
+    return for_each(programs, work)
 
 
 def record(path: Path, outcome: Outcome) -> dict[str, Any]:

@@ -27,11 +27,7 @@ _SHOWN_TESTS = 12
 
 
 def select(suite: Suite, filters: Sequence[str]) -> list[Task]:
-    """Returns the tests to run.
-
-    Args:
-        suite: the loaders and what is expected of them.
-        filters: parts of test ids, which must all match; ``*`` stands for any text.
+    """Returns the tests whose ids have all the filters, in which ``*`` stands for any text.
 
     Raises:
         OptionError: there is no test, or none matches.
@@ -58,20 +54,11 @@ def run(
     limits: Limits,
     *,
     jobs: int,
-    before: Path | None = None,
-    ray: str | None = None,
-    lenient: bool = False,
+    before: Path | None,
+    ray: str | None,
+    lenient: bool,
 ) -> bool:
-    """Runs tests with a live table, and writes ``records.jsonl`` and ``index.html``.
-
-    Args:
-        tasks: the tests.
-        out: folder of the report. Tests that it has records of, with the same options, are not run again.
-        limits: limits of one test.
-        jobs: number of tests that run at the same time.
-        before: report of a previous run, to show regressions.
-        ray: address of a Ray cluster to run on; None for this machine.
-        lenient: whether a test that passes although it is expected to fail counts as expected.
+    """Runs tests with a live table, and writes ``records.jsonl`` and ``index.html``; see ``tt-xla models --help``.
 
     Returns:
         Whether all tests ended as expected.

@@ -39,6 +39,8 @@ def for_each(items: Iterable[Item], work: Callable[[Item], object]) -> bool:
     for item in items:
         try:
             work(item)
+        except BrokenPipeError:  # whoever reads the output, such as head, has enough
+            raise
         except (TTXLAError, OSError) as error:
             report_error(error)
             failed = True
@@ -160,6 +162,3 @@ class _Interruption:
             end = threading.Timer(_PATIENCE_S, os._exit, (INTERRUPTED,))
             end.daemon = True
             end.start()
-
-
-__all__ = ["FAILED", "INTERRUPTED", "MISUSED", "for_each", "report_error", "run_command"]

@@ -49,6 +49,3 @@ class ScriptCommand(click.Command):
                 "come before it. Write -- after the script if that is meant.",
                 err=True,
             )
-
-
-__all__ = ["ScriptCommand"]

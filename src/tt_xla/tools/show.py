@@ -20,10 +20,6 @@ from tt_xla.tools.programs import read_program
 def show_file(path: Path, as_json: bool) -> None:
     """Prints the content of a ``.ttnn`` file.
 
-    Args:
-        path: the file.
-        as_json: whether to print JSON.
-
     Raises:
         ProgramFormatError: the file is damaged, or has another format or version.
     """

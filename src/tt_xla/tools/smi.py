@@ -33,7 +33,7 @@ def row(now: Status, before: Status | None = None, at: float | None = None) -> d
     Args:
         now: the card's status.
         before: an earlier status, from which on utilisation counts; None for the time when the card was opened.
-        at: current time in seconds since the epoch; None for the clock's time.
+        at: seconds since the epoch; None for the clock's time.
     """
     at = time.time() if at is None else at
     since = before.updated if before is not None else now.opened
@@ -58,12 +58,7 @@ def row(now: Status, before: Status | None = None, at: float | None = None) -> d
 
 
 def state(status: Status, at: float) -> str:
-    """Returns ``idle``, ``running``, or ``wedged`` if a run has begun and the status is old.
-
-    Args:
-        status: the card's status.
-        at: current time in seconds since the epoch.
-    """
+    """Returns ``idle``, ``running``, or ``wedged`` if a run has begun and the status is old at this time."""
     if status.running_since and at - status.updated > _WEDGED_AFTER:
         return "wedged"
     return "running" if status.running_since or at - status.updated < 2 * processes.INTERVAL else "idle"
@@ -100,12 +95,7 @@ def _caption() -> str:
 
 
 def show(*, once: bool, as_json: bool) -> None:
-    """Shows all cards in use, once or until the user interrupts.
-
-    Args:
-        once: whether to show the cards once, as is done where the output is no terminal.
-        as_json: whether to print JSON, once.
-    """
+    """Shows all cards in use: until the user interrupts, or once, as is done for JSON and without a terminal."""
     if as_json:
         print_json([row(status) for status in processes.read_all()], indent=2)
         return

@@ -3,43 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from tt_xla.publish import create_folder
 from tt_xla.tools.inputs import Kind
-from tt_xla.tools.options import NumberRange, json_option, out_option, system_option
-from tt_xla.tools.output import console, print_json, progress_bar
+from tt_xla.tools.options import Decorator, NumberRange, json_option, out_option, system_option
+from tt_xla.tools.output import console, print_json, progress_bar, table
 from tt_xla.tools.profile_command import check_workload
 from tt_xla.tools.script_command import ScriptCommand
 
 if TYPE_CHECKING:
     from tt_xla.profiling.tune.choice import Outcome
-    from tt_xla.profiling.tune.search import Search
-
-_CHOICES = {
-    "levels": ("0", "1", "2"),
-    "weights": ("bf16", "bfp8", "bfp4", "mixed"),
-    "fidelities": ("default", "lofi", "hifi2", "hifi3", "hifi4"),
-    "traces": ("off", "on"),
-}
 
 
-def _listed(kind: str):
-    """Returns a callback that parses a list of names separated by commas."""
+def _list_option(name: str, default: str, choices: Mapping[str, Any], text: str) -> Decorator:
+    """An option that takes names, separated by commas; the command gets the values that they stand for."""
 
-    def parse(context: click.Context, parameter: click.Parameter, text: str) -> tuple[str, ...]:
-        names = tuple(name.strip() for name in text.split(",") if name.strip())
-        unknown = [name for name in names if name not in _CHOICES[kind]]
-        if unknown or not names:
-            raise click.BadParameter(f"{text!r} is not a list of {', '.join(_CHOICES[kind])}.")
-        return names
+    def parse(context: click.Context, parameter: click.Parameter, value: str) -> tuple[Any, ...]:
+        names = [each.strip() for each in value.split(",") if each.strip()]
+        if not names or not {*names} <= choices.keys():
+            raise click.BadParameter(f"{value!r} is not a list of {', '.join(choices)}.")
+        return tuple(choices[each] for each in names)
 
-    return parse
+    return click.option(name, default=default, show_default=True, callback=parse, help=text)
 
 
 def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tuple[int, ...]:
@@ -62,26 +53,17 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
 @click.option(
     "--batch-argument", default="--batch-size", show_default=True, help="Argument of the script for the batch size."
 )
-@click.option(
-    "--levels", default="0,1,2", show_default=True, callback=_listed("levels"), help="Optimization levels to try."
+@_list_option("--levels", "0,1,2", {"0": 0, "1": 1, "2": 2}, "Optimization levels to try.")
+@_list_option(
+    *("--weights", "bf16,bfp8,bfp4,mixed", {name: name for name in ("bf16", "bfp8", "bfp4", "mixed")}),
+    text="Weight formats to try; `mixed` chooses a format per group.",
 )
-@click.option(
-    "--weights",
-    default="bf16,bfp8,bfp4,mixed",
-    show_default=True,
-    callback=_listed("weights"),
-    help="Weight formats to try; `mixed` chooses a format per group.",
+@_list_option(
+    *("--fidelities", "default,hifi2,lofi"),
+    {"default": "", "lofi": "lofi", "hifi2": "hifi2", "hifi3": "hifi3", "hifi4": "hifi4"},
+    text="Math fidelities to try.",
 )
-@click.option(
-    "--fidelities",
-    default="default,hifi2,lofi",
-    show_default=True,
-    callback=_listed("fidelities"),
-    help="Math fidelities to try.",
-)
-@click.option(
-    "--traces", default="off,on", show_default=True, callback=_listed("traces"), help="Whether to try traces: off,on."
-)
+@_list_option("--traces", "off,on", {"off": False, "on": True}, "Whether to try traces: off,on.")
 @click.option(
     "--pcc",
     type=NumberRange(0, 1),
@@ -136,25 +118,16 @@ def tune_command(
     context: click.Context,
     program: str,
     arguments: tuple[str, ...],
-    batches: tuple[int, ...],
     batch_argument: str,
-    levels: tuple[str, ...],
-    weights: tuple[str, ...],
-    fidelities: tuple[str, ...],
-    traces: tuple[str, ...],
-    pcc: float,
-    metric: str,
     accuracy: float | None,
     measure: str | None,
-    grid: bool,
-    mixed_groups: int,
     jobs: int,
     address: str | None,
     out: Path,
     mesh: str | None,
-    system: str | None,
     code: str | None,
     as_json: bool,
+    **settings: Any,
 ) -> None:
     """Find the fastest compile options that are accurate enough.
 
@@ -190,36 +163,27 @@ def tune_command(
     if accuracy is not None:
         from tt_xla.tools.tune_precision import tune_precision
 
-        ended = tune_precision(program, arguments, accuracy, measure or "pcc", mixed_groups, out, as_json)
+        ended = tune_precision(program, arguments, accuracy, measure or "pcc", settings["mixed_groups"], out, as_json)
         context.exit(0 if ended else 130)
-    space = Space(
-        levels=tuple(map(int, levels)),
-        traces=tuple(text == "on" for text in traces),
-        weights=weights,
-        fidelities=tuple("" if name == "default" else name for name in fidelities),
-        batches=batches,
-        pcc=pcc,
-        metric=metric,
-        mixed_groups=mixed_groups,
-        grid=grid,
-    )
+    space = Space(**settings)
     executor = RayExecutor(address) if address else LocalExecutor(jobs)
     search = Search(program, arguments, space, out, executor, batch_argument)
     try:
-        outcomes = _with_progress(search)
+        with progress_bar() as search.progress:
+            outcomes = search.run()
     except KeyboardInterrupt:
         click.echo(f"interrupted; the same command continues the search ({out}).", err=True)
         context.exit(130)
     finally:
         executor.stop()
     chosen = search.best(outcomes)
-    write_page(out / HTML_NAME, program, outcomes, chosen, metric)
-    _show(outcomes, chosen, metric)
+    write_page(out / HTML_NAME, program, outcomes, chosen, space.metric)
+    _show(outcomes, chosen, space.metric)
     if chosen is None:
-        least = f"a {metric or 'PCC'} of {search.least_accuracy:.4g}"
+        least = f"a {space.metric or 'PCC'} of {search.least_accuracy:.4g}"
         click.echo(f"error: no trial reaches {least}; {out / HTML_NAME} shows all trials.", err=True)
         context.exit(1)
-    write_chosen(out / CHOSEN_NAME, chosen, metric)
+    write_chosen(out / CHOSEN_NAME, chosen, space.metric)
     click.echo(f"chosen: {out / CHOSEN_NAME}")
     if as_json:
         print_json(json.loads((out / CHOSEN_NAME).read_text()))
@@ -249,41 +213,20 @@ def _check_options(context: click.Context) -> None:
             raise click.UsageError(f"{names[name]} {reason}.")
 
 
-def _with_progress(search: Search) -> list[Outcome]:
-    """Runs a search with a progress bar on standard error, or with one line per trial if that is not a terminal."""
-    with progress_bar() as bar:
-        task = bar.add_task("trials", total=0)
-
-        def progress(outcome: Outcome | None, coming: int) -> None:
-            if outcome is None:
-                bar.update(task, total=(bar.tasks[0].total or 0) + coming)
-            else:
-                bar.update(task, advance=1, description=outcome.choice.label[:50])
-                if bar.disable:
-                    message = "failed" if outcome.error else f"{outcome.step_ms:.4g} ms a step"
-                    click.echo(f"{outcome.choice.label}: {message}", err=True)
-
-        search.progress = progress
-        return search.run()
-
-
 def _show(outcomes: Sequence[Outcome], chosen: Outcome | None, metric: str) -> None:
-    from rich.table import Table
-
     from tt_xla.profiling.tune.choice import pareto
     from tt_xla.profiling.tune.page import unit
 
     front = pareto(outcomes, metric)
-    screen = console()
-    table = Table("Pareto front", unit(front[0]) if front else "", metric or "PCC", "step ms", "", box=None)
+    shown = table("Pareto front", unit(front[0]) if front else "", metric or "PCC", "step ms", "")
     for outcome in front:
         accuracy = outcome.accuracy(metric) or 0.0
         mark = "chosen" if chosen is not None and outcome.choice == chosen.choice else ""
         figures = (f"{outcome.throughput:.4g}", f"{accuracy:.5f}", f"{outcome.step_ms:.4g}")
-        table.add_row(outcome.choice.label, *figures, mark)
-    screen.print(table)
+        shown.add_row(outcome.choice.label, *figures, mark)
+    console().print(shown)
     for outcome in outcomes:
         if outcome.choice.reference and not metric:
-            screen.print(f"PCC is computed with {outcome.compared_with}", markup=False)
+            click.echo(f"PCC is computed with {outcome.compared_with}")
         if outcome.error:
-            screen.print(f"{outcome.choice.label}: {outcome.error[:200]}", markup=False)
+            click.echo(f"{outcome.choice.label}: {outcome.error[:200]}")

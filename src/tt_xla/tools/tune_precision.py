@@ -15,7 +15,7 @@ from tt_xla.profiling.precision.report import FILE_NAME, HTML_NAME, label_of, wr
 from tt_xla.profiling.precision.search import TRIALS_NAME, LogRecord, PrecisionSearch, Trial, front_of
 from tt_xla.profiling.precision.subject import Subject, recorded_subject
 from tt_xla.profiling.tune.trial_log import TrialLog
-from tt_xla.tools.output import console, print_json, progress_bar
+from tt_xla.tools.output import console, print_json, progress_bar, table
 
 SUBJECT_NAME = "precision-subject.pt"
 
@@ -23,16 +23,11 @@ SUBJECT_NAME = "precision-subject.pt"
 def tune_precision(
     program: str, arguments: Sequence[str], budget: float, measure: str, groups: int, out: Path, as_json: bool
 ) -> bool:
-    """Searches with a progress bar, writes the files, and prints the front.
+    """Searches with a progress bar, writes the files, and prints the front; see ``tt-xla tune --help``.
 
     Args:
-        program: Path of a script, an experiment's YAML file or a StableHLO module.
-        arguments: The script's command-line arguments.
         budget: Least accuracy.
-        measure: ``pcc``, ``top1`` or ``module:function``.
         groups: Greatest number of groups of layers.
-        out: Folder of the files.
-        as_json: Whether to print the outcome as JSON.
 
     Returns:
         Whether the search ended; False if the user stopped it.
@@ -50,18 +45,8 @@ def tune_precision(
     }
     log = TrialLog(out / TRIALS_NAME, LogRecord, program, (tuple(arguments), measure, groups))
     try:
-        with progress_bar() as bar:
-            task = bar.add_task("recording the program", total=0)
+        with progress_bar("recording the program") as progress:
             subject = _subject(program, arguments, log, out / SUBJECT_NAME)
-
-            def progress(coming: int, label: str) -> None:
-                if coming:
-                    bar.update(task, total=(bar.tasks[0].total or 0) + coming, description=label)
-                    if bar.disable:
-                        click.echo(f"{label}: {coming} trials", err=True)
-                else:
-                    bar.update(task, advance=1)
-
             search = PrecisionSearch(subject, judge, log, budget, groups, progress)
             chosen = search.run()
     except KeyboardInterrupt:
@@ -90,16 +75,10 @@ def _subject(program: str, arguments: Sequence[str], log: TrialLog[LogRecord], p
 
 
 def _show(search: PrecisionSearch, chosen: Trial, measure: str) -> None:
-    from rich.table import Table
-
-    screen = console()
-    table = Table("Front", "predicted us", measure, "", box=None)
+    front = table("Front", "predicted us", measure, "")
     for trial in [*front_of(search.trials.values()), search.trials[()]]:
         mark = "chosen" if trial is chosen else ""
-        table.add_row(label_of(search, trial), f"{trial.us:,.1f}", f"{trial.accuracy:.5f}", mark)
-    screen.print(table)
+        front.add_row(label_of(search, trial), f"{trial.us:,.1f}", f"{trial.accuracy:.5f}", mark)
+    console().print(front)
     if search.subject.inexact:
-        screen.print(f"Compared with exact arithmetic in the program's types: {search.subject.inexact}", markup=False)
-
-
-__all__ = ["SUBJECT_NAME", "tune_precision"]
+        click.echo(f"Compared with exact arithmetic in the program's types: {search.subject.inexact}")

@@ -15,24 +15,16 @@ from tt_xla.compiler.auto_sharding import Outcome, Trial, jax_code, partition_sp
 from tt_xla.compiler.pipeline import search_shardings
 from tt_xla.compiler.recording import recorded_compilations
 from tt_xla.compiler.stablehlo.untrusted import checked
-from tt_xla.errors import OptionError
+from tt_xla.errors import ExecutionError, OptionError
 from tt_xla.ir.program import Role
 from tt_xla.options import AUTO, CompileOptions
 from tt_xla.target import load_target
 from tt_xla.tools.inputs import Kind, kind_of_name
-from tt_xla.tools.output import console, print_json, progress_bar
+from tt_xla.tools.output import console, print_json, progress_bar, table
 
 
 def tune_shardings(program: str, arguments: Sequence[str], mesh: str, system: str, code: str, as_json: bool) -> None:
-    """Searches, and prints the trials and the chosen shardings.
-
-    Args:
-        program: path of a StableHLO module, of a script, or of an experiment's YAML file.
-        arguments: the script's command-line arguments.
-        mesh: shape of the mesh, such as ``2x4``; ``auto`` for that of the program or the system.
-        system: name of the system.
-        code: framework of the code to print, ``jax`` or ``torch``; empty to guess it from the program.
-        as_json: whether to print JSON instead of a table.
+    """Searches, and prints the trials and the chosen shardings; see ``tt-xla tune --help``.
 
     Raises:
         TTXLAError: the program cannot be read or compiled, the system lacks the chips or links of the mesh, or no
@@ -69,7 +61,7 @@ def _main_module(program: str, arguments: Sequence[str]) -> bytes:
     compiled = [item for item in compilations if item.program is not None and item.source]
     if not compiled:
         reason = f" ({recording.error})" if recording.error else ""
-        raise OptionError(
+        raise ExecutionError(
             f"'{program}' compiled no program{reason}.",
             hint="Compile the model with backend 'tt' or for JAX's platform 'tt', or give a StableHLO module.",
         )
@@ -78,18 +70,9 @@ def _main_module(program: str, arguments: Sequence[str]) -> bytes:
 
 
 def _search(data: bytes, program: str, options: CompileOptions, target: Any) -> Outcome:
-    """Searches with a progress bar on standard error."""
     search = search_shardings(parse_module(data, program), options.auto_sharding_shape, options, target)
-    with progress_bar() as bar:
-        task = bar.add_task("shardings", total=None)
-
-        def progress(trial: Trial | None, coming: int) -> None:
-            if trial is None:
-                bar.update(task, total=coming)
-            else:
-                bar.update(task, advance=1)
-
-        search.progress = progress
+    with progress_bar("shardings") as progress:
+        search.progress = lambda _, coming: progress(coming, "")
         return search.run()
 
 
@@ -109,19 +92,10 @@ def _label(outcome: Outcome, trial: Trial) -> str:
 
 
 def _show(outcome: Outcome, system: str) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     sizes = ", ".join(f"{name}={size}" for name, size in zip(outcome.mesh.axes, outcome.mesh.shape, strict=True))
-    screen = console(folds=True)
-    table = Table(
-        *("", "predicted us", "computing us", "between chips us", "MB on each chip", "split arguments"),
-        box=None,
-        title=f"Mesh ({sizes}) of {system}",
-        title_justify="left",
-    )
-    for column in table.columns[1:5]:
-        column.justify = "right"
+    headings = (">predicted us", ">computing us", ">between chips us", ">MB on each chip")
+    shown = table("", *headings, "split arguments", title=f"Mesh ({sizes}) of {system}")
+    shown.title_justify = "left"
     failed: list[Trial] = []
     for trial in outcome.trials:
         if math.isinf(trial.us):
@@ -130,11 +104,11 @@ def _show(outcome: Outcome, system: str) -> None:
         label = _label(outcome, trial) or "none: each chip computes everything"
         figures = (trial.us, trial.us - trial.link_us, trial.link_us, trial.dram_bytes / 1e6)
         mark = "chosen" if trial is outcome.chosen else ""
-        table.add_row(mark, *(f"{figure:,.1f}" for figure in figures), Text(label))
-    screen.print(table)
+        shown.add_row(mark, *(f"{figure:,.1f}" for figure in figures), label)
+    console(folds=True).print(shown)
     for trial in failed:
-        screen.print(f"Not possible: {_label(outcome, trial) or 'no split'}: {trial.error[:160]}", markup=False)
-    screen.print()
+        click.echo(f"Not possible: {_label(outcome, trial) or 'no split'}: {trial.error[:160]}")
+    click.echo()
 
 
 def _code(outcome: Outcome, code: str) -> str:
@@ -162,6 +136,3 @@ def _record(outcome: Outcome, system: str) -> dict[str, Any]:
             for trial in outcome.trials
         ],
     }
-
-
-__all__ = ["tune_shardings"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tt_xla.ttnn_api import signatures
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.plan import Operand
-from tt_xla.ttnn_api.shapes import SHOWN_DIMS
+from tt_xla.ttnn_api.shapes import out_of_range
+
+if TYPE_CHECKING:
+    from tt_xla.ttnn_api.plan import Operand
 
 
 def check_rank(operand: Operand, rank: int, wanted: str) -> None:
@@ -22,26 +24,42 @@ def check_rank(operand: Operand, rank: int, wanted: str) -> None:
         TTFatal: the tensor has fewer.
     """
     if operand.rank < rank:
-        raise TTFatal(
-            f"ShapeBase[] index out of range. {operand.rank} not in [-{SHOWN_DIMS}, {operand.rank})",
-            hint=f"The tensor has shape {operand.shape}; make it {wanted} with ttnn.reshape.",
-        )
+        raise out_of_range(operand.rank, operand.rank, operand.shape, f"make it {wanted} with ttnn.reshape")
 
 
-def place_of(dim: int, rank: int) -> int:
+def check_on_device(words: str, *operands: Operand) -> None:
+    """Refuses tensors on the host, in TT-NN's words."""
+    if not all(each.type.on_device for each in operands):
+        raise TTFatal(words, hint="Move the tensor with ttnn.to_device.")
+
+
+def check_interleaved(words: str, operand: Operand) -> None:
+    """Refuses a sharded tensor, in TT-NN's words."""
+    if operand.memory.is_sharded():
+        raise TTFatal(words, hint="Move the tensor with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).")
+
+
+_OUT_OF_RANGE = "Dimension out of range (expected to be in range of [{low},{high}], but got {dim})"
+
+
+def place_of(dim: int, rank: int, words: str = _OUT_OF_RANGE, shape: object = None) -> int:
     """Returns a dimension counted from the front.
 
     Args:
         dim: the dimension, also counted from the end.
         rank: how many there are.
+        words: TT-NN's words about a dimension that is none of them, which may show ``dim``, ``rank``, ``low`` and
+            ``high``.
+        shape: the shape of the tensor that has the dimensions; None for what is no tensor yet.
 
     Raises:
         TTFatal: there is no such dimension.
     """
     if not -rank <= dim < rank:
+        shown = words.format(dim=dim, rank=rank, low=-rank, high=rank - 1)
+        advice = f"Choose one from {-rank} to {rank - 1}."
         raise TTFatal(
-            f"Dimension out of range (expected to be in range of [{-rank},{rank - 1}], but got {dim})",
-            hint="Choose a dimension in this range.",
+            shown, hint=advice if shape is None else f"The tensor has shape {shape}; choose one of its dimensions."
         )
     return dim % rank
 

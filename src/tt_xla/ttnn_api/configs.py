@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tt_xla.ttnn_api import signatures
+from tt_xla.ttnn_api import kinds, signatures
 from tt_xla.ttnn_api.enums import MathFidelity, Named, UnaryOpType
 from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
 
@@ -18,7 +18,10 @@ class Config:
     _key: tuple[Any, ...] | None = None
 
     def __init__(self, *arguments: Any, **fields: Any) -> None:
-        _, values = signatures.bound(self._name, arguments, fields)
+        overload, values = signatures.bound(self._name, arguments, fields)
+        for name, value in values.items():
+            if isinstance(value, (Named, tuple)) and "UnaryWithParam" in overload.kinds.get(name, ""):
+                values[name] = UnaryWithParam(value)
         self.__dict__.update(values, _key=None)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -83,24 +86,25 @@ class UnaryWithParam:
     """A function of one number with its parameters, which an op applies to a tensor on its way."""
 
     def __init__(self, op_type: Named | tuple[Named, float], *params: float) -> None:
-        if isinstance(op_type, tuple):
-            op_type, *first = op_type
-            params = (*first, *params)
-        if not isinstance(op_type, Named):  # pyright: ignore[reportUnnecessaryIsInstance]
+        given = (op_type, *params)
+        kind, *numbers = op_type if isinstance(op_type, (list, tuple)) and len(op_type) == 2 and not params else given
+        is_number = kinds.test_of("float", converts=True)
+        if not isinstance(kind, Named) or not all(map(is_number, numbers)):
             raise IncompatibleArguments(
                 "__init__(): incompatible function arguments: UnaryWithParam takes a ttnn.UnaryOpType and numbers, got "
-                f"{op_type!r}"
+                f"{given!r}"
             )
-        self.op_type, self.params = op_type, params
+        self.op_type, self.params = kind, [*map(float, numbers)]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UnaryWithParam) and (self.op_type, self.params) == (other.op_type, other.params)
 
     def __hash__(self) -> int:
-        return hash((self.op_type, self.params))
+        return hash((self.op_type, *self.params))
 
     def __repr__(self) -> str:
-        return f"UnaryWithParam(op_type={self.op_type}, params={list(self.params)})"
+        params = f", params=[{', '.join(f'{each:g}' for each in self.params)}]" if self.params else ""
+        return f"UnaryWithParam(op_type=UnaryOpType::{self.op_type.name}{params})"
 
 
 def step(name: str, *params: float) -> UnaryWithParam:
@@ -138,22 +142,44 @@ _ONE_FORM = ("erfc", "log1p")
 """Functions whose fast form is the accurate one."""
 
 
+_WITH_PARAMETERS = (
+    *("relu_max", "relu_min", "power", "power_iterative", "leaky_relu", "elu", "heaviside", "rsub", "rdiv", "softplus"),
+    *("add_unary_sfpu", "sub_unary_sfpu", "mul_unary_sfpu", "div_unary_sfpu"),
+    *("unary_ne", "unary_eq", "unary_gt", "unary_lt", "unary_ge", "unary_le", "typecast", "round", "remainder", "fmod"),
+    *("bitwise_xor", "bitwise_and", "bitwise_or", "right_shift", "left_shift", "dropout", "fill", "prelu_sfpu"),
+    *("zero_point", "mish", "maximum", "minimum", "threshold", "softshrink", "hardshrink", "hardtanh", "where_tss"),
+    *("mac_tss", "celu", "clamp_tss", "selu", "rpow", "logit", "xielu", "polygamma", "softcap"),
+)
+"""Functions that TT-NN applies with parameters alone."""
+_IN_FORMS = ({*MODE_AT} - {"erfc"}) | {"bitcast", "gelu", "gelu_tanh"}
+"""Functions that it applies with and without them."""
+
+
+def _check_parameters(name: str, params: Sequence[float]) -> None:
+    """Refuses parameters of a function that takes none, and a function without those that it needs."""
+    words = None
+    if params and name not in _IN_FORMS and name not in _WITH_PARAMETERS:
+        words = f"operator should support at least one parameter but op_type UnaryOpType::{name.upper()} does not"
+    elif not params and name in _WITH_PARAMETERS:
+        words = f"Undefined non-parametrized op type UnaryOpType::{name.upper()}"
+    if words is not None:
+        raise TTFatal(words, hint="Write ttnn.UnaryWithParam(op_type, *params) with the parameters of the function.")
+
+
 def function_of(value: UnaryWithParam | Named | str | Sequence[Any]) -> list[tuple[str, Any]]:
     """Returns a function as the fields of a ``#ttnn.unary_with_param``.
 
     The parameter of gelu chooses its variant, and that of some functions their fast form.
     """
-    if isinstance(value, (list, tuple)):
-        kind, *params = value
-        value = UnaryWithParam(kind, *params)
+    if value == "gelu_approx":
+        return [("op_type", "gelu_approx")]
     if isinstance(value, str):
-        if value == "gelu_approx":
-            return [("op_type", value)]
         value = step(value)
-    elif not isinstance(value, UnaryWithParam):
-        value = UnaryWithParam(cast(Named, value))
-    name = value.op_type.name.lower()
-    params = [float(param) for param in value.params]
+    else:
+        if not isinstance(value, UnaryWithParam):
+            value = UnaryWithParam(cast(Any, value))
+        _check_parameters(value.op_type.name.lower(), value.params)
+    name, params = value.op_type.name.lower(), list(value.params)
     if name == "gelu":
         return [("op_type", gelu_op(bool(value.params and value.params[0])))]
     if name in MODE_AT:

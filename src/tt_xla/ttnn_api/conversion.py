@@ -19,7 +19,6 @@ _FROM_TORCH = {
     torch.bfloat16: DataType.BFLOAT16,
     torch.float32: DataType.FLOAT32,
     torch.float16: DataType.BFLOAT16,
-    torch.float64: DataType.FLOAT32,
     torch.int32: DataType.INT32,
     torch.int64: DataType.UINT32,
     torch.uint32: DataType.UINT32,
@@ -63,10 +62,13 @@ def tensor_of(data: Any, shape: Sequence[int] | None, dtype: DataType | None, la
     if dtype is None:
         dtype = _FROM_TORCH.get(source.dtype)
     if dtype is None:
-        raise TTFatal(f"Unsupported data type {source.dtype}", hint="Convert the tensor, or pass dtype.")
+        raise TTFatal(
+            f"get_dtype_from_ttnn_datatype: got INVALID or unhandled DataType, for elements of {source.dtype}",
+            hint="Convert the tensor, or pass dtype.",
+        )
     if layout is None:
         layout = Layout.TILE if dtype.element.is_block_float else Layout.ROW_MAJOR
-    if source.dtype in (torch.uint16, torch.uint32):
+    if source.dtype in (torch.uint16, torch.uint32, torch.uint64):
         source = source.to(torch.int64)
     elements = held(source, dtype)
     if elements.untyped_storage().data_ptr() == source.untyped_storage().data_ptr():
@@ -103,8 +105,13 @@ def whole_numbers(source: torch.Tensor, dtype: DataType) -> torch.Tensor:
     if dtype is DataType.UINT32:
         narrow = torch.where((flat >= 2.0**31) & (flat < 2.0**32), _limited(flat, 63), narrow)
     else:
-        narrow = narrow.clamp(*INTEGER_RANGES[dtype.element])
+        narrow = narrow.clamp(*integer_range(dtype))
     return torch.cat([narrow[:together], _limited(flat[together:], 63)]).reshape(source.shape)
+
+
+def integer_range(dtype: DataType) -> tuple[int, int]:
+    """Returns the least and the greatest number of a data type of integers."""
+    return (-128, 127) if dtype is DataType.INT8 else INTEGER_RANGES[dtype.element]
 
 
 def _limited(numbers: torch.Tensor, bits: int) -> torch.Tensor:
@@ -133,9 +140,7 @@ def _numbers(data: Any) -> Any:
     import numpy as np
 
     array = np.asarray(data)
-    if array.dtype.name == "bfloat16":
-        return array.astype(np.float32)
-    return array if array.dtype != np.uint64 else array.astype(np.int64)
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
 def to_torch(tensor: Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:

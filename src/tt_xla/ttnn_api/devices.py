@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tt_xla import environment
 from tt_xla.errors import MeshError
-from tt_xla.ttnn_api import hal
+from tt_xla.ttnn_api import hal, signatures
 from tt_xla.ttnn_api.enums import Arch, FabricConfig
 from tt_xla.ttnn_api.errors import IncompatibleArguments, TTFatal
 from tt_xla.ttnn_api.geometry import CoreCoord, CoreGrid
 from tt_xla.ttnn_api.shapes import MeshCoordinate, MeshShape
-from tt_xla.ttnn_api.sub_devices import SubDevice, SubDeviceId, SubDeviceManagerId, SubDevices
+from tt_xla.ttnn_api.sub_devices import SubDeviceId, SubDevices
 from tt_xla.ttnn_api.topology import MeshCoordinateRange, TensorTopology, mesh_places, replicated
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Reserved(NamedTuple):
     """Bytes of DRAM for traces."""
 
 
-class MeshDevice:
+class MeshDevice(SubDevices):
     """A mesh of chips of the emulated system; one chip is a mesh of one row and one column.
 
     Args:
@@ -52,6 +52,7 @@ class MeshDevice:
     ) -> None:
         from tt_xla.ttnn_api.memory import Memory  # imports the cost model
 
+        super().__init__()
         self.target, self.shape, self.chips = target, shape, tuple(chips)
         self._reserved, self._parent, self._number = sizes, parent, next(_numbers)
         self._submeshes: list[MeshDevice] = []
@@ -66,7 +67,6 @@ class MeshDevice:
         """Predicted device time of all calls so far, with the gaps between them."""
         self.recording: list[Any] | None = None
         """Calls of the trace that is being captured; None outside a capture."""
-        self._sub_devices = SubDevices()
         self.traces: dict[int, list[Any]] = {}
         """Captured traces by number."""
 
@@ -175,19 +175,6 @@ class MeshDevice:
         self.plans.clear()
         _open[self.chips] = self
 
-    def create_sub_device_manager(self, sub_devices: Sequence[SubDevice], local_l1_size: int) -> SubDeviceManagerId:
-        """Divides the device into sub-devices, once the division is loaded."""
-        return self._sub_devices.create(sub_devices, local_l1_size)
-
-    def load_sub_device_manager(self, sub_device_manager_id: SubDeviceManagerId) -> None:
-        self._sub_devices.load(sub_device_manager_id)
-
-    def clear_loaded_sub_device_manager(self) -> None:
-        self._sub_devices.clear()
-
-    def remove_sub_device_manager(self, sub_device_manager_id: SubDeviceManagerId) -> None:
-        self._sub_devices.remove(sub_device_manager_id)
-
     def set_sub_device_stall_group(self, sub_device_ids: Sequence[SubDeviceId]) -> None:
         """Does nothing: a call's results are there when it returns."""
 
@@ -280,11 +267,10 @@ class MeshDevice:
     def enable_program_cache(self) -> None:
         """Does nothing: the emulated card always keeps bound kernels."""
 
-    def disable_and_clear_program_cache(self) -> None:
-        self.plans.clear()
-
     def clear_program_cache(self) -> None:
         self.plans.clear()
+
+    disable_and_clear_program_cache = clear_program_cache
 
     def close(self) -> None:
         """Closes the device and its submeshes, and forgets plans and traces."""
@@ -457,7 +443,7 @@ def close_device(device: MeshDevice) -> None:
     _open.pop(device.chips, None)
 
 
-close_mesh_device = close_device
+close_mesh_device = CloseDevice = close_device
 
 
 @contextlib.contextmanager
@@ -518,36 +504,16 @@ def GetDefaultDevice() -> MeshDevice | None:
     return _default[0] if _default else None
 
 
-def CreateDevice(
-    device_id: int,
-    num_command_queues: int = 1,
-    l1_small_size: int = 0,
-    trace_region_size: int = 0,
-    dispatch_core_config: object = None,
-    *,
-    worker_l1_size: int = 0,
-) -> MeshDevice:
+def CreateDevice(*arguments: Any, **keywords: Any) -> MeshDevice:
     """Opens a chip: an earlier name of :func:`open_device`."""
-    return open_device(device_id=device_id, l1_small_size=l1_small_size, trace_region_size=trace_region_size)
+    _, values = signatures.bound("ttnn.CreateDevice", arguments, keywords)
+    return open_device(**values)
 
 
-def CreateDevices(
-    device_ids: Sequence[int],
-    num_command_queues: int = 1,
-    l1_small_size: int = 0,
-    trace_region_size: int = 0,
-    dispatch_core_config: object = None,
-    *,
-    worker_l1_size: int = 0,
-) -> dict[int, MeshDevice]:
+def CreateDevices(*arguments: Any, **keywords: Any) -> dict[int, MeshDevice]:
     """Opens chips, each as a device of its own."""
-    sizes = {"l1_small_size": l1_small_size, "trace_region_size": trace_region_size}
-    return {number: open_device(device_id=number, **sizes) for number in device_ids}
-
-
-def CloseDevice(device: MeshDevice) -> None:
-    """Closes a device: an earlier name of :func:`close_device`."""
-    close_device(device)
+    _, values = signatures.bound("ttnn.CreateDevices", arguments, keywords)
+    return {number: open_device(device_id=number, **values) for number in values.pop("device_ids")}
 
 
 def CloseDevices(devices: dict[int, MeshDevice]) -> None:
@@ -556,12 +522,7 @@ def CloseDevices(devices: dict[int, MeshDevice]) -> None:
         close_device(device)
 
 
-def GetNumPCIeDevices() -> int:
-    """Returns the number of chips: each emulated one is reached from the host."""
-    return _target().chips
-
-
-get_num_pcie_devices = GetNumPCIeDevices
+GetNumPCIeDevices = get_num_pcie_devices = GetNumAvailableDevices  # each emulated chip is reached from the host
 get_pcie_device_ids = get_device_ids
 
 

@@ -7,7 +7,7 @@ import enum
 from tt_xla.ir.element_types import DataType as ElementType
 from tt_xla.ir.layout import BufferType as Memory
 from tt_xla.ir.layout import MemoryLayout
-from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.errors import no_tensors_of
 
 
 class Named(enum.Enum):
@@ -43,7 +43,7 @@ class DataType(Named):
             TTFatal: the emulated card lacks it.
         """
         if self not in _ELEMENTS:
-            raise TTFatal(f"The emulated card has no tensors of {self}", hint="Convert the tensor to ttnn.int32.")
+            raise no_tensors_of(self)
         return _ELEMENTS[self]
 
     @staticmethod
@@ -53,6 +53,7 @@ class DataType(Named):
 
 
 _ELEMENTS = {DataType(element.ttnn_code): element for element in ElementType if element.ttnn_code >= 0}
+_ELEMENTS[DataType.INT8] = ElementType.SI8  # on the host alone
 _DATA_TYPES = {element: dtype for dtype, element in _ELEMENTS.items()}
 
 

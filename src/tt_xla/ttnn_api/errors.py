@@ -13,6 +13,11 @@ class TTFatal(TTXLAError, RuntimeError):
         return " ".join(filter(None, [f"TT_FATAL: {message}{'' if message.endswith(('.', '!')) else '.'}", self.hint]))
 
 
+def no_tensors_of(dtype: object) -> TTFatal:
+    """Returns the error for a data type that the emulated card lacks."""
+    return TTFatal(f"The emulated card has no tensors of {dtype}", hint="Convert the tensor to ttnn.int32.")
+
+
 class OutOfMemoryError(TTFatal):
     """A tensor does not fit into the memory of the device."""
 

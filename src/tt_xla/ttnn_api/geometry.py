@@ -155,20 +155,15 @@ class CoreRangeSet(JsonForm):
 
     def contains(self, other: CoreCoord | CoreRange | CoreRangeSet) -> bool:
         """Returns whether all cores of another value belong to the set."""
-        own = {each for part in self._ranges for each in part.cores()}
-        parts = other.ranges() if isinstance(other, CoreRangeSet) else [other]
-        return all(each in own for part in parts for each in ([part] if isinstance(part, CoreCoord) else part.cores()))
+        return _cores(other) <= _cores(self)
 
     def merge(self, other: CoreRangeSet) -> CoreRangeSet:
         """Returns the cores of both sets."""
-        own = {each for part in self._ranges for each in part.cores()}
-        added = {each for part in other.ranges() for each in part.cores()}
-        return _rectangles(own | added)
+        return _rectangles(_cores(self) | _cores(other))
 
     def subtract(self, other: CoreRangeSet) -> CoreRangeSet:
         """Returns the cores of this set that are not in the other."""
-        own = {each for part in self._ranges for each in part.cores()}
-        return _rectangles(own - {each for part in other.ranges() for each in part.cores()})
+        return _rectangles(_cores(self) - _cores(other))
 
     def num_cores(self) -> int:
         return sum(each.grid_size().x * each.grid_size().y for each in self._ranges)
@@ -181,6 +176,13 @@ class CoreRangeSet(JsonForm):
 
     def __repr__(self) -> str:
         return f"{{{', '.join(map(repr, self._ranges))}}}"
+
+
+def _cores(place: CoreCoord | CoreRange | CoreRangeSet) -> set[CoreCoord]:
+    """Returns the cores of a value."""
+    if isinstance(place, CoreCoord):
+        return {place}
+    return {core for part in ([place] if isinstance(place, CoreRange) else place.ranges()) for core in part.cores()}
 
 
 def _rectangles(cores: set[CoreCoord]) -> CoreRangeSet:

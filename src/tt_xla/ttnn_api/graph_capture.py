@@ -92,7 +92,8 @@ class Capture:
             if tensor.is_allocated():
                 on_device = tensor.device() is not None
                 params |= {"dtype": f"DataType::{tensor.dtype.name}", "layout": f"Layout::{tensor.layout.name}"}
-                params |= {"storage_type": "DEVICE" if on_device else "HOST", "size": _bytes(tensor)}
+                params |= {"storage_type": "DEVICE" if on_device else "HOST"}
+                params |= {"size": tensor.buffer_num_pages() * tensor.buffer_page_size()}
                 if on_device:
                     memory = tensor.memory_config()
                     params |= {"address": tensor.buffer_address(), "memory_config": str(memory)}
@@ -117,10 +118,6 @@ class Capture:
         self._open.clear()
         self._add("capture_end", {})
         return self.nodes
-
-
-def _bytes(tensor: Any) -> int:
-    return tensor.buffer_num_pages() * tensor.buffer_page_size()
 
 
 def _tensors_in(values: Any) -> Iterator[Any]:

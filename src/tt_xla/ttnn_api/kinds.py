@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,10 +17,10 @@ Test = Callable[[Any], bool]
 
 _CONVERTED = {
     "CoreCoord": "tuple[int, int]",
-    "EltwiseUnaryWithParam": "UnaryWithParam | UnaryOpType | tuple",
+    "EltwiseUnaryWithParam": "UnaryWithParam | UnaryOpType | tuple[UnaryOpType, float]",
     "QueueId": "int",
     "Shape": "Sequence[int]",
-    "UnaryWithParam": "UnaryOpType | tuple",
+    "UnaryWithParam": "UnaryOpType | tuple[UnaryOpType, float]",
 }
 """Kind of a value that nanobind converts, by the kind that it makes of it."""
 
@@ -58,7 +59,7 @@ def _test(kind: ast.expr, converts: bool) -> Test:
         case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=items)):
             tests = [_test(item, converts) for item in items]
             return lambda value: (
-                isinstance(value, (tuple, list))
+                _is_sequence(value)
                 and len(value) == len(tests)
                 and all(test(each) for test, each in zip(tests, value, strict=True))
             )
@@ -77,7 +78,7 @@ def _named(name: str, converts: bool) -> Test:
     classes = {name, *(_IN_PLANS if name == "Tensor" else ())}
 
     def is_of_class(value: Any) -> bool:
-        return not classes.isdisjoint(each.__name__ for each in type(value).__mro__)
+        return not is_array(value) and not classes.isdisjoint(each.__name__ for each in type(value).__mro__)
 
     if not converts or name not in _CONVERTED:
         return is_of_class
@@ -85,8 +86,15 @@ def _named(name: str, converts: bool) -> Test:
     return lambda value: is_of_class(value) or other(value)
 
 
+def is_array(value: Any) -> bool:
+    """Whether a value is a number or an array of NumPy, or a tensor of PyTorch."""
+    return type(value).__module__ in ("numpy", "torch") and hasattr(value, "tolist")
+
+
 def _is_sequence(value: Any) -> bool:
     """Whether a value is a sequence other than a text, among them TT-NN's shapes and NumPy's arrays."""
+    if is_array(value):
+        return type(value).__module__ == "numpy" and value.ndim > 0
     return hasattr(value, "__getitem__") and hasattr(value, "__iter__") and not isinstance(value, (str, bytes, dict))
 
 
@@ -94,14 +102,25 @@ def _is_class(*kinds: type) -> Test:
     return lambda value: type(value) in kinds
 
 
-def _has(*methods: str) -> Test:
-    return lambda value: any(hasattr(value, each) for each in methods)
+def _becomes(kind: type) -> Test:
+    """Returns the test of values of which nanobind makes a float or an integer.
+
+    It makes a float of an array with one element, and an integer of one without dimensions or of a tensor of PyTorch.
+    """
+
+    def is_convertible(value: Any) -> bool:
+        if not is_array(value):
+            return hasattr(value, "__index__") or (kind is float and hasattr(value, "__float__"))
+        listed = kind is int and type(value).__module__ == "numpy" and value.ndim
+        return math.prod(value.shape) == 1 and not listed and isinstance(value.item(), (int, kind))
+
+    return is_convertible
 
 
 _NUMBERS: Mapping[str, Sequence[Test]] = {
     "bool": [_is_class(bool)] * 2,
-    "float": [_is_class(float), _has("__float__", "__index__")],
-    "int": [_is_class(int), _has("__index__")],
+    "float": [_is_class(float), _becomes(float)],
+    "int": [_is_class(int), _becomes(int)],
     "str": [_is_class(str)] * 2,
     "tuple": [_is_class(tuple, list)] * 2,
 }

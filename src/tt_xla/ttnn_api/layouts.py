@@ -13,7 +13,7 @@ from tt_xla.ir.layout import CoreRange, MemoryLayout, TensorLayout
 from tt_xla.ir.program import TensorSpec
 from tt_xla.ttnn_api import shards
 from tt_xla.ttnn_api.enums import DataType, Layout
-from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.errors import TTFatal, no_tensors_of
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, CoreRangeSet, MemoryConfig, NdShardSpec
 from tt_xla.ttnn_api.nd_shards import resolved, units_per_core
 from tt_xla.ttnn_api.shapes import Sizes
@@ -71,6 +71,8 @@ def _layout(shape: Sequence[int], dtype: DataType, layout: Layout, memory: Memor
         raise TTFatal(f"Only TILE layout is supported for {dtype.name} dtype!", hint="Pass layout=ttnn.TILE_LAYOUT.")
     if memory is None:
         return TensorLayout.of(shape, element, tiled=tiled, buffer=Memory.SYSTEM_MEMORY)
+    if element.is_host_only:
+        raise no_tensors_of(dtype)
     buffer, kind = memory.buffer_type.memory, memory.memory_layout.layout
     if not memory.is_sharded():
         return TensorLayout.of(shape, element, tiled=tiled, buffer=buffer)
@@ -89,7 +91,7 @@ def _layout(shape: Sequence[int], dtype: DataType, layout: Layout, memory: Memor
         )
     if tiled:
         shards.check(shape, memory)
-    ranges = _ranges(memory.shard_spec.grid)
+    ranges = ranges_of(memory.shard_spec.grid)
     grid = shards.grid_of(memory.memory_layout, memory.shard_spec)
     made = TensorLayout.of(shape, element, tiled=tiled, buffer=buffer, memory=kind, grid=grid, core_ranges=ranges)
     rows, columns = memory.shard_spec.shape
@@ -104,12 +106,13 @@ def _cut(shape: Sequence[int], layout: Layout, spec: NdShardSpec, whole: TensorL
         whole,
         memory=MemoryLayout.ND_SHARDED,
         grid=(spec.num_cores(), 1),
-        core_ranges=_ranges(spec.grid),
+        core_ranges=ranges_of(spec.grid),
         shard=(-(-rows // unit), -(-columns // unit)),
     )
 
 
-def _ranges(cores: CoreRangeSet) -> tuple[CoreRange, ...]:
+def ranges_of(cores: CoreRangeSet) -> tuple[CoreRange, ...]:
+    """Returns the ranges of cores as TTNN has them."""
     return tuple(CoreRange((each.start.x, each.start.y), (each.end.x, each.end.y)) for each in cores.ranges())
 
 

@@ -31,6 +31,10 @@ _OPERATORS = {
 }
 """TT-NN function of each of Python's binary operators."""
 
+_NOT_CAST = ("float16", "float64")
+"""Types of NumPy's arrays that the host casts to no narrower type; tensors of PyTorch have other names for theirs."""
+_CAST_BY_TORCH = (DataType.BFLOAT16, DataType.BFLOAT8_B, DataType.BFLOAT4_B)
+
 _REFLECTED = ("add", "sub", "mul", "truediv")
 
 
@@ -68,6 +72,11 @@ def _init(
     if isinstance(shape, DataType):  # Tensor(array, data_type, ...)
         shape, data_type = None, shape
     made = tensor_of(data, shape, data_type, layout)
+    if getattr(data, "dtype", None) in _NOT_CAST and made.dtype in _CAST_BY_TORCH:
+        raise TTFatal(
+            f"parse_py_tensor: ndarray_import failed, for an array of {data.dtype} that becomes {made.dtype}",
+            hint="Pass the array to ttnn.from_torch, or cast it to float32.",
+        )
     if mesh_mapper is not None:
         made = mesh_mapper.split(made)
     if device is not None:

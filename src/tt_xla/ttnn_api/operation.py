@@ -37,7 +37,9 @@ _SPEED_ONLY = {
     *("subdevice_id", "multi_device_global_semaphore", "barrier_semaphore", "barrier_semaphores", "mesh_device"),
     *("rs_global_semaphores", "ag_global_semaphores", "chunks_per_sync", "num_workers_per_link"),
     *("num_buffers_per_channel", "use_l1_small_for_semaphores", "intermediate_memory_config", "use_noc1_only"),
-    *("use_optimal_ccl_for_llama", "use_broadcast", "intermediate_tensor"),
+    *("use_optimal_ccl_for_llama", "use_broadcast", "intermediate_tensor", "intermediate_memory_config_rs"),
+    *("all_gather_core_grid_offset", "ccl_core_grid_offset", "use_column_major_ccl", "input_mux_cores"),
+    *("compute_with_storage_grid_size", "k_chunk_size", "enable_kv_block_cache", "reallocate_output"),
 }
 """Parameters that change how a card computes a result, and that an operation may leave out."""
 
@@ -76,10 +78,7 @@ class Operation:
         self.python_fully_qualified_name = self.__name__ = name
         self.__doc__ = rule.__doc__
         self.rule, self.composite = rule, composite
-        code: CodeType = getattr(rule, "__wrapped__", rule).__code__
-        self._named = (
-            named if callable(named) else tuple(named) or code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        )
+        self._named = named if callable(named) else tuple(named) or parameters_of(rule)
         self.numbers: Sequence[int | str] = ()
         """Places and names of parameters that may be tensors of numbers: a call is planned with the numbers."""
 
@@ -182,8 +181,6 @@ class Operation:
         from tt_xla.ttnn_api.engine import Plan
         from tt_xla.ttnn_api.exchange import ExchangePlan
 
-        if any(map(_has_torch, [*arguments, *keywords.values()])):
-            raise signatures.refused(self.__name__, arguments, keywords)
         numbers = itertools.count()
         positional = [_stand_in(argument, numbers) for argument in arguments]
         named = {name: _stand_in(argument, numbers) for name, argument in keywords.items()}
@@ -274,13 +271,6 @@ def _invalid(name: str, arguments: Iterable[Any], error: Exception) -> TTFatal:
     )
 
 
-def _has_torch(argument: Any) -> bool:
-    """Whether an argument is, or contains, a tensor of PyTorch."""
-    import torch
-
-    return isinstance(argument, torch.Tensor) or (type(argument) in (list, tuple) and any(map(_has_torch, argument)))
-
-
 def _stand_in(argument: Any, numbers: Iterator[int]) -> Any:
     """Returns an argument with operands, numbered in order, in the place of tensors.
 
@@ -327,6 +317,8 @@ def _key(value: Any, tensors: list[Tensor]) -> Any:
         return tuple([_key(item, tensors) for item in value])
     if kind is float:
         return "float", value.hex()
+    if kind.__module__ in ("numpy", "torch") and hasattr(value, "tolist"):
+        return kind, str(value.dtype), str(value.tolist())
     return (bool, value) if kind is bool else value
 
 
@@ -361,20 +353,59 @@ OF_COMPLEX: Registry[str, Callable[..., Any]] = Registry("operation of complex t
 """Implementations of operations for complex tensors, by the name of the operation."""
 
 
-def operation(*names: str, composite: bool = False) -> Callable[[Rule], Rule]:
-    """Registers a rule for functions of TT-NN, by full name."""
+def operation(*names: str, composite: bool = False, also: Sequence[str] = ()) -> Callable[[Rule], Rule]:
+    """Registers a rule for functions of TT-NN.
+
+    Args:
+        names: full names of the functions.
+        composite: whether the rule takes tensors and calls other operations.
+        also: parameters that the rule takes together, as ``**values``.
+    """
 
     def register(rule: Rule) -> Rule:
         for name in names:
-            OPERATIONS[name] = Operation(name, rule, composite=composite)
+            define(name, rule, (*parameters_of(rule), *also), composite=composite)
         return rule
 
     return register
 
 
+def parameters_of(rule: Rule) -> Sequence[str]:
+    """Returns the parameters that a rule names."""
+    code: CodeType = getattr(rule, "__wrapped__", rule).__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
 def define(name: str, rule: Rule, named: Names = (), *, composite: bool = False) -> None:
     """Registers the rule of one function of a table."""
     OPERATIONS[name] = Operation(name, rule, composite=composite, named=named)
+
+
+def forward(name: str, target: str, **renamed: str) -> None:
+    """Registers a function that calls another one with the parameters that both have.
+
+    Args:
+        name: its full name.
+        target: full name of the other function.
+        renamed: by parameter of the function, the name that the other one has for it.
+    """
+
+    def named() -> Sequence[str]:
+        both = [signatures.overloads(full) for full in (name, target)]
+        own, others = ({parameter for each in overloads for parameter in each.names} for overloads in both)
+        return tuple(sorted(own & others | renamed.keys()))
+
+    def rule(**values: Any) -> Any:
+        given = {renamed.get(each, each): value for each, value in values.items() if value is not None}
+        return OPERATIONS[target](**given)
+
+    rule.__doc__ = f"Calls {target}."
+    define(name, rule, named, composite=True)
+
+
+def delivered(result: Any, into: Tensor | None) -> Any:
+    """Returns the result of a composite operation, or the tensor that it was copied into."""
+    return result if into is None else OPERATIONS["ttnn.copy"](result, into)
 
 
 class Functions:
@@ -385,6 +416,7 @@ class Functions:
     """
 
     def __init__(self, memory: Any = None) -> None:
+        self.memory = memory
         self._options = {} if memory is None else {"memory_config": memory}
 
     def apply(self, part: Part, *arguments: Any, **attributes: Any) -> Any:

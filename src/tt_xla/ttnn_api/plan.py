@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
+from tt_xla.ttnn_api.conditions import place_of
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
-from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.layouts import Type
 from tt_xla.ttnn_api.shapes import Sizes
 from tt_xla.ttnn_api.topology import TensorTopology
+
+NO_DIMENSION = "Index is out of bounds for the rank, should be between 0 and {high} however is {dim}"
+"""TT-NN's words about a dimension that a tensor lacks, where a function has none of its own."""
 
 
 class Operand:
@@ -43,19 +46,13 @@ class Operand:
     def memory(self) -> MemoryConfig:
         return self.type.memory
 
-    def dim(self, dim: int) -> int:
-        """Returns a dimension counted from the front.
+    def dim(self, dim: int, words: str = NO_DIMENSION) -> int:
+        """Returns a dimension counted from the front, as :func:`tt_xla.ttnn_api.conditions.place_of` does.
 
         Raises:
             TTFatal: the tensor has no such dimension.
         """
-        place = dim + self.rank if dim < 0 else dim
-        if not 0 <= place < self.rank:
-            raise TTFatal(
-                f"Index is out of bounds for the rank, should be between 0 and {self.rank - 1} however is {dim}",
-                hint=f"The tensor has shape {self.shape}; choose one of its dimensions.",
-            )
-        return place
+        return place_of(dim, self.rank, words, self.shape)
 
 
 class Scalar(NamedTuple):

@@ -10,9 +10,11 @@ from tt_xla.ttnn_api.shapes import padded
 
 _TERNARY = ("ttnn.addcdiv", "ttnn.addcmul", "ttnn.lerp", "ttnn.mac", "ttnn.snake_beta", "ttnn.where")
 
+_SLICE = "ttnn.slice_static"
+
 _SHAPES = {
     **dict.fromkeys(
-        ("ttnn.assign", "ttnn.to_memory_config"),
+        ("ttnn.assign", "ttnn.to_memory_config", _SLICE),
         "Input tensor shape {made} does not match output tensor shape {given}",
     ),
     **dict.fromkeys(("ttnn.matmul", "ttnn.linear"), "Invalid optional output tensor"),
@@ -24,7 +26,6 @@ _SHAPES = {
     "ttnn.argmax": "Preallocated output tensor is not page-compatible with the reduction result! Got : {given}, "
     "expected: {made} (or any shape with the same volume and last dimension)",
     "ttnn.clamp_tensor": "Shape of Output tensor {given} provided does not match the broadcasted output shape {made}",
-    "ttnn.slice_static": "The preallocated output tensor needs a padded shape of {made}, however it is {given}",
     "ttnn.typecast": "Typecast operation requires input and preallocated output logical shapes to match. Input shape: "
     "{made}, Preallocated output shape: {given}",
 }
@@ -33,7 +34,7 @@ _UNARY_SHAPE = "Unary: Preallocated output shape must match computed shape. Comp
 
 _LAYOUTS = {
     **dict.fromkeys(
-        ("ttnn.assign", "ttnn.to_memory_config"),
+        ("ttnn.assign", "ttnn.to_memory_config", _SLICE),
         "Input tensor layout (Layout::{made.name}) must equal output tensor layout (Layout::{given.name})",
     ),
     **dict.fromkeys(
@@ -72,14 +73,16 @@ def receive(step: Step) -> None:
 
 
 def _check_shape(op: str, made: Type, given: Type) -> None:
-    sizes: list[object] = [made.shape, given.shape]
-    if op == "ttnn.slice_static":
-        sizes = [padded(each.shape, each.layout) for each in (made, given)]
-    elif op == "ttnn.argmax":
-        sizes = [(volume(each.shape), each.shape[-1:]) for each in (made, given)]
-    if sizes[0] != sizes[1]:
+    words, shown = _SHAPES.get(op, _UNARY_SHAPE), [made.shape, given.shape]
+    if op == "ttnn.argmax":
+        fits = volume(made.shape) == volume(given.shape) and made.shape[-1:] == given.shape[-1:]
+    else:
+        fits = made.shape == given.shape
+    if op == _SLICE and (full := [padded(each, made.layout) for each in shown])[0] != full[1]:
+        words, shown = "The preallocated output tensor needs a padded shape of {made}, however it is {given}", full
+    if not fits:
         raise TTFatal(
-            _SHAPES.get(op, _UNARY_SHAPE).format(made=made.shape, given=given.shape),
+            words.format(made=shown[0], given=shown[1]),
             hint="Make the tensor that receives the result with this shape.",
         )
 
@@ -92,6 +95,12 @@ def _check_type(op: str, made: Type, given: Type) -> None:
         raise TTFatal(
             _LAYOUTS.get(op, _UNARY_LAYOUT).format(made=made.layout, given=given.layout),
             hint=f"Make the tensor that receives the result with layout={wanted}.",
+        )
+    if op == _SLICE and made.dtype is not given.dtype:
+        raise TTFatal(
+            f"The preallocated output tensor needs a layout of TensorLayout(dtype=DataType::{made.dtype.name}), "
+            f"however it is TensorLayout(dtype=DataType::{given.dtype.name})",
+            hint=f"Make the tensor that receives the result with dtype={made.dtype}.",
         )
     if op not in _LAYOUTS and made.dtype is not given.dtype and not {made.dtype, given.dtype} <= _MIXED:
         raise TTFatal(

@@ -141,20 +141,19 @@ POST_HOOKS: list[PostHook] = []
 
 
 @contextlib.contextmanager
-def register_pre_operation_hook(hook: PreHook) -> Generator[None]:
+def _registered(hooks: list[Any], hook: Callable[..., Any]) -> Generator[None]:
+    hooks.append(hook)
+    try:
+        yield
+    finally:
+        hooks.remove(hook)
+
+
+def register_pre_operation_hook(hook: PreHook) -> contextlib.AbstractContextManager[None]:
     """Calls a function before each operation for the body of the context."""
-    PRE_HOOKS.append(hook)
-    try:
-        yield
-    finally:
-        PRE_HOOKS.remove(hook)
+    return _registered(PRE_HOOKS, hook)
 
 
-@contextlib.contextmanager
-def register_post_operation_hook(hook: PostHook) -> Generator[None]:
+def register_post_operation_hook(hook: PostHook) -> contextlib.AbstractContextManager[None]:
     """Calls a function after each operation for the body of the context."""
-    POST_HOOKS.append(hook)
-    try:
-        yield
-    finally:
-        POST_HOOKS.remove(hook)
+    return _registered(POST_HOOKS, hook)

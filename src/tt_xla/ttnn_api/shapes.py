@@ -30,11 +30,11 @@ class Sizes(tuple[int, ...]):
     __str__ = __repr__
 
 
-def out_of_range(index: int, rank: int, shape: object) -> TTFatal:
+def out_of_range(index: int, rank: int, shape: object, advice: str = "choose one of its dimensions") -> TTFatal:
     """Returns the error for a dimension that a shape lacks."""
     return TTFatal(
         f"ShapeBase[] index out of range. {index} not in [-{SHOWN_DIMS}, {rank})",
-        hint=f"The shape is {shape}; choose one of its dimensions.",
+        hint=f"The shape is {shape}; {advice}.",
     )
 
 

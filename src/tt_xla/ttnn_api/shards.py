@@ -96,6 +96,11 @@ def grid_of(kind: TensorMemoryLayout | MemoryLayout, spec: ShardSpec) -> tuple[i
     return (box.y, box.x) if spec.orientation is ShardOrientation.ROW_MAJOR else (box.x, box.y)
 
 
+def of_shape(spec: ShardSpec, shape: Sequence[int]) -> ShardSpec:
+    """Returns shards of another shape on the same cores."""
+    return ShardSpec(spec.grid, shape, spec.orientation)
+
+
 def replace_shards(memory: MemoryConfig, spec: ShardSpec) -> MemoryConfig:
     """Returns a memory config with other shards."""
     return MemoryConfig(memory.memory_layout, memory.buffer_type, spec)

@@ -153,13 +153,15 @@ def bound(
 
 
 def _plain(value: Any, kind: str) -> Any:
-    """Returns an argument as rules take it: sizes as a tuple, and numbers of NumPy and truth values as numbers."""
+    """Returns an argument as rules take it: sizes as a tuple, and numbers of NumPy and PyTorch, and truth values, as
+    numbers."""
     if isinstance(value, shapes.Shape):
         return tuple(value)
-    if type(value).__module__ == "numpy" and type(value).__name__ != "ndarray":
-        return value.item()
-    if "bool" in kind or not re.search("int|float", kind):
+    if "bool" in kind or not re.search("int|float|Shape", kind):
         return value
+    if kinds.is_array(value):
+        listed = type(value).__module__ == "numpy" and value.ndim and re.search("Sequence|Shape|tuple", kind)
+        value = value.tolist() if listed else value.item()
     if type(value) in (list, tuple):
         return type(value)(_plain(each, kind) for each in value)
     return int(value) if type(value) is bool else value
@@ -209,7 +211,7 @@ def _incompatible(name: str, reason: str) -> IncompatibleArguments:
 def _kind(value: Any) -> str:
     """Returns the name of a value's class; that of a tensor is TT-NN's, also for what stands for one in a plan."""
     kind = type(value).__name__
-    return "ttnn.Tensor" if kind in ("Tensor", "Operand") else kind
+    return "ttnn.Tensor" if kind in ("Tensor", "Operand") and not kinds.is_array(value) else kind
 
 
 def _unbound(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:

@@ -58,7 +58,7 @@ class SubDevices:
         self._numbers = itertools.count(1)
         self._loaded: SubDeviceManagerId | None = None
 
-    def create(self, sub_devices: Sequence[SubDevice], local_l1_size: int) -> SubDeviceManagerId:
+    def create_sub_device_manager(self, sub_devices: Sequence[SubDevice], local_l1_size: int) -> SubDeviceManagerId:
         """Adds a division.
 
         Raises:
@@ -72,31 +72,31 @@ class SubDevices:
         self._managers[manager] = list(sub_devices)
         return manager
 
-    def load(self, manager: SubDeviceManagerId) -> None:
+    def load_sub_device_manager(self, sub_device_manager_id: SubDeviceManagerId) -> None:
         """Makes a division the one in force.
 
         Raises:
             TTFatal: the device has no such division.
         """
-        self._check(manager)
-        self._loaded = manager
+        self._check(sub_device_manager_id)
+        self._loaded = sub_device_manager_id
 
-    def clear(self) -> None:
+    def clear_loaded_sub_device_manager(self) -> None:
         """Makes the whole device one sub-device again."""
         self._loaded = None
 
-    def remove(self, manager: SubDeviceManagerId) -> None:
+    def remove_sub_device_manager(self, sub_device_manager_id: SubDeviceManagerId) -> None:
         """Forgets a division.
 
         Raises:
             TTFatal: the device has no such division, or it is in force.
         """
-        self._check(manager)
-        if manager == self._loaded:
+        self._check(sub_device_manager_id)
+        if sub_device_manager_id == self._loaded:
             raise TTFatal(
                 "Cannot remove active sub-device manager", hint="Call clear_loaded_sub_device_manager before."
             )
-        del self._managers[manager]
+        del self._managers[sub_device_manager_id]
 
     def _check(self, manager: SubDeviceManagerId) -> None:
         if manager not in self._managers:

@@ -151,6 +151,11 @@ class Tensor:
     def device(self) -> MeshDevice | None:
         return self._device
 
+    def _check_on_device(self) -> MeshDevice:
+        if self._device is None:
+            raise TTFatal("Tensor is not on device", hint="Move it there with ttnn.to_device.")
+        return self._device
+
     def devices(self) -> list[MeshDevice]:
         return [] if self._device is None else [self._device]
 
@@ -172,8 +177,7 @@ class Tensor:
         Raises:
             TTFatal: the tensor lies on the host.
         """
-        if self._device is None:
-            raise TTFatal("Tensor is not on device", hint="Move it there with ttnn.to_device.")
+        self._check_on_device()
         return self.coords()
 
     def is_allocated(self) -> bool:
@@ -186,8 +190,8 @@ class Tensor:
             TTFatal: it lies on the host.
         """
         buffer = self.contents.buffer
-        if buffer is None:
-            raise TTFatal("Tensor is not on device", hint="Move it there with ttnn.to_device.")
+        self._check_on_device()
+        assert buffer is not None
         return buffer.address
 
     def buffer_page_size(self) -> int:
@@ -195,10 +199,7 @@ class Tensor:
 
     def buffer_aligned_page_size(self) -> int:
         """Returns the bytes from one page to the next, on the device."""
-        device = self._device
-        if device is None:
-            raise TTFatal("Tensor is not on device", hint="Move it there with ttnn.to_device.")
-        target = device.target
+        target = self._check_on_device().target
         unit = target.dram_align if self.type.memory.buffer_type is BufferType.DRAM else target.noc_l1_align
         return -(-self.buffer_page_size() // unit) * unit
 

@@ -159,7 +159,12 @@ for _exponent, _mantissa in ((8, 23), (8, 7), (8, 10), (5, 10), (5, 2), (4, 3)):
         np.array([*_ROUNDED, np.inf, -np.inf, np.nan], np.float32),
         correlates=False,
     )
-case("precision_5_0", lambda x: lax.reduce_precision(x, 5, 0), np.array([*_ROUNDED, np.inf], np.float32))
+case(
+    "precision_5_0",
+    lambda x: lax.reduce_precision(x, 5, 0),
+    np.array([*_ROUNDED, np.inf, np.nan], np.float32),
+    correlates=False,
+)
 case("precision_of_bfloat16", lambda x: lax.reduce_precision(x, 8, 3), normal(4, 5).astype(BF16))
 _LARGE = np.array([3_000_000_000, 4, 4_000_000_001, 7, 6, 2, 2**31], np.uint32)
 _DIVISORS = np.array([2, 3_000_000_000, 3, 4_000_000_000, 7, 1, 2**31], np.uint32)

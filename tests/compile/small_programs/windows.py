@@ -26,6 +26,12 @@ def convolution(x: Array, w: Array, layout: str = "NCHW", kernel: str = "OIHW", 
 conv = functools.partial
 case("conv_nchw", conv(convolution), normal(2, 3, 8, 9), normal(4, 3, 3, 3))
 case("conv_nhwc", conv(convolution, layout="NHWC", kernel="HWIO"), normal(2, 8, 9, 3), normal(3, 3, 3, 4))
+case(  # oneDNN reads such weights wrong where they are not row-major
+    "conv_groups_of_transposed_weights",
+    lambda x, w: convolution(x, w.transpose(0, 2, 3, 1), layout="NHWC", feature_group_count=2),
+    normal(1, 1, 6, 16),
+    normal(2, 3, 8, 1),
+)
 case("conv_strided", conv(convolution, window_strides=(2, 3)), normal(2, 3, 9, 10), normal(4, 3, 3, 2))
 case("conv_padded", conv(convolution, padding=((1, 2), (0, 3))), normal(1, 3, 7, 6), normal(4, 3, 3, 3))
 case("conv_same", conv(convolution, padding="SAME", window_strides=(2, 2)), normal(1, 3, 7, 8), normal(4, 3, 3, 3))

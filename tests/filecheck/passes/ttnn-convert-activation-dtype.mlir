@@ -2,6 +2,7 @@
 
 #dram = #ttnn.buffer_type<dram>
 #tiles = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#tall = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #floats = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, f32>, #dram>, <interleaved>>
 #rows = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<32x32xbf16, #dram>, <interleaved>>
 
@@ -61,4 +62,21 @@ func.func public @rows(%x: tensor<32x32xf32, #floats>) -> tensor<32x32xbf16, #ro
   %0 = "ttnn.typecast"(%x) : (tensor<32x32xf32, #floats>) -> tensor<32x32xbf16, #tiles>
   %1 = "ttnn.to_layout"(%0) : (tensor<32x32xbf16, #tiles>) -> tensor<32x32xbf16, #rows>
   func.return %1 : tensor<32x32xbf16, #rows>
+}
+
+// Minus infinity behind an image, and a mask of large numbers, would make zeros of their neighbours in block floats.
+// CHECK-LABEL: func.func public @masked(
+// CHECK: %[[R:.*]] = "ttnn.relu"{{.*}} -> tensor<32x32xbf16, #ttnn_layout>
+// CHECK-NEXT: %[[P:.*]] = "ttnn.pad"(%[[R]]) {{.*}} -> tensor<64x32xbf16, #ttnn_layout4>
+// CHECK: "ttnn.add"(%[[P]], {{.*}} -> tensor<64x32xbf16, #ttnn_layout4>
+// CHECK-NEXT: %[[S:.*]] = "ttnn.softmax"{{.*}} -> tensor<64x32xbf16, #ttnn_layout4>
+func.func public @masked(%x: tensor<32x32xbf16, #tiles>) -> tensor<64x32xbf16, #tall> {
+  %0 = "ttnn.matmul"(%x, %x) <{transpose_a = false, transpose_b = false}> : (tensor<32x32xbf16, #tiles>, tensor<32x32xbf16, #tiles>) -> tensor<32x32xbf16, #tiles>
+  %1 = "ttnn.relu"(%0) : (tensor<32x32xbf16, #tiles>) -> tensor<32x32xbf16, #tiles>
+  %2 = "ttnn.pad"(%1) <{padding = array<i32: 0, 32, 0, 0>, value = 0xFF800000 : f32, use_multicore = true}> : (tensor<32x32xbf16, #tiles>) -> tensor<64x32xbf16, #tall>
+  %3 = "ttnn.full"() <{shape = #ttnn.shape<64x32>, fill_value = 0.5 : f32}> : () -> tensor<64x32xbf16, #tall>
+  %4 = "ttnn.add"(%2, %3) : (tensor<64x32xbf16, #tall>, tensor<64x32xbf16, #tall>) -> tensor<64x32xbf16, #tall>
+  %5 = "ttnn.softmax"(%4) <{dimension = 1 : si32, numericStable = true}> : (tensor<64x32xbf16, #tall>) -> tensor<64x32xbf16, #tall>
+  %6 = "ttnn.matmul"(%5, %x) <{transpose_a = false, transpose_b = false}> : (tensor<64x32xbf16, #tall>, tensor<32x32xbf16, #tiles>) -> tensor<64x32xbf16, #tall>
+  func.return %6 : tensor<64x32xbf16, #tall>
 }

@@ -232,3 +232,10 @@ def test_images_of_integers_are_resized_with_pytorch_s_weights(check, lowered):
 def test_sums_of_complex_exponentials_run_on_the_host(lowered):
     with pytest.raises(UnsupportedOpError, match="not supported of complex numbers"):
         lowered(lambda x: aten.logsumexp(x, [0]), torch.tensor([1 + 2j, 0.5]))
+
+
+@pytest.mark.parametrize("pool", [torch.nn.functional.adaptive_avg_pool2d, torch.nn.functional.adaptive_max_pool2d])
+def test_an_adaptive_pool_to_no_element_is_empty(pool):
+    x = torch.randn(2, 3, 5, 7)
+    compiled = torch.compile(lambda x: pool(x, (0, 3)), backend="tt")
+    assert compiled(x).shape == (2, 3, 0, 3)

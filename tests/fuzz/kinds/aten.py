@@ -24,6 +24,8 @@ UNDEFINED = names(
 )
 """Ops that leave elements of their results undefined, or draw them."""
 
+_NARROW = (torch.float16, torch.bfloat16)
+
 STRIDED = names("_reshape_alias as_strided view")
 """Ops whose results depend on how their inputs lie in memory, or that refuse some."""
 
@@ -70,6 +72,10 @@ class AtenCall:
             raise NotDrawnError(f"PyTorch refuses {self.way}: {error}") from error
         if not judge.fits() or not _converts_within_range(self.call, judge.expected):
             raise NotDrawnError("integers that 32 bits do not hold")
+        if base_name(self.call.op) == "histc" and any(bool((each.abs() > 1e30).any()) for each in self.call.inputs):
+            raise NotDrawnError("a range of numbers that overflows in PyTorch")
+        if "batch_norm" in self.call.name and any(each.dtype in _NARROW for each in self.call.inputs):
+            raise NotDrawnError("statistics whose type depends on the device in PyTorch")
         if _meets_float16_beyond_its_range(self.call):
             raise NotDrawnError("integers that are infinite in float16, which is float32 on the chip")
         run = lowered(self.call) if self.way == "rule" else None
@@ -103,6 +109,7 @@ class AtenCall:
             pointwise=torch.Tag.pointwise in call.op.tags,
             undefined=base in UNDEFINED,
             strided=base in STRIDED or not isinstance(self.way, str),
+            chained=base in ("cumprod", "prod"),
             any_choice=base in CHOOSING and any(each.unique().numel() < each.numel() for each in inputs),
         )
         if rounded:
@@ -117,7 +124,8 @@ def _factor(call: Call) -> Any:
 
 def _numbers_are_float32(call: Call) -> bool:
     """Whether float32 holds the numbers among the arguments, to which PyTorch rounds them first."""
-    return all(value == float(np.float32(value)) for value in call.args if isinstance(value, float) and value == value)
+    numbers = [value for value in call.args if isinstance(value, int | float) and value == value]
+    return all(value == float(np.float32(value)) for value in numbers)
 
 
 def _rounded(call: Call, result: torch.Tensor) -> torch.Tensor:

@@ -47,7 +47,7 @@ EITHER_ZERO = names(
 )
 """Ops that choose among equal numbers, of which zeros of both signs are two."""
 
-ROUNDED = names("add sub rsub mul div sqrt reciprocal square fmod")
+ROUNDED = names("add sub rsub mul div sqrt reciprocal square fmod remainder")
 """Ops whose result IEEE 754 defines to the bit, as the nearest number to the exact one."""
 
 
@@ -113,6 +113,7 @@ class Judge:
         undefined: whether only shapes and types are defined.
         strided: whether results depend on how inputs lie in memory. Otherwise PyTorch gets contiguous ones, because
             some of its kernels take others for contiguous.
+        chained: whether an element may be infinite on the way and finite at last, as PyTorch computes in more bits.
         any_choice: whether integers are positions of equal elements, any of which may be chosen.
     """
 
@@ -124,6 +125,7 @@ class Judge:
     pointwise: bool = False
     undefined: bool = False
     strided: bool = False
+    chained: bool = False
     any_choice: bool = False
 
     def __post_init__(self) -> None:
@@ -195,6 +197,8 @@ class Judge:
             runs = [run[number].detach() for run in self.noisy(size, count)[:count]]
             runs = [torch.view_as_real(run.resolve_conj()) if run.is_complex() else run for run in runs]
             same |= _near(got, expected, runs, size, pointwise=self.pointwise, size_of_parts=parts)
+        if self.chained and not expected.isfinite().all():
+            same |= ~got.isfinite()
         return None if same.all() else ~same
 
 

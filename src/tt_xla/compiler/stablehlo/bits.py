@@ -98,8 +98,7 @@ _FORMATS = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (8, 23)}
 def _to_mantissa(context: ImportContext, value: SSAValue, mantissa: int) -> SSAValue:
     """Rounds float32 values to some bits of mantissa, ties to even.
 
-    Adds half of the last bit that stays, minus one unit if that bit is 0, and clears the bits below it. NaN stays NaN;
-    with 0 bits of mantissa it becomes infinity, as in XLA.
+    Adds half of the last bit that stays, minus one unit if that bit is 0, and clears the bits below it. NaN stays NaN.
     """
     type_ = tensor_type(value)
     if mantissa == 7:
@@ -112,7 +111,7 @@ def _to_mantissa(context: ImportContext, value: SSAValue, mantissa: int) -> SSAV
     rounded = _mask(context, rounded, -(2**dropped))
     back = context.emit(ttir.UNARY_OPS["bitcast_convert"], [rounded], type_)
     nan = context.emit(ttir.BINARY_OPS["ne"], [value, value], tensor(shape(value), bf16))
-    return choose(context, nan, value if mantissa else full(context, float("inf"), type_), back)
+    return choose(context, nan, value, back)
 
 
 def _to_exponent(context: ImportContext, value: SSAValue, exponent: int) -> SSAValue:

@@ -12,6 +12,7 @@ from jaxlib.mlir.passmanager import PassManager
 from xdsl.ir import SSAValue
 
 from tt_xla import callbacks
+from tt_xla.compiler.mlir_context import copy_of
 from tt_xla.compiler.stablehlo.annotations import check_sharding
 from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.conversion import inline
@@ -118,7 +119,7 @@ def refine(module: Any) -> Any:
     """
     register_passes()
     with module.context, ir.Location.unknown():
-        copy: Any = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
+        copy = copy_of(module)
         try:
             PassManager.parse(
                 "builtin.module(inline,func.func(chlo-legalize-to-stablehlo),stablehlo-refine-shapes,"

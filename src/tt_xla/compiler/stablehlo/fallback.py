@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from tt_xla import callbacks
 from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.locations import describe
+from tt_xla.compiler.mlir_context import module_text
 from tt_xla.compiler.stablehlo import outline
 from tt_xla.compiler.stablehlo.annotations import check_group_sizes
 from tt_xla.compiler.stablehlo.context import ImportContext, on_host
@@ -83,7 +84,7 @@ def call_host(context: ImportContext, op: Any, reason: UnsupportedOpError) -> Se
         [operands],
         [_result_type(result.type, keeps_64_bits=keeps_64_bits) for result in op.results],
         context.location,
-        module=module.operation.get_asm(),
+        module=module_text(module),
         ops=(f"{op.operation.name} at {location}" if location else op.operation.name,),
         input_types=tuple(str(value.type.element_type) for value in captured),
         output_types=tuple(str(result.type.element_type) for result in op.results),

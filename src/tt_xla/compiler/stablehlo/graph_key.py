@@ -7,6 +7,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
+from tt_xla.compiler.mlir_context import copy_of
 from tt_xla.compiler.stablehlo.parse import print_vhlo
 from tt_xla.compiler.stablehlo.signature import attribute_names, entry_function
 from tt_xla.ir.program import GraphKey
@@ -26,7 +27,7 @@ def graph_key(module: Any) -> GraphKey:
         module: a StableHLO module of ``jaxlib.mlir``, which is left unchanged.
     """
     with module.context, ir.Location.unknown():
-        copy: Any = ir.Module.parse(module.operation.get_asm(enable_debug_info=False))
+        copy = copy_of(module, locations=False)
         entry = entry_function(copy)
         block = entry.regions[0].blocks[0]
         used = tuple(position for position, argument in enumerate(block.arguments) if list(argument.uses))

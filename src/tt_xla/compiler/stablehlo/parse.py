@@ -8,7 +8,7 @@ from typing import Any
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from tt_xla.compiler.mlir_context import context
+from tt_xla.compiler.mlir_context import context, copy_of, module_text
 from tt_xla.errors import MalformedModuleError
 
 _PORTABLE_ARTIFACT = b"ML\xefRStableHLO"
@@ -60,7 +60,7 @@ def print_vhlo(module: Any) -> str:
     StableHLO, after a comment with the reason.
     """
     with module.context, ir.Location.unknown():
-        copy: Any = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
+        copy = copy_of(module)
         for function in copy.body.operations:
             if "arg_attrs" in function.attributes:
                 function.attributes["arg_attrs"] = ir.ArrayAttr.get([_plain(attrs) for attrs in function.arg_attrs])
@@ -92,7 +92,7 @@ def portable_artifact(module: Any) -> bytes:
     try:
         return _jax.mlir.serialize_portable_artifact(module, stablehlo.get_current_version())
     except TypeError:  # jaxlib 0.7 takes text or bytecode
-        text = module.operation.get_asm(enable_debug_info=True)
+        text = module_text(module, locations=True)
         return _jax.mlir.serialize_portable_artifact(text, stablehlo.get_current_version())
 
 

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.context import ImportContext, converts
-from tt_xla.compiler.stablehlo.structure import scalar_constant
+from tt_xla.compiler.stablehlo.structure import crop, reshape, scalar_constant
 from tt_xla.ir import ttir
-from tt_xla.ir.base import TTOp, tensor_type
+from tt_xla.ir.base import TTOp, shape, tensor_type
 from tt_xla.ir.ttir.reduction import ArgmaxOp, MaxOp, MinOp, ProdOp, SumOp
 
 _KINDS: dict[str, tuple[type[TTOp], str]] = {
@@ -79,10 +79,35 @@ def reduce(context: ImportContext, op: Any) -> SSAValue | list[SSAValue]:
     operand, initial = context.operands(op)
     kind, join = _KINDS[reducer]
     result = context.result_type(op)
-    reduced = context.emit(kind, [operand], result, dim_arg=dims, keep_dim=False) if dims else operand
+    if kind is ProdOp and tensor_type(operand).element_type not in (bf16, f32):
+        reduced = reshape(context, _product_of_integers(context, operand, dims), result.get_shape())
+    else:
+        reduced = context.emit(kind, [operand], result, dim_arg=dims, keep_dim=False) if dims else operand
     if not is_identity(reducer, initial):
         reduced = context.emit(ttir.BINARY_OPS[join], [reduced, initial], result)
     return reduced
+
+
+def _product_of_integers(context: ImportContext, value: SSAValue, dims: tuple[int, ...]) -> SSAValue:
+    """Multiplies the elements along dimensions, which stay with size 1, as products of halves.
+
+    TT-NN's ``prod`` computes in floats, which saturate where integers wrap.
+    """
+
+    def product(one: SSAValue, other: SSAValue) -> SSAValue:
+        return context.emit(ttir.BINARY_OPS["multiply"], [one, other], tensor_type(one))
+
+    for dim in dims:
+        odd: list[SSAValue] = []
+        while (size := shape(value)[dim]) > 1:
+            half = size // 2
+            if size % 2:
+                odd.append(crop(context, value, dim, size - 1, size))
+            halves = (crop(context, value, dim, start, start + half) for start in (0, half))
+            value = product(*halves)
+        for rest in odd:
+            value = product(value, rest)
+    return value
 
 
 def _argmax(context: ImportContext, op: Any, dims: tuple[int, ...]) -> list[SSAValue]:

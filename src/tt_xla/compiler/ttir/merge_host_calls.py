@@ -24,7 +24,7 @@ from tt_xla import host
 from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.analysis.constness import constant_values
 from tt_xla.compiler.locations import describe
-from tt_xla.compiler.mlir_context import context
+from tt_xla.compiler.mlir_context import context, module_text
 from tt_xla.compiler.rewriting import body, functions, is_pure
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import DATA_TYPES, tensor_type
@@ -138,7 +138,7 @@ def _join(calls: list[HostCallOp], inputs: Sequence[SSAValue], outputs: Sequence
                 known |= dict(zip(call.results, merged_call.results, strict=True))
             func.ReturnOp([known[value] for value in outputs])
         PassManager.parse("builtin.module(inline)").run(joined.operation)
-        return joined.operation.get_asm()
+        return module_text(joined)
 
 
 def _bring(joined: Any, text: str, prefix: str) -> Any:

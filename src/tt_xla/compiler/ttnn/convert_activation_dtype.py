@@ -4,17 +4,23 @@ An op *casts* if it writes any float type, whatever it reads: products, convolut
 op *passes on* a type if its result has the type of its first operand: norms, softmax, attention, activation functions,
 moves of tiles. Both read block floats. A bfloat16 result becomes a block float where all of its readers read
 block floats, and where an op that passes on the type reads them too. So no cast is added, and what a function takes
-and returns keeps its type, as do constants, values of float32 and statistics of rows.
+and returns keeps its type, as do constants, values of float32 and statistics of rows. So do masked values, between the
+op that puts minus infinity or as large a number in some elements and the softmax or maximum that reads them: numbers
+that share an exponent with such a one would become 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
+from tt_xla.compiler.analysis.constants import numpy_dtype
 from tt_xla.compiler.analysis.constness import constant_values
 from tt_xla.compiler.rewriting import body, functions
 from tt_xla.ir.base import shape
@@ -28,7 +34,7 @@ from tt_xla.ir.ttnn.attention import (
 )
 from tt_xla.ir.ttnn.attributes import laid_out, layout_of
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
-from tt_xla.ir.ttnn.memory import ToLayoutOp, ToMemoryConfigOp, TypecastOp
+from tt_xla.ir.ttnn.memory import ConstantOp, FullOp, ToLayoutOp, ToMemoryConfigOp, TypecastOp
 from tt_xla.ir.ttnn.reduction import LayerNormOp, MaxOp, MeanOp, RmsNormOp, SoftmaxOp
 from tt_xla.ir.ttnn.structure import (
     ClampScalarOp,
@@ -40,7 +46,13 @@ from tt_xla.ir.ttnn.structure import (
     ReshapeOp,
     SliceStaticOp,
 )
-from tt_xla.ir.ttnn.window import Conv2dOp, PrepareConv2dBiasOp, PrepareConv2dWeightsOp
+from tt_xla.ir.ttnn.window import (
+    Conv2dOp,
+    MaxPool2dOp,
+    MaxPool2dWithIndicesOp,
+    PrepareConv2dBiasOp,
+    PrepareConv2dWeightsOp,
+)
 
 CASTS = (MatmulOp, LinearOp, Conv2dOp, *(ELEMENTWISE_OPS[name] for name in ("add", "subtract", "multiply")))
 """Ops that take the element type of their result as an argument, and read operands of several types."""
@@ -58,6 +70,39 @@ _PASSES_ON = (
 """Ops whose result has the type of their first operand."""
 
 
+_LARGE = 1e4
+"""Magnitude of constants that mask elements; those between the layers of a network are smaller."""
+
+_BOUNDED = (
+    *(SoftmaxOp, LayerNormOp, RmsNormOp, ScaledDotProductAttentionOp, ClampScalarOp),
+    *(MaxOp, MaxPool2dOp, MaxPool2dWithIndicesOp),
+    *(ELEMENTWISE_OPS[name] for name in ("exp", "hardsigmoid", "relu6", "sigmoid", "tanh")),
+)
+"""Ops whose results have no large number of a mask any more."""
+
+
+def _masked_values(function: FuncOp) -> set[SSAValue]:
+    """Returns the values some of whose elements may be large numbers that mask them."""
+    masked: set[SSAValue] = set()
+    for op in body(function).ops:
+        if _has_large_number(op) or (not isinstance(op, _BOUNDED) and any(value in masked for value in op.operands)):
+            masked.update(op.results)
+    return masked
+
+
+def _has_large_number(op: Operation) -> bool:
+    """Whether an op is or pads with a constant that masks elements."""
+    if isinstance(op, FullOp):
+        return not abs(op.fill_value) < _LARGE
+    if isinstance(op, PadOp):
+        return not abs(op.value_) < _LARGE
+    if isinstance(op, ConstantOp) and layout_of(op.results[0]).dtype.is_float:
+        elements: Any = op.value_
+        numbers = np.frombuffer(elements.data.data, numpy_dtype(elements.type.element_type)).astype(np.float32)
+        return not bool((np.abs(numbers) < _LARGE).all())
+    return False
+
+
 def run(module: ModuleOp, dtype: DataType) -> None:
     """Stores activations in another element type.
 
@@ -68,9 +113,9 @@ def run(module: ModuleOp, dtype: DataType) -> None:
     if dtype is DataType.BF16:
         return
     for function in functions(module):
-        constants = constant_values(function)
+        kept = constant_values(function) | _masked_values(function)
         ops = list(body(function).ops)
-        values: set[SSAValue] = {value for op in ops for value in _candidates(op) if value not in constants}
+        values: set[SSAValue] = {value for op in ops for value in _candidates(op) if value not in kept}
         pending = [value for value in values if not _stays(value, values)]
         while pending:
             value = pending.pop()

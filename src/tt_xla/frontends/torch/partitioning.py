@@ -15,6 +15,7 @@ import torch
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
+from tt_xla.compiler.mlir_context import copy_of
 from tt_xla.compiler.sharding.axes import digits_of, row_major, whole_axes
 from tt_xla.errors import CompileError
 from tt_xla.frontends.torch.custom_ops import COLLECTIVE, FULL_TO_SHARD, MARK, SHARD_TO_FULL, SHARDING_CONSTRAINT
@@ -80,7 +81,7 @@ def partitioned(
     Raises:
         CompileError: a constraint names an axis that the mesh lacks, or there are several meshes.
     """
-    copy = ir.Module.parse(module.operation.get_asm(enable_debug_info=True), context=module.context)
+    copy = copy_of(module)
     known = _Meshes(meshes)
     with copy.context as context, ir.Location.unknown():
         sdy.register_dialect(context)

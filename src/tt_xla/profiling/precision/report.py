@@ -17,14 +17,7 @@ HTML_NAME = "precision.html"
 
 
 def write_results(folder: Path, search: PrecisionSearch, chosen: Trial, made_from: dict[str, Any]) -> None:
-    """Writes the precision file and the page; both or none.
-
-    Args:
-        folder: Folder of the files.
-        search: The search, which has ended.
-        chosen: The chosen trial.
-        made_from: What the search was made from.
-    """
+    """Writes the precision file and the page of a search that has ended; both or none."""
     own = search.trials[()]
     figures = {
         "accuracy": {"required": search.budget, "before": own.accuracy, "after": chosen.accuracy},

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from tt_xla.errors import OptionError, ResourceExhaustedError
+from tt_xla.errors import ExecutionError, ResourceExhaustedError
 from tt_xla.options import CompileOptions
 from tt_xla.profiling import front
 from tt_xla.profiling.precision.layer_times import layer_times
@@ -34,7 +34,7 @@ from tt_xla.profiling.tune.trial_log import TrialLog
 
 TRIALS_NAME = "precision-trials.jsonl"
 
-_GAIN = 0.001
+_LEAST_GAIN = 0.001
 """Part of the program's time that a setting must gain for one group to be worth a run."""
 
 _LATER_STEPS = 4
@@ -102,18 +102,18 @@ class PrecisionSearch:
         """Runs the search and returns the fastest accurate trial.
 
         Raises:
-            OptionError: The most precise assignment is not accurate enough, or the program does not run.
+            ExecutionError: The most precise assignment is not accurate enough, or the program does not run.
         """
         for record in self.log.read():
             self._keep(record)
         self.progress(2, "the program as it is")
         own = self.trial(())
         if own.error:
-            raise OptionError(f"The program does not run: {own.error}.")
+            raise ExecutionError(f"The program does not run: {own.error}.")
         start, every = self._start()
         first = self.trial(start)
         if first.error or not first.accuracy >= self.budget:
-            raise OptionError(
+            raise ExecutionError(
                 f"The most precise formats reach an accuracy of {first.accuracy:.5f}, less than {self.budget}"
                 f"{f' ({first.error})' if first.error else ''}.",
                 hint="Ask for less accuracy. `tt-xla compare` shows which ops lose it.",
@@ -160,10 +160,11 @@ class PrecisionSearch:
         wanted: list[tuple[int, Setting]] = []
         for group in range(len(start)):
             for setting in every:
-                if _changes(start[group], setting) == 1 and self._may_gain(group, setting, every, _GAIN * total):
+                if _changes(start[group], setting) == 1 and self._may_gain(group, setting, every, _LEAST_GAIN * total):
                     wanted.append((group, replace(setting, weights=setting.weights if start[group].weights else "")))
         wanted = list(dict.fromkeys(wanted))
-        self.progress(len(wanted), "errors of each layer")
+        if wanted:
+            self.progress(len(wanted), "errors of each layer")
         exact = self.trials[start].pcc
         errors: dict[tuple[int, str, Any], float] = {}
         for group, setting in wanted:
@@ -292,6 +293,3 @@ def _changes(before: Setting, after: Setting) -> int:
 def _without(setting: Setting, change: tuple[str, Any], base: Setting) -> list[tuple[str, Any]]:
     """Returns the fields of a setting with one of them as in another setting."""
     return _fields(replace(setting, **{change[0]: getattr(base, change[0])}))
-
-
-__all__ = ["TRIALS_NAME", "LogRecord", "PrecisionSearch", "Trial", "front_of"]

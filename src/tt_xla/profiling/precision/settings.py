@@ -37,11 +37,9 @@ Assignment = tuple[Setting, ...]
 
 
 def settings(formats: Sequence[str], *, coarse: bool) -> list[Setting]:
-    """Returns every setting with one of some formats, the most precise one first.
+    """Returns every setting with one of some formats of weights, the most precise one first.
 
-    Args:
-        formats: Formats of weights.
-        coarse: Whether coarse forms of functions may be chosen.
+    With ``coarse``, coarse forms of functions may be chosen.
     """
     modes = (False, True) if coarse else (False,)
     return [Setting(*values) for values in product(formats, FIDELITIES, ACCUMULATION, modes)]
@@ -50,13 +48,7 @@ def settings(formats: Sequence[str], *, coarse: bool) -> list[Setting]:
 def precision_of(
     assignment: Assignment, groups: Sequence[Iterable[str]], made_from: dict[str, Any] | None = None
 ) -> Precision:
-    """Returns the precision file of an assignment.
-
-    Args:
-        assignment: The settings.
-        groups: Names of the layers of each group.
-        made_from: What the file was made from.
-    """
+    """Returns the precision file of an assignment to groups of layers, given by the layers' names."""
     layers: dict[str, LayerPrecision] = {}
     for setting, names in zip(assignment, groups, strict=False):
         fields = _fields(setting) | ({"weights": setting.weights} if setting.weights else {})
@@ -105,6 +97,3 @@ def _ratio(before: Candidate, after: Candidate) -> float:
     """Returns the microseconds that are gained per lost correlation; infinity if nothing is lost."""
     lost = after.error - before.error
     return (before.us - after.us) / lost if lost > 0 else float("inf")
-
-
-__all__ = ["FIDELITIES", "FORMATS", "Assignment", "Candidate", "Setting", "precision_of", "settings", "upgrades"]

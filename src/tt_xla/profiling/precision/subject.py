@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tt_xla.errors import OptionError, TTXLAError
+from tt_xla.errors import ExecutionError, TTXLAError
 from tt_xla.options import CompileOptions
+from tt_xla.profiling.tune.reference import float32_results
 from tt_xla.profiling.workload import MODULES
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
         arguments: The script's command-line arguments.
 
     Raises:
-        OptionError: The script fails, or none of its programs has layers.
+        ExecutionError: The script fails, or none of its programs has layers.
     """
     if program.endswith(MODULES):
         return _of_module(program)
@@ -93,7 +94,7 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
     seed()
     recording = run_recorded(script, script_arguments, enough=Enough(STEPS), keep_arguments=True)
     if recording.error:
-        raise OptionError(
+        raise ExecutionError(
             f"'{program}' does not run: {recording.error}.",
             hint="Run it by itself first. Options of this command come before the script.",
         )
@@ -101,16 +102,15 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
     times = {number: layer_times(recording.programs[number].program) for number in ran}
     layers = {number: frozenset[str]().union(*found) for number, found in times.items() if found}
     if not layers:
-        raise OptionError(
+        raise ExecutionError(
             f"No program of '{program}' has layers: no matrix product or convolution has a parameter as its weight.",
             hint="Compile a torch.nn.Module with backend 'tt', or mark the parameters of a JAX function with "
             "tt_jax.mark_parameters.",
         )
     number = recording.longest_program(layers)
-    compiled = recording.programs[number].program
-    source = next((item.source for item in recording.compilations if item.program == compiled and item.source), "")
+    compiled, source = recording.programs[number].program, recording.source_of(number)
     if not source:
-        raise OptionError(
+        raise ExecutionError(
             f"'{program}' loads a program that was compiled before, so its layers cannot be compiled anew.",
             hint="Run it without a cache of compiled programs.",
         )
@@ -126,26 +126,19 @@ def recorded_subject(program: str, arguments: Sequence[str]) -> Subject:
 def _of_module(path: str) -> Subject:
     from tt_xla.compiler import parse_module
     from tt_xla.compiler.stablehlo.untrusted import checked
-    from tt_xla.profiling.tune.trial import drawn
+    from tt_xla.profiling.tune.trial import random_arguments
 
     module = parse_module(checked(Path(path).read_bytes(), path), path)
     source = module.operation.get_asm(enable_debug_info=True)
     program = Subject(source, "main", {}, [], []).compiled(CompileOptions.parse())
-    return _with_expected(source, program, drawn(program))
+    return _with_expected(source, program, random_arguments(program))
 
 
 def _with_expected(source: str, program: Program, arguments: list[Any]) -> Subject:
     """Returns the subject of a program, with the results that XLA computes in float32 on the CPU."""
-    import torch
-
-    from tt_xla.profiling.tune.reference import as_array
-    from tt_xla.testing.divergence.modules import Source
-    from tt_xla.testing.divergence.runs import on_cpu
-
     subject = Subject(source, program.name, program.options, arguments, [])
     try:
-        results = on_cpu(Source(source, program.name).module, [as_array(tensor) for tensor in arguments])
-        return replace(subject, expected=[torch.from_numpy(result.copy()) for result in results])
+        return replace(subject, expected=float32_results(source, program.name, arguments))
     except TTXLAError as error:
         options = replace(CompileOptions(**program.options), numerics="exact", enable_trace=False)
         exact = subject.results(subject.compiled(options))

@@ -34,13 +34,11 @@ def write_chosen(path: Path, chosen: Outcome, metric: str) -> None:
 
 
 def write_page(path: Path, program: str, outcomes: Sequence[Outcome], chosen: Outcome | None, metric: str) -> None:
-    """Writes the page.
+    """Writes the page of a search.
 
     Args:
-        path: File to write.
-        program: Path of the script or module.
-        outcomes: Outcomes of all trials.
-        chosen: The chosen outcome, if any is accurate enough.
+        path, program: File to write, and path of the script or module.
+        outcomes, chosen: Outcomes of all trials, and the chosen one if any is accurate enough.
         metric: Name of the metric that measures accuracy; empty for the correlation with the reference.
     """
     front = pareto(outcomes, metric)

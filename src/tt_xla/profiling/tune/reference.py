@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from tt_xla.errors import TTXLAError
-
-if TYPE_CHECKING:
-    from tt_xla.profiling.recording import Recording
+from collections.abc import Sequence
+from typing import Any
 
 
-def in_float32(recording: Recording, number: int) -> tuple[list[Any] | None, str]:
-    """Computes a recorded program in float32.
+def float32_results(source: str, name: str, arguments: Sequence[Any]) -> list[Any]:
+    """Returns the result tensors of a StableHLO module; 16-bit floats of its arguments are converted to float32.
 
-    Args:
-        recording: A recording that kept the arguments of first runs; 16-bit floats are converted to float32.
-        number: Number of the program.
-
-    Returns:
-        The result tensors and an empty text, or None and the reason why XLA cannot compute them.
+    Raises:
+        TTXLAError: XLA cannot run the module.
     """
     import torch
 
     from tt_xla.testing.divergence.modules import Source
     from tt_xla.testing.divergence.runs import on_cpu
 
-    program = recording.programs[number].program
-    compilation = next((item for item in recording.compilations if item.source and item.program == program), None)
-    if compilation is None:
-        return None, "the program was not compiled in the trial's process"
-    arguments = [as_array(tensor) for tensor in recording.arguments[number]]
-    try:
-        results = on_cpu(Source(compilation.source, compilation.name).module, arguments)
-    except TTXLAError as error:
-        return None, str(error).splitlines()[0]
-    return [torch.from_numpy(result.copy()) for result in results], ""
+    results = on_cpu(Source(source, name).module, [as_array(tensor) for tensor in arguments])
+    return [torch.from_numpy(result.copy()) for result in results]
 
 
 def as_array(tensor: Any) -> Any:

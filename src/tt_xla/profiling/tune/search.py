@@ -13,7 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tt_xla.errors import OptionError
+from tt_xla.errors import ExecutionError, OptionError
 from tt_xla.profiling.tune.choice import MIXED, WEIGHTS, Choice, Outcome
 from tt_xla.profiling.tune.executors import RunAll
 from tt_xla.profiling.tune.trial import Spec
@@ -57,7 +57,7 @@ class Search:
         folder: Folder of the file of trials and of the reference's results.
         run_all: Runs trials.
         batch_argument: Command-line option of the script that takes the batch size.
-        progress: Called with each outcome, and with None and a number of trials before they start.
+        progress: Called with the number of trials before they start, and with 0 and words about each outcome.
     """
 
     program: str
@@ -66,7 +66,7 @@ class Search:
     folder: Path
     run_all: RunAll
     batch_argument: str = "--batch-size"
-    progress: Callable[[Outcome | None, int], None] = lambda outcome, coming: None
+    progress: Callable[[int, str], None] = lambda coming, text: None
     outcomes: dict[Choice, Outcome] = field(default_factory=dict)
     """Outcomes by choice, including those of earlier searches in the same folder."""
     _asked: dict[Choice, None] = field(default_factory=dict)
@@ -75,13 +75,14 @@ class Search:
         """Runs the search and returns the outcomes of all choices that it tried.
 
         Raises:
-            OptionError: The folder holds trials of another program, or the reference fails.
+            OptionError: The folder holds trials of another program, or the script reports no such metric.
+            ExecutionError: The program does not run.
         """
         self.outcomes = {outcome.choice: outcome for outcome in self._log.read()}
         first = self.space.batches[0] if self.space.batches else 0
         (reference,) = self._try([Choice(batch=first, reference=True)])
         if reference.error:
-            raise OptionError(
+            raise ExecutionError(
                 f"'{self.program}' does not run: {reference.error}.",
                 hint="Run it by itself first. Options of this command come before the script.",
             )
@@ -201,10 +202,12 @@ class Search:
         distinct = list(dict.fromkeys(choices))
         self._asked |= dict.fromkeys(distinct)
         missing = [choice for choice in distinct if choice not in self.outcomes]
-        self.progress(None, len(missing))
+        if missing:
+            self.progress(len(missing), "")
         for outcome in self.run_all([self.spec(choice) for choice in missing]):
             self._save(outcome)
-            self.progress(outcome, 0)
+            figure = "failed" if outcome.error else f"{outcome.step_ms:.4g} ms a step"
+            self.progress(0, f"{outcome.choice.label}: {figure}")
         return [self.outcomes[choice] for choice in distinct]
 
     def spec(self, choice: Choice) -> Spec:
@@ -230,12 +233,7 @@ class Search:
 def groups_of(weights: Sequence[tuple[str, int]], limit: int) -> list[list[str]]:
     """Splits weights into at most ``limit`` groups of neighbours with about the same number of elements.
 
-    Args:
-        weights: Name and number of elements of each weight.
-        limit: Number of groups at most.
-
-    Returns:
-        The names of the weights of each group.
+    A weight is given by its name and its number of elements, and a group by the names of its weights.
     """
     if not weights:
         return []

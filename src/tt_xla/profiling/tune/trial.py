@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tt_xla.environment import set_variable, variables_in_force
+from tt_xla.errors import TTXLAError
 from tt_xla.profiling.precision.measures import correlation
 from tt_xla.profiling.tune.choice import Choice, Outcome
-from tt_xla.profiling.tune.reference import as_array, in_float32
+from tt_xla.profiling.tune.reference import as_array, float32_results
 from tt_xla.profiling.tune.trial_log import sources_of
 from tt_xla.profiling.workload import CONFIGURATIONS, MODULES
 
@@ -56,14 +57,7 @@ class Spec:
 
 
 def run(spec: Spec, folder: Path) -> Outcome:
-    """Runs a trial in this process and sets the process's compile options permanently.
-
-    Args:
-        spec: The trial.
-        folder: Folder for files of the trial.
-    """
-    from tt_xla.errors import TTXLAError
-
+    """Runs a trial in this process, with its files in a folder, and sets the process's compile options permanently."""
     own = json.loads(spec.variables.get("TTXLA_COMPILE_OPTIONS", "{}"))
     set_variable("TTXLA_COMPILE_OPTIONS", json.dumps(own | spec.choice.options()))
     try:
@@ -126,13 +120,13 @@ def _run_module(spec: Spec) -> Any:
         module = parse_module(checked(Path(spec.program).read_bytes(), spec.program), spec.program)
         program = compile_module(module, CompileOptions.parse({}), load_target(selected_system()))
         executable = get_device().load(program)
-        arguments = drawn(program)
+        arguments = random_arguments(program)
         for _ in range(4):
             executable.run(arguments, [None] * len(arguments))
     return recording
 
 
-def drawn(program: Program) -> list[torch.Tensor]:
+def random_arguments(program: Program) -> list[torch.Tensor]:
     """Returns random arguments of a program, always the same: floats of a normal distribution, or small integers."""
     import numpy as np
 
@@ -161,8 +155,14 @@ def _outcome(spec: Spec, recording: Any) -> Outcome:
     if spec.choice.reference:
         import torch
 
-        exact, inexact = in_float32(recording, main)
-        torch.save(results if exact is None else exact, spec.results)
+        source, inexact = recording.source_of(main), "the program was not compiled in the trial's process"
+        try:
+            if source:
+                name, arguments = recording.programs[main].program.name, recording.arguments[main]
+                results, inexact = float32_results(source, name, arguments), ""
+        except TTXLAError as error:
+            inexact = str(error).splitlines()[0]
+        torch.save(results, spec.results)
     return Outcome(
         spec.choice,
         step_ms=figures.card_ms,

@@ -17,13 +17,10 @@ import msgspec
 
 import tt_xla
 from tt_xla.disk_cache import key_of
-from tt_xla.environment import selected_system, settings_of_libraries, variables_in_force
+from tt_xla.environment import selected_system, settings_of_libraries, variables_with_effect
 from tt_xla.errors import OptionError
 
 Record = TypeVar("Record")
-
-_WITHOUT_EFFECT = ("TTXLA_CACHE", "TTXLA_LOGGER_FILE", "TTXLA_LOGGER_LEVEL", "TTXLA_PROGRESS")
-"""Environment variables that change no outcome."""
 
 
 class TrialLog(Generic[Record]):
@@ -95,8 +92,7 @@ class TrialLog(Generic[Record]):
 
     def _key(self, sources: Sequence[str]) -> str:
         files = {path: _digest(Path(path)) for path in sorted({self._program, *sources})}
-        variables = {name: text for name, text in variables_in_force().items() if name not in _WITHOUT_EFFECT}
-        machine = (selected_system(), variables, settings_of_libraries(), str(Path.cwd()))
+        machine = (selected_system(), variables_with_effect(), settings_of_libraries(), str(Path.cwd()))
         return key_of([files, self._facts, machine])
 
 

@@ -1,15 +1,13 @@
-"""Writes a part of a program to files: a StableHLO module, its inputs, and a test that runs it."""
+"""The files of a part of a program: a StableHLO module, its inputs, and a test that runs it."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tt_xla.publish import publish
 from tt_xla.testing.divergence.runs import Array
 
 _TEST = '''"""{title}"""
@@ -34,30 +32,25 @@ if __name__ == "__main__":
 '''
 
 
-def write(
-    folder: Path, title: str, module: Any, inputs: Sequence[Array], options: Mapping[str, Any], required: float
-) -> Path:
-    """Writes ``part.mlir``, ``inputs.npz`` and ``test_part.py``.
+TEST_NAME = "test_part.py"
+
+
+def files(
+    title: str, module: Any, inputs: Sequence[Array], options: Mapping[str, Any], required: float
+) -> dict[str, bytes]:
+    """The contents of ``part.mlir``, ``inputs.npz`` and ``test_part.py`` by name.
 
     Args:
-        folder: folder to write to.
         title: one line about the part.
         module: the StableHLO module.
         inputs: its arguments.
         options: compile options that differ from the defaults.
         required: the least correlation that counts as agreement.
-
-    Returns:
-        The path of the test.
-
-    Raises:
-        OSError: the folder cannot be written.
     """
     docstring = title.replace("\\", "/").replace('"', "'")
     test = _TEST.format(title=docstring, options=dict(options), required=required)
     text = module.operation.get_asm(enable_debug_info=True)
-    publish(folder, {"part.mlir": text.encode(), "inputs.npz": archive_of(inputs), "test_part.py": test.encode()})
-    return folder / "test_part.py"
+    return {"part.mlir": text.encode(), "inputs.npz": archive_of(inputs), TEST_NAME: test.encode()}
 
 
 def archive_of(inputs: Sequence[Array]) -> bytes:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tt_xla import disk_cache
-from tt_xla.environment import selected_system, variables_in_force
+from tt_xla.environment import selected_system, variables_with_effect
 from tt_xla.errors import OptionError
 from tt_xla.testing.models.config import Expectation, Expectations, ModelTestStatus, config_files, read, read_beside
 from tt_xla.testing.models.discovery import Case, Discovery, discover
@@ -23,9 +23,6 @@ RUNNER = "tests/runner"
 
 UPSTREAM = "third_party/tt-xla"
 """Folder of the project that may hold a checkout of upstream's tt-xla, with expectations for tt-forge-models."""
-
-_NO_SETTINGS = "TTXLA_CACHE", "TTXLA_LOGGER_FILE", "TTXLA_LOGGER_LEVEL", "TTXLA_PROGRESS"
-"""Variables that change no outcome."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,6 @@ class Task:
 
     def key(self, limits: Limits, *, lenient: bool) -> str:
         """Returns the key of the test's record: it differs if anything differs on which the outcome depends."""
-        settings = {name: value for name, value in variables_in_force().items() if name not in _NO_SETTINGS}
         parts = (
             self.case,
             self.expectation,
@@ -71,7 +67,7 @@ class Task:
             limits.memory,
             lenient,
             selected_system(),
-            sorted(settings.items()),
+            sorted(variables_with_effect().items()),
         )
         return disk_cache.key_of(parts)
 
@@ -157,11 +153,27 @@ def similar(name: str, tests: Collection[str]) -> str:
     return f" Did you mean: {', '.join(matches)}?" if matches else ""
 
 
+def models_folder(root: str | Path | None, project: Path) -> Path:
+    """The folder with loaders that is named, or else the first one of :data:`ROOTS` in the project.
+
+    Raises:
+        OptionError: there is none.
+    """
+    candidates = [Path(root)] if root else [project / name for name in ROOTS]
+    for path in candidates:
+        if path.is_dir():
+            return path.resolve()
+    raise OptionError(
+        f"No folder with model loaders exists: {', '.join(map(str, candidates))}.",
+        hint="Name one with --models-root, or a file that exists.",
+    )
+
+
 def read_suite(root: str | None, folders: Sequence[str], project: Path, beside: Path, arch: str | None = None) -> Suite:
     """Reads the loaders of a root and the outcomes expected of their tests.
 
     Args:
-        root: folder with loaders; None for the first folder of :data:`ROOTS` in the project.
+        root: folder with loaders; None for that of the project (:func:`models_folder`).
         folders: folders with ``test_config_*.yaml``. Without any, the first folder ``test_config`` that is about these
             loaders is read: that of ``beside``, of the root, of the project's :data:`RUNNER`, or of upstream's.
         project: root of the project.
@@ -171,13 +183,7 @@ def read_suite(root: str | None, folders: Sequence[str], project: Path, beside: 
     Raises:
         OptionError: there are no loaders, or a folder does not exist.
     """
-    candidates = [Path(root)] if root else [project / name for name in ROOTS]
-    models = next((path.resolve() for path in candidates if path.is_dir()), None)
-    if models is None:
-        raise OptionError(
-            f"No folder with model loaders exists: {', '.join(map(str, candidates))}.",
-            hint="Name one with --models-root.",
-        )
+    models = models_folder(root, project)
     if missing := [folder for folder in folders if not Path(folder).is_dir()]:
         raise OptionError(f"--test-config names folders that do not exist: {', '.join(missing)}.")
     if folders:

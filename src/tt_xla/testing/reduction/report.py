@@ -14,6 +14,8 @@ from tt_xla.testing.divergence.reproducer import archive_of
 from tt_xla.testing.reduction.graphs import plain
 from tt_xla.testing.reduction.reducer import Reduction
 
+FILE_NAMES = ("reduced.mlir", "inputs.npz", "test_reduced.py", "report.txt", "report.zip")
+
 _INLINE_LINES = 40
 """Number of lines up to which the test has the text of the module."""
 
@@ -33,7 +35,7 @@ def test_reduced():
 
 
 def files(reduction: Reduction, name: str, command: str, about: str, imports: Sequence[str] = ()) -> dict[str, bytes]:
-    """Returns the files by name.
+    """Returns the files by name, which are :data:`FILE_NAMES`.
 
     Args:
         reduction: the reduced program.
@@ -43,17 +45,17 @@ def files(reduction: Reduction, name: str, command: str, about: str, imports: Se
         imports: absolute paths of Python files without which the program does not fail.
     """
     text = plain(reduction.program.text)
-    contents = {
-        "reduced.mlir": text.encode(),
-        "inputs.npz": archive_of(reduction.program.inputs),
-        "test_reduced.py": source_of_test(reduction, name, imports).encode(),
-        "report.txt": _report(reduction, name, command, about, text).encode(),
-    }
+    contents = [
+        text.encode(),
+        archive_of(reduction.program.inputs),
+        source_of_test(reduction, name, imports).encode(),
+        _report(reduction, name, command, about, text).encode(),
+    ]
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        for path, content in contents.items():
+        for path, content in zip(FILE_NAMES, contents, strict=False):
             file.writestr(path, content)
-    return contents | {"report.zip": archive.getvalue()}
+    return dict(zip(FILE_NAMES, [*contents, archive.getvalue()], strict=True))
 
 
 def changed_options(options: CompileOptions) -> dict[str, Any]:

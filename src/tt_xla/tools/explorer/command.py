@@ -50,7 +50,6 @@ def explore_command(
     origin: str | None,
     execute: bool,
     out: Path | None,
-    system: str | None,
     options: dict[str, object],
 ) -> None:
     """Show the graphs of a model in the browser.
@@ -79,14 +78,7 @@ def explore_command(
             click.echo(f"written: {path}")
         return
     server = started(
-        model,
-        arguments,
-        port,
-        options,
-        selected_system(),
-        execute=execute,
-        runs=not no_runs,
-        origin=origin or "",
+        model, arguments, port, options, selected_system(), execute=execute, runs=not no_runs, origin=origin or ""
     )
     click.echo(f"tt-explorer: {server.url}")
     click.echo("Ctrl+C ends it.")
@@ -120,25 +112,18 @@ def started(
     runs: bool = True,
     origin: str = "",
 ) -> Server:
-    """Returns a server that was started, and that opens a model.
+    """Returns a server that was started, and that opens a model, if any; see ``tt-xla explore --help``.
 
     Args:
-        model: file, folder or script; None to show an empty page.
-        arguments: command-line arguments of a script.
-        port: port to listen on; 0 for any free one.
-        options: compile options by name.
-        arch: system to compile for.
         execute: whether to run the model's programs at once.
         runs: whether the page may run programs.
-        origin: origin of other pages that may ask the server; empty for none.
 
     Raises:
         RuntimeUnavailableError: Model Explorer is not installed.
         OptionError: the port is taken.
     """
-    kind = server_class()
     session = Session([], arch, options, runs=runs)
-    server = kind(session, port, origin=origin)
+    server = server_class()(session, port, origin=origin)
     session.worker.start()
     server.start()
     if model is not None:
@@ -200,6 +185,3 @@ def server_class() -> type[Server]:
             "The explorer needs Model Explorer, which is not installed.", hint="pip install ai-edge-model-explorer"
         ) from error
     return Server
-
-
-__all__ = ["explore_command", "server_class", "started"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ from tt_xla.ir.program import (
     subprograms_of,
 )
 from tt_xla.ir.ttnn.attributes import layout_of
-from tt_xla.tools.explorer.nodes import ARGUMENT, RETURN, FunctionNodes, Node, shortened
+from tt_xla.tools.explorer.nodes import FunctionBuilder, FunctionNodes, shortened
 
 # Programs
 
@@ -38,30 +39,24 @@ def of_program(program: Program) -> list[FunctionNodes]:
 
 
 def _of_function(function: Function, program: Program) -> FunctionNodes:
-    producers: dict[int, tuple[str, int]] = {}
-    nodes: list[Node] = []
-    is_entry = function is program.functions[0]
-    for index, value in enumerate(function.arguments):
-        node = Node(f"{function.name}:{ARGUMENT}{index}", ARGUMENT, results=[_spec(function.values[value])])
-        node.argument = f"argument {index}"
-        if is_entry:
-            declared = program.arguments[index]
-            node.argument, node.is_weight = declared.name, declared.role is not Role.INPUT
-            node.attributes["role"] = declared.role.value
-            if declared.sharding is not None:
-                node.attributes["sharding"] = shortened(str(declared.sharding))
-        producers[value] = node.id, 0
-        nodes.append(node)
-    for index, instruction in enumerate(function.body):
-        node = Node(f"{function.name}:{index}", instruction.op, instruction=instruction, location=instruction.location)
-        node.operands = [producers[value] for value in instruction.operand_values()]
-        node.results = [_spec(function.values[value]) for value in instruction.results]
-        node.attributes = _plain(instruction.attributes)
-        node.calls = _called(instruction)
-        producers |= {value: (node.id, position) for position, value in enumerate(instruction.results)}
-        nodes.append(node)
-    nodes.append(Node(f"{function.name}:{RETURN}", RETURN, [producers[value] for value in function.results]))
-    return FunctionNodes(function.name, function.kind.value, nodes)
+    made = FunctionBuilder(function.name, function.kind.value)
+    declared = program.arguments if function is program.functions[0] else ()
+
+    def words(value: int) -> dict[str, str]:
+        return _spec(function.values[value])
+
+    for value, argument in itertools.zip_longest(function.arguments, declared):
+        node = made.argument(value, words(value))
+        if argument is not None:
+            node.argument, node.is_weight = argument.name, argument.role is not Role.INPUT
+            node.attributes["role"] = argument.role.value
+            if argument.sharding is not None:
+                node.attributes["sharding"] = shortened(str(argument.sharding))
+    for step in function.body:
+        node = made.op(step.op, step.operand_values(), step.results, words, step.location)
+        node.instruction, node.attributes, node.calls = step, _plain(step.attributes), _called(step)
+    made.returned(function.results)
+    return made.function
 
 
 def _called(instruction: Instruction) -> tuple[str, ...]:
@@ -113,54 +108,35 @@ def of_xdsl(module: ModuleOp) -> list[FunctionNodes]:
 
 
 def _of_xdsl_function(function: FuncOp) -> FunctionNodes:
-    name = function.sym_name.data
     block = function.body.blocks[0]
     attributes: Sequence[Any] = function.arg_attrs.data if function.arg_attrs is not None else ()
     kind = getattr(function.attributes.get(FUNCTION_TYPE), "data", FunctionKind.FORWARD.value)
-    nodes: list[Node] = []
-    producers: dict[SSAValue, tuple[str, int]] = {}
+    made = FunctionBuilder(function.sym_name.data, str(kind))
     for index, argument in enumerate(block.args):
         data: Mapping[str, Any] = attributes[index].data if index < len(attributes) else {}
         given = data.get("ttir.name")
-        node = Node(f"{name}:{ARGUMENT}{index}", ARGUMENT, results=[_typed(argument)])
-        node.argument = given.data if isinstance(given, StringAttr) else (argument.name_hint or f"argument {index}")
+        node = made.argument(argument, _typed(argument))
+        node.argument = given.data if isinstance(given, StringAttr) else (argument.name_hint or node.argument)
         role = str(data.get("ttcore.argument_type", ""))
         node.is_weight = "parameter" in role or "constant" in role
-        producers[argument] = node.id, 0
-        nodes.append(node)
-    _XdslBlock(name, nodes, producers).add(block, ())
-    return FunctionNodes(name, str(kind), nodes)
+    _add_block(made, block, ())
+    return made.function
 
 
-class _XdslBlock:
-    """Collects the nodes of a function's blocks, those of nested regions included."""
-
-    def __init__(self, function: str, nodes: list[Node], producers: dict[SSAValue, tuple[str, int]]) -> None:
-        self.function, self.nodes, self.producers = function, nodes, producers
-        self.count = 0
-
-    def add(self, block: Block, scope: tuple[str, ...]) -> None:
-        for op in block.ops:
-            if isinstance(op, ReturnOp):
-                self.nodes.append(Node(f"{self.function}:{RETURN}", RETURN, self._operands(op)))
-                continue
-            name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
-            node = Node(f"{self.function}:{self.count}", name, self._operands(op), scope=scope)
-            self.count += 1
-            node.results = [_typed(result) for result in op.results]
-            node.location = describe(op.location)
-            node.attributes = _xdsl_attributes(op)
-            if isinstance(op, CallOp):
-                node.calls = (op.callee.root_reference.data,)
-            self.producers |= {result: (node.id, index) for index, result in enumerate(op.results)}
-            self.nodes.append(node)
-            for number, region in enumerate(op.regions):
-                for inner in region.blocks:
-                    self.producers |= dict.fromkeys(inner.args, (node.id, 0))
-                    self.add(inner, (*scope, f"{node.name} {node.id.rpartition(':')[2]}", f"region {number}"))
-
-    def _operands(self, op: Operation) -> list[tuple[str, int]]:
-        return [self.producers[value] for value in op.operands if value in self.producers]
+def _add_block(made: FunctionBuilder, block: Block, scope: tuple[str, ...]) -> None:
+    """Adds the ops of a block, those of nested regions included."""
+    for op in block.ops:
+        if isinstance(op, ReturnOp):
+            made.returned(op.operands)
+            continue
+        name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+        node = made.op(name, op.operands, op.results, _typed, describe(op.location), scope)
+        node.attributes = _xdsl_attributes(op)
+        if isinstance(op, CallOp):
+            node.calls = (op.callee.root_reference.data,)
+        for number, region in enumerate(op.regions):
+            for inner in region.blocks:
+                _add_block(made, inner, made.inside(node, number, inner.args))
 
 
 def _xdsl_attributes(op: Operation) -> dict[str, str]:

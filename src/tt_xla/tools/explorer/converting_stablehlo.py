@@ -10,8 +10,7 @@ from jaxlib.mlir import ir
 
 from tt_xla.compiler.locations import convert_location, describe
 from tt_xla.compiler.stablehlo.annotations import is_mark, marked_arguments
-from tt_xla.ir.program import FunctionKind
-from tt_xla.tools.explorer.nodes import ARGUMENT, RETURN, FunctionNodes, Node, shortened
+from tt_xla.tools.explorer.nodes import FunctionBuilder, FunctionNodes, shortened
 
 
 def of_stablehlo(module: ir.Module) -> list[FunctionNodes]:
@@ -24,26 +23,22 @@ def of_stablehlo(module: ir.Module) -> list[FunctionNodes]:
 
 
 def _of_mlir_function(function: ir.Operation) -> FunctionNodes:
-    name = ir.StringAttr(function.attributes["sym_name"]).value
-    nodes: list[Node] = []
+    made = FunctionBuilder(ir.StringAttr(function.attributes["sym_name"]).value)
     if not len(function.regions[0].blocks):
-        return FunctionNodes(name, FunctionKind.FORWARD.value, nodes)
+        return made.function
     block = function.regions[0].blocks[0]
     has_attributes = "arg_attrs" in function.attributes
     given = [ir.DictAttr(each) for each in ir.ArrayAttr(function.attributes["arg_attrs"])] if has_attributes else []
     marked = marked_arguments(function)
-    producers: dict[Any, tuple[str, int]] = {}
     for index, argument in enumerate(block.arguments):
-        node = Node(f"{name}:{ARGUMENT}{index}", ARGUMENT, results=[_mlir_typed(argument.type)])
+        node = made.argument(argument, _typed(argument))
         declared = given[index] if index < len(given) else {}
         text = {each: _unquoted(str(declared[each])) for each in _ARGUMENT_ATTRIBUTES if each in declared}
-        node.argument = text.get("ttir.name") or marked.get(index) or f"argument {index}"
+        node.argument = text.get("ttir.name") or marked.get(index) or node.argument
         node.is_weight = index in marked or text.get("ttcore.argument_type", "") in ("parameter", "constant")
         node.attributes = {key.rpartition(".")[2]: shortened(value) for key, value in text.items()}
-        producers[argument] = node.id, 0
-        nodes.append(node)
-    _MlirBlock(name, nodes, producers).add(block, ())
-    return FunctionNodes(name, FunctionKind.FORWARD.value, nodes)
+    _add_block(made, block, ())
+    return made.function
 
 
 _ARGUMENT_ATTRIBUTES = ("ttir.name", "ttcore.argument_type", "mhlo.sharding", "sdy.sharding")
@@ -53,41 +48,26 @@ def _unquoted(text: str) -> str:
     return text.strip('"')
 
 
-class _MlirBlock:
-    """Collects the nodes of a function's blocks, those of nested regions included."""
-
-    def __init__(self, function: str, nodes: list[Node], producers: dict[Any, tuple[str, int]]) -> None:
-        self.function, self.nodes, self.producers = function, nodes, producers
-        self.count = 0
-
-    def add(self, block: ir.Block, scope: tuple[str, ...]) -> None:
-        for view in block.operations:
-            op = view.operation
-            operands = [self.producers[value] for value in op.operands if value in self.producers]
-            if op.name.endswith("return"):
-                if not scope:
-                    self.nodes.append(Node(f"{self.function}:{RETURN}", RETURN, operands))
-                continue
-            if is_mark(op) and operands:
-                self.producers[op.results[0]] = operands[0]
-                continue
-            node = Node(f"{self.function}:{self.count}", op.name, operands, scope=scope)
-            self.count += 1
-            node.results = [_mlir_typed(result.type) for result in op.results]
-            location = str(op.location)
-            node.location = describe(convert_location(location))
-            node.named_scope = named_scope(location)
-            node.attributes = dict(_mlir_attributes(op))
-            if "callee" in op.attributes:
-                node.calls = (str(op.attributes["callee"]).lstrip("@"),)
-            elif "decomposition" in op.attributes:
-                node.calls = (str(op.attributes["decomposition"]).lstrip("@"),)
-            self.producers |= {result: (node.id, index) for index, result in enumerate(op.results)}
-            self.nodes.append(node)
-            for number, region in enumerate(op.regions):
-                for inner in region.blocks:
-                    self.producers |= dict.fromkeys(inner.arguments, (node.id, 0))
-                    self.add(inner, (*scope, f"{node.name} {node.id.rpartition(':')[2]}", f"region {number}"))
+def _add_block(made: FunctionBuilder, block: ir.Block, scope: tuple[str, ...]) -> None:
+    """Adds the ops of a block, those of nested regions included."""
+    for view in block.operations:
+        op = view.operation
+        if op.name.endswith("return"):
+            if not scope:
+                made.returned(op.operands)
+            continue
+        if is_mark(op) and made.passed_on(op.results[0], op.operands):
+            continue
+        location = str(op.location)
+        node = made.op(op.name, op.operands, op.results, _typed, describe(convert_location(location)), scope)
+        node.named_scope = named_scope(location)
+        node.attributes = dict(_mlir_attributes(op))
+        for name in ("callee", "decomposition"):
+            if name in op.attributes and not node.calls:
+                node.calls = (str(op.attributes[name]).lstrip("@"),)
+        for number, region in enumerate(op.regions):
+            for inner in region.blocks:
+                _add_block(made, inner, made.inside(node, number, inner.arguments))
 
 
 _OUTER_NAME = re.compile(r'loc\("([^"]*)"\(')
@@ -126,8 +106,9 @@ def _mlir_attributes(op: ir.Operation) -> Iterator[tuple[str, str]]:
 _TENSOR = re.compile(r"tensor<(?:((?:\d+x|\?x)*))([^x,>][^,>]*)")
 
 
-def _mlir_typed(type_: ir.Type) -> dict[str, str]:
-    match = _TENSOR.match(str(type_))
+def _typed(value: ir.Value[Any]) -> dict[str, str]:
+    """Returns the type of a value in words."""
+    match = _TENSOR.match(str(value.type))
     if match is None:
-        return {"type": shortened(str(type_))}
+        return {"type": shortened(str(value.type))}
     return {"tensor_shape": match[1].rstrip("x") or "scalar", "dtype": match[2]}

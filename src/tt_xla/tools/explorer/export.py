@@ -20,7 +20,7 @@ from tt_xla.tools.explorer.session import Session
 
 _WEB_APP = Path(model_explorer.__file__).with_name("web_app")
 
-_ANSWERS = """
+_SERVER_SCRIPT = """
 (() => {
   // The app's router knows the address "/" alone; this makes the address of the file count as it.
   document.head.prepend(Object.assign(document.createElement("base"), { href: location.pathname }));
@@ -75,12 +75,7 @@ _ANSWERS = """
 
 
 def export(session: Session, number: int) -> str:
-    """Returns a version as the text of an HTML file.
-
-    Args:
-        session: the session.
-        number: the version.
-    """
+    """Returns the version of a number as the text of an HTML file."""
     stages = session.versions[number].stages
     facts = {stage: views.stage(session, number, stage) for stage in stages}
     overlays = facts.get("ttnn", {"overlays": []})["overlays"]
@@ -145,7 +140,7 @@ def _page(data: dict[str, Any]) -> str:
         f"<style>{_inlined(style.read_text())}</style>{views.NAMES_OF_ATTRIBUTES}</head><body><app-root></app-root>",
         f'<script type="application/json" id="explorer-data">{page_json(data)}</script>',
         f'<script type="text/plain" id="explorer-worker">{script_text(worker.read_text())}</script>',
-        f"<script>{_ANSWERS}</script>",
+        f"<script>{_SERVER_SCRIPT}</script>",
         *(f'<script type="module">{script_text(path.read_text())}</script>' for path in (polyfills, main)),
         "</body></html>",
     ]

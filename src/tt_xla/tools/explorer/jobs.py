@@ -13,9 +13,9 @@ from tt_xla.tools.explorer.nodes import FunctionNodes
 from tt_xla.tools.explorer.results import Accuracy, Compiled
 
 
-def _load(path: Path, arguments: Sequence[str], runs: bool, progress: Progress) -> list[subjects.Subject]:
+def _load(path: Path, arguments: Sequence[str], progress: Progress) -> list[subjects.Subject]:
     progress(f"{'running' if subjects.is_script(path) else 'reading'} {path.name}")
-    return subjects.subjects_of(path, arguments, runs=runs)
+    return subjects.subjects_of(path, arguments)
 
 
 def _known(subject: subjects.Subject, arch: str, progress: Progress) -> Compiled | None:

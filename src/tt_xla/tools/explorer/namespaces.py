@@ -119,7 +119,7 @@ def _common(paths: Sequence[Path]) -> Path:
     return low[:length]
 
 
-_FEWEST = 2
+_FEWEST_RECURRENCES = 2
 """Fewest times that a line recurs for its recurrences to count as layers."""
 
 
@@ -136,7 +136,7 @@ def _repeated_layers(nodes: Sequence[Node]) -> dict[str, Path]:
             runs.append((line, [node]))
     counts = Counter(line for line, _ in runs)
     most = max(counts.values(), default=0)
-    if most < _FEWEST:
+    if most < _FEWEST_RECURRENCES:
         return {}
     anchor = next(line for line, _ in runs if counts[line] == most)
     paths: dict[str, Path] = {}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
-from tt_xla.ir.program import Instruction
+from tt_xla.ir.program import FunctionKind, Instruction
 
 ARGUMENT, RETURN = "argument", "return"
 """Labels of the nodes that stand for a function's arguments and for its results."""
@@ -60,6 +62,64 @@ class FunctionNodes:
     kind: str
     """Kind of the function in a Program (:class:`FunctionKind`); ``forward_device`` at other stages."""
     nodes: list[Node]
+
+
+class FunctionBuilder:
+    """Collects the nodes of a function in the order of the program, at any stage.
+
+    Values, which may be numbers or objects of MLIR, tell which node reads which.
+    """
+
+    def __init__(self, name: str, kind: str = FunctionKind.FORWARD.value) -> None:
+        self.function = FunctionNodes(name, kind, [])
+        self._producers: dict[Any, tuple[str, int]] = {}
+        self._arguments = self._ops = 0
+
+    def argument(self, value: Any, words: dict[str, str]) -> Node:
+        """Adds the next argument, whose type is given in words."""
+        name = f"{self.function.name}:{ARGUMENT}{self._arguments}"
+        node = Node(name, ARGUMENT, results=[words], argument=f"argument {self._arguments}")
+        self._arguments += 1
+        self._producers[value] = node.id, 0
+        self.function.nodes.append(node)
+        return node
+
+    def op(
+        self,
+        name: str,
+        operands: Iterable[Any],
+        results: Iterable[Any],
+        words: Callable[[Any], dict[str, str]],
+        location: str,
+        scope: tuple[str, ...] = (),
+    ) -> Node:
+        """Adds the next op; ``words`` describes the type of a result."""
+        node = Node(f"{self.function.name}:{self._ops}", name, self._read(operands), location=location, scope=scope)
+        self._ops += 1
+        for index, value in enumerate(results):
+            node.results.append(words(value))
+            self._producers[value] = node.id, index
+        self.function.nodes.append(node)
+        return node
+
+    def returned(self, results: Iterable[Any]) -> None:
+        """Adds the node of the function's results."""
+        self.function.nodes.append(Node(f"{self.function.name}:{RETURN}", RETURN, self._read(results)))
+
+    def passed_on(self, value: Any, operands: Iterable[Any]) -> bool:
+        """Lets a value stand for the first operand that a node makes, and returns whether there is one."""
+        made = self._read(operands)
+        if made:
+            self._producers[value] = made[0]
+        return bool(made)
+
+    def inside(self, node: Node, region: int, arguments: Iterable[Any]) -> tuple[str, ...]:
+        """The groups of ops in a region of an op, from which the arguments of the region come."""
+        self._producers |= dict.fromkeys(arguments, (node.id, 0))
+        return *node.scope, f"{node.name} {node.id.rpartition(':')[2]}", f"region {region}"
+
+    def _read(self, values: Iterable[Any]) -> list[tuple[str, int]]:
+        return [self._producers[value] for value in values if value in self._producers]
 
 
 def shortened(text: str) -> str:

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 class Exploration:
-    """A running explorer. In a notebook it shows itself; elsewhere :attr:`url` is its address.
-
-    Args:
-        server: the server.
-    """
+    """A running explorer. In a notebook it shows itself; elsewhere :attr:`url` is its address."""
 
     def __init__(self, server: Server) -> None:
         self._server = server

@@ -71,19 +71,19 @@ def overlays(functions: Sequence[FunctionNodes], program: Program, target: Targe
     nodes = [node for function in functions for node in function.nodes if node.instruction is not None]
     timed = [node for node in nodes if _instruction(node).cost.total_us]
     shown = [
-        Overlay("predicted time (us)", _of(timed, lambda cost: round(_instruction(cost).cost.total_us, 3))),
-        Overlay("bound by", _of(timed, lambda node: _instruction(node).cost.bound), BOUNDS),
+        Overlay("predicted time (us)", _by_node(timed, lambda cost: round(_instruction(cost).cost.total_us, 3))),
+        Overlay("bound by", _by_node(timed, lambda node: _instruction(node).cost.bound), BOUNDS),
         Overlay("bytes read and written", {node.id: _bytes(node, program) for node in timed}),
-        Overlay("cores", _of(timed, lambda node: _instruction(node).cost.cores), sums=False),
+        Overlay("cores", _by_node(timed, lambda node: _instruction(node).cost.cores), sums=False),
     ]
     if memory.used:
         shown.append(Overlay("DRAM in use (MiB)", memory.of(nodes, 0), sums=False))
         shown.append(Overlay("L1 in use (KiB a core)", memory.of(nodes, 1), sums=False))
     if program.mesh is not None:
         exchanges = [node for node in timed if _instruction(node).cost.link_us]
-        shown.append(Overlay("links (us)", _of(exchanges, lambda node: round(_instruction(node).cost.link_us, 3))))
+        shown.append(Overlay("links (us)", _by_node(exchanges, lambda node: round(_instruction(node).cost.link_us, 3))))
         shape = program.mesh.shape
-        shown.append(Overlay("chips of an exchange", _of(exchanges, lambda node: _chips(node, shape)), sums=False))
+        shown.append(Overlay("chips of an exchange", _by_node(exchanges, lambda node: _chips(node, shape)), sums=False))
     return shown
 
 
@@ -92,7 +92,7 @@ def _instruction(node: Node) -> Instruction:
     return node.instruction
 
 
-def _of(nodes: Sequence[Node], value: Callable[[Node], float | str]) -> dict[str, float | str]:
+def _by_node(nodes: Sequence[Node], value: Callable[[Node], float | str]) -> dict[str, float | str]:
     return {node.id: value(node) for node in nodes}
 
 

@@ -53,7 +53,6 @@ def run(subject: Subject, program: Program, runtime: str, progress: Callable[[st
 
     Args:
         subject: the program's source and arguments.
-        program: the program.
         runtime: a value of ``TTXLA_RUNTIME``. Runtimes other than ``emulated`` run no float32 instructions.
         progress: receives lines about progress.
 
@@ -112,7 +111,7 @@ def _by_node(
     positions = {function.name: _positions(function) for function in program.functions}
     by_node: dict[str, tuple[float | None, float | None]] = {}
     for function, instruction, *errors in observer.errors():
-        name, key = function.name, _key(instruction)
+        name, key = function.name, _identity(instruction)
         if expansion is not None:
             origins = expansion.values.get(name, {})
             results = tuple(origins[value] for value in instruction.results if value in origins)
@@ -134,10 +133,10 @@ def _lower(known: float | None, error: Error | None) -> float | None:
 
 
 def _positions(function: Function) -> dict[tuple[str, tuple[int, ...]], int]:
-    return {_key(instruction): index for index, instruction in enumerate(function.body)}
+    return {_identity(instruction): index for index, instruction in enumerate(function.body)}
 
 
-def _key(instruction: Instruction) -> tuple[str, tuple[int, ...]]:
+def _identity(instruction: Instruction) -> tuple[str, tuple[int, ...]]:
     """Returns the op and the values of an instruction, which identify it in a copy of its function too."""
     return instruction.op, instruction.results or tuple(instruction.operand_values())
 

@@ -300,7 +300,7 @@ def _add_work(app: flask.Flask, session: Session) -> None:
             session.check_runs()
             if not body.run:
                 raise OptionError(f"'{path}' is a script; opening it runs it.", hint="Confirm that it may run.")
-        return started(f"opening {path.name}", session.open, str(path), (), body.run)
+        return started(f"opening {path.name}", session.open, str(path))
 
     @app.post("/explore/api/compile")
     def compile_program() -> flask.Response:

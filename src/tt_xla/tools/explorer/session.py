@@ -64,21 +64,16 @@ class Version:
 
 @dataclass
 class Job:
-    """Work that is going on, or went on last.
-
-    Attributes:
-        what: what is done, in words.
-        line: the last line about its progress.
-        running: whether it still goes on.
-        error: why it failed; empty if it did not.
-        number: its position among the jobs of the session, from 1; 0 before the first one.
-    """
+    """Work that is going on, or went on last."""
 
     what: str = ""
     line: str = ""
+    """The last line about its progress."""
     running: bool = False
     error: str = ""
+    """Why it failed; empty if it did not."""
     number: int = 0
+    """Its position among the jobs of the session, from 1; 0 before the first one."""
 
 
 class Session:
@@ -117,7 +112,7 @@ class Session:
 
     def close(self) -> None:
         """Ends the work that is going on."""
-        self.worker.close()
+        self.worker.cancel()
 
     def check_runs(self) -> None:
         """Checks that programs and scripts may be run.
@@ -170,24 +165,20 @@ class Session:
 
         return self.worker.run(function, *arguments, progress=progress)
 
-    def open(self, path: str, arguments: Sequence[str] = (), runs: bool = True) -> None:
+    def open(self, path: str, arguments: Sequence[str] = ()) -> None:
         """Adds the programs of a file, a folder or a script, and compiles them.
 
-        Args:
-            path: the file, folder or script.
-            arguments: command-line arguments of a script.
-            runs: whether a script may be run.
+        The arguments and errors are those of :func:`.subjects_of`.
 
         Raises:
-            OptionError: the path is a script, which may not be run.
-            TTXLAError: the path holds no program.
+            OptionError: the path is a script, and no scripts may be run.
         """
         opens_script = is_script(Path(path))
         if opens_script:
             self.check_runs()
         if opens_script and self._has_run_script:  # torch and JAX would not compile again what the process has compiled
             self.worker.restart()
-        found: list[Subject] = self._ask("load", Path(path), list(arguments), runs and self.runs)
+        found: list[Subject] = self._ask("load", Path(path), list(arguments))
         self._has_run_script |= opens_script
         first = len(self.subjects)
         self.subjects += found

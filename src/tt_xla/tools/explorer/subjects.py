@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tt_xla.errors import EmptyRecordingError, MalformedModuleError, OptionError, TTXLAError
+from tt_xla.errors import EmptyRecordingError, MalformedModuleError, TTXLAError
 from tt_xla.ir.program import Program
 from tt_xla.tools.inputs import MODULE_KINDS, Kind, check_input, kind_of_name, kinds_of, read_input
 from tt_xla.tools.programs import is_program, program_name, read_program
@@ -55,24 +55,20 @@ def is_script(path: Path) -> bool:
     return kind_of_name(str(path)) is Kind.SCRIPT
 
 
-def subjects_of(path: Path, arguments: Sequence[str] = (), *, runs: bool = True) -> list[Subject]:
+def subjects_of(path: Path, arguments: Sequence[str] = ()) -> list[Subject]:
     """Returns the programs of a module, a ``.ttnn`` file, a folder of dumps or a Python script, which is run.
 
     Args:
         path: the file or folder.
         arguments: command-line arguments of a script.
-        runs: whether a script may be run.
 
     Raises:
-        OptionError: the path is a script, which may not be run.
         TTXLAError: the path holds no program.
         OSError: the file cannot be read.
     """
     if path.is_dir():
         return _of_folder(path)
     if is_script(path):
-        if not runs:
-            raise OptionError(f"'{path}' is a script; opening it runs it.", hint="Confirm that it may run.")
         return _of_script(path, arguments)
     return [_of_file(path)]
 

@@ -44,8 +44,8 @@ EXAMPLES = {
 }
 """File of each example that the page offers, by its name there."""
 
-_INDICES = len(STAGES)
-"""Indices of graphs that a version has: one for each stage, and as many for graphs with constants."""
+_STAGE_COUNT = len(STAGES)
+"""Stages of a version; each has two graphs, one of them with constants."""
 
 
 def state(session: Session) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _version(version: Version) -> dict[str, Any]:
 
 def graph_index(version: int, stage: str, constants: bool = False) -> int:
     """Returns the number by which Model Explorer asks for the graphs of a stage."""
-    return (version * _INDICES + STAGES.index(stage)) * 2 + constants
+    return (version * _STAGE_COUNT + STAGES.index(stage)) * 2 + constants
 
 
 def graph_name(version: int, stage: str, function: str) -> str:
@@ -107,7 +107,7 @@ def graph_name(version: int, stage: str, function: str) -> str:
 
 def _of_index(index: int) -> tuple[int, str, bool]:
     rest, constants = divmod(index, 2)
-    version, stage = divmod(rest, _INDICES)
+    version, stage = divmod(rest, _STAGE_COUNT)
     return version, STAGES[stage], bool(constants)
 
 
@@ -231,13 +231,7 @@ def _choices(version: Version, found: Node) -> dict[str, Any]:
 
 
 def override_file(session: Session, number: int, ops: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """Returns the text of an override file.
-
-    Args:
-        session: the session.
-        number: version that the choices were made for.
-        ops: choices by name of an op.
-        options: compile options.
+    """Returns the text of an override file, of choices by name of an op that were made for a version.
 
     Raises:
         OptionError: a choice has an unknown field or a wrong value.

@@ -1,24 +1,21 @@
 """A process for the explorer's long work, which the server can end at any time.
 
-The server sends jobs over the process's standard input, and gets lines about progress and a result from its standard
-output. Both are pickled: the process is the server's own child.
+The server sends jobs over a socket, and gets lines about progress and a result from it. Messages are pickled: the
+process is the server's own child.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import pickle
 import signal
-import struct
+import socket
 import subprocess
 import sys
 import threading
 import traceback
 from collections.abc import Callable
-from typing import IO, Any
-
-_SIZE = struct.Struct("<Q")
+from multiprocessing.connection import Connection
+from typing import Any
 
 PROGRESS, RESULT, ERROR, FAULT = "progress", "result", "error", "fault"
 """Kinds of messages: a line about progress, the result, an error for the user, and a fault of the explorer."""
@@ -28,27 +25,18 @@ class Cancelled(Exception):
     """The work was cancelled."""
 
 
-def write(stream: IO[bytes], message: object) -> None:
-    """Writes a message."""
-    data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    stream.write(_SIZE.pack(len(data)) + data)
-    stream.flush()
+def _send(connection: Connection[Any, Any], message: object) -> None:
+    """Sends a message with its tensors, which ``Connection.send`` would leave in memory of this process."""
+    connection.send_bytes(pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))
 
 
-def read(stream: IO[bytes]) -> Any:
-    """Reads a message.
+def _received(connection: Connection[Any, Any]) -> Any:
+    """Waits for a message.
 
     Raises:
         EOFError: the other side ended.
     """
-    head = stream.read(_SIZE.size)
-    if len(head) < _SIZE.size:
-        raise EOFError
-    size = _SIZE.unpack(head)[0]
-    data = stream.read(size)
-    if len(data) < size:
-        raise EOFError
-    return pickle.loads(data)
+    return pickle.loads(connection.recv_bytes())
 
 
 class Worker:
@@ -56,15 +44,20 @@ class Worker:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection[Any, Any] | None = None
         self._jobs = threading.Lock()
         self._cancelled = False
 
     def start(self) -> None:
-        """Starts the process, so that the first job finds its libraries loaded."""
+        """Starts the process, so that the first job finds its libraries loaded. It prints to standard error."""
         if self._process is None or self._process.poll() is not None:
-            self._close_streams()
-            command = [sys.executable, "-m", "tt_xla.tools.explorer.worker"]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            ours, theirs = socket.socketpair()
+            self._connection = Connection(ours.detach())
+            with theirs:
+                command = [sys.executable, "-m", "tt_xla.tools.explorer.worker", str(theirs.fileno())]
+                self._process = subprocess.Popen(
+                    command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=2
+                )
 
     def run(self, function: str, *arguments: Any, progress: Callable[[str], None]) -> Any:
         """Runs a function of :data:`JOBS` in the process and returns its result. Jobs run one at a time.
@@ -77,16 +70,15 @@ class Worker:
         with self._jobs:
             self._cancelled = False
             self.start()
-            process = self._process
+            process, connection = self._process, self._connection
             assert process is not None
-            assert process.stdin is not None
-            assert process.stdout is not None
+            assert connection is not None
             try:
-                write(process.stdin, (function, arguments))
-                kind, content = read(process.stdout)
+                _send(connection, (function, arguments))
+                kind, content = _received(connection)
                 while kind == PROGRESS:
                     progress(content)
-                    kind, content = read(process.stdout)
+                    kind, content = _received(connection)
             except (EOFError, OSError):
                 status = process.wait()
                 if self._cancelled:
@@ -109,18 +101,6 @@ class Worker:
             self.cancel()
             self.start()
 
-    def close(self) -> None:
-        """Ends the process."""
-        self.cancel()
-        with self._jobs:
-            self._close_streams()
-
-    def _close_streams(self) -> None:
-        for stream in (self._process.stdin, self._process.stdout) if self._process is not None else ():
-            with contextlib.suppress(OSError):  # of what the process no longer reads
-                if stream is not None:
-                    stream.close()
-
 
 def _ending(status: int) -> str:
     """Returns in words how a process ended, from its return code."""
@@ -129,25 +109,17 @@ def _ending(status: int) -> str:
     return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
 
 
-def _serve() -> None:
-    """Runs jobs until standard input ends. What they print goes to standard error.
-
-    A script may read its standard streams and close them, so requests and answers have file descriptors of their own.
-    """
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
+def _serve(connection: Connection[Any, Any]) -> None:
+    """Runs the jobs that arrive, until the server ends or closes the socket."""
     from tt_xla.errors import TTXLAError
     from tt_xla.tools.explorer import jobs
 
     def progress(line: str) -> None:
-        write(answers, (PROGRESS, line))
+        _send(connection, (PROGRESS, line))
 
     while True:
         try:
-            name, arguments = read(requests)
+            name, arguments = _received(connection)
         except EOFError:
             return
         try:
@@ -158,10 +130,10 @@ def _serve() -> None:
             traceback.print_exc()
             result = FAULT, f"{type(error).__name__}: {error}. This is a fault of tt-xla; please report it."
         try:
-            write(answers, result)
+            _send(connection, result)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
-            write(answers, (FAULT, f"The result of {name} cannot be sent: {error}."))
+            _send(connection, (FAULT, f"The result of {name} cannot be sent: {error}."))
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve(Connection(int(sys.argv[1])))

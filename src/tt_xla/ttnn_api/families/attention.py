@@ -8,6 +8,7 @@ from typing import Any
 from tt_xla.ttnn_api import chosen_shards, conditions
 from tt_xla.ttnn_api.enums import BufferType, DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
+from tt_xla.ttnn_api.families.kv_cache import check_width
 from tt_xla.ttnn_api.families.pointwise import required
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.layouts import type_of
@@ -64,17 +65,19 @@ def _check_mask(query: Operand, key: Operand, mask: Operand | None, *, is_causal
         raise TTFatal(words, hint=f"The mask has shape {sizes}; make it {wanted}.")
 
 
-@operation("ttnn.transformer.scaled_dot_product_attention")
+_OPTIONS = ("is_causal", "scale", "sliding_window_size")
+"""Parameters of attention that are attributes of its op."""
+
+
+@operation("ttnn.transformer.scaled_dot_product_attention", also=_OPTIONS)
 def attention(
     input_tensor_q: Operand,
     input_tensor_k: Operand,
     input_tensor_v: Operand,
     attn_mask: Operand | None,
-    is_causal: bool,
-    scale: float | None,
-    sliding_window_size: int | None,
     memory_config: MemoryConfig | None,
     attention_sink: Operand | None,
+    **options: Any,
 ) -> Step:
     """Computes attention of [batch, heads, sequence, width].
 
@@ -95,28 +98,25 @@ def attention(
             "Padding is not supported on the head_dim dimension",
             hint=f"Pad the heads to a multiple of {TILE_SIZE} with ttnn.pad.",
         )
-    _check_mask(query, input_tensor_k, attn_mask, is_causal=is_causal)
+    _check_mask(query, input_tensor_k, attn_mask, is_causal=options["is_causal"])
     operands = {"query": query, "key": input_tensor_k, "value": input_tensor_v}
     operands |= {"attention_mask": attn_mask, "attention_sink": attention_sink}
-    attributes = {"is_causal": is_causal, "scale": scale, "sliding_window_size": sliding_window_size}
     shape = (*query.shape[:3], input_tensor_v.shape[3])
     result = query.type.with_(shape=shape, memory=memory_config or DRAM_MEMORY_CONFIG)
-    return Step("ttnn.scaled_dot_product_attention", operands, [result], attributes)
+    return Step("ttnn.scaled_dot_product_attention", operands, [result], options)
 
 
-@operation("ttnn.transformer.scaled_dot_product_attention_decode")
+@operation("ttnn.transformer.scaled_dot_product_attention_decode", also=_OPTIONS)
 def attention_decode(
     input_tensor_q: Operand,
     input_tensor_k: Operand,
     input_tensor_v: Operand,
-    is_causal: bool,
     attn_mask: Operand | None,
     cur_pos: Sequence[int],
     cur_pos_tensor: Operand | None,
     attention_sink: Operand | None,
-    scale: float | None,
-    sliding_window_size: int | None,
     memory_config: MemoryConfig | None,
+    **options: Any,
 ) -> Step:
     """Computes attention of one position of each sequence: query [1, batch, heads, width]."""
     query = required(input_tensor_q, "ttnn.transformer.scaled_dot_product_attention_decode")
@@ -127,9 +127,8 @@ def attention_decode(
     if cur_pos and cur_pos_tensor is None:
         positions = Scalar(list(cur_pos), type_of((len(cur_pos),), DataType.INT32, Layout.ROW_MAJOR))
     operands |= {"attention_mask": attn_mask, "cur_pos_tensor": positions, "attention_sink": attention_sink}
-    attributes = {"is_causal": is_causal, "scale": scale, "sliding_window_size": sliding_window_size}
     result = query.type.with_(memory=memory_config)
-    return Step("ttnn.scaled_dot_product_attention_decode", operands, [result], attributes)
+    return Step("ttnn.scaled_dot_product_attention_decode", operands, [result], options)
 
 
 @operation("ttnn.transformer.concatenate_heads")
@@ -204,12 +203,7 @@ def rotary_embedding(
 ) -> Step:
     """Turns pairs of elements by the angles of their positions. The rows of the result fill whole tiles."""
     for operand in (input_tensor, cos_cache, sin_cache):
-        spec = operand.memory.shard_spec
-        if spec is not None and spec.shape[1] != operand.shape[-1]:
-            raise TTFatal(
-                f"Input tensor shard width ({spec.shape[1]}) must equal padded width ({operand.shape[-1]})",
-                hint="Divide the rows alone among cores.",
-            )
+        check_width(operand)
     shape = list(input_tensor.shape)
     shape[-2] = -(-shape[-2] // TILE_SIZE) * TILE_SIZE
     result = input_tensor.type.with_(shape=shape, memory=memory_config, layout=Layout.TILE)

@@ -12,14 +12,14 @@ from tt_xla.ttnn_api.configs import UnaryWithParam, step
 from tt_xla.ttnn_api.enums import GeluVariant, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Part, define
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Part, define, delivered
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
 INF, NAN = math.inf, math.nan
 
-Gradient = Callable[..., Tensor]
-"""Takes the functions to compose, the gradient of the result, the operand, and parameters."""
+Gradient = Callable[[Functions, Tensor, Tensor], Tensor]
+"""Takes the functions to compose, the gradient of the result, and the operand."""
 
 
 def _infinite(f: Functions, grad: Tensor) -> Tensor:
@@ -27,12 +27,8 @@ def _infinite(f: Functions, grad: Tensor) -> Tensor:
     return f.multiply(f.sign(grad), INF)
 
 
-def _zeros(f: Functions, grad: Tensor, x: Tensor, *parameters: object) -> Tensor:
+def _zeros(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     return f.zeros_like(grad)
-
-
-def _same(f: Functions, grad: Tensor, x: Tensor, *parameters: object) -> Tensor:
-    return grad
 
 
 def _sqrt(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
@@ -136,14 +132,6 @@ def _asin(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     return f.where(f.ltz(more), NAN, result)
 
 
-def _asinh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return f.multiply(grad, _chain(f, x, step("square"), step("add_unary_sfpu", 1.0), step("rsqrt")))
-
-
-def _atan(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return f.multiply(grad, _chain(f, x, step("square"), step("add_unary_sfpu", 1.0), step("recip")))
-
-
 def _atanh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     result = f.multiply(grad, _chain(f, x, step("square"), step("sub_unary_sfpu", 1.0), step("neg"), step("recip")))
     edge = f.logical_or(f.eq(x, 1.0), f.eq(x, -1.0))
@@ -152,21 +140,9 @@ def _atanh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     return f.where(f.logical_and(f.eq(result, INF), f.ltz(grad)), -INF, result)
 
 
-def _softsign(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return f.multiply(grad, _chain(f, x, step("abs"), step("add_unary_sfpu", 1.0), step("square"), step("recip")))
-
-
 def _bounded(f: Functions, result: Tensor) -> Tensor:
     """Replaces numbers that are nearly the greatest ones by infinities."""
     return f.where(f.ge(result, 3.4e38), INF, f.where(f.le(result, -3.4e38), -INF, result))
-
-
-def _sinh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return _bounded(f, f.multiply(grad, f.cosh(x)))
-
-
-def _cosh(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return _bounded(f, f.multiply(grad, f.sinh(x)))
 
 
 def _logit(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
@@ -182,10 +158,6 @@ def _logiteps(f: Functions, grad: Tensor, x: Tensor, eps: float) -> Tensor:
     edge = f.logical_or(f.eq(x, 0.0), f.eq(x, 1.0))
     at_edge = f.where(f.ltz(f.full_like(x, eps)), NAN, 0.0)
     return f.where(f.eq(outside, 1.0), at_edge, f.where(edge, _infinite(f, grad), result))
-
-
-def _relu6(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return f.where(f.logical_and(f.gtz(x), f.lt(x, 6.0)), grad, 0.0)
 
 
 def _hardswish(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
@@ -236,10 +208,6 @@ def _erf(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     return f.multiply(f.multiply(x, grad, input_tensor_a_activations=before), 2 / math.sqrt(math.pi))
 
 
-def _erfc(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
-    return f.multiply(f.multiply(f.exp(f.neg(f.square(x))), grad), -2 / math.sqrt(math.pi))
-
-
 def _erfinv(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
     before = [step("erfinv"), step("square"), step("exp")]
     result = f.multiply(f.multiply(x, grad, input_tensor_a_activations=before), math.sqrt(math.pi) * 0.5)
@@ -251,30 +219,6 @@ def _erfinv(f: Functions, grad: Tensor, x: Tensor) -> Tensor:
 def _softplus(f: Functions, grad: Tensor, x: Tensor, beta: float, threshold: float) -> Tensor:
     scaled = f.multiply(x, beta)
     return f.where(f.gt(scaled, threshold), grad, f.multiply(grad, f.sigmoid(scaled)))
-
-
-def _elu(f: Functions, grad: Tensor, x: Tensor, alpha: float) -> Tensor:
-    return f.where(f.gtz(x), grad, f.multiply(grad, f.multiply(f.exp(x), alpha)))
-
-
-def _celu(f: Functions, grad: Tensor, x: Tensor, alpha: float) -> Tensor:
-    return f.where(f.gt(x, 0.0), grad, f.multiply(grad, f.exp(f.multiply(x, 1.0 / alpha))))
-
-
-def _hardshrink(f: Functions, grad: Tensor, x: Tensor, lambd: float) -> Tensor:
-    return f.where(f.eqz(f.hardshrink(x, lambd=lambd)), 0.0, grad)
-
-
-def _leaky_relu(f: Functions, grad: Tensor, x: Tensor, slope: float) -> Tensor:
-    return f.where(f.gtz(x), grad, f.multiply(grad, slope))
-
-
-def _softshrink(f: Functions, grad: Tensor, x: Tensor, lambd: float) -> Tensor:
-    return f.where(f.logical_or(f.lt(x, -lambd), f.gt(x, lambd)), grad, 0.0)
-
-
-def _hardtanh(f: Functions, grad: Tensor, x: Tensor, low: float, high: float) -> Tensor:
-    return f.where(f.le(x, low), 0.0, f.where(f.ge(x, high), 0.0, grad))
 
 
 def _pow(f: Functions, grad: Tensor, x: Tensor, exponent: float) -> Tensor:
@@ -332,31 +276,27 @@ def _clamp(f: Functions, grad: Tensor, x: Tensor, low: Any, high: Any) -> Tensor
     return f.where(f.logical_and(f.ge(x, low), f.le(x, high)), grad, 0.0)
 
 
-def _threshold(f: Functions, grad: Tensor, x: Tensor, threshold: float, value: float) -> Tensor:
-    return f.where(f.gtz(f.add(x, -threshold)), grad, 0.0)
-
-
 def gelu_gradient(f: Functions, grad: Tensor, x: Tensor, variant: GeluVariant) -> Tensor:
     """Returns the gradient of gelu: of its approximation by tanh for ``GeluVariant.Tanh``."""
     approximate = "tanh" if variant is GeluVariant.Tanh else "none"
     return f.apply(_KERNELS["gelu"], grad, x, approximate=approximate)
 
 
-UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
+UNARY: dict[str, Gradient] = {
     "abs": lambda f, g, x: f.multiply(g, f.sign(x)),
     "acos": _acos,
     "acosh": _acosh,
     "asin": _asin,
-    "asinh": _asinh,
-    "atan": _atan,
+    "asinh": lambda f, g, x: f.multiply(g, _chain(f, x, step("square"), step("add_unary_sfpu", 1.0), step("rsqrt"))),
+    "atan": lambda f, g, x: f.multiply(g, _chain(f, x, step("square"), step("add_unary_sfpu", 1.0), step("recip"))),
     "atanh": _atanh,
     "ceil": _zeros,
     "cos": lambda f, g, x: f.multiply(g, f.neg(f.sin(x))),
-    "cosh": _cosh,
+    "cosh": lambda f, g, x: _bounded(f, f.multiply(g, f.sinh(x))),
     "deg2rad": lambda f, g, x: f.multiply(g, math.pi / 180),
     "digamma": _digamma,
     "erf": _erf,
-    "erfc": _erfc,
+    "erfc": lambda f, g, x: f.multiply(f.multiply(f.exp(f.neg(f.square(x))), g), -2 / math.sqrt(math.pi)),
     "erfinv": _erfinv,
     "exp": lambda f, g, x: f.multiply(g, f.exp(x), dtype=x.dtype),
     "exp2": lambda f, g, x: f.multiply(g, f.multiply(f.exp2(x), math.log(2))),
@@ -364,7 +304,7 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
     "fill": _zeros,
     "fill_zero": _zeros,
     "floor": _zeros,
-    "frac": _same,
+    "frac": lambda f, g, x: g,
     "hardsigmoid": _hardsigmoid,
     "hardswish": _hardswish,
     "i0": lambda f, g, x: f.multiply(g, f.i1(x)),
@@ -380,7 +320,7 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
     "rad2deg": lambda f, g, x: f.multiply(g, 180 / math.pi),
     "reciprocal": _reciprocal,
     "relu": lambda f, g, x: f.where(f.gtz(x), g, 0.0),
-    "relu6": _relu6,
+    "relu6": lambda f, g, x: f.where(f.logical_and(f.gtz(x), f.lt(x, 6.0)), g, 0.0),
     "round": _zeros,
     "rsqrt": _rsqrt,
     "selu": _selu,
@@ -388,8 +328,10 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
     "sign": _zeros,
     "silu": _silu,
     "sin": lambda f, g, x: f.multiply(g, f.cos(x)),
-    "sinh": _sinh,
-    "softsign": _softsign,
+    "sinh": lambda f, g, x: _bounded(f, f.multiply(g, f.cosh(x))),
+    "softsign": lambda f, g, x: f.multiply(
+        g, _chain(f, x, step("abs"), step("add_unary_sfpu", 1.0), step("square"), step("recip"))
+    ),
     "sqrt": _sqrt,
     "square": lambda f, g, x: f.multiply(f.multiply(g, 2.0), x),
     "tan": lambda f, g, x: f.multiply(g, f.add(f.square(f.tan(x)), 1.0)),
@@ -399,26 +341,33 @@ UNARY: dict[str, Callable[[Functions, Tensor, Tensor], Tensor]] = {
 }
 """Gradients of functions without parameters."""
 
-WITH_PARAMETERS: dict[str, tuple[Gradient, Sequence[str]]] = {
-    "celu": (_celu, ("alpha",)),
-    "clamp": (_clamp, ("min", "max")),
-    "clip": (_clamp, ("min", "max")),
-    "div_no_nan": (_div_no_nan, ("scalar",)),
-    "elu": (_elu, ("alpha",)),
+WITH_ONE_PARAMETER: dict[str, tuple[Callable[[Functions, Tensor, Tensor, Any], Tensor], Sequence[str]]] = {
+    "celu": (
+        lambda f, g, x, alpha: f.where(f.gt(x, 0.0), g, f.multiply(g, f.exp(f.multiply(x, 1.0 / alpha)))),
+        ("alpha",),
+    ),
+    "div_no_nan": (_div_no_nan, ()),
+    "elu": (lambda f, g, x, alpha: f.where(f.gtz(x), g, f.multiply(g, f.multiply(f.exp(x), alpha))), ("alpha",)),
     "gelu": (gelu_gradient, ("variant",)),
-    "hardshrink": (_hardshrink, ("lambd",)),
-    "hardtanh": (_hardtanh, ("min", "max")),
-    "leaky_relu": (_leaky_relu, ("negative_slope",)),
+    "hardshrink": (lambda f, g, x, lambd: f.where(f.eqz(f.hardshrink(x, lambd=lambd)), 0.0, g), ("lambd",)),
+    "leaky_relu": (lambda f, g, x, slope: f.where(f.gtz(x), g, f.multiply(g, slope)), ("negative_slope",)),
     "logiteps": (_logiteps, ("eps",)),
     "polygamma": (_polygamma, ("n",)),
     "pow": (_pow, ("exponent",)),
-    "rdiv": (_rdiv, ("scalar", "rounding_mode")),
     "rpow": (_rpow, ("exponent",)),
-    "softplus": (_softplus, ("beta", "threshold")),
-    "softshrink": (_softshrink, ("lambd",)),
-    "threshold": (_threshold, ("min", "max")),
+    "softshrink": (lambda f, g, x, lambd: f.where(f.logical_or(f.lt(x, -lambd), f.gt(x, lambd)), g, 0.0), ("lambd",)),
 }
-"""Gradients of functions with parameters, and the names of these."""
+"""Gradients of functions with one parameter, and its name; that of a number is the operand's."""
+
+WITH_TWO_PARAMETERS: dict[str, tuple[Callable[[Functions, Tensor, Tensor, Any, Any], Tensor], Sequence[str]]] = {
+    "clamp": (_clamp, ("min", "max")),
+    "clip": (_clamp, ("min", "max")),
+    "hardtanh": (lambda f, g, x, low, high: f.where(f.le(x, low), 0.0, f.where(f.ge(x, high), 0.0, g)), ("min", "max")),
+    "rdiv": (_rdiv, ("rounding_mode",)),
+    "softplus": (_softplus, ("beta", "threshold")),
+    "threshold": (lambda f, g, x, threshold, value: f.where(f.gtz(f.add(x, -threshold)), g, 0.0), ("min", "max")),
+}
+"""The same of functions with two."""
 
 IN_PLACE = ("exp", "fill", "gelu", "neg", "pow", "rsqrt", "silu", "sqrt", "tanh")
 """Functions whose gradient can be written into a tensor that the caller passes."""
@@ -442,34 +391,65 @@ def _all_rows(*tensors: Tensor) -> bool:
     return all(each.layout is Layout.ROW_MAJOR for each in tensors)
 
 
-def delivered(result: Tensor, into: Tensor | None) -> Tensor:
-    """Returns the result, or the tensor that it was copied into."""
-    return result if into is None else OPERATIONS["ttnn.copy"](result, into)
+_OPERANDS = (
+    *("input_tensor", "input_tensor_a", "input_tensor_b", "input_tensor_c"),
+    *("other_tensor", "bias", "scalar"),
+)
+"""Parameters with the operands, in the order of their places in all overloads."""
+_RECEIVING = (("input_grad", "input_a_grad"), ("other_grad", "input_b_grad"))
+"""Parameters with the tensor that receives each gradient."""
 
 
-def _rule(name: str, gradient: Gradient, parameters: Sequence[str]) -> Callable[..., list[Tensor]]:
-    def rule(
-        grad_tensor: Tensor, input_tensor: Tensor, memory_config: Any, input_grad: Tensor | None = None, **others: Any
-    ) -> list[Tensor]:
-        values = [others[each] for each in parameters]
-        if name in IN_PLACE and name not in IN_ROWS and _all_rows(grad_tensor, input_tensor):
+def define_gradients(name: str, gradients: Callable[..., Any], parameters: Sequence[str] = ()) -> None:
+    """Registers the gradients of a function.
+
+    Args:
+        name: the function.
+        gradients: takes the functions to compose, the gradient of the result, the operands, and parameters. Returns a
+            gradient, or one for each operand; of each also a function that computes it if the caller asks for it.
+        parameters: names of the parameters.
+    """
+
+    def rule(grad_tensor: Tensor, memory_config: Any, **values: Any) -> list[Tensor | None]:
+        operands = [values[each] for each in _OPERANDS if values.get(each) is not None]
+        into = [next((values[each] for each in names if values.get(each) is not None), None) for names in _RECEIVING]
+        if name in IN_PLACE and name not in IN_ROWS and _all_rows(grad_tensor, *operands):
             raise TTFatal(
                 "Optional output tensor with Row Major input is not supported right now for Elementwise operations",
                 hint="Convert the tensors with ttnn.to_layout(tensor, ttnn.TILE_LAYOUT).",
             )
-        result = gradient(Functions(memory_config), grad_tensor, input_tensor, *values)
-        if name in IN_PLACE and input_grad is None:
-            return [like_operand(result, input_tensor, memory_config)]
-        return [delivered(result, input_grad)]
+        made = gradients(Functions(memory_config), grad_tensor, *operands, *(values[each] for each in parameters))
+        made = [made] if isinstance(made, Tensor) else made
+        if name in IN_PLACE and into[0] is None:
+            made = [like_operand(made[0], operands[0], memory_config)]
+        count = sum(isinstance(each, Tensor) for each in operands)  # numbers have no gradients
+        return _wanted(values.get("are_required_outputs"), made[:count], into)
 
-    rule.__doc__ = "Returns the gradient of the operand, as a list."
-    return rule
+    rule.__doc__ = f"Returns the gradients of the operands of {name}."
+    named = ("grad_tensor", "memory_config", *_OPERANDS, *parameters, "are_required_outputs", *sum(_RECEIVING, ()))
+    define(f"ttnn.{name}_bw", rule, named, composite=True)
 
 
-for _name, (_gradient, _parameters) in {
-    **{name: (gradient, ()) for name, gradient in UNARY.items()},
-    **WITH_PARAMETERS,
-}.items():
-    _named = ["grad_tensor", "input_tensor", *_parameters, "memory_config"]
-    _named += ["input_grad"] if _name in IN_PLACE else []
-    define(f"ttnn.{_name}_bw", _rule(_name, _gradient, _parameters), _named, composite=True)
+def _wanted(
+    required: Sequence[bool] | None, gradients: Sequence[Any], into: Sequence[Tensor | None]
+) -> list[Tensor | None]:
+    """Returns the gradients that the caller asks for, and None for the others.
+
+    Raises:
+        TTFatal: it asks for none.
+    """
+    wanted = [True] * len(gradients) if required is None else required
+    if not any(wanted):
+        raise TTFatal(
+            "Atleast one gradient is expected to be calculated.", hint="Pass are_required_outputs=[True, True]."
+        )
+    return [
+        delivered(each() if callable(each) else each, target) if want else None
+        for want, each, target in zip(wanted, gradients, [*into, None][: len(gradients)], strict=True)
+    ]
+
+
+for _name, _gradient in UNARY.items():
+    define_gradients(_name, _gradient)
+for _name, (_gradient, _parameters) in (WITH_ONE_PARAMETER | WITH_TWO_PARAMETERS).items():
+    define_gradients(_name, _gradient, _parameters)

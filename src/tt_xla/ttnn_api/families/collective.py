@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tt_xla.spmd.collectives import ALL_BROADCAST, BROADCAST
@@ -36,11 +36,15 @@ def mesh_of_operand(source: Operand, name: str) -> MeshDevice:
     if device is None:
         raise TTFatal(f"{name}: Input tensor must be on device", hint="Move it there with ttnn.to_device.")
     if device.fabric is FabricConfig.DISABLED and len(device.chips) > 1:
-        raise TTFatal(
-            "Trying to get un-initialized fabric context",
-            hint="Call ttnn.set_fabric_config(ttnn.FabricConfig.FABRIC_1D) before the mesh device is opened.",
-        )
+        raise _without_network()
     return device
+
+
+def _without_network() -> TTFatal:
+    return TTFatal(
+        "Trying to get un-initialized fabric context",
+        hint="Call ttnn.set_fabric_config(ttnn.FabricConfig.FABRIC_1D) before the mesh device is opened.",
+    )
 
 
 _RINGS = {Topology.Ring: Topology.Linear, Topology.Torus: Topology.Mesh}
@@ -65,10 +69,7 @@ def get_usable_topology(tensor: Tensor, topology: Topology | None, cluster_axis:
     """
     device = tensor.device()
     if device is None or device.fabric is FabricConfig.DISABLED:
-        raise TTFatal(
-            "Trying to get un-initialized fabric context",
-            hint="Call ttnn.set_fabric_config(ttnn.FabricConfig.FABRIC_1D) before the mesh device is opened.",
-        )
+        raise _without_network()
     wanted = _OF_FABRIC.get(device.fabric, Topology.Linear) if topology is None else topology
     if wanted not in _RINGS:
         return wanted
@@ -78,17 +79,7 @@ def get_usable_topology(tensor: Tensor, topology: Topology | None, cluster_axis:
 
 
 def _dim(source: Operand, dim: int, word: str) -> int:
-    """Returns a dimension counted from the front.
-
-    Raises:
-        TTFatal: the tensor has no such dimension.
-    """
-    if not -source.rank <= dim < source.rank:
-        raise TTFatal(
-            f"Invalid {word} dim {dim} for {source.rank}D input tensor",
-            hint=f"Name a dimension from {-source.rank} to {source.rank - 1}.",
-        )
-    return source.dim(dim)
+    return source.dim(dim, f"Invalid {word} dim {{dim}} for {{rank}}D input tensor")
 
 
 def _placed(device: MeshDevice, axis: int | None, placement: Placement) -> Any:
@@ -113,8 +104,22 @@ def _replicated_along(device: MeshDevice, axis: int | None) -> Any:
     return placed
 
 
-def _links(topology: Topology | None, num_links: int | None) -> dict[str, Any]:
-    return {"topology": None if topology is None else topology.name.lower(), "num_links": num_links}
+_SHARED = ("cluster_axis", "memory_config", "num_links", "topology")
+"""Parameters of all collectives: the axis of the mesh along which chips exchange, the memory of the result, and the
+links."""
+
+
+def _attributes(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the attributes that all collectives have."""
+    topology = values["topology"]
+    links = {"topology": None if topology is None else topology.name.lower(), "num_links": values["num_links"]}
+    return {"cluster_axis": values["cluster_axis"]} | links
+
+
+def _check_axis(device: MeshDevice, axis: int | None, words: str) -> None:
+    """Refuses an exchange between the rows and columns of a mesh at once."""
+    if axis is None and all(each > 1 for each in device.shape):
+        raise TTFatal(words, hint="Pass cluster_axis=0 for the chips of a column, or 1 for those of a row.")
 
 
 def _result(source: Operand, shape: Sequence[int], memory: MemoryConfig | None, output: Operand | None) -> Type:
@@ -126,36 +131,29 @@ def _result(source: Operand, shape: Sequence[int], memory: MemoryConfig | None, 
     "ttnn.experimental.all_gather_async",
     "ttnn.experimental.strided_all_gather_async",
     "ttnn.experimental.ring_attention_all_gather_async",
+    also=_SHARED,
 )
 def all_gather(
     input_tensor: Operand,
     dim: int,
-    cluster_axis: int | None,
-    memory_config: MemoryConfig | None,
     output_tensor: Operand | None,
     persistent_output_buffer: Operand | None,
     persistent_output_tensor: Operand | None,
-    num_links: int | None,
-    topology: Topology | None,
+    **values: Any,
 ) -> Step:
     """Joins the tensors of all chips of a group along a dimension."""
     device = mesh_of_operand(input_tensor, "all_gather")
-    axis = _dim(input_tensor, dim, "gather")
-    size = device.group_size(cluster_axis)
-    rows_and_columns = all(each > 1 for each in device.shape)
-    if cluster_axis is None and rows_and_columns and device.fabric in _ONE_DIMENSIONAL and _whole(input_tensor, axis):
-        raise TTFatal(
-            "1D fabric on a 2D mesh_device requires cluster_axis to be set",
-            hint="Pass cluster_axis=0 for the chips of a column, or 1 for those of a row.",
-        )
+    axis, cluster_axis = _dim(input_tensor, dim, "gather"), values["cluster_axis"]
     shape = list(input_tensor.shape)
-    shape[axis] *= size
+    shape[axis] *= device.group_size(cluster_axis)
+    if device.fabric in _ONE_DIMENSIONAL and _whole(input_tensor, axis):
+        _check_axis(device, cluster_axis, "1D fabric on a 2D mesh_device requires cluster_axis to be set")
     output = output_tensor or persistent_output_buffer or persistent_output_tensor
     return Step(
         "ttnn.all_gather",
         {"input": input_tensor},
-        [_result(input_tensor, shape, memory_config, output)],
-        {"all_gather_dim": axis, "cluster_axis": cluster_axis, **_links(topology, num_links)},
+        [_result(input_tensor, shape, values["memory_config"], output)],
+        {"all_gather_dim": axis, **_attributes(values)},
         into=output,
         topology=_placed(device, cluster_axis, REPLICATE),
     )
@@ -167,29 +165,26 @@ def _whole(source: Operand, dim: int) -> bool:
     return not tiled or source.shape[dim] % TILE_SIZE == 0
 
 
-@operation("ttnn.reduce_scatter", "ttnn.experimental.reduce_scatter_minimal_async")
+@operation("ttnn.reduce_scatter", "ttnn.experimental.reduce_scatter_minimal_async", also=_SHARED)
 def reduce_scatter(
     input_tensor: Operand,
     dim: int,
-    cluster_axis: int | None,
-    memory_config: MemoryConfig | None,
     output_tensor: Operand | None,
     persistent_output_buffers: Sequence[Operand] | None,
-    num_links: int | None,
-    topology: Topology | None,
     compute_kernel_config: Config | None,
+    **values: Any,
 ) -> Step:
     """Adds the tensors of all chips of a group; each chip keeps its part of the sum along a dimension."""
     device = mesh_of_operand(input_tensor, "reduce_scatter")
-    axis = _dim(input_tensor, dim, "scatter")
+    axis, cluster_axis = _dim(input_tensor, dim, "scatter"), values["cluster_axis"]
     shape = _divided(input_tensor, axis, device.group_size(cluster_axis), "reduce_scatter")
     output = output_tensor or (persistent_output_buffers[-1] if persistent_output_buffers else None)
-    attributes = {"reduce_type": "sum", "scatter_dim": axis, "cluster_axis": cluster_axis}
+    config = compute_config(compute_kernel_config)
     return Step(
         "ttnn.reduce_scatter",
         {"input": input_tensor},
-        [_result(input_tensor, shape, memory_config, output)],
-        {**attributes, "compute_config": compute_config(compute_kernel_config), **_links(topology, num_links)},
+        [_result(input_tensor, shape, values["memory_config"], output)],
+        {"reduce_type": "sum", "scatter_dim": axis, "compute_config": config, **_attributes(values)},
         into=output,
         topology=_placed(device, cluster_axis, PlacementShard(axis)),
     )
@@ -211,74 +206,48 @@ def _divided(source: Operand, axis: int, size: int, name: str) -> list[int]:
     return shape
 
 
-@operation("ttnn.all_reduce", "ttnn.experimental.all_reduce_async")
-def all_reduce(
-    input_tensor: Operand,
-    cluster_axis: int | None,
-    memory_config: MemoryConfig | None,
-    num_links: int | None,
-    topology: Topology | None,
-    math_op: Any,
-) -> Step:
+@operation("ttnn.all_reduce", "ttnn.experimental.all_reduce_async", also=_SHARED)
+def all_reduce(input_tensor: Operand, math_op: Any, **values: Any) -> Step:
     """Adds the tensors of all chips of a group; each chip gets the sum."""
     device = mesh_of_operand(input_tensor, "all_reduce")
-    device.group_size(cluster_axis)
+    device.group_size(values["cluster_axis"])
     if math_op not in (None, ...) and math_op.name != "Sum":
         raise TTFatal(f"all_reduce_async: math_op {math_op} is not supported", hint="Pass ttnn.ReduceType.Sum.")
-
     return Step(
         "ttnn.all_reduce",
         {"input": input_tensor},
-        [input_tensor.type.with_(memory=memory_config)],
-        {"reduce_type": "sum", "cluster_axis": cluster_axis, **_links(topology, num_links)},
-        topology=_replicated_along(device, cluster_axis),
+        [input_tensor.type.with_(memory=values["memory_config"])],
+        {"reduce_type": "sum", **_attributes(values)},
+        topology=_replicated_along(device, values["cluster_axis"]),
     )
 
 
-@operation("ttnn.all_broadcast")
-def all_broadcast(
-    input_tensor: Operand,
-    cluster_axis: int | None,
-    memory_config: MemoryConfig | None,
-    num_links: int | None,
-    topology: Topology | None,
-) -> Step:
+@operation("ttnn.all_broadcast", also=_SHARED)
+def all_broadcast(input_tensor: Operand, **values: Any) -> Step:
     """Returns a list with the tensor of each chip of a group; all its chips get all of them."""
     device = mesh_of_operand(input_tensor, "all_broadcast")
-    result = input_tensor.type.with_(memory=memory_config)
     return Step(
         ALL_BROADCAST,
         {"input": input_tensor},
-        [result] * device.group_size(cluster_axis),
-        {"cluster_axis": cluster_axis, **_links(topology, num_links)},
-        topology=_replicated_along(device, cluster_axis),
+        [input_tensor.type.with_(memory=values["memory_config"])] * device.group_size(values["cluster_axis"]),
+        _attributes(values),
+        topology=_replicated_along(device, values["cluster_axis"]),
         returns=list,
     )
 
 
-@operation("ttnn.broadcast")
-def broadcast(
-    input_tensor: Operand,
-    sender_coord: MeshCoordinate,
-    cluster_axis: int | None,
-    memory_config: MemoryConfig | None,
-    num_links: int | None,
-    topology: Topology | None,
-) -> Step:
+@operation("ttnn.broadcast", also=_SHARED)
+def broadcast(input_tensor: Operand, sender_coord: MeshCoordinate, **values: Any) -> Step:
     """Gives all chips of a group the tensor of the chip that has the sender's place in its own group."""
-    device = mesh_of_operand(input_tensor, "broadcast")
+    device, cluster_axis = mesh_of_operand(input_tensor, "broadcast"), values["cluster_axis"]
     device.group_size(cluster_axis)
-    if cluster_axis is None and all(each > 1 for each in device.shape):
-        raise TTFatal(
-            "broadcast op is only supported for a linear tensor topology shape",
-            hint="Pass cluster_axis=0 for the chips of a column, or 1 for those of a row.",
-        )
+    _check_axis(device, cluster_axis, "broadcast op is only supported for a linear tensor topology shape")
     device.get_device_id(sender_coord)
     return Step(
         BROADCAST,
         {"input": input_tensor},
-        [input_tensor.type.with_(memory=memory_config)],
-        {"sender_coord": list(sender_coord), "cluster_axis": cluster_axis, **_links(topology, num_links)},
+        [input_tensor.type.with_(memory=values["memory_config"])],
+        {"sender_coord": list(sender_coord), **_attributes(values)},
         topology=_placed(device, cluster_axis, REPLICATE),
     )
 
@@ -331,32 +300,23 @@ def point_to_point(
     )
 
 
-@operation("ttnn.experimental.all_to_all_async_generic", "ttnn.experimental.all_to_all_async")
+@operation("ttnn.experimental.all_to_all_async_generic", "ttnn.experimental.all_to_all_async", also=_SHARED)
 def all_to_all(
-    input_tensor: Operand,
-    in_dim: int,
-    out_dim: int,
-    persistent_output_buffer: Operand | None,
-    num_links: int | None,
-    memory_config: MemoryConfig | None,
-    topology: Topology | None,
-    cluster_axis: int | None,
+    input_tensor: Operand, in_dim: int, out_dim: int, persistent_output_buffer: Operand | None, **values: Any
 ) -> Step:
     """Sends the n-th part of each tensor along ``out_dim`` to the n-th chip, which joins its parts along ``in_dim``."""
     device = mesh_of_operand(input_tensor, "all_to_all")
     join, split = _dim(input_tensor, in_dim, "concat"), _dim(input_tensor, out_dim, "split")
-    if cluster_axis is None and all(each > 1 for each in device.shape) and device.fabric in _ONE_DIMENSIONAL:
-        raise TTFatal(
-            "Could not find any forwarding direction between chips that share no row or column",
-            hint="Pass cluster_axis=0 for the chips of a column, or 1 for those of a row.",
-        )
-    size = device.group_size(cluster_axis)
+    if device.fabric in _ONE_DIMENSIONAL:
+        words = "Could not find any forwarding direction between chips that share no row or column"
+        _check_axis(device, values["cluster_axis"], words)
+    size = device.group_size(values["cluster_axis"])
     shape = _divided(input_tensor, split, size, "all_to_all")
     shape[join] *= size
     return Step(
         "ttnn.all_to_all",
         {"input": input_tensor},
-        [_result(input_tensor, shape, memory_config, persistent_output_buffer)],
-        {"split_dim": split, "concat_dim": join, "cluster_axis": cluster_axis, **_links(topology, num_links)},
+        [_result(input_tensor, shape, values["memory_config"], persistent_output_buffer)],
+        {"split_dim": split, "concat_dim": join, **_attributes(values)},
         into=persistent_output_buffer,
     )

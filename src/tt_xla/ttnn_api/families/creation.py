@@ -10,7 +10,7 @@ from tt_xla.ttnn_api import signatures
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.families.pointwise import as_taken
+from tt_xla.ttnn_api.families.pointwise import as_taken, required
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.layouts import type_of
 from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation
@@ -28,14 +28,19 @@ def _filled(value: int | None) -> Rule:
         layout: Layout | None,
         device: MeshDevice | None,
         memory_config: MemoryConfig | None,
+        optional_tensor: Operand | None,
     ) -> Step:
         from tt_xla.ttnn_api.conversion import fill_of  # imports torch
 
-        dtype = dtype or DataType.BFLOAT16
-        layout = layout or (Layout.TILE if dtype.element.is_block_float else Layout.ROW_MAJOR)
-        result = type_of(shape, dtype, layout, memory_config, on_device=device is not None)
-        fill = fill_of(fill_value if value is None else value, dtype)
-        return Step("ttnn.full", {}, [result], {"fill_value": fill, "shape": list(shape)}, device=device)
+        if optional_tensor is not None:
+            result = required(optional_tensor, "ttnn.full").type  # TT-NN reads neither its own shape nor type then
+        else:
+            dtype = dtype or DataType.BFLOAT16
+            layout = layout or (Layout.TILE if dtype.element.is_block_float else Layout.ROW_MAJOR)
+            result = type_of(shape, dtype, layout, memory_config, on_device=device is not None)
+        fill = fill_of(fill_value if value is None else value, result.dtype)
+        attributes = {"fill_value": fill, "shape": list(result.shape)}
+        return Step("ttnn.full", {}, [result], attributes, device=device, into=optional_tensor)
 
     rule.__doc__ = "Creates a tensor of equal elements."
     return rule
@@ -114,7 +119,7 @@ def from_buffer(
     """
     import torch
 
-    from tt_xla.runtime.emulator.containers import INTEGER_RANGES
+    from tt_xla.ttnn_api.conversion import integer_range
 
     if len(buffer) != math.prod(shape):
         raise TTFatal(
@@ -124,7 +129,7 @@ def from_buffer(
         raise TTFatal("Unreachable", hint="Create the tensor in bfloat16, and convert it with ttnn.typecast.")
     kind = torch.float32 if dtype.element.is_float else torch.int64
     if not dtype.element.is_float:
-        low, high = INTEGER_RANGES[dtype.element]
+        low, high = integer_range(dtype)
         if not all(isinstance(each, int) and low <= each <= high for each in buffer):
             raise RuntimeError(f"std::bad_cast: a tensor of {dtype} takes whole numbers from {low} to {high}")
     values = torch.tensor(list(buffer), dtype=kind).reshape(list(shape))

@@ -11,7 +11,7 @@ from tt_xla.ttnn_api.enums import DataType, Layout, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.layouts import volume
-from tt_xla.ttnn_api.operation import OPERATIONS, operation, unrefused
+from tt_xla.ttnn_api.operation import OPERATIONS, TensorNumbers, operation, unrefused
 from tt_xla.ttnn_api.plan import Calls, Operand, Step
 from tt_xla.ttnn_api.shapes import Sizes
 
@@ -80,8 +80,7 @@ def _permuted(source: Operand, shape: Sequence[int]) -> MemoryConfig:
 @operation("ttnn.permute")
 def permute(input_tensor: Operand, dims: Sequence[int], memory_config: MemoryConfig | None) -> Step:
     """Reorders dimensions."""
-    if not input_tensor.type.on_device:
-        raise TTFatal("Tensor must already be on device", hint="Move it there with ttnn.to_device.")
+    conditions.check_on_device("Tensor must already be on device", input_tensor)
     if len(dims) != input_tensor.rank:
         raise TTFatal(
             "The number of dimensions in the tensor input does not match the length of the desired ordering",
@@ -209,8 +208,10 @@ def concat(
         raise TTFatal("ttnn.concat: expected a non-empty list of Tensors!", hint="Pass at least one tensor.")
     if output_tensor is not None:
         raise TTFatal("optional output tensor currently unsupported!", hint="Leave output_tensor out.")
-    first = tensors[0]
-    axis = first.dim(dim)
+    first, alone = tensors[0], len(tensors) == 1
+    axis = 0 if alone else first.dim(dim)  # TT-NN copies a lone tensor without a look at the dimension
+    if alone:
+        groups = 1
     if groups > 1 and any(each.shape[axis] % groups for each in tensors):
         raise TTFatal(
             f"ttnn.concat: {groups} groups must divide the sizes along {dim}", hint="Choose another number of groups."
@@ -230,7 +231,7 @@ def concat(
     dtype, memory = None, memory_config
     if memory is None and first.type.on_device:
         memory = DRAM_MEMORY_CONFIG
-    in_tiles = axis >= first.rank - 2 and any(each.shape[axis] % TILE_SIZE for each in tensors)
+    in_tiles = not alone and axis >= first.rank - 2 and any(each.shape[axis] % TILE_SIZE for each in tensors)
     if first.dtype.element.is_block_float and in_tiles:
         dtype = DataType.BFLOAT16  # TT-NN takes them apart into rows
     result = first.type.with_(shape=shape, dtype=dtype, memory=memory)
@@ -297,6 +298,21 @@ def _sliced_padding(bounds: Sequence[Sequence[int]], memory: MemoryConfig | None
         return OPERATIONS["ttnn.slice"](whole, *bounds, memory_config=memory)
 
 
+def _part_from(
+    starts: Sequence[int], sizes: Sizes, slice_dim: int | None, num_devices: int | None
+) -> tuple[list[int], list[int]]:
+    """Returns the bounds of one of equal parts of a tensor whose place is known on the device alone."""
+    if slice_dim is None or num_devices is None:
+        raise TTFatal(
+            "slice_dim and num_devices must be provided for device-only tensor args slice",
+            hint="Pass both, or the bounds as lists of numbers.",
+        )
+    begins, stops = [0] * len(sizes), list(sizes)
+    begins[slice_dim] = starts[slice_dim]
+    stops[slice_dim] = starts[slice_dim] + sizes[slice_dim] // num_devices
+    return begins, stops
+
+
 @operation("ttnn.slice")
 def slice_(
     input_tensor: Operand,
@@ -306,14 +322,19 @@ def slice_(
     slice_start: Sequence[int] | None,
     slice_end: Sequence[int] | None,
     slice_step: Sequence[int] | None,
+    slice_dim: int | None,
+    num_devices: int | None,
     memory_config: MemoryConfig | None,
     output_tensor: Operand | None,
 ) -> Step | Calls:
-    """Takes the elements from ``starts`` up to ``ends``, which are exclusive."""
+    """Takes the elements from ``starts`` up to ``ends``, which are exclusive; where they are tensors, one of
+    ``num_devices`` equal parts along ``slice_dim``, which begins where ``starts`` says."""
     begins: Any = starts if starts is not None else slice_start
     stops: Any = ends if starts is not None else slice_end
     by = list(steps or slice_step or [1] * input_tensor.rank)
     sizes = input_tensor.shape
+    if isinstance(begins, TensorNumbers):
+        begins, stops = _part_from(begins, sizes, slice_dim, num_devices)
     _check_bounds(sizes, begins, stops, by)
     if min(by, default=1) <= 0:
         raise TTFatal(f"Steps must be greater than 0, got {by}", hint="Leave the step out, or turn the tensor first.")

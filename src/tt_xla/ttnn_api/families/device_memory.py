@@ -15,7 +15,7 @@ from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, ShardOrientation
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import CoreCoord, CoreRangeSet, MemoryConfig, ShardSpec
 from tt_xla.ttnn_api.identifiers import MeshEvent
-from tt_xla.ttnn_api.operation import OPERATIONS, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, operation, parameters_of
 from tt_xla.ttnn_api.shards import grid_of
 from tt_xla.ttnn_api.specs import TensorSpec
 from tt_xla.ttnn_api.tensor import Tensor
@@ -132,18 +132,10 @@ def allocate_tensor_on_device(
     return OPERATIONS["ttnn.empty"](list(shape or ()), dtype, layout=layout, device=mesh_device, **options)
 
 
-@operation("ttnn.allocate_tensor_on_host", composite=True)
-def allocate_tensor_on_host(
-    tensor_spec: TensorSpec | None,
-    shape: Sequence[int] | None,
-    dtype: DataType | None,
-    layout: Layout | None,
-    mesh_device: MeshDevice,
-    memory_config: MemoryConfig | None,
-) -> Tensor:
+@operation("ttnn.allocate_tensor_on_host", composite=True, also=parameters_of(allocate_tensor_on_device))
+def allocate_tensor_on_host(**values: Any) -> Tensor:
     """Returns a tensor of zeros on the host, with a shard for each chip of a device."""
-    made = allocate_tensor_on_device(tensor_spec, shape, dtype, layout, mesh_device, memory_config)
-    return OPERATIONS["ttnn.from_device"](made)
+    return OPERATIONS["ttnn.from_device"](allocate_tensor_on_device(**values))
 
 
 @operation("ttnn.copy_device_to_host_tensor", composite=True)

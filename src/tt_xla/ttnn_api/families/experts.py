@@ -9,7 +9,7 @@ from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG, MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
+from tt_xla.ttnn_api.operation import Functions, delivered, operation
 from tt_xla.ttnn_api.tensor import Tensor
 
 from_kernel(
@@ -80,7 +80,7 @@ def moe(
     weights = f.softmax(f.add(values, topk_mask_tensor), -1)
     first = f.eqz(f.typecast(positions, DataType.BFLOAT16))
     result = f.sum(f.multiply(weights, first), -1, True)
-    return result if output_tensor is None else OPERATIONS["ttnn.copy"](result, output_tensor)
+    return delivered(result, output_tensor)
 
 
 def _check_moe(source: Tensor, mask: Tensor, k: int) -> None:

@@ -25,7 +25,7 @@ from tt_xla.ttnn_api.geometry import (
 )
 from tt_xla.ttnn_api.inferred import from_kernel
 from tt_xla.ttnn_api.plan import Operand
-from tt_xla.ttnn_api.shards import replace_shards
+from tt_xla.ttnn_api.shards import of_shape, replace_shards
 
 _ALIGNMENT = 16
 """Bytes to which L1 addresses are aligned."""
@@ -102,21 +102,6 @@ def _check_rows_are_sharded(source: Operand) -> None:
         )
 
 
-def _check_padding(source: Operand, sides: Sequence[int]) -> None:
-    if source.layout is Layout.TILE and (sides[0] or sides[2] or sides[4]):
-        raise TTFatal(
-            "ttnn.pad: on device tile padding does not support front padding",
-            hint="Move the input with ttnn.to_layout to rows, or pad behind only.",
-        )
-
-
-def _check_positive(stride_h: int, stride_w: int) -> None:
-    if stride_h <= 0 or stride_w <= 0:
-        raise TTFatal(
-            f"Fold: stride_h ({stride_h}) and stride_w ({stride_w}) must be > 0.", hint="Pass strides of 1 or more."
-        )
-
-
 def _check_strides(shape: Sequence[int], stride_h: int, stride_w: int) -> None:
     """Raises a TTFatal for strides that do not divide the padded rows and columns."""
     for name, size, stride in (("H", shape[1], stride_h), ("W", shape[2], stride_w)):
@@ -141,18 +126,13 @@ def _shards_of_whole_rows(
     """
     pixels, group = math.prod(list(shape)[:3]), stride_h * shape[2]
     height = -(-pixels // spec.num_cores()) if padded else spec.shape[0]
-    spec = _of_shape(spec, (height, shape[3]))
+    spec = of_shape(spec, (height, shape[3]))
     if height % group == 0 or device is None:
         return spec
     grid = device.compute_with_storage_grid_size()
     count = next(each for each in range(grid.x * grid.y, 0, -1) if pixels // group % each == 0)
     rows = -(-(pixels // count) // group) * group
     return ShardSpec(cores_in_order(count, grid.x, grid.y), (rows, shape[3]), spec.orientation)
-
-
-def _of_shape(spec: ShardSpec, shape: tuple[int, int]) -> ShardSpec:
-    """Returns shards of another shape on the same cores."""
-    return ShardSpec(spec.grid, shape, spec.orientation)
 
 
 def _read_memory(source: Operand, shape: Sequence[int], stride_h: int, *, padded: bool) -> MemoryConfig:
@@ -180,7 +160,7 @@ def _folded(memory: MemoryConfig, patch: int) -> MemoryConfig:
             f"Fold: sharded input shard height ({spec.shape[0]}) must be divisible by patch_size ({patch}).",
             hint="Divide the input into shards of whole blocks with ttnn.to_memory_config.",
         )
-    return replace_shards(memory, _of_shape(spec, (spec.shape[0] // patch, spec.shape[1] * patch)))
+    return replace_shards(memory, of_shape(spec, (spec.shape[0] // patch, spec.shape[1] * patch)))
 
 
 def _wanted(
@@ -203,10 +183,17 @@ def _as_fold(values: dict[str, Any]) -> dict[str, Any]:
             f"Fold op only supports 4D tensors, got {source.shape}",
             hint="Give the input four dimensions: [N, H, W, C].",
         )
-    _check_positive(stride_h, stride_w)
+    if stride_h <= 0 or stride_w <= 0:
+        raise TTFatal(
+            f"Fold: stride_h ({stride_h}) and stride_w ({stride_w}) must be > 0.", hint="Pass strides of 1 or more."
+        )
     if values["use_transpose_as_fold"]:
         return _by_transposing(values, source, sides)
-    _check_padding(source, sides)
+    if source.layout is Layout.TILE and any(sides[::2]):
+        raise TTFatal(
+            "ttnn.pad: on device tile padding does not support front padding",
+            hint="Move the input with ttnn.to_layout to rows, or pad behind only.",
+        )
     batch, rows, columns, channels = source.shape
     shape = [batch, rows + sides[0] + sides[1], columns + sides[2] + sides[3], channels + sides[4] + sides[5]]
     _check_strides(shape, stride_h, stride_w)
@@ -244,7 +231,7 @@ def _as_channels_first(values: dict[str, Any]) -> dict[str, Any]:
             raise TTFatal(
                 f"{name} must be divisible by tile size (was {size})", hint="Pad the positions with ttnn.pad."
             )
-    shards = _of_shape(spec, (source.shape[3], spec.shape[0]))
+    shards = of_shape(spec, (source.shape[3], spec.shape[0]))
     memory = MemoryConfig(TensorMemoryLayout.WIDTH_SHARDED, source.memory.buffer_type, shards)
     return {"memory_config": memory, "layout": Layout.ROW_MAJOR}
 
@@ -273,7 +260,7 @@ def _as_channels_last(values: dict[str, Any]) -> dict[str, Any]:
         raise TTFatal("Input tensor must be width sharded", hint="Move the input with ttnn.to_memory_config.")
     channels = -(-source.shape[2] // unit) * unit
     if memory is None:
-        shards = _of_shape(spec, (source.shape[1] * spec.shape[1], channels))
+        shards = of_shape(spec, (source.shape[1] * spec.shape[1], channels))
         memory = MemoryConfig(TensorMemoryLayout.HEIGHT_SHARDED, source.memory.buffer_type, shards)
     if memory.shard_spec is None or memory.memory_layout is not TensorMemoryLayout.HEIGHT_SHARDED:
         raise TTFatal("Output tensor must be height sharded", hint="Pass a height-sharded memory_config.")

@@ -5,34 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tt_xla.ttnn_api.configs import Config, function_of
+from tt_xla.ttnn_api.configs import function_of
 from tt_xla.ttnn_api.enums import DataType, Topology
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.operation import Functions, operation
 from tt_xla.ttnn_api.tensor import Tensor
 
+_OF_SPLITS = (
+    *("bias_tensor", "fused_activation", "config", "memory_config", "dtype", "compute_kernel_config"),
+    "fuse_swiglu",
+)
+"""Parameters of products whose columns are split."""
 
-def _product(
-    f: Functions,
-    source: Tensor,
-    weight: Tensor,
-    chunks: int,
-    *,
-    fuse_swiglu: bool,
-    bias: Tensor | None,
-    activation: Any,
-    dtype: DataType | None,
-    config: Config | None,
+_OF_EXCHANGES = ("bias", "transpose_a", "transpose_b", "dtype", "program_config", "activation", "compute_kernel_config")
+"""Parameters that a product before or after an exchange hands to ``ttnn.linear``."""
+
+
+@operation("ttnn.experimental.minimal_matmul", composite=True, also=_OF_SPLITS)
+def minimal_matmul(input_tensor: Tensor, weight_tensor: Tensor, **options: Any) -> Tensor:
+    """Multiplies matrices, adds a bias and applies a function."""
+    return minimal_matmul_split(input_tensor, weight_tensor, 1, -1, **options)[0]
+
+
+@operation("ttnn.experimental.minimal_matmul_split", composite=True, also=_OF_SPLITS)
+def minimal_matmul_split(
+    input_tensor: Tensor, weight_tensor: Tensor, chunks: int, dim: int, **options: Any
 ) -> list[Tensor]:
-    """Returns equal parts of the columns of a product.
+    """Multiplies matrices as ``minimal_matmul`` does, and returns parts of equal width.
 
     With ``fuse_swiglu`` each part is silu of its tiles at even places times its tiles at odd ones.
 
     Raises:
-        TTFatal: the parts do not consist of whole tiles.
+        TTFatal: the parts do not consist of whole tiles, or are no columns.
     """
-    width, unit = weight.shape[-1], TILE_SIZE * (2 if fuse_swiglu else 1)
+    if dim != -1:
+        raise TTFatal(f"minimal_matmul_split currently only supports dim=-1, got dim={dim}", hint="Pass dim=-1.")
+    fuse_swiglu = options["fuse_swiglu"]
+    width, unit = weight_tensor.shape[-1], TILE_SIZE * (2 if fuse_swiglu else 1)
     if chunks < 1:
         raise TTFatal(f"minimal_matmul_split requires chunks >= 1, got chunks={chunks}", hint="Pass a larger number.")
     if width % chunks:
@@ -44,7 +54,10 @@ def _product(
             f"Each chunk size N/chunks={width // chunks} must be a multiple of TILE_WIDTH={unit}",
             hint="Pad each part of the weight with ttnn.pad.",
         )
-    product = f.linear(source, weight, bias=bias, dtype=dtype, activation=activation, compute_kernel_config=config)
+    f = Functions(options["memory_config"])
+    handed = {name: options[name] for name in ("dtype", "compute_kernel_config")}
+    handed |= {"bias": options["bias_tensor"], "activation": options["fused_activation"]}
+    product = f.linear(input_tensor, weight_tensor, **handed)
     parts = [product] if chunks == 1 else list(f.split(product, width // chunks, -1))
     return [_gated(f, part) for part in parts] if fuse_swiglu else parts
 
@@ -56,65 +69,9 @@ def _gated(f: Functions, part: Tensor) -> Tensor:
     return f.multiply(f.silu(gate), value)
 
 
-@operation("ttnn.experimental.minimal_matmul", composite=True)
-def minimal_matmul(
-    input_tensor: Tensor,
-    weight_tensor: Tensor,
-    bias_tensor: Tensor | None,
-    fused_activation: Any,
-    config: Any,
-    memory_config: MemoryConfig | None,
-    dtype: DataType | None,
-    compute_kernel_config: Config | None,
-    fuse_swiglu: bool,
-) -> Tensor:
-    """Multiplies matrices, adds a bias and applies a function."""
-    return minimal_matmul_split(
-        input_tensor,
-        weight_tensor,
-        1,
-        -1,
-        bias_tensor,
-        fused_activation,
-        config,
-        memory_config,
-        dtype,
-        compute_kernel_config,
-        fuse_swiglu,
-    )[0]
-
-
-@operation("ttnn.experimental.minimal_matmul_split", composite=True)
-def minimal_matmul_split(
-    input_tensor: Tensor,
-    weight_tensor: Tensor,
-    chunks: int,
-    dim: int,
-    bias_tensor: Tensor | None,
-    fused_activation: Any,
-    config: Any,
-    memory_config: MemoryConfig | None,
-    dtype: DataType | None,
-    compute_kernel_config: Config | None,
-    fuse_swiglu: bool,
-) -> list[Tensor]:
-    """Multiplies matrices as ``minimal_matmul`` does, and returns parts of equal width."""
-    if dim != -1:
-        raise TTFatal(f"minimal_matmul_split currently only supports dim=-1, got dim={dim}", hint="Pass dim=-1.")
-    return _product(
-        Functions(memory_config),
-        input_tensor,
-        weight_tensor,
-        chunks,
-        fuse_swiglu=fuse_swiglu,
-        bias=bias_tensor,
-        activation=fused_activation,
-        dtype=dtype,
-        config=compute_kernel_config,
-    )
-
-
-@operation("ttnn.experimental.dit_minimal_matmul_addcmul_fused", composite=True)
+@operation(
+    "ttnn.experimental.dit_minimal_matmul_addcmul_fused", composite=True, also=("dtype", "compute_kernel_config")
+)
 def dit_minimal_matmul_addcmul_fused(
     matmul_input_tensor: Tensor,
     matmul_weight_tensor: Tensor,
@@ -124,43 +81,25 @@ def dit_minimal_matmul_addcmul_fused(
     bias_tensor: Tensor | None,
     config: Any,
     memory_config: MemoryConfig | None,
-    dtype: DataType | None,
-    compute_kernel_config: Config | None,
+    **options: Any,
 ) -> Tensor:
     """Computes ``input1 + scalar * (a @ b + bias) * input2``."""
     f = Functions(memory_config)
-    product = f.linear(
-        matmul_input_tensor,
-        matmul_weight_tensor,
-        bias=bias_tensor,
-        dtype=dtype,
-        compute_kernel_config=compute_kernel_config,
-    )
+    product = f.linear(matmul_input_tensor, matmul_weight_tensor, bias=bias_tensor, **options)
     return f.addcmul(addcmul_input_tensor1, product, addcmul_input_tensor2, value=scalar)
 
 
-@operation("ttnn.experimental.dit_rms_norm_unary_fused", composite=True)
+_OF_NORMS = ("epsilon", "weight", "bias", "residual_input_tensor", "program_config", "compute_kernel_config")
+"""Parameters that a fused norm hands to ``ttnn.rms_norm``."""
+
+
+@operation("ttnn.experimental.dit_rms_norm_unary_fused", composite=True, also=_OF_NORMS)
 def dit_rms_norm_unary_fused(
-    input_tensor: Tensor,
-    epsilon: float,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    residual_input_tensor: Tensor | None,
-    memory_config: MemoryConfig | None,
-    program_config: Config | None,
-    compute_kernel_config: Config | None,
-    activation: Any,
+    input_tensor: Tensor, memory_config: MemoryConfig | None, activation: Any, **options: Any
 ) -> Tensor:
     """Computes an RMS norm, and applies a function."""
-    options = {"weight": weight, "bias": bias, "residual_input_tensor": residual_input_tensor}
     f = Functions(memory_config)
-    normalized = f.rms_norm(
-        input_tensor,
-        epsilon=epsilon,
-        program_config=program_config,
-        compute_kernel_config=compute_kernel_config,
-        **options,
-    )
+    normalized = f.rms_norm(input_tensor, **options)
     if activation is None:
         return normalized
     function = dict(function_of(activation))
@@ -174,75 +113,38 @@ def quantize_weights_via_host(device_tensor: Tensor, dtype: DataType, memory_con
     return f.to_device(f.to_dtype(f.from_device(device_tensor), dtype), device_tensor.device(), memory_config)
 
 
-@operation("ttnn.experimental.all_gather_matmul_async", composite=True)
+@operation("ttnn.experimental.all_gather_matmul_async", composite=True, also=_OF_EXCHANGES)
 def all_gather_matmul_async(
     input_tensor: Tensor,
     weight_tensor: Tensor,
     persistent_output_buffer: Tensor | None,
     dim: int,
-    all_gather_core_grid_offset: Any,
-    bias: Tensor | None,
     memory_config_ag: MemoryConfig | None,
     topology: Topology,
     memory_config_mm: MemoryConfig | None,
-    transpose_a: bool,
-    transpose_b: bool,
-    dtype: DataType | None,
-    program_config: Config | None,
-    activation: Any,
-    compute_kernel_config: Config | None,
+    **options: Any,
 ) -> list[Tensor]:
     """Joins the tensors of all chips along a dimension, and multiplies them by a weight; returns both tensors."""
-    options: dict[str, Any] = {"topology": topology, "output_tensor": persistent_output_buffer}
-    gathered = Functions(memory_config_ag).all_gather(input_tensor, dim, **options)
-    product = Functions(memory_config_mm).linear(
-        gathered,
-        weight_tensor,
-        bias=bias,
-        transpose_a=transpose_a,
-        transpose_b=transpose_b,
-        dtype=dtype,
-        program_config=program_config,
-        activation=activation,
-        compute_kernel_config=compute_kernel_config,
-    )
-    return [gathered, product]
+    gather = Functions(memory_config_ag).all_gather
+    gathered = gather(input_tensor, dim, topology=topology, output_tensor=persistent_output_buffer)
+    return [gathered, Functions(memory_config_mm).linear(gathered, weight_tensor, **options)]
 
 
-@operation("ttnn.experimental.matmul_reduce_scatter_async", composite=True)
+@operation("ttnn.experimental.matmul_reduce_scatter_async", composite=True, also=_OF_EXCHANGES)
 def matmul_reduce_scatter_async(
     input_tensor: Tensor,
     weight_tensor: Tensor,
-    persistent_intermediate_buffer: Tensor,
     persistent_output_buffer: Tensor,
     dim: int,
-    reduce_scatter_core_grid_offset: Any,
-    bias: Tensor | None,
     memory_config_rs: MemoryConfig | None,
-    intermediate_memory_config_rs: MemoryConfig | None,
     topology: Topology,
     memory_config_mm: MemoryConfig | None,
-    transpose_a: bool,
-    transpose_b: bool,
-    dtype: DataType | None,
-    program_config: Config | None,
-    activation: Any,
-    compute_kernel_config: Config | None,
+    **options: Any,
 ) -> list[Tensor]:
     """Multiplies by a weight, and leaves to each chip its part of the sum of all products; returns both tensors."""
-    product = Functions(memory_config_mm).linear(
-        input_tensor,
-        weight_tensor,
-        bias=bias,
-        transpose_a=transpose_a,
-        transpose_b=transpose_b,
-        dtype=dtype,
-        program_config=program_config,
-        activation=activation,
-        compute_kernel_config=compute_kernel_config,
-    )
-    options: dict[str, Any] = {"topology": topology, "output_tensor": persistent_output_buffer}
-    return [product, Functions(memory_config_rs).reduce_scatter(product, dim, **options)]
+    product = Functions(memory_config_mm).linear(input_tensor, weight_tensor, **options)
+    scatter = Functions(memory_config_rs).reduce_scatter
+    return [product, scatter(product, dim, topology=topology, output_tensor=persistent_output_buffer)]
 
 
 @operation("ttnn.experimental.deepseek_moe_reduce_scatter", composite=True)

@@ -195,7 +195,6 @@ def reduce_to_root(
     output_tensor_l: Operand | None,
     output_tensor_s: Operand | None,
     output_tensor_m: Operand | None,
-    input_mux_cores: Any,
 ) -> Step:
     """Joins the states of attention on four chips on one of them: values, sums and maxima."""
     device = mesh_of_operand(input_tensor_l, "reduce_to_root")

@@ -11,7 +11,7 @@ from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.core_grids import create_sharded_memory_config
 from tt_xla.ttnn_api.families.pointwise import required
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, CoreGrid, MemoryConfig
-from tt_xla.ttnn_api.operation import OPERATIONS, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
@@ -104,48 +104,36 @@ def _tiles_of_group(columns: int, size: int, tile_width: int) -> int:
     return max((start + size - 1) // tile_width - start // tile_width + 1 for start in starts)
 
 
-def _mask(
-    num_channel: int, num_groups: int, cores: int, data_type: DataType, height: int, width: int, *, negative: bool
-) -> Tensor:
-    import torch
+def _mask(*, negative: bool) -> Rule:
+    def rule(
+        num_channel: int,
+        num_groups: int,
+        num_cores_across_channel: int,
+        data_type: DataType,
+        tile_height: int,
+        tile_width: int,
+    ) -> Tensor:
+        import torch
 
-    from tt_xla.ttnn_api.conversion import tensor_of
+        from tt_xla.ttnn_api.conversion import tensor_of
 
-    size, columns, groups = num_channel // num_groups, num_channel // cores, num_groups // cores
-    tiles = _tiles_of_group(columns, size, width)
-    mask = torch.full((1, num_groups, height, width * tiles), float(negative))
-    for group in range(num_groups):
-        start = group % max(groups, 1) * size % width
-        mask[:, group, :, start : start + size] = float(not negative)
-    return tensor_of(mask, None, data_type, Layout.TILE)
+        size = num_channel // num_groups
+        columns, groups = (each // num_cores_across_channel for each in (num_channel, num_groups))
+        tiles = _tiles_of_group(columns, size, tile_width)
+        mask = torch.full((1, num_groups, tile_height, tile_width * tiles), float(negative))
+        for group in range(num_groups):
+            start = group % max(groups, 1) * size % tile_width
+            mask[:, group, :, start : start + size] = float(not negative)
+        return tensor_of(mask, None, data_type, Layout.TILE)
 
-
-@operation("ttnn.create_group_norm_input_mask", composite=True)
-def create_group_norm_input_mask(
-    num_channel: int,
-    num_groups: int,
-    num_cores_across_channel: int,
-    data_type: DataType,
-    tile_height: int,
-    tile_width: int,
-) -> Tensor:
-    """Returns a mask of 1 in the columns of each group, within the tiles that the group touches."""
-    cores = num_cores_across_channel
-    return _mask(num_channel, num_groups, cores, data_type, tile_height, tile_width, negative=False)
+    inside, beside = (0, 1) if negative else (1, 0)
+    rule.__doc__ = f"Returns a mask of {inside} in the columns of each group, and of {beside} beside them in its tiles."
+    return rule
 
 
-@operation("ttnn.create_group_norm_input_negative_mask", composite=True)
-def create_group_norm_input_negative_mask(
-    num_channel: int,
-    num_groups: int,
-    num_cores_across_channel: int,
-    data_type: DataType,
-    tile_height: int,
-    tile_width: int,
-) -> Tensor:
-    """Returns a mask of 0 in the columns of each group, and of 1 beside them."""
-    cores = num_cores_across_channel
-    return _mask(num_channel, num_groups, cores, data_type, tile_height, tile_width, negative=True)
+create_group_norm_input_mask = _mask(negative=False)
+define("ttnn.create_group_norm_input_mask", create_group_norm_input_mask, composite=True)
+define("ttnn.create_group_norm_input_negative_mask", _mask(negative=True), composite=True)
 
 
 @operation("ttnn.create_group_norm_weight_bias_rm", composite=True)

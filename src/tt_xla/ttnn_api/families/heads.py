@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 from tt_xla.ttnn_api import chosen_shards, conditions
@@ -13,7 +13,7 @@ from tt_xla.ttnn_api.families.core_grids import num_cores_to_corerangeset
 from tt_xla.ttnn_api.families.kv_cache import check_width
 from tt_xla.ttnn_api.geometry import TILE_SIZE, CoreCoord, MemoryConfig, ShardSpec
 from tt_xla.ttnn_api.inferred import from_kernel
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Rule, define, forward, operation
 from tt_xla.ttnn_api.plan import Operand
 from tt_xla.ttnn_api.tensor import Tensor
 
@@ -53,25 +53,16 @@ from_kernel(
         | {"memory_config": chosen_shards.of_joined_heads(values.get("memory_config"), values["input_tensor"])}
     ),
 )
-for _name in ("concatenate_heads", "nlp_concat_heads_boltz", "nlp_kv_cache_load_slice"):
+for _name in (
+    *("concatenate_heads", "nlp_concat_heads_boltz", "nlp_kv_cache_load_slice"),
+    *("attn_matmul", "attn_matmul_from_cache"),
+):
     from_kernel(f"ttnn.experimental.{_name}", outputs=("output_tensor",))
 for _name in ("rotary_embedding_llama", "rotary_embedding_hf"):
     from_kernel(f"ttnn.experimental.{_name}")
 from_kernel("ttnn.experimental.rotary_embedding_llama_fused_qk", memory=(), pack=tuple)
-for _name in ("attn_matmul", "attn_matmul_from_cache"):
-    from_kernel(
-        f"ttnn.experimental.{_name}", outputs=("output_tensor",), also_takes=("compute_with_storage_grid_size",)
-    )
-from_kernel(
-    "ttnn.experimental.group_attn_matmul",
-    outputs=("optional_output_tensor",),
-    also_takes=("compute_with_storage_grid_size",),
-)
-from_kernel(
-    "ttnn.experimental.split_query_key_value_and_split_heads",
-    pack=tuple,
-    also_takes=("compute_with_storage_grid_size",),
-)
+from_kernel("ttnn.experimental.group_attn_matmul", outputs=("optional_output_tensor",))
+from_kernel("ttnn.experimental.split_query_key_value_and_split_heads", pack=tuple)
 for _name in (
     "chunked_scaled_dot_product_attention",
     "chunked_flash_mla_prefill",
@@ -118,42 +109,22 @@ from_kernel(
 )
 
 
-def _in_place(function: str) -> Callable[..., Tensor]:
-    def rule(input_tensor: Tensor, **arguments: Any) -> Tensor:
-        return OPERATIONS["ttnn.copy"](OPERATIONS[function](input_tensor, **arguments), input_tensor)
+def _in_place(function: str, fixed: Mapping[str, Any]) -> Rule:
+    def rule(input_tensor: Tensor, **values: Any) -> Tensor:
+        given = {name: value for name, value in values.items() if value is not None}
+        return OPERATIONS["ttnn.copy"](OPERATIONS[function](input_tensor, **given, **fixed), input_tensor)
 
+    rule.__doc__ = f"Replaces a tensor by the result of {function}."
     return rule
 
 
-@operation("ttnn.softmax_in_place", composite=True)
-def softmax_in_place(input_tensor: Tensor, dim: int, compute_kernel_config: Any, numeric_stable: bool) -> Tensor:
-    """Replaces a tensor by its softmax."""
-    options = {"compute_kernel_config": compute_kernel_config, "numeric_stable": numeric_stable}
-    return OPERATIONS["ttnn.copy"](OPERATIONS["ttnn.softmax"](input_tensor, dim, **options), input_tensor)
-
-
-@operation("ttnn.scale_mask_softmax_in_place", composite=True)
-def scale_mask_softmax_in_place(
-    input_tensor: Tensor,
-    scale: float | None,
-    mask: Tensor | None,
-    is_causal_mask: bool,
-    compute_kernel_config: Any,
-    numeric_stable: bool,
-) -> Tensor:
-    """Replaces a tensor by the softmax of ``scale * x + mask``."""
-    options = {"compute_kernel_config": compute_kernel_config, "numeric_stable": numeric_stable}
-    apply = _in_place("ttnn.scale_mask_softmax")
-    return apply(input_tensor, scale=scale, mask=mask, is_causal_mask=is_causal_mask, **options)
-
-
-@operation("ttnn.scale_causal_mask_hw_dims_softmax_in_place", composite=True)
-def scale_causal_mask_softmax_in_place(
-    input_tensor: Tensor, scale: float | None, mask: Tensor | None, compute_kernel_config: Any, numeric_stable: bool
-) -> Tensor:
-    """Replaces a tensor by the softmax of ``scale * x + mask``, with a causal mask."""
-    options = {"compute_kernel_config": compute_kernel_config, "numeric_stable": numeric_stable}
-    return _in_place("ttnn.scale_mask_softmax")(input_tensor, scale=scale, mask=mask, is_causal_mask=True, **options)
+_OF_SOFTMAX = ("input_tensor", "dim", "scale", "mask", "is_causal_mask", "compute_kernel_config", "numeric_stable")
+for _name, _function, _fixed in (
+    ("softmax_in_place", "ttnn.softmax", {}),
+    ("scale_mask_softmax_in_place", "ttnn.scale_mask_softmax", {}),
+    ("scale_causal_mask_hw_dims_softmax_in_place", "ttnn.scale_mask_softmax", {"is_causal_mask": True}),
+):
+    define(f"ttnn.{_name}", _in_place(_function, _fixed), _OF_SOFTMAX, composite=True)
 
 
 def _scale(head_size: int | None) -> float:
@@ -188,10 +159,7 @@ def attention_softmax_(
     return OPERATIONS["ttnn.copy"](attention_softmax(tensor, head_size, attention_mask, causal_mask, None), tensor)
 
 
-@operation("ttnn.kv_cache.update_cache_for_token_", composite=True)
-def update_cache_for_token_(cache: Tensor, input: Tensor, update_index: int, batch_offset: int) -> Tensor:
-    """Writes the key or value of one position of all sequences into a cache."""
-    return OPERATIONS["ttnn.update_cache"](cache, input, update_index, batch_offset=batch_offset)
+forward("ttnn.kv_cache.update_cache_for_token_", "ttnn.update_cache", update_index="update_idx")
 
 
 @operation("ttnn.experimental.paged_fused_update_cache", composite=True)

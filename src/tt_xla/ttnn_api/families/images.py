@@ -7,11 +7,11 @@ from typing import Any
 
 from tt_xla.ttnn_api import conditions, shards, signatures
 from tt_xla.ttnn_api.configs import Config, WormholeComputeKernelConfig
-from tt_xla.ttnn_api.enums import Arch, DataType, Layout, MathFidelity
+from tt_xla.ttnn_api.enums import Arch, DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, delivered, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
@@ -22,7 +22,7 @@ def _in_rows(values: dict[str, Any]) -> dict[str, Any]:
 
 
 for _name in ("adaptive_avg_pool2d", "adaptive_max_pool2d"):
-    from_kernel(f"ttnn.{_name}", also_takes=("reallocate_output",), layout=Layout.ROW_MAJOR, prepare=_in_rows)
+    from_kernel(f"ttnn.{_name}", layout=Layout.ROW_MAJOR, prepare=_in_rows)
 from_kernel("ttnn.grid_sample")
 from_kernel(
     "ttnn.prepare_grid_sample_grid",
@@ -77,8 +77,7 @@ def upsample(input_tensor: Operand, scale_factor: Any, mode: str, memory_config:
     conditions.check_rank(input_tensor, 4, "[N, H, W, C]")
     _check_factors(factors, mode)
     batch, rows, columns, channels = input_tensor.shape
-    if not input_tensor.type.on_device:
-        raise TTFatal("upsample expects an allocated device tensor as input", hint="Move it there with ttnn.to_device.")
+    conditions.check_on_device("upsample expects an allocated device tensor as input", input_tensor)
     if mode == "bilinear" and input_tensor.dtype is not DataType.BFLOAT16:
         raise TTFatal("Bilinear upsample requires BFLOAT16 input", hint="Convert it with ttnn.typecast.")
     if mode == "bilinear" and channels % TILE_SIZE:
@@ -111,60 +110,42 @@ def prepare_conv3d_weights(weight_tensor: Tensor, groups: int, device: Any) -> T
     return matrix if device is None else f.to_device(matrix, device)
 
 
-@operation("ttnn.conv1d", composite=True)
+_OF_CONVOLUTIONS = (
+    *("device", "in_channels", "out_channels", "batch_size", "groups", "dtype", "bias_tensor", "conv_config"),
+    *("compute_config", "memory_config", "return_output_dim", "return_weights_and_bias"),
+)
+"""Parameters that a convolution over one dimension hands on to one over two."""
+
+
+@operation("ttnn.conv1d", composite=True, also=_OF_CONVOLUTIONS)
 def conv1d(
     input_tensor: Tensor,
     weight_tensor: Tensor,
-    device: Any,
-    in_channels: int,
-    out_channels: int,
-    batch_size: int,
     input_length: int,
     kernel_size: int,
     stride: int,
     padding: Any,
     dilation: int,
-    groups: int,
-    dtype: DataType | None,
-    bias_tensor: Tensor | None,
-    conv_config: Config | None,
-    compute_config: Config | None,
-    memory_config: MemoryConfig | None,
-    return_output_dim: bool,
-    return_weights_and_bias: bool,
+    **values: Any,
 ) -> Any:
     """Computes a convolution over one dimension: a convolution of images of width 1."""
     f = Functions()
     if len(input_tensor.shape) != 4:
-        input_tensor = f.reshape(input_tensor, [batch_size, input_length, 1, in_channels])
+        input_tensor = f.reshape(input_tensor, [values["batch_size"], input_length, 1, values["in_channels"]])
     if len(weight_tensor.shape) == 3:
         weight_tensor = f.reshape(weight_tensor, [*weight_tensor.shape, 1])
     sides = [padding, 0] if isinstance(padding, int) else [*padding, 0, 0]
-    shape: dict[str, Any] = {"in_channels": in_channels, "out_channels": out_channels, "batch_size": batch_size}
-    window = {"kernel_size": (kernel_size, 1), "stride": (stride, 1), "padding": sides, "dilation": (dilation, 1)}
-    configs = {"conv_config": conv_config, "compute_config": compute_config, "memory_config": memory_config}
-    result = OPERATIONS["ttnn.conv2d"](
-        input_tensor=input_tensor,
-        weight_tensor=weight_tensor,
-        device=device,
-        input_height=input_length,
-        input_width=1,
-        groups=groups,
-        dtype=dtype,
-        bias_tensor=bias_tensor,
-        return_output_dim=return_output_dim,
-        return_weights_and_bias=return_weights_and_bias,
-        **shape,
-        **window,
-        **configs,
-    )
-    if not return_output_dim:
+    tensors = {"input_tensor": input_tensor, "weight_tensor": weight_tensor}
+    sizes = {"input_height": input_length, "input_width": 1, "kernel_size": (kernel_size, 1)}
+    window = {"stride": (stride, 1), "padding": sides, "dilation": (dilation, 1)}
+    result = f.conv2d(**tensors, **sizes, **window, **values)
+    if not values["return_output_dim"]:
         return result
     made, (length, _one), *rest = result
     return (made, length, *rest)
 
 
-@operation("ttnn.addmm", composite=True)
+@operation("ttnn.addmm", composite=True, also=("dtype", "program_config", "compute_kernel_config"))
 def addmm(
     input_tensor: Tensor,
     mat1_tensor: Tensor,
@@ -172,10 +153,8 @@ def addmm(
     alpha: float,
     beta: float,
     memory_config: MemoryConfig | None,
-    dtype: DataType | None,
-    program_config: Config | None,
-    compute_kernel_config: Config | None,
     optional_output_tensor: Tensor | None,
+    **options: Any,
 ) -> Tensor:
     """Computes ``beta * input + alpha * mat1 @ mat2``."""
     wanted = [*mat1_tensor.type.shape[:-1], mat2_tensor.shape[-1]]
@@ -185,54 +164,31 @@ def addmm(
             hint=f"The product has shape {wanted}, the tensor {input_tensor.shape}.",
         )
     f = Functions(memory_config)
-    options = {"dtype": dtype, "program_config": program_config, "compute_kernel_config": compute_kernel_config}
     product = f.matmul(mat1_tensor, mat2_tensor, **options)
     if alpha != 1:
         product = f.multiply(product, alpha)
     if beta:
         product = f.add(product, input_tensor if beta == 1 else f.multiply(input_tensor, beta))
-    return product if optional_output_tensor is None else OPERATIONS["ttnn.copy"](product, optional_output_tensor)
+    return delivered(product, optional_output_tensor)
 
 
-@operation("ttnn.matmul_batched_weights", composite=True)
-def matmul_batched_weights(
-    input_tensor_a: Tensor,
-    input_tensors_b: Sequence[Tensor],
-    transpose_a: bool,
-    transpose_b: bool,
-    memory_config: MemoryConfig | None,
-    dtype: DataType | None,
-    activation: Any,
-    compute_kernel_config: Config | None,
-) -> list[Tensor]:
+_OF_PRODUCTS = ("transpose_a", "transpose_b", "memory_config", "dtype", "activation", "compute_kernel_config")
+
+
+@operation("ttnn.matmul_batched_weights", composite=True, also=_OF_PRODUCTS)
+def matmul_batched_weights(input_tensor_a: Tensor, input_tensors_b: Sequence[Tensor], **options: Any) -> list[Tensor]:
     """Multiplies a tensor by each of several weights."""
-    options = {"transpose_a": transpose_a, "transpose_b": transpose_b, "dtype": dtype, "activation": activation}
-    multiply = Functions(memory_config).matmul
-    return [
-        multiply(input_tensor_a, weight, compute_kernel_config=compute_kernel_config, **options)
-        for weight in input_tensors_b
-    ]
+    return [OPERATIONS["ttnn.matmul"](input_tensor_a, weight, **options) for weight in input_tensors_b]
 
 
-@operation("ttnn.init_device_compute_kernel_config", composite=True)
-def init_device_compute_kernel_config(
-    arch: Arch | str,
-    device_kernel_config: Config | None,
-    math_fidelity: MathFidelity,
-    math_approx_mode: bool,
-    fp32_dest_acc_en: bool,
-    packer_l1_acc: bool,
-    dst_full_sync_en: bool,
-    throttle_level: Any,
-) -> Config:
+_FIELDS = (
+    *("math_fidelity", "math_approx_mode", "fp32_dest_acc_en", "packer_l1_acc"),
+    *("dst_full_sync_en", "throttle_level"),
+)
+"""Fields of a compute config."""
+
+
+@operation("ttnn.init_device_compute_kernel_config", composite=True, also=_FIELDS)
+def init_device_compute_kernel_config(arch: Arch | str, device_kernel_config: Config | None, **fields: Any) -> Config:
     """Returns a compute config: the one that is passed, or one of these fields."""
-    if device_kernel_config is not None:
-        return device_kernel_config
-    return WormholeComputeKernelConfig(
-        math_fidelity=math_fidelity,
-        math_approx_mode=math_approx_mode,
-        fp32_dest_acc_en=fp32_dest_acc_en,
-        packer_l1_acc=packer_l1_acc,
-        dst_full_sync_en=dst_full_sync_en,
-        throttle_level=throttle_level,
-    )
+    return device_kernel_config or WormholeComputeKernelConfig(**fields)

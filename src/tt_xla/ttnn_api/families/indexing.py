@@ -31,11 +31,7 @@ def embedding(
     embeddings_type: Any,
 ) -> Step:
     """Returns rows of a table. The type and the padding index say which rows a card keeps at hand."""
-    if input_tensor.memory.is_sharded():
-        raise TTFatal(
-            "Embedding does not currently support sharded inputs",
-            hint="Move the indices with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
-        )
+    conditions.check_interleaved("Embedding does not currently support sharded inputs", input_tensor)
     leading = weight.shape.to_rank(max(4, weight.rank))[:2]
     if any(size != 1 for size in leading):
         raise TTFatal(
@@ -53,39 +49,36 @@ def embedding(
     return Step("ttnn.embedding", {"input": input_tensor, "weight": weight}, [result], into=output_tensor)
 
 
-def gradient_of_embedding(
-    weight: Operand, gradient: Operand, dtype: DataType | None, memory: MemoryConfig | None
-) -> Type:
-    """Returns the type of the gradient of an embedding table."""
-    shape = (1, 1, *weight.shape[-2:])
-    return gradient.type.with_(shape=shape, dtype=dtype, memory=memory)
+@operation("ttnn.embedding_bw")
+def embedding_bw(
+    input_tensor: Operand,
+    weight_tensor: Operand,
+    output_gradient_tensor: Operand,
+    dtype: DataType | None,
+    memory_config: MemoryConfig | None,
+    output_tensor: Operand | None,
+) -> Step:
+    """Adds up the gradients of each row of an embedding table."""
+    shape = (1, 1, *weight_tensor.shape[-2:])
+    made = output_gradient_tensor.type.with_(shape=shape, dtype=dtype, memory=memory_config)
+    operands = {"input": input_tensor, "weight": weight_tensor, "in_gradient": output_gradient_tensor}
+    result = made if output_tensor is None else output_tensor.type
+    return Step("ttnn.embedding_bw", operands, [result], into=output_tensor)
 
 
-def _check_on_device(*operands: Operand) -> None:
-    """Refuses tensors on the host."""
-    if not all(operand.type.on_device for operand in operands):
-        raise TTFatal(
-            "Expected Tensor with DeviceStorage, got StorageType::HOST", hint="Move it there with ttnn.to_device."
-        )
-
-
-def _check_dim(name: str, source: Operand, dim: int) -> None:
-    """Refuses dimensions that a tensor lacks."""
-    if not -source.rank <= dim < source.rank:
-        raise TTFatal(
-            f"{name}: dim {dim} is out of range for tensor rank {source.rank}", hint=f"Its shape is {source.shape}."
-        )
+_ON_HOST = "Expected Tensor with DeviceStorage, got StorageType::HOST"
+_NO_DIMENSION = ": dim {dim} is out of range for tensor rank {rank}"
 
 
 @operation("ttnn.gather")
 def gather(input: Operand, dim: int, index: Operand, memory_config: MemoryConfig | None, out: Operand | None) -> Step:
     """Takes elements along a dimension at the positions of an index."""
-    _check_on_device(input, index)
-    _check_dim("gather", input, dim)
-    is_last = input.dim(dim) == input.rank - 1  # along another dimension TT-NN turns both tensors
+    conditions.check_on_device(_ON_HOST, input, index)
+    axis = input.dim(dim, "gather" + _NO_DIMENSION)
+    is_last = axis == input.rank - 1  # along another dimension TT-NN turns both tensors
     memory = memory_config or (input if is_last or index.memory.is_sharded() else index).memory
     result = input.type.with_(shape=index.shape, memory=memory) if out is None else out.type
-    return Step("ttnn.gather", {"input": input, "index": index}, [result], {"dim": input.dim(dim)}, into=out)
+    return Step("ttnn.gather", {"input": input, "index": index}, [result], {"dim": axis}, into=out)
 
 
 @operation("ttnn.scatter")
@@ -98,8 +91,8 @@ def scatter(
     reduce: str | None,
 ) -> Step:
     """Writes elements along a dimension at the positions of an index."""
-    _check_on_device(input, index, src)
-    _check_dim("scatter", input, dim)
+    conditions.check_on_device(_ON_HOST, input, index, src)
+    axis = input.dim(dim, "scatter" + _NO_DIMENSION)
     if input.dtype is not src.dtype:
         raise TTFatal("input_dtype differs from src_dtype", hint="Convert one of them with ttnn.typecast.")
     if input.dtype is DataType.FLOAT32 and input.layout is Layout.TILE:
@@ -110,7 +103,7 @@ def scatter(
         )
     if reduce not in _REDUCTIONS:
         raise TTFatal(f"ttnn.scatter: unknown reduction {reduce!r}", hint=f"TT-NN has {[*_REDUCTIONS]}.")
-    attributes = {"dim": input.dim(dim), "scatter_reduce_type": _REDUCTIONS[reduce]}
+    attributes = {"dim": axis, "scatter_reduce_type": _REDUCTIONS[reduce]}
     operands = {"input": input, "index": index, "source": src}
     dtype = DataType.BFLOAT16 if input.dtype.element.is_block_float else None
     return Step("ttnn.scatter", operands, [input.type.with_(memory=memory_config, dtype=dtype)], attributes)
@@ -126,12 +119,9 @@ def sort(
     out: Sequence[Operand] | None,
 ) -> Step:
     """Sorts along a dimension; returns elements and their positions."""
-    if not -max(input_tensor.rank, 1) <= dim < max(input_tensor.rank, 1):
-        raise TTFatal(
-            f"Sort dim {dim} is out of range for rank-{input_tensor.rank} tensor",
-            hint=f"The tensor has shape {input_tensor.shape}; choose one of its dimensions.",
-        )
-    attributes = {"dim": input_tensor.dim(dim) if input_tensor.rank else 0, "descending": descending, "stable": stable}
+    words = f"Sort dim {{dim}} is out of range for rank-{input_tensor.rank} tensor"
+    axis = conditions.place_of(dim, max(input_tensor.rank, 1), words)
+    attributes = {"dim": axis, "descending": descending, "stable": stable}
     values = input_tensor.type.with_(memory=memory_config)
     positions = _positions(input_tensor, dim, values.shape, memory_config)
     if input_tensor.dtype is DataType.UINT16:  # the kernel moves positions with numbers of the same accumulator
@@ -180,12 +170,8 @@ def topk(
 
     With ``indices_tensor``, they are that tensor's elements at the positions.
     """
-    if not -input_tensor.rank <= dim < input_tensor.rank:
-        raise TTFatal(
-            "Dimension for topk is out of range (expected to be in range of "
-            f"[{-input_tensor.rank}, {input_tensor.rank - 1}])",
-            hint=f"The tensor has shape {input_tensor.shape}.",
-        )
+    words = "Dimension for topk is out of range (expected to be in range of [{low}, {high}])"
+    axis = input_tensor.dim(dim, words)
     conditions.check_unsigned("ttnn.topk", "k", k)
     size = input_tensor.shape[dim]
     if k > size:
@@ -196,7 +182,6 @@ def topk(
     if indices_tensor is not None:
         options = {"largest": largest, "sorted": sorted, "stable": stable, "memory_config": memory_config}
         return Calls(functools.partial(_topk_of_indices, (k, dim), options, output_tensor))
-    axis = input_tensor.dim(dim)
     shape = [k if index == axis else size for index, size in enumerate(input_tensor.shape)]
     values = input_tensor.type.with_(shape=shape, memory=memory_config)
     attributes = {"k": k, "dim": axis, "largest": largest, "sorted": sorted, "stable": stable}

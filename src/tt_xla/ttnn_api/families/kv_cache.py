@@ -7,12 +7,12 @@ from typing import Any
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import required
 from tt_xla.ttnn_api.geometry import TILE_SIZE
-from tt_xla.ttnn_api.operation import operation
+from tt_xla.ttnn_api.operation import forward, operation
 from tt_xla.ttnn_api.plan import Operand, Step
 
 
 def check_width(given: Operand) -> None:
-    """Refuses keys or values whose rows are divided among cores."""
+    """Refuses tensors whose rows are divided among cores."""
     spec, width = given.memory.shard_spec, -(-given.shape[-1] // TILE_SIZE) * TILE_SIZE
     if spec is not None and spec.shape[1] != width:
         raise TTFatal(
@@ -59,7 +59,10 @@ def fill_cache(cache_tensor: Operand, input_tensor: Operand, batch_idx: int) -> 
     return Step("ttnn.fill_cache", operands, [], {"batch_offset": batch_idx}, writes=cache_tensor)
 
 
-@operation("ttnn.kv_cache.fill_cache_for_user_")
-def fill_cache_for_user(cache: Operand, input: Operand, batch_index: int) -> Step:
-    """Writes the first positions of a sequence into a cache."""
-    return fill_cache(cache, input, batch_index)
+forward(
+    "ttnn.kv_cache.fill_cache_for_user_",
+    "ttnn.fill_cache",
+    cache="cache_tensor",
+    input="input_tensor",
+    batch_index="batch_idx",
+)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tt_xla.ir.op_table import MATMUL_CONFIGS
@@ -12,8 +14,8 @@ from tt_xla.ttnn_api.enums import DataType, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import Function, required
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, CoreGrid, MemoryConfig
-from tt_xla.ttnn_api.operation import operation
-from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.operation import OPERATIONS, operation, unrefused
+from tt_xla.ttnn_api.plan import Calls, Operand, Step
 from tt_xla.ttnn_api.shapes import Sizes
 
 
@@ -31,15 +33,20 @@ def linear(
     compute_kernel_config: Config | None,
     core_grid: CoreGrid | None,
     optional_output_tensor: Operand | None,
-) -> Step:
+) -> Step | Calls:
     """Multiplies matrices, adds a bias and applies a function."""
     a, b = required(input_tensor_a, "ttnn.matmul"), required(input_tensor_b, "ttnn.matmul")
     if program_config is None:
         _check_shards(a, b, activation)
     turned = (_turned(a.shape, turn=transpose_a), _turned(b.shape, turn=transpose_b))
     shape = product_shape(*turned)
-    if bias is not None and b.rank > 1:
+    if bias is not None and min(a.rank, b.rank) < 2:
+        options = {"transpose_a": transpose_a, "transpose_b": transpose_b, "memory_config": memory_config}
+        options |= {"dtype": dtype, "program_config": program_config, "compute_kernel_config": compute_kernel_config}
+        return Calls(functools.partial(_with_bias, (a, b, bias, optional_output_tensor), options, activation))
+    if bias is not None:
         _check_bias(bias.shape, shape)
+        shape = shape.to_rank(max(len(shape), bias.rank))
     if transpose_a and bias is not None and a.shape[-2] > a.shape[-1] and program_config is None:
         raise TTFatal(
             "MeshBuffer must be large enough to hold the tensor.",
@@ -62,6 +69,17 @@ def linear(
     is_plain = bias is None and function is None and "fused_activation" not in (config or {})
     op = "ttnn.matmul" if is_plain else "ttnn.linear"
     return Step(op, operands, [result], attributes, into=optional_output_tensor)
+
+
+def _with_bias(
+    operands: Sequence[Operand | None], options: Mapping[str, Any], activation: Function | None, tensors: Sequence[Any]
+) -> Any:
+    """Returns the product of a vector, to which TT-NN adds a bias by itself."""
+    a, b, bias, into = (None if each is None else tensors[each.index] for each in operands)
+    with unrefused():
+        product = OPERATIONS["ttnn.matmul"](a, b, **options)
+        functions = [] if activation is None else [activation]
+        return OPERATIONS["ttnn.add"](product, bias, activations=functions, output_tensor=into)
 
 
 def _check_bias(bias: Sizes, product: Sizes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tt_xla.ttnn_api import signatures, tensor_files
+from tt_xla.ttnn_api import conditions, signatures, tensor_files
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.distribution import DEFAULTS
 from tt_xla.ttnn_api.enums import DataType, Layout
@@ -128,10 +128,7 @@ def copy(input_a: Operand, input_b: Operand) -> Step:
     Raises:
         TTFatal: a tensor lies on the host, or rows would be converted.
     """
-    if not (input_a.type.on_device and input_b.type.on_device):
-        raise TTFatal(
-            "Device Operations expect device tensors as inputs", hint="Move them to the device with ttnn.to_device."
-        )
+    conditions.check_on_device("Device Operations expect device tensors as inputs", input_a, input_b)
     op = "ttnn.to_memory_config" if input_a.dtype is input_b.dtype else "ttnn.assign"
     if op == "ttnn.assign" and input_a.layout is input_b.layout is Layout.ROW_MAJOR:
         raise TTFatal(
@@ -214,8 +211,8 @@ def as_tensor(
 
 
 @operation("ttnn.to_torch", composite=True)
-def to_torch(tensor: object, dtype: Any, torch_rank: int | None, mesh_composer: Any) -> Any:
-    """Returns a tensor of TT-NN as a torch tensor.
+def to_torch(tensor: object, dtype: Any, torch_rank: int | None, mesh_composer: Any, device: object) -> Any:
+    """Returns a tensor of TT-NN as a torch tensor, which lies on the CPU whatever ``device`` says.
 
     Raises:
         TypeError: it is none of TT-NN's.

@@ -18,7 +18,7 @@ from tt_xla.ttnn_api.geometry import (
     ShardSpec,
 )
 from tt_xla.ttnn_api.operation import OPERATIONS, operation
-from tt_xla.ttnn_api.plan import Operand, Step
+from tt_xla.ttnn_api.plan import NO_DIMENSION, Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
 
 
@@ -35,7 +35,7 @@ def tilize(input_tensor: Operand, memory_config: MemoryConfig | None, dtype: Dat
                 f"Input tensor {name} ({size}) must be divisible by tile {name} ({TILE_SIZE})",
                 hint="Pad it with ttnn.tilize_with_zero_padding, or use ttnn.to_layout.",
             )
-    return _tiles(input_tensor, memory_config, dtype)
+    return tilize_with_zero_padding(input_tensor, memory_config, dtype)
 
 
 @operation("ttnn.tilize_with_zero_padding")
@@ -43,11 +43,7 @@ def tilize_with_zero_padding(
     input_tensor: Operand, memory_config: MemoryConfig | None, output_dtype: DataType | None
 ) -> Step:
     """Turns rows into tiles; zeros fill them up."""
-    return _tiles(input_tensor, memory_config, output_dtype)
-
-
-def _tiles(input_tensor: Operand, memory_config: MemoryConfig | None, dtype: DataType | None) -> Step:
-    result = input_tensor.type.with_(layout=Layout.TILE, dtype=dtype, memory=memory_config)
+    result = input_tensor.type.with_(layout=Layout.TILE, dtype=output_dtype, memory=memory_config)
     return Step("ttnn.to_layout", {"input": input_tensor}, [result])
 
 
@@ -152,19 +148,14 @@ def split(
     input_tensor: Tensor, split_size: int | Sequence[int], dim: int, memory_config: MemoryConfig | None
 ) -> list[Tensor]:
     """Cuts a tensor along a dimension into parts of given sizes; the last part may be smaller."""
-    rank = len(input_tensor.shape)
-    if not -rank <= dim < rank:
-        raise TTFatal(
-            f"Index is out of bounds for the rank, should be between 0 and {rank - 1} however is {dim}",
-            hint=f"The tensor has shape {input_tensor.shape}; choose one of its dimensions.",
-        )
+    dim = conditions.place_of(dim, len(input_tensor.shape), NO_DIMENSION, input_tensor.shape)
     _check_parts(split_size)
     total = input_tensor.shape[dim]
     sizes = [split_size] * -(-total // split_size) if isinstance(split_size, int) else list(split_size)
     if sum(sizes) != total and not isinstance(split_size, int):
         side = "over-cover it" if sum(sizes) > total else f"under-cover it by {total - sum(sizes)}"
         raise TTFatal(
-            f"split_sizes must sum exactly to the size of dimension {dim % len(input_tensor.shape)} ({total}), but "
+            f"split_sizes must sum exactly to the size of dimension {dim} ({total}), but "
             f"sizes {{{', '.join(map(str, sizes))}}} {side}",
             hint="Pass a size for each part.",
         )
@@ -187,15 +178,11 @@ def split(
 @operation("ttnn.chunk", composite=True)
 def chunk(input_tensor: Tensor, chunks: int, dim: int) -> list[Tensor]:
     """Cuts a tensor along a dimension into a number of parts."""
-    rank = len(input_tensor.shape)
     conditions.check_unsigned("ttnn.chunk", "chunks", chunks)
     if not chunks:
         raise TTFatal("Number of chunks must be greater than zero", hint="Pass 1 or more.")
-    if not -rank <= dim < rank:
-        raise TTFatal(
-            f"Invalid dimension for chunk operation, {rank} needs to be greater than {dim}",
-            hint=f"The tensor has shape {input_tensor.shape}; choose one of its dimensions.",
-        )
+    words = "Invalid dimension for chunk operation, {rank} needs to be greater than {dim}"
+    dim = conditions.place_of(dim, len(input_tensor.shape), words, input_tensor.shape)
     return split(input_tensor, -(-input_tensor.shape[dim] // chunks), dim, None)
 
 

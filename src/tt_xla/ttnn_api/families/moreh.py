@@ -9,7 +9,7 @@ from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
-from tt_xla.ttnn_api.operation import OPERATIONS, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, delivered, operation
 from tt_xla.ttnn_api.operation_enums import MorehSoftmaxOp
 from tt_xla.ttnn_api.tensor import Tensor
 
@@ -137,11 +137,7 @@ from_kernel(
 )
 
 
-def _scaled(values: dict[str, Any]) -> Callable[[list[Any]], Any]:
-    return lambda results: results[0]
-
-
-from_kernel("ttnn.moreh_clip_grad_norm", outputs=("total_norm",), each_output="inputs", pack_for=_scaled)
+from_kernel("ttnn.moreh_clip_grad_norm", outputs=("total_norm",), each_output="inputs", pack=lambda results: results[0])
 
 
 @operation("ttnn.moreh_arange", composite=True)
@@ -161,4 +157,4 @@ def moreh_arange(
         start, end, step, dtype=dtype, device=device, memory_config=memory_config, layout=layout
     )
     made = made if untilize_out else OPERATIONS["ttnn.reshape"](made, (1, made.shape[-1]))
-    return made if output is None else OPERATIONS["ttnn.copy"](made, output)
+    return delivered(made, output)

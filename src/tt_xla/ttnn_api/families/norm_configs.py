@@ -6,31 +6,26 @@ from tt_xla.ttnn_api.configs import Config, WormholeComputeKernelConfig, config_
 from tt_xla.ttnn_api.devices import MeshDevice
 from tt_xla.ttnn_api.enums import Arch, BufferType, DataType, Layout, MathFidelity, ShardOrientation, TensorMemoryLayout
 from tt_xla.ttnn_api.geometry import CoreCoord, CoreRangeSet, MemoryConfig, ShardSpec
-from tt_xla.ttnn_api.operation import OPERATIONS, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation
 from tt_xla.ttnn_api.tensor import Tensor
 
 
-def _compute(*, approximate: bool, float32: bool) -> Config:
-    """Returns a compute config of the highest fidelity."""
-    return WormholeComputeKernelConfig(
-        math_fidelity=MathFidelity.HiFi4,
-        math_approx_mode=approximate,
-        fp32_dest_acc_en=float32,
-        packer_l1_acc=False,
-        dst_full_sync_en=False,
-    )
+def _default(*, approximate: bool, float32: bool) -> Rule:
+    def rule(arch: Arch) -> Config:
+        return WormholeComputeKernelConfig(
+            math_fidelity=MathFidelity.HiFi4,
+            math_approx_mode=approximate,
+            fp32_dest_acc_en=float32,
+            packer_l1_acc=False,
+            dst_full_sync_en=False,
+        )
+
+    rule.__doc__ = "Returns the compute config of a norm; it is the same for all chips."
+    return rule
 
 
-@operation("ttnn.layernorm_default_compute_config", composite=True)
-def layernorm_default_compute_config(arch: Arch) -> Config:
-    """Returns the compute config of a layer norm; it is the same for all chips."""
-    return _compute(approximate=False, float32=True)
-
-
-@operation("ttnn.rmsnorm_default_compute_config", composite=True)
-def rmsnorm_default_compute_config(arch: Arch) -> Config:
-    """Returns the compute config of an RMS norm; it is the same for all chips."""
-    return _compute(approximate=True, float32=False)
+define("ttnn.layernorm_default_compute_config", _default(approximate=False, float32=True), composite=True)
+define("ttnn.rmsnorm_default_compute_config", _default(approximate=True, float32=False), composite=True)
 
 
 @operation("ttnn.create_layernorm_program_config", composite=True)

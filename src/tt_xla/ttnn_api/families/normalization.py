@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 from tt_xla.ttnn_api import chosen_shards
 from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.enums import DataType, Layout
@@ -29,16 +27,12 @@ def softmax(
 ) -> Step:
     """Computes the softmax along a dimension."""
     source = required(input_tensor, "ttnn.softmax")
-    if not -source.rank <= dim < source.rank:
-        raise TTFatal(
-            f"Dimension out of range (expected to be in range of [{-source.rank}, {source.rank - 1}], but got {dim})",
-            hint=f"The tensor has shape {source.shape}; choose one of its dimensions.",
-        )
-    if source.layout is Layout.ROW_MAJOR and (source.rank != _RANK_OF_ROWS or source.dim(dim) != source.rank - 1):
+    axis = source.dim(dim, "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})")
+    if source.layout is Layout.ROW_MAJOR and (source.rank != _RANK_OF_ROWS or axis != source.rank - 1):
         raise TTFatal("Inputs to softmax must be tilized", hint="Convert it with ttnn.to_layout.")
     result = source.type.with_(memory=memory_config, layout=Layout.TILE)
     attributes = {
-        "dimension": source.dim(dim),
+        "dimension": axis,
         "numericStable": numeric_stable,
         "compute_config": compute_config(compute_kernel_config),
     }
@@ -213,11 +207,7 @@ def _normalization_by_channel(
     return Step("ttnn.batch_norm_inference", operands, [result], attributes, into=output)
 
 
-_NORMALIZED = Part(
-    "ttnn.batch_norm_inference",
-    _normalization_by_channel,
-    named=tuple(inspect.signature(_normalization_by_channel).parameters),
-)
+_NORMALIZED = Part("ttnn.batch_norm_inference", _normalization_by_channel)
 """Normalizes each channel by given statistics."""
 
 
@@ -235,9 +225,7 @@ def _running_statistics(
     return Step("ttnn.running_statistics", operands, [each.type for each in into], attributes, into=into)
 
 
-_UPDATED = Part(
-    "ttnn.running_statistics", _running_statistics, named=tuple(inspect.signature(_running_statistics).parameters)
-)
+_UPDATED = Part("ttnn.running_statistics", _running_statistics)
 """Moves running statistics towards those of a batch, in their memory."""
 
 

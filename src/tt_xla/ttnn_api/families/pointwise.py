@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tt_xla.ir.op_table import BINARY, UNARY
-from tt_xla.ttnn_api import chosen_shards, shards
+from tt_xla.ttnn_api import chosen_shards, conditions, shards
 from tt_xla.ttnn_api.configs import UnaryWithParam, function_of, gelu_op, step
 from tt_xla.ttnn_api.enums import BufferType, DataType, GeluVariant, Layout, Named, SigmoidMode, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.geometry import MemoryConfig
 from tt_xla.ttnn_api.layouts import Type, type_of
-from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation, unrefused
+from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define, operation, parameters_of, unrefused
 from tt_xla.ttnn_api.plan import Calls, Operand, Scalar, Step
 from tt_xla.ttnn_api.shapes import Sizes
 
@@ -40,10 +40,7 @@ def required(operand: Operand, name: str) -> Operand:
     Raises:
         TTFatal: it does not.
     """
-    if not operand.type.on_device:
-        raise TTFatal(
-            f"{name}: Operands to eltwise need to be on the device!", hint="Move the tensor with ttnn.to_device."
-        )
+    conditions.check_on_device(f"{name}: Operands to eltwise need to be on the device!", operand)
     return operand
 
 
@@ -84,54 +81,35 @@ def _in_modes(op: str) -> Rule:
     def rule(
         input_tensor: Operand,
         fast_and_approximate_mode: bool | None,
+        variant: GeluVariant | None,
+        mode: SigmoidMode | None,
         memory_config: MemoryConfig | None,
         output_tensor: Operand | None,
     ) -> Step:
-        chosen = f"{op}_approx" if fast_and_approximate_mode else op
-        return unary(f"ttnn.{chosen}")(required(input_tensor, f"ttnn.{op}"), memory_config, output_tensor)
+        chosen, functions = f"{op}_approx" if fast_and_approximate_mode else op, None
+        if op == "gelu":
+            chosen = gelu_op(bool(fast_and_approximate_mode) if variant is None else variant.value)
+        elif op == "sigmoid":
+            fast = fast_and_approximate_mode or mode is SigmoidMode.AccurateWithFastExp
+            chosen = "sigmoid_approx" if mode is SigmoidMode.FastApproximate else op
+            chosen, functions = ("unary_chain", _FAST_SIGMOID) if fast else (chosen, None)
+        made = unary(f"ttnn.{chosen}")(required(input_tensor, f"ttnn.{op}"), memory_config, output_tensor)
+        return made if functions is None else dataclasses.replace(made, attributes={"functions": functions})
 
-    rule.__doc__ = f"Computes {op} of each element, in its fast form if that is asked for."
+    rule.__doc__ = f"Computes {op} of each element, in the form that is asked for."
     return rule
 
 
-for _name in (*_UNARY, "atanh"):
-    define_unary(_name)
-for _name in _IN_MODES:
-    define(f"ttnn.{_name}", _in_modes(_name))
-
-
-@operation("ttnn.sigmoid", "ttnn.sigmoid_accurate")
-def sigmoid(
-    input_tensor: Operand,
-    mode: SigmoidMode | None,
-    fast_and_approximate_mode: bool | None,
-    memory_config: MemoryConfig | None,
-    output_tensor: Operand | None,
-) -> Step:
-    """Computes the logistic function of each element, in the mode that is asked for."""
-    source = required(input_tensor, "ttnn.sigmoid")
-    if not fast_and_approximate_mode and mode is not SigmoidMode.AccurateWithFastExp:
-        op = "ttnn.sigmoid_approx" if mode is SigmoidMode.FastApproximate else "ttnn.sigmoid"
-        return unary(op)(source, memory_config, output_tensor)
-    plain = unary("ttnn.unary_chain")(source, memory_config, output_tensor)
-    return dataclasses.replace(plain, attributes={"functions": [function_of(each) for each in _FAST_SIGMOID]})
-
-
-_FAST_SIGMOID = (step("neg"), step("exp", 1.0), step("add_unary_sfpu", 1.0), step("recip"))
+_FAST_SIGMOID = [
+    function_of(each) for each in (step("neg"), step("exp", 1.0), step("add_unary_sfpu", 1.0), step("recip"))
+]
 """Functions of a sigmoid whose exponential is approximate."""
 
-
-@operation("ttnn.gelu")
-def gelu(
-    input_tensor: Operand,
-    variant: GeluVariant | None,
-    fast_and_approximate_mode: bool | None,
-    memory_config: MemoryConfig | None,
-    output_tensor: Operand | None,
-) -> Step:
-    """Computes gelu of each element, in the variant that is asked for."""
-    chosen = int(bool(fast_and_approximate_mode)) if variant is None else variant.value
-    return unary(f"ttnn.{gelu_op(chosen)}")(input_tensor, memory_config, output_tensor)
+for _name in (*_UNARY, "atanh"):
+    define_unary(_name)
+for _name in (*_IN_MODES, "gelu", "sigmoid"):
+    define(f"ttnn.{_name}", _in_modes(_name))
+define("ttnn.sigmoid_accurate", _in_modes("sigmoid"))
 
 
 @operation("ttnn.bitcast")
@@ -255,7 +233,13 @@ ACTIVATIONS = ("activations", "input_tensor_a_activations", "input_tensor_b_acti
 
 def steps_around(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the attributes of the functions that a call applies to its result and its operands."""
-    return {name: [function_of(each) for each in arguments[name]] for name in ACTIVATIONS if arguments.get(name)}
+    return {name: [*map(_around, arguments[name])] for name in ACTIVATIONS if arguments.get(name)}
+
+
+def _around(function: Any) -> list[tuple[str, Any]]:
+    """Returns the fields of a function around an op of two tensors, where TT-NN reads no parameter of a relu."""
+    kind = function[0] if isinstance(function, (list, tuple)) else getattr(function, "op_type", function)
+    return function_of("relu" if getattr(kind, "name", "") == "RELU" else function)
 
 
 def promoted(left: Any, right: Any, *, always: bool) -> DataType | None:
@@ -277,24 +261,23 @@ def promoted(left: Any, right: Any, *, always: bool) -> DataType | None:
 
 def in_place(rule: Rule) -> Rule:
     """Returns the rule of a function whose result takes the place of its first operand."""
+    names = parameters_of(rule)
 
-    def changing(**arguments: Any) -> Step:
-        first = arguments.pop("input_a", None) or arguments["input_tensor_a"]
-        left = {"input_tensor_a": first, "output_tensor": first}
-        return rule(**(dict.fromkeys(BINARY_PARAMETERS) | arguments | left))
+    def changing(**values: Any) -> Step:
+        operands = {
+            f"input_tensor_{side}": next(
+                each for name in (f"input_tensor_{side}", f"input_{side}") if (each := values.get(name)) is not None
+            )
+            for side in "ab"
+        }
+        values |= operands | {"output_tensor": operands["input_tensor_a"], "input_b": None}
+        return rule(**{name: values.get(name) for name in names})
 
     changing.__doc__ = rule.__doc__
     return changing
 
 
-BINARY_PARAMETERS = (
-    *("input_tensor_a", "input_tensor_b", "input_b", "value", "scalar", "dtype", "memory_config", "output_tensor"),
-    *("rounding_mode", "fast_and_approximate_mode", *ACTIVATIONS),
-)
-_IN_PLACE_PARAMETERS = (
-    *("input_tensor_a", "input_a", "input_tensor_b", "input_b"),
-    *ACTIVATIONS,
-)
+IN_PLACE_PARAMETERS = ("input_tensor_a", "input_a", "input_tensor_b", "input_b")
 _WITH_IN_PLACE_FORM = (
     *("add", "subtract", "sub", "multiply", "mul", "divide", "div", "eq", "ne", "lt", "le", "gt", "ge"),
     *("logical_and", "logical_or", "logical_xor"),
@@ -392,7 +375,7 @@ for _name, _op in _BINARY.items():
     define(f"ttnn.{_name}", _binary(_op))
 
 for _name in _WITH_IN_PLACE_FORM:
-    define(f"ttnn.{_name}_", in_place(_binary(_BINARY[_name])), _IN_PLACE_PARAMETERS)
+    define(f"ttnn.{_name}_", in_place(_binary(_BINARY[_name])), (*IN_PLACE_PARAMETERS, *ACTIVATIONS))
 
 
 @operation("ttnn.pow")

@@ -10,17 +10,13 @@ from tt_xla.ttnn_api.chosen_shards import for_elements
 from tt_xla.ttnn_api.configs import MODE_AT, UnaryWithParam, function_of, gelu_op, step
 from tt_xla.ttnn_api.enums import DataType, Layout, TensorMemoryLayout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.families.pointwise import BINARY_PARAMETERS, in_place, pair
+from tt_xla.ttnn_api.families.pointwise import IN_PLACE_PARAMETERS, in_place, pair
 from tt_xla.ttnn_api.families.pointwise_functions import of_three
 from tt_xla.ttnn_api.geometry import MemoryConfig
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Part, Rule, define, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, Part, Rule, define, delivered, operation
 from tt_xla.ttnn_api.operation_enums import BcastOpDim, BcastOpMath, LossReductionMode
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
-
-
-def _written(result: Tensor, output: Tensor | None) -> Tensor:
-    return result if output is None else OPERATIONS["ttnn.copy"](result, output)
 
 
 def _scaled(op: str) -> Rule:
@@ -44,9 +40,16 @@ define("ttnn.subalpha", _scaled("ttnn.subtract"))
 
 
 def _integers(op: str) -> Rule:
-    def rule(input_tensor_a: Any, input_tensor_b: Any, memory_config: MemoryConfig | None, **others: Any) -> Step:
-        right = input_tensor_b if input_tensor_b is not None else others.get("input_b")
-        return pair(op, input_tensor_a, right, others.get("dtype"), memory_config, others.get("output_tensor"), {})
+    def rule(
+        input_tensor_a: Any,
+        input_tensor_b: Any,
+        input_b: Any,
+        dtype: DataType | None,
+        memory_config: MemoryConfig | None,
+        output_tensor: Operand | None,
+    ) -> Step:
+        right = input_b if input_tensor_b is None else input_tensor_b
+        return pair(op, input_tensor_a, right, dtype, memory_config, output_tensor, {})
 
     rule.__doc__ = f"Computes {op.removeprefix('ttnn.')} of integers."
     return rule
@@ -58,9 +61,7 @@ for _name, _op in {
     "gcd": "gcd",
     "lcm": "lcm",
 }.items():
-    _taken = ["input_tensor_a", "input_tensor_b", "memory_config", "output_tensor"]
-    _taken += ["input_b"] if "shift" in _name else ["dtype"]
-    define(f"ttnn.{_name}", _integers(f"ttnn.{_op}"), _taken)
+    define(f"ttnn.{_name}", _integers(f"ttnn.{_op}"))
 
 
 @operation("ttnn.bias_gelu")
@@ -77,17 +78,9 @@ def bias_gelu(
     return pair("ttnn.add", input_tensor_a, input_tensor_b, dtype, memory_config, output_tensor, attributes)
 
 
-def _bias_gelu(**arguments: Any) -> Step:
-    names = ("input_tensor_a", "input_tensor_b", "dtype", "memory_config", "output_tensor", "fast_and_approximate_mode")
-    right = arguments["input_b"] if arguments["input_tensor_b"] is None else arguments["input_tensor_b"]
-    return bias_gelu(**{name: arguments[name] for name in names} | {"input_tensor_b": right})
-
-
 def _two(op: str, *, swapped: bool = False) -> Rule:
-    def rule(**arguments: Any) -> Step:
-        left, right = arguments["input_tensor_a"], arguments["input_b"]
-        right = arguments["input_tensor_b"] if right is None else right
-        step = pair(op, left, right, None, None, arguments["output_tensor"], {})
+    def rule(input_tensor_a: Operand, input_tensor_b: Any, output_tensor: Operand) -> Step:
+        step = pair(op, input_tensor_a, input_tensor_b, None, None, output_tensor, {})
         if swapped:
             step.operands = {"lhs": step.operands["rhs"], "rhs": step.operands["lhs"]}
         return step
@@ -96,17 +89,12 @@ def _two(op: str, *, swapped: bool = False) -> Rule:
     return rule
 
 
-_IN_PLACE_RULES = {
-    "bias_gelu_": _bias_gelu,
-    "ldexp_": _two("ttnn.ldexp"),
-    "logaddexp2_": _two("ttnn.logaddexp2"),
-    "logaddexp_": _two("ttnn.logaddexp"),
+for _name, _rule in {
+    "bias_gelu_": bias_gelu,
     "rsub_": _two("ttnn.subtract", swapped=True),
-    "squared_difference_": _two("ttnn.squared_difference"),
-}
-for _name, _rule in _IN_PLACE_RULES.items():
-    define(f"ttnn.{_name}", in_place(_rule), ("input_a", "input_b"))
-assert {"input_tensor_b", "input_b", "output_tensor"} <= set(BINARY_PARAMETERS)
+    **{f"{name}_": _two(f"ttnn.{name}") for name in ("ldexp", "logaddexp", "logaddexp2", "squared_difference")},
+}.items():
+    define(f"ttnn.{_name}", in_place(_rule), IN_PLACE_PARAMETERS)
 
 
 @operation("ttnn.logical_not_", composite=True)
@@ -235,12 +223,12 @@ def unary_chain(
     """Applies functions of one number one after the other: floats in one kernel."""
     steps = [each if isinstance(each, UnaryWithParam) else UnaryWithParam(each) for each in ops_chain]
     if steps and input_tensor.dtype.element.is_float:
-        return _written(chain(input_tensor, steps, memory_config), output_tensor)
+        return delivered(chain(input_tensor, steps, memory_config), output_tensor)
     f, result = Functions(memory_config), input_tensor
     for each in steps:
         name = each.op_type.name.lower()
         result = getattr(f, _CHAIN.get(name, name))(result, *_parameters_of(each))
-    return _written(result, output_tensor)
+    return delivered(result, output_tensor)
 
 
 def _parameters_of(link: UnaryWithParam) -> Sequence[Any]:
@@ -287,7 +275,7 @@ def _repeated(
     return Step("ttnn.bcast", {"lhs": lhs, "rhs": rhs}, [result], {"function": function}, into=output_tensor)
 
 
-repeated = Part("ttnn.bcast", _repeated, named=("lhs", "rhs", "function", "memory_config", "output_tensor"))
+repeated = Part("ttnn.bcast", _repeated)
 """Adds, subtracts or multiplies floats in the matrix unit."""
 
 
@@ -328,14 +316,14 @@ def _loss(distance: str) -> Rule:
         else:
             losses = getattr(f, distance)(f.subtract(input_reference, input_prediction))
         if reduction is LossReductionMode.NONE:
-            return _written(losses, output_tensor)
+            return delivered(losses, output_tensor)
         if reduction is LossReductionMode.MEAN and not losses.dtype.element.is_float:
             raise TTFatal(
                 f"ttnn.mean does not support integer inputs - got DataType::{losses.dtype.name}.",
                 hint="Convert both tensors with ttnn.typecast.",
             )
         reduce = f.sum if reduction is LossReductionMode.SUM else f.mean
-        return _written(reduce(losses), output_tensor)
+        return delivered(reduce(losses), output_tensor)
 
     rule.__doc__ = f"Computes a loss by {distance} of differences."
     return rule

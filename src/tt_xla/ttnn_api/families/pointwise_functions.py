@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tt_xla.ttnn_api import conditions
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.pointwise import (
@@ -55,25 +56,20 @@ _PARAMETERS = {
 }
 """Parameters of the other functions of one tensor, in the order of the kernel's."""
 
-_BINARY = {
-    "div_no_nan": "div_no_nan",
-    "floor_div": "floor_div",
-    "hypot": "hypot",
-    "ldexp": "ldexp",
-    "logaddexp": "logaddexp",
-    "logaddexp2": "logaddexp2",
-    "nextafter": "nextafter",
-    "prelu": "prelu",
-    "remainder": "modulo",
-    "squared_difference": "squared_difference",
-    "xlogy": "xlogy",
-}
-"""Kernel of each function of two tensors."""
+_BINARY = (
+    *("div_no_nan", "floor_div", "hypot", "ldexp", "logaddexp", "logaddexp2", "nextafter", "prelu", "remainder"),
+    *("squared_difference", "xlogy"),
+)
+"""Functions of two tensors, whose kernels have their names but for that of the remainder."""
 
 _QUOTIENTS = ("ttnn.div_no_nan", "ttnn.floor_div")
 """Functions whose results of integers are float32."""
 
-_OF_TWO = ("dtype", "memory_config", "output_tensor", *ACTIVATIONS)
+_OF_TWO = (
+    *("input_tensor_a", "input_tensor_b", "value", "weight", "dtype", "memory_config", "output_tensor"),
+    *ACTIVATIONS,
+)
+"""Parameters of functions of two tensors, of which each has some."""
 
 
 for _name in _WITHOUT_PARAMETERS.split():
@@ -126,11 +122,8 @@ def _by_number(operand: Operand, divisor: float, memory: MemoryConfig | None) ->
     return Step("ttnn.full", {}, [zeros], {"fill_value": 0.0, "shape": list(operand.shape)})
 
 
-for _name, _op in _BINARY.items():
-    _taken = {"prelu": ("weight",), "floor_div": ("input_tensor_b", "value"), "div_no_nan": ("input_tensor_b", "value")}
-    _short = _name in ("hypot", "nextafter", "prelu", "floor_div", "div_no_nan")
-    _names = ("input_tensor_a", *_taken.get(_name, ("input_tensor_b",)), *(("memory_config",) if _short else _OF_TWO))
-    define(f"ttnn.{_name}", _binary(f"ttnn.{_op}"), _names)
+for _name in _BINARY:
+    define(f"ttnn.{_name}", _binary(f"ttnn.{'modulo' if _name == 'remainder' else _name}"), _OF_TWO)
 
 
 @operation("ttnn.rsub")
@@ -262,11 +255,9 @@ def mac(
 
 def _triangle(op: str) -> Rule:
     def rule(input_tensor: Operand, diagonal: int, memory_config: MemoryConfig | None) -> Step:
-        if not input_tensor.type.on_device:
-            raise TTFatal(
-                "Input tensor A must be on device, got storage type: StorageType::HOST",
-                hint="Move it there with ttnn.to_device.",
-            )
+        conditions.check_on_device(
+            "Input tensor A must be on device, got storage type: StorageType::HOST", input_tensor
+        )
         rows, columns = matrix(input_tensor.shape, input_tensor.layout)
         tiled = matrix(input_tensor.shape, Layout.TILE)
         if input_tensor.layout is Layout.ROW_MAJOR and (rows, columns) != tiled:

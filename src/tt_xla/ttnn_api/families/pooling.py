@@ -9,8 +9,8 @@ from typing import Any
 
 from tt_xla.ir import shapes
 from tt_xla.ir.layout import TILE, round_up
-from tt_xla.ttnn_api.configs import Config
-from tt_xla.ttnn_api.enums import BufferType, DataType, Layout, TensorMemoryLayout
+from tt_xla.ttnn_api import conditions
+from tt_xla.ttnn_api.enums import BufferType, DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
 from tt_xla.ttnn_api.families.window_inputs import check_pool, of_first_rows
 from tt_xla.ttnn_api.families.window_sizes import borders
@@ -24,75 +24,57 @@ _FEWER = "Pool2D: the input has fewer rows than its images"
 """TT-NN reads memory after such an input."""
 
 
-@operation("ttnn.max_pool2d")
+_SIZES = {"batch_size": "batch_size", "input_height": "input_h", "input_width": "input_w", "channels": "channels"}
+"""Parameter of a pooling by the attribute with the size."""
+
+_SHARED = (
+    *_SIZES.values(),
+    *("kernel_size", "stride", "padding", "ceil_mode", "dtype", "output_layout"),
+    *("memory_config", "applied_shard_scheme", "dram_slice_config"),
+)
+"""Parameters that both poolings have."""
+
+
+def _attributes(values: Mapping[str, Any], dilation: Sequence[int]) -> dict[str, Any]:
+    """Returns the attributes that the ops of both poolings have."""
+    sizes = {name: values[parameter] for name, parameter in _SIZES.items()}
+    window = {name: list(values[name]) for name in ("kernel_size", "stride", "padding")}
+    return sizes | window | {"dilation": list(dilation), "ceil_mode": values["ceil_mode"]}
+
+
+@operation("ttnn.max_pool2d", also=_SHARED)
 @of_first_rows("ttnn.max_pool2d", "input_h", "input_w", "channels", _FEWER)
 def max_pool2d(
-    input_tensor: Operand,
-    batch_size: int,
-    input_h: int,
-    input_w: int,
-    channels: int,
-    kernel_size: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    ceil_mode: bool,
-    memory_config: MemoryConfig | None,
-    dram_slice_config: Config | None,
-    applied_shard_scheme: TensorMemoryLayout | None,
-    return_indices: bool,
-    dtype: DataType,
-    output_layout: Layout,
-    config_tensor_in_dram: bool,
+    input_tensor: Operand, dilation: Sequence[int], return_indices: bool, config_tensor_in_dram: bool, **values: Any
 ) -> Step:
     """Computes the greatest element of each window."""
-    window = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
-    sizes = {"batch_size": batch_size, "input_height": input_h, "input_width": input_w, "channels": channels}
-    attributes = {**sizes, **{name: list(each) for name, each in window.items()}, "ceil_mode": ceil_mode}
+    attributes = _attributes(values, dilation)
     op = "ttnn.max_pool2d_with_indices" if return_indices else "ttnn.max_pool2d"
-    places = (memory_config, applied_shard_scheme, dram_slice_config)
-    result, cores = _result(op, input_tensor, attributes, dtype, output_layout, places)
+    result, cores = _result(op, input_tensor, attributes, values)
     results = [result, result.with_(dtype=DataType.UINT16)] if return_indices else [result]
     banks = 0 if config_tensor_in_dram else cores
     return Step(op, {"input": input_tensor}, results, attributes, table_banks=banks)
 
 
-@operation("ttnn.avg_pool2d")
+@operation("ttnn.avg_pool2d", also=_SHARED)
 @of_first_rows("ttnn.avg_pool2d", "input_h", "input_w", "channels", _FEWER)
 def avg_pool2d(
     input_tensor: Operand,
-    batch_size: int,
-    input_h: int,
-    input_w: int,
-    channels: int,
-    kernel_size: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
-    memory_config: MemoryConfig | None,
-    dram_slice_config: Config | None,
-    applied_shard_scheme: TensorMemoryLayout | None,
-    dtype: DataType,
-    output_layout: Layout,
     config_tensor_in_dram: bool,
+    **values: Any,
 ) -> Step:
     """Computes the mean of each window."""
-    window = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": (1, 1)}
-    sizes = {"batch_size": batch_size, "input_height": input_h, "input_width": input_w, "channels": channels}
-    attributes: dict[str, Any] = {**sizes, **{name: list(each) for name, each in window.items()}}
-    attributes |= {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
+    attributes = _attributes(values, (1, 1)) | {"count_include_pad": count_include_pad}
     if divisor_override is not None:
         attributes["divisor_override"] = divisor_override
-    op = "ttnn.avg_pool2d"
-    if applied_shard_scheme is None and _is_global(input_tensor, attributes):
-        result = _of_global(input_tensor, attributes, memory_config, output_layout)
-        return Step(op, {"input": input_tensor}, [result], attributes)
-    places = (memory_config, applied_shard_scheme, dram_slice_config)
-    result, cores = _result(op, input_tensor, attributes, dtype, output_layout, places)
-    banks = 0 if config_tensor_in_dram else cores
-    return Step(op, {"input": input_tensor}, [result], attributes, table_banks=banks)
+    op, operands = "ttnn.avg_pool2d", {"input": input_tensor}
+    if values["applied_shard_scheme"] is None and _is_global(input_tensor, attributes):
+        result = _of_global(input_tensor, attributes, values["memory_config"], values["output_layout"])
+        return Step(op, operands, [result], attributes)
+    result, cores = _result(op, input_tensor, attributes, values)
+    return Step(op, operands, [result], attributes, table_banks=0 if config_tensor_in_dram else cores)
 
 
 def _is_global(source: Operand, attributes: Mapping[str, Any]) -> bool:
@@ -121,25 +103,17 @@ def _of_global(source: Operand, attributes: Mapping[str, Any], memory: MemoryCon
     return source.type.with_(shape=shape, dtype=dtype, layout=layout, memory=wanted)
 
 
-def _result(
-    op: str,
-    source: Operand,
-    attributes: dict[str, Any],
-    dtype: DataType,
-    layout: Layout,
-    places: tuple[MemoryConfig | None, TensorMemoryLayout | None, Config | None],
-) -> tuple[Type, int]:
+def _result(op: str, source: Operand, attributes: dict[str, Any], values: Mapping[str, Any]) -> tuple[Type, int]:
     """Returns the type of a pooling's result, and the number of cores that compute it.
 
     Args:
         op: its op.
         source: the input.
         attributes: attributes of the op.
-        dtype: data type of the result.
-        layout: layout of the result.
-        places: memory of the result, how to shard the input, and how to cut it into slices; None for TT-NN's choice.
+        values: arguments of the call, among them the data type, layout and memory of the result.
     """
-    memory, scheme, slices = places
+    dtype, layout, memory = (values[each] for each in ("dtype", "output_layout", "memory_config"))
+    scheme, slices = values["applied_shard_scheme"], values["dram_slice_config"]
     check_pool(op.removesuffix("_with_indices"), source, attributes)
     top, bottom, left, right = borders(attributes["padding"])
     kernel, stride, dilation, ceil = (attributes[name] for name in ("kernel_size", "stride", "dilation", "ceil_mode"))
@@ -148,11 +122,8 @@ def _result(
     shape = (1, 1, attributes["batch_size"] * height * width, attributes["channels"])
     if source.device is None:
         raise TTFatal(f"{op}: the input is on the host", hint="Move it to the device with ttnn.to_device.")
-    in_dram, images = (
-        source.memory.buffer_type is BufferType.DRAM,
-        (attributes["input_height"], attributes["input_width"]),
-    )
-    window = (kernel, stride, dilation)
+    in_dram = source.memory.buffer_type is BufferType.DRAM
+    images, window = (attributes["input_height"], attributes["input_width"]), (kernel, stride, dilation)
     if op != "ttnn.max_pool2d_with_indices" and check_pooling(
         slices, in_dram, images, (height, width), (top, bottom, left, right), window, layout
     ):
@@ -183,8 +154,7 @@ def global_avg_pool2d(
             f"global_avg_pool2d expects rank 2, 3, or 4 input, got rank {input_tensor.rank}",
             hint="Make the images [N, H, W, C] with ttnn.reshape.",
         )
-    if not input_tensor.type.on_device:
-        raise TTFatal("Expected input tensor to be on device", hint="Move it there with ttnn.to_device.")
+    conditions.check_on_device("Expected input tensor to be on device", input_tensor)
     if input_tensor.rank < 4:
         shape = (1, *input_tensor.shape, *(1,) * (3 - input_tensor.rank))
         return Calls(functools.partial(_of_images, {"memory_config": memory_config, "dtype": dtype}, shape))

@@ -9,11 +9,10 @@ from tt_xla.ttnn_api import conditions
 from tt_xla.ttnn_api.configs import step
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
-from tt_xla.ttnn_api.families.indexing import gradient_of_embedding
 from tt_xla.ttnn_api.families.reduction import check_fill
 from tt_xla.ttnn_api.geometry import DRAM_MEMORY_CONFIG, TILE_SIZE, MemoryConfig
 from tt_xla.ttnn_api.inferred import from_kernel
-from tt_xla.ttnn_api.operation import OPERATIONS, Functions, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Functions, define, delivered, forward, operation
 from tt_xla.ttnn_api.operation_enums import BcastOpDim, BcastOpMath
 from tt_xla.ttnn_api.plan import Operand, Step
 from tt_xla.ttnn_api.tensor import Tensor
@@ -138,23 +137,6 @@ def manual_seed(seeds: Any) -> None:
     torch.manual_seed(seeds)
 
 
-@operation("ttnn.embedding_bw")
-def embedding_bw(
-    input_tensor: Operand,
-    weight_tensor: Operand,
-    output_gradient_tensor: Operand,
-    dtype: DataType | None,
-    memory_config: MemoryConfig | None,
-    output_tensor: Operand | None,
-) -> Step:
-    """Adds up the gradients of each row of an embedding table."""
-    result = gradient_of_embedding(weight_tensor, output_gradient_tensor, dtype, memory_config)
-    if output_tensor is not None:
-        result = output_tensor.type
-    operands = {"input": input_tensor, "weight": weight_tensor, "in_gradient": output_gradient_tensor}
-    return Step("ttnn.embedding_bw", operands, [result], into=output_tensor)
-
-
 @operation("ttnn.reshape_on_device", composite=True)
 def reshape_on_device(input_tensor: Tensor, W: int, Z: int, Y: int, X: int, memory_config: Any) -> Tensor:
     """Gives a tensor four dimensions; -1 stands for what is left."""
@@ -172,16 +154,7 @@ def view(input_tensor: Tensor, N: Any, C: int | None, H: int | None, W: int | No
 def broadcast_to(input: Tensor, output_shape: Sequence[int], memory_config: Any, output: Tensor | None) -> Tensor:
     """Repeats a tensor along its dimensions of size 1 up to a shape."""
     result = Functions(memory_config).expand(input, list(output_shape))
-    return result if output is None else OPERATIONS["ttnn.copy"](result, output)
-
-
-@operation("ttnn.experimental.typecast", composite=True)
-def typecast(
-    input_tensor: Tensor, dtype: DataType, memory_config: Any, optional_output_tensor: Tensor | None
-) -> Tensor:
-    """Converts each element to another data type."""
-    function = Functions(memory_config).typecast
-    return function(input_tensor, dtype, output_tensor=optional_output_tensor)
+    return delivered(result, output)
 
 
 @operation("ttnn.tilize_with_val_padding", composite=True)
@@ -223,11 +196,8 @@ def fill_implicit_tile_padding(input_tensor: Operand, fill_value: float, memory_
     return Step("ttnn.pad", {"input": input_tensor}, [result], attributes, returns=with_padding)
 
 
-@operation("ttnn.reshard", composite=True)
-def reshard(input_tensor: Tensor, output_memory_config: MemoryConfig, output_tensor: Tensor | None) -> Tensor:
-    """Divides a sharded tensor among cores in another way."""
-    move = OPERATIONS["ttnn.to_memory_config"]
-    return move(input_tensor, output_memory_config, output_tensor=output_tensor)
+forward("ttnn.experimental.typecast", "ttnn.typecast", optional_output_tensor="output_tensor")
+forward("ttnn.reshard", "ttnn.to_memory_config", input_tensor="tensor", output_memory_config="memory_config")
 
 
 @operation("ttnn.interleaved_to_sharded_partial", composite=True)
@@ -247,13 +217,6 @@ def interleaved_to_sharded_partial(
     size = rows.shape[2] // num_slices
     part = f.slice(rows, [0, 0, slice_index * size, 0], [1, 1, (slice_index + 1) * size, width])
     return f.interleaved_to_sharded(part, grid, list(shard_shape), shard_scheme, shard_orientation, output_dtype)
-
-
-def _over_matrices(compute: Callable[[Functions, Tensor], Tensor]) -> Callable[..., Tensor]:
-    def rule(input_tensor: Tensor, memory_config: Any) -> Tensor:
-        return compute(Functions(memory_config), input_tensor)
-
-    return rule
 
 
 def _centered(x: Tensor) -> Tensor:
@@ -286,10 +249,17 @@ def _normalized_as_one(f: Functions, x: Tensor) -> Tensor:
     return f.reshape(_normalized(f, flat), list(x.shape))
 
 
+def _over_matrices(compute: Callable[[Functions, Tensor], Tensor]) -> Callable[..., Tensor]:
+    def rule(input_tensor: Tensor, memory_config: Any) -> Tensor:
+        return compute(Functions(memory_config), input_tensor)
+
+    return rule
+
+
 for _name, _compute in {
     "var_hw": _variance,
     "std_hw": _deviation,
     "normalize_hw": _normalized,
     "normalize_global": _normalized_as_one,
 }.items():
-    operation(f"ttnn.{_name}", composite=True)(_over_matrices(_compute))
+    define(f"ttnn.{_name}", _over_matrices(_compute), composite=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tt_xla.ttnn_api import chosen_shards, shards
+from tt_xla.ttnn_api import chosen_shards, conditions, shards
 from tt_xla.ttnn_api.configs import Config, compute_config
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.errors import TTFatal
@@ -30,13 +30,8 @@ def dims_of(source: Operand, dim: int | Sequence[int] | None, name: str) -> list
         TTFatal: the tensor has no such dimension.
     """
     dims = [dim] if isinstance(dim, int) else list(dim or range(source.rank))
-    for each in dims:
-        if not -source.rank <= each < source.rank:
-            raise TTFatal(
-                f"{name}: Unsupported dim {each}: expected it in the range [{-source.rank}, {source.rank - 1}]",
-                hint=f"The tensor has shape {source.shape}.",
-            )
-    return sorted(source.dim(each) for each in dims)
+    words = f"{name}: Unsupported dim {{dim}}: expected it in the range [{{low}}, {{high}}]"
+    return sorted(source.dim(each, words) for each in dims)
 
 
 def _layout(name: str, source: Operand, dims: Sequence[int]) -> Layout:
@@ -128,11 +123,9 @@ def prod(input_tensor: Operand, dim: int | None, keepdim: bool, memory_config: M
     """Multiplies elements along a dimension, or all of them."""
     dims = dims_of(input_tensor, dim, "ttnn.prod")
     check_fill(input_tensor)
-    if dim is not None and input_tensor.memory.is_sharded():
-        raise TTFatal(
-            f"Memory layout must be INTERLEAVED, got: {input_tensor.memory.memory_layout}",
-            hint="Move the tensor with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
-        )
+    if dim is not None:
+        words = f"Memory layout must be INTERLEAVED, got: {input_tensor.memory.memory_layout}"
+        conditions.check_interleaved(words, input_tensor)
     shape, layout = reduced(input_tensor, dims, keep=keepdim), _layout("prod", input_tensor, dims)
     result = input_tensor.type.with_(shape=shape, memory=memory_config, layout=layout)
     return Step("ttnn.prod", {"input": input_tensor}, [result], {"keep_dim": keepdim, "dim_arg": dims})
@@ -148,44 +141,43 @@ def argmax(
 ) -> Step:
     """Returns the position of the first greatest element."""
     dims = dims_of(input_tensor, dim, "ttnn.argmax")
-    if not input_tensor.type.on_device:
-        raise TTFatal("Input tensor must be on device", hint="Move it there with ttnn.to_device.")
+    conditions.check_on_device("Input tensor must be on device", input_tensor)
     if dim is None and input_tensor.layout is Layout.TILE:
         raise TTFatal(
             "For inputs with TILE layout, dim parameter must be specified!",
             hint="Pass dim, or convert the tensor with ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT).",
         )
-    if input_tensor.memory.is_sharded():
-        raise TTFatal(
-            f"Only INTERLEAVED memory layout is supported for inputs, got {input_tensor.memory.memory_layout}",
-            hint="Move the tensor with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
-        )
+    words = f"Only INTERLEAVED memory layout is supported for inputs, got {input_tensor.memory.memory_layout}"
+    conditions.check_interleaved(words, input_tensor)
     shape = reduced(input_tensor, dims, keep=keepdim)
     result = input_tensor.type.with_(shape=shape, dtype=DataType.UINT32, layout=Layout.ROW_MAJOR, memory=memory_config)
     attributes = {"dim": None if dim is None else dims[0], "keep_dim": keepdim}
     return Step("ttnn.argmax", {"input": input_tensor}, [result], attributes, into=output_tensor)
 
 
-def _running(source: Operand, dim: int, reverse_order: bool) -> dict[str, Any]:
-    return {"dim": source.dim(dim) if source.rank else 0, **({"reverse_order": True} if reverse_order else {})}
+_RUNNING = ("dim", "dtype", "reverse_order", "memory_config", "out")
 
 
-def _check_running(source: Operand, dim: int, out: Operand | None) -> None:
-    """Refuses dimensions that a tensor lacks, shards, and tensors that cannot receive the result."""
-    if source.rank and not -source.rank <= dim < source.rank:
-        raise TTFatal(
-            f"The requested accumulation axis is {dim}, while the input tensor has rank {source.rank}.",
-            hint=f"The tensor has shape {source.shape}.",
-        )
-    if source.memory.is_sharded() and source.rank and all(source.shape):
-        raise TTFatal(
-            "ttnn accumulation operations (cumprod, cumsum) do not support sharded input tensors.",
-            hint="Move the tensor with ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG).",
-        )
+def _running(op: str, source: Operand, values: Mapping[str, Any]) -> Step:
+    """Returns the step of a running sum or product."""
+    axis = "The requested accumulation axis is {dim}, while the input tensor has rank {rank}."
+    attributes = {"dim": source.dim(values["dim"], axis) if source.rank else 0}
+    if values["reverse_order"]:
+        attributes["reverse_order"] = True
+    out = values["out"]
+    _check_running(source, out)
+    result = source.type.with_(dtype=values["dtype"], memory=values["memory_config"]) if out is None else out.type
+    return Step(op, {"input": source}, [result], attributes, into=out)
+
+
+def _check_running(source: Operand, out: Operand | None) -> None:
+    """Refuses shards, and tensors that cannot receive the result."""
+    if source.rank and all(source.shape):
+        words = "ttnn accumulation operations (cumprod, cumsum) do not support sharded input tensors."
+        conditions.check_interleaved(words, source)
     if out is None:
         return
-    if not out.type.on_device:
-        raise TTFatal("Preallocated output tensor must be on device", hint="Move it there with ttnn.to_device.")
+    conditions.check_on_device("Preallocated output tensor must be on device", out)
     if out.shape != source.shape:
         raise TTFatal(
             f"Shape mismatch: input tensor shape {source.shape} does not match output tensor shape {out.shape}.",
@@ -193,34 +185,16 @@ def _check_running(source: Operand, dim: int, out: Operand | None) -> None:
         )
 
 
-@operation("ttnn.cumsum")
-def cumsum(
-    input: Operand,
-    dim: int,
-    dtype: DataType | None,
-    reverse_order: bool,
-    memory_config: MemoryConfig | None,
-    out: Operand | None,
-) -> Step:
+@operation("ttnn.cumsum", also=_RUNNING)
+def cumsum(input: Operand, **values: Any) -> Step:
     """Adds up elements along a dimension."""
-    _check_running(input, dim, out)
-    result = input.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
-    return Step("ttnn.cumsum", {"input": input}, [result], _running(input, dim, reverse_order), into=out)
+    return _running("ttnn.cumsum", input, values)
 
 
-@operation("ttnn.cumprod")
-def cumprod(
-    input_tensor: Operand,
-    dim: int,
-    dtype: DataType | None,
-    reverse_order: bool,
-    memory_config: MemoryConfig | None,
-    out: Operand | None,
-) -> Step:
+@operation("ttnn.cumprod", also=_RUNNING)
+def cumprod(input_tensor: Operand, **values: Any) -> Step:
     """Multiplies up elements along a dimension."""
-    _check_running(input_tensor, dim, out)
-    result = input_tensor.type.with_(dtype=dtype, memory=memory_config) if out is None else out.type
-    return Step("ttnn.cumprod", {"input": input_tensor}, [result], _running(input_tensor, dim, reverse_order), into=out)
+    return _running("ttnn.cumprod", input_tensor, values)
 
 
 @operation("ttnn.ema")

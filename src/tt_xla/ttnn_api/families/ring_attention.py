@@ -40,9 +40,14 @@ def ring_distributed_attention(
     )
 
 
+_OF_RINGS = ("logical_n", "scale", "dim", "cluster_axis")
+"""Parameters that are attributes of attention over the keys of all chips."""
+
+
 @operation(
     "ttnn.transformer.ring_joint_scaled_dot_product_attention",
     "ttnn.transformer.exp_ring_joint_scaled_dot_product_attention",
+    also=_OF_RINGS,
 )
 def ring_joint_attention(
     input_tensor_q: Operand,
@@ -54,15 +59,10 @@ def ring_joint_attention(
     persistent_output_buffer_k: Operand,
     persistent_output_buffer_v: Operand,
     joint_strategy: str,
-    logical_n: int,
-    scale: float | None,
-    dim: int,
-    cluster_axis: int | None,
     is_causal: bool | None,
     is_balanced: bool | None,
     is_cross: bool | None,
-    ccl_core_grid_offset: Any,
-    use_column_major_ccl: bool | None,
+    **values: Any,
 ) -> Step:
     """Computes attention of each chip's queries over the keys of all chips, which it gathers.
 
@@ -87,12 +87,11 @@ def ring_joint_attention(
         made.with_(shape=(batch, heads, 2 * (rows + second), 1)),
     ]
     buffers = (persistent_output_buffer_k, persistent_output_buffer_v)
-    attributes = {"logical_n": logical_n, "dim": dim, "scale": scale, "is_causal": bool(is_causal)}
     return Step(
         "ttnn.transformer.ring_joint_scaled_dot_product_attention",
         {"query": input_tensor_q, "key": input_tensor_k, "value": input_tensor_v, **joint},
         [*results, *(each.type for each in buffers)],
-        {**attributes, "is_balanced": bool(is_balanced), "cluster_axis": cluster_axis},
+        {"is_causal": bool(is_causal), "is_balanced": bool(is_balanced), **values},
         into=[None, None, None, *buffers],
         returns=lambda outputs: tuple(outputs[:3]),
     )
@@ -108,19 +107,14 @@ def _check_lengths(query: Operand, key: Operand, *, causal: bool) -> None:
         )
 
 
-@operation("ttnn.transformer.ring_mla")
+@operation("ttnn.transformer.ring_mla", also=_OF_RINGS)
 def ring_mla(
     input_tensor_q: Operand,
     input_tensor_kv: Operand,
     persistent_output_buffer_kv: Operand,
     head_dim_v: int,
-    logical_n: int,
-    scale: float | None,
-    dim: int,
-    cluster_axis: int | None,
     is_balanced: bool,
-    ccl_core_grid_offset: Any,
-    use_column_major_ccl: bool,
+    **values: Any,
 ) -> Step:
     """Computes causal attention whose values are the first ``head_dim_v`` columns of the keys of all chips."""
     mesh_of_operand(input_tensor_q, "ring_mla")
@@ -128,12 +122,11 @@ def ring_mla(
     batch, heads, rows, _ = input_tensor_q.shape
     made, buffer = input_tensor_q.type, persistent_output_buffer_kv
     shapes = ((batch, heads, rows, head_dim_v), (batch, heads, 2 * rows, 1))
-    attributes = {"head_dim_v": head_dim_v, "logical_n": logical_n, "dim": dim, "scale": scale}
     return Step(
         "ttnn.transformer.ring_mla",
         {"query": input_tensor_q, "key": input_tensor_kv},
         [*(made.with_(shape=shape) for shape in shapes), buffer.type],
-        {**attributes, "is_balanced": is_balanced, "cluster_axis": cluster_axis},
+        {"head_dim_v": head_dim_v, "is_balanced": is_balanced, **values},
         into=[None, None, buffer],
         returns=lambda outputs: tuple(outputs[:2]),
     )

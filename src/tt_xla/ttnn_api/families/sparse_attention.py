@@ -27,17 +27,7 @@ def _check_start(values: dict[str, Any]) -> dict[str, Any]:
     return {"chunk_start_idx": values["k"].shape[2] - values["q"].shape[2] if start is None else start}
 
 
-from_kernel(
-    "ttnn.transformer.sparse_sdpa",
-    layout=Layout.ROW_MAJOR,
-    prepare=_check_indices,
-    also_takes=("kv_format", "k_chunk_size"),
-)
-from_kernel(
-    "ttnn.transformer.sparse_sdpa_msa",
-    layout=Layout.ROW_MAJOR,
-    prepare=_check_indices,
-    also_takes=("enable_kv_block_cache",),
-)
+from_kernel("ttnn.transformer.sparse_sdpa", layout=Layout.ROW_MAJOR, prepare=_check_indices, also_takes=("kv_format",))
+from_kernel("ttnn.transformer.sparse_sdpa_msa", layout=Layout.ROW_MAJOR, prepare=_check_indices)
 for _name in ("indexer_score_dsa", "indexer_score_msa"):
     from_kernel(f"ttnn.experimental.{_name}", dtype=DataType.BFLOAT16, layout=Layout.ROW_MAJOR, prepare=_check_start)

@@ -7,7 +7,7 @@ from typing import Any
 from tt_xla.ttnn_api.configs import YUVCoefficients
 from tt_xla.ttnn_api.enums import DataType, Layout
 from tt_xla.ttnn_api.inferred import from_kernel
-from tt_xla.ttnn_api.operation import OPERATIONS, define, operation
+from tt_xla.ttnn_api.operation import OPERATIONS, Rule, define
 from tt_xla.ttnn_api.operation_enums import RGBRange, YUVColorSpace, YUVRange
 
 _SHARES = {
@@ -36,16 +36,13 @@ def coefficients(
     return YUVCoefficients([part * height * scale for part in luma] + [black], rows[0], rows[1])
 
 
-@operation("ttnn.yuv_bt601_coefficients", "ttnn.experimental.yuv_bt601_coefficients", composite=True)
-def yuv_bt601_coefficients() -> YUVCoefficients:
-    """Returns the coefficients of BT.601 for colours between -1 and 1."""
-    return coefficients(YUVColorSpace.BT601)
+def _of_standard(space: YUVColorSpace) -> Rule:
+    return lambda: coefficients(space)
 
 
-@operation("ttnn.yuv_bt709_coefficients", "ttnn.experimental.yuv_bt709_coefficients", composite=True)
-def yuv_bt709_coefficients() -> YUVCoefficients:
-    """Returns the coefficients of BT.709 for colours between -1 and 1."""
-    return coefficients(YUVColorSpace.BT709)
+for _space in (YUVColorSpace.BT601, YUVColorSpace.BT709):
+    for _package in ("ttnn", "ttnn.experimental"):
+        define(f"{_package}.yuv_{_space.name.lower()}_coefficients", _of_standard(_space), composite=True)
 
 
 def _matrix(values: dict[str, Any]) -> dict[str, Any]:

@@ -158,11 +158,16 @@ def check_convolution(name: str, geometry: Mapping[str, Any], weight: Operand, b
     conditions.check_rank(weight, 4, "one of four dimensions")
     if weight.shape[:2] == (1, 1):
         return  # prepared
-    groups, inputs = geometry["groups"], geometry["in_channels"]
-    sides = (inputs, channels // groups) if "transpose" in name else (channels, inputs // groups)
-    wanted = (*sides, *geometry["kernel_size"])
+    wanted = weight_shape(name, geometry)
     if tuple(weight.shape) != wanted:
         raise TTFatal(
             "Invalid weight shape. Incorrect weight tensor.",
             hint=f"The weights have shape {weight.shape}; make them {list(wanted)}.",
         )
+
+
+def weight_shape(name: str, geometry: Mapping[str, Any]) -> tuple[int, ...]:
+    """Returns the shape of the weights of a convolution before they are prepared."""
+    groups, inputs, outputs = (geometry[each] for each in ("groups", "in_channels", "out_channels"))
+    sides = (inputs, outputs // groups) if "transpose" in name else (outputs, inputs // groups)
+    return (*sides, *geometry["kernel_size"])

@@ -38,6 +38,7 @@ from tt_xla.ttnn_api.geometry import (
     MemoryConfig,
     ShardSpec,
 )
+from tt_xla.ttnn_api.layouts import ranges_of
 from tt_xla.ttnn_api.plan import Operand
 from tt_xla.ttnn_api.shards import grid_of
 
@@ -51,11 +52,7 @@ def _cores(memory: MemoryConfig) -> Cores:
     assert memory.shard_spec is not None
     rows, columns = grid_of(memory.memory_layout, memory.shard_spec)
     turned = memory.shard_spec.orientation is ShardOrientation.COL_MAJOR
-    return Cores(memory.memory_layout.layout, rows, columns, _ranges(memory.shard_spec.grid), turned)
-
-
-def _ranges(cores: CoreRangeSet) -> tuple[ir.CoreRange, ...]:
-    return tuple(ir.CoreRange((each.start.x, each.start.y), (each.end.x, each.end.y)) for each in cores.ranges())
+    return Cores(memory.memory_layout.layout, rows, columns, ranges_of(memory.shard_spec.grid), turned)
 
 
 def _sharded(cores: Cores, shard: tuple[int, int]) -> MemoryConfig:
@@ -212,7 +209,7 @@ class ConvolutionPlace:
                     f"If override_sharding_config is set, {missing} must be set as well.",
                     hint=f"Set {missing} in the Conv2dConfig.",
                 )
-            unfit |= _ranges(self._option("core_grid")) != own.ranges or self._chosen is not own.memory
+            unfit |= ranges_of(self._option("core_grid")) != own.ranges or self._chosen is not own.memory
             unfit |= self._chosen is BLOCK and bool(self._option("transpose_shards")) != own.column_major
         return unfit
 
@@ -233,7 +230,7 @@ class ConvolutionPlace:
         turned = memory is BLOCK and self._setting.column_major
         orientation = ShardOrientation.COL_MAJOR if turned else ShardOrientation.ROW_MAJOR
         rows, columns = grid_of(memory, ShardSpec(grid, _TILE, orientation))
-        return Cores(memory, rows, columns, _ranges(grid), turned)
+        return Cores(memory, rows, columns, ranges_of(grid), turned)
 
     def _result_cores(self, source: Cores) -> Cores:
         setting = self._setting

@@ -175,7 +175,7 @@ _REFUSED_TYPE = "does not accept dtype"
 
 
 def apply(ctx: Context, rule: Rule, args: Any, kwargs: Any) -> Any:
-    """Runs a lowering rule.
+    """Runs a lowering rule, unless no result has an element: such results need no rule.
 
     Returns:
         The op's result, or the list of its results, converted to the dtypes that torch inferred.
@@ -184,6 +184,10 @@ def apply(ctx: Context, rule: Rule, args: Any, kwargs: Any) -> Any:
         UnsupportedOpError: The rule does not cover the arguments, or PyTorch refuses them.
         AssertionError: The rule returned another shape than torch inferred, which is a bug in the rule.
     """
+    outs = [ctx.out] if isinstance(ctx.out, torch.Tensor) else ctx.out
+    if outs and all(isinstance(out, torch.Tensor) and 0 in shape_of(out) for out in outs):
+        empty = [full(shape_of(out), 0, DTYPES[out.dtype]) for out in outs]
+        return empty[0] if isinstance(ctx.out, torch.Tensor) else empty
     try:
         results = rule(ctx, *args, **kwargs)
     except TypeError as error:

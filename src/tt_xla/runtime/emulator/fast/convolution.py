@@ -14,7 +14,7 @@ from tt_xla.runtime.emulator.context import Call, Context, Weighted
 from tt_xla.runtime.emulator.fast import onednn
 from tt_xla.runtime.emulator.fast.products import SMALL_PRODUCT
 from tt_xla.runtime.emulator.functions import activate
-from tt_xla.runtime.emulator.kernels.convolution import bfloat16_ends, convolve
+from tt_xla.runtime.emulator.kernels.convolution import bfloat16_ends, convolve, row_major
 from tt_xla.runtime.emulator.windows import Geometry, Window, flattened
 
 Tensor = torch.Tensor
@@ -73,7 +73,7 @@ class _Convolution:
 
     def sources(self, weight: Tensor) -> Tensor:
         """Returns the weight OIHW as the matrix unit's registers hold it."""
-        return matrix_unit.significant(self._geometry.oihw(weight).to(self._dtype), self._weight_bits)
+        return row_major(matrix_unit.significant(self._geometry.oihw(weight).to(self._dtype), self._weight_bits))
 
     def prepared(self, weight: Tensor) -> Tensor:
         """Returns :meth:`sources` in the memory order that the convolution reads."""

@@ -44,6 +44,17 @@ def bfloat16_ends(weights: Sequence[int], stride: Sequence[int], groups: int) ->
     return not (one_each and groups <= _LANES and weights[3] >= _TOO_WIDE and stride[1] == 1)
 
 
+def row_major(weight: Tensor) -> Tensor:
+    """The weights of a convolution, with the strides of a row-major tensor.
+
+    oneDNN 3.12 reads others wrong in float32 where there are groups, the height of the kernel is 1 and the image is
+    channels-last. Torch calls such weights contiguous, since the stride of a dimension of size 1 means nothing.
+    """
+    if weight.stride() == torch.empty(weight.shape, dtype=weight.dtype, device="meta").stride():
+        return weight
+    return weight.clone(memory_format=torch.contiguous_format)
+
+
 def convolve(a: Tensor, b: Tensor, bias: Tensor | None, window: Window) -> Tensor:
     """Returns torch's convolution, which rounds once.
 
@@ -54,10 +65,10 @@ def convolve(a: Tensor, b: Tensor, bias: Tensor | None, window: Window) -> Tenso
         window: stride, padding, dilation and groups.
     """
     if not a.is_floating_point():  # torch lacks some forms of it
-        return F.conv2d(a.double(), b.double(), None, *window).to(a.dtype)
+        return F.conv2d(a.double(), row_major(b.double()), None, *window).to(a.dtype)
     if a.dtype is torch.float32 or bfloat16_ends(b.shape, window[0], window[3]):
-        return F.conv2d(a, b, bias, *window)
-    return F.conv2d(a.float(), b.float(), None if bias is None else bias.float(), *window).to(a.dtype)
+        return F.conv2d(a, row_major(b), bias, *window)
+    return F.conv2d(a.float(), row_major(b.float()), None if bias is None else bias.float(), *window).to(a.dtype)
 
 
 def _in_bfloat16_steps(
@@ -204,7 +215,7 @@ def conv_transpose2d(
         dtype = a.dtype
         if not dtype.is_floating_point:  # torch has no transposed convolution of integers
             a, b = a.double(), b.double()
-        full = F.conv_transpose2d(a, b, None, two(stride), 0, 0, groups, two(dilation)).to(dtype)
+        full = F.conv_transpose2d(a, row_major(b), None, two(stride), 0, 0, groups, two(dilation)).to(dtype)
         full = F.pad(full, (0, more[1], 0, more[0]))
         return full[:, :, top : full.shape[2] - bottom, left : full.shape[3] - right]
 

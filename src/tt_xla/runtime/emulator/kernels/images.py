@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from tt_xla.runtime.emulator import place
+from tt_xla.runtime.emulator.kernels.convolution import row_major
 from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
@@ -165,7 +166,7 @@ def conv3d(
     if padding_mode != "zeros":
         volume = F.pad(volume, [side for size in reversed(around) for side in (size, size)], mode=padding_mode)
         around = (0, 0, 0)
-    result = F.conv3d(volume, weight, bias, tuple(stride), around, tuple(dilation), groups)
+    result = F.conv3d(volume, row_major(weight), bias, tuple(stride), around, tuple(dilation), groups)
     return result.permute(0, 2, 3, 4, 1)
 
 

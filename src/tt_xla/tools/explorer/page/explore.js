@@ -287,8 +287,8 @@ async function select(node) {
   const words = [];
   if (facts.cost && facts.cost.us) words.push(`${facts.cost.us.toFixed(2)} us predicted, bound by ${facts.cost.bound}, ${facts.cost.cores} cores`);
   if (facts.results[0] && facts.results[0].memory) words.push(facts.results[0].memory);
-  if (facts.pcc_alone !== undefined && facts.pcc_alone !== null) words.push(`PCC ${facts.pcc_alone.toFixed(6)} alone`);
-  if (facts.pcc_so_far !== undefined && facts.pcc_so_far !== null) words.push(`${facts.pcc_so_far.toFixed(6)} so far`);
+  if (facts.pcc_alone !== undefined && facts.pcc_alone !== null) words.push(`PCC ${number(facts.pcc_alone, 6)} alone`);
+  if (facts.pcc_so_far !== undefined && facts.pcc_so_far !== null) words.push(`${number(facts.pcc_so_far, 6)} so far`);
   element("node-facts").textContent = words.join("; ");
   element("node-links").replaceChildren(...Object.entries(facts.linked).flatMap(([stage, nodes]) => links(stage, nodes)));
   element("node-code").hidden = !facts.python;
