@@ -249,6 +249,28 @@ def test_results_in_spmd_mode_are_replicated_once_they_are_computed():
     assert [xs.sharding_of(x), xs.sharding_of(y)] == ["", "{replicated}"]
 
 
+@pytest.mark.parametrize("run", [compiled, lambda function: function], ids=["compiled", "recorded"])
+@pytest.mark.parametrize("marks", [True, False])
+def test_tensors_that_are_split_alike(mesh, run, marks):
+    def function(x, y):
+        first = xs.mark_sharding_with_gradients(x * 2, mesh, ("batch", "model")) if marks else x * 2
+        (first, _), (second, _) = xs.shard_as((first, None), (y + 1, None))
+        return first, second
+
+    x, y = (torch.randn(8, 16) for _ in range(2))
+    first, second = run(function)(x.to("tt"), y.to("tt"))
+    torch_xla.sync()
+    assert (first.tolist(), second.tolist()) == ((x * 2).tolist(), (y + 1).tolist())
+    assert (dims_of(first), dims_of(second)) == ((((0,), (1,)),) * 2 if marks else (None, None))
+
+
+def test_structures_that_shard_as_refuses():
+    with pytest.raises(AssertionError, match="takes equal structures"):
+        xs.shard_as([torch.ones(2)], (torch.ones(2),))
+    with pytest.raises(AssertionError, match="got a tensor for None"):
+        xs.shard_as([torch.ones(2)], [None])
+
+
 # Several meshes ------------------------------------------------------------------------------------------------------
 
 

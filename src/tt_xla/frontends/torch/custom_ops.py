@@ -55,6 +55,9 @@ FULL_TO_SHARD = "tt.full_to_shard"
 SHARD_TO_FULL = "tt.shard_to_full"
 """Target of the custom call whose result has every chip's operand as a part; ``backend_config`` is that of a mark."""
 
+SHARD_ALIKE = "tt.shard_alike"
+"""Target of the custom call that returns its two operands, which are split in the same way."""
+
 COLLECTIVE = "tt.collective"
 """Target of the custom call of a collective; ``backend_config`` is the JSON of the op's name and attributes."""
 
@@ -164,6 +167,12 @@ def _refuse_parts(tensor: Tensor, *_: Any) -> Tensor:
 for _name in ("full_to_shard", "shard_to_full"):
     _LIBRARY.impl(_name, _refuse_parts, "CPU")
     torch.library.register_fake(f"tt::{_name}", lambda tensor, *arguments: tensor.new_empty(arguments[-1]))
+
+
+_LIBRARY.define("shard_alike(Tensor a, Tensor b) -> (Tensor, Tensor)")
+_LIBRARY.impl("shard_alike", lambda a, b: (a.clone(), b.clone()), "CPU")
+torch.library.register_fake("tt::shard_alike", lambda a, b: (torch.empty_like(a), torch.empty_like(b)))
+torch.library.register_autograd("tt::shard_alike", lambda ctx, *gradients: gradients)
 
 
 @_kept_op

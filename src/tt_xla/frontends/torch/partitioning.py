@@ -6,8 +6,8 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,14 @@ from jaxlib.mlir.dialects import sdy
 from tt_xla.compiler.mlir_context import copy_of
 from tt_xla.compiler.sharding.axes import digits_of, row_major, whole_axes
 from tt_xla.errors import CompileError
-from tt_xla.frontends.torch.custom_ops import COLLECTIVE, FULL_TO_SHARD, MARK, SHARD_TO_FULL, SHARDING_CONSTRAINT
+from tt_xla.frontends.torch.custom_ops import (
+    COLLECTIVE,
+    FULL_TO_SHARD,
+    MARK,
+    SHARD_ALIKE,
+    SHARD_TO_FULL,
+    SHARDING_CONSTRAINT,
+)
 from tt_xla.frontends.torch.device.placements import ChipMesh, Placement
 from tt_xla.ir.mesh import Mesh, Sharding, replicated
 from tt_xla.ir.program import Program
@@ -31,9 +38,11 @@ class _Meshes:
 
     Attributes:
         meshes: the meshes and their chips.
+        groups: numbers of the groups of tensors that are split alike.
     """
 
     meshes: Sequence[ChipMesh]
+    groups: Iterator[int] = field(default_factory=itertools.count)
 
     @property
     def first(self) -> Mesh:
@@ -181,6 +190,16 @@ def _mark(call: Any, meshes: _Meshes) -> None:
     with ir.InsertionPoint(call), call.location:
         constrained = sdy.ShardingConstraintOp(call.operands[0], attribute)
     call.results[0].replace_all_uses_with(constrained.results[0])
+    call.erase()
+
+
+def _group(call: Any, meshes: _Meshes) -> None:
+    """Replaces the custom call of ``shard_as`` by ``sdy.sharding_group``, whose tensors propagation splits alike."""
+    group = next(meshes.groups)
+    with ir.InsertionPoint(call), call.location:
+        for operand, result in zip(call.operands, call.results, strict=True):
+            sdy.ShardingGroupOp(operand, group)
+            result.replace_all_uses_with(operand)
     call.erase()
 
 
@@ -339,6 +358,7 @@ def _copy_inside(op: Any, inside: dict[Any, Any], chips: int) -> None:
 _REPLACEMENTS: dict[str, Callable[[Any, _Meshes], None]] = {
     SHARDING_CONSTRAINT: _constrain,
     MARK: _mark,
+    SHARD_ALIKE: _group,
     COLLECTIVE: _collect,
 }
 """Functions that replace a custom call in a module with meshes, by the call's target."""

@@ -12,7 +12,14 @@ from jaxlib.mlir import ir
 
 from tt_xla.frontends.jax.custom_calls import custom_call
 from tt_xla.frontends.torch.aten.registry import Array, Context, lower_named
-from tt_xla.frontends.torch.custom_ops import COLLECTIVE, FULL_TO_SHARD, MARK, SHARD_TO_FULL, SHARDING_CONSTRAINT
+from tt_xla.frontends.torch.custom_ops import (
+    COLLECTIVE,
+    FULL_TO_SHARD,
+    MARK,
+    SHARD_ALIKE,
+    SHARD_TO_FULL,
+    SHARDING_CONSTRAINT,
+)
 
 _call = Primitive("tt_custom_call")
 """A custom call of one operand: ``target``, ``config`` and the ``shape`` of its result."""
@@ -25,6 +32,13 @@ def _lower(ctx: Any, operand: Any, *, target: str, config: str, shape: tuple[int
 
 _call.def_abstract_eval(lambda x, *, target, config, shape: jax.core.ShapedArray(shape, x.dtype))
 mlir.register_lowering(_call, _lower)
+
+
+_alike = Primitive("tt_shard_alike")
+"""A custom call of two operands, which it returns."""
+_alike.multiple_results = True
+_alike.def_abstract_eval(lambda a, b: (a, b))
+mlir.register_lowering(_alike, lambda ctx, a, b: custom_call(SHARD_ALIKE, [a.type, b.type], [a, b], backend_config=""))
 
 
 @lower_named("tt::sharding_constraint")
@@ -44,6 +58,11 @@ def _mark(chips: Any, mesh_shape: Any, axis_names: Any, dims: Any) -> str:
     axes = [[int(axis) for axis in dim.split()] for dim in dims]
     mesh = {"chips": list(chips), "shape": list(mesh_shape), "axes": list(axis_names)}
     return json.dumps({**mesh, "dims": axes}, sort_keys=True)
+
+
+@lower_named("tt::shard_alike")
+def shard_alike(ctx: Context, a: Array, b: Array) -> list[Array]:
+    return _alike.bind(a, b)
 
 
 @lower_named("tt::full_to_shard")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch._decomp import decomposition_table
 from torch._higher_order_ops.flex_attention import math_attention as flex_math_attention
-from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_map_only, tree_unflatten
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend as setup_python_device
 
 make_subclass = torch.Tensor._make_subclass
@@ -24,7 +24,9 @@ __all__ = [
     "native_multi_head_attention",
     "setup_python_device",
     "transformer_encoder_layer_forward",
+    "tree_flatten",
     "tree_leaves",
     "tree_map",
     "tree_map_only",
+    "tree_unflatten",
 ]

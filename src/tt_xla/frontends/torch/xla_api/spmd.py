@@ -17,6 +17,8 @@ from tt_xla.frontends.torch.device import marking as _marking
 from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE as _DEVICE_TYPE
 from tt_xla.frontends.torch.device.placements import Placement as _Placement
+from tt_xla.frontends.torch.private.functions import tree_flatten as _tree_flatten
+from tt_xla.frontends.torch.private.functions import tree_unflatten as _tree_unflatten
 from tt_xla.frontends.torch.xla_api import finder as _finder
 from tt_xla.frontends.torch.xla_api.spmd_linear import (
     EinsumLinear,
@@ -107,6 +109,29 @@ def mark_sharding_with_gradients(t: torch.Tensor, mesh: Mesh, partition_spec: Pa
     """
     dims = _spec_axes(tuple(t.shape), mesh, partition_spec)
     return t if mesh.size() == 1 else _marked(t, mesh, dims, gradient=True)
+
+
+def shard_as(a: Any, b: Any) -> tuple[Any, Any]:
+    """Returns tensors with the same contents, of which each of ``a`` is split as that of ``b`` in its place.
+
+    How is found by propagation: a mark of one of them, or of a tensor that they depend on, counts for both.
+
+    Args:
+        a: tensors in nested lists, tuples and dictionaries, or None in place of a tensor.
+        b: tensors of the same shapes in the same structure.
+
+    Raises:
+        AssertionError: the structures differ, or there is None in one of them alone.
+    """
+    leaves, structure = _tree_flatten(a)
+    others, other_structure = _tree_flatten(b)
+    assert structure == other_structure, f"shard_as takes equal structures, got {structure} and {other_structure}"
+    pairs: list[tuple[Any, Any]] = []
+    for own, other in zip(leaves, others, strict=True):
+        assert (own is None) == (other is None), "shard_as got a tensor for None"
+        pairs.append((None, None) if own is None else torch.ops.tt.shard_alike(own, other))
+    first, second = ([pair[position] for pair in pairs] for position in (0, 1))
+    return _tree_unflatten(first, structure), _tree_unflatten(second, structure)
 
 
 class MarkShardingFunction:
@@ -401,6 +426,7 @@ __all__ = [
     "mark_sharding",
     "mark_sharding_with_gradients",
     "set_global_mesh",
+    "shard_as",
     "sharding_of",
     "sharding_type_of",
     "unwrap_sharded_tensor",
