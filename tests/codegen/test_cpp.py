@@ -17,6 +17,7 @@ from benchmarks.programs import PROGRAMS
 from tests.codegen import declarations
 from tt_xla.codegen import UTILS, export
 from tt_xla.codegen.generator import generate
+from tt_xla.codegen.languages.base import Iteration
 from tt_xla.codegen.languages.cpp import Cpp, quoted
 from tt_xla.codegen.languages.signatures import FUNCTIONS
 from tt_xla.codegen.mock import Mock
@@ -154,7 +155,7 @@ BOUNDS = [(0, 5, 1), (10, 0, -1), (10, 0, -3), (9, 0, -3), (-4, 7, 2), (5, 5, 1)
 
 
 def test_counted_loops_have_the_rounds_of_pythons_range(tmp_path: Path, headers: Path) -> None:
-    heads = [Cpp().loop([*map(str, bounds)], None, "body", "carried", [], [])[1] for bounds in BOUNDS]
+    heads = [Cpp().loop(Iteration([*map(str, bounds)], None, "body", "carried", [], []))[1] for bounds in BOUNDS]
     counts = [f'{{ int n = 0;\n{head} ++n; }}\nstd::cout << n << "\\n"; }}' for head in heads]
     assert run(tmp_path, headers, "\n".join(counts)) == [str(len(range(*bounds))) for bounds in BOUNDS]
 

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 import torch
@@ -39,12 +38,6 @@ MODULE = """func.func public @main(%x: tensor<32x32xbf16>) -> tensor<32x32xbf16>
 }"""
 
 STAND_IN = ROOT / "tests/ttnn_runtime/stand_in"
-
-LARGE = """func.func public @main(%x: tensor<1x32768xbf16>, %w: tensor<32768x49152xbf16>) -> tensor<1x49152xbf16> {
-  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-      : (tensor<1x32768xbf16>, tensor<32768x49152xbf16>) -> tensor<1x49152xbf16>
-  return %0 : tensor<1x49152xbf16>
-}"""
 
 ON_THE_HOST = """func.func public @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %0 = stablehlo.add %x, %x : tensor<8x8xf32>
@@ -197,22 +190,6 @@ def test_an_element_type_that_tt_nn_lacks_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_created_is_refused_with_the_reason() -> None:
     with pytest.raises(OutputError, match=r"cannot be written: No such file or directory \('/proc'\)\. .*writable"):
         tt_torch.codegen_py(Net().eval(), torch.randn(4, 32), export_path="/proc/nowhere")
-
-
-def test_three_gigabytes_of_tensors_are_counted_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = compile_module(parse_module(LARGE, "large.mlir"), CompileOptions.parse(), load_target("p150"))
-    options = {"backend": "codegen_py", "export_path": str(tmp_path / "out"), "export_tensors": True}
-    program = msgspec.structs.replace(program, options=program.options | options)
-    weight = torch.zeros(1, dtype=torch.bfloat16).expand(32768, 49152)  # 3.2 GB without memory behind them
-    free = shutil.disk_usage(tmp_path)._replace(free=10**9)
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: free)
-    monkeypatch.setattr(torch.Tensor, "contiguous", lambda tensor: tensor)
-    run = export.exporting(program, {}, lambda *arguments: [torch.zeros(1, 49152, dtype=torch.bfloat16)])
-    with pytest.raises(OutputError, match=r"needs 3\.2 GB .* the disk has 1\.0 GB left.*export_tensors=False"):
-        run([torch.zeros(1, 32768, dtype=torch.bfloat16), weight], [None, None])
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("name", ["class", "a b", "größe", "1st", "", "w", "device", "x\\ny", 'say "hi"', "forward"])

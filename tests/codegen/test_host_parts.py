@@ -249,6 +249,16 @@ def test_functions(host_ops: ModuleType, name: str) -> None:
     compare(host_ops, text, *map(np.asarray, arguments), rtol=2e-5)
 
 
+@pytest.mark.parametrize("name", ["add", "maximum"])
+def test_a_reduction_that_begins_with_an_argument(host_ops: ModuleType, name: str) -> None:
+    text = f"""func.func public @main(%x: tensor<4xf32>, %start: tensor<f32>) -> tensor<f32> {{
+      %0 = stablehlo.reduce(%x init: %start) applies stablehlo.{name} across dimensions = [0]
+          : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+      return %0 : tensor<f32>
+    }}"""
+    compare(host_ops, text, np.ones(4, np.float32), np.array(7, np.float32))
+
+
 def test_the_table_of_types_is_that_of_the_module_it_writes_for(host_ops: ModuleType) -> None:
     assert {kind: str(held) for kind, held in host_ops.DTYPES.items()} == {kind: dtype(kind) for kind in TORCH_NAMES}
     with pytest.raises(NoTorchCodeError):

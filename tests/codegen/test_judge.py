@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from benchmarks import accepted_types
 from tt_xla.codegen.judge import judge
-from tt_xla.codegen.mock import Mock, has_ttnn, mock, ttnn_python
+from tt_xla.codegen.mock import Mock, mock, package_of, ttnn_python
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import OptionError, RuntimeUnavailableError
 from tt_xla.ir.layout import DataType, TensorLayout
@@ -255,7 +255,7 @@ def test_an_interpreter_is_asked_once_whether_it_has_ttnn(tmp_path: Path) -> Non
     log, without = tmp_path / "log", tmp_path / "python"
     without.write_text(f"#!/bin/sh\necho asked >> {log}\nexit 1\n")
     without.chmod(0o755)
-    assert [has_ttnn(without), has_ttnn(without)] == [False, False]
+    assert [package_of(without), package_of(without)] == [None, None]
     assert log.read_text() == "asked\n"
 
 

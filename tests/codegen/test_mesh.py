@@ -19,7 +19,7 @@ from tests.codegen.test_cpp import check, headers, run  # noqa: F401  a fixture
 from tt_xla.codegen import UTILS, clusters
 from tt_xla.codegen.calls import call_of
 from tt_xla.codegen.export import contents, write
-from tt_xla.codegen.expressions import Names, python
+from tt_xla.codegen.formatting import flat, node_of
 from tt_xla.codegen.generator import generate
 from tt_xla.codegen.judge import judge
 from tt_xla.codegen.meshes import DeviceMesh, device_mesh
@@ -45,7 +45,12 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime.mesh.shards import split
 from tt_xla.target import load_target
 
-NAMES = Names(value=lambda number: f"v{number}")
+
+def python(expression: Any) -> str:
+    """Returns the Python source of an expression without constants."""
+    return flat(node_of(expression, lambda number: f"v{number}", lambda data: None))
+
+
 ON_MESHES = [(system, mesh) for system, meshes in MESHES.items() for mesh in meshes]
 
 
@@ -216,7 +221,7 @@ def source(op: str, mesh: tuple[int, ...] = (2, 4), /, operands: dict[str, Opera
     result = TensorSpec(result_shape, TensorLayout.of(result_shape, DataType.BF16, buffer=buffer))
     device = device_mesh(by_hand(mesh_of(*mesh)))
     step = Instruction(op, operands or {"input": 0}, (2,), rest)
-    return python(call_of(step, (operand, operand, result), load_target("n300-llmbox"), device), NAMES)
+    return python(call_of(step, (operand, operand, result), load_target("n300-llmbox"), device))
 
 
 DRAM = "memory_config=ttnn.DRAM_MEMORY_CONFIG"
@@ -451,8 +456,8 @@ def test_ttnn_splits_and_joins_like_the_runtime(tmp_path: Path) -> None:
     cases = [
         {
             "shape": shape,
-            "mapper": python(device.mapper(sharding), NAMES),
-            "composer": python(device.composer(sharding), NAMES),
+            "mapper": python(device.mapper(sharding)),
+            "composer": python(device.composer(sharding)),
             "replicas": device.replicated_axes(sharding),
             "padded": np.multiply(sharding.local_shape(mesh, shape), sharding.counts(mesh)).tolist(),
         }

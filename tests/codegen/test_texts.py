@@ -11,8 +11,9 @@ from typing import Any, cast
 import pytest
 
 from tt_xla.codegen import naming
-from tt_xla.codegen.expressions import Call, Data, Device, Name, Names, Value, python, shortest, values_of
+from tt_xla.codegen.expressions import Call, Data, Device, Name, Value, shortest
 from tt_xla.codegen.formatting import Group, call, flat, lay_out, node_of
+from tt_xla.codegen.languages.base import Iteration
 from tt_xla.codegen.languages.cpp import Cpp
 from tt_xla.codegen.languages.numbered import WeightEntry
 from tt_xla.codegen.languages.python import Python, closing, opening, plain
@@ -74,10 +75,10 @@ PY, CPP = Python(), Cpp()
             naming.op_name,
             {
                 **{"ttnn.abs": "magnitude", "ttnn.clamp_scalar": "clamp", "ttnn.clamp_tensor": "clamp"},
-                **{"ttnn.max": "largest", "ttnn.min": "smallest", "ttnn.pow": "power", "ttnn.pow_scalar": "power"},
+                **{"ttnn.max": "largest", "ttnn.min": "smallest"},
                 **{"ttnn.pow_tensor": "power", "ttnn.prepare_conv2d_bias": "bias", "ttnn.slice_static": "part"},
                 **{"ttnn.prepare_conv2d_weights": "weight", "ttnn.prepare_conv_transpose2d_bias": "bias"},
-                **{"ttnn.prepare_conv_transpose2d_weights": "weight", "ttnn.repeat_interleave": "repeated"},
+                **{"ttnn.prepare_conv_transpose2d_weights": "weight"},
                 **{"ttnn.round": "rounded", "ttnn.scaled_dot_product_attention": "attention", "ttnn.sum": "total"},
                 **{"ttnn.scaled_dot_product_attention_decode": "attention", "ttnn.matmul": "matmul"},
                 "ttnn.where": "where",
@@ -223,23 +224,6 @@ DATA = Data(b"abcd", cast("Any", None))
 CALL = Call("ttnn.f", (Value(3), (Value(1), 2)), {"b": Value(3), "c": Device(), "d": Name("ttnn.x")})
 
 
-def test_expressions_as_python() -> None:
-    names = Names(lambda number: f"v{number}")
-    assert python(CALL, names) == "ttnn.f(v3, [v1, 2], b=v3, c=device, d=ttnn.x)"
-    for expression, text in (
-        ({2, 1}, "{1, 2}"),
-        (math.inf, 'float("inf")'),
-        (0.5, "0.5"),
-        ("a", "'a'"),
-        (None, "None"),
-        (True, "True"),
-        (DATA, "data(4)"),
-    ):
-        assert python(cast("Any", expression), names) == text
-    assert values_of(CALL) == [3, 1]
-    assert (values_of((Value(1), Value(1))), values_of(None), values_of(Value(2))) == ([1], [], [2])
-
-
 def test_expressions_as_nodes() -> None:
     def text(expression: Any) -> str:
         return flat(node_of(expression, lambda number: f"v{number}", lambda data: Call("load", (data.elements[0],))))
@@ -295,7 +279,6 @@ def test_statements_of_both_languages() -> None:
     assert (PY.is_comment("  # c"), PY.is_comment("c # c")) == (True, False)
     assert (CPP.is_comment("  // c"), CPP.is_comment("c // c")) == (True, False)
     assert (PY.scalar("x"), CPP.scalar("x")) == ("utils.scalar(x)", "static_cast<int64_t>(utils::scalar(x))")
-    assert PY.element("x", 2) == CPP.element("x", 2) == "x[2]"
     assert PY.weights([]) == []
     assert [flat(node) for node in PY.weights(["a", "b"])] == ['utils.named(w, "a b")']
     assert [flat(node) for node in PY.weights(["a", "b c"])] == ['[w["a"], w["b c"]]']
@@ -338,23 +321,23 @@ def test_loops_and_choices_of_both_languages() -> None:
         (["2", "n", "1"], "range(2, n)"),
         (["0", "n", "2"], "range(0, n, 2)"),
     ):
-        assert PY.loop(bounds, None, "body", "s", states, captured) == [
+        assert PY.loop(Iteration(bounds, None, "body", "s", states, captured)) == [
             "    s = [a, b]",
             f"    for _ in {text}:",
             "        s = body(device, *s, c)",
         ]
-    assert PY.loop(["0", "0", "1"], "test", "body", "s", states, captured) == [
+    assert PY.loop(Iteration(["0", "0", "1"], "test", "body", "s", states, captured)) == [
         "    s = [a, b]",
         "    while utils.scalar(test(device, *s, c)[0]):",
         "        s = body(device, *s, c)",
     ]
-    assert CPP.loop(["0", "n", "2"], None, "body", "s", states, captured) == [
+    assert CPP.loop(Iteration(["0", "n", "2"], None, "body", "s", states, captured)) == [
         "    std::vector<ttnn::Tensor> s = {a, b};",
         "    for (int64_t iRound = 0, nRounds = utils::rounds(0, n, 2); iRound < nRounds; ++iRound) {",
         "        s = body(device, utils::joined(s, {c}));",
         "    }",
     ]
-    assert CPP.loop(["0", "n", "2"], "test", "body", "s", states, captured)[1:] == [
+    assert CPP.loop(Iteration(["0", "n", "2"], "test", "body", "s", states, captured))[1:] == [
         "    while (utils::scalar(test(device, utils::joined(s, {c}))[0])) {",
         "        s = body(device, utils::joined(s, {c}));",
         "    }",

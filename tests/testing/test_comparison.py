@@ -92,18 +92,6 @@ def test_disabled_metrics_are_computed():
     assert result.rel_l2 == pytest.approx(0.25 * math.sqrt(X.size) / np.linalg.norm(X))
 
 
-def test_padding_is_left_out():
-    scores = RNG.normal(size=(1, 2, 4, 3))
-    wrong = scores.copy()
-    wrong[:, :, 3] = 100
-    mask = torch.tensor([[1, 1, 1, 0]])
-    assert not judged(wrong, scores).passed
-    assert compare(wrong, scores, real_token_mask=mask).passed
-    assert compare(wrong[:, 0], scores[:, 0], real_token_mask=mask).passed
-    with pytest.raises(ValueError, match="real_token_mask has shape"):
-        compare(scores, scores, real_token_mask=mask[:, :2])
-
-
 def test_leaves_of_both_frameworks():
     jnp = pytest.importorskip("jax.numpy")
     narrow = torch.tensor(X).bfloat16()

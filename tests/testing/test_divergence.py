@@ -17,6 +17,7 @@ from tt_xla.options import CompileOptions
 from tt_xla.publish import RECORD
 from tt_xla.testing import ComparisonConfig, PccConfig
 from tt_xla.testing.divergence import bisect, check_module
+from tt_xla.testing.divergence.bisect import Bisection
 from tt_xla.testing.divergence.float32 import Float32Copies
 from tt_xla.testing.divergence.instructions import compare_instructions
 from tt_xla.testing.divergence.modules import Source, widened
@@ -134,13 +135,13 @@ def test_a_part_that_cannot_be_compiled_is_told():
 
 def test_by_format_finds_the_format(inputs):
     module, _ = _whole()
-    trials = bisect.by_format(module, inputs, on_cpu(module, inputs), CompileOptions.parse(LOSSY))
+    trials = Bisection(module, inputs, on_cpu(module, inputs), CompileOptions.parse(LOSSY)).by_format()
     assert bisect.verdict(trials, REQUIRED).startswith(
         "The number formats are the cause. Each of these is enough to agree: weights as given;"
     )
     assert trials[-1].error.relative < 1e-4
     assert all(trial.error is not None for trial in trials)
-    trials = bisect.by_format(module, inputs, on_cpu(module, inputs), CompileOptions.parse({}))
+    trials = Bisection(module, inputs, on_cpu(module, inputs), CompileOptions.parse({})).by_format()
     assert bisect.verdict(trials, REQUIRED) == "The program agrees with float32 on the CPU."
 
 
@@ -155,12 +156,12 @@ def test_by_fusion_finds_a_wrong_stage(inputs, monkeypatch):
     ]
     monkeypatch.setattr(pipeline, "TTIR_STAGES", tuple(stages))
     module, _ = _whole()
-    trials = {trial.label: trial for trial in bisect.by_fusion(module, inputs, on_cpu(module, inputs), _exact())}
+    trials = {trial.label: trial for trial in Bisection(module, inputs, on_cpu(module, inputs), _exact()).by_fusion()}
     assert trials["as it is"].error.relative > 0.1
     assert trials["without ttir-fuse"].error.relative < 1e-2
     assert trials["without ttnn-fuse"].error.relative > 0.1
     assert "without ttnn-choose-layouts" not in trials  # the stage does not run at level 0
-    verdict = bisect.verdict(bisect.by_format(module, inputs, on_cpu(module, inputs), _exact()), 0.9999)
+    verdict = bisect.verdict(Bisection(module, inputs, on_cpu(module, inputs), _exact()).by_format(), 0.9999)
     assert "the compiler is the cause" in verdict
 
 
@@ -171,7 +172,7 @@ def test_the_rewrite_that_is_wrong_is_found(inputs, monkeypatch):
 
     monkeypatch.setattr(fuse, "PATTERNS", (*fuse.PATTERNS, exp_is_sigmoid))
     module, _ = _whole()
-    culprit = bisect.first_change(module, inputs, on_cpu(module, inputs), _exact())
+    culprit = Bisection(module, inputs, on_cpu(module, inputs), _exact()).first_change()
     (change,) = culprit.changes
     assert str(change) == "exp_is_sigmoid on ttir.exp at model.py:14:4 in ttir-fuse"
     assert culprit.before.relative < 1e-2 < 0.1 < culprit.after.relative
@@ -180,7 +181,7 @@ def test_the_rewrite_that_is_wrong_is_found(inputs, monkeypatch):
 
 def test_right_rewrites_are_not_blamed(inputs):
     module, _ = _whole()
-    assert bisect.first_change(module, inputs, on_cpu(module, inputs), _exact()) is None
+    assert Bisection(module, inputs, on_cpu(module, inputs), _exact()).first_change() is None
 
 
 def test_a_stage_without_patterns_is_found_whole(inputs, monkeypatch):
@@ -195,7 +196,7 @@ def test_a_stage_without_patterns_is_found_whole(inputs, monkeypatch):
     ]
     monkeypatch.setattr(pipeline, "TTNN_STAGES", tuple(stages))
     module, _ = _whole()
-    culprit = bisect.first_change(module, inputs, on_cpu(module, inputs), _exact())
+    culprit = Bisection(module, inputs, on_cpu(module, inputs), _exact()).first_change()
     assert [str(change) for change in culprit.changes] == ["ttnn-hoist-const-eval"]
 
 
@@ -211,7 +212,7 @@ def test_a_bisection_goes_around_what_does_not_compile(inputs, monkeypatch):
         return [golden * (1.5 if changes.limit in (None, 6, 7, 8) else 1.001)]
 
     monkeypatch.setattr(bisect, "on_card", on_card)
-    culprit = bisect.first_change(None, [], [golden], _exact())
+    culprit = Bisection(None, [], [golden], _exact()).first_change()
     assert [change.pattern for change in culprit.changes] == ["p4", "p5", "p6"]
 
 
@@ -230,11 +231,11 @@ def test_each_weight_by_itself(inputs):
     module, _ = source.module_returning(source.returned)
     arguments = [inputs[0], np.eye(64, dtype=np.float32), inputs[1]]
     before = str(module)
-    trials = bisect.by_weight(module, arguments, on_cpu(module, arguments), CompileOptions.parse(LOSSY))
+    trials = Bisection(module, arguments, on_cpu(module, arguments), CompileOptions.parse(LOSSY)).by_weight()
     assert [trial.label for trial in trials] == ["rough alone in bfp_bf4", "fine alone in bfp_bf4"]
     assert trials[0].error.relative > 5 * trials[1].error.relative
     assert str(module) == before
-    assert bisect.by_weight(module, arguments, on_cpu(module, arguments), CompileOptions.parse({})) == []
+    assert Bisection(module, arguments, on_cpu(module, arguments), CompileOptions.parse({})).by_weight() == []
 
 
 @pytest.mark.parametrize("level", [0, 2])

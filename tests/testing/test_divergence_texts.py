@@ -29,7 +29,7 @@ from tt_xla.testing.comparison import (
     relative_error,
 )
 from tt_xla.testing.divergence import bisect
-from tt_xla.testing.divergence.bisect import Culprit, Trial
+from tt_xla.testing.divergence.bisect import Bisection, Culprit, Trial
 from tt_xla.testing.divergence.distances import Deviation, deviation
 from tt_xla.testing.divergence.parts import Comparison, Error, Line, Row
 from tt_xla.testing.divergence.scripts import ComparedScript
@@ -120,7 +120,7 @@ def test_trials_of_formats(monkeypatch: pytest.MonkeyPatch) -> None:
     def changes(**options: Any) -> dict[str, tuple[Any, dict[str, Any]]]:
         tried.clear()
         own = CompileOptions(**options)
-        trials = bisect.by_format("m", [], [], own)
+        trials = Bisection("m", [], [], own).by_format()
         plain = own.as_dict()
         return {
             trial.label: (module, {name: value for name, value in used.as_dict().items() if value != plain[name]})
@@ -178,7 +178,7 @@ def test_the_first_change_that_raises_the_error(
 
     monkeypatch.setattr(bisect, "on_card", ran)
     monkeypatch.setattr(bisect, "Error", SimpleNamespace(of=lambda error, golden: error))
-    culprit = bisect.first_change(None, [], [], CompileOptions())
+    culprit = Bisection(None, [], [], CompileOptions()).first_change()
     if expected is None:
         assert culprit is None
         return
@@ -195,9 +195,11 @@ def test_the_text_about_a_bisection(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     culprit: Culprit | None = None
     trials = [Trial("as it is", BAD), Trial("without a", None, "no [room]")]
     for name in ("by_fusion", "by_format"):
-        monkeypatch.setattr(bisect, name, lambda *_: trials)
-    monkeypatch.setattr(bisect, "first_change", lambda *_: culprit)
-    monkeypatch.setattr(bisect, "by_weight", lambda *_: [Trial("w [0]", GOOD), Trial("x", None, "y"), Trial("z", BAD)])
+        monkeypatch.setattr(Bisection, name, lambda *_: trials)
+    monkeypatch.setattr(Bisection, "first_change", lambda *_: culprit)
+    monkeypatch.setattr(
+        Bisection, "by_weight", lambda *_: [Trial("w [0]", GOOD), Trial("x", None, "y"), Trial("z", BAD)]
+    )
 
     def text(how: str) -> list[str]:
         tool.show_bisection(subject, CompileOptions(), how, None, tool.View(shown=2))

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tt_xla.testing.models import config, discovery
+from tt_xla.testing.models import config, discovery, requirements
 from tt_xla.testing.models.config import BringupStatus, ExecutionPass, ModelTestStatus
 
 BASE = """
@@ -116,6 +116,22 @@ def test_loaders_are_imported_once(tmp_path, monkeypatch):
     assert not set(digests) & {loader.digest for loader in discovery.discover(root).loaders}
     (root / "base.py").write_text(BASE.replace("return cls", "return 0 and cls"))
     assert variants(root) == {"mine/pytorch": (None,), "other/jax": (None,)}
+
+
+def test_other_requirements_are_another_loader(tmp_path):
+    """A record of a test belongs to the packages with which it ran."""
+    tree(tmp_path, mine__pytorch=COMPUTED.replace("from .sizes import SIZES", "SIZES = range(1)"))
+
+    def digest():
+        (loader,) = discovery.discover(tmp_path).loaders
+        return loader.digest
+
+    digests = [digest()]
+    for name, _ in requirements.FILES:
+        for text in ("einops==0.8.1", "einops==0.8.0"):
+            (tmp_path / "mine/pytorch" / name).write_text(text)
+            digests.append(digest())
+    assert len(set(digests)) == len(digests)
 
 
 def variants(root):

@@ -15,12 +15,12 @@ import numpy as np
 from tt_xla.codegen.calls import call_of
 from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name
 from tt_xla.codegen.formatting import Node, flat, node_of
-from tt_xla.codegen.languages import Language
+from tt_xla.codegen.languages import Language, ResultForm
+from tt_xla.codegen.languages.base import Iteration
 from tt_xla.codegen.layouts import dtype, layout
 from tt_xla.codegen.meshes import DeviceMesh
 from tt_xla.codegen.naming import block_of, config_name, identifier, module_name, op_name, own_name, stem, unique
 from tt_xla.codegen.shared_shards import SharedShards
-from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import (
     CALL,
     CASE,
@@ -114,10 +114,6 @@ class Constants:
     callbacks: dict[str, tuple[str, int]] = field(default_factory=lambda: {})
     """Name in the file and number of results of each Python function that the program calls back."""
 
-    def configs(self) -> list[tuple[str, Expression]]:
-        """Returns the name and value of each config."""
-        return list(self.names.values())
-
     def named(self, expression: Expression) -> Expression:
         """Returns an expression with its configs replaced by their names."""
         match expression:
@@ -189,16 +185,12 @@ class Constants:
         """Writes torch code for a host program. Returns the function's name, or no name and the op without code."""
         from tt_xla.codegen.host import NoTorchCodeError, torch_function
 
-        name = unique(f"host_{_work_name(ops)}", self.host_functions)
+        name = unique(f"host_{identifier(_word(main_op(ops))).rstrip('_')}", self.host_functions)
         try:
             self.host_functions[name] = torch_function(text, name, "Computes on the host what TT-NN has no ops for.")
         except NoTorchCodeError as error:
             return "", str(error)
         return name, ""
-
-    def callback(self, name: str, results: int) -> str:
-        """Returns the name in the file of a Python function that the program calls back."""
-        return self.callbacks.setdefault(name, (f"host_function_{len(self.callbacks)}", results))[0]
 
 
 def _ops_at(ops: Sequence[str]) -> Iterator[str]:
@@ -220,11 +212,6 @@ def _word(op: object) -> str:
     return str(op).split()[0].partition(".")[2]
 
 
-def _work_name(ops: Sequence[str]) -> str:
-    """Returns a word for what a host part computes: the name of its main op."""
-    return identifier(_word(main_op(ops))).rstrip("_")
-
-
 def _elements(data: Data) -> tuple[float, ...] | None:
     """Returns the elements of a small constant as numbers; None for larger constants and other element types."""
     kind, raw = data.spec.layout.dtype, data.elements
@@ -236,17 +223,27 @@ def _elements(data: Data) -> tuple[float, ...] | None:
     return tuple((elements.astype(np.float32) if kind.is_float else elements).tolist())
 
 
+@dataclass
+class File:
+    """What the functions of a generated file share."""
+
+    program: Program
+    target: Target
+    """The chip that the program was compiled for."""
+    mesh: DeviceMesh | None
+    """The mesh device of a program for several chips."""
+    shared_shards: SharedShards | None
+    """The chips that hold the same shards; None for a program for one chip."""
+    language: Language
+    constants: Constants
+
+
 class Body:
     """Writes the instructions of one function as statements.
 
     Args:
-        program: the Program.
-        target: the chip that it was compiled for.
-        mesh: the mesh device of a program for several chips.
-        constants: names that the whole file shares.
+        file: the file that the function is in.
         function: the function of the Program that the instructions are in.
-        language: the language of the source.
-        shared_shards: the chips that hold the same shards, of a program for several chips.
         lookups: keys of the values that are looked up in the table of weights.
         traces: names of trace objects, by capture function.
         commented: whether comments cite the user's source lines.
@@ -254,34 +251,24 @@ class Body:
 
     def __init__(
         self,
-        program: Program,
-        target: Target,
-        mesh: DeviceMesh | None,
-        constants: Constants,
+        file: File,
         function: Function,
-        language: Language,
         *,
-        shared_shards: SharedShards | None = None,
         lookups: Mapping[int, str] | None = None,
         traces: Mapping[str, str] | None = None,
         commented: bool = True,
     ) -> None:
-        self.program = program
-        self.target = target
-        self.mesh = mesh
-        self.constants = constants
+        self.file = file
         self.function = function
-        self.language = language
-        self.shared_shards = shared_shards
+        self.constants, self.language = file.constants, file.language
         self.commented = commented
         self.lookups = dict(lookups or {})
-        """Keys of the values that are looked up in the table of weights."""
         self.traces = dict(traces or {})
         self.lines: list[str] = []
         """Statements written so far, indented once."""
         self.sources: list[Node] = []
         """Right-hand sides of the assignments written so far."""
-        self.names = {value: language.weight(key) for value, key in self.lookups.items()}
+        self.names = {value: file.language.weight(key) for value, key in self.lookups.items()}
         cached = [value for inner in function.body if inner.op == LOAD_CACHED for value in inner.results]
         self.retained = {*self.lookups, *cached}
         """Values that this function must not free."""
@@ -365,6 +352,11 @@ class Body:
                 self._write(instruction, [value for value in dying if value not in (*self.retained, *unread)])
                 self._free(unread)
 
+    def ended(self, results: Sequence[int], form: ResultForm) -> list[str]:
+        """Returns the statements of the function, with the return of these values at the end."""
+        names = [self.names[value] for value in results]
+        return [*self.lines, *self.language.return_statement(names, form)]
+
     def described(self, instruction: Instruction) -> tuple[str, list[int]] | None:
         """Returns the text of a TT-NN call without tensor names, and tensors in order; None for other statements."""
         if instruction.op in _STATEMENTS:
@@ -375,7 +367,7 @@ class Body:
             reads.append(value)
             return "_"
 
-        call = self.constants.named(call_of(instruction, self.function.values, self.target, self.mesh))
+        call = self.constants.named(self._call(instruction))
         return flat(self.language.node(call, name, self.constants.data)), reads
 
     def bind_call(
@@ -424,7 +416,7 @@ class Body:
         elif op == HOST_CALLBACK:
             source = self._host_callback(instruction)
         else:
-            call = call_of(instruction, self.function.values, self.target, self.mesh)
+            call = self._call(instruction)
             form = self.language.result_form(call, len(instruction.results))
             source = self.language.node(self.constants.named(call), self.name, self.constants.data)
         base = self._base(instruction, dying)
@@ -467,9 +459,14 @@ class Body:
         ]
         condition = None if loop.condition is None else functions[loop.condition]
         states, captured = operands[: loop.states], operands[loop.states :]
-        self.lines += self.language.loop(bounds, condition, functions[loop.body], carried, states, captured)
+        iteration = Iteration(bounds, condition, functions[loop.body], carried, states, captured)
+        self.lines += self.language.loop(iteration)
         for value, index in zip(instruction.results, loop.outputs, strict=True):
-            self._bind([self._new(value, "state")], self.language.element(carried, index), "one")
+            self._bind([self._new(value, "state")], f"{carried}[{index}]", "one")
+
+    def _call(self, instruction: Instruction) -> Call | Data:
+        """Returns the call of TT-NN that an instruction is."""
+        return call_of(instruction, self.function.values, self.file.target, self.file.mesh)
 
     def _called(self, name: str, instruction: Instruction, *rest: str) -> Node:
         inputs = [self.name(value) for value in instruction.operand_values()]
@@ -477,39 +474,43 @@ class Body:
 
     def _host_call(self, instruction: Instruction) -> Node:
         attributes = instruction.attributes
-        operands = tuple(Name(self.name(value)) for value in instruction.operand_values())
-        kinds = [self.function.values[value].layout.dtype for value in instruction.results]
         name, lacking = self.constants.host_part(str(attributes["module"]), attributes["ops"])
         in_torch = name in self.constants.host_functions
         how = " as torch code" if in_torch else f" through jaxlib, as {lacking} has no torch code" if lacking else ""
         note = f"TT-NN has no op for this; the host runs it{how}: {', '.join(_ops_at(attributes['ops']))}"
         self.lines += [self.language.comment(line) for line in textwrap.wrap(note, 110, break_on_hyphens=False)]
-        outputs = tuple(_held_as(kind) for kind in kinds)
-        types = tuple(attributes["input_types"])
         if in_torch:
-            expression = Call("host_ops.run", (Name(name), operands, types, tuple(attributes["output_types"]), outputs))
-        else:
-            expression = Call("utils.host_call", (name, operands, types, outputs))
-        return self.language.node(self._on_chips(expression, instruction), self.name, self.constants.data)
+            return self._on_host(instruction, "host_ops.run", Name(name), tuple(attributes["output_types"]))
+        return self._on_host(instruction, "utils.host_call", name)
 
     def _host_callback(self, instruction: Instruction) -> Node:
-        attributes = instruction.attributes
-        operands = tuple(Name(self.name(value)) for value in instruction.operand_values())
-        specs = [self.function.values[value] for value in instruction.results]
-        function = self.constants.callback(str(attributes["callback"]), len(specs))
+        callbacks = self.constants.callbacks
+        named = f"host_function_{len(callbacks)}", len(instruction.results)
+        name, _ = callbacks.setdefault(str(instruction.attributes["callback"]), named)
         note = "A Python function of the model's own process runs here, on the host."
         self.lines.append(self.language.comment(note))
-        outputs = tuple(_held_as(spec.layout.dtype) for spec in specs)
-        expression = Call("utils.host_callback", (Name(function), operands, tuple(attributes["input_types"]), outputs))
-        return self.language.node(self._on_chips(expression, instruction), self.name, self.constants.data)
+        return self._on_host(instruction, "utils.host_callback", Name(name))
 
-    def _on_chips(self, call: Call, instruction: Instruction) -> Call:
-        """Returns a call on the host, made once for each distinct shard of its operands if chips hold several."""
+    def _on_host(self, instruction: Instruction, run: str, function: Expression, *types: Expression) -> Node:
+        """Returns a call on the host, made once for each distinct shard of its operands if chips hold several.
+
+        Args:
+            instruction: the host op.
+            run: function that runs it.
+            function: first argument, which says what to run.
+            types: further types that ``run`` takes.
+        """
         values = instruction.operand_values()
-        holders = None if self.shared_shards is None else self.shared_shards.holders(self.function, values)
-        if holders is None:
-            return call
-        return Call("utils.on_chips", (Device(), holders, Name(call.function), *call.arguments))
+        operands = tuple(Name(self.name(value)) for value in values)
+        kinds = [self.function.values[value].layout.dtype for value in instruction.results]
+        outputs = tuple(None if kind.is_host_only else dtype(kind) for kind in kinds)  # without one it stays an array
+        arguments = function, operands, tuple(instruction.attributes["input_types"]), *types, outputs
+        shared_shards = self.file.shared_shards
+        holders = None if shared_shards is None else shared_shards.holders(self.function, values)
+        call = Call(run, arguments)
+        if holders is not None:
+            call = Call("utils.on_chips", (Device(), holders, Name(run), *arguments))
+        return self.language.node(call, self.name, self.constants.data)
 
     def _base(self, instruction: Instruction, dying: list[int]) -> str:
         """Returns a name for a result.
@@ -577,8 +578,3 @@ def cited(location: str) -> tuple[str, str]:
     text = linecache.getline(file, int(line)).strip()
     note = f"{PurePath(file).name}:{line}" + (f"  {text}" if text.isprintable() else "")
     return f"{file}:{line}", note[:108]
-
-
-def _held_as(kind: DataType) -> Expression:
-    """Returns TT-NN's data type for a result of the host; None when TT-NN has none and the result stays an array."""
-    return None if kind.is_host_only else dtype(kind)

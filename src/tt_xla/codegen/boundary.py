@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tt_xla.codegen.body import Constants
+from tt_xla.codegen.body import File
 from tt_xla.codegen.expressions import Call, Device, Expression, Name
 from tt_xla.codegen.formatting import Node
-from tt_xla.codegen.languages import Language
 from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.codegen.meshes import DeviceMesh
-from tt_xla.ir.mesh import Sharding, replicated
-from tt_xla.ir.program import Argument, Program, Result
-from tt_xla.target import Target
+from tt_xla.ir.mesh import replicated
+from tt_xla.ir.program import Argument, Result
 
 
 @dataclass(frozen=True)
 class Boundary:
     """Writes the expressions that load arguments and join results."""
 
-    program: Program
-    target: Target
+    file: File
+    """The file that they are in."""
     mesh: DeviceMesh | None
     """The mesh device that arguments are split over; None if every argument is one tensor for all chips."""
-    language: Language
-    constants: Constants
 
     def argument(self, index: int, stored: bool) -> Node:
         """Returns the expression that loads an argument.
@@ -37,8 +32,8 @@ class Boundary:
         Raises:
             UnsupportedOpError: TT-NN cannot split the argument over the chips.
         """
-        name, argument = f"arg{index}", self.program.arguments[index]
-        entry = self.program.functions[0]
+        name, argument = f"arg{index}", self.file.program.arguments[index]
+        entry = self.file.program.functions[0]
         spec = entry.values[entry.arguments[index]]
         element_type = spec.layout.dtype
         if element_type.is_host_only:
@@ -47,8 +42,8 @@ class Boundary:
                 array if (parts := self._parts(argument)) is None else Call("utils.split", (array, *parts))
             )
         split = self._split(argument) if stored else ()
-        memory = memory_config(spec.layout, self.target.grid)
-        placed: tuple[Expression, ...] = () if memory is None else (Device(), self.constants.named(memory))
+        memory = memory_config(spec.layout, self.file.target.grid)
+        placed: tuple[Expression, ...] = () if memory is None else (Device(), self.file.constants.named(memory))
         form = (dtype(element_type), layout(spec.layout.tiled))
         if stored:
             place = (placed or (Device(), None)) if split else placed
@@ -62,19 +57,19 @@ class Boundary:
             UnsupportedOpError: TT-NN cannot join a result.
         """
         nodes: list[Node] = []
-        entry = self.program.functions[0]
-        for index, result in enumerate(self.program.results):
+        entry = self.file.program.functions[0]
+        for index, result in enumerate(self.file.program.results):
             sharding = result.sharding or replicated(len(result.shape))
             parts = self._parts(result)
             if parts is not None and entry.values[entry.results[index]].layout.dtype.is_host_only:
-                shape = result.shape if result.global_shape is None else result.global_shape
-                nodes.append(self._node(Call("utils.joined", (Name(f"results[{index}]"), *parts, tuple(shape)))))
+                shape = whole_shape(result)
+                nodes.append(self._node(Call("utils.joined", (Name(f"results[{index}]"), *parts, shape))))
                 continue
             composer = mesh.composer(sharding)
             joined: tuple[Expression, ...] = ()
             if composer is not None:
-                shape = result.shape if result.global_shape is None else result.global_shape
-                joined = (Device(), self.constants.named(composer), mesh.replicated_axes(sharding), tuple(shape))
+                axes = mesh.replicated_axes(sharding)
+                joined = (Device(), self.file.constants.named(composer), axes, whole_shape(result))
             nodes.append(self._node(Call("utils.composed", (Name(f"results[{index}]"), *joined))))
         return nodes
 
@@ -83,12 +78,14 @@ class Boundary:
 
         There is no mapper for an argument that every chip holds.
         """
-        mapper = None if self.mesh is None or argument.sharding is None else self.mesh.mapper(argument.sharding)
-        if mapper is None or argument.sharding is None:
+        if self.mesh is None or argument.sharding is None:
             return ()
-        shape = argument.shape if argument.global_shape is None else argument.global_shape
-        padded = self._padded(argument.sharding, argument.shape, shape)
-        return (self.constants.named(mapper), *(() if padded is None else (padded,)))
+        mapper = self.mesh.mapper(argument.sharding)
+        if mapper is None:
+            return ()
+        counts = argument.sharding.counts(self.mesh.mesh)
+        padded = tuple(size * count for size, count in zip(argument.shape, counts, strict=True))
+        return (self.file.constants.named(mapper), *(() if padded == whole_shape(argument) else (padded,)))
 
     def _parts(self, tensor: Argument | Result) -> tuple[Expression, ...] | None:
         """Returns the number of shards of each dimension, and for each chip the place of its shard among them.
@@ -107,12 +104,10 @@ class Boundary:
             return None
         return tuple(counts), tuple(tuple(sharding.shard_index(mesh, chip)) for chip in range(mesh.size))
 
-    def _padded(self, sharding: Sharding, shard: Sequence[int], shape: Sequence[int]) -> tuple[int, ...] | None:
-        """Returns the shape of a tensor with the padding of its shards; None if there is no padding."""
-        assert self.mesh is not None
-        counts = sharding.counts(self.mesh.mesh)
-        padded = tuple(size * count for size, count in zip(shard, counts, strict=True))
-        return None if padded == tuple(shape) else padded
-
     def _node(self, expression: Expression) -> Node:
-        return self.language.node(expression, str, self.constants.data)
+        return self.file.language.node(expression, str, self.file.constants.data)
+
+
+def whole_shape(tensor: Argument | Result) -> tuple[int, ...]:
+    """Returns the shape of an argument or result before it is split over the chips."""
+    return tuple(tensor.shape if tensor.global_shape is None else tensor.global_shape)

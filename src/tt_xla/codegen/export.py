@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tt_xla.codegen import HOST_OPS, PROGRAMS, UTILS
+from tt_xla.codegen.boundary import whole_shape
 from tt_xla.codegen.generator import Source, generate, refuse_host
 from tt_xla.codegen.saved_graphs import FOLDER, MANIFEST, key_files, manifest
 from tt_xla.codegen.tensorbin import SUFFIX, save
@@ -34,58 +35,6 @@ Run = Callable[..., "list[torch.Tensor]"]
 
 Join = Callable[["Sequence[torch.Tensor]", Sharding, Mesh, Sequence[int]], "torch.Tensor"]
 """Joins the shards of all chips, as :func:`tt_xla.runtime.mesh.shards.join` does."""
-
-_RUN_CPP = """\
-#!/usr/bin/env bash
-# Builds main.cpp against TT-NN and runs it. CMake looks for TT-NN below TT_METAL_HOME and in CMAKE_PREFIX_PATH.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
-if ! command -v cmake >/dev/null; then
-  echo "run: cmake is not installed; it is needed to build main.cpp." >&2
-  exit 1
-fi
-if ! command -v "${CXX:-c++}" >/dev/null; then
-  echo "run: ${CXX:-c++} is not installed; a C++20 compiler is needed to build main.cpp." >&2
-  exit 1
-fi
-if ! cmake -S . -B build -DCMAKE_BUILD_TYPE=Release ${TT_METAL_HOME:+-DCMAKE_PREFIX_PATH="$TT_METAL_HOME/build"}; then
-  echo "run: TT-NN's CMake package was not found, or the compiler lacks C++20; CMake says which above." >&2
-  echo "run: set TT_METAL_HOME to a built tt-metal. main.py of codegen_py runs without one." >&2
-  exit 1
-fi
-cmake --build build
-echo "Running main..."
-exec build/main "$@"
-"""
-
-_CMAKE = """\
-cmake_minimum_required(VERSION 3.24)
-project(main CXX)
-
-set(CMAKE_CXX_STANDARD 20)
-set(CMAKE_CXX_STANDARD_REQUIRED ON)
-
-find_package(TT-NN REQUIRED)
-
-add_executable(main main.cpp)
-target_compile_definitions(main PRIVATE TENSORS="${CMAKE_CURRENT_SOURCE_DIR}/tensors")
-target_link_libraries(main PRIVATE TTNN::TTNN)
-"""
-
-_RUN = """\
-#!/usr/bin/env bash
-# Runs main.py with an interpreter that has ttnn: TTXLA_TTNN_PYTHON if it is set, otherwise python3. Where tt_xla is
-# installed and ttnn is not, the program runs on an emulated card.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
-python=${TTXLA_TTNN_PYTHON:-python3}
-if ! "$python" -c 'import sys, importlib.util as u; sys.exit(not any(map(u.find_spec, ["ttnn", "tt_xla"])))'; then
-  echo "run: $python has no ttnn and no tt_xla. Set TTXLA_TTNN_PYTHON to an interpreter that has one of them." >&2
-  exit 1
-fi
-echo "Running main.py..."
-exec "$python" main.py "$@"
-"""
 
 _RUFF = b"line-length = 120\n"
 """Content of ``ruff.toml`` beside generated Python."""
@@ -126,7 +75,7 @@ class StagedGraph:
             OutputError: the folder is not writable.
         """
         begun = _begun[root.resolve()]
-        run = partial(_write_executable, text=_RUN)
+        run = _executable("run.sh")
         own: dict[str, Content] = {"main.py": main.encode(), "utils.py": UTILS.read_bytes(), "ruff.toml": _RUFF}
         own |= {"programs.py": PROGRAMS.read_bytes(), "run": run}
         key = hashlib.sha256(b"".join(program.to_bytes() for program in self.programs.values()) + main.encode())
@@ -188,48 +137,40 @@ def exporting(
     dry = bool(program.options.get("dry_run", False))
     written = -1
 
-    def files(tensors: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> dict[str, Content]:
-        source_files = contents(program, source, modules)
-        return source_files | (_tensors(program, tensors, () if dry else results) if export_tensors else {})
-
-    def joined_files(arguments: Sequence[Any], results: Sequence[Any]) -> dict[str, Content]:
-        whole = (_joined(group, boundary) for group, boundary in zip(arguments, program.arguments, strict=True))
-        declared = zip(results, program.results, strict=True)
-        return files([*whole], [] if dry else [_joined(group, boundary) for group, boundary in declared])
-
-    def _joined(shards: Sequence[torch.Tensor], boundary: Argument | Result) -> torch.Tensor:
-        assert program.mesh is not None
+    def whole(arguments: Sequence[Any], boundaries: Sequence[Argument | Result]) -> Sequence[torch.Tensor]:
+        """Returns tensors of the program; on a mesh each is joined from its shards."""
+        if program.mesh is None:
+            return arguments
         assert join is not None
-        shape = boundary.shape if boundary.global_shape is None else boundary.global_shape
-        return join(shards, boundary.sharding or replicated(len(shape)), program.mesh, shape)
-
-    def run_as_part(*arguments: Any) -> list[torch.Tensor]:
-        assert part is not None
-        done = part.graph.is_written(root)
-        results = run(*arguments) if done else run([_contiguous(each) for each in arguments[0]], *arguments[1:])
-        if not done:
-            part.graph.programs[part.folder] = program
-            collected = (files if program.mesh is None else joined_files)(arguments[0], results)
-            part.graph.files |= {f"{part.folder}/{name}": content for name, content in collected.items()}
-        return results
+        tensors: list[torch.Tensor] = []
+        for shards, boundary in zip(arguments, boundaries, strict=True):
+            shape = whole_shape(boundary)
+            tensors.append(join(shards, boundary.sharding or replicated(len(shape)), program.mesh, shape))
+        return tensors
 
     def run_and_export(
-        tensors: Sequence[torch.Tensor], versions: Sequence[int | None], donated: Container[int] = ()
+        arguments: Sequence[Any], versions: Sequence[int | None], donated: Container[int] = ()
     ) -> list[torch.Tensor]:
         nonlocal written
         begun = _begun[root.resolve()]
-        done = written == begun
-        if done:
-            results = run(tensors, versions, donated)
-        else:  # the run must not change arguments to be exported
-            results = run([_contiguous(each) for each in tensors], versions, ())
+        if written == begun if part is None else part.graph.is_written(root):
+            return run(arguments, versions, donated)
+        # The run must not change arguments to be exported.
+        results = run([_contiguous(each) for each in arguments], versions, ())
+        files = contents(program, source, modules)
+        if export_tensors:
+            expected = [] if dry else whole(results, program.results)
+            files |= _tensors(program, whole(arguments, program.arguments), expected)
+        if part is None:
             key = hashlib.sha256(program.to_bytes()).hexdigest()
-            collected = files(tensors, results) if program.mesh is None else joined_files(tensors, results)
-            _write_graph(root, key, collected, source.language.label, own_folder=own_folder)
+            _write_graph(root, key, files, source.language.label, own_folder=own_folder)
             written = begun
+        else:
+            part.graph.programs[part.folder] = program
+            part.graph.files |= {f"{part.folder}/{name}": content for name, content in files.items()}
         return results
 
-    return run_as_part if part else run_and_export
+    return run_and_export
 
 
 def _contiguous(argument: Any) -> Any:
@@ -292,12 +233,12 @@ def _of_language(source: Source) -> dict[str, Content]:
     """Returns the main file and the helper files of its language."""
     main: dict[str, Content] = {source.language.main: source.main.encode()}
     if source.language.name == "py":
-        run = partial(_write_executable, text=_RUN)
+        run = _executable("run.sh")
         if source.host_functions:
             main["host_ops.py"] = HOST_OPS.read_bytes()
         return main | {"utils.py": UTILS.read_bytes(), "ruff.toml": _RUFF, "run": run}
-    headers = {name: UTILS.with_name(name).read_bytes() for name in ("utils.hpp", "ttnn.hpp")}
-    return main | headers | {"CMakeLists.txt": _CMAKE.encode(), "run": partial(_write_executable, text=_RUN_CPP)}
+    headers = {name: UTILS.with_name(name).read_bytes() for name in ("utils.hpp", "ttnn.hpp", "CMakeLists.txt")}
+    return main | headers | {"run": _executable("run_cpp.sh")}
 
 
 def write(folder: Path, files: Mapping[str, Content], gone: Collection[str] = ()) -> None:
@@ -312,13 +253,6 @@ def write(folder: Path, files: Mapping[str, Content], gone: Collection[str] = ()
     Raises:
         OutputError: the folder is not writable or has files to be kept in these places, or the disk is full.
     """
-    check_folder(folder)
-    needed, free = sum(_size(content) for content in files.values()), shutil.disk_usage(_nearest(folder)).free
-    if needed > free:
-        raise OutputError(
-            f"'{folder}' needs {_bytes(needed)} for the program and its tensors; the disk has {_bytes(free)} left.",
-            hint="Nothing was written. Use another disk, or export_tensors=False.",
-        )
     try:
         publish(folder, files, gone, keep_others=True)
     except OSError as error:
@@ -335,10 +269,6 @@ def _unwritable(folder: Path, error: OSError) -> OutputError:
     )
 
 
-def _bytes(count: int) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
-
-
 def check_folder(folder: Path, files: Collection[str] = ()) -> None:
     """Checks that source can be written to a folder.
 
@@ -349,7 +279,9 @@ def check_folder(folder: Path, files: Collection[str] = ()) -> None:
     Raises:
         OutputError: the folder is a file or below a file, is not writable, or has others' files in these places.
     """
-    nearest = _nearest(folder)
+    nearest = folder.absolute()
+    while not nearest.exists():
+        nearest = nearest.parent
     try:
         os.rmdir(tempfile.mkdtemp(prefix=".tt-xla-", dir=nearest))
     except OSError as error:
@@ -358,14 +290,6 @@ def check_folder(folder: Path, files: Collection[str] = ()) -> None:
         replaceable(folder, files, generated(folder) if files else ())
     except OSError as error:
         raise _unwritable(folder, error) from error
-
-
-def _nearest(folder: Path) -> Path:
-    """Returns the folder itself, or the nearest folder above it that exists."""
-    nearest = folder.absolute()
-    while not nearest.exists():
-        nearest = nearest.parent
-    return nearest
 
 
 def _write_graph(
@@ -421,17 +345,14 @@ def _move_first(root: Path) -> None:
         write(root, {}, gone={name.partition("/")[0] for name in files})
 
 
-def _write_executable(path: Path, text: str) -> None:
-    path.write_text(text)
-    path.chmod(0o755)
+def _executable(name: str) -> Content:
+    """Returns the content of an executable file: that of a script beside this file."""
 
+    def write_script(path: Path) -> None:
+        shutil.copyfile(UTILS.with_name(name), path)
+        path.chmod(0o755)
 
-def _size(content: Content) -> int:
-    """Returns the bytes of a file's content."""
-    if isinstance(content, bytes):
-        return len(content)
-    keywords: dict[str, Any] = getattr(content, "keywords", {})
-    return sum(int(keywords[name].nbytes) for name in ("array", "tensor") if name in keywords)
+    return write_script
 
 
 def _tensors(program: Program, tensors: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> dict[str, Content]:
@@ -457,7 +378,7 @@ def _file(name: str, tensor: torch.Tensor, dtype: DataType) -> dict[str, Content
         dtype = DataType.BF16 if tensor.dtype is torch.bfloat16 else DataType.F32
     held = tensor.to(getattr(torch, dtype.numpy)).contiguous()
     array = (held.view(torch.int16) if dtype is DataType.BF16 else held).numpy()
-    return {f"tensors/{name}{SUFFIX}": partial(_save, array=array, dtype=dtype)}
+    return {f"tensors/{name}{SUFFIX}": partial(save, array=array, dtype=dtype)}
 
 
 def _constant(name: str, elements: bytes, spec: TensorSpec) -> dict[str, Content]:
@@ -466,8 +387,4 @@ def _constant(name: str, elements: bytes, spec: TensorSpec) -> dict[str, Content
 
     dtype = spec.layout.dtype
     array: Any = np.frombuffer(elements, dtype.little_endian).reshape(spec.shape)
-    return {f"tensors/{name}{SUFFIX}": partial(_save, array=array, dtype=dtype)}
-
-
-def _save(path: Path, array: Any, dtype: DataType) -> None:
-    save(path, array, dtype)
+    return {f"tensors/{name}{SUFFIX}": partial(save, array=array, dtype=dtype)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -58,40 +58,6 @@ Expression = Union[
 """An expression of generated source. A tuple becomes a list, a set becomes a set."""
 
 
-@dataclass(frozen=True)
-class Names:
-    """The names that Python source uses for tensors, the device and constants."""
-
-    value: Callable[[int], str]
-    device: str = "device"
-    data: Callable[[Data], str] = field(default=lambda data: f"data({len(data.elements)})")
-
-
-def python(expression: Expression, names: Names) -> str:
-    """Returns the Python source of an expression."""
-    match expression:
-        case Value(number):
-            return names.value(number)
-        case Name(text):
-            return text
-        case Device():
-            return names.device
-        case Data():
-            return names.data(expression)
-        case Call(function, arguments, keywords):
-            positional = [python(item, names) for item in arguments]
-            named = [f"{name}={python(item, names)}" for name, item in keywords.items()]
-            return f"{function}({', '.join(positional + named)})"
-        case tuple():
-            return f"[{', '.join(python(item, names) for item in expression)}]"
-        case set():
-            return f"{{{', '.join(sorted(python(item, names) for item in expression))}}}"
-        case float():
-            return repr(expression) if math.isfinite(expression) else f'float("{expression}")'
-        case _:
-            return repr(expression)
-
-
 def shortest(value: float) -> float:
     """Returns the shortest decimal that rounds to the same float32, such as 1e-06 for 9.999999974752427e-07.
 
@@ -104,17 +70,3 @@ def shortest(value: float) -> float:
         if abs(candidate) <= _LARGEST and struct.unpack("f", struct.pack("f", candidate))[0] == value:
             return candidate
     return value
-
-
-def values_of(expression: Expression) -> list[int]:
-    """Returns the numbers of the values that an expression reads, each once, in order."""
-    match expression:
-        case Value(number):
-            return [number]
-        case Call(_, arguments, keywords):
-            inner: list[Expression] = [*arguments, *keywords.values()]
-        case tuple():
-            inner = list(expression)
-        case _:
-            return []
-    return list(dict.fromkeys(number for item in inner for number in values_of(item)))

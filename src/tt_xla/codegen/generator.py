@@ -10,15 +10,14 @@ import math
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tt_xla.codegen.blocks import Block, find_blocks
-from tt_xla.codegen.body import FORM, HOST_CALL, HOST_CALLBACK, MOST_RESULTS, Body, Constants, main_op
+from tt_xla.codegen.body import FORM, HOST_CALL, HOST_CALLBACK, MOST_RESULTS, Body, Constants, File, main_op
 from tt_xla.codegen.boundary import Boundary
 from tt_xla.codegen.formatting import INDENT, Group, Node, lay_out
 from tt_xla.codegen.languages import LANGUAGES, Language, ResultForm
 from tt_xla.codegen.languages.numbered import WeightEntry
-from tt_xla.codegen.meshes import DeviceMesh, device_mesh
+from tt_xla.codegen.meshes import device_mesh
 from tt_xla.codegen.naming import filled_name, identifier, module_path, own_name, stem, unique
 from tt_xla.codegen.repeats import Part, Repeat, find_parts
 from tt_xla.codegen.shared_shards import SharedShards
@@ -34,7 +33,7 @@ from tt_xla.ir.program import (
     Role,
     TensorSpec,
 )
-from tt_xla.target import Target, load_target
+from tt_xla.target import load_target
 
 WRITE = "ttnn.write_tensor"
 
@@ -60,27 +59,15 @@ class Source:
 
 
 @dataclass
-class _Module:
+class _Module(File):
     """The main file while it is being written."""
 
-    program: Program
-    target: Target
-    mesh: DeviceMesh | None
-    shared_shards: SharedShards | None
-    """The chips that hold the same shards; None for a program for one chip."""
-    language: Language
-    constants: Constants
     parts: list[list[str]] = field(default_factory=lambda: [])
     """Functions written so far, each as lines."""
     named: dict[str, str] = field(default_factory=lambda: {})
     """Name of each function by its signature and body, so that equal functions are written once."""
     blocks: dict[tuple[str, str], tuple[str, list[str]]] = field(default_factory=lambda: {})
     """Function and result names of each block, by the block's name and its text with neutral input names."""
-
-    def body(self, function: Function, **options: Any) -> Body:
-        """Returns a writer for statements of a function."""
-        options |= {"shared_shards": self.shared_shards}
-        return Body(self.program, self.target, self.mesh, self.constants, function, self.language, **options)
 
     def define(self, name: str, signature: Sequence[str], form: ResultForm, doc: str, lines: Sequence[str]) -> str:
         """Writes a function, unless an equal one exists, and returns its name."""
@@ -136,14 +123,14 @@ def generate(
     lookups = weights | prepared
     _forward(module, entry, lookups, constants, inputs, traces)
     stored = range(len(entry.arguments)) if export_tensors else parameters or ()
-    boundary = Boundary(program, target, mesh if places_shards else None, module.language, module.constants)
+    boundary = Boundary(module, mesh if places_shards else None)
     loaders = _loaders(boundary, weights, inputs, stored)
     results = None if boundary.mesh is None else boundary.results(boundary.mesh)
     if results is not None and parameters is not None:
         doc = "Returns the results as arrays, each joined from the shards of all chips."
         lines = lay_out("return ", Group("[", tuple(results), "]"), indent=1)
         module.define("whole", ["results"], "list", doc, lines)
-    configs = [line for name, value in module.constants.configs() for line in module.language.config(name, value)]
+    configs = [line for name, value in module.constants.names.values() for line in module.language.config(name, value)]
     parts = [
         *_callbacks(module.constants),
         *module.constants.host_functions.values(),
@@ -240,15 +227,13 @@ def _subprograms(module: _Module) -> None:
         if not module.language.one_parameter_per_tensor:
             module.constants.functions[function.name] = _by_position(module, function)
             continue
-        body = module.body(function)
+        body = Body(module, function)
         parameters = [body.parameter(value, "x") for value in function.arguments]
         body.write(function.body)
-        lines = [
-            *body.lines,
-            *module.language.return_statement([body.name(value) for value in function.results], "list"),
-        ]
-        name = module.define(identifier(function.name), parameters, "list", "", lines)
-        module.constants.functions[function.name] = name
+        lines = body.ended(function.results, "list")
+        module.constants.functions[function.name] = module.define(
+            identifier(function.name), parameters, "list", "", lines
+        )
 
 
 def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> tuple[dict[int, str], set[int]]:
@@ -277,7 +262,8 @@ def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> t
         known = shared.get(str(source))
         if known is None:
             known = shared[str(source)] = []
-            for result_name, kind in zip(result_names, _types(entry, instruction.results), strict=True):
+            kinds = [entry.values[value].layout.dtype.value for value in instruction.results]
+            for result_name, kind in zip(result_names, kinds, strict=True):
                 base = f"{subject}.prepared" if operand_keys else result_name
                 if base in used_names and not operand_keys:
                     base = f"{base}_{kind}"
@@ -290,11 +276,6 @@ def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> t
         doc = "Computes the tensors that depend on weights and constants alone, and stores them with the weights."
         module.define("const_eval", ["w"], "nothing", doc, lines)
     return keys, constants
-
-
-def _types(function: Function, values: Sequence[int]) -> list[str]:
-    """Returns the labels of the values' element types."""
-    return [function.values[value].layout.dtype.value for value in values]
 
 
 def _looked_up(names: dict[int, str], value: int, callee: str) -> str:
@@ -319,7 +300,7 @@ def _const_eval(module: _Module, function: Function, operand_keys: Sequence[str]
         The call that computes it, and names for its results.
     """
     ops = [inner.op.rpartition(".")[2] for inner in function.body if inner.op != DEALLOCATE]
-    body = module.body(function, commented=any(op not in FORM for op in ops))
+    body = Body(module, function, commented=any(op not in FORM for op in ops))
     uses = Counter(value for inner in function.body for value in inner.operand_values())
     parameters = [
         body.parameter(value, (len(operand_keys) > 1 and own_name(key)) or "weight", passes=uses[value] == 1)
@@ -328,11 +309,11 @@ def _const_eval(module: _Module, function: Function, operand_keys: Sequence[str]
     body.write(function.body)
     results = [body.name(value) for value in function.results]
     form = _result_form(results)
-    lines = [*body.lines, *module.language.return_statement(results, form)]
     verb = "prepare" if function.arguments else "make"
     names = _constant_names(function, results)
     if len(ops) == 1 and not operand_keys and len(results) == 1 and len(body.sources) == 1:
         return body.sources[0], names
+    lines = body.ended(function.results, form)
     name = module.define(f"{verb}_{_work_name(ops)}", parameters, form, "", lines)
     return module.language.call(name, ["device", *map(module.language.weight, operand_keys)]), names
 
@@ -362,16 +343,9 @@ def _result_form(results: Sequence[str]) -> ResultForm:
 def _traces(module: _Module, entry: Function) -> dict[str, str]:
     """Writes the functions behind traces. Returns the name of each trace object, by its capture function."""
     recorders: dict[str, str] = {}
-    for function in module.program.functions:
-        if function.kind is FunctionKind.TRACE:
-            _by_position(module, function)
-    for function in module.program.functions:
-        if function.kind in (
-            FunctionKind.TRACE_ALLOCATE_SLOTS,
-            FunctionKind.TRACE_CAPTURE,
-            FunctionKind.TRACE_EXECUTE,
-        ):
-            _by_position(module, function)
+    traced = [function for function in module.program.functions if function.kind.startswith("trace")]
+    for function in sorted(traced, key=lambda each: each.kind is not FunctionKind.TRACE):
+        _by_position(module, function)
     for instruction in entry.body:
         if instruction.op == TRACE:
             capture = str(instruction.attributes["capture_callee"])
@@ -388,14 +362,12 @@ def _traces(module: _Module, entry: Function) -> dict[str, str]:
 
 def _by_position(module: _Module, function: Function) -> str:
     """Writes a function that takes its tensors as one list, and returns its name."""
-    body = module.body(function)
+    body = Body(module, function)
     body.names |= {value: f"tensors[{position}]" for position, value in enumerate(function.arguments)}
     body.retained |= set(function.arguments)
     body.write(function.body)
-    results = [body.name(value) for value in function.results]
-    form: ResultForm = "list" if results else "nothing"
-    lines = [*body.lines, *module.language.return_statement(results, form)]
-    return module.define(identifier(function.name), ["tensors"], form, "", lines)
+    form: ResultForm = "list" if function.results else "nothing"
+    return module.define(identifier(function.name), ["tensors"], form, "", body.ended(function.results, form))
 
 
 def _forward(
@@ -416,7 +388,7 @@ def _forward(
         inputs: names of the values that are parameters.
         traces: names of trace objects by capture function.
     """
-    body = module.body(entry, lookups=lookups, traces=traces)
+    body = Body(module, entry, lookups=lookups, traces=traces)
     signature = ["w"] + [body.parameter(value, name) for value, name in inputs.items()]
     position = 0
     instructions = [inner for inner in entry.body if inner.op != LOAD_CACHED]
@@ -427,8 +399,8 @@ def _forward(
         _block(module, body, block, instructions[block.first : block.last + 1], uses)
         position = block.last + 1
     _stretch(module, body, instructions[position:])
-    lines = [*body.lines, *module.language.return_statement([body.name(value) for value in entry.results], "list")]
-    module.define("forward", signature, "list", "Runs the model and returns a list of its results.", lines)
+    doc = "Runs the model and returns a list of its results."
+    module.define("forward", signature, "list", doc, body.ended(entry.results, "list"))
 
 
 def _stretch(module: _Module, body: Body, instructions: Sequence[Instruction]) -> None:
@@ -453,7 +425,7 @@ def _repeated(
     module: _Module, caller: Body, repeat: Repeat, part: Part, instructions: Sequence[Instruction]
 ) -> tuple[str, list[str]]:
     """Writes a repeated part as a function whose weights come first. Returns its name and the names of its results."""
-    body = module.body(caller.function)
+    body = Body(module, caller.function)
     weights = [repeat.inputs[index] for index in part.weights]
     if module.language.one_parameter_per_tensor:
         signature = ["w"] if weights else []
@@ -470,7 +442,7 @@ def _repeated(
     )
     results = [body.name(value) for value in repeat.outputs]
     form = _result_form(results)
-    name = module.define("block", signature, form, "", [*body.lines, *module.language.return_statement(results, form)])
+    name = module.define("block", signature, form, "", body.ended(repeat.outputs, form))
     return name, [stem(result) for result in results]
 
 
@@ -546,13 +518,9 @@ def _written(
     names: Sequence[str],
     left: Sequence[int] = (),
 ) -> _Written:
-    """Returns a block as a function.
+    """Returns a block as a function; see :func:`_block`.
 
     Args:
-        module: the file.
-        caller: the body of ``forward``.
-        block: the block.
-        instructions: its instructions.
         names: names for the inputs. Constants keep the names that they have everywhere.
         left: inputs that the function does not free.
     """
@@ -561,19 +529,17 @@ def _written(
         for value, key in caller.lookups.items()
         if key.startswith(block.prefix) or value in block.constants
     }
-    body = module.body(caller.function, lookups=lookups)
+    body = Body(module, caller.function, lookups=lookups)
     signature = ["w"] + [body.parameter(value, name) for value, name in zip(block.inputs, names, strict=True)]
     body.write([step for step in instructions if step.op != DEALLOCATE or not {*step.operand_values()} & {*left}])
     results = [body.name(value) for value in block.outputs]
     form = _result_form(results)
-    return _Written(
-        signature, form, [*body.lines, *module.language.return_statement(results, form)], results, body.freed
-    )
+    return _Written(signature, form, body.ended(block.outputs, form), results, body.freed)
 
 
 def _loaders(boundary: Boundary, weights: dict[int, str], inputs: dict[int, str], stored: Container[int]) -> list[str]:
     """Returns the functions that load the arguments, reading the ``stored`` positions from files."""
-    arguments = boundary.program.functions[0].arguments
+    arguments = boundary.file.program.functions[0].arguments
     sources = {value: boundary.argument(index, index in stored) for index, value in enumerate(arguments)}
     entries = [WeightEntry((name,), sources[value]) for value, name in weights.items()]
-    return boundary.language.loaders(entries, [sources[value] for value in inputs])
+    return boundary.file.language.loaders(entries, [sources[value] for value in inputs])

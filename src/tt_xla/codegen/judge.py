@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tt_xla.codegen.calls import call_of
-from tt_xla.codegen.expressions import Data, Names, python
+from tt_xla.codegen.expressions import Data, Name
+from tt_xla.codegen.formatting import flat, node_of
 from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.codegen.meshes import DeviceMesh, device_mesh
 from tt_xla.codegen.mock import Mock
@@ -48,11 +49,6 @@ _CALLING = (LOAD_CACHED, CALL)
 """Ops that call one function."""
 
 _CAPTURE = "ttnn.begin_trace_capture"
-
-_PREPARATIONS = (
-    *("ttnn.prepare_conv2d_weights", "ttnn.prepare_conv2d_bias"),
-    *("ttnn.prepare_conv_transpose2d_weights", "ttnn.prepare_conv_transpose2d_bias"),
-)
 
 
 @dataclass(frozen=True)
@@ -167,24 +163,20 @@ class _Plan:
         if isinstance(frees, int) and function.values[frees].layout.dtype.is_host_only:
             return
         call = call_of(instruction, function.values, self.target, self.mesh)
-        names = Names(value=lambda number: f"v[{numbers[number]}]", data=self.data)
+        source = flat(node_of(call, lambda number: f"v[{numbers[number]}]", self.data))
         results = tuple(numbers[number] for number in instruction.results)
-        if instruction.op in _PREPARATIONS:
+        if instruction.op.startswith("ttnn.prepare_"):
             self.unsized.update(results)
         freed = numbers[frees] if isinstance(frees, int) else None
-        self.steps.append((instruction, function.name, results, python(call, names), freed))
+        self.steps.append((instruction, function.name, results, source, freed))
 
-    def data(self, data: Data) -> str:
-        """Stores a constant in the blob and returns the source that reads it."""
+    def data(self, data: Data) -> Name:
+        """Stores a constant in the blob and returns the expression that reads it."""
         offset = len(self.blob)
         self.blob.extend(data.elements)
         kind, shape = data.spec.layout.dtype, list(data.spec.shape)
         rest = f"{dtype(kind).text}, {layout(data.spec.layout.tiled).text}"
-        return f"data({offset}, {len(data.elements)}, {kind.value!r}, {shape}, {rest})"
-
-    def inputs(self, instruction: Instruction, function: Function) -> tuple[TensorSpec, ...]:
-        """Returns the specs of an instruction's operands."""
-        return tuple(function.values[number] for number in instruction.operand_values())
+        return Name(f"data({offset}, {len(data.elements)}, {kind.value!r}, {shape}, {rest})")
 
     def as_job(self, arguments: Sequence[int]) -> dict[str, Any]:
         """Returns the plan as JSON data for the worker."""
@@ -207,7 +199,7 @@ class _Plan:
             "shape": list(spec.shape),
             "dtype": dtype(spec.layout.dtype).text,
             "layout": layout(spec.layout.tiled).text,
-            "memory": python(memory, Names(value=str)),
+            "memory": flat(node_of(memory, str, self.data)),
             "bytes": spec.layout.bytes if number not in self.unsized else None,
         }
 
@@ -294,17 +286,10 @@ def _judgement(plan: _Plan, lines: list[dict[str, Any]], version: str) -> Judgem
     verdicts: list[Verdict] = []
     by_name = {function.name: function for function in plan.program.functions}
     for index, (instruction, name, _, source, _) in enumerate(plan.steps):
-        report = reports[index]
-        verdicts.append(
-            Verdict(
-                instruction,
-                name,
-                plan.inputs(instruction, by_name[name]),
-                source,
-                report.get("refused", ""),
-                tuple(report.get("differs", ())),
-            )
-        )
+        report, values = reports[index], by_name[name].values
+        inputs = tuple(values[number] for number in instruction.operand_values())
+        refused, differs = report.get("refused", ""), tuple(report.get("differs", ()))
+        verdicts.append(Verdict(instruction, name, inputs, source, refused, differs))
     used = [line["used"] for line in lines if "used" in line]
     dram, l1 = (max((memory[space] for memory in used), default=0) for space in ("dram", "l1"))
     return Judgement(plan.program, tuple(verdicts), dram, l1, version)

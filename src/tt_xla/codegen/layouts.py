@@ -9,8 +9,6 @@ from typing import Any
 from tt_xla.codegen.expressions import Call, Expression, Name
 from tt_xla.ir.layout import TILE, BufferType, DataType, MemoryLayout, TensorLayout
 
-_BUFFERS = {BufferType.DRAM: "ttnn.BufferType.DRAM", BufferType.L1: "ttnn.BufferType.L1"}
-
 
 def dtype(value: DataType | str) -> Name:
     """Returns TT-NN's name of an element type."""
@@ -35,16 +33,8 @@ def memory_config(tensor_layout: TensorLayout, grid: tuple[int, int]) -> Express
         return Name("ttnn.L1_MEMORY_CONFIG" if tensor_layout.buffer is BufferType.L1 else "ttnn.DRAM_MEMORY_CONFIG")
     assert tensor_layout.memory is not None
     unit = TILE if tensor_layout.tiled else 1
-    spec = Call(
-        "ttnn.ShardSpec",
-        (
-            core_ranges(tensor_layout, grid),
-            (tensor_layout.shard[0] * unit, tensor_layout.shard[1] * unit),
-            Name("ttnn.ShardOrientation.ROW_MAJOR"),
-        ),
-    )
-    kind = Name(f"ttnn.TensorMemoryLayout.{tensor_layout.memory.value.upper()}")
-    return Call("ttnn.MemoryConfig", (kind, Name(_BUFFERS[tensor_layout.buffer]), spec))
+    shard = tensor_layout.shard[0] * unit, tensor_layout.shard[1] * unit
+    return _sharded(tensor_layout.memory, tensor_layout.buffer, core_ranges(tensor_layout, grid), shard, "row_major")
 
 
 def memory_config_of(fields: Sequence[Any] | None) -> Expression:
@@ -53,34 +43,35 @@ def memory_config_of(fields: Sequence[Any] | None) -> Expression:
         in_l1 = fields is not None and fields[0] == BufferType.L1
         return Name("ttnn.L1_MEMORY_CONFIG" if in_l1 else "ttnn.DRAM_MEMORY_CONFIG")
     buffer, memory, (ranges, sizes, orientation) = fields
-    cores = core_range_set(ranges)
-    spec = Call("ttnn.ShardSpec", (cores, tuple(sizes), Name(f"ttnn.ShardOrientation.{str(orientation).upper()}")))
-    kind = Name(f"ttnn.TensorMemoryLayout.{str(memory).upper()}")
-    return Call("ttnn.MemoryConfig", (kind, Name(_BUFFERS[BufferType(buffer)]), spec))
+    return _sharded(MemoryLayout(memory), BufferType(buffer), core_range_set(ranges), sizes, orientation)
 
 
-def core_range_set(ranges: Iterable[Any]) -> Call:
+def _sharded(
+    memory: MemoryLayout, buffer: BufferType, cores: Call, shard: Sequence[int], orientation: object
+) -> Expression:
+    spec = Call("ttnn.ShardSpec", (cores, tuple(shard), Name(f"ttnn.ShardOrientation.{str(orientation).upper()}")))
+    kind = Name(f"ttnn.TensorMemoryLayout.{memory.value.upper()}")
+    return Call("ttnn.MemoryConfig", (kind, Name(f"ttnn.BufferType.{buffer.name}"), spec))
+
+
+def core_range_set(rectangles: Iterable[Any]) -> Call:
     """Returns a set of cores, given the (column, row) coordinates of the corners of its rectangles."""
-    return _ranges(*((tuple(start), tuple(end)) for start, end in ranges))
+    ranges = tuple(
+        Call("ttnn.CoreRange", (Call("ttnn.CoreCoord", tuple(first)), Call("ttnn.CoreCoord", tuple(last))))
+        for first, last in rectangles
+    )
+    return Call("ttnn.CoreRangeSet", (ranges,))
 
 
 def core_ranges(tensor_layout: TensorLayout, grid: tuple[int, int]) -> Call:
     """Returns the cores that hold a sharded tensor, as rectangles of (column, row) coordinates."""
     rows, columns = tensor_layout.grid
     if tensor_layout.memory is MemoryLayout.BLOCK_SHARDED:
-        return _ranges(((0, 0), (columns - 1, rows - 1)))
+        return core_range_set([((0, 0), (columns - 1, rows - 1))])
     full, rest = divmod(math.prod(tensor_layout.grid), grid[1])
     rectangles: list[tuple[tuple[int, int], tuple[int, int]]] = []
     if full:
         rectangles.append(((0, 0), (grid[1] - 1, full - 1)))
     if rest:
         rectangles.append(((0, full), (rest - 1, full)))
-    return _ranges(*rectangles)
-
-
-def _ranges(*rectangles: tuple[tuple[int, int], tuple[int, int]]) -> Call:
-    ranges = tuple(
-        Call("ttnn.CoreRange", (Call("ttnn.CoreCoord", first), Call("ttnn.CoreCoord", last)))
-        for first, last in rectangles
-    )
-    return Call("ttnn.CoreRangeSet", (ranges,))
+    return core_range_set(rectangles)

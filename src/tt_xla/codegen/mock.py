@@ -27,26 +27,8 @@ WORKER = Path(__file__).with_name("worker.py")
 
 _CORES = ("brisc", "ncrisc", "trisc0", "trisc1", "trisc2")
 
-_COMPILER = """\
-#!/bin/sh
-# Replaces the kernel compiler: returns a kernel that was built before for the same kind of core. The kernels of
-# Ethernet cores, which mesh devices run, are compiled.
-output= previous= core= compiles= ethernet=
-for argument; do
-  [ "$previous" = -o ] && output=$argument
-  case $argument in
-    -T*kernel_*.ld) core=${argument##*kernel_}; core=${core%.ld};;
-    -DCOMPILE_FOR_*ERISC*) ethernet=1;;
-    -c) compiles=1;;
-  esac
-  previous=$argument
-done
-case $output in */kernels/*) ;; *) exec "{compiler}" "$@";; esac
-[ -n "$ethernet" ] && exec "{compiler}" "$@"
-if [ -n "$compiles" ]; then : > "$output"; echo "$output:" > "${output%.o}.d"; exit 0; fi
-[ -n "$core" ] && [ -e "{kernels}/$core.elf" ] && exec cp "{kernels}/$core.elf" "$output"
-exec "{compiler}" "$@"
-"""
+_COMPILER = Path(__file__).with_name("stand_in_compiler.sh")
+"""The script in the place of the kernel compiler; ``{compiler}`` and ``{kernels}`` stand for paths."""
 
 _BUILD = """\
 import ttnn
@@ -56,7 +38,7 @@ ttnn.exp(x)
 """
 
 
-_HAS_TTNN = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ttnn') is None)"
+_PACKAGE = "import importlib.util as u; print(u.find_spec('ttnn').submodule_search_locations[0])"
 _INSTALL = "Install ttnn with Python 3.10 or 3.12 and set TTXLA_TTNN_PYTHON to that environment's bin/python."
 
 
@@ -73,40 +55,28 @@ def ttnn_python(interpreter: str | Path | None = None) -> Path:
         RuntimeUnavailableError: no interpreter has ``ttnn``, or the selected one is not executable.
     """
     name = str(interpreter or variable("TTXLA_TTNN_PYTHON"))
-    if not name:
-        return _first_with_ttnn()
-    path = shutil.which(name)
-    if path is None:
-        raise RuntimeUnavailableError(f"'{name}' is not an executable program.", hint=_INSTALL)
-    return Path(path)
-
-
-def candidates() -> list[Path]:
-    """Returns interpreters that may have ``ttnn``, the most likely first."""
+    if name:
+        path = shutil.which(name)
+        if path is None:
+            raise RuntimeUnavailableError(f"'{name}' is not an executable program.", hint=_INSTALL)
+        return Path(path)
     home = variable("TT_METAL_HOME")
     built = [Path(home, "python_env/bin/python")] if home else []
     on_path = (shutil.which(name) for name in ("python3", "python3.12", "python3.10", "python3.11"))
-    return list(dict.fromkeys([Path(sys.executable), *built, *(Path(path) for path in on_path if path)]))
-
-
-@functools.cache
-def has_ttnn(interpreter: Path) -> bool:
-    """Returns whether an interpreter has ``ttnn``. A process starts it once to find out."""
-    return not subprocess.run([interpreter, "-c", _HAS_TTNN], capture_output=True, check=False).returncode
-
-
-def _first_with_ttnn() -> Path:
-    """Returns the first candidate that has ``ttnn``.
-
-    Raises:
-        RuntimeUnavailableError: none has.
-    """
-    existing = [path for path in candidates() if path.exists()]
+    likely = dict.fromkeys([Path(sys.executable), *built, *(Path(path) for path in on_path if path)])
+    existing = [path for path in likely if path.exists()]
     for path in existing:
-        if has_ttnn(path):
+        if package_of(path) is not None:
             return path
     names = ", ".join(map(str, existing))
     raise RuntimeUnavailableError(f"No Python interpreter has TT-NN; tried {names}.", hint=_INSTALL)
+
+
+@functools.cache
+def package_of(interpreter: Path) -> Path | None:
+    """Returns the folder of an interpreter's ``ttnn`` package; None if it has none. A process finds it out, once."""
+    done = subprocess.run([interpreter, "-c", _PACKAGE], capture_output=True, text=True, check=False)
+    return None if done.returncode else Path(done.stdout.strip().splitlines()[-1])
 
 
 @dataclass(frozen=True)
@@ -138,8 +108,14 @@ def mock(python: Path, system: str, *, kernels: bool = False) -> Mock:
         raise OptionError(
             f"TT-NN's mock mode does not support {system}, only {known}.", hint="Use one of them, as in --system p150."
         )
-    package = _package(python)
-    folder = cache_directory() / "ttnn-mock" / hashlib.sha256(f"{package}\n{_COMPILER}".encode()).hexdigest()[:16]
+    package = package_of(python)
+    if package is None:
+        raise RuntimeUnavailableError(f"'{python}' has no ttnn.", hint="Install it there: pip install ttnn.")
+    folder = (
+        cache_directory()
+        / "ttnn-mock"
+        / hashlib.sha256(f"{package}\n{_COMPILER.read_text()}".encode()).hexdigest()[:16]
+    )
     changes = {
         "TT_METAL_MOCK_CLUSTER_DESC_PATH": str(_cluster(folder, system)),
         "TT_METAL_DISABLE_SFPLOADMACRO": "1",
@@ -156,21 +132,6 @@ def mock(python: Path, system: str, *, kernels: bool = False) -> Mock:
         _prepare(python, package, tree, variables)
     fast = {"TT_METAL_RUNTIME_ROOT": str(tree), "TT_METAL_CACHE": str(folder / "cache")}
     return Mock(python, variables | fast)
-
-
-def _package(python: Path) -> Path:
-    """Returns the folder of the interpreter's ``ttnn`` package.
-
-    Raises:
-        RuntimeUnavailableError: the interpreter has none.
-    """
-    source = "import importlib.util as u; print(u.find_spec('ttnn').submodule_search_locations[0])"
-    done = subprocess.run([python, "-c", source], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeUnavailableError(
-            f"'{python}' has no ttnn: {_last_line(done.stderr)}", hint="Install it there: pip install ttnn."
-        )
-    return Path(done.stdout.strip().splitlines()[-1])
 
 
 def _cluster(folder: Path, system: str) -> Path:
@@ -215,7 +176,8 @@ def _prepare(python: Path, package: Path, tree: Path, variables: dict[str, str])
             assert elf is not None
             shutil.copy(elf, new_tree / "kernels" / f"{core}.elf")
         stand_in = new_tree / compiler.relative_to(package)
-        stand_in.write_text(_COMPILER.replace("{compiler}", str(compiler)).replace("{kernels}", str(tree / "kernels")))
+        script = _COMPILER.read_text().replace("{compiler}", str(compiler))
+        stand_in.write_text(script.replace("{kernels}", str(tree / "kernels")))
         stand_in.chmod(0o755)
         (new_tree / ".ready").touch()
         try:

@@ -99,14 +99,11 @@ _RESULT_NAMES = {
     "clamp_tensor": "clamp",
     "max": "largest",
     "min": "smallest",
-    "pow": "power",
-    "pow_scalar": "power",
     "pow_tensor": "power",
     "prepare_conv2d_bias": "bias",
     "prepare_conv2d_weights": "weight",
     "prepare_conv_transpose2d_bias": "bias",
     "prepare_conv_transpose2d_weights": "weight",
-    "repeat_interleave": "repeated",
     "round": "rounded",
     "scaled_dot_product_attention": "attention",
     "scaled_dot_product_attention_decode": "attention",
@@ -154,8 +151,8 @@ def config_name(config: Call) -> str:
         name = _last(config.arguments[0]).removesuffix("_SFPU").removesuffix("_UNARY")
         return "_".join([name, *(number_name(value).upper() for value in config.arguments[1:] if _is_number(value))])
     if kind == "MeshMapperConfig":
-        placements, *_ = config.arguments
-        return "_".join(["SPLIT", *(_placement(placement) for placement in _items(placements))])
+        placements = (item for item in _items(config.arguments[0]) if isinstance(item, Call))
+        return "_".join(["SPLIT", *(str(item.arguments[0]) if item.arguments else "ALL" for item in placements)])
     if kind == "MeshComposerConfig":
         return "_".join(["JOIN", *(str(dim) for dim in _items(config.arguments[0]))])
     if kind == "CoreGrid":
@@ -169,11 +166,6 @@ def config_name(config: Call) -> str:
 
 def _items(expression: Expression) -> tuple[Expression, ...]:
     return expression if isinstance(expression, tuple) else ()
-
-
-def _placement(placement: Expression) -> str:
-    """Returns a word for what a mapper does along one axis: the dimension that it splits, or ``ALL`` for replicas."""
-    return str(placement.arguments[0]) if isinstance(placement, Call) and placement.arguments else "ALL"
 
 
 def _geometry_name(geometry: Call) -> str:

@@ -140,12 +140,8 @@ def _part(calls: Sequence[tuple[int, ...]], weights: Container[int], listed: Map
 def find_repeats(instructions: Sequence[Instruction], describe: Describe, retained: Container[int]) -> list[Repeat]:
     """Returns the occurrences of repeated parts in order; none is inside another.
 
-    The part that saves the most lines is chosen first, then the next among the remaining instructions.
-
-    Args:
-        instructions: the instructions to search.
-        describe: returns the text and values of an instruction.
-        retained: values that nobody frees.
+    The part that saves the most lines is chosen first, then the next among the remaining instructions. The arguments
+    are those of :func:`find_parts`.
     """
     steps = list(_steps(instructions, describe))
     free = [step.text is not None for step in steps]

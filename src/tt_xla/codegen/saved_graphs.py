@@ -7,6 +7,7 @@ name of the system and the positions of the arguments that the graph reads. ``ma
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,9 +54,8 @@ def key_files(program: Program) -> Mapping[str, Content]:
     """Returns the files with a program's key, by their names; none for a program without a key."""
     if program.graph is None:
         return {}
-    shape = (1, 1) if program.mesh is None else program.mesh.shape
-    chips = 1 if program.mesh is None else program.mesh.size
-    key = f"{program.graph.hash}\n{_text(shape)}\n{chips}\n"
+    shape = _mesh_of(program)
+    key = f"{program.graph.hash}\n{_text(shape)}\n{math.prod(shape)}\n"
     module = _Module(program.target, program.graph.used)
     return {MODULE_KEY: key.encode(), MODULE: msgspec.json.encode(module) + b"\n"}
 
@@ -106,6 +106,10 @@ def _folders(root: Path) -> Iterator[Path]:
             yield from _folders(path)
 
 
+def _mesh_of(program: Program) -> tuple[int, ...]:
+    return (1, 1) if program.mesh is None else program.mesh.shape
+
+
 def _text(mesh: Sequence[int]) -> str:
     return "x".join(map(str, mesh))
 
@@ -141,11 +145,9 @@ def _checked(saved: SavedGraph, program: Program) -> SavedGraph:
     Raises:
         CompileError: it is not.
     """
-    shape = (1, 1) if program.mesh is None else program.mesh.shape
-    if (saved.system, saved.mesh) != (program.target, shape):
-        ours, theirs = (
-            f"{system} and mesh {_text(mesh)}" for system, mesh in ((program.target, shape), (saved.system, saved.mesh))
-        )
+    needed, found = (program.target, _mesh_of(program)), (saved.system, saved.mesh)
+    if found != needed:
+        ours, theirs = (f"{system} and mesh {_text(mesh)}" for system, mesh in (needed, found))
         raise CompileError(
             f"Codegen load: the source in '{saved.folder}' was generated for {theirs}; the program is for {ours}.",
             hint=f"Set TTXLA_SYSTEM={saved.system}, or generate the source again.",

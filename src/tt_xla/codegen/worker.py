@@ -9,6 +9,7 @@ that the reader knows where a crash happened.
 
 import importlib.metadata
 import json
+import re
 import sys
 
 import numpy
@@ -105,16 +106,12 @@ class _Values:
 def _short(value):
     """Returns the text of a value without prefixes and default fields."""
     text = str(value).replace("TensorMemoryLayout::", "").replace("BufferType::", "")
-    for noise in (
-        ",nd_shard_spec=std::nullopt",
-        ",created_with_nd_shard_spec=0",
-        ",created_with_nd_shard_spec=1",
-        ",per_core_allocation=0",
-        ",range_lockstep_allocation=0",
-        ",shard_spec=std::nullopt",
-    ):
-        text = text.replace(noise, "")
-    return text
+    defaults = (
+        r",(?:nd_)?shard_spec=std::nullopt",
+        r",created_with_nd_shard_spec=[01]",
+        r",(?:per_core|range_lockstep)_allocation=0",
+    )
+    return re.sub("|".join(defaults), "", text)
 
 
 def reason(error):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # type checkers and editors see the public names of each modu
     from tt_xla.testing.ops import *  # noqa: F403
     from tt_xla.testing.torch_meshes import *  # noqa: F403
     from tt_xla.testing.torch_model import *  # noqa: F403
-    from tt_xla.testing.workload import *  # noqa: F403
 
 _NAMES = {
     "comparison": "AllcloseConfig AtolConfig ComparisonConfig ComparisonResult EqualConfig PccConfig RelL2Config "
@@ -32,11 +31,10 @@ _NAMES = {
     "jax_model": "JaxModelTester",
     "linen_meshes": "initialize_flax_linen_parameters_on_cpu make_flax_linen_parameters_partition_specs_on_cpu",
     "model_tester": "ModelTester RunMode",
-    "ops": "GraphTester OpTester run_graph_test run_graph_test_with_random_inputs run_op_test "
+    "ops": "GraphTester OpTester Workload run_graph_test run_graph_test_with_random_inputs run_op_test "
     "run_op_test_with_random_inputs",
     "torch_meshes": "enable_spmd get_mesh",
     "torch_model": "TorchModelTester",
-    "workload": "Workload",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

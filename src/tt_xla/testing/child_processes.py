@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
+from pathlib import Path
 from typing import Any
 
 from tt_xla.locks import Lock
@@ -58,6 +59,30 @@ def child(command: Sequence[str], **options: Any) -> Generator[subprocess.Popen[
             _running.discard(process.pid)
         kill_group(process.pid)
         process.wait()
+
+
+def run_child(command: Sequence[str], limit: float, output: Path, **options: Any) -> int | None:
+    """Runs a process to its end, or kills it after a time; see :func:`child`.
+
+    Args:
+        command: program and arguments.
+        limit: seconds.
+        output: file for what the process writes.
+        options: further arguments of :class:`subprocess.Popen`.
+
+    Returns:
+        The exit status as ``subprocess`` gives it; None if the process took longer.
+    """
+    with output.open("wb") as sink, child(command, stdout=sink, stderr=sink, **options) as process:
+        try:
+            return process.wait(limit)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+def end_of(output: Path, size: int) -> str:
+    """Returns the text in the last ``size`` bytes of a file."""
+    return output.read_bytes()[-size:].decode(errors="replace").strip()
 
 
 def end_children() -> None:

@@ -120,17 +120,13 @@ class ComparisonResult:
     error_message: str | None = None
 
 
-def compare(
-    actual: Any, expected: Any, config: ComparisonConfig | None = None, *, real_token_mask: Any = None
-) -> ComparisonResult:
+def compare(actual: Any, expected: Any, config: ComparisonConfig | None = None) -> ComparisonResult:
     """Compares two trees of arrays.
 
     Args:
         actual: the device's result: tensors, arrays, and containers of them; see :func:`leaves`.
         expected: the expected result, with the same structure.
         config: metrics and thresholds.
-        real_token_mask: mask of shape [batch, sequence], nonzero for tokens that are not padding. Padding is dropped
-            from arrays of rank 3 and 4, whose sequence is dimension -2.
 
     Returns:
         The metrics, and whether all enabled ones meet their thresholds.
@@ -148,7 +144,7 @@ def compare(
     if problem:
         result = ComparisonResult(config.all_disabled(), math.nan, math.nan, False, False, math.nan, problem)
     else:
-        pairs = [_masked(x, y, real_token_mask) for (_, x), (_, y) in zip(actual_leaves, expected_leaves, strict=True)]
+        pairs = [(x, y) for (_, x), (_, y) in zip(actual_leaves, expected_leaves, strict=True)]
         result = _compare_arrays(pairs, config)
     if not result.passed and config.assert_on_failure:
         raise AssertionError(result.error_message)
@@ -160,7 +156,9 @@ def _compare_arrays(pairs: Sequence[tuple[Array, Array]], config: ComparisonConf
 
     def over(metric: Callable[[Array, Array], Any], worst: Callable[[list[Any]], Any]) -> Any:
         values = [metric(x, y) for x, y in pairs]
-        return None if not values else _nan_first(values, worst)
+        if any(isinstance(value, float) and math.isnan(value) for value in values):
+            return math.nan  # min and max may skip it
+        return worst(values) if values else None
 
     near, inner = config.allclose, config.pcc.allclose
     result = ComparisonResult(
@@ -178,11 +176,6 @@ def _compare_arrays(pairs: Sequence[tuple[Array, Array]], config: ComparisonConf
     return result
 
 
-def _nan_first(values: list[Any], worst: Callable[[list[Any]], Any]) -> Any:
-    """Returns NaN if a value is NaN, which ``min`` and ``max`` may skip; otherwise ``worst(values)``."""
-    return next((value for value in values if isinstance(value, float) and math.isnan(value)), None) or worst(values)
-
-
 def _failures(result: ComparisonResult, config: ComparisonConfig, single: bool) -> Iterator[str]:
     """Yields a message for each enabled metric that misses its threshold.
 
@@ -192,31 +185,27 @@ def _failures(result: ComparisonResult, config: ComparisonConfig, single: bool) 
     """
     if config.equal.enabled and result.equal is False:
         yield "Equal comparison failed."
-    if config.atol.enabled and not _at_most(result.atol, config.atol.required_atol):
+    if config.atol.enabled and _misses(result.atol, most=config.atol.required_atol):
         yield (
             f"Atol comparison failed. Calculated: atol={_text(result.atol)}. "
             f"Required: atol={config.atol.required_atol}."
         )
-    if config.pcc.enabled and not _at_least(result.pcc, config.pcc.required_pcc):
+    if config.pcc.enabled and _misses(result.pcc, least=config.pcc.required_pcc):
         yield f"PCC comparison failed. Calculated: pcc={_text(result.pcc)}. Required: pcc={config.pcc.required_pcc}."
     if (config.allclose.enabled or (single and config.pcc.enabled)) and result.allclose is False:
         yield (
             f"Allclose comparison failed. Calculated: atol={_text(result.atol)}. "
             f"Required: atol={config.allclose.atol}, rtol={config.allclose.rtol}."
         )
-    if config.rel_l2.enabled and not _at_most(result.rel_l2, config.rel_l2.required_rel_l2):
+    if config.rel_l2.enabled and _misses(result.rel_l2, most=config.rel_l2.required_rel_l2):
         yield (
             f"RelL2 comparison failed. Calculated: rel_l2={_text(result.rel_l2)}. "
             f"Required: rel_l2<={config.rel_l2.required_rel_l2}."
         )
 
 
-def _at_most(value: float | None, limit: float) -> bool:
-    return value is None or (math.isfinite(value) and value <= limit)
-
-
-def _at_least(value: float | None, limit: float) -> bool:
-    return value is None or (math.isfinite(value) and value >= limit)
+def _misses(value: float | None, *, least: float = -math.inf, most: float = math.inf) -> bool:
+    return value is not None and not (math.isfinite(value) and least <= value <= most)
 
 
 def _text(value: float | None) -> str:
@@ -274,25 +263,6 @@ def _as_real(x: Array) -> Array:
     return np.concatenate([x.real, x.imag]) if np.iscomplexobj(x) else x
 
 
-def _masked(x: Array, y: Array, mask: Any) -> tuple[Array, Array]:
-    """Returns the rows of both arrays that belong to real tokens; arrays that have no sequence are unchanged.
-
-    Raises:
-        ValueError: the mask has another shape than batch and sequence of the arrays.
-    """
-    if mask is None or y.ndim not in (3, 4):
-        return x, y
-    real = _numbers(mask) != 0
-    if y.ndim == 4:  # [batch, heads, sequence, features]
-        x, y = np.swapaxes(x, 1, 2), np.swapaxes(y, 1, 2)
-    if y.shape[:2] != real.shape:
-        raise ValueError(
-            f"real_token_mask has shape {list(real.shape)}; expected {list(y.shape[:2])}, "
-            "which is [batch, sequence] of the results."
-        )
-    return x[real], y[real]
-
-
 def _structure_problem(actual: list[tuple[str, Array]], expected: list[tuple[str, Array]]) -> str:
     """Returns how number or shapes of the arrays differ, or that there are none; empty if they can be compared."""
     if not actual and not expected:
@@ -320,7 +290,7 @@ def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Array]]:
     """
     if tree is None or isinstance(tree, (str, bytes)):
         return
-    if _is_array(tree) or isinstance(tree, (bool, int, float, complex)):
+    if (hasattr(tree, "shape") and hasattr(tree, "dtype")) or isinstance(tree, (bool, int, float, complex)):
         if _is_numeric(tree):
             yield path, _numbers(tree)
         return
@@ -339,7 +309,9 @@ def _parts(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
     elif hasattr(tree, "self_attention_cache"):  # the two caches of an encoder and a decoder
         yield from ((f".{name}", getattr(tree, name)) for name in ("self_attention_cache", "cross_attention_cache"))
     elif hasattr(tree, "layers") and hasattr(tree, "get_seq_length"):  # a Cache of transformers
-        yield from ((f".layers[{index}]", _states(layer)) for index, layer in enumerate(tree.layers))
+        names = "keys", "values", "conv_states", "recurrent_states"  # of attention, or of a recurrence
+        for index, layer in enumerate(tree.layers):
+            yield f".layers[{index}]", [getattr(layer, name, None) for name in names]
     else:
         parts = _nodes(tree)
         if parts is None:
@@ -348,11 +320,6 @@ def _parts(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
                 "compare. Return tensors, or mappings, sequences or dataclasses of them."
             )
         yield from (("", part) for part in parts)
-
-
-def _states(layer: Any) -> list[Any]:
-    """Returns the tensors of a layer of a cache: keys and values of attention, or states of a recurrence."""
-    return [getattr(layer, name, None) for name in ("keys", "values", "conv_states", "recurrent_states")]
 
 
 def _nodes(tree: Any) -> list[Any] | None:
@@ -369,10 +336,6 @@ def _nodes(tree: Any) -> list[Any] | None:
         if len(parts) != 1 or parts[0] is not tree:
             return parts
     return None
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
 def _is_numeric(value: Any) -> bool:

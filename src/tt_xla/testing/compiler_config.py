@@ -32,11 +32,8 @@ class CompilerConfig:
         """Returns the options that differ from their defaults, with values as text."""
         values: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
         defaults = {item.name: item.default for item in fields(self)}
-        return {name: _text(value) for name, value in values.items() if value != defaults[name]}
+        changed = {name: value for name, value in values.items() if value != defaults[name]}
+        return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in changed.items()}
 
     to_jax_compiler_options = to_options
     to_torch_compile_options = to_options
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

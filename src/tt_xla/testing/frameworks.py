@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,13 +46,9 @@ def _names_torch(function: Any) -> bool:
     if code is None:
         return False
     used_globals = {getattr(function, "__globals__", {}).get(name) for name in code.co_names if name != "__class__"}
-    names = {str(getattr(value, "__name__", "")).partition(".")[0] for value in used_globals if _is_module(value)}
+    names = {str(getattr(value, "__name__", "")).partition(".")[0] for value in used_globals if inspect.ismodule(value)}
     annotations = [str(note) for note in getattr(function, "__annotations__", {}).values()]
     return "jax" not in names and ("torch" in names or any("torch." in note for note in annotations))
-
-
-def _is_module(value: Any) -> bool:
-    return type(value) is type(sys)
 
 
 def random_tensor(
@@ -208,17 +205,17 @@ def on_tt(value: Any) -> Any:
     return tree_map(lambda x: x.detach().to("tt") if isinstance(x, torch.Tensor) else x, value)
 
 
-def run_torch_on_tt(
+def compiled_on_tt(
     function: Callable[..., Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     options: Mapping[str, Any] | None,
     split: Callable[[Any, Sequence[Any], Mapping[str, Any]], None] | None = None,
-) -> Any:
-    """Compiles a function or module with ``backend="tt"``, and calls it without gradients.
+) -> Callable[[], Any]:
+    """Compiles a call with ``backend="tt"``.
 
     Args:
-        function: function or module; a module is copied to ``tt``.
+        function: function, or module on ``tt``.
         args: positional arguments; tensors are copied to ``tt``.
         kwargs: keyword arguments, treated as ``args``.
         options: compile options.
@@ -226,20 +223,30 @@ def run_torch_on_tt(
             it splits tensors over a mesh.
 
     Returns:
-        The result, with its tensors on the CPU.
+        A function that makes the call and returns its result on ``tt``.
     """
     import torch
 
-    from tt_xla.frontends.torch.device import register
-    from tt_xla.frontends.torch.private.functions import tree_map
-
-    register()
     torch.compiler.reset()
-    placed = on_tt(function) if isinstance(function, torch.nn.Module) else function
     placed_args, placed_kwargs = on_tt(tuple(args)), on_tt(dict(kwargs))
     if split is not None:
-        split(placed, placed_args, placed_kwargs)
-    compiled = torch.compile(placed, backend="tt", options=dict(options or {}))
+        split(function, placed_args, placed_kwargs)
+    compiled = torch.compile(function, backend="tt", options=dict(options or {}))
+    return lambda: compiled(*placed_args, **placed_kwargs)
+
+
+def run_torch_on_tt(function: Callable[..., Any], *call: Any) -> Any:
+    """Calls a function or module on ``tt`` without gradients, and returns the result with its tensors on the CPU.
+
+    Args:
+        function: function or module; a module is copied to ``tt``.
+        call: arguments, options and split, as of :func:`compiled_on_tt`.
+    """
+    import torch
+
+    from tt_xla.frontends.torch.private.functions import tree_map
+
+    run = compiled_on_tt(on_tt(function) if isinstance(function, torch.nn.Module) else function, *call)
     with torch.no_grad():
-        result = compiled(*placed_args, **placed_kwargs)
+        result = run()
     return tree_map(lambda x: x.cpu() if isinstance(x, torch.Tensor) else x, result)

@@ -109,17 +109,12 @@ def serialize_jax_multichip_op(
 ) -> None:
     """Compiles a function for a mesh of chips and writes its IR and program, without a comparison.
 
+    Other arguments are those of :func:`run_jax_multichip_op_test_with_random_inputs`.
+
     Args:
-        executable: the function; with ``shard_map`` it sees the shards of one chip.
         inputs: whole inputs.
         output_prefix: start of the names of the files ``<prefix>_ttir.mlir``, ``<prefix>_ttnn.mlir`` and
             ``<prefix>.ttnn``; all graphs have files in the folder ``<prefix>`` too.
-        mesh_shape: number of chips along each axis of the mesh.
-        axis_names: names of the axes.
-        in_specs: partition spec of each input.
-        out_specs: partition spec of the result.
-        sharding_mode: what is split.
-        compiler_config: compile options.
 
     Raises:
         OutputError: the files cannot be written.
@@ -202,7 +197,7 @@ def run_on_mesh(
             function, mesh=mesh, in_specs=tuple(in_specs), out_specs=out_specs, check_vma=check_vma
         )
     if mode is not ShardingMode.MODULE:
-        shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), list(in_specs), is_leaf=_is_spec)
+        shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), list(in_specs), is_leaf=is_spec)
         inputs = [jax.device_put(*pair) for pair in zip(inputs, shardings, strict=True)]
     jitted = jax.jit(
         function, out_shardings=NamedSharding(mesh, out_specs), compiler_options=dict(options or {}) or None
@@ -211,7 +206,8 @@ def run_on_mesh(
         return jax.device_get(jitted(*inputs))
 
 
-def _is_spec(value: Any) -> bool:
+def is_spec(value: Any) -> bool:
+    """Returns whether a part of a tree is a partition spec, which is a leaf of it."""
     return isinstance(value, PartitionSpec)
 
 
@@ -226,20 +222,7 @@ def cpu_mesh(shape: Sequence[int], axis_names: Sequence[str]) -> Mesh:
     Raises:
         ExecutionError: JAX has too few CPU devices.
     """
-    return _mesh(shape, axis_names, _cpu_devices(math.prod(shape)))
-
-
-def _mesh(shape: Sequence[int], axis_names: Sequence[str], devices: Sequence[Any]) -> Mesh:
-    types = (AxisType.Auto,) * len(shape)
-    return jax.make_mesh(tuple(shape), tuple(axis_names), axis_types=types, devices=list(devices)[: math.prod(shape)])
-
-
-def _cpu_devices(count: int) -> Sequence[Any]:
-    """Returns JAX's CPU devices, at least ``count``.
-
-    Raises:
-        ExecutionError: JAX was started with fewer.
-    """
+    count = math.prod(shape)
     _request_cpu_devices(count)
     devices = jax.devices("cpu")
     if len(devices) < count:
@@ -247,7 +230,12 @@ def _cpu_devices(count: int) -> Sequence[Any]:
             f"JAX has {len(devices)} CPU devices; the expected results of {count} chips need {count}.",
             hint='Call jax.config.update("jax_num_cpu_devices", 8) before JAX is first used, as in a conftest.py.',
         )
-    return devices
+    return _mesh(shape, axis_names, devices)
+
+
+def _mesh(shape: Sequence[int], axis_names: Sequence[str], devices: Sequence[Any]) -> Mesh:
+    types = (AxisType.Auto,) * len(shape)
+    return jax.make_mesh(tuple(shape), tuple(axis_names), axis_types=types, devices=list(devices)[: math.prod(shape)])
 
 
 def _request_cpu_devices(count: int) -> None:

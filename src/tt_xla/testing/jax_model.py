@@ -13,6 +13,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from tt_xla.testing import frameworks
 from tt_xla.testing.frameworks import Framework
+from tt_xla.testing.jax_meshes import is_spec
 from tt_xla.testing.model_tester import ModelTester, RunMode
 
 _STATIC = "train", "deterministic", "mutable"
@@ -164,7 +165,7 @@ class JaxModelTester(ModelTester):
         """Returns positional and keyword arguments that are split over a mesh."""
         parameters = args[parameters_at]
         specs = self._get_parameter_specs(parameters)
-        shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs, is_leaf=_is_spec)
+        shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs, is_leaf=is_spec)
         replicated = jax.device_put(args[:parameters_at], NamedSharding(mesh, PartitionSpec()))
         inputs, kwargs = jax.tree.map(functools.partial(self._split_input, mesh), (args[parameters_at + 1 :], kwargs))
         return (*replicated, jax.device_put(parameters, shardings), *inputs), kwargs
@@ -176,10 +177,6 @@ class JaxModelTester(ModelTester):
         axis = self._get_input_axis()
         spec = PartitionSpec() if axis is None or value.ndim == 0 else PartitionSpec(axis)
         return jax.device_put(value, NamedSharding(mesh, spec))
-
-
-def _is_spec(value: Any) -> bool:
-    return isinstance(value, PartitionSpec)
 
 
 def _inexact(outputs: Any) -> list[Any]:

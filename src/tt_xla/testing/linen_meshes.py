@@ -41,12 +41,10 @@ def initialize_flax_linen_parameters_on_cpu(
 ) -> Any:
     """Returns a model's initial parameters as whole arrays.
 
+    Other arguments are those of :func:`make_flax_linen_parameters_partition_specs_on_cpu`.
+
     Args:
-        model: the linen module.
-        inputs_specs: a tuple with the partition spec of the inputs.
-        cpu_inputs: the inputs.
-        params_specs: tree of the parameters' partition specs.
-        cpu_mesh: a mesh of CPU devices.
+        params_specs: tree of the parameters' partition specs, which that function returns.
         rng_seed: seed of the random numbers.
     """
     init = _shard_map(on_shards(model.init), cpu_mesh, (PartitionSpec(), *inputs_specs), params_specs)

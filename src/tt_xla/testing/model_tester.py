@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
@@ -106,12 +107,7 @@ class ModelTester(abc.ABC):
         if self._custom_comparator is not None:
             self._custom_comparator(actual, expected, *self._call())
             return ComparisonResult(True, None, None, None, None, None)
-        assert_on_failure = self._comparison_config.assert_on_failure
-        self._comparison_config.assert_on_failure = False
-        try:
-            return compare(actual, expected, self._comparison_config)
-        finally:
-            self._comparison_config.assert_on_failure = assert_on_failure
+        return compare(actual, expected, replace(self._comparison_config, assert_on_failure=False))
 
     def _call(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Returns the positional and keyword arguments of the forward pass."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypedDict, Unpack
 
 from tt_xla.errors import TTXLAError
@@ -11,7 +12,44 @@ from tt_xla.testing import artifacts, frameworks
 from tt_xla.testing.comparison import ComparisonConfig, ComparisonResult, compare
 from tt_xla.testing.compiler_config import CompilerConfig
 from tt_xla.testing.frameworks import Framework, random_tensor
-from tt_xla.testing.workload import Workload
+
+
+@dataclass
+class Workload:
+    """A function or model with arguments to call it with.
+
+    Attributes:
+        framework: the framework of the call.
+        executable: function to call, unless one of the next two is set.
+        compiled_executable: function to call before all others.
+        model: model to call, unless ``compiled_executable`` is set.
+        args: positional arguments.
+        kwargs: keyword arguments.
+        static_argnames: names of the keyword arguments that JAX treats as constants.
+    """
+
+    framework: Framework
+    executable: Callable[..., Any] | None = None
+    compiled_executable: Callable[..., Any] | None = None
+    model: Any = None
+    args: Sequence[Any] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    static_argnames: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.executable is None and self.model is None and self.compiled_executable is None:
+            raise ValueError("A Workload needs an executable or a model; it has neither.")
+
+    @property
+    def callee(self) -> Callable[..., Any]:
+        """The function or model to call."""
+        callee = self.compiled_executable or self.model or self.executable
+        assert callee is not None
+        return callee
+
+    def execute(self) -> Any:
+        """Makes the call and returns its result."""
+        return self.callee(*self.args, **self.kwargs)
 
 
 class Settings(TypedDict, total=False):
@@ -100,9 +138,7 @@ class OpTester:
             with torch.no_grad():
                 return workload.execute()
         with frameworks.on_jax_cpu() as device:
-            return frameworks.run_jax(
-                workload.callee, workload.args, workload.kwargs, device=device, static=workload.static_argnames
-            )
+            return self._run_jax(workload, device, None)
 
     def run_on_tt_device(self, workload: Workload) -> Any:
         """Returns the result of a workload on ``tt``, in host memory."""
@@ -111,14 +147,12 @@ class OpTester:
 
             split = functools.partial(mark_shardings, self._mesh, self._shard_spec_fn)
             return frameworks.run_torch_on_tt(workload.callee, workload.args, workload.kwargs, self._options, split)
-        return frameworks.run_jax(
-            workload.callee,
-            workload.args,
-            workload.kwargs,
-            device=frameworks.jax_device(),
-            static=workload.static_argnames,
-            options=self._options,
-        )
+        return self._run_jax(workload, frameworks.jax_device(), self._options)
+
+    def _run_jax(self, workload: Workload, device: Any, options: Mapping[str, Any] | None) -> Any:
+        static = workload.static_argnames
+        call = workload.callee, workload.args, workload.kwargs
+        return frameworks.run_jax(*call, device=device, static=static, options=options)
 
     def test_with_random_inputs(
         self,

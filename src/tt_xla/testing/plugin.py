@@ -5,7 +5,6 @@ Every pytest run of an environment with tt-xla imports this file, so its top lev
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Generator
 from typing import Any
 
@@ -105,12 +104,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     logs = session.config.pluginmanager.get_plugin("logging-plugin")
     for handler in (getattr(logs, name, None) for name in ("caplog_handler", "report_handler")):
         if handler is not None:
-            handler.addFilter(_has_text)
-
-
-def _has_text(record: logging.LogRecord) -> bool:
-    """Returns whether a record is for people; those that torch writes to trace files have no text."""
-    return record.name != "torch.__trace"
+            handler.addFilter(lambda record: record.name != "torch.__trace")  # such records have no text
 
 
 @pytest.hookimpl(wrapper=True)

@@ -99,7 +99,7 @@ class TorchModelTester(ModelTester):
         if self._inputs is None:
             inputs = self._get_input_activations()
             if self._dtype_override is not None:
-                inputs = tree_map(self._as_override, inputs)
+                inputs = _with_floats_of(inputs, self._dtype_override)
             self._inputs = inputs
         if isinstance(self._inputs, Mapping):
             return (), dict(self._inputs)
@@ -107,17 +107,12 @@ class TorchModelTester(ModelTester):
             return self._inputs, {}
         return (self._inputs,), {}
 
-    def _as_override(self, x: Any) -> Any:
-        return x.to(self._dtype_override) if _is_floating(x) else x
-
     def _golden_model(self) -> torch.nn.Module:
         """Returns the model that computes the expected results on the CPU."""
         return self._model if self.golden_dtype is None else copy.deepcopy(self._model).to(self.golden_dtype)
 
     def _for_golden(self, inputs: Any) -> Any:
-        if self.golden_dtype is None:
-            return inputs
-        return tree_map(lambda x: x.to(self.golden_dtype) if _is_floating(x) else x, inputs)
+        return inputs if self.golden_dtype is None else _with_floats_of(inputs, self.golden_dtype)
 
     def _run_inference(self) -> tuple[Any, Any]:
         args, kwargs = self._call()
@@ -147,11 +142,8 @@ class TorchModelTester(ModelTester):
         expected_gradients = _gradients(model)
         self._model.zero_grad()
         self.on_stage("device")
-        torch.compiler.reset()
-        device_args, device_kwargs = frameworks.on_tt(tuple(args)), frameworks.on_tt(dict(kwargs))
-        self._split(device_model, device_args, device_kwargs)
-        compiled = torch.compile(device_model, backend="tt", options=dict(self._options))
-        actual = self._unpack_forward_output(compiled(*device_args, **device_kwargs))
+        run = frameworks.compiled_on_tt(device_model, args, kwargs, self._options, self._split)
+        actual = self._unpack_forward_output(run())
         actual.backward(gradient.to(actual.dtype).to("tt"))
         return [
             ("backward", *_with_zeros(expected_gradients, _gradients(device_model))),
@@ -161,6 +153,10 @@ class TorchModelTester(ModelTester):
 
 def _is_floating(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def _with_floats_of(inputs: Any, dtype: torch.dtype) -> Any:
+    return tree_map(lambda x: x.to(dtype) if _is_floating(x) else x, inputs)
 
 
 def _gradients(model: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -175,11 +171,8 @@ def _with_zeros(
     Eager torch leaves out the gradient of a parameter that an output without a gradient reads; compiled models return
     zeros for it.
     """
-    names = dict.fromkeys([*expected, *actual])
-    return (
-        {name: expected[name] if name in expected else torch.zeros_like(actual[name]) for name in names},
-        {name: actual[name] if name in actual else torch.zeros_like(expected[name]) for name in names},
-    )
+    zeros = {name: torch.zeros_like(x) for name, x in {**expected, **actual}.items()}
+    return {**zeros, **expected}, {**zeros, **actual}
 
 
 def _plain(output: Any) -> Any:

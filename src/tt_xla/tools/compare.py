@@ -156,14 +156,14 @@ def show_bisection(
         how: ``fusion`` for rewrites or ``format`` for number formats.
         span: first and last part; None for the whole program.
     """
-    module, inputs, golden = _extract(subject, view.by, span)
-    trials = (bisect.by_fusion if how == "fusion" else bisect.by_format)(module, inputs, golden, options)
+    bisection = bisect.Bisection(*_extract(subject, view.by, span), options)
+    trials = bisection.by_fusion() if how == "fusion" else bisection.by_format()
     if how == "format":
-        weights = bisect.by_weight(module, inputs, golden, options)[: view.shown]
+        weights = bisection.by_weight()[: view.shown]
         conclusions = [bisect.verdict(trials, view.required)]
         conclusions += [f"{trial.label}: {trial.failure or _text(trial.error)}" for trial in weights]
     else:
-        conclusions = [_culprit_text(bisect.first_change(module, inputs, golden, options))]
+        conclusions = [_culprit_text(bisection.first_change())]
     if view.as_json:
         found = {"program": subject.name, "bisect": how, "trials": [asdict(trial) for trial in trials]}
         print_json(found | {"conclusions": conclusions})

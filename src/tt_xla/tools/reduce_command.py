@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tt_xla.errors import ExecutionError, OptionError
+from tt_xla.options import CompileOptions
 from tt_xla.publish import replaceable, unused_folder
 from tt_xla.tools.inputs import Kind, check_input, is_file_name, kind_of_name
 from tt_xla.tools.options import (
@@ -104,7 +105,7 @@ def reduce_command(
     with Processes(memory_in_bytes(memory) or default_memory(1), imports) as processes:
         candidates = _candidates(subject, arguments, inputs, options, models_root, imports, limit)
         runner = TrialRunner(
-            processes, candidates[0].parsed_options, limit or FIRST_LIMIT_S, own_limit=limit is not None
+            processes, CompileOptions.parse(candidates[0].options), limit or FIRST_LIMIT_S, own_limit=limit is not None
         )
         begun = _first_failing(_chosen(candidates, index), failure, runner)
         if begun is None:
@@ -177,7 +178,7 @@ def _first_failing(
 
     endings: list[str] = []
     for candidate in candidates:
-        runner.options = candidate.parsed_options
+        runner.options = CompileOptions.parse(candidate.options)
         first = runner.outcome(candidate.program, failure)
         if failure.shown_by(first):
             return candidate.name, begin(candidate.program, first, runner, failure)

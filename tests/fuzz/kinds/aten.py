@@ -24,6 +24,9 @@ UNDEFINED = names(
 )
 """Ops that leave elements of their results undefined, or draw them."""
 
+SUMS = names("add sub rsub")
+"""Ops with a factor of one operand, a product with which may overflow on the way."""
+
 _NARROW = (torch.float16, torch.bfloat16)
 
 STRIDED = names("_reshape_alias as_strided view")
@@ -106,7 +109,7 @@ class AtenCall:
             bits=moves or rounded,
             least=4.0 if base in SERIES else 0.0,
             zeros=base not in EITHER_ZERO,
-            pointwise=torch.Tag.pointwise in call.op.tags,
+            pointwise=torch.Tag.pointwise in call.op.tags and (base not in SUMS or _factor(call) == 1),
             undefined=base in UNDEFINED,
             strided=base in STRIDED or not isinstance(self.way, str),
             chained=base in ("cumprod", "prod"),

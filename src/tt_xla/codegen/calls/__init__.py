@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from tt_xla.codegen.calls import (
     attention,
-    caches,
     collective,
     contraction,
     elementwise,
-    indexing,
     memory,
     reduction,
     structure,
-    trace,
     window,
 )
 from tt_xla.codegen.calls.registry import CALLS, Op, call_of
@@ -24,15 +21,12 @@ __all__ = [
     "CALLS",
     "Op",
     "attention",
-    "caches",
     "call_of",
     "collective",
     "contraction",
     "elementwise",
-    "indexing",
     "memory",
     "reduction",
     "structure",
-    "trace",
     "window",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tt_xla.codegen.calls.registry import Op, calls, compute_config, without_none
+from tt_xla.codegen.calls.registry import COMPUTE, MEMORY, Op, calls, row, without_none
 from tt_xla.codegen.expressions import Call, Expression, Name
 from tt_xla.ir.layout import TILE
 
@@ -18,7 +18,7 @@ def attention(op: Op) -> Call:
         sliding_window_size=op.get("sliding_window_size"),
         attention_sink=op["attention_sink"],
         memory_config=op.memory,
-        compute_kernel_config=compute_config(op.get("compute_config")),
+        compute_kernel_config=op.compute,
     )
     operands = (op["query"], op["key"], op["value"])
     return Call("ttnn.transformer.scaled_dot_product_attention", operands, keywords)
@@ -34,7 +34,7 @@ def attention_decode(op: Op) -> Call:
         scale=op.get("scale"),
         sliding_window_size=op.get("sliding_window_size"),
         memory_config=op.memory,
-        compute_kernel_config=compute_config(op.get("compute_config")),
+        compute_kernel_config=op.compute,
     )
     operands = (op["query"], op["key"], op["value"])
     return Call("ttnn.transformer.scaled_dot_product_attention_decode", operands, keywords)
@@ -56,24 +56,21 @@ def _mask(op: Op) -> Expression:
     return mask
 
 
-@calls("ttnn.concatenate_heads")
-def concatenate_heads(op: Op) -> Call:
-    return Call("ttnn.transformer.concatenate_heads", (op["input"],), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.split_query_key_value_and_split_heads")
-def split_heads(op: Op) -> Call:
-    keywords = without_none(kv_input_tensor=op["kv_input_tensor"], num_kv_heads=op.get("num_kv_heads"))
-    keywords |= {"num_heads": op.get("num_heads"), "transpose_key": op.get("transpose_key")}
-    return Call(
-        "ttnn.transformer.split_query_key_value_and_split_heads",
-        (op["input_tensor"],),
-        keywords | without_none(memory_config=op.memory),
-    )
-
-
-@calls("ttnn.rotary_embedding")
-def rotary_embedding(op: Op) -> Call:
-    config = compute_config(op.get("compute_config"))
-    keywords = without_none(token_index=op.get("token_index"), memory_config=op.memory, compute_kernel_config=config)
-    return Call("ttnn.experimental.rotary_embedding", (op["input"], op["cos_cache"], op["sin_cache"]), keywords)
+row("ttnn.concatenate_heads", "input", function="ttnn.transformer.concatenate_heads", **MEMORY)
+row(
+    "ttnn.split_query_key_value_and_split_heads",
+    "input_tensor",
+    function="ttnn.transformer.split_query_key_value_and_split_heads",
+    kv_input_tensor="kv_input_tensor",
+    num_kv_heads="num_kv_heads",
+    num_heads="num_heads",
+    transpose_key="transpose_key",
+    **MEMORY,
+)
+row(
+    "ttnn.rotary_embedding",
+    *("input", "cos_cache", "sin_cache"),
+    function="ttnn.experimental.rotary_embedding",
+    token_index="token_index",
+    **COMPUTE,
+)

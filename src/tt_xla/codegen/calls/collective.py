@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tt_xla.codegen.calls.registry import Op, calls, compute_config, without_none
+from tt_xla.codegen.calls.registry import Op, calls, without_none
 from tt_xla.codegen.expressions import Call, Expression, Name
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.layout import TILE
@@ -25,13 +25,12 @@ def all_reduce(op: Op) -> Call:
 def reduce_scatter(op: Op) -> Call:
     """Returns the exchange. TT-NN has none for vectors, so a vector becomes a matrix of one row."""
     _check_sum(op)
-    config = compute_config(op.get("compute_config"))
     (size, *others) = op.spec("input").shape
     if others or op.chips == 1:
-        return _exchange(op, op.get("scatter_dim"), compute_kernel_config=config)
+        return _exchange(op, op.get("scatter_dim"), compute_kernel_config=op.compute)
     row = Call("ttnn.reshape", (op["input"], (1, size)))
     part = Call(
-        "ttnn.reduce_scatter", (row, 1), without_none(cluster_axis=op.cluster_axis, compute_kernel_config=config)
+        "ttnn.reduce_scatter", (row, 1), without_none(cluster_axis=op.cluster_axis, compute_kernel_config=op.compute)
     )
     return Call("ttnn.reshape", (part, tuple(op.result.shape)), without_none(memory_config=op.memory))
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tt_xla.codegen.calls.elementwise import activation
-from tt_xla.codegen.calls.registry import Op, calls, compute_config, without_none
+from tt_xla.codegen.calls.registry import Op, calls, without_none
 from tt_xla.codegen.expressions import Call, Expression
 from tt_xla.ir.layout import BufferType
 from tt_xla.ir.op_table import MATMUL_CONFIGS
@@ -35,7 +35,7 @@ def _product(op: Op) -> dict[str, Expression]:
     return keywords | without_none(
         memory_config=op.memory,
         dtype=op.dtype if op.result.layout.dtype != op.spec("a").layout.dtype else None,
-        compute_kernel_config=compute_config(op.get("compute_config")),
+        compute_kernel_config=op.compute,
         program_config=program_config(op.get("matmul_program_config")),
     )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tt_xla.codegen.calls.registry import Op, calls, without_none
+from tt_xla.codegen.calls.registry import MEMORY, Op, calls, row, without_none
 from tt_xla.codegen.expressions import Call, Expression, Name
 from tt_xla.ir.op_table import BINARY, UNARY
 
-_FUNCTIONS_OF_TWO = {row.ttnn: row.python for row in BINARY if row.ttnn}
+_FUNCTIONS_OF_TWO = {each.ttnn: each.python for each in BINARY if each.ttnn}
 """TT-NN's function by binary op."""
 _WITHOUT_DTYPE = {
     "atan2",
@@ -22,9 +22,14 @@ _WITHOUT_DTYPE = {
 """Binary functions that take no ``dtype``."""
 
 
-@calls(*(f"ttnn.{row.ttnn}" for row in UNARY if row.ttnn and row.python == row.ttnn))
-def unary(op: Op) -> Call:
-    return Call(op.instruction.op, (op["input"],), without_none(memory_config=op.memory))
+for _unary in UNARY:
+    if _unary.ttnn and _unary.python == _unary.ttnn:
+        row(f"ttnn.{_unary.ttnn}", "input", **MEMORY)
+row("ttnn.bitcast_convert", "input", "dtype", function="ttnn.bitcast", **MEMORY)
+row("ttnn.where", "first", "second", "third", **MEMORY)
+row("ttnn.clamp_scalar", "input", function="ttnn.clamp", min="min", max="max", **MEMORY)
+row("ttnn.clamp_tensor", "input", "min", "max", function="ttnn.clamp", **MEMORY)
+row("ttnn.leaky_relu", "input", negative_slope="parameter", **MEMORY)
 
 
 @calls("ttnn.gelu_approx")
@@ -33,12 +38,7 @@ def gelu_approx(op: Op) -> Call:
     return Call("ttnn.gelu", (op["input"],), fast | without_none(memory_config=op.memory))
 
 
-@calls("ttnn.bitcast_convert")
-def bitcast(op: Op) -> Call:
-    return Call("ttnn.bitcast", (op["input"], op.dtype), without_none(memory_config=op.memory))
-
-
-@calls(*(f"ttnn.{row.ttnn}" for row in BINARY if row.ttnn))
+@calls(*(f"ttnn.{name}" for name in _FUNCTIONS_OF_TWO))
 def binary(op: Op) -> Call:
     """Returns the call of a binary op. The result has the left operand's data type unless ``dtype`` is passed."""
     name = op.instruction.op.removeprefix("ttnn.")
@@ -46,38 +46,12 @@ def binary(op: Op) -> Call:
     keywords: dict[str, Expression] = without_none(dtype=op.dtype if converts else None, memory_config=op.memory)
     if name == "divide" and not op.result.layout.dtype.is_float:
         keywords["rounding_mode"] = "trunc"  # without it the quotient is float32
-    keywords |= {side: _functions(op, side) for side in _FUNCTIONS if op.get(side)}
+    keywords |= {side: tuple(activation(dict(item)) for item in op.get(side)) for side in _FUNCTIONS if op.get(side)}
     return Call(f"ttnn.{_FUNCTIONS_OF_TWO[name]}", (op["lhs"], op["rhs"]), keywords)
 
 
 _FUNCTIONS = ("activations", "input_tensor_a_activations", "input_tensor_b_activations")
 """Attributes with the functions that a binary op applies to its result, its left and its right operand."""
-
-
-def _functions(op: Op, side: str) -> Expression:
-    return tuple(activation(dict(item)) for item in op.get(side))
-
-
-@calls("ttnn.where")
-def where(op: Op) -> Call:
-    return Call("ttnn.where", (op["first"], op["second"], op["third"]), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.clamp_scalar")
-def clamp_scalar(op: Op) -> Call:
-    bounds: dict[str, Expression] = {"min": op.get("min"), "max": op.get("max")}
-    return Call("ttnn.clamp", (op["input"],), bounds | without_none(memory_config=op.memory))
-
-
-@calls("ttnn.clamp_tensor")
-def clamp_tensor(op: Op) -> Call:
-    return Call("ttnn.clamp", (op["input"], op["min"], op["max"]), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.leaky_relu")
-def leaky_relu(op: Op) -> Call:
-    slope = {"negative_slope": op.get("parameter")}
-    return Call("ttnn.leaky_relu", (op["input"],), slope | without_none(memory_config=op.memory))
 
 
 def activation(function: str | Mapping[str, Any] | None) -> Expression:

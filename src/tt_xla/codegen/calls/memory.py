@@ -1,9 +1,9 @@
-"""Calls that create, move, convert and free tensors."""
+"""Calls that create, move, convert and free tensors, write to caches, and record traces."""
 
 from __future__ import annotations
 
-from tt_xla.codegen.calls.registry import Op, calls, without_none
-from tt_xla.codegen.expressions import Call, Data, Device, Expression
+from tt_xla.codegen.calls.registry import MEMORY, Op, calls, row, without_none
+from tt_xla.codegen.expressions import Call, Data, Device
 from tt_xla.ir.layout import BufferType
 from tt_xla.ir.program import TensorSpec
 
@@ -24,42 +24,6 @@ def to_memory_config(op: Op) -> Call:
     return Call("ttnn.to_memory_config", (op["input"], op.memory), without_none(dtype=op.dtype if converts else None))
 
 
-@calls("ttnn.typecast")
-def typecast(op: Op) -> Call:
-    return Call("ttnn.typecast", (op["input"], op.dtype), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.to_device")
-def to_device(op: Op) -> Call:
-    return Call("ttnn.to_device", (op["input"], Device()), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.from_device")
-def from_device(op: Op) -> Call:
-    return Call("ttnn.from_device", (op["input"],))
-
-
-@calls("ttnn.assign")
-def assign(op: Op) -> Call:
-    return Call("ttnn.clone", (op["input"],), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.full")
-def full(op: Op) -> Call:
-    return Call("ttnn.full", (op.get("shape"), op.get("fill_value")), _placement(op))
-
-
-@calls("ttnn.arange")
-def arange(op: Op) -> Call:
-    return Call("ttnn.arange", (op.get("start"), op.get("end"), op.get("step")), _placement(op))
-
-
-def _placement(op: Op) -> dict[str, Expression]:
-    """Returns the keywords of a creation function: data type, layout, device and memory config."""
-    device = Device() if op.result.layout.on_device else None
-    return without_none(dtype=op.dtype, layout=op.layout, device=device, memory_config=op.memory)
-
-
 @calls("ttnn.constant")
 def constant(op: Op) -> Call | Data:
     """Returns a constant of the program: a row-major host tensor, moved to the device if the result lies there."""
@@ -71,6 +35,27 @@ def constant(op: Op) -> Call | Data:
     return Call("ttnn.to_device", (data, Device()), without_none(memory_config=op.memory))
 
 
-@calls("ttnn.deallocate")
-def deallocate(op: Op) -> Call:
-    return Call("ttnn.deallocate", (op["input"], op.get("force")))
+@calls("ttnn.paged_update_cache")
+def paged_update_cache(op: Op) -> Call:
+    keywords = without_none(update_idxs_tensor=op["update_index"], page_table=op["page_table"])
+    shared = {"share_cache": True} if op.get("share_cache") else {}
+    return Call("ttnn.experimental.paged_update_cache", (op["cache"], op["input"]), keywords | shared)
+
+
+_PLACEMENT = {"dtype": "dtype", "layout": "layout", "device": "device_of_result", **MEMORY}
+"""Keywords of functions that create a tensor."""
+
+row("ttnn.typecast", "input", "dtype", **MEMORY)
+row("ttnn.to_device", "input", "device", **MEMORY)
+row("ttnn.from_device", "input")
+row("ttnn.assign", "input", function="ttnn.clone", **MEMORY)
+row("ttnn.full", "shape", "fill_value", **_PLACEMENT)
+row("ttnn.arange", "start", "end", "step", **_PLACEMENT)
+row("ttnn.deallocate", "input", "force")
+row("ttnn.fill_cache", "cache", "input", "batch_offset")
+row("ttnn.empty", "shape", "dtype", "layout", "device", "memory")
+row("ttnn.copy", "src", "dst")
+row("ttnn.write_tensor", "host_tensor", "device_tensor", function="ttnn.copy_host_to_device_tensor", cq_id="cq_id")
+row("ttnn.begin_trace_capture", "device", cq_id="cq_id")
+row("ttnn.end_trace_capture", "device", "trace_id", cq_id="cq_id")
+row("ttnn.execute_trace", "device", "trace_id", cq_id="cq_id", blocking="blocking")

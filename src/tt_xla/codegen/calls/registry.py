@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tt_xla.codegen.expressions import Call, Data, Expression, Name, Value
+from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name, Value
 from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.codegen.meshes import AXIS, DeviceMesh
 from tt_xla.errors import UnsupportedOpError
@@ -44,6 +44,12 @@ class Op:
         """Shape and layout of the first result."""
         return self.values[self.instruction.results[0]]
 
+    def argument(self, name: str) -> Expression:
+        """Returns a property of the op that a row names, such as ``memory``, or else an operand or an attribute."""
+        if name in _PROPERTIES:
+            return getattr(self, name)
+        return self[name] if name in self.instruction.operands else self.get(name)
+
     def get(self, name: str) -> Any:
         """Returns an attribute as plain data, lists as tuples, or None when it is absent."""
         attribute = self.instruction.attributes.get(name)
@@ -63,6 +69,21 @@ class Op:
     def memory(self) -> Expression:
         """Memory config of the result; None on the host."""
         return memory_config(self.result.layout, self.target.grid)
+
+    @property
+    def device(self) -> Device:
+        """The device that the program runs on."""
+        return Device()
+
+    @property
+    def device_of_result(self) -> Device | None:
+        """The device if the result lies there; None on the host."""
+        return Device() if self.result.layout.on_device else None
+
+    @property
+    def compute(self) -> Expression:
+        """Compute config of the op; None leaves all choices to TT-NN."""
+        return compute_config(self.get("compute_config"))
 
     def memory_of(self, name: str) -> Expression:
         """Returns the memory config of an operand; None on the host."""
@@ -92,12 +113,39 @@ class Op:
         return self.mesh
 
 
+_PROPERTIES = {"compute", "device", "device_of_result", "dtype", "layout", "memory"}
+"""Properties of :class:`Op` that a row may name."""
+
 CallRule = Callable[[Op], "Call | Data"]
 """A row of the table: returns the call for an instruction."""
 
 CALLS: Registry[str, CallRule] = Registry("TT-NN call")
 calls = CALLS.register
 """Registers the call of TTNN ops, by full name."""
+
+
+def row(op: str, *arguments: str, function: str = "", **keywords: str) -> None:
+    """Registers a call whose arguments are those of the op as they are; see :meth:`Op.argument` for their names.
+
+    Args:
+        op: full name of the op.
+        arguments: names of the positional arguments.
+        function: TT-NN's function; by default the name of the op.
+        keywords: name of the argument of each keyword. Absent arguments are left out.
+    """
+
+    def call(view: Op) -> Call:
+        named = {keyword: view.argument(name) for keyword, name in keywords.items()}
+        return Call(function or op, tuple(map(view.argument, arguments)), without_none(**named))
+
+    CALLS[op] = call
+
+
+MEMORY = {"memory_config": "memory"}
+"""Keyword of functions that take the memory config of their result."""
+
+COMPUTE = MEMORY | {"compute_kernel_config": "compute"}
+"""Keywords of functions that take a compute config, too."""
 
 
 def call_of(

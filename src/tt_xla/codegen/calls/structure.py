@@ -1,9 +1,10 @@
-"""Calls for ops that rearrange elements."""
+"""Calls for ops that rearrange elements, write them by index, or return indices."""
 
 from __future__ import annotations
 
-from tt_xla.codegen.calls.registry import Op, calls, without_none
+from tt_xla.codegen.calls.registry import MEMORY, Op, calls, row, without_none
 from tt_xla.codegen.expressions import Call, Expression
+from tt_xla.ir.op_table import SCATTER_REDUCTIONS
 
 
 @calls("ttnn.reshape")
@@ -15,32 +16,6 @@ def reshape(op: Op) -> Call:
     return Call("ttnn.reshape", (op["input"], op.get("shape")), without_none(memory_config=op.memory))
 
 
-@calls("ttnn.permute")
-def permute(op: Op) -> Call:
-    return Call("ttnn.permute", (op["input"], op.get("permutation")), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.convert_to_hwc")
-def convert_to_hwc(op: Op) -> Call:
-    return Call("ttnn.experimental.convert_to_hwc", (op["input"],), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.repeat")
-def repeat(op: Op) -> Call:
-    return Call("ttnn.repeat", (op["input"], op.get("repeat_dims")), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.concat")
-def concat(op: Op) -> Call:
-    return Call("ttnn.concat", (op["inputs"], op.get("dim")), without_none(memory_config=op.memory))
-
-
-@calls("ttnn.slice_static")
-def slice_static(op: Op) -> Call:
-    bounds = tuple(op.get(name) for name in ("begins", "ends", "step"))
-    return Call("ttnn.slice", (op["input"], *bounds), without_none(memory_config=op.memory))
-
-
 @calls("ttnn.pad")
 def pad(op: Op) -> Call:
     """Returns a pad. The Program lists low and high padding of each dimension in turn; TT-NN takes pairs."""
@@ -49,12 +24,6 @@ def pad(op: Op) -> Call:
     keywords: dict[str, Expression] = {"use_multicore": op.get("use_multicore")}
     call = Call("ttnn.pad", (op["input"], pairs, op.get("value")), keywords | without_none(memory_config=op.memory))
     return in_declared_memory(op, call, "input")
-
-
-@calls("ttnn.embedding")
-def embedding(op: Op) -> Call:
-    keywords = without_none(layout=op.layout, dtype=op.dtype, memory_config=op.memory)
-    return Call("ttnn.embedding", (op["input"], op["weight"]), keywords)
 
 
 @calls("ttnn.gather")
@@ -68,3 +37,20 @@ def in_declared_memory(op: Op, call: Call, *names: str) -> Call:
     if all(op.memory_of(name) == op.memory for name in names):
         return call
     return Call("ttnn.to_memory_config", (call, op.memory))
+
+
+@calls("ttnn.scatter")
+def scatter(op: Op) -> Call:
+    keywords = without_none(reduce=SCATTER_REDUCTIONS[op.get("scatter_reduce_type")], memory_config=op.memory)
+    return Call("ttnn.scatter", (op["input"], op.get("dim"), op["index"], op["source"]), keywords)
+
+
+row("ttnn.permute", "input", "permutation", **MEMORY)
+row("ttnn.convert_to_hwc", "input", function="ttnn.experimental.convert_to_hwc", **MEMORY)
+row("ttnn.repeat", "input", "repeat_dims", **MEMORY)
+row("ttnn.concat", "inputs", "dim", **MEMORY)
+row("ttnn.slice_static", "input", "begins", "ends", "step", function="ttnn.slice", **MEMORY)
+row("ttnn.embedding", "input", "weight", layout="layout", dtype="dtype", **MEMORY)
+row("ttnn.sort", "input", dim="dim", descending="descending", stable="stable", **MEMORY)
+# Stable in compiled programs: the first of equal elements wins, as in StableHLO and JAX.
+row("ttnn.topk", "input_tensor", "k", dim="dim", largest="largest", sorted="sorted", stable="stable", **MEMORY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tt_xla.codegen.calls.elementwise import activation
-from tt_xla.codegen.calls.registry import Op, calls, compute_config, without_none
+from tt_xla.codegen.calls.registry import Op, calls, without_none
 from tt_xla.codegen.expressions import Call, Device, Expression, Name
 from tt_xla.codegen.layouts import core_range_set, dtype, memory_config_of
 
@@ -35,9 +35,7 @@ def _geometry(op: Op) -> dict[str, Expression]:
 
 
 def _configs(op: Op) -> dict[str, Expression]:
-    return without_none(
-        conv_config=conv2d_config(op.get("conv2d_config")), compute_config=compute_config(op.get("compute_config"))
-    )
+    return without_none(conv_config=conv2d_config(op.get("conv2d_config")), compute_config=op.compute)
 
 
 @calls("ttnn.conv2d", "ttnn.conv_transpose2d")
@@ -47,37 +45,22 @@ def conv2d(op: Op) -> Call:
     return Call(op.instruction.op, (), tensors | _geometry(op) | rest | _configs(op))
 
 
-@calls("ttnn.prepare_conv2d_weights", "ttnn.prepare_conv_transpose2d_weights")
-def prepare_weights(op: Op) -> Call:
-    own: dict[str, Expression] = {
-        "weight_tensor": op["weight_tensor"],
-        "weights_format": op.get("weights_format"),
-        "has_bias": op.get("has_bias"),
-    }
-    name = "conv" if op.instruction.op == "ttnn.prepare_conv2d_weights" else "conv_transpose2d"
-    return Call(f"ttnn.prepare_{name}_weights", (), own | _preparation(op))
-
-
-@calls("ttnn.prepare_conv2d_bias", "ttnn.prepare_conv_transpose2d_bias")
-def prepare_bias(op: Op) -> Call:
-    own: dict[str, Expression] = {"bias_tensor": op["bias_tensor"]}
-    name = "conv" if op.instruction.op == "ttnn.prepare_conv2d_bias" else "conv_transpose2d"
-    return Call(f"ttnn.prepare_{name}_bias", (), own | _preparation(op))
-
-
-def _preparation(op: Op) -> dict[str, Expression]:
-    """Returns the keywords of a weight or bias preparation, by default for an activation in DRAM."""
+@calls(*(f"ttnn.prepare_{kind}_{what}" for kind in ("conv2d", "conv_transpose2d") for what in ("weights", "bias")))
+def prepare(op: Op) -> Call:
+    """Returns the preparation of weights or a bias, by default for an activation in DRAM."""
+    is_bias = op.instruction.op.endswith("bias")
+    names = ("bias_tensor",) if is_bias else ("weight_tensor", "weights_format", "has_bias")
+    keywords = {name: op.argument(name) for name in names}
     tile = op.get("input_tensor_layout") == "tile"
-    activation_layout: dict[str, Expression] = {
+    keywords |= {
         "input_memory_config": memory_config_of(op.get("input_memory_config")),
         "input_layout": Name("ttnn.TILE_LAYOUT" if tile else "ttnn.ROW_MAJOR_LAYOUT"),
         "device": Device(),
         "input_dtype": dtype(op.get("input_dtype")),
     }
     output = op.get("output_dtype")
-    return (
-        activation_layout | _geometry(op) | without_none(output_dtype=dtype(output) if output else None) | _configs(op)
-    )
+    keywords |= _geometry(op) | without_none(output_dtype=dtype(output) if output else None) | _configs(op)
+    return Call(op.instruction.op.replace("prepare_conv2d", "prepare_conv"), (), keywords)
 
 
 @calls("ttnn.max_pool2d", "ttnn.max_pool2d_with_indices", "ttnn.avg_pool2d")

@@ -76,6 +76,10 @@ class HostOp:
             return self._names[value]
         return full(self._constants[value], self.shape(index), self.element(index))
 
+    def tensors(self) -> list[str]:
+        """Returns the source of each operand as a tensor."""
+        return [self.tensor(index) for index in range(len(self.op.operands))]
+
     def scalar(self, index: int) -> bool | int | float | None:
         """Returns the number that all elements of an operand equal, or None."""
         return self._constants.get(self.op.operands[index])

@@ -64,17 +64,26 @@ def _unary(op: HostOp) -> Node:
     return op.wrapped(UNARY[op.name].format(op.tensor(0)))
 
 
+_WITH_TYPE = {
+    "stablehlo.count_leading_zeros": "leading_zeros",
+    "stablehlo.popcnt": "population_count",
+    "stablehlo.shift_left": "shift_left",
+    "stablehlo.shift_right_arithmetic": "shift_right_arithmetic",
+    "stablehlo.shift_right_logical": "shift_right_logical",
+}
+"""Functions of ``host_ops`` that take the element type, too."""
+
+
+@torch_code(*_WITH_TYPE)
+def _with_type(op: HostOp) -> Node:
+    return f'host_ops.{_WITH_TYPE[op.name]}({", ".join(op.tensors())}, "{op.element(0)}")'
+
+
 @torch_code("stablehlo.real", "stablehlo.imag")
 def _part(op: HostOp) -> Node:
     if not op.element(0).startswith("complex"):
         return op.tensor(0) if op.name == "stablehlo.real" else f"torch.zeros_like({op.tensor(0)})"
     return f"{op.tensor(0)}.{op.name.partition('.')[2]}"
-
-
-@torch_code("stablehlo.popcnt", "stablehlo.count_leading_zeros")
-def _bits(op: HostOp) -> Node:
-    name = "population_count" if op.name.endswith("popcnt") else "leading_zeros"
-    return f'host_ops.{name}({op.tensor(0)}, "{op.element(0)}")'
 
 
 _BINARY = {
@@ -106,8 +115,8 @@ def _division(op: HostOp) -> Node:
     return f"torch.fmod({op.tensor(0)}, {op.scalar_or_tensor(1)})"
 
 
-@torch_code("stablehlo.maximum", "stablehlo.minimum")
-def _extreme(op: HostOp) -> Node:
+@torch_code("stablehlo.atan2", "stablehlo.complex", "stablehlo.maximum", "stablehlo.minimum")
+def _of_real_numbers(op: HostOp) -> Node:
     name = op.name.partition(".")[2]
     if op.element(0).startswith("complex"):
         raise NoTorchCodeError
@@ -123,23 +132,6 @@ def _power(op: HostOp) -> Node:
     if op.element(0).startswith("u"):
         raise NoTorchCodeError
     return f"host_ops.power({op.tensor(0)}, {op.tensor(1)})"
-
-
-@torch_code("stablehlo.atan2")
-def _atan2(op: HostOp) -> Node:
-    if op.element(0).startswith("complex"):
-        raise NoTorchCodeError
-    return f"torch.atan2({op.tensor(0)}, {op.tensor(1)})"
-
-
-@torch_code("stablehlo.complex")
-def _complex(op: HostOp) -> Node:
-    return f"torch.complex({op.tensor(0)}, {op.tensor(1)})"
-
-
-@torch_code("stablehlo.shift_left", "stablehlo.shift_right_arithmetic", "stablehlo.shift_right_logical")
-def _shift(op: HostOp) -> Node:
-    return f'host_ops.{op.name.partition(".")[2]}({op.tensor(0)}, {op.tensor(1)}, "{op.element(0)}")'
 
 
 _COMPARISONS = {"EQ": "==", "NE": "!=", "GE": ">=", "GT": ">", "LE": "<=", "LT": "<"}
@@ -158,14 +150,14 @@ def _compare(op: HostOp) -> Node:
 
 @torch_code("stablehlo.select")
 def _select(op: HostOp) -> Node:
-    return call("torch.where", [op.tensor(0), op.tensor(1), op.tensor(2)])
+    return call("torch.where", op.tensors())
 
 
 @torch_code("stablehlo.clamp")
 def _clamp(op: HostOp) -> Node:
     if op.element(1) == "ui64":
         raise NoTorchCodeError
-    low, value, high = (op.tensor(index) for index in range(3))
+    low, value, high = op.tensors()
     return f"torch.minimum(torch.maximum({value}, {low}), {high})"
 
 
@@ -252,7 +244,7 @@ def _slice(op: HostOp) -> Node:
 
 @torch_code("stablehlo.concatenate")
 def _concatenate(op: HostOp) -> Node:
-    parts = Group("[", tuple(op.tensor(index) for index in range(op.operands)), "]")
+    parts = Group("[", tuple(op.tensors()), "]")
     return call("torch.cat", [parts, f"{op.integer('dimension')}"])
 
 
@@ -269,14 +261,14 @@ def _pad(op: HostOp) -> Node:
 
 @torch_code("stablehlo.dynamic_slice")
 def _dynamic_slice(op: HostOp) -> Node:
-    starts = ", ".join(op.tensor(index) for index in range(1, op.operands))
-    return f"{op.tensor(0)}[host_ops.window({op.tensor(0)}, [{starts}], {list(op.integers('slice_sizes'))})]"
+    source, *starts = op.tensors()
+    return f"{source}[host_ops.window({source}, [{', '.join(starts)}], {list(op.integers('slice_sizes'))})]"
 
 
 @torch_code("stablehlo.dynamic_update_slice")
 def _dynamic_update_slice(op: HostOp) -> Node:
-    starts = Group("[", tuple(op.tensor(index) for index in range(2, op.operands)), "]")
-    return call("host_ops.update", [op.tensor(0), op.tensor(1), starts])
+    source, part, *starts = op.tensors()
+    return call("host_ops.update", [source, part, Group("[", tuple(starts), "]")])
 
 
 @torch_code("stablehlo.optimization_barrier")
@@ -287,17 +279,14 @@ def _identity(op: HostOp) -> None:
 # Reductions, products, orders ----------------------------------------------------------------------------------------
 
 _REDUCTIONS = {
-    "stablehlo.add": ("{0}.sum({1}, dtype={2})", "{} + {}"),
-    "stablehlo.and": ("host_ops.all_of({0}, {1})", "{} & {}"),
-    "stablehlo.maximum": ("{0}.amax({1})", "torch.maximum({}, {})"),
-    "stablehlo.minimum": ("{0}.amin({1})", "torch.minimum({}, {})"),
-    "stablehlo.multiply": ("host_ops.product({0}, {1})", "{} * {}"),
-    "stablehlo.or": ("host_ops.any_of({0}, {1})", "{} | {}"),
+    "stablehlo.add": ("{0}.sum({1}, dtype={2})", "{} + {}", 0, "stablehlo.or"),
+    "stablehlo.and": ("host_ops.all_of({0}, {1})", "{} & {}", 1, "stablehlo.and"),
+    "stablehlo.maximum": ("{0}.amax({1})", "torch.maximum({}, {})", None, "stablehlo.or"),
+    "stablehlo.minimum": ("{0}.amin({1})", "torch.minimum({}, {})", None, "stablehlo.and"),
+    "stablehlo.multiply": ("host_ops.product({0}, {1})", "{} * {}", 1, "stablehlo.and"),
+    "stablehlo.or": ("host_ops.any_of({0}, {1})", "{} | {}", 0, "stablehlo.or"),
 }
-_BOOLEAN_REDUCTIONS = {"stablehlo.add": "stablehlo.or", "stablehlo.maximum": "stablehlo.or"} | {
-    "stablehlo.multiply": "stablehlo.and",
-    "stablehlo.minimum": "stablehlo.and",
-}
+"""Reduction, its combination with an initial value, the value that changes nothing, and the op of booleans."""
 
 
 @torch_code("stablehlo.reduce")
@@ -309,23 +298,26 @@ def _reduce(op: HostOp) -> Node:
     if op.operands != 2 or len(steps) != 2 or set(steps[0].operands) != set(block.arguments):
         raise NoTorchCodeError
     name = steps[0].operation.name
-    name = _BOOLEAN_REDUCTIONS.get(name, name) if kind == "i1" else name
+    if kind == "i1" and name in _REDUCTIONS:
+        name = _REDUCTIONS[name][3]
     needs_booleans = name in ("stablehlo.and", "stablehlo.or") and kind != "i1"
     dims = op.integers("dimensions")
     if name not in _REDUCTIONS or needs_booleans or 0 in [op.shape(0)[dim] for dim in dims]:
         raise NoTorchCodeError
     if kind == "ui64" and name in ("stablehlo.maximum", "stablehlo.minimum"):
         raise NoTorchCodeError
-    reduction, joined = _REDUCTIONS[name]
+    reduction, joined, neutral, _ = _REDUCTIONS[name]
     reduced = reduction.format(op.tensor(0), _listed(dims, brackets=True), dtype(kind)) if dims else op.tensor(0)
-    if op.scalar(1) == {"stablehlo.add": 0, "stablehlo.multiply": 1, "stablehlo.or": 0, "stablehlo.and": 1}.get(name):
+    if neutral is not None and op.scalar(1) == neutral:
         return op.wrapped(reduced)
     return op.wrapped(joined.format(reduced, op.tensor(1)))
 
 
 @torch_code("stablehlo.dot_general")
 def _dot_general(op: HostOp) -> Node:
-    numbers = _stablehlo().DotDimensionNumbers(op.op.attributes["dot_dimension_numbers"])
+    from jaxlib.mlir.dialects import stablehlo
+
+    numbers: Any = stablehlo.DotDimensionNumbers(op.op.attributes["dot_dimension_numbers"])
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     left = [next(letters) for _ in op.shape(0)]
     right = [next(letters) for _ in op.shape(1)]
@@ -347,7 +339,7 @@ def _dot_general(op: HostOp) -> Node:
 @torch_code("stablehlo.sort")
 def _sort(op: HostOp) -> Node:
     key, direction = _ordered_by(op)
-    tensors = Group("[", tuple(op.tensor(index) for index in range(op.operands)), "]")
+    tensors = Group("[", tuple(op.tensors()), "]")
     kind = op.element(key)
     return call(
         "host_ops.sort", [tensors, str(key), str(op.integer("dimension")), str(direction in ("GT", "GE")), f'"{kind}"']
@@ -439,7 +431,7 @@ def _custom_call(op: HostOp) -> Node:
         raise NoTorchCodeError
     config = op.op.attributes["mhlo.backend_config"]
     flags: dict[str, str] = {item.name: chr(item.attr.value) for item in config}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType, reportUnknownMemberType]
-    return rule([op.tensor(index) for index in range(op.operands)], flags)
+    return rule(op.tensors(), flags)
 
 
 def _svd(operands: Sequence[str], flags: dict[str, str]) -> Node:
@@ -460,16 +452,12 @@ def _solve(operands: Sequence[str], flags: dict[str, str]) -> Node:
     return call("host_ops.triangular_solve", [*operands, *settings, f'transpose="{transpose}"'])
 
 
-def _factor(operands: Sequence[str], flags: dict[str, str]) -> Node:
-    return f"torch.linalg.cholesky_ex({operands[0]}, upper={flags['uplo'] == 'U'})"
-
-
 _LAPACK: dict[str, Callable[[Sequence[str], dict[str, str]], Node]] = {
     "geqrf_ffi": lambda operands, flags: f"torch.geqrf({operands[0]})",
     "gesdd_ffi": _svd,
     "getrf_ffi": lambda operands, flags: f"host_ops.lu({operands[0]})",
     "orgqr_ffi": lambda operands, flags: f"torch.linalg.householder_product({', '.join(operands)})",
-    "potrf_ffi": _factor,
+    "potrf_ffi": lambda operands, flags: f"torch.linalg.cholesky_ex({operands[0]}, upper={flags['uplo'] == 'U'})",
     "syevd_ffi": _eigh,
     "trsm_ffi": _solve,
     "ungqr_ffi": lambda operands, flags: f"torch.linalg.householder_product({', '.join(operands)})",
@@ -485,9 +473,3 @@ def _listed(items: Sequence[int], *, brackets: bool = False) -> str:
 def _shape(items: Sequence[int]) -> str:
     """Returns a shape as arguments of a method; an empty shape as a tuple."""
     return _listed(items) if items else "()"
-
-
-def _stablehlo() -> Any:
-    from jaxlib.mlir.dialects import stablehlo
-
-    return stablehlo

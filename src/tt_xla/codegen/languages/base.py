@@ -1,12 +1,14 @@
-"""The interface of a language of generated source."""
+"""What generated source needs of its language: what Python and C++ share, and what each writes in its own way."""
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from typing import Literal
 
 from tt_xla.codegen.expressions import Data, Expression
-from tt_xla.codegen.formatting import Node
+from tt_xla.codegen.formatting import INDENT, Group, Node, call
 from tt_xla.codegen.languages.numbered import WeightEntry
 from tt_xla.codegen.meshes import DeviceMesh
 from tt_xla.ir.program import Program
@@ -22,7 +24,26 @@ DataOf = Callable[[Data], Expression]
 """Returns the expression that creates or loads a constant."""
 
 
-class Language(Protocol):
+@dataclass(frozen=True)
+class Iteration:
+    """A loop that calls a function on its own results."""
+
+    bounds: Sequence[str]
+    """Initial value, limit and step of a counted loop; a limit that the step never reaches means no round, as in
+    Python's ``range``."""
+    condition: str | None
+    """Name of the function that decides on another round; None for a counted loop."""
+    body: str
+    """Name of the function that computes the next states."""
+    carried: str
+    """Name of the list of states."""
+    states: Sequence[str]
+    """States before the first round."""
+    captured: Sequence[str]
+    """Further arguments of both functions."""
+
+
+class Language(abc.ABC):
     """Prints generated source in one language. Statements are lists of lines, indented once inside a function."""
 
     name: str
@@ -37,35 +58,40 @@ class Language(Protocol):
     """Whether the language supports ops that the host runs."""
     one_parameter_per_tensor: bool
     """Whether functions that loops and cases run take one parameter for each tensor rather than one list."""
+    brackets: str
+    """Brackets of a list."""
+    comment_sign: str
+    """Beginning of a comment."""
 
+    @abc.abstractmethod
     def node(self, expression: Expression, value: Value, data: DataOf) -> Node:
         """Returns the source of an expression."""
-        ...
 
     def call(self, function: str, arguments: Sequence[Node]) -> Node:
         """Returns a call of a function of the file."""
-        ...
+        return call(function, arguments)
 
+    @abc.abstractmethod
     def weight(self, key: str) -> str:
         """Returns the source that looks up a weight by its key."""
-        ...
 
     def weights(self, keys: Sequence[str]) -> Sequence[Node]:
         """Returns several weights as arguments of a call."""
-        ...
+        return [self.weight(key) for key in keys]
 
+    @abc.abstractmethod
     def under(self, prefix: str) -> str:
         """Returns the source that selects the weights of one module."""
-        ...
 
     def listed(self, items: Sequence[str]) -> Node:
         """Returns a list of these items."""
-        ...
+        return Group(self.brackets[0], tuple(items), self.brackets[1])
 
+    @abc.abstractmethod
     def store(self, entries: Sequence[WeightEntry]) -> list[str]:
         """Returns statements that store entries in the table of weights."""
-        ...
 
+    @abc.abstractmethod
     def bind(self, names: Sequence[str], fresh: Sequence[bool], source: Node, form: str) -> list[str]:
         """Returns a statement that assigns the results of an expression.
 
@@ -75,60 +101,42 @@ class Language(Protocol):
             source: the expression.
             form: form of its results, as :meth:`result_form` returns it.
         """
-        ...
 
+    @abc.abstractmethod
     def result_form(self, expression: Expression, results: int) -> str:
         """Returns the form in which a call of TT-NN returns its results."""
-        ...
 
+    @abc.abstractmethod
     def return_statement(self, results: Sequence[str], form: ResultForm) -> list[str]:
         """Returns a return statement."""
-        ...
 
     def comment(self, text: str) -> str:
         """Returns a line with a comment."""
-        ...
+        return f"{INDENT}{self.comment_sign} {text}"
 
     def is_comment(self, line: str) -> bool:
         """Returns whether a line is a comment."""
-        ...
+        return line.lstrip().startswith(self.comment_sign)
 
+    @abc.abstractmethod
     def deallocate(self, name: str) -> str:
         """Returns a statement that frees a tensor."""
-        ...
 
+    @abc.abstractmethod
     def function(
         self, name: str, parameters: Sequence[str], form: ResultForm, doc: str, lines: Sequence[str]
     ) -> list[str]:
         """Returns a function definition."""
-        ...
 
+    @abc.abstractmethod
     def config(self, name: str, value: Expression) -> list[str]:
         """Returns the definition of a named config at the top of the file."""
-        ...
 
-    def loop(
-        self,
-        bounds: Sequence[str],
-        condition: str | None,
-        body: str,
-        carried: str,
-        states: Sequence[str],
-        captured: Sequence[str],
-    ) -> list[str]:
-        """Returns a loop that calls a function on its own results.
+    @abc.abstractmethod
+    def loop(self, iteration: Iteration) -> list[str]:
+        """Returns a loop."""
 
-        Args:
-            bounds: initial value, limit and step of a counted loop; a limit that the step never reaches means no
-                round, as in Python's ``range``.
-            condition: name of the function that decides on another round; None for a counted loop.
-            body: name of the function that computes the next states.
-            carried: name of the list of states.
-            states: states before the first round.
-            captured: further arguments of both functions.
-        """
-        ...
-
+    @abc.abstractmethod
     def choose(
         self, chosen: str, index: str, branches: Sequence[str], arguments: Sequence[str]
     ) -> tuple[list[str], Node]:
@@ -140,20 +148,16 @@ class Language(Protocol):
             branches: names of the functions.
             arguments: arguments of the call.
         """
-        ...
 
-    def element(self, name: str, index: int) -> str:
-        """Returns an element of a list."""
-        ...
-
+    @abc.abstractmethod
     def scalar(self, name: str) -> str:
         """Returns the number that a tensor of one element holds."""
-        ...
 
+    @abc.abstractmethod
     def loaders(self, weights: Sequence[WeightEntry], inputs: Sequence[Node]) -> list[str]:
         """Returns the functions ``load_weights`` and ``load_inputs``."""
-        ...
 
+    @abc.abstractmethod
     def file(
         self,
         program: Program,
@@ -171,8 +175,8 @@ class Language(Protocol):
             configs: definitions of configs.
             modules: modules to import beside ``utils``; none for a language without ``host``.
         """
-        ...
 
+    @abc.abstractmethod
     def entry(
         self,
         program: Program,
@@ -191,4 +195,3 @@ class Language(Protocol):
             joined: for each result, the expression that joins its shards, which are in the list ``results``; None if
                 results are printed as they are.
         """
-        ...

@@ -15,7 +15,7 @@ from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name, sho
 from tt_xla.codegen.expressions import Value as ValueOf
 from tt_xla.codegen.formatting import INDENT, Group, Node, call, flat, lay_out
 from tt_xla.codegen.judge import L1_SMALL_BYTES
-from tt_xla.codegen.languages.base import DataOf, ResultForm, Value
+from tt_xla.codegen.languages.base import DataOf, Iteration, Language, ResultForm, Value
 from tt_xla.codegen.languages.numbered import WeightEntry
 from tt_xla.codegen.languages.python import plain
 from tt_xla.codegen.languages.signatures import FUNCTIONS, Function, Parameter
@@ -41,15 +41,20 @@ _NAMESPACES = {
     "UnaryOpType": "ttnn::operations::unary::UnaryOpType",
 }
 _CLASSES = {
-    "ttnn.CoreCoord": "ttnn::CoreCoord",
-    "ttnn.CoreGrid": "ttnn::CoreGrid",
-    "ttnn.CoreRange": "ttnn::CoreRange",
-    "ttnn.CoreRangeSet": "ttnn::CoreRangeSet",
-    "ttnn.MemoryConfig": "ttnn::MemoryConfig",
+    **{
+        f"ttnn.{name}": f"ttnn::{name}"
+        for name in (
+            "CoreCoord",
+            "CoreGrid",
+            "CoreRange",
+            "CoreRangeSet",
+            "MemoryConfig",
+            "MeshCoordinate",
+            "MeshShape",
+        )
+    },
     "ttnn.MeshComposerConfig": "ttnn::distributed::MeshComposerConfig",
-    "ttnn.MeshCoordinate": "ttnn::MeshCoordinate",
     "ttnn.MeshMapperConfig": "ttnn::distributed::MeshMapperConfig",
-    "ttnn.MeshShape": "ttnn::MeshShape",
     "ttnn.PlacementReplicate": "ttnn::distributed::MeshMapperConfig::Replicate",
     "ttnn.PlacementShard": "ttnn::distributed::MeshMapperConfig::Shard",
     "ttnn.ShardSpec": "tt::tt_metal::ShardSpec",
@@ -71,11 +76,11 @@ _VECTORS = {
     "dims?": "ttnn::SmallVector<int>",
     "elements": "std::vector<double>",
 }
-_FLOATS = {"f", "f1", "f?", "cf?", "number", "fill"}
+_FLOATS = {"f", "f1", "f?", "number", "fill"}
 
 
-class Cpp:
-    """The C++ implementation of :class:`tt_xla.codegen.languages.base.Language`."""
+class Cpp(Language):
+    """The C++ source of generated programs."""
 
     name = "cpp"
     label = "C++"
@@ -83,24 +88,17 @@ class Cpp:
     traces = False
     host = False
     one_parameter_per_tensor = False
+    brackets = "{}"
+    comment_sign = "//"
 
     def node(self, expression: Expression, value: Value, data: DataOf) -> Node:
         return _Printer(value, data).node(expression)
 
-    def call(self, function: str, arguments: Sequence[Node]) -> Node:
-        return call(function, arguments)
-
     def weight(self, key: str) -> str:
         return f"w.at({quoted(key)})"
 
-    def weights(self, keys: Sequence[str]) -> list[str]:
-        return [self.weight(key) for key in keys]
-
     def under(self, prefix: str) -> str:
         return f"utils::under(w, {quoted(prefix)})"
-
-    def listed(self, items: Sequence[str]) -> Node:
-        return Group("{", tuple(items), "}")
 
     def store(self, entries: Sequence[WeightEntry]) -> list[str]:
         return [line for entry in entries for line in self._store(entry.keys, entry.source)]
@@ -138,10 +136,7 @@ class Cpp:
         return lay_out("return ", self.listed(results), ";", indent=1, trailing="")
 
     def comment(self, text: str) -> str:
-        return f"{INDENT}// {text}".rstrip("\\")
-
-    def is_comment(self, line: str) -> bool:
-        return line.lstrip().startswith("//")
+        return super().comment(text).rstrip("\\")
 
     def deallocate(self, name: str) -> str:
         return f"{INDENT}ttnn::deallocate({name}, false);"
@@ -168,23 +163,17 @@ class Cpp:
         ]
         return [f"const auto {name} = [] {{", f"{INDENT}{kind} config;", *fields, f"{INDENT}return config;", "}();"]
 
-    def loop(
-        self,
-        bounds: Sequence[str],
-        condition: str | None,
-        body: str,
-        carried: str,
-        states: Sequence[str],
-        captured: Sequence[str],
-    ) -> list[str]:
-        arguments = f"utils::joined({carried}, {flat(self.listed(captured))})"
-        lines = lay_out(f"std::vector<ttnn::Tensor> {carried} = ", self.listed(states), ";", indent=1, trailing="")
-        if condition is None:
-            rounds = f"utils::rounds({', '.join(bounds)})"
+    def loop(self, iteration: Iteration) -> list[str]:
+        carried = iteration.carried
+        arguments = f"utils::joined({carried}, {flat(self.listed(iteration.captured))})"
+        states = self.listed(iteration.states)
+        lines = lay_out(f"std::vector<ttnn::Tensor> {carried} = ", states, ";", indent=1, trailing="")
+        if iteration.condition is None:
+            rounds = f"utils::rounds({', '.join(iteration.bounds)})"
             lines.append(f"{INDENT}for (int64_t iRound = 0, nRounds = {rounds}; iRound < nRounds; ++iRound) {{")
         else:
-            lines.append(f"{INDENT}while (utils::scalar({condition}(device, {arguments})[0])) {{")
-        return [*lines, f"{INDENT * 2}{carried} = {body}(device, {arguments});", f"{INDENT}}}"]
+            lines.append(f"{INDENT}while (utils::scalar({iteration.condition}(device, {arguments})[0])) {{")
+        return [*lines, f"{INDENT * 2}{carried} = {iteration.body}(device, {arguments});", f"{INDENT}}}"]
 
     def choose(
         self, chosen: str, index: str, branches: Sequence[str], arguments: Sequence[str]
@@ -193,9 +182,6 @@ class Cpp:
         pick = Group("(", (index, Group("{", names, "}")), ")", fill=True)
         lines = lay_out(f"const utils::Branch {chosen} = utils::pick", pick, ";", indent=1, trailing="")
         return lines, call(chosen, ["device", self.listed(arguments)])
-
-    def element(self, name: str, index: int) -> str:
-        return f"{name}[{index}]"
 
     def scalar(self, name: str) -> str:
         return f"static_cast<int64_t>(utils::scalar({name}))"
@@ -433,17 +419,14 @@ def _escaped(character: str) -> str:
 
 def _number(value: float, code: str) -> str:
     """Returns a number as a C++ literal for a parameter with this type code."""
-    if code in _FLOATS or (isinstance(value, float) and code != "double"):
-        value = float(value)
-        if math.isnan(value):
-            return "std::numeric_limits<float>::quiet_NaN()"
-        if math.isinf(value):
-            return f"{'-' if value < 0 else ''}std::numeric_limits<float>::infinity()"
-        return repr(shortest(value)) + "f"
-    if isinstance(value, float) and not math.isfinite(value):
-        kind = "quiet_NaN" if math.isnan(value) else "infinity"
-        return f"{'-' if value < 0 else ''}std::numeric_limits<double>::{kind}()"
-    return repr(value)
+    if code not in _FLOATS and not isinstance(value, float):
+        return repr(value)
+    kind = "double" if code == "double" else "float"
+    if math.isnan(value):
+        return f"std::numeric_limits<{kind}>::quiet_NaN()"
+    if math.isinf(value):
+        return f"{'-' if value < 0 else ''}std::numeric_limits<{kind}>::infinity()"
+    return repr(value) if kind == "double" else f"{shortest(float(value))!r}f"
 
 
 def _parameter(name: str, changes_weights: bool) -> str:

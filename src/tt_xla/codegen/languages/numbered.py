@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from tt_xla.codegen.formatting import Group, Node, flat
@@ -77,20 +77,14 @@ def gathered(entries: Sequence[WeightEntry], named: Container[str]) -> list[Weig
         body = _counted(entries[members[0].position], members)
         loops[group].append((min(member.position for member in members), body))
     starts = {min(position for position, _ in body): (group, body) for group, body in loops.items()}
-    return list(_in_order(entries, starts, replaced))
-
-
-def _in_order(
-    entries: Sequence[WeightEntry],
-    starts: dict[int, tuple[tuple[str, int, int], list[tuple[int, WeightEntry]]]],
-    replaced: set[int],
-) -> Iterator[WeightEntry | Loop]:
+    result: list[WeightEntry | Loop] = []
     for position, entry in enumerate(entries):
         if position in starts:
             (_, first, end), body = starts[position]
-            yield Loop(first, end, tuple(body_entry for _, body_entry in body))
+            result.append(Loop(first, end, tuple(body_entry for _, body_entry in body)))
         elif position not in replaced:
-            yield entry
+            result.append(entry)
+    return result
 
 
 def _template(entry: WeightEntry) -> tuple[tuple[tuple[str, ...], str], tuple[int, int]] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from tt_xla import __version__
 from tt_xla.codegen.expressions import Expression
 from tt_xla.codegen.formatting import INDENT, WIDTH, Group, Node, call, flat, lay_out, node_of, quoted
 from tt_xla.codegen.judge import L1_SMALL_BYTES
-from tt_xla.codegen.languages.base import DataOf, ResultForm, Value
+from tt_xla.codegen.languages.base import DataOf, Iteration, Language, ResultForm, Value
 from tt_xla.codegen.languages.numbered import COUNTER, Loop, WeightEntry, gathered
 from tt_xla.codegen.meshes import DeviceMesh
 from tt_xla.ir.program import Program
@@ -20,8 +21,8 @@ _NAMES_WIDTH = 90
 """Maximum width of a line with names of weights."""
 
 
-class Python:
-    """The Python implementation of :class:`tt_xla.codegen.languages.base.Language`."""
+class Python(Language):
+    """The Python source of generated programs."""
 
     name = "py"
     label = "Python"
@@ -29,12 +30,11 @@ class Python:
     traces = True
     host = True
     one_parameter_per_tensor = True
+    brackets = "[]"
+    comment_sign = "#"
 
     def node(self, expression: Expression, value: Value, data: DataOf) -> Node:
         return node_of(expression, value, data)
-
-    def call(self, function: str, arguments: Sequence[Node]) -> Node:
-        return call(function, arguments)
 
     def weight(self, key: str) -> str:
         return f"w[{'f' if f'{{{COUNTER}}}' in key else ''}{quoted(key)}]"
@@ -49,9 +49,6 @@ class Python:
 
     def under(self, prefix: str) -> str:
         return f"utils.under(w, {quoted(prefix)})"
-
-    def listed(self, items: Sequence[str]) -> Node:
-        return Group("[", tuple(items), "]")
 
     def store(self, entries: Sequence[WeightEntry]) -> list[str]:
         stored = {key for entry in entries for key in entry.keys}
@@ -78,12 +75,6 @@ class Python:
             return lay_out("return ", self.listed(results), indent=1)
         return [] if form == "nothing" else _tuple("return ", results)
 
-    def comment(self, text: str) -> str:
-        return f"{INDENT}# {text}"
-
-    def is_comment(self, line: str) -> bool:
-        return line.lstrip().startswith("#")
-
     def deallocate(self, name: str) -> str:
         return f"{INDENT}ttnn.deallocate({name}, False)"
 
@@ -96,32 +87,22 @@ class Python:
     def config(self, name: str, value: Expression) -> list[str]:
         return lay_out(f"{name} = ", node_of(value, str, lambda data: None))
 
-    def loop(
-        self,
-        bounds: Sequence[str],
-        condition: str | None,
-        body: str,
-        carried: str,
-        states: Sequence[str],
-        captured: Sequence[str],
-    ) -> list[str]:
-        arguments = ["device", f"*{carried}", *captured]
-        lines = lay_out(f"{carried} = ", self.listed(states), indent=1)
-        if condition is None:
-            text = ", ".join(bounds if bounds[2] != "1" else bounds[1:] if bounds[0] == "0" else bounds)
+    def loop(self, iteration: Iteration) -> list[str]:
+        arguments = ["device", f"*{iteration.carried}", *iteration.captured]
+        lines = lay_out(f"{iteration.carried} = ", self.listed(iteration.states), indent=1)
+        if iteration.condition is None:
+            start, *rest = iteration.bounds
+            text = ", ".join(rest if (start, rest[1]) == ("0", "1") else iteration.bounds)
             lines.append(f"{INDENT}for _ in range({text.removesuffix(', 1')}):")
         else:
-            lines += lay_out("while ", call(f"utils.scalar({condition}", arguments), "[0]):", indent=1)
-        return [*lines, *lay_out(f"{carried} = ", call(body, arguments), indent=2)]
+            lines += lay_out("while ", call(f"utils.scalar({iteration.condition}", arguments), "[0]):", indent=1)
+        return [*lines, *lay_out(f"{iteration.carried} = ", call(iteration.body, arguments), indent=2)]
 
     def choose(
         self, chosen: str, index: str, branches: Sequence[str], arguments: Sequence[str]
     ) -> tuple[list[str], Node]:
         pick = Group("(", (index, *branches), ")", fill=True)
         return lay_out(f"{chosen} = utils.pick", pick, indent=1), call(chosen, ["device", *arguments])
-
-    def element(self, name: str, index: int) -> str:
-        return f"{name}[{index}]"
 
     def scalar(self, name: str) -> str:
         return f"utils.scalar({name})"
@@ -226,10 +207,10 @@ def _assigned(names: Sequence[str], source: Node, depth: int = 1) -> list[str]:
     return [*lines, *lay_out(f"{last.strip()} = ", source, indent=depth)]
 
 
-def _tuple(before: str, names: Sequence[str], depth: int = 1) -> list[str]:
+def _tuple(before: str, names: Sequence[str]) -> list[str]:
     """Returns names separated by commas, or in parentheses with one name a line when they do not fit on one line."""
-    line = f"{INDENT * depth}{before}{', '.join(names)}"
-    return [line] if len(line) <= WIDTH else _parenthesized(before, names, depth)
+    line = f"{INDENT}{before}{', '.join(names)}"
+    return [line] if len(line) <= WIDTH else _parenthesized(before, names, 1)
 
 
 def _parenthesized(before: str, names: Sequence[str], depth: int) -> list[str]:
@@ -239,35 +220,27 @@ def _parenthesized(before: str, names: Sequence[str], depth: int) -> list[str]:
 
 def _entries(weights: Sequence[tuple[str, Node]]) -> Iterator[tuple[str, Node]]:
     """Yields entries of the table of weights; consecutive unnamed arguments that are loaded alike share one entry."""
-    position = 0
-    while position < len(weights):
-        name, source = weights[position]
-        first, end = _argument_number(name, source), position + 1
-        while first is not None and end < len(weights) and _follows(weights[position], weights[end], end - position):
-            end += 1
-        if first is None or end == position + 1:
+
+    def alike(item: tuple[int, tuple[str, Node]]) -> tuple[object, ...]:
+        position, (name, source) = item
+        number = _argument_number(name, source)
+        return (position,) if isinstance(source, str) or number is None else (number - position, source.items[1:])
+
+    for _, group in itertools.groupby(enumerate(weights), alike):
+        (_, (name, source)), *others = group
+        if not others:
             yield f"{quoted(name)}: ", source
         else:
             assert isinstance(source, Group)
-            items = (f"range({first}, {first + end - position})", *source.items[1:])
+            first = int(name.removeprefix("arg"))
+            items = (f"range({first}, {first + 1 + len(others)})", *source.items[1:])
             yield "**", Group("utils.load_range(", items, ")", fill=True)
-        position = end
 
 
 def _argument_number(name: str, source: Node) -> int | None:
     """Returns 3 for an entry ``"arg3": utils.load("arg3", ...)``, None for entries of another form."""
     loads_itself = isinstance(source, Group) and source.opening == "utils.load(" and source.items[0] == quoted(name)
     return int(name[3:]) if loads_itself and name.startswith("arg") and name[3:].isdecimal() else None
-
-
-def _follows(first: tuple[str, Node], other: tuple[str, Node], distance: int) -> bool:
-    """Returns whether an entry has a number ``distance`` above another's and is loaded alike."""
-    numbers = _argument_number(*first), _argument_number(*other)
-    if numbers[0] is None or numbers[1] != numbers[0] + distance:
-        return False
-    assert isinstance(first[1], Group)
-    assert isinstance(other[1], Group)
-    return first[1].items[1:] == other[1].items[1:]
 
 
 def _spaced(lines: Sequence[str]) -> Iterator[str]:

@@ -40,11 +40,7 @@ def compare_instructions(
     A row's ``alone`` is the error of the instruction on the operands that the card computed. A row's ``running`` also
     has the errors of the instructions before. An instruction in a loop counts once, with its worst round.
 
-    Args:
-        source: the program.
-        inputs: arguments of its ``@main``.
-        options: compile options.
-        required: the least correlation that counts as agreement.
+    The arguments are those of :func:`~tt_xla.testing.divergence.parts.compare_parts`.
 
     Returns:
         One row per instruction. ``in_float32`` is the error of all instructions in float32, which the compiler causes.

@@ -174,7 +174,10 @@ class Source:
         by_argument = dict(zip(self.arguments, self.main.attributes["arg_attrs"], strict=True))
         with module.context:
             empty = ir.DictAttr.get({})
-            attributes = [_without_shardings(by_argument.get(value, empty)) for value in values]
+            own = (by_argument.get(value, empty) for value in values)
+            # A module of a part does not define the meshes of shardings.
+            kept = [{item.name: item.attr for item in each if "sharding" not in item.name} for each in own]
+            attributes = [ir.DictAttr.get(each) for each in kept]
             module.body.operations[0].attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
 
 
@@ -213,11 +216,6 @@ def weight_in(module: Any, index: int, dtype: str) -> Generator[None]:
         yield
     finally:
         attributes["arg_attrs"] = before
-
-
-def _without_shardings(attributes: Any) -> Any:
-    """Returns attributes without shardings, because a module of a part does not define their meshes."""
-    return ir.DictAttr.get({item.name: item.attr for item in attributes if "sharding" not in item.name})
 
 
 def location_of(op: Any) -> str:

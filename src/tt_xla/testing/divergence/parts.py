@@ -11,7 +11,7 @@ import numpy as np
 
 from tt_xla.errors import TTXLAError
 from tt_xla.options import CompileOptions
-from tt_xla.testing.comparison import pcc, relative_error
+from tt_xla.testing.comparison import largest_difference, pcc, relative_error
 from tt_xla.testing.divergence.modules import Part, Source
 from tt_xla.testing.divergence.runs import Array, Compiled, for_card, for_cpu, on_card, on_cpu, rounded
 
@@ -37,8 +37,7 @@ class Error:
         pairs = [(x, y) for x, y in pairs if not np.array_equal(x, y)]  # equal arrays may have infinities
         if not pairs:
             return Error()
-        with np.errstate(all="ignore"):
-            absolute = max(float(np.max(np.where(x == y, 0.0, np.abs(x - y)), initial=0.0)) for x, y in pairs)
+        absolute = max(largest_difference(x, y) for x, y in pairs)
         correlations = [pcc(x, y, atol=1e-2 * size_of(y)) for x, y in pairs]
         least = math.nan if any(math.isnan(value) for value in correlations) else min(correlations)
         return Error(least, max(relative_error(x, y) for x, y in pairs), absolute)

@@ -47,8 +47,7 @@ def files(
         options: compile options that differ from the defaults.
         required: the least correlation that counts as agreement.
     """
-    docstring = title.replace("\\", "/").replace('"', "'")
-    test = _TEST.format(title=docstring, options=dict(options), required=required)
+    test = _TEST.format(title=in_docstring(title), options=dict(options), required=required)
     text = module.operation.get_asm(enable_debug_info=True)
     return {"part.mlir": text.encode(), "inputs.npz": archive_of(inputs), TEST_NAME: test.encode()}
 
@@ -58,3 +57,8 @@ def archive_of(inputs: Sequence[Array]) -> bytes:
     archive = io.BytesIO()
     np.savez(archive, **{f"argument_{index}": array for index, array in enumerate(inputs)})
     return archive.getvalue()
+
+
+def in_docstring(text: str) -> str:
+    """Returns a text without characters that end a docstring."""
+    return text.replace("\\", "/").replace('"', "'")

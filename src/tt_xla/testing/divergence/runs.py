@@ -112,15 +112,10 @@ def rounded(array: Array, type_: Any) -> Array:
     return np.asarray(array).astype(ElementType(element).numpy_dtype()).astype(np.float32)
 
 
-def random_inputs(types: Sequence[Any], seed: int = 0) -> list[Array]:
-    """Returns random arguments: normally distributed floats, integers from 0 to 7, and booleans.
-
-    Args:
-        types: MLIR tensor types.
-        seed: seed of the generator.
-    """
-    generator = np.random.default_rng(seed)
-    arrays = [random_array(generator, tuple(type_.shape), ElementType(str(type_.element_type))) for type_ in types]
+def random_inputs(types: Sequence[Any]) -> list[Array]:
+    """Returns arguments of MLIR tensor types, from :func:`random_array` with seed 0."""
+    generator = np.random.default_rng(0)
+    arrays = [random_array(generator, *each) for each in declared(types)]
     return [rounded(array, type_) for array, type_ in zip(arrays, types, strict=True)]
 
 
@@ -235,5 +230,5 @@ def _tensor(array: Array, dtype: str) -> torch.Tensor:
 
 
 def to_array(tensor: torch.Tensor) -> Array:
-    """Returns the elements of a tensor as an array; bfloat16 as float32."""
-    return tensor.float().numpy() if tensor.dtype is torch.bfloat16 else tensor.numpy()
+    """Returns the elements of a tensor as an array; 16-bit floats as float32."""
+    return tensor.float().numpy() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor.numpy()

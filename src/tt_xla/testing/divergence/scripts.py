@@ -84,23 +84,22 @@ class _CallComparer:
 
     def called(self, call: ObservedCall) -> None:
         instruction, values = call.plan.instruction, call.plan.values
-        errors: tuple[Error | None, Error | None] = (None, None)
+        made = ", ".join(type_text(values[index]) for index in instruction.results)
+        name = instruction.op, made, script_line()
+        errors = self.errors.get(name, (None, None))
         seen: set[tuple[int, ...]] = set()
         for chip in range(max(len(shards) for shards in call.results)):
-            results = [shards[chip if len(shards) > 1 else 0] for shards in call.results]
+            results = [_on_chip(shards, chip) for shards in call.results]
             key = tuple(map(id, results))
             if key in seen:
                 continue
             seen.add(key)
-            operands = [_operand(each, call.tensors, chip) for each in call.operands]
+            operands = [_on_chip(call.tensors[each], chip) if isinstance(each, int) else each for each in call.operands]
             alone, running = self._copies.called(self._float32_call(call.plan), operands)
             actual = [to_array(tensor) for tensor in results]
             self._copies.keep(results, running)
             errors = worse(errors[0], actual, alone), worse(errors[1], actual, running)
-        made = ", ".join(type_text(values[index]) for index in instruction.results)
-        name = instruction.op, made, script_line()
-        known = self.errors.get(name, (None, None))
-        self.errors[name] = _larger(known[0], errors[0]), _larger(known[1], errors[1])
+        self.errors[name] = errors
 
     def read_back(self, shards: Sequence[torch.Tensor]) -> None:
         for shard in shards:
@@ -118,15 +117,6 @@ class _CallComparer:
         return known[1]
 
 
-def _operand(source: int | torch.Tensor, tensors: Sequence[Sequence[torch.Tensor]], chip: int) -> torch.Tensor:
-    """Returns an operand of a call on a chip."""
-    if not isinstance(source, int):
-        return source
-    shards = tensors[source]
+def _on_chip(shards: Sequence[torch.Tensor], chip: int) -> torch.Tensor:
+    """Returns the shard of a chip; a single one is that of all chips."""
     return shards[chip if len(shards) > 1 else 0]
-
-
-def _larger(one: Error | None, other: Error | None) -> Error | None:
-    if one is None or other is None:
-        return one or other
-    return one if one.weight >= other.weight else other

@@ -10,7 +10,7 @@ from typing import Any
 from tt_xla.compiler.stablehlo.untrusted import checked
 from tt_xla.errors import ExecutionError, OptionError, TTXLAError
 from tt_xla.testing.divergence.modules import Source
-from tt_xla.testing.divergence.runs import Array, declared, load_inputs, random_inputs
+from tt_xla.testing.divergence.runs import Array, declared, load_inputs, random_inputs, to_array
 from tt_xla.testing.recorded import RecordedProgram, recorded_programs
 
 
@@ -74,7 +74,7 @@ def recorded_subjects(name: str, recorded: Sequence[RecordedProgram]) -> list[Su
     for number, each in enumerate(recorded):
         source = Source(each.compilation.source, each.compilation.name)
         types = [argument.type for argument in source.arguments]
-        inputs = random_inputs(types) if each.inputs is None else [array_of(tensor) for tensor in each.inputs]
+        inputs = random_inputs(types) if each.inputs is None else [to_array(tensor) for tensor in each.inputs]
         title = f"{name} {each.compilation.name}" + (f" {number}" if len(recorded) > 1 else "")
         subjects.append(Subject(title, source, inputs, each.options))
     return subjects
@@ -104,10 +104,3 @@ def model_named(root: Path, name: str, level: int) -> tuple[str, Callable[[], ob
         return tester_of(case, loader, expectation).test()
 
     return case.id, run
-
-
-def array_of(tensor: Any) -> Array:
-    """Returns the elements of a program's argument as an array; 16-bit floats as float32."""
-    import torch
-
-    return tensor.float().numpy() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor.numpy()

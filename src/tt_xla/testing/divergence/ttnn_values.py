@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 import torch
@@ -18,7 +17,7 @@ from tt_xla.compiler import compile_module
 from tt_xla.cost.residency import Residency, walk
 from tt_xla.environment import selected_system
 from tt_xla.errors import OptionError
-from tt_xla.ir.element_types import DataType, ElementType
+from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import DEALLOCATE, MemoryPlan, Program, Result
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
@@ -29,6 +28,7 @@ from tt_xla.runtime.steps import CONTROL, context_of
 from tt_xla.runtime.ttnn.executable import TTNNExecutable
 from tt_xla.target import load_target
 from tt_xla.testing.divergence.distances import Deviation, deviation
+from tt_xla.testing.divergence.float32 import as_sequence, type_text
 from tt_xla.testing.divergence.modules import Source
 from tt_xla.testing.divergence.runs import Array, tensors_of
 
@@ -99,12 +99,8 @@ class Verdict:
     @property
     def worst(self) -> Step | None:
         """The instruction that deviates most by itself; None if none deviates."""
-        found = [step for step in self.steps if step.alone is not None and step.alone.largest]
-        return max(found, key=lambda step: 1 - _deviation(step).pcc, default=None)
-
-
-def _deviation(step: Step) -> Deviation:
-    return step.alone or step.running
+        found = [(step, step.alone.pcc) for step in self.steps if step.alone is not None and step.alone.largest]
+        return min(found, key=lambda each: each[1], default=(None, 0.0))[0]
 
 
 def compare_with_ttnn(
@@ -128,19 +124,12 @@ def compare_with_ttnn(
     if program.mesh is not None:
         raise OptionError("compare --against ttnn takes programs for one chip; this one is for several.")
     tensors = tensors_of(inputs, program)
-    on_ttnn, emulated = (_values(program, tensors, runs) for runs in (_on_ttnn, _emulated))
-    return Verdict([*_steps(program, emulated, on_ttnn)], _of_results(program, emulated, on_ttnn), tolerance)
+    on_ttnn, emulated = (_values(program, tensors, kind) for kind in (TTNNExecutable, Executable))
+    results = _largest([(emulated[value], on_ttnn[value]) for value in program.functions[0].results])
+    return Verdict(_steps(program, emulated, on_ttnn), results, tolerance)
 
 
-def _on_ttnn(program: Program, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    return TTNNExecutable(get_device(program.target), program).run(tensors, [None] * len(tensors))
-
-
-def _emulated(program: Program, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    return Executable(get_device(program.target), program).run(tensors, [None] * len(tensors))
-
-
-def _values(program: Program, tensors: Sequence[torch.Tensor], run: Any) -> Values:
+def _values(program: Program, tensors: Sequence[torch.Tensor], kind: type[Executable | TTNNExecutable]) -> Values:
     """Returns the values of the entry function, from as many runs as they need."""
     entry = program.functions[0]
     computed = [
@@ -150,7 +139,8 @@ def _values(program: Program, tensors: Sequence[torch.Tensor], run: Any) -> Valu
     for start in range(0, len(computed), _WATCHED):
         watched = computed[start : start + _WATCHED]
         numbers = tuple(dict.fromkeys((*entry.results, *watched)))
-        results = run(_watching(program, numbers), [tensor.clone() for tensor in tensors])
+        executable = kind(get_device(program.target), _watching(program, numbers))
+        results = executable.run([tensor.clone() for tensor in tensors], [None] * len(tensors))
         values |= zip(numbers, results, strict=True)
     return values
 
@@ -165,18 +155,14 @@ def _watching(program: Program, values: Sequence[int]) -> Program:
         if instruction.op != DEALLOCATE or kept.isdisjoint(instruction.operand_values())
     )
     specs = [entry.values[value] for value in values]
-    results = tuple(Result(spec.shape, _declared(spec.layout.dtype)) for spec in specs)
+    declared = {element.numpy: element.value for element in reversed(ElementType)}  # bfloat16 for block floats
+    results = tuple(Result(spec.shape, declared[spec.layout.dtype.numpy]) for spec in specs)
     entry = msgspec.structs.replace(entry, results=tuple(values), body=body)
     watching = msgspec.structs.replace(program, results=results, functions=(entry, *program.functions[1:]))
     use = Residency(load_target(program.target), program.mesh)
     walk(watching, use)
     plan = MemoryPlan(use.dram_peak_bytes, use.l1.peak, program.memory.trace_bytes)
     return msgspec.structs.replace(watching, memory=plan)
-
-
-def _declared(dtype: DataType) -> str:
-    """Returns the element type that a result of a data type declares; bfloat16, which holds them, for block floats."""
-    return next(element.value for element in ElementType if element.numpy == dtype.numpy)
 
 
 def _steps(program: Program, emulated: Values, on_ttnn: Values) -> list[Step]:
@@ -193,16 +179,11 @@ def _steps(program: Program, emulated: Values, on_ttnn: Values) -> list[Step]:
             call = bind(context_of(program, entry, instruction), instruction.attributes, instruction.location)
             call = call.call if isinstance(call, Weighted) else call
             returned = call(*(on_ttnn[operand].clone() for operand in instruction.operand_values()))
-            results = returned if isinstance(returned, tuple) else (returned,)
-            alone = _largest([(one, on_ttnn[each]) for one, each in zip(results, instruction.results, strict=True)])
+            pairs = zip(as_sequence(returned), instruction.results, strict=True)
+            alone = _largest([(one, on_ttnn[each]) for one, each in pairs])
         running = _largest([(emulated[each], on_ttnn[each]) for each in instruction.results])
-        shape = "x".join(map(str, (*spec.shape, spec.layout.dtype.value)))
-        steps.append(Step(len(steps), instruction.op, shape, instruction.location, alone, running))
+        steps.append(Step(len(steps), instruction.op, type_text(spec), instruction.location, alone, running))
     return steps
-
-
-def _of_results(program: Program, emulated: Values, on_ttnn: Values) -> Deviation:
-    return _largest([(emulated[value], on_ttnn[value]) for value in program.functions[0].results])
 
 
 def _largest(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> Deviation:

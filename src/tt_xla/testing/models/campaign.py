@@ -4,7 +4,6 @@ resumed."""
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -83,7 +82,7 @@ def _append(path: Path, record: Record) -> None:
         records.append(path, record)
     except OSError as error:
         raise OutputError(
-            f"The record of {record.test} cannot be written to {path}: {os.strerror(error.errno or 0)}.",
+            f"The record of {record.test} cannot be written to {path}: {error.strerror or error}.",
             hint="Earlier records are safe. Run the same command again when there is space.",
         ) from error
 
@@ -100,19 +99,15 @@ def _submitting(address: str | None) -> Generator[tuple[Submit, Callable[[], obj
         TTXLAError: Ray is not installed.
     """
     if address is None:
-        yield _run_locally, end_children
+        yield run_test, end_children
         return
     try:
         import ray  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise TTXLAError("--ray needs the package ray, which is not installed.", hint="pip install ray") from error
     ray.init(address=address, ignore_reinit_error=True)
-    remote: Any = ray.remote(num_cpus=1, max_retries=0)(_run_locally)
+    remote: Any = ray.remote(num_cpus=1, max_retries=0)(run_test)
     try:
         yield lambda *arguments: ray.get(remote.remote(*arguments)), ray.shutdown
     finally:
         ray.shutdown()
-
-
-def _run_locally(root: Path, case: Case, expectation: Expectation, limits: Limits, lenient: bool) -> Record:
-    return run_test(root, case, expectation, limits, lenient=lenient)

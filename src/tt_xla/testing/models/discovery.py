@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -25,7 +26,7 @@ from typing import Any
 from tt_xla import disk_cache
 from tt_xla.environment import shows_progress
 from tt_xla.testing.child_processes import signal_name
-from tt_xla.testing.models import loading, protocol, reading
+from tt_xla.testing.models import loading, protocol, reading, requirements
 
 Facts = dict[str, Any]
 
@@ -83,7 +84,7 @@ class LoaderFile:
         folder: folder of the loader below the root.
         variants: names of the variants; one None for a loader without variants.
         groups: model group of each variant, such as ``red``; empty if the loader does not tell.
-        digest: digest of the files below the root that the loader consists of.
+        digest: digest of the files below the root that the loader consists of, and of its files of requirements.
     """
 
     folder: str
@@ -97,10 +98,8 @@ class LoaderFile:
 
     def cases(self) -> Iterator[Case]:
         """Yields the tests of the loader, without those of LLM phases."""
-        for variant in self.variants:
-            for parallelism in PARALLELISMS:
-                for mode in RUN_MODES:
-                    yield Case(self.folder, variant, parallelism, mode)
+        for variant, parallelism, mode in itertools.product(self.variants, PARALLELISMS, RUN_MODES):
+            yield Case(self.folder, variant, parallelism, mode)
 
 
 @dataclass
@@ -153,7 +152,9 @@ def discover(root: Path) -> Discovery:
         if "error" in facts:
             discovery.unreadable[folder] = facts["error"]
         else:
-            digest = hashlib.sha256(repr(sorted(facts.pop("sources").items())).encode()).hexdigest()
+            required = {name: _digest(discovery.root / folder / name) for name, _ in requirements.FILES}
+            files = sorted((facts.pop("sources") | required).items())
+            digest = hashlib.sha256(repr(files).encode()).hexdigest()
             names = {name: tuple(values) for name, values in facts.items() if isinstance(values, list)}
             discovery.loaders.append(LoaderFile(folder, **{**facts, **names}, digest=digest))
     return discovery

@@ -41,6 +41,7 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
 
     record = Record(case.id, level=expectation.optimization_level)
     started = time.perf_counter()
+    batch: int | None = None
 
     def reached(name: str) -> None:
         record.stage = name
@@ -57,10 +58,11 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
             tester.on_stage = reached
             record.parameters = _parameters(tester)
             reached("inputs")
-            results: Sequence[ComparisonResult] = _results(tester.test())
+            returned = tester.test()
+            results: Sequence[ComparisonResult] = returned[0] if isinstance(returned[0], tuple) else returned
             reached("compare")
             _judge(record, results, expectation)
-            record.samples_per_s = _throughput(tester, compilations)
+            batch = _batch(tester)
             _check_patterns(record, case, expectation, compilations)
             emitted = getattr(tester, "emitted", None)
             if emitted and expectation.emitpy and case.run_mode == "inference" and record.outcome == "passed":
@@ -79,13 +81,9 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
     record.ops = sum(len(program.functions[0].body) for program in programs)
     record.host_ops = [op for program in programs for op in program.host_ops]
     record.device_us = sum(program.predicted_device_us for program in programs) or None
+    record.samples_per_s = batch / record.device_us * 1e6 if batch and record.device_us else None
     record.seconds = time.perf_counter() - started
     return record
-
-
-def _results(returned: Any) -> Sequence[ComparisonResult]:
-    """Returns the comparisons in the result of :meth:`ModelTester.test`."""
-    return returned[0] if isinstance(returned[0], tuple) else returned
 
 
 def tester_of(case: Case, loader: Any, expectation: Expectation) -> ModelTester:
@@ -223,13 +221,11 @@ def _judge(record: Record, results: Sequence[ComparisonResult], expectation: Exp
         )
 
 
-def _throughput(tester: ModelTester, compilations: Sequence[Compilation]) -> float | None:
-    """Returns samples per second: the batch of the first input divided by the predicted time of all graphs."""
+def _batch(tester: ModelTester) -> int | None:
+    """Returns the first extent of the first input that has one; None if none has."""
     args, kwargs = tester._call()
     shapes = [value.shape for value in (*kwargs.values(), *args[::-1]) if len(getattr(value, "shape", ())) > 0]
-    programs = [compilation.program for compilation in compilations if compilation.program is not None]
-    seconds = sum(program.predicted_device_us for program in programs) * 1e-6
-    return shapes[0][0] / seconds if shapes and seconds else None
+    return shapes[0][0] if shapes else None
 
 
 def _check_patterns(record: Record, case: Case, expectation: Expectation, compilations: Sequence[Compilation]) -> None:

@@ -109,10 +109,9 @@ class Parallelism:
         shape, names = self.mesh_config
         if shape is None:
             return None
-        import jax
+        from tt_xla.testing.jax_meshes import tt_mesh
 
-        types = (jax.sharding.AxisType.Auto,) * len(shape)
-        return jax.make_mesh(tuple(shape), tuple(names), axis_types=types, devices=jax.devices("tt"))
+        return tt_mesh(shape, names)
 
     def repeated(self, inputs: Any) -> Any:
         """Returns a model's inputs; with data parallelism every sample is repeated once per chip.

@@ -7,7 +7,6 @@ import math
 import os
 import pickle
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tt_xla.errors import OptionError
-from tt_xla.testing.child_processes import child, default_memory, signal_name
+from tt_xla.testing.child_processes import default_memory, end_of, run_child, signal_name
 from tt_xla.testing.models import parallel
 from tt_xla.testing.models.config import BringupStatus, Expectation, ModelTestStatus
 from tt_xla.testing.models.discovery import Case
@@ -54,7 +53,7 @@ class Limits:
         return self.memory or (default_memory(self.jobs) if self.jobs else 0)
 
 
-def run_test(root: Path, case: Case, expectation: Expectation, limits: Limits, *, lenient: bool = False) -> Record:
+def run_test(root: Path, case: Case, expectation: Expectation, limits: Limits, lenient: bool = False) -> Record:
     """Runs a test in its own process.
 
     Args:
@@ -88,27 +87,20 @@ def run_in_process(python: Path, spec: Spec, limits: Limits) -> Record:
         path, output = Path(folder) / "spec", Path(folder) / "output"
         path.write_bytes(pickle.dumps(spec))
         command = [str(python), "-m", "tt_xla.testing.models.worker", str(path)]
-        with output.open("wb") as sink, child(command, stdout=sink, stderr=sink) as process:
-            try:
-                ending = _ending(process.wait(limits.seconds))
-            except subprocess.TimeoutExpired:
-                ending = f"it took more than {limits.seconds:g} s and was stopped"
+        status = run_child(command, limits.seconds, output)
         record_file = Path(folder) / "record.json"
         if record_file.exists():
             return Record(**json.loads(record_file.read_text()))
         stage = Path(folder) / "stage"
         reached = stage.read_text() if stage.exists() else "start"
-        last_output = output.read_bytes()[-_REPORTED_BYTES:].decode(errors="replace").strip()
-        status = BringupStatus.FAILED_RUNTIME if reached == "device" else BringupStatus.UNKNOWN
-        error = f"The process ended in stage '{reached}': {ending}." + (f"\n{last_output}" if last_output else "")
-        return Record(spec.case.id, "failed", status.value, reached, error=error)
-
-
-def _ending(status: int) -> str:
-    """Returns how a process with this exit status ended."""
-    if status < 0:
-        return f"it was killed by {signal_name(status)}"
-    return f"its exit status was {status}, without a record"
+        ending = f"its exit status was {status}, without a record"
+        if status is None:
+            ending = f"it took more than {limits.seconds:g} s and was stopped"
+        elif status < 0:
+            ending = f"it was killed by {signal_name(status)}"
+        bringup = BringupStatus.FAILED_RUNTIME if reached == "device" else BringupStatus.UNKNOWN
+        error = f"The process ended in stage '{reached}': {ending}.\n{end_of(output, _REPORTED_BYTES)}".strip()
+        return Record(spec.case.id, "failed", bringup.value, reached, error=error)
 
 
 def memory_in_bytes(text: str) -> int:

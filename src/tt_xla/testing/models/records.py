@@ -135,11 +135,10 @@ def settled(record: Record, expectation: Expectation, *, lenient: bool = False) 
         else:
             record.outcome = "xpassed"
             record.error = "The test passed, but its entry says KNOWN_FAILURE_XFAIL; remove that status from the entry."
+    if record.outcome in ("passed", "xfailed", "xpassed"):
         record.reason = expectation.reason or record.reason
-    if record.outcome in ("passed", "xfailed"):
-        record.reason = expectation.reason or record.reason
-        if expectation.bringup_status is not None:
-            record.bringup_status = expectation.bringup_status.value
+    if record.outcome in ("passed", "xfailed") and expectation.bringup_status is not None:
+        record.bringup_status = expectation.bringup_status.value
     return record
 
 

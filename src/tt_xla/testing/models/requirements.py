@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import shutil
 import site
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -21,7 +20,7 @@ from pathlib import Path
 from tt_xla.environment import variable
 from tt_xla.errors import TTXLAError
 from tt_xla.temporary import private_folder
-from tt_xla.testing.child_processes import child
+from tt_xla.testing.child_processes import run_child
 
 FILES = (
     ("requirements.txt", ()),
@@ -121,13 +120,17 @@ def _install(layer: Path, files: list[tuple[Path, tuple[str, ...]]]) -> Path:
     for path, flags in files:
         command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--disable-pip-version-check"]
         command += ["--no-input", "-q", "-c", str(pins), *flags, "-r", str(path)]
-        run = _pip(command, path)
+        output = layer / "output"
+        status = run_child(command, _TIMEOUT_S, output)
+        lines = output.read_text(errors="replace").splitlines()
         if variable("TT_XLA_REQS_DEBUG") == "1":
-            print(f"{' '.join(command)}\n{run.stdout}{run.stderr}", file=sys.stderr, flush=True)
-        if run.returncode:
-            errors = [line for line in run.stderr.splitlines() if line.startswith("ERROR")] or run.stderr.splitlines()
+            print("\n".join([" ".join(command), *lines]), file=sys.stderr, flush=True)
+        if status is None:
+            raise RequirementsError(f"The installation of {path} takes more than {_TIMEOUT_S} s.")
+        if status:
+            errors = [line for line in lines if line.startswith("ERROR")] or lines
             raise RequirementsError(
-                f"{path} cannot be installed: {' '.join(errors[-3:]) or f'pip ended with {run.returncode}'}",
+                f"{path} cannot be installed: {' '.join(errors[-3:]) or f'pip ended with {status}'}",
                 hint="The runner's environment is unchanged. TT_XLA_REQS_DEBUG=1 shows pip's output.",
             )
     return python
@@ -136,15 +139,6 @@ def _install(layer: Path, files: list[tuple[Path, tuple[str, ...]]]) -> Path:
 def _packages_of(environment: Path) -> Path:
     """Returns the folder of the packages of a virtual environment."""
     return Path(sysconfig.get_path("purelib", "venv", {"base": str(environment)}))
-
-
-def _pip(command: list[str], path: Path) -> subprocess.CompletedProcess[str]:
-    with child(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        try:
-            output, errors = (text.decode(errors="replace") for text in process.communicate(timeout=_TIMEOUT_S))
-        except subprocess.TimeoutExpired:
-            raise RequirementsError(f"The installation of {path} takes more than {_TIMEOUT_S} s.") from None
-        return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 def _versions() -> dict[str, str]:

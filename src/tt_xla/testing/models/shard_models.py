@@ -34,9 +34,6 @@ class ShardModelTester(ModelTester):
 
     Args:
         parallelism: loader and parallelism of the test.
-        comparison_config: metrics and thresholds.
-        run_mode: inference.
-        compiler_config: compile options.
 
     Raises:
         NotParallelError: the model is not a linen module.

@@ -100,13 +100,11 @@ def check(
 ) -> None:
     """Runs a StableHLO module in a child process, and raises an error if it fails.
 
+    Arguments that are not named here are those of :func:`reduce`.
+
     Args:
-        module: text of the module.
         inputs: its arguments in order, or a ``.npz`` file with them; None for random numbers.
-        options: compile options.
-        fails: what counts as failing; see :data:`~tt_xla.testing.reduction.failures.FORMS`.
         limit: seconds after which the process is killed.
-        imports: Python files that the process runs first.
 
     Raises:
         AssertionError: the module fails.

@@ -271,12 +271,8 @@ def _erase_unused(op: Any) -> None:
     for region in op.regions:
         for block in region.blocks:
             for inner in reversed(list(block.operations)[:-1]):
-                if len(inner.results) and not any(_is_used(value) for value in inner.results):
+                if len(inner.results) and not any(next(iter(value.uses), None) for value in inner.results):
                     inner.operation.erase()
-
-
-def _is_used(value: Any) -> bool:
-    return next(iter(value.uses), None) is not None
 
 
 def _resized(text: str, extent: int, smaller: int, multiples: bool, attributes: bool) -> str:

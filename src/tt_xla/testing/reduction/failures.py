@@ -138,15 +138,11 @@ def _crashes(outcome: Outcome) -> bool:
     return outcome.crashed
 
 
-def _hangs(outcome: Outcome) -> bool:
-    return outcome.ending == "hang"
-
-
-def _differs(outcome: Outcome) -> bool:
-    return outcome.pcc is not None and not outcome.pcc >= LEAST_PCC
-
-
-_PLAIN: dict[str, Test] = {"crash": _crashes, "hang": _hangs, "differs": _differs}
+_PLAIN: dict[str, Test] = {
+    "crash": _crashes,
+    "hang": lambda outcome: outcome.ending == "hang",
+    "differs": lambda outcome: outcome.pcc is not None and not outcome.pcc >= LEAST_PCC,
+}
 """Tests of the alternatives without a number or a name."""
 
 

@@ -123,7 +123,8 @@ def smallest(items: Sequence[T], test: Callable[[list[T]], bool]) -> list[T]:
     kept = list(items)
     size = len(kept) // 2
     while size >= 1:
-        chunk = next((part for part in _chunks(kept, size) if len(part) < len(kept) and test(part)), None)
+        chunks = (kept[start : start + size] for start in range(0, len(kept), size))
+        chunk = next((part for part in chunks if len(part) < len(kept) and test(part)), None)
         if chunk is not None:
             kept, size = chunk, len(chunk) // 2
             continue
@@ -141,10 +142,6 @@ def _without_chunks(items: list[T], size: int, test: Callable[[list[T]], bool]) 
             kept, changed = rest, True
         start -= size
     return kept, changed
-
-
-def _chunks(items: list[T], size: int) -> list[list[T]]:
-    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def plain(text: str) -> str:

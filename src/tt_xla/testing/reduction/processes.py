@@ -8,7 +8,6 @@ process that forks; it opens no backend and starts no thread. The FILEs are Pyth
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import importlib
 import os
@@ -56,7 +55,7 @@ class Lost(Exception):
         self.stage, self.outcome = stage, outcome
 
 
-class Processes:
+class Processes(contextlib.AbstractContextManager["Processes"]):
     """Runs trials in forks of one prepared process, which ends with this object.
 
     Args:
@@ -82,13 +81,7 @@ class Processes:
         self._pid = 0
         self._trials = 0
 
-    def __enter__(self) -> Processes:
-        return self
-
     def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
         """Ends the process and its forks."""
         self._drop()
         self._socket.close()
@@ -217,16 +210,12 @@ def _awaited(child: int) -> int | None:
     return None
 
 
-def _name_stage(connection: Connection, stage: str) -> None:
-    connection.send(("stage", stage))
-
-
 def _work(connection: Connection) -> None:
     """Runs the tasks that arrive, until the other side closes the connection."""
     try:
         while True:
             task = connection.recv()
-            result = task.run(functools.partial(_name_stage, connection))
+            result = task.run(lambda stage: connection.send(("stage", stage)))
             connection.send(("result", result))
     except (EOFError, ConnectionError):
         os._exit(0)

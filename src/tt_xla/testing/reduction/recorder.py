@@ -45,7 +45,8 @@ def _main(arguments: Sequence[str]) -> None:
 
     from tt_xla.compiler.recording import RECORDERS, Recorder
     from tt_xla.runtime.observation import RUNS
-    from tt_xla.testing.divergence.subjects import array_of, model_named
+    from tt_xla.testing.divergence.runs import to_array
+    from tt_xla.testing.divergence.subjects import model_named
     from tt_xla.testing.scripts import as_main
 
     compilations = _Written(Path(folder))
@@ -55,7 +56,7 @@ def _main(arguments: Sequence[str]) -> None:
         for number, compilation in enumerate(compilations):
             if number not in kept and (compilation.program is program or compilation.program == program):
                 kept.add(number)
-                arrays = [array_of(tensor.detach().cpu()) for tensor in tensors]
+                arrays = [to_array(tensor.detach().cpu()) for tensor in tensors]
                 np.savez(Path(folder) / f"{number:04}.npz", *arrays)
                 return
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from tt_xla.environment import child_environment
-from tt_xla.options import CompileOptions
-from tt_xla.testing.child_processes import kill_group, signal_name
+from tt_xla.testing.child_processes import end_of, run_child, signal_name
 from tt_xla.testing.divergence.runs import Array
 from tt_xla.testing.reduction import recorder
 from tt_xla.testing.reduction.api import program_of
@@ -42,11 +40,6 @@ class Recorded:
     name: str
     program: Program
     options: dict[str, Any]
-
-    @property
-    def parsed_options(self) -> CompileOptions:
-        """The compile options."""
-        return CompileOptions.parse(self.options)
 
 
 @dataclass(frozen=True)
@@ -76,26 +69,11 @@ def record(folder: Path, script: str, arguments: Sequence[str], limit: float, im
     """
     command = [sys.executable, "-m", recorder.__name__, str(folder), str(os.getpid())]
     command.append(os.pathsep.join(map(str, imports)))
-    with (folder / "output").open("wb") as sink:
-        process = subprocess.Popen(
-            [*command, script, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=sink,
-            env=child_environment({"TTXLA_CACHE": "off"}),
-            start_new_session=True,
-        )
-        try:
-            status = process.wait(limit)
-            ending = "" if status == 0 else signal_name(status)
-        except subprocess.TimeoutExpired:
-            ending = f"it took more than {limit:g} s"
-        finally:
-            kill_group(process.pid)
-            process.wait()
-    output = (folder / "output").read_bytes()[-_SHOWN_BYTES:].decode(errors="replace").strip()
+    output = folder / "output"
+    status = run_child([*command, script, *arguments], limit, output, env=child_environment({"TTXLA_CACHE": "off"}))
+    ending = f"it took more than {limit:g} s" if status is None else signal_name(status) if status else ""
     programs = [_read(path) for path in sorted(folder.glob("*.mlir"))]
-    return Recording(programs, ending, output)
+    return Recording(programs, ending, end_of(output, _SHOWN_BYTES))
 
 
 def _read(path: Path) -> Recorded:

@@ -181,14 +181,10 @@ class Reducer:
             return
         graph.learn(self._runner.values)
         ops = smallest(graph.ops, lambda kept: self._accepts(graph.keeping(kept)))
-        self._cut_results(graph, ops, graph.results_of(ops))
+        smallest(graph.results_of(ops), lambda kept: self._accepts(graph.keeping(graph.needed(ops, kept), kept)))
         smaller = self._graph()
         if smaller is not None and smaller.lines:
             self.reduction.lines = smaller.lines
-
-    def _cut_results(self, graph: Graph, ops: Sequence[Any], results: Sequence[Any]) -> None:
-        """Leaves out results, and the ops on which only they depend."""
-        smallest(results, lambda kept: self._accepts(graph.keeping(graph.needed(ops, kept), kept)))
 
     def _cut_nested_ops(self) -> None:
         """Leaves out ops in the regions of other ops."""
@@ -199,16 +195,15 @@ class Reducer:
             smallest(positions, lambda kept: self._accepts(edits.keeping_nested(program, kept)))
 
     def _apply(self, step: str, edit: edits.Edit) -> bool:
-        """Applies an edit as often as it leaves a failing program that is new. Returns whether it did."""
+        """Applies an edit as often as it leaves a failing program. Returns whether it did.
+
+        Programs that were tried are not tried again, so that edits do not go in circles.
+        """
         self.reduction.step = step
         changed = False
-        while next((True for program in edit(self.reduction.program) if self._accepts_new(program)), False):
+        while any(_key(each) not in self._tried and self._accepts(each) for each in edit(self.reduction.program)):
             changed = True
         return changed
-
-    def _accepts_new(self, program: Program) -> bool:
-        """Returns :meth:`_accepts` of a program that has not been tried, so that edits do not go in circles."""
-        return _key(program) not in self._tried and self._accepts(program)
 
     def _graph(self) -> Graph | None:
         try:

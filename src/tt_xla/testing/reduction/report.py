@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tt_xla.options import CompileOptions
-from tt_xla.testing.divergence.reproducer import archive_of
+from tt_xla.testing.divergence.reproducer import archive_of, in_docstring
 from tt_xla.testing.reduction.graphs import plain
 from tt_xla.testing.reduction.reducer import Reduction
 
@@ -80,7 +80,7 @@ def source_of_test(reduction: Reduction, name: str, imports: Sequence[str] = ())
     paths = ", ".join(f"Path({path!r})" for path in imports)
     changed = changed_options(reduction.options)
     return _TEST.format(
-        title=f"Reduced from {name}: {_quoted(reduction.outcome.text)}.",
+        title=in_docstring(f"Reduced from {name}: {reduction.outcome.text}."),
         imports="\n".join(lines),
         module=module,
         inputs=f"[{', '.join(arrays)}]" if has_literals else 'Path(__file__).with_name("inputs.npz")',
@@ -113,7 +113,3 @@ def _report(reduction: Reduction, name: str, command: str, about: str, text: str
     sections = {"First failure": reduction.first.details or reduction.first.text, "Reduced program": text}
     sections |= {"Its failure": reduction.outcome.details or reduction.outcome.text, "Versions and settings": about}
     return "\n".join([*lines, *(f"\n{title}\n{'-' * len(title)}\n{body.strip()}" for title, body in sections.items())])
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "/").replace('"', "'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -77,7 +78,8 @@ class Trial:
             golden = on_cpu(parse_module(self.program.text), self.program.inputs)
         except Exception as error:
             return replace(outcome, ending="unknown", reason=_reason(error))
-        return replace(outcome, difference=largest_difference(results, golden), pcc=correlation(results, golden))
+        difference, pcc = deviation(results, golden)
+        return replace(outcome, difference=difference, pcc=pcc)
 
 
 @dataclass(frozen=True)
@@ -92,28 +94,19 @@ class Reference:
         return on_cpu(parse_module(self.program.text), self.program.inputs)
 
 
-def largest_difference(actual: Sequence[Array], golden: Sequence[Array]) -> float:
-    """Returns the largest difference of two elements over the size of the expected result, of all results.
+def deviation(actual: Sequence[Array], golden: Sequence[Array]) -> tuple[float, float]:
+    """Returns the largest difference of two elements over the size of the expected result, and the least correlation.
 
     The size is the root mean square of the finite elements; 1 if all of them are zero. Two NaN are equal; a NaN on one
     side only, and another shape, differ by infinity.
     """
-    worst = 0.0
-    for one, other in zip(actual, golden, strict=True):
-        if one.shape != other.shape:
-            return float("inf")
-        error = Error.of(*([array] for array in _without_common_nans(one, other)))
-        absolute = error.absolute if error.absolute == error.absolute else float("inf")
-        worst = max(worst, absolute / (size_of(other) or 1.0))
-    return worst
-
-
-def correlation(actual: Sequence[Array], golden: Sequence[Array]) -> float:
-    """Returns the smallest correlation of two results, without elements that are NaN in both."""
     if any(one.shape != other.shape for one, other in zip(actual, golden, strict=True)):
-        return float("nan")
+        return math.inf, math.nan
     pairs = [_without_common_nans(one, other) for one, other in zip(actual, golden, strict=True)]
-    return Error.of([one for one, _ in pairs], [other for _, other in pairs]).pcc
+    errors = [Error.of([one], [other]) for one, other in pairs]
+    differences = [error.absolute / (size_of(other) or 1.0) for error, (_, other) in zip(errors, pairs, strict=True)]
+    worst = math.inf if any(map(math.isnan, differences)) else max(differences, default=0.0)
+    return worst, Error.of([one for one, _ in pairs], [other for _, other in pairs]).pcc
 
 
 def _without_common_nans(one: Array, other: Array) -> tuple[Array, Array]:
@@ -134,4 +127,4 @@ def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-__all__ = ["Program", "Reference", "Trial", "correlation", "largest_difference"]
+__all__ = ["Program", "Reference", "Trial", "deviation"]
