@@ -27,6 +27,11 @@ def mesh_of(*shape: int) -> xs.Mesh:
     return xs.Mesh(np.arange(int(np.prod(shape))), shape, ("batch", "model")[: len(shape)])
 
 
+def mesh_of_all(*shape: int) -> tuple[range, tuple[int, ...]]:
+    """Returns the arguments of a mesh of all chips, which a test can make in SPMD mode alone."""
+    return range(8), shape
+
+
 def last_program():
     return compilation.compiled_programs()[-1]
 
@@ -228,8 +233,17 @@ def test_wrong_uses():
     x = torch.randn(8, 16)
     with pytest.raises(ValueError, match=r"names devices \[8, 9\]; the system has 8"):
         xs.Mesh(range(10), (10,))
-    with pytest.raises(ValueError, match="names a device twice"):
-        xs.Mesh([0, 0], (2,))
+    for arguments, message in (
+        (([0, 0], (2,)), r"Device IDs must be unique, got: \[0, 0\]"),
+        ((range(8), (2, 8)), r"Number of device IDs \(8\) must match mesh size \(16\)"),
+        ((range(8), (2, 4), ("x",)), r"Number of axis names \(1\) must match mesh dimensions \(2\)"),
+        ((range(8), (2, 4), ("x", "x")), "Axis names must be unique"),
+    ):
+        for kind in (AssertionError, ValueError):
+            with pytest.raises(kind, match=message):
+                xs.Mesh(*arguments)
+    with pytest.raises(AssertionError, match=r"has 1 entries, the tensor has shape \[8, 16\]"):
+        xs.mark_sharding(x.to("tt"), mesh_of(8), ("batch",))
     with pytest.raises(ValueError, match="takes a tensor on device 'tt'"):
         xs.mark_sharding(x, mesh_of(8), ("batch", None))
     with pytest.raises(ValueError, match="The system has 8"):
@@ -245,7 +259,7 @@ def test_wrong_uses():
     xs.mark_sharding(a, mesh_of(8), ("batch", None))
     add = torch.compile(lambda a, b: a + b, backend="tt")
     assert torch.equal(add(a, b).cpu(), x + x)
-    xs.mark_sharding(b, mesh_of(2, 4), ("batch", None))
+    xs.mark_sharding(b, xs.Mesh(range(4), (4,), ("batch",)), ("batch", None))
     for _ in range(2):  # the second call is refused like the first
         with pytest.raises(CompileError, match="different meshes"):
             add(a, b)
@@ -253,19 +267,55 @@ def test_wrong_uses():
     assert torch.equal(add(a, b).cpu(), x + x)
 
 
-def test_recorded_ops_on_two_meshes_run_as_a_program_each(monkeypatch):
+@pytest.mark.parametrize(
+    ("other", "spec", "split"),
+    [
+        (mesh_of_all(2, 4), (0, 1), "{devices=[2,4]0,1,2,3,4,5,6,7}"),
+        (mesh_of_all(2, 2, 2), (2, (0, 1)), "{devices=[2,4]0,2,4,6,1,3,5,7}"),
+        (([0, 4, 1, 5, 2, 6, 3, 7], (4, 2)), (0, 1), "{devices=[4,2]0,4,1,5,2,6,3,7}"),
+    ],
+    ids=["grid", "cube", "transposed grid"],
+)
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "recorded"])
+def test_a_program_may_have_tensors_on_several_meshes(other, spec, split, compiled):
+    def compute(a, b):
+        return a + 1, b * 2, a @ b
+
+    x, y = (torch.randint(-5, 5, (8, 8)).float() for _ in range(2))
+    a, b = x.to("tt"), y.to("tt")
+    xs.mark_sharding(a, mesh_of(4, 2), ("batch", "model"))
+    xs.mark_sharding(b, xs.Mesh(*other), spec)
+    results = (torch.compile(compute, backend="tt") if compiled else compute)(a, b)
+    torch_xla.sync()
+    assert [result.cpu().tolist() for result in results] == [result.tolist() for result in compute(x, y)]
+    assert last_program().mesh.size == 8
+    shardings = [xs.sharding_of(result) for result in results]
+    assert shardings[:2] == ["{devices=[4,2]0,1,2,3,4,5,6,7}", split]
+    assert shardings[2] != ""
+
+
+def test_sharding_constraints_name_the_axes_of_the_only_mesh():
+    a, b = torch.ones(8, 8).to("tt"), torch.ones(8, 8).to("tt")
+    xs.mark_sharding(a, mesh_of(2, 4), ("batch", None))
+    xs.mark_sharding(b, mesh_of(8), ("batch", None))
+    constrained = tt_torch.sharding_constraint_tensor(a + b, mesh_of(8), ("batch", None))
+    with pytest.raises(CompileError, match=r"are on 2 meshes.*Mark the tensor with xs.mark_sharding"):
+        constrained.cpu()
+
+
+def test_recorded_ops_on_other_chips_run_as_a_program_each(monkeypatch):
     messages: list[str] = []
     monkeypatch.setattr(logger(), "warning", lambda text, *values: messages.append(text % values))
     x, y, z = (torch.randn(8, 8) for _ in range(3))
     a, b, c = x.to("tt"), y.to("tt"), z.to("tt")
     xs.mark_sharding(a, mesh_of(2, 4), ("batch", "model"))
-    xs.mark_sharding(b, mesh_of(8), ("batch", None))
+    xs.mark_sharding(b, xs.Mesh(range(4), (4,), ("batch",)), ("batch", None))
     results = [a + 1, b * 2, c - 1, a.sum(0), b.t() @ b]
     expected = [x + 1, y * 2, z - 1, x.sum(0), y.t() @ y]
     for result, right in zip(results, expected, strict=True):
         assert relative_error(result, right) < 2**-8  # factors have 11 significant bits
     shapes = [program.mesh.shape if program.mesh else () for program in compilation.compiled_programs()]
-    assert sorted(shapes) == [(), (1, 8), (2, 4)]
+    assert sorted(shapes) == [(), (1, 4), (2, 4)]
     assert messages == []
     mixed = a + b
     with pytest.raises(CompileError, match="different meshes"):

@@ -192,7 +192,8 @@ def test_torch_xla_compile_of_a_placed_model():
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "recorded"])
 def test_a_cache_on_a_mesh_is_written_in_place(compiled):
     cache = torch.zeros(2, 8, 16, 4)
-    own = xs.mark_sharding(cache.to("tt"), mesh_of(), ("batch", "model", None, None))
+    own = cache.to("tt")
+    xs.mark_sharding(own, mesh_of(), ("batch", "model", None, None))
 
     def step(cache, keys, position):
         cache.index_copy_(2, position, keys)

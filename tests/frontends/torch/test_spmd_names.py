@@ -9,6 +9,7 @@ import io
 import numpy as np
 import pytest
 import torch
+import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
@@ -67,49 +68,12 @@ def test_distribute_tensor(mesh, wanted, spec, kind, part):
     assert isinstance(x, XLAShardedTensor)
     assert (x.partition_spec, x.sharding_type, x.mesh_shape) == (spec, kind, (2, 4))
     assert [list(shard.data.shape) for shard in x.local_shards] == [part] * 8
+    placed = wanted or [Replicate(), Replicate()]
+    assert x.placements == tuple(Shard(1) if placement == Shard(-1) else placement for placement in placed)
     product = x @ x
-    assert type(product) is torch.Tensor
+    assert isinstance(product, XLAShardedTensor)
     assert torch.equal(product.cpu(), numbers() @ numbers())
     assert compilation.compiled_programs()[-1].mesh.shape == (2, 4)
-
-
-def test_shards_show_what_chips_have(mesh):
-    x = distribute_tensor(numbers(), mesh, [Replicate(), Shard(0)])
-    shards = x.local_shards
-    assert [(shard.indices[0].start, shard.shard_device, shard.replica_id) for shard in shards] == [
-        (start, f"TT:{chip}", replica)
-        for chip, (start, replica) in enumerate([(0, 0), (2, 0), (4, 0), (6, 0), (0, 1), (2, 1), (4, 1), (6, 1)])
-    ]
-    assert all(torch.equal(shard.unpadded_data, numbers()[tuple(shard.indices)]) for shard in shards)
-    for shard in shards:
-        shard.unpadded_data = shard.data + 1
-    assert torch.equal(x.global_tensor.cpu(), numbers())  # shards are copies
-    x.load_local_shards_(shards)
-    assert torch.equal(x.global_tensor.cpu(), numbers() + 1)
-    with pytest.raises(ValueError, match=r"expects parts of the shapes \[\[2, 8\]"):
-        x.load_local_shards_(shards[:3])
-
-
-def test_shards_of_an_uneven_split_are_padded(mesh):
-    x = distribute_tensor(torch.arange(6.0), mesh, [Replicate(), Shard(0)])
-    last = x.local_shards[3]
-    assert last.data.tolist() == [0, 0]
-    assert last.unpadded_data.tolist() == []
-    assert x.local_shards[2].unpadded_data.tolist() == [4, 5]
-
-
-def test_wrapped_tensors_share_memory_and_sharding():
-    x = numbers().to("tt")
-    assert xs.wrap_if_sharded(x) is x
-    xs.mark_sharding(x, xs.get_1d_mesh("data"), ("data", None))
-    wrapped = xs.wrap_if_sharded(x)
-    assert isinstance(wrapped, XLAShardedTensor)
-    assert xs.wrap_as_sharded_tensor(wrapped) is wrapped
-    wrapped.add_(1)
-    assert torch.equal(x.cpu(), numbers() + 1)
-    plain = xs.unwrap_sharded_tensor(wrapped)
-    assert type(plain) is torch.Tensor
-    assert xs.sharding_of(plain) == xs.sharding_of(x) != ""
 
 
 @pytest.mark.parametrize(
@@ -158,7 +122,7 @@ def test_distribute_module(mesh, compiled):
         result = module(x)
         assert hooks == ["input"]
     expected = reference(x) * 2
-    torch.testing.assert_close(result.cpu(), expected, rtol=0.02, atol=0.02)
+    torch.testing.assert_close(result.full_tensor().cpu(), expected, rtol=0.02, atol=0.02)
     expected.square().sum().backward()
     result.square().sum().backward()
     assert relative_error(module[0].weight.grad, reference[0].weight.grad) < ROUNDING
@@ -306,24 +270,57 @@ def test_fully_sharded_data_parallel(compiled):
     call = torch.compile(module, backend="tt", fullgraph=True) if compiled else module
     with torch.no_grad():
         result = call(data)
-        torch.testing.assert_close(result.cpu(), reference(x), rtol=0.02, atol=0.02)
+        torch.testing.assert_close(result.full_tensor().cpu(), reference(x), rtol=0.02, atol=0.02)
         assert xs.sharding_of(result) == "{devices=[8,1]0,1,2,3,4,5,6,7}"
     call(data).square().sum().backward()
     reference(x).square().sum().backward()
     assert relative_error(module[0].weight.grad, reference[0].weight.grad) < ROUNDING
 
 
-def test_fsdp_wraps_what_a_policy_selects_and_uses_the_global_mesh():
+@pytest.mark.parametrize("count", ["unwrapped_params", "nonwrapped_numel"])
+def test_fsdp_wraps_what_a_policy_selects_and_uses_the_global_mesh(count):
+    """A policy gets the number of parameters that are not wrapped yet, under torch_xla's or PyTorch's name."""
     xs.set_global_mesh(fsdp_mesh())
+    seen = []
 
-    def policy(module, recurse, nonwrapped_numel):
-        return recurse or (isinstance(module, nn.Linear) and nonwrapped_numel > 100)
+    def policy(module, recurse, **counts):
+        assert list(counts) == [count]
+        if recurse:
+            return not isinstance(module, nn.ReLU)
+        seen.append((type(module), counts[count]))
+        return isinstance(module, nn.Linear) and counts[count] > 100
 
+    named = {
+        "unwrapped_params": lambda module, recurse, unwrapped_params: policy(
+            module, recurse, unwrapped_params=unwrapped_params
+        ),
+        "nonwrapped_numel": lambda module, recurse, nonwrapped_numel: policy(
+            module, recurse, nonwrapped_numel=nonwrapped_numel
+        ),
+    }
     module = SpmdFullyShardedDataParallel(
-        nn.Sequential(nn.Linear(8, 16), nn.Sequential(nn.Linear(4, 4))).to("tt"), auto_wrap_policy=policy
+        nn.Sequential(nn.Linear(8, 16), nn.Sequential(nn.Linear(16, 8), nn.ReLU(), nn.Linear(4, 4))),
+        auto_wrap_policy=named[count],
     )
     assert isinstance(module[0], SpmdFullyShardedDataParallel)
-    assert isinstance(module[1][0], nn.Linear)
+    assert isinstance(module[1][0], SpmdFullyShardedDataParallel)
+    assert isinstance(module[1][2], nn.Linear)
+    assert seen == [(nn.Linear, 144), (nn.Linear, 136), (nn.Linear, 20), (nn.Sequential, 20)]
+    assert {str(parameter.device) for parameter in module.parameters()} == {"tt:0"}
+
+
+def test_fsdp_wraps_by_a_function():
+    wrapped = []
+
+    def wrap(child, **options):
+        wrapped.append((type(child), sorted(options)))
+        return child
+
+    module = SpmdFullyShardedDataParallel(
+        nn.Sequential(nn.Linear(8, 8)), mesh=fsdp_mesh(), auto_wrap_policy=lambda **_: True, auto_wrapper_callable=wrap
+    )
+    assert wrapped == [(nn.Linear, ["extra_data_axis", "mesh", "shard_output"])]
+    assert isinstance(module[0], nn.Linear)
 
 
 def test_fsdp_calls_shard_output():
@@ -345,14 +342,58 @@ def test_fsdp_refuses_what_it_cannot_split():
     with pytest.raises(ValueError, match=r"needs the axes \['fsdp'\]; the mesh has the axes \['data'\]"):
         SpmdFullyShardedDataParallel(layer, mesh=xs.get_1d_mesh("data"))
     wrapped = SpmdFullyShardedDataParallel(layer, mesh=fsdp_mesh())
-    with pytest.raises(TypeError, match="wrapped already"):
+    with pytest.raises(RuntimeError, match="wrapped already"):
         SpmdFullyShardedDataParallel(wrapped, mesh=fsdp_mesh())
+    with pytest.raises(ValueError, match="0 is wrapped already"):
+        SpmdFullyShardedDataParallel(nn.Sequential(wrapped), mesh=fsdp_mesh(), auto_wrap_policy=lambda **_: True)
+    with pytest.raises(RuntimeError, match="ModuleList has no forward method"):
+        SpmdFullyShardedDataParallel(nn.ModuleList([nn.Linear(2, 2)]), mesh=fsdp_mesh())
+    with pytest.raises(ValueError, match="The provided ddp axis is not in the mesh"):
+        SpmdFullyShardedDataParallel(nn.Linear(8, 8), mesh=fsdp_mesh(), extra_data_axis="ddp")
     returns_a_dictionary = SpmdFullyShardedDataParallel(ReturnsDictionary(), mesh=fsdp_mesh())
-    with pytest.raises(TypeError, match="The output is a dict"):
+    with pytest.raises(RuntimeError, match="The output type is not supported: dict"):
         returns_a_dictionary()
 
 
 # Further names -------------------------------------------------------------------------------------------------------
+
+
+def test_meshes_as_text_and_for_jax():
+    mesh = xs.Mesh(range(8), (2, 4), ("data", "model"))
+    assert str(xs.Mesh.from_str(str(mesh))) == str(mesh)
+    assert (
+        str(mesh) == "{'device_ids': [0, 1, 2, 3, 4, 5, 6, 7], 'mesh_shape': (2, 4), 'axis_names': ('data', 'model')}"
+    )
+    assert xs.Mesh.from_str("no mesh") is None
+    assert xs.get_1d_mesh().shape() == {0: 8}
+    sharding = mesh.get_op_sharding((("model", "data"), None))
+    assert (str(sharding), sharding.type) == ("{devices=[8,1]0,4,1,5,2,6,3,7}", xs.ShardingType.TILED)
+
+
+def test_the_global_mesh_can_be_taken_back():
+    mesh = xs.get_1d_mesh("data")
+    xs.set_global_mesh(mesh)
+    assert xs.get_global_mesh() is mesh
+    xs.set_global_mesh(None)
+    assert xs.get_global_mesh() is None
+    assert torch.equal(xm.all_reduce(xm.REDUCE_SUM, torch.ones(2).to("tt")).cpu(), torch.full((2,), 8.0))
+
+
+def test_sharding_specs():
+    spec = xs.ShardingSpec(xs.get_1d_mesh("data"), ("data", None))
+    x = numbers().to("tt")
+    assert [spec.can_apply(tensor) for tensor in (x, x[0])] == [True, False]
+    assert (str(spec.xla_spec(x)), spec.xla_spec(x[0])) == ("{devices=[8,1]0,1,2,3,4,5,6,7}", None)
+    spec.apply(x)
+    assert xs.sharding_of(x) == "{devices=[8,1]0,1,2,3,4,5,6,7}"
+    with pytest.raises(AssertionError, match="applies to tensors on the device, got one on cpu"):
+        spec.apply(numbers())
+    with pytest.raises(ValueError, match="names 'model'"):
+        xs.ShardingSpec(xs.get_1d_mesh("data"), ("model", None))
+    part = xs.ShardingSpec(xs.get_1d_mesh("data"), ("data", None), minibatch=True)
+    part.apply(x)
+    with pytest.raises(RuntimeError, match="the per-host batch size must be divisible by local runtime device count"):
+        part.apply(x[:7])
 
 
 def test_hybrid_mesh():
@@ -371,6 +412,20 @@ def test_patched_linear_layers_compute_the_same():
     torch.testing.assert_close(patched.to("tt")(x.to("tt")).cpu(), expected, rtol=0.02, atol=0.02)
 
 
+def test_einsum_layers_take_the_place_of_linear_layers():
+    model = nn.Sequential(nn.Linear(8, 16, bias=False), nn.Sequential(nn.Linear(16, 4)))
+    parameters, x = list(model.parameters()), torch.randn(2, 3, 8)
+    expected = model(x)
+    patched = xs.apply_xla_patch_to_nn_linear(model)
+    assert {type(module) for module in patched.modules()} == {nn.Sequential, xs.EinsumLinear}
+    assert all(own is before for own, before in zip(patched.parameters(), parameters, strict=True))
+    first = patched[0]
+    assert xs.apply_xla_patch_to_nn_linear(patched)[0] is first
+    torch.testing.assert_close(patched(x), expected)
+    layer = patched[1][0]
+    torch.testing.assert_close(xs.XLAPatchedLinear.apply(first(x), layer.weight, layer.bias), expected)
+
+
 def test_older_module_names_have_the_same_names():
     import torch_xla.distributed.spmd.xla_sharding as newer
     import torch_xla.experimental.xla_sharding as older
@@ -383,8 +438,6 @@ def test_older_module_names_have_the_same_names():
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        (lambda: xs.enable_manual_sharding(numbers(), ("data", None)), "tensors have the shapes of the whole tensor"),
-        (lambda: xs.disable_manual_sharding(numbers(), (None, None), (8, 8)), "sharding_constraint_tensor"),
         (lambda: xs.auto_policy("", nn.Linear(1, 1), None), "Pass a partition_fn"),
     ],
 )

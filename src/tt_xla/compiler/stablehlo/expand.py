@@ -75,6 +75,7 @@ IDENTITIES = (
     "Sharding",
     ARGUMENT_MARK,
     "dce_sink",
+    "tt.shard_alike",
     "tt.sharding_constraint",
     "annotate_device_placement",
     "xla.sdy.FuncResultSharding",

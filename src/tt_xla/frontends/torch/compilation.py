@@ -15,9 +15,9 @@ import torch
 
 from tt_xla.environment import selected_system
 from tt_xla.frontends.torch import program_cache, settings
-from tt_xla.frontends.torch.custom_ops import COLLECTIVE, MARK
+from tt_xla.frontends.torch.custom_ops import COLLECTIVE, FULL_TO_SHARD, MARK, SHARD_TO_FULL
 from tt_xla.frontends.torch.device.buffers import MEMORY
-from tt_xla.frontends.torch.device.placements import Placement, default_mesh, mesh_of
+from tt_xla.frontends.torch.device.placements import ChipMesh, Placement, default_mesh, meshes_of
 from tt_xla.frontends.torch.saved_module import SavedModule, saved
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Program
@@ -78,7 +78,7 @@ def compile_and_load(
         chip: number of the chip that runs a program without a mesh.
 
     Raises:
-        CompileError: the module cannot be compiled, or arguments are on different meshes.
+        CompileError: the module cannot be compiled, or tensors are on different chips.
         ResourceExhaustedError: the program does not fit on the device.
     """
     from tt_xla.codegen.export import exporting
@@ -87,19 +87,20 @@ def compile_and_load(
 
     text = module.digest if isinstance(module, SavedModule) else str(module)
     system = selected_system()
-    mesh = mesh_of(placements, _marked_meshes(module) if MARK in text else ())
-    if mesh is None and COLLECTIVE in text:
-        mesh = default_mesh()
-    if mesh is None and chip:
+    names_meshes = any(target in text for target in (MARK, FULL_TO_SHARD, SHARD_TO_FULL))
+    meshes = meshes_of(placements, _marked_meshes(module) if names_meshes else ())
+    if not meshes and COLLECTIVE in text:
+        meshes = _listed(default_mesh())
+    if not meshes and chip:
         options = replace(options, auto_sharding="")
-    if mesh is None and options.auto_sharding:
-        mesh = _mesh_to_split_over(options, load_target(system))
-    if mesh is not None:
+    if not meshes and options.auto_sharding:
+        meshes = _listed(_mesh_to_split_over(options, load_target(system)))
+    if meshes:
         from tt_xla.frontends.torch.partitioning import partitioned
 
-        module = partitioned(module, placements, mesh[0], open_arguments=bool(options.auto_sharding))
+        module = partitioned(module, placements, meshes, open_arguments=bool(options.auto_sharding))
         text = str(module)
-    devices = mesh[1] if mesh is not None else ()
+    devices = meshes[0][1] if meshes else ()
     digest = text if isinstance(module, SavedModule) else hashlib.sha256(text.encode()).hexdigest()
     key = (f"{devices}{digest}", options.of_program, system)
     modules: dict[str, str] = {}
@@ -118,12 +119,12 @@ def compile_and_load(
     device = get_device(chip=chip)
     device.count_tensors("torch", MEMORY[chip].current)
     written = frozenset(position for position, argument in enumerate(program.arguments) if argument.written)
-    if program.mesh is not None and mesh is not None:
+    if program.mesh is not None and meshes:
         from tt_xla.frontends.torch.partitioning import PartitionedRun
         from tt_xla.runtime.mesh.shards import join
 
-        partitions = device.load_mesh(program, mesh[1])
-        run = PartitionedRun(program, exporting(program, modules, partitions.run, part, join), *mesh)
+        partitions = device.load_mesh(program, devices)
+        run = PartitionedRun(program, exporting(program, modules, partitions.run, part, join), meshes)
         chosen = run.argument_placements if options.auto_sharding else ()
         return Loaded(run, frozenset(), None, run.placements, chosen)
     executable = device.load(program)
@@ -162,13 +163,17 @@ def _found_or_compiled(
     return program
 
 
-def _marked_meshes(module: Any) -> Sequence[tuple[Mesh, tuple[int, ...]]]:
+def _listed(mesh: ChipMesh | None) -> list[ChipMesh]:
+    return [] if mesh is None else [mesh]
+
+
+def _marked_meshes(module: Any) -> Sequence[ChipMesh]:
     from tt_xla.frontends.torch.partitioning import marked_meshes
 
     return marked_meshes(module)
 
 
-def _mesh_to_split_over(options: CompileOptions, target: Target) -> tuple[Mesh, tuple[int, ...]] | None:
+def _mesh_to_split_over(options: CompileOptions, target: Target) -> ChipMesh | None:
     """Returns the mesh of ``auto_sharding`` for a program without placements, and the chip at each position.
 
     It is the global mesh, unless the option asks for another shape; without one, a mesh of all chips. None for one

@@ -5,7 +5,7 @@ Each op is composed of torch's own ops, so it runs on every device, eagerly and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -48,6 +48,15 @@ SHARDING_CONSTRAINT = "tt.sharding_constraint"
 MARK = "tt.mark_sharding"
 """Target of the custom call that splits its operand over a mesh of its own; ``backend_config`` is the JSON of
 ``chips``, ``shape`` and ``axes`` of the mesh, and of ``dims``, the indices of the axes that split each dimension."""
+
+FULL_TO_SHARD = "tt.full_to_shard"
+"""Target of the custom call whose result is every chip's part of its operand; ``backend_config`` is that of a mark."""
+
+SHARD_TO_FULL = "tt.shard_to_full"
+"""Target of the custom call whose result has every chip's operand as a part; ``backend_config`` is that of a mark."""
+
+SHARD_ALIKE = "tt.shard_alike"
+"""Target of the custom call that returns its two operands, which are split in the same way."""
 
 COLLECTIVE = "tt.collective"
 """Target of the custom call of a collective; ``backend_config`` is the JSON of the op's name and attributes."""
@@ -107,6 +116,23 @@ def _mark_sharding(
     return tensor.clone()
 
 
+def mark_arguments(
+    chips: Sequence[int], shape: Sequence[int], axes: Sequence[str], dims: Sequence[Sequence[int]]
+) -> tuple[list[int], list[int], list[str], list[str]]:
+    """Returns the arguments of ``torch.ops.tt.mark_sharding`` between the tensor and ``gradient``.
+
+    Args:
+        chips: number of the chip at each position of the mesh.
+        shape: number of chips along each axis of the mesh.
+        axes: name of each axis.
+        dims: indices of the axes that split each dimension.
+    """
+    return list(chips), list(shape), list(axes), [" ".join([str(axis) for axis in dim]) for dim in dims]
+
+
+MARK_OP = torch.ops.tt.mark_sharding.default
+"""The op that marks a tensor in a graph and among recorded ops."""
+
 torch.library.register_fake("tt::mark_sharding", lambda tensor, *_: torch.empty_like(tensor))
 
 
@@ -120,6 +146,33 @@ def _keep_mark(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 torch.library.register_autograd("tt::mark_sharding", _mark_gradient, setup_context=_keep_mark)
+
+
+_LIBRARY.define(
+    "full_to_shard(Tensor tensor, int[] chips, int[] mesh_shape, str[] axis_names, str[] dims, int[] shape) -> Tensor"
+)
+_LIBRARY.define(
+    "shard_to_full(Tensor tensor, int[] chips, int[] mesh_shape, str[] axis_names, str[] dims, int[] shape) -> Tensor"
+)
+FULL_TO_SHARD_OP = torch.ops.tt.full_to_shard.default
+"""The op whose result is every chip's part of a tensor, of the shape of one part."""
+SHARD_TO_FULL_OP = torch.ops.tt.shard_to_full.default
+"""The op whose result is the tensor that the chips' results of ops on their parts make up."""
+
+
+def _refuse_parts(tensor: Tensor, *_: Any) -> Tensor:
+    raise NotImplementedError("Manual sharding takes tensors on device 'tt'. Move the tensor there first.")
+
+
+for _name in ("full_to_shard", "shard_to_full"):
+    _LIBRARY.impl(_name, _refuse_parts, "CPU")
+    torch.library.register_fake(f"tt::{_name}", lambda tensor, *arguments: tensor.new_empty(arguments[-1]))
+
+
+_LIBRARY.define("shard_alike(Tensor a, Tensor b) -> (Tensor, Tensor)")
+_LIBRARY.impl("shard_alike", lambda a, b: (a.clone(), b.clone()), "CPU")
+torch.library.register_fake("tt::shard_alike", lambda a, b: (torch.empty_like(a), torch.empty_like(b)))
+torch.library.register_autograd("tt::shard_alike", lambda ctx, *gradients: gradients)
 
 
 @_kept_op

@@ -12,7 +12,14 @@ from jaxlib.mlir import ir
 
 from tt_xla.frontends.jax.custom_calls import custom_call
 from tt_xla.frontends.torch.aten.registry import Array, Context, lower_named
-from tt_xla.frontends.torch.custom_ops import COLLECTIVE, MARK, SHARDING_CONSTRAINT
+from tt_xla.frontends.torch.custom_ops import (
+    COLLECTIVE,
+    FULL_TO_SHARD,
+    MARK,
+    SHARD_ALIKE,
+    SHARD_TO_FULL,
+    SHARDING_CONSTRAINT,
+)
 
 _call = Primitive("tt_custom_call")
 """A custom call of one operand: ``target``, ``config`` and the ``shape`` of its result."""
@@ -27,6 +34,13 @@ _call.def_abstract_eval(lambda x, *, target, config, shape: jax.core.ShapedArray
 mlir.register_lowering(_call, _lower)
 
 
+_alike = Primitive("tt_shard_alike")
+"""A custom call of two operands, which it returns."""
+_alike.multiple_results = True
+_alike.def_abstract_eval(lambda a, b: (a, b))
+mlir.register_lowering(_alike, lambda ctx, a, b: custom_call(SHARD_ALIKE, [a.type, b.type], [a, b], backend_config=""))
+
+
 @lower_named("tt::sharding_constraint")
 def sharding_constraint(ctx: Context, x: Array, sdy_sharding: str) -> Array:
     return _call.bind(x, target=SHARDING_CONSTRAINT, config=sdy_sharding, shape=tuple(x.shape))
@@ -36,11 +50,29 @@ def sharding_constraint(ctx: Context, x: Array, sdy_sharding: str) -> Array:
 def mark_sharding(
     ctx: Context, x: Array, chips: Any, mesh_shape: Any, axis_names: Any, dims: Any, gradient: bool
 ) -> Array:
+    return _call.bind(x, target=MARK, config=_mark(chips, mesh_shape, axis_names, dims), shape=tuple(x.shape))
+
+
+def _mark(chips: Any, mesh_shape: Any, axis_names: Any, dims: Any) -> str:
+    """Returns a mesh and the axes that split each dimension as JSON."""
     axes = [[int(axis) for axis in dim.split()] for dim in dims]
-    config = json.dumps(
-        {"chips": list(chips), "shape": list(mesh_shape), "axes": list(axis_names), "dims": axes}, sort_keys=True
-    )
-    return _call.bind(x, target=MARK, config=config, shape=tuple(x.shape))
+    mesh = {"chips": list(chips), "shape": list(mesh_shape), "axes": list(axis_names)}
+    return json.dumps({**mesh, "dims": axes}, sort_keys=True)
+
+
+@lower_named("tt::shard_alike")
+def shard_alike(ctx: Context, a: Array, b: Array) -> list[Array]:
+    return _alike.bind(a, b)
+
+
+@lower_named("tt::full_to_shard")
+def full_to_shard(ctx: Context, x: Array, chips: Any, mesh_shape: Any, axis_names: Any, dims: Any, shape: Any) -> Array:
+    return _call.bind(x, target=FULL_TO_SHARD, config=_mark(chips, mesh_shape, axis_names, dims), shape=ctx.shape)
+
+
+@lower_named("tt::shard_to_full")
+def shard_to_full(ctx: Context, x: Array, chips: Any, mesh_shape: Any, axis_names: Any, dims: Any, shape: Any) -> Array:
+    return _call.bind(x, target=SHARD_TO_FULL, config=_mark(chips, mesh_shape, axis_names, dims), shape=ctx.shape)
 
 
 @lower_named("tt::collective")

@@ -46,11 +46,13 @@ class _State:
         splits_tensors: whether tensors may have placements: one was placed, or a mesh of several chips was created.
         default_mesh: mesh of programs that have collectives but no argument with a placement, and number of the chip at
             each position; None until one is set.
+        holds_parts: whether tensors may have been replaced by every chip's part (``xs.enable_manual_sharding``).
         global_mesh: the object that ``xs.set_global_mesh`` set; None until then.
     """
 
     acts_as_one = False
     splits_tensors = False
+    holds_parts = False
     default_mesh: tuple[Mesh, tuple[int, ...]] | None = None
     global_mesh: Any = None
 

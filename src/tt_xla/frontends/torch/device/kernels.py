@@ -314,11 +314,16 @@ def _dropout_backward(grad: torch.Tensor, mask: torch.Tensor, scale: float) -> t
     return grad * mask * scale
 
 
-def _embedding_gradient(
+def _embedding_sparse_backward(
     grad: torch.Tensor, indices: torch.Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> torch.Tensor:
-    """Computes the gradient of ``embedding(sparse=True)``, which is dense: tensors of the device are."""
+    """Returns the dense gradient of an embedding: the device has no sparse tensors."""
     return aten.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+
+def _embedding_bag_backward(*args: Any, **kwargs: Any) -> torch.Tensor:
+    """Runs ``_embedding_bag_backward`` without ``sparse``, its tenth argument: the device has no sparse tensors."""
+    return run(signature_of(aten._embedding_bag_backward.default), (*args[:9], False, *args[10:]), kwargs)
 
 
 def _redispatched(op: OpOverload, keys: DispatchKeySet) -> Callable[..., torch.Tensor]:
@@ -332,6 +337,7 @@ def _redispatched(op: OpOverload, keys: DispatchKeySet) -> Callable[..., torch.T
 
 KERNELS: dict[str, Callable[..., Any]] = {
     "_copy_from": _copy_from,
+    "_embedding_bag_backward": _embedding_bag_backward,
     "_index_put_impl_": _index_put_impl,
     "_local_scalar_dense": _item,
     "_reshape_alias": _redispatched(aten._reshape_alias.default, CPU_KEYS),
@@ -341,7 +347,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "as_strided": _redispatched(aten.as_strided.default, META_KEYS),
     "convolution_backward_overrideable": _convolution_backward,
     "convolution_overrideable": _convolution,
-    "embedding_sparse_backward": _embedding_gradient,
+    "embedding_sparse_backward": _embedding_sparse_backward,
     "empty.memory_format": _empty,
     "empty_strided": _empty_strided,
     "equal": _equal,

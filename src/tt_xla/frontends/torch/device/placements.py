@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from tt_xla.errors import CompileError
@@ -163,19 +164,29 @@ def remember(buffer: Buffer, value: Value) -> None:
 
 
 _REPLICATED: weakref.WeakSet[Buffer] = weakref.WeakSet()
-"""Buffers with results that every chip of a mesh has in full. Programs that take them need not run on that mesh."""
+"""Buffers with contents that every chip has in full. Programs that take them need not run on a mesh."""
 
 
-def place_result(buffer: Buffer, placement: Placement) -> None:
-    """Gives a buffer the placement of the result of a program for several chips."""
-    if placement.sharding.is_replicated:
-        _REPLICATED.add(buffer)
-    else:
+def place_result(buffer: Buffer, placement: Placement | None) -> None:
+    """Gives a buffer the placement of the result of a program; in SPMD mode every chip has that of one chip's program.
+
+    Args:
+        buffer: the buffer.
+        placement: the placement; None for the result of a program for one chip.
+    """
+    if placement is not None and not placement.sharding.is_replicated:
         _PLACEMENTS[buffer] = placement
+    elif placement is not None or STATE.acts_as_one:
+        _REPLICATED.add(buffer)
 
 
-def is_replicated_result(tensor: torch.Tensor) -> bool:
-    """Returns whether every chip of a mesh has a tensor in full because a program computed it there."""
+def replicate(tensor: torch.Tensor) -> None:
+    """Records that every chip has a tensor of the device in full."""
+    _REPLICATED.add(buffer_of(tensor))
+
+
+def is_replicated(tensor: torch.Tensor) -> bool:
+    """Returns whether every chip has a tensor in full because a program computed it there, or because it was sent."""
     return tensor.device.type == DEVICE_TYPE and buffer_of(tensor) in _REPLICATED
 
 
@@ -194,38 +205,54 @@ def default_mesh() -> tuple[Mesh, tuple[int, ...]] | None:
     return STATE.default_mesh
 
 
+ChipMesh = tuple[Mesh, tuple[int, ...]]
+"""A mesh, and number of the chip at each of its positions."""
+
+
 class MixedMeshesError(CompileError):
-    """Tensors of one program are on different meshes."""
+    """Tensors of one program are on meshes that no single mesh is a refinement of."""
 
 
-def mesh_of(
-    placements: Sequence[Placement | None], marked: Sequence[tuple[Mesh, tuple[int, ...]]] = ()
-) -> tuple[Mesh, tuple[int, ...]] | None:
-    """Returns the mesh of a program and its chips by position; None if it has neither placements nor marks.
+def meshes_of(placements: Sequence[Placement | None], marked: Sequence[ChipMesh] = ()) -> list[ChipMesh]:
+    """Returns the meshes of a program and their chips by position: those of arguments, then those of marks.
+
+    They are arrangements of the same chips in one order, or in orders that differ by a transposition of axes.
 
     Args:
         placements: placement of each argument.
         marked: meshes over which the program splits intermediate tensors, and their chips.
 
     Raises:
-        MixedMeshesError: two tensors are on different meshes.
+        MixedMeshesError: two tensors are on different chips, or on the same ones in another order.
     """
-    meshes: dict[tuple[Mesh, tuple[int, ...]], str] = {}
+    meshes: dict[ChipMesh, str] = {}
     for position, placement in enumerate(placements):
         if placement is not None:
             meshes.setdefault((placement.mesh, placement.chips), f"argument {position}")
     for mesh in marked:
         meshes.setdefault(mesh, "an intermediate tensor")
-    if len(meshes) > 1:
-        ((first, first_tensor), (second, second_tensor), *_) = meshes.items()
-        raise MixedMeshesError(
-            f"Tensors of one program are on different meshes: {first_tensor} on {_described(*first)}, "
-            f"{second_tensor} on {_described(*second)}.",
-            hint="Mark all tensors of a program on one mesh: a spec may split one dimension over several axes, as in "
-            "(('data', 'model'), None). Or run what is recorded with torch_xla.sync(), and call xs.clear_sharding on "
-            "tensors of the first mesh before they are used on the second.",
-        )
-    return next(iter(meshes), None)
+    for mesh in meshes:
+        first = next(iter(meshes))
+        if not _fits(first[1], mesh):
+            raise MixedMeshesError(
+                f"Tensors of one program are on different meshes: {meshes[first]} on {_described(*first)}, "
+                f"{meshes[mesh]} on {_described(*mesh)}.",
+                hint="Mark all tensors of a program on meshes of the same chips in the same order. Or run what is "
+                "recorded with torch_xla.sync(), and call xs.clear_sharding on tensors of the first mesh before they "
+                "are used on the second.",
+            )
+    return list(meshes)
+
+
+def _fits(chips: tuple[int, ...], mesh: ChipMesh) -> bool:
+    """Returns whether the axes of a mesh are digits of the position among ``chips``."""
+    if mesh[1] == chips:
+        return True
+    if set(mesh[1]) != set(chips):
+        return False
+    from tt_xla.compiler.sharding.axes import digits_of
+
+    return digits_of(np.array([chips.index(chip) for chip in mesh[1]]).reshape(mesh[0].shape)) is not None
 
 
 def _described(mesh: Mesh, chips: tuple[int, ...]) -> str:

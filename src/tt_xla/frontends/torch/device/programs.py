@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,12 @@ import torch
 from tt_xla.collector import collector_paused
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch.custom_ops import MARK_OP
 from tt_xla.frontends.torch.device import growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, buffer_of, set_synchronize
+from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, runs_on_host, scalar_dtype
+from tt_xla.frontends.torch.device.marking import is_part
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.placements import (
     MixedMeshesError,
@@ -126,7 +130,8 @@ _STRUCTURES: dict[tuple[tuple[int, ...], tuple[Placement | None, ...], int], _St
 
 
 def synchronize() -> None:
-    """Runs all recorded ops. Nothing is pending afterwards, except what depends on an error.
+    """Runs all recorded ops. Nothing is pending afterwards, except what depends on an error, and tensors of which each
+    chip has a part of its own.
 
     Raises:
         CompileError, ExecutionError, ResourceExhaustedError: ops could not run. The error is also an instance of
@@ -144,6 +149,10 @@ def synchronize() -> None:
                 "end, because it reads a result. Return the tensor and read it afterwards, or leave out full_graph."
             )
         PENDING.clear()
+        if STATE.holds_parts:
+            parts = {buffer for buffer in live if is_part(buffer.value)}
+            live = [buffer for buffer in live if buffer not in parts]
+            PENDING.update((id(buffer), weakref.ref(buffer)) for buffer in parts)
         Pressure.nodes = 0
         outputs: dict[int, set[Value]] = {}
         for buffer in live:
@@ -157,8 +166,7 @@ def synchronize() -> None:
                 if not buffer.pending:
                     placement = buffer.value.placement if in_use() else None
                     buffer.claim_bytes()
-                    if placement is not None:
-                        place_result(buffer, placement)
+                    place_result(buffer, placement)
         if failure is not None:
             raise failure
 
@@ -218,11 +226,13 @@ def _run_or_split(outputs: list[Value], chip: int) -> Exception | None:
 
 
 def _by_mesh(outputs: list[Value]) -> list[list[Value]]:
-    """Separates values whose operands are on different meshes. Values without a mesh stay together."""
+    """Separates values whose operands or marks are on different chips. Values without a mesh stay together."""
     groups: dict[Any, list[Value]] = {}
     for value in outputs:
-        placed = [placement for leaf in collect([value]).leaves if (placement := placement_of_value(leaf)) is not None]
-        groups.setdefault(frozenset((placement.mesh, placement.chips) for placement in placed), []).append(value)
+        trace = collect([value])
+        chips = {placement.chips for leaf in trace.leaves if (placement := placement_of_value(leaf)) is not None}
+        chips |= {tuple(node.kind.template[0][1]) for node in trace.nodes if node.kind.op is MARK_OP}
+        groups.setdefault(frozenset(chips), []).append(value)
     return list(groups.values())
 
 

@@ -16,14 +16,30 @@ from tt_xla.frontends.torch.private.functions import (
 
 
 def rewrite(graph_module: torch.fx.GraphModule) -> None:
-    """Replaces functions that have fused kernels by plain ops: fused kernels differ by device and hide their ops."""
+    """Replaces functions that have fused kernels by plain ops: fused kernels differ by device and hide their ops.
+
+    Embeddings get dense gradients, because the device has no sparse tensors.
+    """
     changed = False
     for node in graph_module.graph.nodes:
-        if node.op == "call_function" and node.target in _PLAIN:
+        if node.op != "call_function":
+            continue
+        if node.target in _PLAIN:
             node.target = _PLAIN[node.target]
+            changed = True
+        position = _SPARSE.get(node.target)
+        if position is not None and node.kwargs.get("sparse"):
+            node.kwargs = {**node.kwargs, "sparse": False}
+            changed = True
+        elif position is not None and len(node.args) > position and node.args[position]:
+            node.args = (*node.args[:position], False, *node.args[position + 1 :])
             changed = True
     if changed:
         graph_module.recompile()
+
+
+_SPARSE: dict[object, int] = {F.embedding: 6, F.embedding_bag: 7, torch.embedding: 4, torch.embedding_bag: 5}
+"""Position of the argument ``sparse``, by function."""
 
 
 def rewrite_adaptive_avgpool_to_mean(gm: torch.fx.GraphModule) -> torch.fx.GraphModule:

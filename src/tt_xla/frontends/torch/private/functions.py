@@ -6,14 +6,11 @@ import torch
 from torch._decomp import decomposition_table
 from torch._higher_order_ops.flex_attention import math_attention as flex_math_attention
 from torch.utils._python_dispatch import _disable_current_modes as without_dispatch_modes
-from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_map_only, tree_unflatten
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend as setup_python_device
 
 make_subclass = torch.Tensor._make_subclass
 """``make_subclass(cls, tensor)`` returns a tensor of a subclass over the same memory that is no view for autograd."""
-
-without_torch_function = torch._C._disabled_torch_function_impl
-"""``__torch_function__`` of a subclass whose ops return plain tensors."""
 
 native_multi_head_attention = torch._native_multi_head_attention
 """Inference path of ``nn.MultiheadAttention``."""
@@ -35,9 +32,10 @@ __all__ = [
     "profiling_all_threads",
     "setup_python_device",
     "transformer_encoder_layer_forward",
+    "tree_flatten",
     "tree_leaves",
     "tree_map",
     "tree_map_only",
+    "tree_unflatten",
     "without_dispatch_modes",
-    "without_torch_function",
 ]

@@ -37,6 +37,7 @@ _FILES = {
     "torch_xla.distributed.parallel_loader": "parallel_loader.py",
     "torch_xla.distributed.spmd": "spmd.py",
     "torch_xla.distributed.spmd.api": "spmd_api.py",
+    "torch_xla.distributed.spmd.debugging": "spmd_debugging.py",
     "torch_xla.distributed.spmd.xla_sharded_tensor": "xla_sharded_tensor.py",
     "torch_xla.distributed.spmd.xla_sharding": "xla_sharding.py",
     "torch_xla.distributed.xla_backend": "xla_backend.py",
@@ -44,6 +45,8 @@ _FILES = {
     "torch_xla.distributed.zero_redundancy_optimizer": "zero_redundancy_optimizer.py",
     "torch_xla.experimental": "experimental.py",
     "torch_xla.experimental.deprecation": "deprecation.py",
+    "torch_xla.experimental.distributed_checkpoint": "distributed_checkpoint.py",
+    "torch_xla.experimental.distributed_checkpoint._helpers": "checkpoint_helpers.py",
     "torch_xla.experimental.eager": "eager.py",
     "torch_xla.experimental.mark_pattern_utils": "mark_pattern_utils.py",
     "torch_xla.experimental.pjrt": "pjrt.py",
@@ -102,6 +105,7 @@ _WITH_SUBMODULES = _PACKAGES | {
     "torch_xla.distributed.fsdp",
     "torch_xla.distributed.spmd",
     "torch_xla.experimental",
+    "torch_xla.experimental.distributed_checkpoint",
 }
 
 _PROVIDED = "this torch_xla is the part of its API that tt-xla provides."

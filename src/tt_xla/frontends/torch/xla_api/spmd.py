@@ -1,153 +1,55 @@
-"""``torch_xla.distributed.spmd``, which scripts import as ``xs``: meshes and shardings of tensors."""
+"""``torch_xla.distributed.spmd``, which scripts import as ``xs``: shardings of tensors over meshes."""
 
 from __future__ import annotations
 
 import ast
 import math
 from collections.abc import Sequence
-from enum import IntEnum
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
-import torch_xla.runtime as _runtime
+import torch_xla
 
+from tt_xla.frontends.torch.custom_ops import mark_arguments as _mark_arguments
 from tt_xla.frontends.torch.device import chips as _chips
+from tt_xla.frontends.torch.device import marking as _marking
 from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE as _DEVICE_TYPE
 from tt_xla.frontends.torch.device.placements import Placement as _Placement
+from tt_xla.frontends.torch.private.functions import tree_flatten as _tree_flatten
+from tt_xla.frontends.torch.private.functions import tree_unflatten as _tree_unflatten
 from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.frontends.torch.xla_api.spmd_linear import (
+    EinsumLinear,
+    XLAPatchedLinear,
+    apply_xla_patch_to_nn_linear,
+    xla_patched_nn_linear_forward,
+)
+from tt_xla.frontends.torch.xla_api.spmd_meshes import (
+    HybridMesh,
+    Mesh,
+    OpSharding,
+    PartitionSpec,
+    ShardingType,
+    get_1d_mesh,
+    get_global_mesh,
+    set_global_mesh,
+)
+from tt_xla.frontends.torch.xla_api.spmd_meshes import SpecError as _SpecError
 from tt_xla.ir import mesh as _mesh
 from tt_xla.ir.hlo_sharding import REPLICATED as _REPLICATED
 from tt_xla.ir.hlo_sharding import hlo_sharding as _hlo_sharding
 
-PartitionSpec = tuple[Any, ...]
-
-
-class ShardingType(IntEnum):
-    REPLICATED = 0
-    MAXIMAL = 1
-    TUPLE = 2
-    TILED = 3
-    MANUAL = 4
-    PARTIAL = 5
-    UNKNOWN = 6
-
-
-class Mesh:
-    """A grid of devices. Partition specs name its axes.
-
-    Args:
-        device_ids: all device numbers, in any shape.
-        mesh_shape: number of devices along each axis.
-        axis_names: name of each axis, or None.
-
-    Raises:
-        ValueError: the shape does not match the number of devices, the names do not match the shape, or a device is
-            not there or comes twice.
-    """
-
-    def __init__(
-        self,
-        device_ids: np.ndarray | Sequence[int],
-        mesh_shape: Sequence[int],
-        axis_names: Sequence[str] | None = None,
-    ) -> None:
-        self.device_ids = np.asarray(device_ids).reshape(-1)
-        self._chips = tuple(map(int, self.device_ids))  # unlike an array, a constant of a graph that dynamo traces
-        self.mesh_shape = tuple(int(size) for size in mesh_shape)
-        self.axis_names = None if axis_names is None else tuple(axis_names)
-        if math.prod(self.mesh_shape) != len(self.device_ids):
-            raise ValueError(f"A mesh of shape {self.mesh_shape} does not hold {len(self.device_ids)} devices.")
-        if self.axis_names is not None:
-            if len(self.axis_names) != len(self.mesh_shape):
-                raise ValueError(f"{len(self.axis_names)} axis names for a mesh of shape {self.mesh_shape}.")
-            if len(set(self.axis_names)) != len(self.axis_names):
-                raise ValueError(f"Axis names repeat: {self.axis_names}.")
-        count, ids = _runtime.global_runtime_device_count(), self._chips
-        missing = sorted({device for device in ids if not 0 <= device < count})
-        if missing:
-            raise ValueError(
-                f"The mesh names devices {missing}; the system has {count}: 0 to {count - 1}. "
-                "TTXLA_SYSTEM selects another system, such as n300 with two chips."
-            )
-        if len(set(ids)) != len(ids):
-            raise ValueError(f"The mesh names a device twice: {list(ids)}.")
-        if len(ids) > 1:
-            _placements.announce()
-
-    def size(self) -> int:
-        return len(self._chips)
-
-    def shape(self) -> dict[str, int]:
-        """Returns the number of devices along each axis, by name."""
-        return dict(zip(self._names, self.mesh_shape, strict=True))
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return self.axis_names or tuple(f"axis_{index}" for index in range(len(self.mesh_shape)))
-
-    def get_logical_mesh(self) -> np.ndarray:
-        return self.device_ids.reshape(self.mesh_shape)
-
-    def get_axis_name_idx(self, name: str) -> int | None:
-        return self.axis_names.index(name) if self.axis_names and name in self.axis_names else None
-
-    def _plain(self) -> tuple[_mesh.Mesh, tuple[int, ...]]:
-        """Returns the mesh as the compiler knows it, and the device at each of its positions."""
-        return _mesh.Mesh(self.mesh_shape, self._names), self._chips
-
-
-class HybridMesh(Mesh):
-    """A mesh of all devices in the order of the system. Its size along each axis is a product of two numbers.
-
-    Args:
-        ici_mesh_shape: number of devices along each axis that links within one slice join.
-        dcn_mesh_shape: number of slices along each axis: 1, since a system is one slice.
-        axis_names: name of each axis, or None.
-
-    Raises:
-        ValueError: there are several slices, or the shape does not match the number of devices.
-    """
-
-    def __init__(
-        self,
-        *,
-        ici_mesh_shape: Sequence[int],
-        dcn_mesh_shape: Sequence[int] | None = None,
-        axis_names: Sequence[str] | None = None,
-    ) -> None:
-        self.ici_mesh_shape = tuple(ici_mesh_shape)
-        self.dcn_mesh_shape = (1,) * len(self.ici_mesh_shape) if dcn_mesh_shape is None else tuple(dcn_mesh_shape)
-        if len(self.dcn_mesh_shape) != len(self.ici_mesh_shape) or math.prod(self.dcn_mesh_shape) != 1:
-            raise ValueError(
-                f"dcn_mesh_shape={self.dcn_mesh_shape} asks for several slices, or for other axes than "
-                f"ici_mesh_shape={self.ici_mesh_shape}. A system is one slice: leave dcn_mesh_shape out."
-            )
-        super().__init__(range(_runtime.global_runtime_device_count()), self.ici_mesh_shape, axis_names)
-
-
-def set_global_mesh(mesh: Mesh) -> None:
-    """Sets the mesh of programs that have collectives, but no argument with a sharding."""
-    _chips.STATE.global_mesh = mesh
-    _placements.set_default_mesh(*mesh._plain())
-
-
-def get_global_mesh() -> Mesh | None:
-    return _chips.STATE.global_mesh
-
-
-def get_1d_mesh(axis_name: str | None = None) -> Mesh:
-    """Returns a mesh of all devices in a row."""
-    count = _runtime.global_runtime_device_count()
-    return Mesh(range(count), (count,), (axis_name,) if axis_name else None)
+_MANUAL = "{manual}"
 
 
 def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:
     """Splits a tensor over a mesh: programs that take it run on all devices of the mesh, each on its part.
 
-    In a function that ``torch.compile`` compiles, an argument is split before each run, and an intermediate tensor is
-    split from there on.
+    Of a tensor that is not computed yet, the program that computes it splits it, and later ops take the split one. In a
+    function that ``torch.compile`` compiles, an argument is split before each run, and an intermediate tensor is split
+    from there on.
 
     Args:
         t: the tensor, on device ``tt``.
@@ -155,20 +57,23 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
         partition_spec: for each dimension, the axis or axes that split it, major first, or None.
 
     Returns:
-        The tensor.
+        The tensor as an ``XLAShardedTensor``; in a compiled function, a plain tensor.
 
     Raises:
         TypeError: ``t`` is no tensor, or ``mesh`` no mesh.
-        ValueError: the spec does not have one entry per dimension, uses an axis twice, or names an unknown axis; or the
-            mesh has several devices and the tensor is on the CPU or on a chip other than the first.
+        AssertionError: the spec does not have one entry per dimension.
+        ValueError: the spec uses an axis twice, or names an unknown axis; or the mesh has several devices and the
+            tensor is on the CPU or on a chip other than the first.
     """
     if not (isinstance(t, torch.Tensor) and isinstance(mesh, Mesh)):
         raise TypeError(f"mark_sharding takes a tensor and a Mesh, got {type(t).__name__} and {type(mesh).__name__}.")
     dims = _spec_axes(tuple(t.shape), mesh, partition_spec)
     if mesh.size() == 1:
-        if not torch.compiler.is_compiling():
-            t.tt_replicated = True  # type: ignore[attr-defined]
-        return t
+        if torch.compiler.is_compiling():
+            return t
+        if t.device.type == _DEVICE_TYPE:
+            _placements.replicate(t)
+        return wrap_as_sharded_tensor(t, mesh.mesh_shape, tuple(partition_spec))
     if t.device.type != _DEVICE_TYPE:
         raise ValueError(
             f"mark_sharding takes a tensor on device 'tt', got one on '{t.device}'. Move it with .to('tt') first."
@@ -180,9 +85,14 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
         )
     if torch.compiler.is_compiling():
         return _marked(t, mesh, dims, gradient=False)
-    plain, chips = mesh._plain()
-    _placements.place(t, _Placement(plain, chips, _mesh.Sharding(dims), tuple(t.shape)))
-    return t
+    plain, chips = mesh.chip_mesh()
+    _marking.mark(t, _Placement(plain, chips, _mesh.Sharding(dims), tuple(t.shape)))
+    return wrap_as_sharded_tensor(t)
+
+
+def annotate_custom_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:
+    """Same as :func:`mark_sharding`, which replaces an earlier mark."""
+    return mark_sharding(t, mesh, partition_spec)
 
 
 def mark_sharding_with_gradients(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:
@@ -194,21 +104,95 @@ def mark_sharding_with_gradients(t: torch.Tensor, mesh: Mesh, partition_spec: Pa
         partition_spec: for each dimension, the axis or axes that split it, major first, or None.
 
     Raises:
-        ValueError: the spec does not have one entry per dimension, uses an axis twice, or names an unknown axis.
+        AssertionError: the spec does not have one entry per dimension.
+        ValueError: the spec uses an axis twice, or names an unknown axis.
     """
     dims = _spec_axes(tuple(t.shape), mesh, partition_spec)
     return t if mesh.size() == 1 else _marked(t, mesh, dims, gradient=True)
 
 
+def shard_as(a: Any, b: Any) -> tuple[Any, Any]:
+    """Returns tensors with the same contents, of which each of ``a`` is split as that of ``b`` in its place.
+
+    How is found by propagation: a mark of one of them, or of a tensor that they depend on, counts for both.
+
+    Args:
+        a: tensors in nested lists, tuples and dictionaries, or None in place of a tensor.
+        b: tensors of the same shapes in the same structure.
+
+    Raises:
+        AssertionError: the structures differ, or there is None in one of them alone.
+    """
+    leaves, structure = _tree_flatten(a)
+    others, other_structure = _tree_flatten(b)
+    assert structure == other_structure, f"shard_as takes equal structures, got {structure} and {other_structure}"
+    pairs: list[tuple[Any, Any]] = []
+    for own, other in zip(leaves, others, strict=True):
+        assert (own is None) == (other is None), "shard_as got a tensor for None"
+        pairs.append((None, None) if own is None else torch.ops.tt.shard_alike(own, other))
+    first, second = ([pair[position] for pair in pairs] for position in (0, 1))
+    return _tree_unflatten(first, structure), _tree_unflatten(second, structure)
+
+
+class MarkShardingFunction:
+    """The name under which scripts of ``torch_xla`` call :func:`mark_sharding_with_gradients`."""
+
+    apply = staticmethod(mark_sharding_with_gradients)
+
+
 def _marked(t: torch.Tensor, mesh: Mesh, dims: tuple[tuple[int, ...], ...], *, gradient: bool) -> torch.Tensor:
     """Returns the result of the op that marks a tensor in a graph."""
-    return torch.ops.tt.mark_sharding(t, *_mark_arguments(mesh, dims), gradient)
+    arguments = _mark_arguments(mesh.chips, mesh.mesh_shape, mesh.axes, dims)
+    return torch.ops.tt.mark_sharding(t, *arguments, gradient)
 
 
-def _mark_arguments(mesh: Mesh, dims: tuple[tuple[int, ...], ...]) -> tuple[list[int], list[int], list[str], list[str]]:
-    """Returns a mesh and the axes that split each dimension as arguments of ``torch.ops.tt.mark_sharding``."""
-    axes = [" ".join([str(axis) for axis in dim]) for dim in dims]
-    return list(mesh._chips), list(mesh.mesh_shape), list(mesh._names), axes
+@dataclass
+class ShardingSpec:
+    """A sharding for the tensors of a rank, such as those of batches that ``MpDeviceLoader`` moves to the device.
+
+    Attributes:
+        mesh: the mesh.
+        partition_spec: for each dimension, the axis or axes that split it, major first, or None.
+        minibatch: whether a tensor is the part of a batch that this process has. There is one process, so it has all of
+            the batch, whose size then has to be divisible by the number of chips.
+    """
+
+    mesh: Mesh
+    partition_spec: PartitionSpec
+    minibatch: bool | None = False
+
+    def __post_init__(self) -> None:
+        self.mesh.get_op_sharding(self.partition_spec)  # raises ValueError for axes that the mesh lacks
+
+    def can_apply(self, t: torch.Tensor) -> bool:
+        """Returns whether the spec has an entry for each dimension of a tensor."""
+        return len(t.shape) == len(self.partition_spec)
+
+    def xla_spec(self, t: torch.Tensor) -> OpSharding | None:
+        """Returns how the spec splits a tensor; None for a tensor of another rank.
+
+        Raises:
+            RuntimeError: ``minibatch`` is set, and the batch does not divide evenly.
+        """
+        if not self.can_apply(t):
+            return None
+        if self.minibatch and t.dim() and t.shape[0] % _chips.chip_count():
+            raise RuntimeError(
+                "When minibatch is configured, the per-host batch size must be divisible by local runtime device "
+                f"count. Per host input data shape {list(t.shape)}, {_chips.chip_count()} devices."
+            )
+        return self.mesh.get_op_sharding(self.partition_spec)
+
+    def apply(self, t: torch.Tensor) -> None:
+        """Marks a tensor with the sharding.
+
+        Raises:
+            AssertionError: the tensor is not on the device, or has another rank.
+            RuntimeError: ``minibatch`` is set, and the batch does not divide evenly.
+        """
+        assert t.device == torch_xla.device(), f"a ShardingSpec applies to tensors on the device, got one on {t.device}"
+        self.xla_spec(t)
+        mark_sharding(t, self.mesh, self.partition_spec)
 
 
 _XLA = torch.library.Library("xla", "FRAGMENT")
@@ -231,17 +215,18 @@ def _dynamo_mark_sharding(
     if input.device.type != _DEVICE_TYPE:
         return input
     mesh = Mesh(device_ids, mesh_shape, ast.literal_eval(axis_names))
-    return mark_sharding(input, mesh, ast.literal_eval(partition_spec))
+    return unwrap_sharded_tensor(mark_sharding(input, mesh, ast.literal_eval(partition_spec)))
 
 
 def _spec_axes(shape: tuple[int, ...], mesh: Mesh, partition_spec: PartitionSpec) -> tuple[tuple[int, ...], ...]:
     """Returns the indices of the mesh axes that split each dimension.
 
     Raises:
-        ValueError: the spec does not have one entry per dimension, uses an axis twice, or names an unknown axis.
+        SpecError: the spec does not have one entry per dimension.
+        ValueError: the spec uses an axis twice, or names an unknown axis.
     """
     if len(partition_spec) != len(shape):
-        raise ValueError(
+        raise _SpecError(
             f"The partition spec {partition_spec} has {len(partition_spec)} entries, the tensor has shape "
             f"{list(shape)}. Give one entry, an axis or None, for each dimension."
         )
@@ -249,35 +234,56 @@ def _spec_axes(shape: tuple[int, ...], mesh: Mesh, partition_spec: PartitionSpec
 
 
 def clear_sharding(t: torch.Tensor) -> torch.Tensor:
-    """Removes the sharding of a tensor and returns the tensor."""
-    if hasattr(t, "tt_replicated"):
-        del t.tt_replicated
-    _placements.unplace(t)
-    return t
+    """Removes the sharding of a tensor and returns the tensor, a plain one for an ``XLAShardedTensor``."""
+    _marking.unmark(t)
+    return unwrap_sharded_tensor(t)
 
 
 def sharding_of(t: torch.Tensor) -> str:
     """Returns the sharding of a tensor in XLA's notation, or an empty string for a tensor without one.
 
-    Results of programs for several chips have the sharding that the program gave them.
+    Results of programs have the sharding that the program gave them; in SPMD mode, those of programs for one chip are
+    replicated. A tensor that was neither marked nor computed has none; one of :func:`enable_manual_sharding`, of which
+    each chip has its own part, has ``{manual}``.
     """
-    placement = _placements.placement_of(t)
+    placement = _marking.placement_of(t)
     if placement is not None:
         return _hlo_sharding(placement.sharding, placement.mesh, placement.chips)
-    return _REPLICATED if hasattr(t, "tt_replicated") or _placements.is_replicated_result(t) else ""
+    if _placements.is_replicated(t):
+        return _REPLICATED
+    return _MANUAL if _marking.has_parts(t) else ""
+
+
+def sharding_type_of(t: torch.Tensor) -> ShardingType | None:
+    """Returns the kind of sharding of a tensor, or None for a tensor without one."""
+    placement = _marking.placement_of(t)
+    if placement is not None:
+        return OpSharding(placement.mesh, placement.chips, placement.sharding).type
+    if _placements.is_replicated(t):
+        return ShardingType.REPLICATED
+    return ShardingType.MANUAL if _marking.has_parts(t) else None
 
 
 def wrap_as_sharded_tensor(
     t: torch.Tensor, mesh_shape: Sequence[int] | None = None, partition_spec: PartitionSpec | None = None
 ) -> Any:
-    """Returns the tensor as an ``XLAShardedTensor``, which shows its sharding and its shards."""
+    """Returns the tensor as an ``XLAShardedTensor``, which shows its sharding and its shards.
+
+    Args:
+        t: the tensor.
+        mesh_shape: mesh shape that the result shows instead of that of the tensor's mark.
+        partition_spec: partition spec that it shows, with indices of axes.
+    """
     sharded_tensor = __getattr__("XLAShardedTensor")
-    return t if isinstance(t, sharded_tensor) else sharded_tensor(t)
+    if not isinstance(t, sharded_tensor):
+        return sharded_tensor(t, mesh_shape, partition_spec)
+    t.show(mesh_shape, partition_spec)
+    return t
 
 
 def unwrap_sharded_tensor(t: torch.Tensor) -> torch.Tensor:
     """Returns the tensor that an ``XLAShardedTensor`` shows; any other tensor as it is."""
-    return t.as_subclass(torch.Tensor) if isinstance(t, __getattr__("XLAShardedTensor")) else t
+    return t.global_tensor if isinstance(t, __getattr__("XLAShardedTensor")) else t
 
 
 def wrap_if_sharded(x: Any) -> Any:
@@ -285,41 +291,100 @@ def wrap_if_sharded(x: Any) -> Any:
     return wrap_as_sharded_tensor(x) if isinstance(x, torch.Tensor) and sharding_of(x) else x
 
 
-def xla_patched_nn_linear_forward(m: torch.nn.Linear, input: torch.Tensor) -> torch.Tensor:
-    """Computes a linear layer without joining the dimensions of its input, so that each may be split on its own."""
-    product = torch.einsum("...n,mn->...m", input, m.weight)
-    return product if m.bias is None else product + m.bias
-
-
 def apply_backward_optimization_barrier(m: torch.nn.Module) -> None:
     """Does nothing: the compiler fuses no gradients across layers."""
 
 
-def _no_manual_sharding(name: str) -> NotImplementedError:
-    return NotImplementedError(
-        f"{name} is not supported: tensors have the shapes of the whole tensor in PyTorch. Use "
-        "tt_torch.sharding_constraint_tensor to say how chips share a result, or jax.shard_map for code on shards."
-    )
+def enable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, *, mesh: Mesh | None = None) -> torch.Tensor:
+    """Replaces a tensor by every chip's part of it: ops on the result, collectives among them, are those of one chip.
 
+    The result has no contents that could be read; :func:`disable_manual_sharding` makes a tensor of the parts again.
+    There are no gradients.
 
-def enable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, *, mesh: Mesh | None = None) -> Any:
-    """Is not supported: tensors are always whole here.
+    Args:
+        t: the tensor, on device ``tt``.
+        partition_spec: for each dimension, the axis or axes that split it, major first, or None. They divide it evenly.
+        mesh: the mesh; by default the global one.
 
     Raises:
-        NotImplementedError: always.
+        AssertionError: the spec does not fit the tensor, or does not divide it evenly.
+        ValueError: there is no mesh; or as of :func:`mark_sharding`.
     """
-    raise _no_manual_sharding("enable_manual_sharding")
+    mesh = _given(mesh, "enable_manual_sharding")
+    marked = mark_sharding(t, mesh, partition_spec)
+    local = _local_shape(tuple(t.shape), mesh, partition_spec)
+    if not torch.compiler.is_compiling():
+        _chips.STATE.holds_parts = True
+    return _between(torch.ops.tt.full_to_shard, marked, mesh, partition_spec, local)
 
 
 def disable_manual_sharding(
-    t: torch.Tensor, partition_spec: PartitionSpec, full_shape: torch.Size, *, mesh: Mesh | None = None
-) -> Any:
-    """Is not supported: tensors are always whole here.
+    t: torch.Tensor, partition_spec: PartitionSpec, full_shape: Sequence[int], *, mesh: Mesh | None = None
+) -> torch.Tensor:
+    """Makes a tensor of every chip's part, which ops on results of :func:`enable_manual_sharding` have computed.
+
+    Args:
+        t: the parts.
+        partition_spec: for each dimension, the axis or axes along which chips have different parts, major first, or
+            None. Along other axes, the chips have to have the same part.
+        full_shape: shape of the tensor.
+        mesh: the mesh; by default the global one.
 
     Raises:
-        NotImplementedError: always.
+        AssertionError: the parts do not have the shape of those of such a tensor.
+        ValueError: there is no mesh, or the spec names an unknown axis or uses one twice.
     """
-    raise _no_manual_sharding("disable_manual_sharding")
+    mesh = _given(mesh, "disable_manual_sharding")
+    local = _local_shape(tuple(full_shape), mesh, partition_spec)
+    if tuple(t.shape) != local:
+        raise _SpecError(
+            f"disable_manual_sharding got parts of shape {list(t.shape)}; those of a tensor of shape "
+            f"{list(full_shape)} with the spec {partition_spec} have shape {list(local)}."
+        )
+    return _between(torch.ops.tt.shard_to_full, t, mesh, partition_spec, full_shape)
+
+
+def _mark_manual_sharding(t: torch.Tensor) -> torch.Tensor:
+    """Returns parts as an ``XLAShardedTensor``. Scripts call it before they make a tensor of parts.
+
+    Raises:
+        RuntimeError: the tensor is whole.
+    """
+    if not _marking.has_parts(t):
+        raise RuntimeError(
+            "_mark_manual_sharding takes a result of ops on enable_manual_sharding's, got a whole tensor."
+        )
+    return wrap_as_sharded_tensor(t)
+
+
+def _between(op: Any, t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec, shape: Sequence[int]) -> torch.Tensor:
+    """Returns the result of an op between tensors and their parts."""
+    if mesh.size() == 1:
+        return t
+    dims = _spec_axes(tuple(shape), mesh, partition_spec)
+    result = op(t, *_mark_arguments(mesh.chips, mesh.mesh_shape, mesh.axes, dims), list(shape))
+    return result if torch.compiler.is_compiling() else wrap_as_sharded_tensor(result)
+
+
+def _given(mesh: Mesh | None, function: str) -> Mesh:
+    mesh = get_global_mesh() if mesh is None else mesh
+    if mesh is None:
+        raise ValueError(f"{function} needs a mesh: pass mesh=, or call xs.set_global_mesh.")
+    return mesh
+
+
+def _local_shape(shape: tuple[int, ...], mesh: Mesh, partition_spec: PartitionSpec) -> tuple[int, ...]:
+    """Returns the shape of every chip's part of a tensor.
+
+    Raises:
+        SpecError: the parts are of different sizes, or the spec does not have one entry per dimension.
+    """
+    dims = _spec_axes(shape, mesh, partition_spec)
+    counts = [math.prod([mesh.mesh_shape[axis] for axis in axes]) for axes in dims]  # lists, which dynamo traces
+    local = [size // count for size, count in zip(shape, counts, strict=True)]
+    if [size * count for size, count in zip(local, counts, strict=True)] != list(shape):
+        raise _SpecError(f"Manual sharding needs equal parts: a tensor of shape {list(shape)} is cut into {counts}.")
+    return tuple(local)
 
 
 _SUBMODULES = {
@@ -338,3 +403,34 @@ def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return getattr(_finder.attribute(__name__, _SUBMODULES[name]), name)
     return _finder.attribute(__name__, name)
+
+
+__all__ = [
+    "EinsumLinear",
+    "HybridMesh",
+    "MarkShardingFunction",
+    "Mesh",
+    "OpSharding",
+    "PartitionSpec",
+    "ShardingSpec",
+    "ShardingType",
+    "XLAPatchedLinear",
+    "annotate_custom_sharding",
+    "apply_backward_optimization_barrier",
+    "apply_xla_patch_to_nn_linear",
+    "clear_sharding",
+    "disable_manual_sharding",
+    "enable_manual_sharding",
+    "get_1d_mesh",
+    "get_global_mesh",
+    "mark_sharding",
+    "mark_sharding_with_gradients",
+    "set_global_mesh",
+    "shard_as",
+    "sharding_of",
+    "sharding_type_of",
+    "unwrap_sharded_tensor",
+    "wrap_as_sharded_tensor",
+    "wrap_if_sharded",
+    "xla_patched_nn_linear_forward",
+]

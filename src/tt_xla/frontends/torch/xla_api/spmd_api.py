@@ -10,8 +10,9 @@ import torch
 import torch_xla.distributed.spmd as _spmd
 import torch_xla.runtime as _runtime
 from torch import nn
-from torch.distributed.tensor import Replicate
+from torch.distributed.tensor import DTensor, Replicate
 from torch.distributed.tensor.parallel import SequenceParallel
+from torch_xla.distributed.spmd.xla_sharded_tensor import XLAShardedTensor as _XLAShardedTensor
 
 from tt_xla.frontends.torch.xla_api import finder as _finder
 
@@ -94,12 +95,12 @@ def xla_distribute_tensor(
         placements: one for each axis of the mesh; by default every chip has the tensor in full.
 
     Returns:
-        An ``XLAShardedTensor``.
+        An ``XLAShardedTensor``, a leaf that requires gradients if the tensor does.
 
     Raises:
         ValueError: the tensor is a DTensor, or mesh or placements do not fit.
     """
-    if type(tensor).__name__ == "DTensor":
+    if isinstance(tensor, DTensor) and not isinstance(tensor, _XLAShardedTensor):
         raise ValueError("xla_distribute_tensor takes a whole tensor, got a DTensor, which is the part of one process.")
     mesh, axes = convert_to_xla_mesh(device_mesh), _axes(device_mesh)
     if placements is not None and len(placements) != len(axes):
@@ -110,7 +111,8 @@ def xla_distribute_tensor(
     for axis, placement in zip(axes, placements or (), strict=False):
         by_axis[axis] = placement
     spec = convert_to_xla_partition_spec(moved, by_axis)
-    return _spmd.wrap_as_sharded_tensor(_spmd.mark_sharding(moved, mesh, spec))
+    _spmd.mark_sharding(moved, mesh, spec)
+    return _XLAShardedTensor(moved.detach(), requires_grad=tensor.requires_grad)
 
 
 def xla_distribute_module(

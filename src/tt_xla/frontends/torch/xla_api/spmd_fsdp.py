@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 import torch_xla.distributed.spmd as _spmd
 from torch import nn
 
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE as _DEVICE_TYPE
 from tt_xla.frontends.torch.xla_api import finder as _finder
 
 _AXIS = "fsdp"
@@ -18,18 +20,21 @@ class SpmdFullyShardedDataParallel(nn.Module):
     """Splits the parameters of a module over the mesh axis ``fsdp``, and its output along the first dimension.
 
     Args:
-        module: the module, on device ``tt``.
+        module: the module. It is moved to device ``tt``.
         mesh: a mesh with an axis ``fsdp``; by default the global one.
         shard_output: called with the output and the mesh instead of splitting the output; what it returns, if anything,
             replaces the output.
-        auto_wrap_policy: called with ``module``, ``recurse`` and ``nonwrapped_numel``, the number of parameters; says
-            which submodules to wrap on their own.
-        auto_wrapper_callable: wraps them; by default this class.
+        auto_wrap_policy: called with ``module``, ``recurse`` and ``unwrapped_params``, the number of parameters that
+            are not wrapped yet; says which submodules to wrap on their own. Policies of ``torch.distributed.fsdp``,
+            which take ``nonwrapped_numel``, are called with that.
+        auto_wrapper_callable: wraps them, called with the submodule, ``mesh``, ``shard_output`` and
+            ``extra_data_axis``; by default this class.
         extra_data_axis: a further axis that splits the first dimension of the output.
 
     Raises:
-        ValueError: there is no mesh, or it has no axis ``fsdp`` or no ``extra_data_axis``.
-        TypeError: the module is wrapped already.
+        ValueError: there is no mesh, or it has no axis ``fsdp`` or no ``extra_data_axis``; or a submodule is wrapped
+            already and there is a policy.
+        RuntimeError: the module is wrapped already, or has no ``forward``.
     """
 
     def __init__(
@@ -44,17 +49,32 @@ class SpmdFullyShardedDataParallel(nn.Module):
     ) -> None:
         super().__init__()
         if isinstance(module, SpmdFullyShardedDataParallel):
-            raise TypeError("The module is wrapped already. Wrap inner modules first, then the outer one.")
+            raise RuntimeError("The module is wrapped already. Wrap inner modules first, then the outer one.")
+        if getattr(module.forward, "__func__", None) is nn.Module.forward:
+            raise RuntimeError(
+                f"{type(module).__name__} has no forward method, whose output would be split. Wrap the modules in it."
+            )
         mesh = mesh if mesh is not None else _spmd.get_global_mesh()
         axes = () if mesh is None else mesh.axis_names or ()
         missing = [axis for axis in (_AXIS, extra_data_axis) if axis is not None and axis not in axes]
         if mesh is None or missing:
             given = "there is no mesh" if mesh is None else f"the mesh has the axes {list(axes)}"
-            raise ValueError(f"The mesh needs the axes {missing}; {given}. Pass mesh=, or call xs.set_global_mesh.")
+            absent = (
+                ""
+                if mesh is None or extra_data_axis in (None, *axes)
+                else (f"The provided {extra_data_axis} axis is not in the mesh. ")
+            )
+            raise ValueError(
+                f"{absent}The mesh needs the axes {missing}; {given}. Pass mesh=, or call xs.set_global_mesh."
+            )
         if auto_wrap_policy is not None:
+            for name, inner in module.named_modules():
+                if isinstance(inner, SpmdFullyShardedDataParallel):
+                    raise ValueError(f"{name} is wrapped already. Wrap submodules by hand or by a policy, not by both.")
             wrap = auto_wrapper_callable or SpmdFullyShardedDataParallel
             options = {"mesh": mesh, "shard_output": shard_output, "extra_data_axis": extra_data_axis}
-            _wrap_children(module, auto_wrap_policy, lambda child: wrap(child, **options))
+            _wrapped(module, _with_count(auto_wrap_policy), lambda child: wrap(child, **options), is_root=True)
+        module = module.to(_DEVICE_TYPE)
         for parameter in module.parameters():
             if not _spmd.sharding_of(parameter):
                 _spmd.mark_sharding(parameter, mesh, _largest_dimension_split(parameter))
@@ -75,13 +95,14 @@ class SpmdFullyShardedDataParallel(nn.Module):
             return (self._split_batch(output[0]), *output[1:])
         if isinstance(output, torch.Tensor):
             return self._split_batch(output)
-        raise TypeError(f"The output is a {type(output).__name__}, expected a tensor or a tuple. Pass shard_output=.")
+        raise RuntimeError(
+            f"The output type is not supported: {type(output).__name__}, expected a tensor or a tuple. Pass "
+            "shard_output=."
+        )
 
     def _split_batch(self, output: torch.Tensor) -> torch.Tensor:
-        from tt_torch import sharding_constraint_tensor
-
         spec = (self._batch_axes, *[None] * (output.dim() - 1)) if output.dim() else ()
-        return sharding_constraint_tensor(output, self._mesh, spec)
+        return _spmd.mark_sharding_with_gradients(output, self._mesh, spec)
 
     def __getattr__(self, name: str) -> Any:
         """Returns an attribute of the wrapped module."""
@@ -102,14 +123,45 @@ def _largest_dimension_split(parameter: torch.Tensor) -> tuple[Any, ...]:
     return tuple(_AXIS if dim == largest else None for dim in range(parameter.dim()))
 
 
-def _wrap_children(module: nn.Module, policy: Callable[..., bool], wrap: Callable[[nn.Module], nn.Module]) -> None:
-    """Wraps those submodules that a policy selects, the inner ones first."""
+_Policy = Callable[[nn.Module, bool, int], bool]
+"""Says of a module whether to look at the modules in it (True) or to wrap it (False), given a number of parameters."""
+
+
+def _with_count(policy: Callable[..., bool]) -> _Policy:
+    """Returns a policy that takes the number of parameters by position."""
+    try:
+        names = list(inspect.signature(policy).parameters)
+    except ValueError:  # a function that is not written in Python
+        names = []
+    count = "nonwrapped_numel" if "nonwrapped_numel" in names else "unwrapped_params"
+    return lambda module, recurse, numel: policy(module=module, recurse=recurse, **{count: numel})
+
+
+def _wrapped(
+    module: nn.Module, policy: _Policy, wrap: Callable[[nn.Module], nn.Module], *, is_root: bool = False
+) -> tuple[nn.Module, int]:
+    """Wraps those of a module and the modules in it that a policy selects, the inner ones first.
+
+    Args:
+        module: the module.
+        policy: the policy.
+        wrap: wraps a module.
+        is_root: whether the module itself stays as it is.
+
+    Returns:
+        The module, or its wrapper, and the number of parameters that are wrapped.
+    """
+    numel = sum(parameter.numel() for parameter in module.parameters())
+    if not policy(module, True, numel):
+        return module, 0
+    done = 0
     for name, child in module.named_children():
-        numel = sum(parameter.numel() for parameter in child.parameters())
-        if policy(module=child, recurse=True, nonwrapped_numel=numel):
-            _wrap_children(child, policy, wrap)
-        if policy(module=child, recurse=False, nonwrapped_numel=numel):
-            setattr(module, name, wrap(child))
+        wrapped, count = _wrapped(child, policy, wrap)
+        setattr(module, name, wrapped)
+        done += count
+    if is_root or not policy(module, False, numel - done):
+        return module, done
+    return wrap(module), numel
 
 
 def __getattr__(name: str) -> Any:
