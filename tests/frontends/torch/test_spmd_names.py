@@ -344,7 +344,7 @@ def test_fsdp_refuses_what_it_cannot_split():
     wrapped = SpmdFullyShardedDataParallel(layer, mesh=fsdp_mesh())
     with pytest.raises(RuntimeError, match="wrapped already"):
         SpmdFullyShardedDataParallel(wrapped, mesh=fsdp_mesh())
-    with pytest.raises(ValueError, match="0 is wrapped already"):
+    with pytest.raises(ValueError, match=r"\[.0.\] are wrapped already"):
         SpmdFullyShardedDataParallel(nn.Sequential(wrapped), mesh=fsdp_mesh(), auto_wrap_policy=lambda **_: True)
     with pytest.raises(RuntimeError, match="ModuleList has no forward method"):
         SpmdFullyShardedDataParallel(nn.ModuleList([nn.Linear(2, 2)]), mesh=fsdp_mesh())

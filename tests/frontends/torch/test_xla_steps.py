@@ -17,6 +17,7 @@ import torch_xla.core.xla_model as xm  # noqa: E402
 import torch_xla.debug.metrics as met  # noqa: E402
 import torch_xla.debug.profiler as xp  # noqa: E402
 import torch_xla.distributed.parallel_loader as pl  # noqa: E402
+import torch_xla.distributed.spmd as xs  # noqa: E402
 
 from tt_xla.frontends.torch.device import metrics  # noqa: E402
 
@@ -86,8 +87,6 @@ def test_an_error_of_the_data_loader_reaches_the_script():
 class Spec:
     """Does what a loader asks of an ``xs.ShardingSpec`` for tensors of two dimensions."""
 
-    minibatch = False
-
     def __init__(self):
         self.applied = []
 
@@ -113,11 +112,12 @@ def test_batches_are_sharded():
 
 
 def test_a_minibatch_is_a_multiple_of_the_chips(chips_as_one_device):
-    spec = Spec()
-    spec.minibatch = True
-    with pytest.raises(RuntimeError, match=r"multiple of the 8 chips; the tensor has shape \[12, 2\]"):
+    spec = xs.ShardingSpec(xs.get_1d_mesh("data"), ("data", None), minibatch=True)
+    with pytest.raises(RuntimeError, match=r"shape \[12, 2\], 8 devices"):
         xm.send_cpu_data_to_device(torch.ones(12, 2), "xla", spec)
-    assert xm.send_cpu_data_to_device(torch.ones(12), "xla", spec)[0].shape == (12,)
+    split, whole = xm.send_cpu_data_to_device([torch.ones(16, 2), torch.ones(12)], "xla", spec)
+    assert torch_xla._XLAC._get_xla_sharding_spec(split) == "{devices=[8,1]0,1,2,3,4,5,6,7}"
+    assert torch_xla._XLAC._get_xla_sharding_spec(whole) == "{replicated}"
 
 
 def test_closures_run_after_the_step():

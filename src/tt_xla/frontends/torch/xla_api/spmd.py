@@ -179,7 +179,8 @@ class ShardingSpec:
         if self.minibatch and t.dim() and t.shape[0] % _chips.chip_count():
             raise RuntimeError(
                 "When minibatch is configured, the per-host batch size must be divisible by local runtime device "
-                f"count. Per host input data shape {list(t.shape)}, {_chips.chip_count()} devices."
+                f"count. Per host input data shape {list(t.shape)}, {_chips.chip_count()} devices. Use another batch "
+                "size, or drop_last=True of the data loader."
             )
         return self.mesh.get_op_sharding(self.partition_spec)
 

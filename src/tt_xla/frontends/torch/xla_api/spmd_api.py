@@ -14,8 +14,6 @@ from torch.distributed.tensor import DTensor, Replicate
 from torch.distributed.tensor.parallel import SequenceParallel
 from torch_xla.distributed.spmd.xla_sharded_tensor import XLAShardedTensor as _XLAShardedTensor
 
-from tt_xla.frontends.torch.xla_api import finder as _finder
-
 _MESH_TYPE = "xla"
 """Device type of meshes for which PyTorch's own functions call the ones here. Meshes of type ``tt`` get it too."""
 
@@ -171,7 +169,3 @@ def _is_of_a_style(function: Any) -> bool:
     """Returns whether a function converts inputs or outputs between the parts and the tensor of a ``ParallelStyle``."""
     module = getattr(getattr(function, "func", None), "__module__", "")
     return module == "torch.distributed.tensor.parallel.style"
-
-
-def __getattr__(name: str) -> Any:
-    raise _finder.missing(__name__, name)

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 import torch_xla.distributed.spmd as _spmd
 from torch import nn
+from torch_xla.distributed.fsdp.wrap import Policy as _Policy
+from torch_xla.distributed.fsdp.wrap import recursive_wrap as _recursive_wrap
 
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE as _DEVICE_TYPE
-from tt_xla.frontends.torch.xla_api import finder as _finder
 
 _AXIS = "fsdp"
 
@@ -68,12 +69,9 @@ class SpmdFullyShardedDataParallel(nn.Module):
                 f"{absent}The mesh needs the axes {missing}; {given}. Pass mesh=, or call xs.set_global_mesh."
             )
         if auto_wrap_policy is not None:
-            for name, inner in module.named_modules():
-                if isinstance(inner, SpmdFullyShardedDataParallel):
-                    raise ValueError(f"{name} is wrapped already. Wrap submodules by hand or by a policy, not by both.")
             wrap = auto_wrapper_callable or SpmdFullyShardedDataParallel
             options = {"mesh": mesh, "shard_output": shard_output, "extra_data_axis": extra_data_axis}
-            _wrapped(module, _with_count(auto_wrap_policy), lambda child: wrap(child, **options), is_root=True)
+            _recursive_wrap(module, _with_count(auto_wrap_policy), wrap, only_wrap_children=True, **options)
         module = module.to(_DEVICE_TYPE)
         for parameter in module.parameters():
             if not _spmd.sharding_of(parameter):
@@ -123,46 +121,14 @@ def _largest_dimension_split(parameter: torch.Tensor) -> tuple[Any, ...]:
     return tuple(_AXIS if dim == largest else None for dim in range(parameter.dim()))
 
 
-_Policy = Callable[[nn.Module, bool, int], bool]
-"""Says of a module whether to look at the modules in it (True) or to wrap it (False), given a number of parameters."""
-
-
 def _with_count(policy: Callable[..., bool]) -> _Policy:
-    """Returns a policy that takes the number of parameters by position."""
+    """Returns a policy that gets the number of parameters that are not wrapped under torch_xla's name."""
     try:
         names = list(inspect.signature(policy).parameters)
     except ValueError:  # a function that is not written in Python
         names = []
-    count = "nonwrapped_numel" if "nonwrapped_numel" in names else "unwrapped_params"
-    return lambda module, recurse, numel: policy(module=module, recurse=recurse, **{count: numel})
-
-
-def _wrapped(
-    module: nn.Module, policy: _Policy, wrap: Callable[[nn.Module], nn.Module], *, is_root: bool = False
-) -> tuple[nn.Module, int]:
-    """Wraps those of a module and the modules in it that a policy selects, the inner ones first.
-
-    Args:
-        module: the module.
-        policy: the policy.
-        wrap: wraps a module.
-        is_root: whether the module itself stays as it is.
-
-    Returns:
-        The module, or its wrapper, and the number of parameters that are wrapped.
-    """
-    numel = sum(parameter.numel() for parameter in module.parameters())
-    if not policy(module, True, numel):
-        return module, 0
-    done = 0
-    for name, child in module.named_children():
-        wrapped, count = _wrapped(child, policy, wrap)
-        setattr(module, name, wrapped)
-        done += count
-    if is_root or not policy(module, False, numel - done):
-        return module, done
-    return wrap(module), numel
-
-
-def __getattr__(name: str) -> Any:
-    raise _finder.missing(__name__, name)
+    if "nonwrapped_numel" not in names:
+        return policy
+    return lambda module, recurse, unwrapped_params: policy(
+        module=module, recurse=recurse, nonwrapped_numel=unwrapped_params
+    )

@@ -17,6 +17,7 @@ import torch_xla.utils.utils as _utils
 
 from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch.device import chips as _chips
+from tt_xla.frontends.torch.device.placements import replicate as _replicate
 from tt_xla.frontends.torch.private.dispatcher import storage_identity as _storage_identity
 from tt_xla.frontends.torch.private.functions import tree_leaves as _tree_leaves
 from tt_xla.frontends.torch.private.functions import tree_map_only as _tree_map_only
@@ -358,15 +359,11 @@ def send_cpu_data_to_device(datas: Any, device: torch.device | str, input_shardi
 
     def move(tensor: torch.Tensor) -> torch.Tensor:
         splits = input_sharding is not None and input_sharding.can_apply(tensor)
-        count = _runtime.addressable_runtime_device_count()
-        if splits and input_sharding.minibatch and tensor.dim() and tensor.shape[0] % count:
-            raise RuntimeError(
-                f"With minibatch=True, the first dimension must be a multiple of the {count} chips; the tensor has "
-                f"shape {list(tensor.shape)}. Use another batch size, or drop_last=True of the data loader."
-            )
         moved = tensor.to(device)
         if splits:
             input_sharding.apply(moved)
+        elif _runtime.is_spmd():
+            _replicate(moved)
         return moved
 
     given = [datas] if isinstance(datas, torch.Tensor) else datas

@@ -23,7 +23,6 @@ from tt_xla.frontends.torch.private.dtensor import DTensorSpec as _DTensorSpec
 from tt_xla.frontends.torch.private.dtensor import TensorMeta as _TensorMeta
 from tt_xla.frontends.torch.private.dtensor import without_torch_dispatch as _without_torch_dispatch
 from tt_xla.frontends.torch.private.functions import make_subclass as _make_subclass
-from tt_xla.frontends.torch.xla_api import finder as _finder
 from tt_xla.ir import mesh as _mesh
 from tt_xla.runtime.mesh.shards import join as _join
 from tt_xla.runtime.mesh.shards import split as _split
@@ -347,7 +346,3 @@ def _shard_indices(placement: _placements.Placement) -> list[tuple[int, ...]]:
     """Returns which part of the tensor each position of the mesh has."""
     positions = range(placement.mesh.size)
     return [placement.sharding.shard_index(placement.mesh, position) for position in positions]
-
-
-def __getattr__(name: str) -> Any:
-    raise _finder.missing(__name__, name)
