@@ -19,6 +19,7 @@ from tt_xla.frontends.torch.device import synchronize as _synchronize
 from tt_xla.frontends.torch.device import xla_type as _xla_type
 from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.xla_api.closures import STEP_CLOSURES as _STEP_CLOSURES
+from tt_xla.frontends.torch.xla_api.finder import attribute as _attribute
 from tt_xla.frontends.torch.xla_api.process_groups import register as _register_process_groups
 
 __version__ = "2.10.0"
@@ -163,6 +164,10 @@ def _step(*, full_graph: bool, limit: int | None, structures: set[tuple[int, ...
             "other shapes or types, and other branches, make other programs: give it inputs of few shapes, or raise "
             "the limit."
         )
+
+
+def __getattr__(name: str) -> Any:
+    return _attribute(__name__, "core.xla_model" if name == "xm" else name)
 
 
 def launch(
