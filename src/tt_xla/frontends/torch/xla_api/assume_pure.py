@@ -85,8 +85,8 @@ def _program(fn: Callable[..., Any], leaves: list[Any], spec: Any) -> tuple[Call
     return _aot_function(graph, fw_compiler=_compiler), shape[0]
 
 
-def _compiler(graph: torch.fx.GraphModule, inputs: Any) -> Any:
-    return _make_boxed_func(_compiled(graph, inputs))
+def _compiler(gm: torch.fx.GraphModule, example_inputs: Any) -> Any:
+    return _make_boxed_func(_compiled(gm, example_inputs))
 
 
 class PureModule(torch.nn.Module):

@@ -49,4 +49,7 @@ def fori_loop(
         results = body_fun(*values)
         return left - 1, *((results,) if isinstance(results, torch.Tensor) else results)
 
-    return _while_loop(lambda left, *_: left > 0, step, (upper - lower, *input_value))
+    def goes_on(left: torch.Tensor, *values: torch.Tensor) -> torch.Tensor:
+        return left > 0
+
+    return _while_loop(goes_on, step, (upper - lower, *input_value))

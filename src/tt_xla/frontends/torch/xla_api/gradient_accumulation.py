@@ -43,16 +43,17 @@ def gradient_accumulation(
         )
     (steps,) = lengths
     total: torch.Tensor | None = None
+    carried = list(carried_tensors)
     # Each row has memory of its own: where a slice begins would be part of its program.
     batches = [[row.clone() for row in tensor] for tensor in iterable_tensors]
     _run_recorded_ops()
     for rows in zip(*batches, strict=True):
-        loss, *carried_tensors = _pure_call(train_step, [*rows, *carried_tensors], len(carried_tensors))
+        loss, *carried = _pure_call(train_step, [*rows, *carried], len(carried))
         loss = loss / steps
         loss.backward()
         total = loss.detach() if total is None else total + loss.detach()
         _run_recorded_ops()
-    return (total, *carried_tensors) if carried_tensors else total
+    return (total, *carried) if carried else total
 
 
 def _run_recorded_ops() -> None:

@@ -23,7 +23,8 @@ class GRU(nn.GRU):
             return cls._orig(*args, **kwargs)
         return super().__new__(cls)
 
-    def forward(self, input, hx=None):  # the signature of PyTorch's, which this replaces
+    # The signature is PyTorch's to the letter, since scripts inspect it.
+    def forward(self, input, hx=None):  # pyright: ignore
         """Computes the hidden states.
 
         Args:

@@ -90,11 +90,15 @@ class _ScanFunction(torch.autograd.Function):
             for gradient, like in zip(gradients, ctx.like, strict=True)
         ]
         carry, ys = _unflatten(full, ctx.out)
-        rows = _tree_map(lambda value: None if value is None else value.flip(0), (ys, ctx.saved_tensors))
+        rows = _tree_map(_reversed, (ys, ctx.saved_tensors))
         grad_init, grad_rows = _loop(ctx.backward, carry, rows)
-        grad_xs = _tree_map(lambda value: None if value is None else value.flip(0), grad_rows)
+        grad_xs = _tree_map(_reversed, grad_rows)
         flat = _flatten((grad_init, grad_xs))[0]
         return (None, None, None, *flat)
+
+
+def _reversed(rows: torch.Tensor | None) -> torch.Tensor | None:
+    return None if rows is None else rows.flip(0)
 
 
 def _loop(function: Any, init: Any, xs: Any) -> Any:
@@ -162,8 +166,7 @@ def value_and_grad_partitioned(
 
 def _traced_passes(fn: Any, init: Any, xs: Any, partition_fn: Any) -> tuple[Any, Any, Any]:
     """Traces both passes of one call of a function."""
-    carry = _tree_map(lambda value: _placeholder(value, value.is_floating_point()), init)
-    row = _tree_map(lambda value: _placeholder(value[0], value.requires_grad), xs)
+    carry, row = _tree_map(_carried, init), _tree_map(_row, xs)
     flat_carry, flat_row = _leaves(carry), _leaves(row)
     graphs: dict[str, torch.fx.GraphModule] = {}
 
@@ -177,7 +180,8 @@ def _traced_passes(fn: Any, init: Any, xs: Any, partition_fn: Any) -> tuple[Any,
     def without_aliases(*args: Any) -> Any:
         # What is an input itself would not be in the graph.
         inputs = {id(value) for value in _leaves(args)}
-        return _tree_map(lambda value: value.clone() if id(value) in inputs else value, fn(*args))
+        leaves, spec = _flatten(fn(*args))
+        return _unflatten([leaf.clone() if leaf is not None and id(leaf) in inputs else leaf for leaf in leaves], spec)
 
     with torch.enable_grad():
         traced = _aot_function(
@@ -250,9 +254,14 @@ def _call(traced: Callable[..., Any], carry: Any, row: Any) -> Any:
     return out
 
 
-def _placeholder(value: torch.Tensor, requires_grad: bool) -> torch.Tensor:
-    """Returns a tensor like another one, of no values."""
-    return torch.empty_like(value, requires_grad=requires_grad)
+def _carried(value: torch.Tensor) -> torch.Tensor:
+    """Returns a tensor of no values like a carried one, with a gradient, which later iterations carry in any case."""
+    return torch.empty_like(value, requires_grad=value.is_floating_point())
+
+
+def _row(value: torch.Tensor) -> torch.Tensor:
+    """Returns a tensor of no values like a row of another one."""
+    return torch.empty_like(value[0], requires_grad=value.requires_grad)
 
 
 def tree_flatten_none(pytree: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
