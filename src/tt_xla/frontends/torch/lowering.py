@@ -289,7 +289,7 @@ class _Lowering:
                         host = value.detach().to("cpu")
                     self._add_extra(node, Constant(host), constant=True)
                 else:
-                    self.constants[node] = _to_numpy(value)
+                    self.constants[node] = to_numpy(value)
             elif node.op == "call_function" and node.target in RANDOM:
                 self._add_extra(node, sampler(node), constant=False)
 
@@ -448,7 +448,7 @@ class _Lowering:
         for node in graph_module.graph.find_nodes(op="get_attr"):
             value = attribute_of(node)
             inner = isinstance(value, torch.fx.GraphModule)
-            values[node] = functools.partial(self._branch, value) if inner else _to_numpy(value)
+            values[node] = functools.partial(self._branch, value) if inner else to_numpy(value)
         self._evaluate(nodes, values, [])
         (results,) = graph_module.graph.output_node().args
         results = results if isinstance(results, list | tuple) else [results]
@@ -571,7 +571,8 @@ def _attribute(owner: Any, path: str) -> Any:
     return owner
 
 
-def _to_numpy(value: torch.Tensor) -> np.ndarray:
+def to_numpy(value: torch.Tensor) -> np.ndarray:
+    """Returns a tensor as an array of its own dtype, which ml_dtypes has where NumPy lacks it."""
     with unset_fake_temporarily():
         value = value.detach().to("cpu").contiguous()
         if value.dtype is torch.bfloat16:

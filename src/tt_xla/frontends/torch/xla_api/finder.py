@@ -53,13 +53,16 @@ _FILES = {
     "torch_xla.experimental.pjrt_backend": "xla_backend.py",
     "torch_xla.experimental.plugins": "plugins.py",
     "torch_xla.experimental.spmd_fully_sharded_data_parallel": "spmd_fsdp.py",
+    "torch_xla.experimental.xla_marker": "xla_marker.py",
     "torch_xla.experimental.xla_sharding": "xla_sharding.py",
     "torch_xla.runtime": "runtime.py",
+    "torch_xla.stablehlo": "stablehlo.py",
     "torch_xla.test.test_utils": "test_utils.py",
     "torch_xla.utils.checkpoint": "checkpoint.py",
     "torch_xla.utils.closures": "closures.py",
     "torch_xla.utils.dlpack": "dlpack.py",
     "torch_xla.utils.serialization": "serialization.py",
+    "torch_xla.utils.stablehlo_test_utils": "stablehlo_test_utils.py",
     "torch_xla.utils.utils": "utils.py",
 }
 """The file that serves each module."""
