@@ -176,7 +176,7 @@ def _numbers_as_inputs(graph_module: torch.fx.GraphModule) -> list[torch.Tensor]
     graph = graph_module.graph
     numbers: list[torch.Tensor] = []
     (*_, last) = graph.find_nodes(op="placeholder")
-    for node in graph.find_nodes(op="call_function"):
+    for node in list(graph.nodes):
         if not isinstance(node.target, OpOverload):
             continue
         for position, (value, argument) in enumerate(zip(node.args, node.target._schema.arguments, strict=False)):
