@@ -64,6 +64,7 @@ def test_medians_and_kth_values(check, keepdim):
 @pytest.mark.parametrize("order", [0, 1, 2, 3.0, math.inf])
 def test_distances(check, order):
     check(lambda x, y: torch.cdist(x, y, order), torch.randn(2, 3, 5), torch.randn(4, 5))
+    check(lambda x: torch.nn.functional.pdist(x, order), torch.randn(4, 5))
 
 
 @pytest.mark.parametrize("include_self", [False, True])

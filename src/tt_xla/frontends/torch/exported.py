@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,9 +83,8 @@ def lower_exported(program: ExportedProgram, *, inline_numbers: bool = True) -> 
     Raises:
         UnsupportedOpError: an op has no lowering, or a size of an input is symbolic.
     """
-    program = run_decompositions(program)
-    graph_module = copy.copy(program.graph_module)
-    graph_module.graph = copy.deepcopy(program.graph_module.graph)
+    program = run_decompositions(program)  # which traces it anew, so the graph may be changed
+    graph_module = program.graph_module
     nodes = graph_module.graph.find_nodes(op="placeholder")
     _check_sizes(nodes)
     describe_random_ops(graph_module)
