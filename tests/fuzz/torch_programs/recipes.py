@@ -113,9 +113,7 @@ _ORDERS = (0.0, 1.0, 2.0, 3.0, 1.5, float("inf"))
 def _cdist(c: Chance) -> Any:
     batch, width = c.sizes(1, 2, 0, 0, 1), c.int(1, 5)
     one, other = c.float(*batch, c.int(1, 5), width), c.float(*batch, c.int(1, 5), width)
-    return torch.cdist(
-        one, other, p=c.one(*_ORDERS), compute_mode="donot_use_mm_for_euclid_dist"
-    )
+    return torch.cdist(one, other, p=c.one(*_ORDERS), compute_mode="donot_use_mm_for_euclid_dist")
 
 
 def _searchsorted(c: Chance) -> Any:

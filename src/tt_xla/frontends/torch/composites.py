@@ -10,9 +10,10 @@ from jaxlib.mlir import ir
 
 def name_decompositions(module: ir.Module) -> None:
     """Gives the function that a composite ``name`` stands for the name that torch_xla gives it, ``name.impl``."""
-    functions = {op.attributes["sym_name"].value: op for op in module.body.operations}
+    body: Any = module.body
+    functions = {op.attributes["sym_name"].value: op for op in body.operations}
 
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    def visit(op: Any) -> ir.WalkResult:
         if op.name == "stablehlo.composite":
             name = op.attributes["name"].value
             old = op.attributes["decomposition"].value

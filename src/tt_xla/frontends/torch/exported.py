@@ -124,9 +124,7 @@ def _check_sizes(nodes: list[torch.fx.Node]) -> None:
             )
 
 
-def _return_user_outputs(
-    graph_module: torch.fx.GraphModule, program: ExportedProgram
-) -> list[torch.Tensor | None]:
+def _return_user_outputs(graph_module: torch.fx.GraphModule, program: ExportedProgram) -> list[torch.Tensor | None]:
     """Makes the user's tensors the only outputs of the graph, each a contiguous tensor of its own.
 
     Returns:
@@ -146,11 +144,12 @@ def _return_user_outputs(
         if spec.kind is not OutputKind.USER_OUTPUT:
             continue
         fake = value.meta.get("val") if isinstance(value, torch.fx.Node) else value
-        if isinstance(fake, torch.Tensor):
+        if isinstance(value, torch.fx.Node) and isinstance(fake, torch.Tensor):
             with graph.inserting_before(output):
                 result = graph.call_function(aten.clone.default, (value,), {"memory_format": torch.contiguous_format})
             with fake.fake_mode if isinstance(fake, FakeTensor) else contextlib.nullcontext():
-                result.meta = {**value.meta, "val": fake.clone(memory_format=torch.contiguous_format)}
+                fake = fake.clone(memory_format=torch.contiguous_format)
+            result.meta = {**value.meta, "val": fake}
             results.append(result)
         elif fake is not None:
             raise UnsupportedOpError(
@@ -158,7 +157,7 @@ def _return_user_outputs(
                 "nothing else.",
                 hint="Return the tensors alone, and compute the number outside the exported model.",
             )
-        described.append(result.meta["val"] if isinstance(fake, torch.Tensor) else None)
+        described.append(fake)
     output.args = (tuple(results),)
     graph.eliminate_dead_code()
     graph_module.recompile()

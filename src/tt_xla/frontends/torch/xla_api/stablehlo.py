@@ -240,12 +240,15 @@ def exported_program_to_stablehlo(
         )
     export = _lower_exported(exported_model, inline_numbers=options.inline_all_constant)
     constants = [_to_numpy(constant) for constant in export.constants]
-    state = exported_model.state_dict | exported_model.constants
+    call = exported_model.call_spec
+    state: dict[str, Any] = {**exported_model.state_dict, **exported_model.constants}
     locations: list[InputLocation] = []
     signatures: list[VariableSignature] = []
     for argument in export.arguments:
         locations.append(
-            InputLocation.input_arg(argument.position) if argument.name is None else InputLocation.parameter(argument.name)
+            InputLocation.input_arg(argument.position)
+            if argument.name is None
+            else InputLocation.parameter(argument.name)
         )
         signatures.append(_signature(argument.value))
     for position, constant in enumerate(export.constants):
@@ -262,8 +265,7 @@ def exported_program_to_stablehlo(
             (InputLocation.input_arg(position), VariableSignature([], type(value).__name__))
             for position, value in export.numbers.items()
         ],
-        treespec_dumps(exported_model.call_spec.in_spec),
-        treespec_dumps(exported_model.call_spec.out_spec),
+        *(spec and treespec_dumps(spec) for spec in (call.in_spec, call.out_spec)),
     )
     text = str(export.module) if options.include_human_readable_text else None
     weights = {name: _to_numpy(state[name]) for name in names} if options.export_weights else {}
