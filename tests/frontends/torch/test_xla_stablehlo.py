@@ -102,6 +102,19 @@ def test_inputs_in_another_memory_order():
     torch.testing.assert_close(model(x.contiguous()).cpu(), Pooled()(x).contiguous())
 
 
+def test_conversions_and_modes_within_a_model():
+    class Converting(nn.Module):
+        def forward(self, x):
+            with torch.no_grad():
+                y = x.to(torch.float64).sum(0)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                z = x @ x.t()
+            return y.to(x.dtype) + z.float()
+
+    x = torch.arange(9.0).reshape(3, 3)
+    torch.testing.assert_close(exported(Converting(), x)(x).cpu(), Converting()(x))
+
+
 def test_random_numbers_are_drawn_at_export():
     model = exported(nn.Dropout(), torch.ones(100))
     first, second = model(torch.ones(100)), model(torch.ones(100))

@@ -159,6 +159,8 @@ def _return_user_outputs(graph_module: torch.fx.GraphModule, program: ExportedPr
             )
         described.append(fake)
     output.args = (tuple(results),)
+    for check in graph.find_nodes(op="call_function", target=aten._assert_tensor_metadata.default):
+        graph.erase_node(check)  # sizes and dtypes are fixed, so it held when the graph was traced
     graph.eliminate_dead_code()
     graph_module.recompile()
     return described

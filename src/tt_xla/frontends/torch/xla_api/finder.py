@@ -96,8 +96,14 @@ _REFUSED = {
     "torch_xla.experimental.custom_kernel": _PALLAS,
     "torch_xla.experimental.pallas_kernels": _PALLAS,
     "torch_xla.experimental.splash_attention": _PALLAS,
+    "torch_xla.experimental.stablehlo_custom_call": (
+        "No program of the device has custom calls. Write the op as a function of PyTorch's ops."
+    ),
+    "torch_xla.experimental.unbounded_dynamism_export": (
+        "Every program of the device has fixed sizes. Export the model without dynamic_shapes, once for each size."
+    ),
     "torch_xla.tf_saved_model_integration": (
-        "It writes files for TensorFlow. xm.get_stablehlo returns StableHLO, which 'tt-xla compile' takes."
+        "It writes files for TensorFlow. torch_xla.save_as_stablehlo writes StableHLO, which 'tt-xla compile' takes."
     ),
 }
 """Modules that are there, so that scripts can import them, and whose names have no meaning here; and what to use."""

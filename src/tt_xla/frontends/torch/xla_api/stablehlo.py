@@ -236,7 +236,7 @@ def exported_program_to_stablehlo(
     if options.custom_ops_allowed_in_graph:
         raise ValueError(
             f"custom_ops_allowed_in_graph is {sorted(options.custom_ops_allowed_in_graph)}; expected an empty set, as "
-            "no program of the device has custom calls. Register a decomposition of the ops into ops of PyTorch."
+            "no program of the device has custom calls. Write the ops as functions of PyTorch's ops."
         )
     export = _lower_exported(exported_model, inline_numbers=options.inline_all_constant)
     constants = [_to_numpy(constant) for constant in export.constants]
