@@ -136,6 +136,15 @@ def test_other_inputs_are_refused(inputs, error, message):
         model(*inputs)
 
 
+def test_keyword_arguments_come_in_any_order():
+    class Named(nn.Module):
+        def forward(self, *, x, y):
+            return x - y
+
+    model = exported(Named(), x=torch.ones(2), y=torch.zeros(2))
+    assert model(y=torch.ones(2) * 3, x=torch.ones(2)).tolist() == [-2, -2]
+
+
 def test_what_has_no_fixed_program_is_refused(tmp_path):
     program = torch.export.export(nn.ReLU(), (torch.ones(4),), dynamic_shapes=({0: torch.export.Dim("n")},))
     with pytest.raises(UnsupportedOpError, match="symbolic size"):

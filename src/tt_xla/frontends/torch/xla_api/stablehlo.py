@@ -311,7 +311,9 @@ def _flat_inputs(meta: StableHLOFunctionMeta, args: tuple[Any, ...], kwargs: dic
     if meta.input_pytree_spec is None:
         return list(args)
     expected = treespec_loads(meta.input_pytree_spec)
-    inputs, structure = tree_flatten((args, kwargs))
+    _, named = tree_unflatten([None] * expected.num_leaves, expected)
+    ordered = {name: kwargs[name] for name in named if name in kwargs} | kwargs
+    inputs, structure = tree_flatten((args, ordered))
     if structure != expected:
         raise TypeError(f"The inputs have the structure {structure}; the model was exported with {expected}.")
     return inputs
