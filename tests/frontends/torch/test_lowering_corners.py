@@ -23,6 +23,10 @@ def test_rounding_integers(check):
     check(lambda x: (x.ceil(), x.floor(), x.trunc(), x.round()), torch.arange(-3, 3))
 
 
+def test_copies_of_parts(check):
+    check(lambda x: aten.split_copy.Tensor(x, 2, 1), torch.randn(2, 5))
+
+
 def test_copysign(check):
     x = torch.tensor([1.0, -2.0, 3.0, -0.0])
     check(lambda x, y: (torch.copysign(x, y), torch.copysign(x, -1)), x, torch.tensor([-0.0, 0.0, -5.0, -1.0]))
