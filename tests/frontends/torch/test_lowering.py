@@ -273,6 +273,8 @@ POOLS = {
     "avg_1d": lambda x: F.avg_pool1d(x[0], 3, 2, 1), "avg_3d": lambda x: F.avg_pool3d(x, (1, 2, 2)),
     "adaptive_1": lambda x: F.adaptive_avg_pool2d(x, 1), "adaptive_even": lambda x: F.adaptive_avg_pool2d(x, (4, 2)),
     "adaptive_uneven": lambda x: F.adaptive_avg_pool2d(x, (3, 5)), "adaptive_1d": lambda x: F.adaptive_avg_pool1d(x[0], 3),
+    "adaptive_volume": lambda x: F.adaptive_avg_pool3d(x, (2, 3, 5)), "adaptive_volume_1": lambda x: F.adaptive_avg_pool3d(x, 1),
+    "adaptive_volume_even": lambda x: F.adaptive_avg_pool3d(x, (1, 4, 2)),
     "adaptive_max": lambda x: F.adaptive_max_pool2d(x, (4, 2)), "lp": lambda x: F.lp_pool2d(x.abs(), 2, 2),
     "nearest": lambda x: F.interpolate(x, scale_factor=2), "nearest_uneven": lambda x: F.interpolate(x, size=(11, 5)),
     "bilinear": lambda x: F.interpolate(x, size=(12, 12), mode="bilinear"),

@@ -23,6 +23,10 @@ def test_rounding_integers(check):
     check(lambda x: (x.ceil(), x.floor(), x.trunc(), x.round()), torch.arange(-3, 3))
 
 
+def test_copies_of_parts(check):
+    check(lambda x: aten.split_copy.Tensor(x, 2, 1), torch.randn(2, 5))
+
+
 def test_copysign(check):
     x = torch.tensor([1.0, -2.0, 3.0, -0.0])
     check(lambda x, y: (torch.copysign(x, y), torch.copysign(x, -1)), x, torch.tensor([-0.0, 0.0, -5.0, -1.0]))
@@ -64,6 +68,7 @@ def test_medians_and_kth_values(check, keepdim):
 @pytest.mark.parametrize("order", [0, 1, 2, 3.0, math.inf])
 def test_distances(check, order):
     check(lambda x, y: torch.cdist(x, y, order), torch.randn(2, 3, 5), torch.randn(4, 5))
+    check(lambda x: torch.nn.functional.pdist(x, order), torch.randn(4, 5))
 
 
 @pytest.mark.parametrize("include_self", [False, True])

@@ -51,9 +51,9 @@ def _pool(function: Callable[..., Any], rank: int, average: bool) -> Callable[[C
     return recipe
 
 
-def _adaptive(function: Callable[..., Any]) -> Callable[[Chance], Any]:
+def _adaptive(function: Callable[..., Any], rank: int = 2) -> Callable[[Chance], Any]:
     return lambda c: function(
-        c.float(*c.one([], [2]), c.int(1, 3), c.int(1, 7), c.int(1, 7)), [c.int(1, 4), c.int(1, 4)]
+        c.float(*c.one([], [2]), c.int(1, 3), *[c.int(1, 7) for _ in range(rank)]), [c.int(1, 4) for _ in range(rank)]
     )
 
 
@@ -279,6 +279,8 @@ LAYERS: dict[str, Callable[[Chance], Any]] = {
     "aten::adaptive_max_pool2d_backward": _adaptive(aten.adaptive_max_pool2d),
     "aten::_adaptive_avg_pool2d": _adaptive(aten._adaptive_avg_pool2d),
     "aten::_adaptive_avg_pool2d_backward": _adaptive(aten._adaptive_avg_pool2d),
+    "aten::_adaptive_avg_pool3d": _adaptive(aten._adaptive_avg_pool3d, 3),
+    "aten::_adaptive_avg_pool3d_backward": _adaptive(aten._adaptive_avg_pool3d, 3),
     "aten::threshold_backward": lambda c: torch.relu(c.float(*values.shape(c.random))),
     "aten::hardshrink_backward": lambda c: F.hardshrink(c.float(*values.shape(c.random)), c.one(0.5, 0.0, 1.0)),
     "aten::softshrink_backward": lambda c: F.softshrink(c.float(*values.shape(c.random)), c.one(0.5, 0.0, 1.0)),

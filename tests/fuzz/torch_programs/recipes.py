@@ -106,12 +106,14 @@ def _index_put(function: Callable[..., Any]) -> Callable[[Chance], Any]:
     return recipe
 
 
+_ORDERS = (0.0, 1.0, 2.0, 3.0, 1.5, float("inf"))
+"""Orders of norms."""
+
+
 def _cdist(c: Chance) -> Any:
     batch, width = c.sizes(1, 2, 0, 0, 1), c.int(1, 5)
     one, other = c.float(*batch, c.int(1, 5), width), c.float(*batch, c.int(1, 5), width)
-    return torch.cdist(
-        one, other, p=c.one(0.0, 1.0, 2.0, 3.0, 1.5, float("inf")), compute_mode="donot_use_mm_for_euclid_dist"
-    )
+    return torch.cdist(one, other, p=c.one(*_ORDERS), compute_mode="donot_use_mm_for_euclid_dist")
 
 
 def _searchsorted(c: Chance) -> Any:
@@ -265,6 +267,7 @@ RECIPES: dict[str, Callable[[Chance], Any]] = LAYERS | {
     "aten::histc": _histc,
     "aten::masked_scatter_backward": _masked_scatter_backward,
     "aten::_cdist_forward": _cdist,
+    "aten::_pdist_forward": lambda c: F.pdist(c.float(c.int(1, 5), c.int(1, 5)), c.one(*_ORDERS)),
     "aten::_cdist_backward": _cdist,
     "aten::_efficientzerotensor": lambda c: aten._efficientzerotensor(values.shape(c.random), dtype=_any_dtype(c)),
     "aten::empty_permuted": lambda c: aten.empty_permuted([2, 3, 4], c.random.sample(range(3), 3), dtype=_any_dtype(c)),

@@ -35,6 +35,7 @@ ORDINARY = frozenset(OTHERS) | frozenset(
         *("_upsample_bilinear2d_aa_backward", "upsample_bicubic2d_backward", "upsample_bilinear2d", "_fft_c2c"),
         *("upsample_bilinear2d_backward", "upsample_linear1d_backward", "upsample_trilinear3d_backward"),
         *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "_fft_r2c", "_fft_c2r", "_grouped_mm"),
+        *("_adaptive_avg_pool3d", "_adaptive_avg_pool3d_backward"),
         *("convolution", "convolution_backward", "linalg_solve_triangular"),
         *(
             "hardshrink_backward",

@@ -17,6 +17,7 @@ from jaxlib.mlir import ir
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.aten import Context
 from tt_xla.frontends.torch.aten.registry import DTYPES, InvalidUseError, apply, describe, rule_of, shape_of
+from tt_xla.frontends.torch.composites import composite_attribute, name_decompositions
 from tt_xla.frontends.torch.drawn import RANDOM
 from tt_xla.frontends.torch.extras import Constant, sampler
 from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
@@ -216,6 +217,7 @@ class _Lowering:
         ]
         arguments = with_weight_dtypes(arguments, self.traced) + [Argument(node.name) for node in self.numbers]
         _annotate_arguments(module, arguments)
+        name_decompositions(module)
         self._locate(module)
         fakes = [node.meta["val"] for node in results]
         checks = find_index_checks(self.nodes, self.traced[: len(tensors)], source_line)
@@ -289,7 +291,7 @@ class _Lowering:
                         host = value.detach().to("cpu")
                     self._add_extra(node, Constant(host), constant=True)
                 else:
-                    self.constants[node] = _to_numpy(value)
+                    self.constants[node] = to_numpy(value)
             elif node.op == "call_function" and node.target in RANDOM:
                 self._add_extra(node, sampler(node), constant=False)
 
@@ -389,7 +391,7 @@ class _Lowering:
             self._evaluate(region.body, local, inner)
             return tuple(jax.numpy.asarray(local[mark.args[0]]) for mark in region.outputs)
 
-        attributes = {name: _composite_attribute(value) for name, value in region.attributes.items()}
+        attributes = {name: composite_attribute(value) for name, value in region.attributes.items()}
         results = jax.lax.composite(decomposition, region.name)(*operands, **attributes)
         values.update(zip(region.outputs, results, strict=True))
 
@@ -448,7 +450,7 @@ class _Lowering:
         for node in graph_module.graph.find_nodes(op="get_attr"):
             value = attribute_of(node)
             inner = isinstance(value, torch.fx.GraphModule)
-            values[node] = functools.partial(self._branch, value) if inner else _to_numpy(value)
+            values[node] = functools.partial(self._branch, value) if inner else to_numpy(value)
         self._evaluate(nodes, values, [])
         (results,) = graph_module.graph.output_node().args
         results = results if isinstance(results, list | tuple) else [results]
@@ -550,13 +552,6 @@ def _annotate_arguments(module: ir.Module, arguments: Sequence[Argument]) -> Non
         main.arg_attrs = ir.ArrayAttr.get(attributes)
 
 
-def _composite_attribute(value: Any) -> Any:
-    """Returns an attribute of a composite in a type that JAX writes: f32 for floats, dense i64 for lists."""
-    if isinstance(value, float):
-        return np.float32(value)
-    return np.asarray(value, np.int64) if isinstance(value, list | tuple) else value
-
-
 def _concrete(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(_concrete(item) for item in value)
@@ -571,7 +566,8 @@ def _attribute(owner: Any, path: str) -> Any:
     return owner
 
 
-def _to_numpy(value: torch.Tensor) -> np.ndarray:
+def to_numpy(value: torch.Tensor) -> np.ndarray:
+    """Returns a tensor as an array of its own dtype, which ml_dtypes has where NumPy lacks it."""
     with unset_fake_temporarily():
         value = value.detach().to("cpu").contiguous()
         if value.dtype is torch.bfloat16:

@@ -34,6 +34,7 @@ def decompositions() -> dict[OpOverload, Decomposition]:
     added = {
         aten.as_strided_scatter.default: _as_strided_scatter,
         aten.nan_to_num.default: _nan_to_num,
+        aten.split_copy.Tensor: _split_copy,
         torch.ops.flex_lib.zeros_and_scatter.default: _zeros_and_scatter,
         torch.ops.prims.fma.default: _fma,
         **{getattr(aten, name).default: rule for name, rule in CELL_KERNELS.items()},
@@ -115,6 +116,10 @@ _PER_TENSOR: dict[str, Callable[..., Any]] = {
     "zero": torch.zeros_like,
 }
 """Functions of one tensor for ``_foreach_`` ops whose name without the prefix is no op, or takes other arguments."""
+
+
+def _split_copy(tensor: torch.Tensor, split_size: int, dim: int = 0) -> list[torch.Tensor]:
+    return [part.clone() for part in tensor.split(split_size, dim)]
 
 
 def _fma(one: Any, other: Any, added: Any) -> Any:

@@ -384,21 +384,26 @@ def avg_pool3d_backward(ctx: Context, grad: Array, x: Array, *settings: Any) -> 
     return _average_pool_backward(grad, x, 3, settings)
 
 
-def _adaptive_average(x: Array, shape: Sequence[int]) -> Array:
-    """Returns adaptive averages: a mean for one window, pooling for equal windows, weighted sums for unequal ones."""
-    sizes, counts = x.shape[-2:], tuple(shape[-2:])
-    if counts == (1, 1):
-        dims = (x.ndim - 2, x.ndim - 1)
-        return lax.reshape(average(x, dims), shape)
+def _adaptive_average(x: Array, shape: Sequence[int], rank: int) -> Array:
+    """Returns adaptive averages over the last ``rank`` dimensions.
+
+    They are a mean for one window, pooling for windows of equal size, and weighted sums for unequal ones.
+    """
+    sizes, counts = x.shape[-rank:], tuple(shape[-rank:])
+    if set(counts) == {1}:
+        return lax.reshape(average(x, tuple(range(x.ndim - rank, x.ndim))), shape)
     if all(size % count == 0 for size, count in zip(sizes, counts, strict=True)):
         kernel = [size // count for size, count in zip(sizes, counts, strict=True)]
-        return _average_pool(x, shape, 2, kernel, kernel, 0, True, None)
-    rows, columns = (_adaptive_weights(size, count) for size, count in zip(sizes, counts, strict=True))
+        return _average_pool(x, shape, rank, kernel, kernel, 0, True, None)
     dtype = wide(x.dtype)
-    wide_x = cast(x, dtype)
-    batch = x.shape[:-2]
-    pooled = product(wide_x, broadcast(columns.T.astype(dtype), (*batch, *columns.T.shape)))
-    return cast(product(broadcast(rows.astype(dtype), (*batch, *rows.shape)), pooled), x.dtype)
+    weights = [_adaptive_weights(size, count).astype(dtype) for size, count in zip(sizes, counts, strict=True)]
+    columns = weights.pop().T
+    pooled = product(cast(x, dtype), broadcast(columns, (*x.shape[:-2], *columns.shape)))
+    for dim in reversed(range(x.ndim - rank, x.ndim - 1)):
+        batch, inner, rows = pooled.shape[:dim], pooled.shape[dim + 1 :], weights.pop()
+        flat = lax.reshape(pooled, (*batch, rows.shape[1], math.prod(inner)))
+        pooled = lax.reshape(product(broadcast(rows, (*batch, *rows.shape)), flat), (*batch, rows.shape[0], *inner))
+    return cast(pooled, x.dtype)
 
 
 def _adaptive_weights(size: int, count: int) -> np.ndarray:
@@ -412,10 +417,21 @@ def _adaptive_weights(size: int, count: int) -> np.ndarray:
 
 @lower(aten._adaptive_avg_pool2d.default)
 def adaptive_avg_pool2d(ctx: Context, x: Array, size: Sequence[int]) -> Array:
-    return _adaptive_average(x, ctx.shape)
+    return _adaptive_average(x, ctx.shape, 2)
+
+
+@lower(aten._adaptive_avg_pool3d.default)
+def adaptive_avg_pool3d(ctx: Context, x: Array, size: Sequence[int]) -> Array:
+    return _adaptive_average(x, ctx.shape, 3)
 
 
 @lower(aten._adaptive_avg_pool2d_backward.default)
 def adaptive_avg_pool2d_backward(ctx: Context, grad: Array, x: Array) -> Array:
-    (result,) = jax.linear_transpose(lambda primal: _adaptive_average(primal, grad.shape), x)(grad)
+    (result,) = jax.linear_transpose(lambda primal: _adaptive_average(primal, grad.shape, 2), x)(grad)
+    return result
+
+
+@lower(aten._adaptive_avg_pool3d_backward.default)
+def adaptive_avg_pool3d_backward(ctx: Context, grad: Array, x: Array) -> Array:
+    (result,) = jax.linear_transpose(lambda primal: _adaptive_average(primal, grad.shape, 3), x)(grad)
     return result

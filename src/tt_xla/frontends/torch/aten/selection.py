@@ -68,8 +68,22 @@ def distances(ctx: Context, x: Array, y: Array, order: float, compute_mode: int 
         lax.broadcast_in_dim(cast(rows, width), shape, (*range(last - rows.ndim, last - 2), dim, last))
         for rows, dim in ((x, last - 2), (y, last - 1))
     )
-    differences = lax.abs(lax.sub(left, right))
-    if not x.shape[-1]:
+    return _norms(ctx, lax.abs(lax.sub(left, right)), order)
+
+
+@lower(aten._pdist_forward.default)
+def pair_distances(ctx: Context, x: Array, order: float = 2) -> Array:
+    """Returns the norm of the difference of each two rows of ``x``, as the pairs (0, 1), (0, 2), ... (n-2, n-1)."""
+    first, second = np.triu_indices(x.shape[0], 1)
+    rows = cast(x, wide(x.dtype))
+    left, right = (jnp.take(rows, positions, axis=0, mode="clip") for positions in (first, second))
+    return _norms(ctx, lax.abs(lax.sub(left, right)), order)
+
+
+def _norms(ctx: Context, differences: Array, order: float) -> Array:
+    """Returns the norms of the rows in the last dimension."""
+    last = differences.ndim - 1
+    if not differences.size:
         return full(ctx.shape, 0, ctx.dtype)
     if order == math.inf:
         return maximum(differences, (last,))

@@ -39,6 +39,16 @@ def fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     return run(signature_of(op), args, kwargs)
 
 
+def mark(x: torch.Tensor, name: str, position: int, group: str, is_input: bool, attributes: str) -> torch.Tensor:
+    """Records a mark of a composite's input or output (:mod:`tt_xla.frontends.torch.graph.marks`).
+
+    Groups are numbered from the last run on, so that each step of a loop has the same program.
+    """
+    number = Pressure.groups.setdefault(group, len(Pressure.groups))
+    op = torch.ops.tt_xla.mark_tensor.default
+    return run(signature_of(op), (x, name, position, str(number), is_input, attributes), {})
+
+
 def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Runs or records an op.
 

@@ -154,6 +154,7 @@ def synchronize() -> None:
             live = [buffer for buffer in live if buffer not in parts]
             PENDING.update((id(buffer), weakref.ref(buffer)) for buffer in parts)
         Pressure.nodes = 0
+        Pressure.groups.clear()
         outputs: dict[int, set[Value]] = {}
         for buffer in live:
             outputs.setdefault(buffer.chip, set()).add(buffer.value)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -45,9 +45,15 @@ _OWN_FOLDERS = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1])
 
 
 class Pressure:
-    """Counter of the nodes recorded since the last run."""
+    """What was recorded since the last run.
+
+    Attributes:
+        nodes: number of nodes.
+        groups: number of each group of marks of a composite.
+    """
 
     nodes = 0
+    groups: ClassVar[dict[str, int]] = {}
 
 
 def _user_frame() -> tuple[CodeType, int] | None:

@@ -52,7 +52,9 @@ def register() -> None:
     setup_python_device(DEVICE_TYPE, backend_module=module, device_guard=make_guard())
     ops = torch.library.Library("aten", "IMPL")
     everything_else = torch.library.Library("_", "IMPL")
-    _LIBRARIES.extend((ops, everything_else))
+    marks = torch.library.Library("tt_xla", "IMPL")
+    _LIBRARIES.extend((ops, everything_else, marks))
+    marks.impl("mark_tensor", dispatch.mark, "PrivateUse1")
     for name, kernel in (kernels.KERNELS | cells.CELL_KERNELS).items():
         ops.impl(name, kernel, "PrivateUse1")
     for name, kernel in kernels.HOST_KERNELS.items():

@@ -74,7 +74,7 @@ class StableHLOCompositeBuilder:
 
         Args:
             name: name of the composite, such as ``tenstorrent.gelu``.
-            attr: attributes of the composite: numbers, booleans, strings, or lists of integers.
+            attr: attributes of the composite: numbers, booleans, strings, or lists of numbers or of booleans.
 
         Raises:
             TypeError: an attribute has another type.
@@ -82,7 +82,7 @@ class StableHLOCompositeBuilder:
         self.name = name
         self.attr = dict(attr or {})
         for key, value in self.attr.items():
-            _check_attribute(name, key, value)
+            check_attribute(name, key, value)
         self.id = str(next(_IDS))
 
     def mark_inputs(self, *tensors: torch.Tensor) -> Any:
@@ -123,10 +123,20 @@ def _dumped(constant: str | bool | float) -> str:
     return json.dumps(constant)
 
 
-def _check_attribute(name: str, key: str, value: Any) -> None:
-    numbers = isinstance(value, list | tuple) and all(type(item) in (int, torch.SymInt) for item in value)
-    if not numbers and not isinstance(value, bool | int | float | str | torch.SymInt | torch.SymFloat):
+def check_attribute(name: str, key: str, value: Any) -> None:
+    """Checks an attribute of the composite ``name``.
+
+    Raises:
+        TypeError: it is neither a number, a bool, a string nor a list of numbers or of booleans.
+    """
+    numbers = bool | int | float | torch.SymInt | torch.SymFloat
+    is_list = isinstance(value, list | tuple)
+    if is_list:
+        fits = all(isinstance(item, numbers) for item in value) and len({type(item) is bool for item in value}) < 2
+    else:
+        fits = isinstance(value, numbers | str)
+    if not fits:
         raise TypeError(
             f"attribute '{key}' of composite '{name}' is {value!r}; expected a number, a bool, a string or a list of "
-            "integers"
+            "numbers or of booleans"
         )

@@ -6,7 +6,16 @@ import torch
 from torch._decomp import decomposition_table
 from torch._higher_order_ops.flex_attention import math_attention as flex_math_attention
 from torch.utils._python_dispatch import _disable_current_modes as without_dispatch_modes
-from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_map_only, tree_unflatten
+from torch.utils._pytree import (
+    TreeSpec,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_map_only,
+    tree_unflatten,
+    treespec_dumps,
+    treespec_loads,
+)
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend as setup_python_device
 
 make_subclass = torch.Tensor._make_subclass
@@ -25,6 +34,7 @@ def profiling_all_threads() -> torch._C._profiler._ExperimentalConfig:
 
 
 __all__ = [
+    "TreeSpec",
     "decomposition_table",
     "flex_math_attention",
     "make_subclass",
@@ -37,5 +47,7 @@ __all__ = [
     "tree_map",
     "tree_map_only",
     "tree_unflatten",
+    "treespec_dumps",
+    "treespec_loads",
     "without_dispatch_modes",
 ]

@@ -61,13 +61,16 @@ _FILES = {
     "torch_xla.experimental.scan": "scan.py",
     "torch_xla.experimental.scan_layers": "scan_layers.py",
     "torch_xla.experimental.spmd_fully_sharded_data_parallel": "spmd_fsdp.py",
+    "torch_xla.experimental.xla_marker": "xla_marker.py",
     "torch_xla.experimental.xla_sharding": "xla_sharding.py",
     "torch_xla.runtime": "runtime.py",
+    "torch_xla.stablehlo": "stablehlo.py",
     "torch_xla.test.test_utils": "test_utils.py",
     "torch_xla.utils.checkpoint": "checkpoint.py",
     "torch_xla.utils.closures": "closures.py",
     "torch_xla.utils.dlpack": "dlpack.py",
     "torch_xla.utils.serialization": "serialization.py",
+    "torch_xla.utils.stablehlo_test_utils": "stablehlo_test_utils.py",
     "torch_xla.utils.utils": "utils.py",
 }
 """The file that serves each module."""
@@ -101,8 +104,14 @@ _REFUSED = {
     "torch_xla.experimental.custom_kernel": _PALLAS,
     "torch_xla.experimental.pallas_kernels": _PALLAS,
     "torch_xla.experimental.splash_attention": _PALLAS,
+    "torch_xla.experimental.stablehlo_custom_call": (
+        "No program of the device has custom calls. Write the op as a function of PyTorch's ops."
+    ),
+    "torch_xla.experimental.unbounded_dynamism_export": (
+        "Every program of the device has fixed sizes. Export the model without dynamic_shapes, once for each size."
+    ),
     "torch_xla.tf_saved_model_integration": (
-        "It writes files for TensorFlow. xm.get_stablehlo returns StableHLO, which 'tt-xla compile' takes."
+        "It writes files for TensorFlow. torch_xla.save_as_stablehlo writes StableHLO, which 'tt-xla compile' takes."
     ),
 }
 """Modules that are there, so that scripts can import them, and whose names have no meaning here; and what to use."""

@@ -1,0 +1,195 @@
+"""Lowers a program of ``torch.export`` to a StableHLO module that is complete in itself."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxlib.mlir import ir
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.frontends.torch.aten.decompositions import decompositions
+from tt_xla.frontends.torch.aten.registry import LOWERINGS
+from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
+from tt_xla.frontends.torch.private.fake import FakeTensor
+from tt_xla.frontends.torch.private.ops import OpOverload
+from tt_xla.frontends.torch.rng_state import describe_random_ops
+from tt_xla.ir.program import Role
+
+aten = torch.ops.aten
+
+_ROLES = {
+    InputKind.PARAMETER: Role.PARAMETER,
+    InputKind.BUFFER: Role.PARAMETER,
+    InputKind.CONSTANT_TENSOR: Role.CONSTANT,
+}
+
+
+@dataclass(frozen=True)
+class ExportedArgument:
+    """An argument of the program that the user or the model has.
+
+    Attributes:
+        value: fake tensor with its shape and dtype.
+        name: name of the parameter, buffer or constant; None for an input.
+        position: position of an input among the user's flat inputs; -1 for others.
+    """
+
+    value: torch.Tensor
+    name: str | None
+    position: int = -1
+
+
+@dataclass(frozen=True)
+class LoweredExport:
+    """A StableHLO module of an exported program.
+
+    Attributes:
+        module: the module. Its ``main`` takes ``arguments`` and then ``constants``, and returns the tensors among
+            ``results``.
+        arguments: arguments of ``main`` that the user or the model has.
+        constants: values of the further arguments: large constants, and random numbers, which were drawn once.
+        numbers: inputs of the user that are no tensors, by position. The program was made for these values.
+        results: for each output of the user's program, a fake tensor, or None where it returns None.
+    """
+
+    module: ir.Module
+    arguments: list[ExportedArgument]
+    constants: list[torch.Tensor]
+    numbers: dict[int, Any]
+    results: list[torch.Tensor | None]
+
+
+def run_decompositions(program: ExportedProgram) -> ExportedProgram:
+    """Returns the program with ops that have a lowering, or that PyTorch cannot decompose further."""
+    table = {**torch.export.default_decompositions(), **decompositions()}
+    return program.run_decompositions({op: rule for op, rule in table.items() if op not in LOWERINGS})
+
+
+def lower_exported(program: ExportedProgram, *, inline_numbers: bool = True) -> LoweredExport:
+    """Lowers a program of ``torch.export``. The program stays as it is.
+
+    Args:
+        program: the program, with fixed sizes.
+        inline_numbers: whether numbers in the user's code become constants of the module. Otherwise those that are
+            neither 0 nor 1 become 0-dim arguments.
+
+    Raises:
+        UnsupportedOpError: an op has no lowering, or a size of an input is symbolic.
+    """
+    program = run_decompositions(program)  # which traces it anew, so the graph may be changed
+    graph_module = program.graph_module
+    nodes = graph_module.graph.find_nodes(op="placeholder")
+    _check_sizes(nodes)
+    describe_random_ops(graph_module)
+    results = _return_user_outputs(graph_module, program)
+    values = [] if inline_numbers else _numbers_as_inputs(graph_module)
+    positions = itertools.count()
+    arguments: list[ExportedArgument] = []
+    described: list[Argument] = []
+    numbers: dict[int, Any] = {}
+    for spec, node in zip(program.graph_signature.input_specs, nodes, strict=True):
+        is_input = spec.kind is InputKind.USER_INPUT
+        position = next(positions) if is_input else -1
+        value = node.meta.get("val")
+        described.append(Argument(spec.target or node.name, _ROLES.get(spec.kind, Role.INPUT)))
+        if isinstance(value, torch.Tensor):
+            arguments.append(ExportedArgument(value, None if is_input else spec.target, position))
+            with value.fake_mode if isinstance(value, FakeTensor) else contextlib.nullcontext():
+                node.meta["val"] = value.contiguous()  # the layout of the example is no part of the program
+        else:
+            numbers[position] = value
+    described += [Argument(f"number_{index}", Role.CONSTANT) for index in range(len(values))]
+    lowered = lower_to_stablehlo(graph_module, described)
+    constants = [*values, *(make() for make in lowered.extras)]
+    return LoweredExport(lowered.module, arguments, constants, numbers, results)
+
+
+def _check_sizes(nodes: list[torch.fx.Node]) -> None:
+    for node in nodes:
+        value = node.meta.get("val")
+        sizes = value.shape if isinstance(value, torch.Tensor) else [value]
+        symbolic = [size for size in sizes if isinstance(size, torch.SymInt)]
+        if symbolic:
+            raise UnsupportedOpError(
+                f"The input '{node.name}' of the exported program has the symbolic size {symbolic[0]}; expected sizes "
+                "that are fixed numbers, because every program of the device has them.",
+                hint="Call torch.export.export without dynamic_shapes, once for each size that you need.",
+            )
+
+
+def _return_user_outputs(graph_module: torch.fx.GraphModule, program: ExportedProgram) -> list[torch.Tensor | None]:
+    """Makes the user's tensors the only outputs of the graph, each a contiguous tensor of its own.
+
+    Returns:
+        The user's outputs: fake tensors, and None for None.
+
+    Raises:
+        UnsupportedOpError: an output is neither a tensor nor None.
+    """
+    graph = graph_module.graph
+    output = graph.output_node()
+    (returned,) = output.args
+    assert isinstance(returned, Sequence)
+    specs = program.graph_signature.output_specs
+    described: list[torch.Tensor | None] = []
+    results: list[torch.fx.Node] = []
+    for value, spec in zip(returned, specs, strict=True):
+        if spec.kind is not OutputKind.USER_OUTPUT:
+            continue
+        fake = value.meta.get("val") if isinstance(value, torch.fx.Node) else value
+        if isinstance(value, torch.fx.Node) and isinstance(fake, torch.Tensor):
+            with graph.inserting_before(output):
+                result = graph.call_function(aten.clone.default, (value,), {"memory_format": torch.contiguous_format})
+            with fake.fake_mode if isinstance(fake, FakeTensor) else contextlib.nullcontext():
+                fake = fake.clone(memory_format=torch.contiguous_format)
+            result.meta = {**value.meta, "val": fake}
+            results.append(result)
+        elif fake is not None:
+            raise UnsupportedOpError(
+                f"Output {len(described)} of the exported program is {fake!r}; expected a tensor, as StableHLO returns "
+                "nothing else.",
+                hint="Return the tensors alone, and compute the number outside the exported model.",
+            )
+        described.append(fake)
+    output.args = (tuple(results),)
+    for check in graph.find_nodes(op="call_function", target=aten._assert_tensor_metadata.default):
+        graph.erase_node(check)  # sizes and dtypes are fixed, so it held when the graph was traced
+    graph.eliminate_dead_code()
+    graph_module.recompile()
+    return described
+
+
+def _numbers_as_inputs(graph_module: torch.fx.GraphModule) -> list[torch.Tensor]:
+    """Makes a 0-dim input of each number other than 0 and 1 that stands where an op takes a tensor.
+
+    Returns:
+        The numbers, in the order of their inputs, as 0-dim tensors.
+    """
+    graph = graph_module.graph
+    numbers: list[torch.Tensor] = []
+    (*_, last) = graph.find_nodes(op="placeholder")
+    for node in list(graph.nodes):
+        if not isinstance(node.target, OpOverload):
+            continue
+        for position, (value, argument) in enumerate(zip(node.args, node.target._schema.arguments, strict=False)):
+            if type(value) not in (int, float) or value in (0, 1) or str(argument.type) != "Tensor":
+                continue
+            fakes = [operand.meta["val"] for operand in node.all_input_nodes]
+            dtype = next((fake.dtype for fake in fakes if fake.dtype.is_floating_point), None)
+            number = torch.tensor(value, dtype=dtype, device="cpu")
+            with graph.inserting_after(last):
+                last = graph.placeholder(f"number_{len(numbers)}")
+            last.meta["val"] = number
+            node.update_arg(position, last)
+            numbers.append(number)
+    return numbers
+
+
+__all__ = ["ExportedArgument", "LoweredExport", "lower_exported", "run_decompositions"]

@@ -1,0 +1,201 @@
+"""``torch_xla.stablehlo``: exported models that are saved, loaded and run, and composites that scripts mark."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from torch import nn
+
+torch_xla = pytest.importorskip("torch_xla")
+
+import torch_xla.core.xla_model as xm  # noqa: E402
+import torch_xla.debug.metrics as met  # noqa: E402
+from torch_xla import stablehlo  # noqa: E402
+from torch_xla.experimental import xla_marker  # noqa: E402
+from torch_xla.experimental.mark_pattern_utils import StableHLOCompositeBuilder  # noqa: E402
+
+from tt_xla.errors import UnsupportedOpError  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # of PyTorch's own run_decompositions
+
+
+@pytest.fixture(autouse=True)
+def _exact_numbers(exact):
+    """Computes as the CPU does."""
+
+
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 4)
+        self.scale = nn.Parameter(torch.tensor([1.5, 2.0, -1.0, 0.25], dtype=torch.bfloat16))
+        self.register_buffer("calls", torch.zeros(1))
+        self.table = torch.arange(200.0).reshape(50, 4)
+
+    def forward(self, inputs, times=1):
+        self.calls.add_(1)
+        x = self.linear(inputs["x"]).relu() * times
+        return {"out": x + self.table[7], "same": inputs["x"], "none": None, "wide": x * self.scale}, x.t()
+
+
+INPUTS = ({"x": torch.randn(5, 3, generator=torch.Generator().manual_seed(0))},)
+
+
+def exported(model, *inputs, options=None, **kwargs):
+    return stablehlo.exported_program_to_stablehlo(torch.export.export(model, inputs, kwargs), options)
+
+
+def test_a_saved_model_returns_what_the_model_returns(tmp_path):
+    model = Layers()
+    program = torch.export.export(model, INPUTS, {"times": 3})
+    torch_xla.save_as_stablehlo(program, tmp_path)
+    expected = model(*INPUTS, times=3)
+    loaded = stablehlo.StableHLOGraphModule.load(tmp_path)
+    for inputs in (INPUTS, ({"x": INPUTS[0]["x"].to("xla")},)):
+        got = loaded(*inputs, times=3)
+        assert got[0]["none"] is None
+        assert got[1].device == torch_xla.device()
+        for name in ("out", "same", "wide"):
+            torch.testing.assert_close(got[0][name].cpu(), expected[0][name])
+        torch.testing.assert_close(got[1].cpu(), expected[1])
+    assert sorted(path.name for path in (tmp_path / "data").iterdir())[:2] == ["calls", "linear.bias"]
+    assert loaded.get_stablehlo_text() == (tmp_path / "functions/forward.mlir").read_text()
+    assert loaded.get_stablehlo_bytecode() == (tmp_path / "functions/forward.bytecode").read_bytes()
+
+
+def test_a_model_without_its_weights_says_so(tmp_path):
+    options = stablehlo.StableHLOExportOptions(save_weights=False, include_human_readable_text=False)
+    torch_xla.save_torch_model_as_stablehlo(nn.Linear(3, 2), (torch.ones(1, 3),), tmp_path, options)
+    assert not (tmp_path / "data").exists()
+    loaded = stablehlo.StableHLOGraphModule.load(tmp_path)
+    assert loaded.get_stablehlo_text() is None
+    with pytest.raises(KeyError, match=r"no parameter 'weight'.*save_weights"):
+        loaded(torch.ones(1, 3))
+
+
+def test_numbers_are_arguments_on_request(tmp_path):
+    class Shifted(nn.Module):
+        def forward(self, x):
+            return (x - 5) * 1 + 2.5
+
+    x = torch.arange(3.0)
+    options = stablehlo.StableHLOExportOptions(inline_all_constant=False)
+    model = exported(Shifted(), x, options=options)
+    model.save(tmp_path)
+    meta = json.loads((tmp_path / "functions/forward.meta").read_text())
+    assert [location["type_"] for location in meta["input_locations"]] == ["input_arg", "constant", "constant"]
+    torch.testing.assert_close(model(x).cpu(), x - 2.5)
+    assert "5.0" not in model.get_stablehlo_text()
+    assert "5.000000e+00" in exported(Shifted(), x).get_stablehlo_text()
+
+
+def test_inputs_in_another_memory_order():
+    class Pooled(nn.Module):
+        def forward(self, x):
+            return nn.functional.avg_pool2d(x, 2)
+
+    x = torch.randn(1, 2, 4, 4).to(memory_format=torch.channels_last)
+    model = exported(Pooled(), x)
+    assert "tensor<1x2x4x4xf32>" in model.get_stablehlo_text().splitlines()[1]
+    torch.testing.assert_close(model(x.contiguous()).cpu(), Pooled()(x).contiguous())
+
+
+def test_conversions_and_modes_within_a_model():
+    class Converting(nn.Module):
+        def forward(self, x):
+            with torch.no_grad():
+                y = x.to(torch.float64).sum(0)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                z = x @ x.t()
+            return y.to(x.dtype) + z.float()
+
+    x = torch.arange(9.0).reshape(3, 3)
+    torch.testing.assert_close(exported(Converting(), x)(x).cpu(), Converting()(x))
+
+
+def test_random_numbers_are_drawn_at_export():
+    model = exported(nn.Dropout(), torch.ones(100))
+    first, second = model(torch.ones(100)), model(torch.ones(100))
+    assert torch.equal(first, second)
+    assert first.cpu().unique().tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "error", "message"),
+    [
+        ((torch.ones(2, 3),), ValueError, r"Input 0 is torch.float32 of shape \[2, 3\].*exported with .*\[1, 3\]"),
+        ((torch.ones(1, 3, dtype=torch.float64),), ValueError, "torch.float64"),
+        ((torch.ones(1, 3), 1), TypeError, "structure"),
+    ],
+)
+def test_other_inputs_are_refused(inputs, error, message):
+    model = exported(nn.Linear(3, 2), torch.ones(1, 3))
+    with pytest.raises(error, match=message):
+        model(*inputs)
+
+
+def test_keyword_arguments_come_in_any_order():
+    class Named(nn.Module):
+        def forward(self, *, x, y):
+            return x - y
+
+    model = exported(Named(), x=torch.ones(2), y=torch.zeros(2))
+    assert model(y=torch.ones(2) * 3, x=torch.ones(2)).tolist() == [-2, -2]
+
+
+def test_what_has_no_fixed_program_is_refused(tmp_path):
+    program = torch.export.export(nn.ReLU(), (torch.ones(4),), dynamic_shapes=({0: torch.export.Dim("n")},))
+    with pytest.raises(UnsupportedOpError, match="symbolic size"):
+        stablehlo.exported_program_to_stablehlo(program)
+
+    class Counted(nn.Module):
+        def forward(self, x):
+            return x + 1, 3
+
+    with pytest.raises(UnsupportedOpError, match=r"Output 1 .* is 3; expected a tensor"):
+        exported(Counted(), torch.ones(1))
+    options = stablehlo.StableHLOExportOptions(custom_ops_allowed_in_graph={"mine"})
+    with pytest.raises(ValueError, match="mine"):
+        exported(nn.ReLU(), torch.ones(1), options=options)
+    with pytest.raises(FileNotFoundError, match="save_as_stablehlo"):
+        stablehlo.StableHLOGraphModule.load(tmp_path)
+
+
+def scaled(x, y, attributes):
+    builder = StableHLOCompositeBuilder("mine.scaled", attributes)
+    x, y = builder.mark_inputs(x, y)
+    return builder.mark_outputs(x * y + y)
+
+
+def test_recorded_ops_form_composites():
+    x, y = torch.ones(4, device="xla"), torch.full((4,), 2.0, device="xla")
+    torch_xla.sync()
+    met.clear_all()
+    for step in range(3):
+        out = scaled(scaled(x + step, y, {"sizes": [0.5, 2.0]}), y, {"flags": [True, False]})
+        text = xm.get_stablehlo([out])
+        assert text.count('stablehlo.composite "mine.scaled"') == 2
+        assert "sizes = dense<[5.000000e-01, 2.000000e+00]> : tensor<2xf32>" in text
+        assert "flags = dense<[true, false]> : tensor<2xi1>" in text
+        assert "decomposition = @mine.scaled.impl_0" in text
+        torch_xla.sync()
+        assert out.tolist() == [4.0 * (1 + step) + 6.0] * 4
+    assert met.counter_value("CachedCompile") == 1  # the first step, the one whose number changed, and one as before
+
+
+def test_marks_of_torch_xlas_own_op_in_an_export():
+    class Marked(nn.Module):
+        def forward(self, x):
+            x = torch.ops.xla.mark_tensor(x, "mine.p", 0, "g", True)
+            attributes = xla_marker.serialize_composite_attr({"kind": "a", "n": 2})
+            return torch.ops.xla.mark_tensor(x.sin() + 1, "mine.p", 0, "g", False, attributes)
+
+    x = torch.arange(3.0)
+    model = exported(Marked(), x)
+    attributes = 'composite_attributes = {kind = "a", n = 2 : i64}, decomposition = @mine.p.impl'
+    assert attributes in model.get_stablehlo_text()
+    torch.testing.assert_close(model(x).cpu(), x.sin() + 1)
+    with pytest.raises(TypeError, match="attribute 'bad'"):
+        xla_marker.serialize_composite_attr({"bad": object()})
