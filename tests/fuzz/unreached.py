@@ -16,10 +16,10 @@ UNREACHED: dict[str, dict[str, str]] = {
         "aten.convolution_backward_overrideable.default": _FOR_OTHER_DEVICES,
         "tt::sharding_constraint": _FOR_MESHES,
         "tt::mark_sharding": _FOR_MESHES,
-        "tt::collective": _FOR_MESHES,
         "tt::shard_alike": _FOR_MESHES,
         "tt::full_to_shard": _FOR_MESHES,
         "tt::shard_to_full": _FOR_MESHES,
+        "tt::collective": _FOR_MESHES,
     },
     "sharding rules": {
         "stablehlo.uniform_quantize": "XLA's CPU client has no quantized types, so nothing says what is right",

@@ -18,7 +18,6 @@ from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize as _synchronize
 from tt_xla.frontends.torch.device import xla_type as _xla_type
 from tt_xla.frontends.torch.device.mode import MODE as _MODE
-from tt_xla.frontends.torch.xla_api import finder as _finder
 from tt_xla.frontends.torch.xla_api.closures import STEP_CLOSURES as _STEP_CLOSURES
 from tt_xla.frontends.torch.xla_api.finder import attribute as _attribute
 from tt_xla.frontends.torch.xla_api.process_groups import register as _register_process_groups
@@ -167,7 +166,12 @@ def _step(*, full_graph: bool, limit: int | None, structures: set[tuple[int, ...
         )
 
 
+_OF_SUBMODULES = dict.fromkeys(("save_as_stablehlo", "save_torch_model_as_stablehlo"), "stablehlo")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _OF_SUBMODULES:
+        return getattr(_attribute(__name__, _OF_SUBMODULES[name]), name)
     return _attribute(__name__, "core.xla_model" if name == "xm" else name)
 
 
@@ -185,9 +189,3 @@ def launch(
     import torch_xla.distributed.xla_multiprocessing as xmp
 
     xmp.spawn(fn, args, nprocs=1 if debug_single_process else None, start_method=start_method)
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("save_as_stablehlo", "save_torch_model_as_stablehlo"):
-        return getattr(_finder.attribute(__name__, "stablehlo"), name)
-    return _finder.attribute(__name__, name)
