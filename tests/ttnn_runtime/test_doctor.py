@@ -91,7 +91,7 @@ def test_blackhole_behind_an_iommu_needs_no_huge_pages(tmp_path: Path) -> None:
 
 def test_a_machine_without_a_card_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTXLA_TTNN_PYTHON", "")
-    monkeypatch.setattr(mock, "candidates", list)
+    monkeypatch.setattr(mock, "package_of", lambda interpreter: None)
     reported: list[Finding] = []
     assert doctor.run(reported.append, Machine(tmp_path))
     by_name = {each.name: each for each in reported}

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.fuzz import kinds, reference
-from tests.fuzz.cases import NotDrawnError
+from tests.fuzz.cases import Case, NotDrawnError
 from tests.fuzz.jaxes.functions import MODULES, UNUSED, named, public
 from tests.fuzz.kinds import ops
 from tests.fuzz.stablehlo.builder import Builder
@@ -46,7 +46,7 @@ def texts(kind: str, numbers: range) -> list[str]:
     found: list[str] = []
     for number in numbers:
         try:
-            found.append(kinds.load(kind)(random.Random(number)).text)
+            found.append(kinds.load(kind)(Case(kind, "same", number).generator()).text)
         except NotDrawnError as error:
             found.append(str(error))
     return found

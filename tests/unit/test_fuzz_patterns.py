@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.fuzz.cases import NotDrawnError
+from tests.fuzz.cases import Case, NotDrawnError
 from tests.fuzz.idioms import IDIOMS, built
 from tests.fuzz.kinds import load
 from tests.fuzz.kinds.idioms import Rewritten
@@ -63,7 +63,7 @@ def test_the_text_of_a_pattern_fires_it(name: str) -> None:
 def test_the_same_state_draws_the_same_program(kind: str) -> None:
     def text(number: int) -> str:
         try:
-            return load(kind)(random.Random(number)).text
+            return load(kind)(Case(kind, "same", number).generator()).text
         except NotDrawnError as error:
             return str(error)
 

@@ -76,7 +76,7 @@ _LARGE = 1e4
 _BOUNDED = (
     *(SoftmaxOp, LayerNormOp, RmsNormOp, ScaledDotProductAttentionOp, ClampScalarOp),
     *(MaxOp, MaxPool2dOp, MaxPool2dWithIndicesOp),
-    *(ELEMENTWISE_OPS[name] for name in ("exp", "hardsigmoid", "relu6", "sigmoid", "tanh")),
+    *(ELEMENTWISE_OPS[name] for name in ("cos", "exp", "hardsigmoid", "relu6", "sigmoid", "sin", "tanh")),
 )
 """Ops whose results have no large number of a mask any more."""
 

@@ -313,7 +313,7 @@ def _calls(session: Session, version: Version, found: Node) -> dict[str, str]:
             source = flat(language.node(call, lambda number: f"v{number}", constants.data))
         except (TTXLAError, KeyError):
             continue
-        configs = [line for config, value in constants.configs() for line in language.config(config, value)]
+        configs = [line for config, value in constants.names.values() for line in language.config(config, value)]
         results = ", ".join(f"v{number}" for number in found.instruction.results)
         bound = f"auto {results} = {source};" if name == "cpp" else f"{results} = {source}"
         sources[name] = "\n".join([*configs, bound if results else source])
