@@ -36,6 +36,7 @@ TIMEOUT_S = 300
 def main(root: Path, file: Path, parent: int) -> None:
     """Imports the loaders whose folders standard input lists."""
     limit_this_process(0, parent)
+    sys.dont_write_bytecode = True  # a file that keeps its size and its second would be read from its bytecode
     opened: set[str] = set()
     builtins.__import__ = _import
     sys.addaudithook(lambda event, arguments: opened.add(str(arguments[0])) if event == "open" else None)
