@@ -20,7 +20,7 @@ class StepTime:
     """The device time of a step of a profile."""
 
     name: str
-    """Where the step is in the profile, in words."""
+    """The step's place in the profile, in words."""
     system: str
     device_us: float
     """Sum of the kernels' durations."""

@@ -60,7 +60,7 @@ class Prediction:
     order: list[int] = field(default_factory=list)
     """Positions in ``programs`` of all runs, in order."""
     error: str = ""
-    """What ended the script early; empty if nothing did."""
+    """The error that ended the script early; empty if none did."""
 
     @property
     def longest_program(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class _Notice:
-    """What is known of the signal.
+    """The state of the signal by which a machine says that it will be taken away.
 
     Attributes:
         received: whether the process was told to terminate.

@@ -22,7 +22,7 @@ from tt_xla.frontends.torch.saved_module import saved as _saved
 from tt_xla.frontends.torch.xla_api import stablehlo_runs as _runs
 
 _NONE = "NoneType"
-"""What stands for the dtype of an output that is None."""
+"""The dtype that is written for an output that is None."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class StableHLOExportOptions:
 
 
 class VariableType(Enum):
-    """Where an argument of the program comes from."""
+    """The sources of a program's arguments."""
 
     INPUT_ARG = "input_arg"
     PARAMETER = "parameter"
@@ -71,7 +71,7 @@ class VariableSignature:
 
 @dataclass
 class InputLocation:
-    """Where an argument of the program comes from.
+    """The source of one argument of a program.
 
     Attributes:
         type_: the kind of place.
