@@ -56,6 +56,19 @@ def test_a_scan_and_its_gradients_are_those_of_the_loop():
             torch.testing.assert_close(result, value, rtol=1e-4, atol=1e-4)
 
 
+def test_a_scan_records_as_many_ops_for_long_loops_as_for_short_ones():
+    counts = []
+    for length in (3, 40):
+        xs = torch.linspace(0, 1, 2 * length).view(length, 2).to("tt").requires_grad_()
+        torch_xla.sync()
+        met.clear_all()
+        carry, _ = scan(lambda carry, x: (torch.cos(carry) * x, x), torch.zeros(2, device="tt"), xs)
+        carry.sum().backward()
+        torch_xla.sync()
+        counts.append((met.metric_data("ExecuteTime")[0], met.counter_value("CreateXlaTensor")))
+    assert counts[0] == counts[1]
+
+
 def test_a_scan_of_a_pure_function_is_traced_at_its_first_call():
     calls = itertools.count()
 
