@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,30 +53,33 @@ class Case:
         words = [self.op, self.dtype, types, shapes, attributes]
         return " ".join(word for word in words if word).replace("'", "")
 
-    def line(self) -> str:
-        """Returns a checksum of the results' bits, and their first numbers."""
-        results = self.computed()
+    def line(self, laid_out: Callable[[Tensor], Tensor] = lambda tensor: tensor) -> str:
+        """Returns a checksum of the results' bits, and their first numbers.
+
+        Args:
+            laid_out: returns an operand with its elements elsewhere in memory.
+        """
+        results = self._computed(laid_out)
         bits = zlib.crc32(b"".join(result.contiguous().numpy().tobytes() for result in results))
         numbers = itertools.chain.from_iterable(result.flatten()[:_LINE].tolist() for result in results)
         return f"{bits:08x} {' '.join(f'{number:.6g}' for number in numbers)}"
 
-    def computed(self) -> list[Tensor]:
+    def _computed(self, laid_out: Callable[[Tensor], Tensor]) -> list[Tensor]:
         specs, tensors = {}, []
         for seed, (name, shape) in enumerate(self.shapes.items()):
             values = shape if isinstance(shape, Tensor) else self._drawn(shape, seed)
             dtype = self.types.get(name, self.dtype)
             specs[name] = self._spec(tuple(values.shape), dtype)
-            tensors.append(_with_positive_nan(hold(values, DataType(dtype))))
+            tensors.append(laid_out(_with_positive_nan(hold(values, DataType(dtype)))))
         dtype = self.types.get("result", self.dtype)
-        context = Context(
-            f"ttnn.{self.op}", "bit_exact", specs, tuple(self._spec(each, dtype) for each in self.results)
-        )
+        results = tuple(self._spec(each, dtype) for each in self.results)
+        context = Context(f"ttnn.{self.op}", "bit_exact", specs, results)
         call = bind(context, self.attributes)
         assert not isinstance(call, Weighted)
-        results = call(*tensors)
-        results = [results] if isinstance(results, Tensor) else list(results)
-        assert [tuple(result.shape) for result in results] == [tuple(each) for each in self.results]
-        return [torch.where(result.isnan(), torch.nan, result.to(torch.float64)) for result in results]
+        computed = call(*tensors)
+        computed = [computed] if isinstance(computed, Tensor) else list(computed)
+        assert [tuple(result.shape) for result in computed] == [tuple(each) for each in self.results]
+        return [torch.where(result.isnan(), torch.nan, result.to(torch.float64)) for result in computed]
 
     def _drawn(self, shape: Shape, seed: int) -> Tensor:
         unit = torch.rand(shape, generator=torch.Generator().manual_seed(len(self.op) + 11 * seed))

@@ -36,11 +36,15 @@ def spec(shape, dtype):
     return TensorSpec(tuple(shape), TensorLayout.of(tuple(shape), DataType(dtype)))
 
 
-def computed(op, dtype, operands, fast=True, shape=None, **attributes):
+IMAGE = {"in_channels": 8, "out_channels": 6, "batch_size": 2, "input_height": 9, "input_width": 7, "groups": 1}
+IMAGE |= {"kernel_size": [3, 3], "stride": [1, 1], "padding": [1, 1], "dilation": [1, 1]}
+
+
+def computed(op, dtype, operands, fast=True, shape=None, numerics="silicon", **attributes):
     """Returns the result of one bound op; operands are passed by name."""
     specs = {name: spec(tensor.shape, dtype) for name, tensor in operands.items()}
     result = spec(shape or next(iter(operands.values())).shape, dtype)
-    call = bind(Context(op, "silicon", specs, (result,)), attributes, fast=fast)
+    call = bind(Context(op, numerics, specs, (result,)), attributes, fast=fast)
     return (call.call if isinstance(call, Weighted) else call)(*operands.values())
 
 
@@ -87,6 +91,31 @@ def test_strides_and_threads_change_no_bit(name, dtype):
             assert same_bits(computed(f"ttnn.{name}", dtype, {"input": x}), expected)
     finally:
         torch.set_num_threads(count_before)
+
+
+def apart(tensor):
+    """Returns an equal tensor whose elements lie two numbers apart, with others between them."""
+    return torch.stack([tensor, torch.full_like(tensor, 7)], -1)[..., 0]
+
+
+@pytest.mark.parametrize("numerics", ["silicon", "exact"])
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+@pytest.mark.parametrize("op", ["linear of 1", "linear of 4", "linear of 300", "conv2d"])
+def test_strides_of_all_operands_change_no_result(op, dtype, numerics):
+    generator = torch.Generator().manual_seed(0)
+    name, _, rows = op.partition(" of ")
+    attributes = IMAGE if name == "conv2d" else {}
+    shapes = {"a": (int(rows or 1), 64), "b": (64, 48), "bias": (48,)}
+    if name == "conv2d":
+        shapes = {"input": (1, 1, 126, 8), "weight": (6, 8, 3, 3), "bias": (1, 1, 1, 6)}
+    container = CONTAINERS[DataType(dtype)]
+    operands = {each: torch.randn(shape, generator=generator).to(container) for each, shape in shapes.items()}
+    shape = (1, 1, 126, 6) if name == "conv2d" else (int(rows), 48)
+    expected = computed(f"ttnn.{name}", dtype, operands, shape=shape, numerics=numerics, **attributes)
+    for each in operands:
+        moved = {**operands, each: apart(operands[each])}
+        result = computed(f"ttnn.{name}", dtype, moved, shape=shape, numerics=numerics, **attributes)
+        torch.testing.assert_close(result, expected)
 
 
 def test_a_permuted_tensor_keeps_its_memory_order():
@@ -274,13 +303,11 @@ def test_threads_change_no_bit_of_attention_of_one_row(heads):
 @pytest.mark.skipif(not onednn.available(), reason="this CPU's oneDNN does not multiply bfloat16")
 def test_the_faster_convolution_is_the_kernels_but_for_the_order_of_its_sum():
     generator = torch.Generator().manual_seed(0)
-    geometry = {"in_channels": 8, "out_channels": 6, "batch_size": 2, "input_height": 9, "input_width": 7, "groups": 1}
-    geometry |= {"kernel_size": [3, 3], "stride": [1, 1], "padding": [1, 1], "dilation": [1, 1]}
     x = torch.randn(1, 1, 2 * 9 * 7, 8, generator=generator).bfloat16()
     weight, bias = (torch.randn(shape, generator=generator).bfloat16() for shape in ((6, 8, 3, 3), (1, 1, 1, 6)))
     operands = {"input": x, "weight": weight, "bias": bias}
     fast, kernel = (
-        computed("ttnn.conv2d", "bf16", operands, fast=way, shape=(1, 1, 126, 6), **geometry) for way in (True, False)
+        computed("ttnn.conv2d", "bf16", operands, fast=way, shape=(1, 1, 126, 6), **IMAGE) for way in (True, False)
     )
     torch.testing.assert_close(fast, kernel, rtol=2.0**-7, atol=72 * 2.0**-21)
 

@@ -67,7 +67,13 @@ _RUNS = 6
 
 
 def spread(
-    module: Any, inputs: Sequence[np.ndarray], size: float, runs: int = _RUNS, *, in_parts: bool = False
+    module: Any,
+    inputs: Sequence[np.ndarray],
+    size: float,
+    runs: int = _RUNS,
+    *,
+    in_parts: bool = False,
+    least: float = 0.0,
 ) -> list[list[np.ndarray]]:
     """Returns the results of runs with noise, in float64.
 
@@ -77,11 +83,12 @@ def spread(
         size: the largest relative noise of a float32.
         runs: number of runs.
         in_parts: whether the terms of a sum have the noise of the type of the sum, as its parts are rounded to it.
+        least: the largest noise of a number that is 0, as functions that are approximated have it.
 
     Raises:
         NotDrawnError: XLA refuses the copy in float64.
     """
-    noisy = Program(_with_noise(module, size, in_parts=in_parts))
+    noisy = Program(_with_noise(module, _Noise(size, in_parts=in_parts, least=least)))
     drawn = np.random.default_rng(0)
     results: list[list[np.ndarray]] = []
     for run in range(runs):
@@ -103,7 +110,7 @@ def _is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
 
 
-def _with_noise(module: Any, size: float, *, in_parts: bool) -> str:
+def _with_noise(module: Any, noise: _Noise) -> str:
     """Returns the text of the copy with noise, whose functions take the number of the run as a further argument."""
     copy = copy_of(module)
     register_passes()
@@ -111,7 +118,6 @@ def _with_noise(module: Any, size: float, *, in_parts: bool) -> str:
         # Ops of CHLO have noise at each of their steps, which may cancel.
         passes = "stablehlo-legalize-composite-to-call,chlo-legalize-to-stablehlo"
         PassManager.parse(f"builtin.module(func.func({passes}))").run(copy.operation)
-        noise = _Noise(size, in_parts=in_parts)
         functions = [op for op in copy.body.operations if op.operation.name == "func.func"]
         inner = [list(operations(function.operation, into_sums=False)) for function in functions]
         places = [[op for op in ops if noise.takes(op)] for ops in inner]
@@ -173,6 +179,7 @@ class _Noise:
     Args:
         size: the largest relative noise of a float32.
         in_parts: see :func:`spread`.
+        least: see :func:`spread`.
 
     Attributes:
         run: An integer scalar that differs between runs, in the function that receives noise.
@@ -180,8 +187,9 @@ class _Noise:
 
     run: Any
 
-    def __init__(self, size: float, *, in_parts: bool) -> None:
+    def __init__(self, size: float, *, in_parts: bool, least: float) -> None:
         self._size = size
+        self._least = least
         self._in_parts = in_parts
         self._salt = 0
 
@@ -257,7 +265,7 @@ class _Noise:
         return element is not None and isinstance(element, ir.F64Type) and ir.RankedTensorType(type_).has_static_shape
 
     def _noisy(self, value: Any, size: float) -> Any:
-        """Returns value * (1 + d) with d from the bits of the value."""
+        """Returns value * (1 + d) with d from the bits of the value, and more where numbers near 0 have noise."""
         self._salt = (self._salt * 6364136223846793005 + 1442695040888963407) % 2**63
         shape = value.type.shape
         bits = ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(64))
@@ -276,8 +284,9 @@ class _Noise:
         hashed = hlo.multiply(hashed, integer(0x9E3779B97F4A7C15 - 2**64))
         hashed = hlo.xor(hashed, hlo.shift_right_logical(hashed, integer(29)))
         hashed = hlo.multiply(hashed, integer(0xBF58476D1CE4E5B9 - 2**64))
-        unit = hlo.multiply(hlo.convert(value.type, hashed), number(size * 2.0**-63))
-        return hlo.multiply(value, hlo.add(unit, number(1.0)))
+        unit = hlo.multiply(hlo.convert(value.type, hashed), number(2.0**-63))
+        moved = hlo.multiply(value, hlo.add(hlo.multiply(unit, number(size)), number(1.0)))
+        return hlo.add(moved, hlo.multiply(unit, number(self._least))) if self._least else moved
 
 
 def _makes_wide_integers(op: Any) -> bool:

@@ -221,6 +221,11 @@ def test_matrix_products(check):
     check(torch.mm, x.bfloat16(), y.bfloat16(), rtol=2e-2, atol=2e-2)
 
 
+def test_infinite_factors_and_complex_infinities(check):
+    check(lambda x: F.elu(x, -math.inf), torch.tensor([0.0, -0.0, -1.0, 2.0]))
+    check(lambda x: torch.isinf(x).float(), torch.tensor([1 + 1j, math.inf + 0j, complex(1, -math.inf)]))
+
+
 def test_factors_of_a_product_are_not_rounded_to_16_bits(monkeypatch):
     """PyTorch multiplies by ``alpha`` and ``beta`` before it rounds, and -4.775 has no bfloat16."""
     monkeypatch.setenv("TTXLA_NUMERICS", "exact")

@@ -76,6 +76,8 @@ class AtenCall:
             raise NotDrawnError("integers that 32 bits do not hold")
         if base_name(self.call.op) == "histc" and any(bool((each.abs() > 1e30).any()) for each in self.call.inputs):
             raise NotDrawnError("a range of numbers that overflows in PyTorch")
+        if base_name(self.call.op).endswith("2d_aa") and judge.expected[0].shape[-1] == 1:
+            raise NotDrawnError("images one pixel wide, in which PyTorch repeats one row")
         if "batch_norm" in self.call.name and any(each.dtype in _NARROW for each in self.call.inputs):
             raise NotDrawnError("statistics whose type depends on the device in PyTorch")
         if _meets_float16_beyond_its_range(self.call):

@@ -31,6 +31,7 @@ class Format:
         of_block: Largest error of such a value relative to the largest one that shares an exponent with it.
         on: Which values the options concern: ``parameters``, ``inputs``, ``values`` or none.
         idioms: Names of the idioms that are drawn; empty for all.
+        least: Largest error of a value that is 0.
     """
 
     options: Mapping[str, Any]
@@ -38,6 +39,7 @@ class Format:
     of_block: float = 0.0
     on: str = ""
     idioms: tuple[str, ...] = ()
+    least: float = 0.0
 
 
 _PRODUCTS = ("linear", "convolutions", "attention", "heads")
@@ -54,7 +56,14 @@ FORMATS = (
     Format({"math_fidelity": "hifi2"}, 2.0**-7, idioms=_PRODUCTS),
     Format({"math_fidelity": "ttnn_default"}, 2.0**-4, idioms=_PRODUCTS),
     Format({"fp32_dest_acc_en": False}, 2.0**-6, idioms=_PRODUCTS),
-    Format({"fast_and_approximate_mode": True}, 2.0**-6, 2.0**-5, "values", ("gelu", "linear", "functions_around")),
+    Format(
+        {"fast_and_approximate_mode": True},
+        relative=2.0**-6,
+        of_block=2.0**-5,
+        on="values",
+        idioms=("gelu", "linear", "functions_around"),
+        least=2.0**-12,
+    ),
 )
 
 SAME = (
@@ -108,7 +117,8 @@ class Formatted(Module):
         generator, bounds = np.random.default_rng(0), [np.zeros(value.shape) for value in self.expected]
         for _ in range(draws):
             inputs = [self._moved(generator, index, value) for index, value in enumerate(self.inputs)]
-            for results in noise.spread(self.module, inputs, self.format.relative, runs=max(2, draws // 2)):
+            format, runs = self.format, max(2, draws // 2)
+            for results in noise.spread(self.module, inputs, format.relative, runs, least=format.least):
                 for index, (result, wanted) in enumerate(zip(results, self.expected, strict=True)):
                     with np.errstate(invalid="ignore"):
                         apart = np.abs(result - wide(wanted))

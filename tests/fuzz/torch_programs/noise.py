@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -144,6 +145,16 @@ class Judge:
             for value in (*self.inputs, *self.expected)
         )
 
+    @functools.cached_property
+    def parts_overflow(self) -> list[torch.Tensor | None]:
+        """Where float64 holds sums whose parts are infinite in float32, for each result of such a type."""
+        wide = (torch.float64, torch.complex128)
+        if self.pointwise or not any(tensor.dtype in wide for tensor in self.inputs):
+            return [None] * len(self.expected)
+        sizes = [_contiguous(tensor) for tensor in self.inputs]
+        results = self.function(*(each.abs().to(each.dtype) if each.dtype in wide else each for each in sizes))
+        return [result.abs() > torch.finfo(torch.float32).max if result.dtype in wide else None for result in results]
+
     def noisy(self, size: float, count: int) -> list[list[torch.Tensor]]:
         """Returns the results of ``count`` runs with errors of the inputs and of each op."""
         runs = self._noisy.setdefault(size, [])
@@ -197,6 +208,8 @@ class Judge:
             runs = [run[number].detach() for run in self.noisy(size, count)[:count]]
             runs = [torch.view_as_real(run.resolve_conj()) if run.is_complex() else run for run in runs]
             same |= _near(got, expected, runs, size, pointwise=self.pointwise, size_of_parts=parts)
+        if not same.all() and (large := self.parts_overflow[number]) is not None:
+            same |= (large.unsqueeze(-1) if expected.dim() > large.dim() else large) & ~got.isfinite()
         if self.chained and not expected.isfinite().all():
             same |= ~got.isfinite()
         return None if same.all() else ~same

@@ -340,7 +340,8 @@ def isnan(x: Array) -> Array:
 def isinf(x: Array) -> Array:
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         return full(x.shape, False, np.dtype(bool))
-    return lax.eq(lax.abs(x), like(x, math.inf))
+    magnitude = lax.abs(x)  # of a complex number, a float
+    return lax.eq(magnitude, like(magnitude, math.inf))
 
 
 @lower(aten.where.self, aten.where.ScalarOther, aten.where.ScalarSelf, aten.where.Scalar)
@@ -409,7 +410,7 @@ def gelu(ctx: Context, x: Array, *, approximate: str = "none") -> Array:
 @lower(aten.elu.default)
 def elu(ctx: Context, x: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Array:
     negative = lax.mul(like(x, alpha), lax.expm1(_scaled(x, input_scale)))
-    return _scaled(lax.select(lax.gt(x, like(x, 0)), x, negative), scale)
+    return _scaled(lax.select(lax.ge(x, like(x, 0)), x, negative), scale)
 
 
 @lower(aten.threshold_backward.default)

@@ -65,7 +65,12 @@ def linear(input: Tensor, weights: Tensor, bias: Tensor | None, activation: str 
         weights: [N, K], plain or :func:`ordered`.
         activation: one that :func:`takes` accepts.
     """
-    return _linear()(input, weights, bias, *_arguments(activation))
+    return _linear()(input, weights, _dense(bias), *_arguments(activation))
+
+
+def _dense(bias: Tensor | None) -> Tensor | None:
+    """Returns a bias whose numbers lie beside each other: torch's ops read it so, whatever its stride is."""
+    return bias if bias is None else bias.contiguous()
 
 
 @functools.cache
@@ -117,4 +122,4 @@ class Convolution:
 
     def __call__(self, input: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
         """Returns the channels-last result; weights are plain OIHW or :meth:`ordered`."""
-        return _convolution()(input, weights, bias, *self._window, *self._activation)
+        return _convolution()(input, weights, _dense(bias), *self._window, *self._activation)
