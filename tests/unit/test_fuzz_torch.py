@@ -134,6 +134,21 @@ def test_a_function_that_computes_something_else_on_the_device_is_noticed() -> N
     assert [text.partition(":")[0] for text in found] == ["result 0", "result 1"]  # the result and its gradient
 
 
+def test_results_that_share_memory_are_those_of_pytorch() -> None:
+    def function(x: torch.Tensor) -> list[torch.Tensor]:
+        doubled = x * 2
+        return [doubled, doubled[1:], x.t(), doubled.clone()]
+
+    run = graphs.WithGradients(function, [False])
+    run(torch.ones(3, 3))
+    assert run.sharing == [1, 1, 0, 4]
+
+    elsewhere = "x[:2].clone() if x.device.type == 'tt' else x[:2]"
+    drawn = Function({"x": torch.ones(3)}, [f"y = {elsewhere}"], ["y"])
+    found = [difference.text for difference in graphs.Graph(drawn, True, ["exact at level 0"]).check()]
+    assert found == ["memory is shared as [1] instead of [0]"]
+
+
 def test_functions_and_gradients_that_agree() -> None:
     x = torch.tensor([[0.5, -1.0], [2.0, 3.0]], requires_grad=True)
     function = Function({"x": x}, ["y = (x @ x).softmax(-1)", "z = y.clone()", "z[0] = 1"], ["y", "z"])

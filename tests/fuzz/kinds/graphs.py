@@ -40,9 +40,10 @@ class Graph:
     def check(self) -> Iterator[Difference]:
         function, inputs = self.function.compiled(operators()), list(self.function.inputs.values())
         grads = [tensor.requires_grad for tensor in inputs]
-        run = _with_gradients(self.function.compiled(IN_PYTHON), grads)
+        run = WithGradients(self.function.compiled(IN_PYTHON), grads)
         try:
             judge = Judge(run, [tensor.detach() for tensor in inputs], strided=True)
+            sharing = run.sharing
         except (RuntimeError, NotImplementedError) as error:
             raise NotDrawnError(f"PyTorch refuses the function: {error}") from error
         if not judge.fits():
@@ -50,11 +51,14 @@ class Graph:
         for name in self.checks:
             options = OPTIONS[name]
             size = EXACT if options["numerics"] == "exact" else DEFAULT
-            yield from judge.differences(name, self._run(function, grads, inputs, options), size)
+            got, shared = self._run(function, grads, inputs, options)
+            yield from judge.differences(name, got, size)
+            if shared != sharing:
+                yield Difference(name, f"memory is shared as {shared} instead of {sharing}")
 
     def _run(
         self, function: Callable[..., Any], grads: list[bool], inputs: list[torch.Tensor], options: Mapping[str, Any]
-    ) -> list[torch.Tensor]:
+    ) -> tuple[list[torch.Tensor], list[int]]:
         from tt_xla.frontends.torch import settings
 
         if not self.eager:
@@ -63,30 +67,45 @@ class Graph:
         settings.set_compile_options(options)
         try:
             moved = [tensors.on_device(tensor.detach()) for tensor in inputs]
-            return [result.cpu() for result in _with_gradients(function, grads)(*moved)]
+            run = WithGradients(function, grads)
+            return [result.cpu() for result in run(*moved)], run.sharing
         finally:
             settings.reset()
 
 
-def _with_gradients(function: Callable[..., Any], grads: list[bool]) -> Callable[..., list[torch.Tensor]]:
-    """Returns a function that computes the results of another, and the gradients of its inputs.
+class WithGradients:
+    """Computes the results of a function, and the gradients of its inputs.
 
     Cotangents depend on positions alone, so that all runs have the same ones.
+
+    Args:
+        function: the function.
+        grads: whether each input has a gradient.
+
+    Attributes:
+        sharing: for each result of the last call, the position of the first input or result whose memory it shares;
+            inputs come first.
     """
 
-    def run(*inputs: torch.Tensor) -> list[torch.Tensor]:
+    sharing: list[int]
+
+    def __init__(self, function: Callable[..., Any], grads: list[bool]) -> None:
+        self._function, self._grads = function, grads
+
+    def __call__(self, *inputs: torch.Tensor) -> list[torch.Tensor]:
         arguments = [
-            tensor.detach().requires_grad_() if grad else tensor for tensor, grad in zip(inputs, grads, strict=True)
+            tensor.detach().requires_grad_() if grad else tensor
+            for tensor, grad in zip(inputs, self._grads, strict=True)
         ]
-        results = list(function(*arguments))
+        results = list(self._function(*arguments))
+        memory = [tensor.untyped_storage().data_ptr() if tensor.numel() else None for tensor in (*arguments, *results)]
+        self.sharing = [memory.index(each) for each in memory[len(arguments) :]]
         wanted = [result for result in results if result.requires_grad]
-        sources = [argument for argument, grad in zip(arguments, grads, strict=True) if grad]
+        sources = [argument for argument, grad in zip(arguments, self._grads, strict=True) if grad]
         if wanted and sources:
             found = torch.autograd.grad(wanted, sources, [_cotangent(result) for result in wanted], allow_unused=True)
             results += [gradient for gradient in found if gradient is not None]
         return [result.detach().resolve_conj() for result in results]
-
-    return run
 
 
 def _cotangent(result: torch.Tensor) -> torch.Tensor:
