@@ -16,11 +16,14 @@ from typing import Any
 from tt_xla.frontends.torch.libraries import accelerate, transformers
 
 _CHANGES: dict[str, Callable[[Any], None]] = {
+    "accelerate.accelerator": accelerate.name_parameters,
+    "accelerate.state": accelerate.choose_device,
     "accelerate.utils.dataclasses": accelerate.name_backend,
-    "accelerate.utils.imports": accelerate.leave_torch_xla,
+    "accelerate.utils.imports": accelerate.choose_path,
     "transformers.generation.utils": transformers.generate_on_device,
     "transformers.modeling_utils": transformers.compile_for_device,
-    "transformers.training_args": transformers.train_in_bfloat16,
+    "transformers.training_args": transformers.train_on_device,
+    "transformers.utils.import_utils": transformers.choose_path,
 }
 """The change by the name of the module that it changes."""
 

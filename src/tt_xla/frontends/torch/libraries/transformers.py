@@ -1,7 +1,7 @@
-"""``generate`` of transformers compiles the decoder for the devices that it lists by name.
+"""``generate`` and ``Trainer`` of transformers list devices by name.
 
-On those it compiles each step with a static cache. Here it does so on ``tt`` too, and takes a static cache by default:
-a growing one would need a program for each length.
+On those ``generate`` compiles each step with a static cache. Here it does so on ``tt`` too, and takes a static cache by
+default: a growing one would need a program for each length.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ import copy
 import functools
 from typing import Any
 
-from tt_xla.environment import variable
+import torch
+
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.libraries.accelerate import is_default_device
+from tt_xla.frontends.torch.libraries.torch_xla import is_asked_for, is_served
 
 
 def compile_for_device(module: Any) -> None:
@@ -70,19 +73,40 @@ def generate_on_device(module: Any) -> None:
     mixin._prepare_cache_for_generation = prepare_cache
 
 
-def train_in_bfloat16(module: Any) -> None:
-    """Makes ``TrainingArguments(bf16=True)`` accept the device, which ``ACCELERATE_TORCH_DEVICE`` selects.
+def choose_path(module: Any) -> None:
+    """Makes transformers take its path for torch_xla if accelerate does, which may have decided earlier.
+
+    Args:
+        module: ``transformers.utils.import_utils``.
+    """
+    is_available = module.is_torch_xla_available
+
+    @functools.wraps(is_available)
+    def is_torch_xla_available(*args: Any, **kwargs: Any) -> bool:
+        return (is_asked_for() or not is_served()) and is_available(*args, **kwargs)
+
+    module.is_torch_xla_available = is_torch_xla_available
+
+
+def train_on_device(module: Any) -> None:
+    """Makes ``Trainer`` use accelerate's device, and ``TrainingArguments(bf16=True)`` accept it.
 
     Args:
         module: ``transformers.training_args``.
     """
-    is_available = module.is_torch_bf16_gpu_available
+    arguments, is_available = module.TrainingArguments, module.is_torch_bf16_gpu_available
+    listed = arguments.device.fget
+
+    def device(self: Any) -> torch.device:
+        device = listed(self)
+        return self.distributed_state.device if device.type == "cpu" and self.distributed_state else device
 
     @functools.wraps(is_available)
     def is_bfloat16_available() -> bool:
-        return variable("ACCELERATE_TORCH_DEVICE").partition(":")[0] == DEVICE_TYPE or is_available()
+        return is_default_device() or is_available()
 
+    arguments.device = property(device, doc=arguments.device.__doc__)
     module.is_torch_bf16_gpu_available = is_bfloat16_available
 
 
-__all__ = ["compile_for_device", "generate_on_device", "train_in_bfloat16"]
+__all__ = ["choose_path", "compile_for_device", "generate_on_device", "train_on_device"]
