@@ -128,8 +128,9 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable("TT_METAL_HOME", "", "checkout of TT-Metal; its Python environment may have ttnn"),
         EnvironmentVariable("TT_METAL_SIMULATOR", "", "simulator that TT-NN runs programs on in place of a card"),
         EnvironmentVariable(
-            "ACCELERATE_TORCH_DEVICE", "", "tt makes accelerate and the Trainer of transformers train on the device"
+            "ACCELERATE_TORCH_DEVICE", "", "device of accelerate and of Trainer; tt where they find no other"
         ),
+        EnvironmentVariable("KERAS_TORCH_DEVICE", "", "device of keras on torch; tt where keras finds no other"),
         EnvironmentVariable("TT_PJRT_PLUGIN_DIR", "", "folder of package pjrt_plugin_tt, which sets it; must exist"),
         EnvironmentVariable("TT_METAL_RUNTIME_ROOT", "", "folder of tt-metal's runtime; must exist if it is set"),
         EnvironmentVariable("PJRT_DEVICE", "", "TT selects the device as xr.set_device_type('TT') does"),

@@ -13,7 +13,7 @@ import torch
 
 from tt_xla.environment import variable
 from tt_xla.frontends.torch import replicas
-from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, chip_count
 from tt_xla.frontends.torch.libraries.torch_xla import is_asked_for, is_served
 
 
@@ -58,11 +58,41 @@ def choose_device(module: Any) -> None:
     @functools.wraps(initialize)
     def numbered(self: Any, *args: Any, **kwargs: Any) -> None:
         initialize(self, *args, **kwargs)
-        if self.device.type == DEVICE_TYPE and self.backend == "xla":
+        if self.backend == "xla":
             self.local_process_index = replicas.ordinal()  # accelerate reads LOCAL_RANK unless devices are TPUs
+        elif replicas.size() > 1:
+            raise RuntimeError(
+                f"accelerate runs in {replicas.size()} replicas and was imported before torch_xla, so it would train "
+                "each by itself. Import torch_xla first, or set USE_TORCH_XLA=1."
+            )
 
     state.default_device = property(default_device, doc=state.default_device.__doc__)
     state.__init__ = numbered
+
+
+def launch_replicas(module: Any) -> None:
+    """Makes ``notebook_launcher`` start replicas, on all chips, where it would start processes.
+
+    Args:
+        module: ``accelerate.launchers``.
+    """
+    launch = module.notebook_launcher
+
+    @functools.wraps(launch)
+    def notebook_launcher(
+        function: Any, args: Any = (), num_processes: int | None = None, mixed_precision: str = "no", **kwargs: Any
+    ) -> None:
+        if num_processes == 1 or not is_default_device():
+            return launch(function, args, num_processes, mixed_precision, **kwargs)
+        if num_processes not in (None, chip_count()):
+            raise ValueError(
+                f"notebook_launcher(num_processes={num_processes}): the number is 1, or that of the chips, which is "
+                f"{chip_count()}. TTXLA_SYSTEM selects a system, and TT_VISIBLE_DEVICES some of its chips."
+            )
+        with module.patch_environment(accelerate_mixed_precision=mixed_precision):
+            replicas.run(lambda: function(*args), None)
+
+    module.notebook_launcher = notebook_launcher
 
 
 def is_default_device() -> bool:
@@ -73,22 +103,30 @@ def is_default_device() -> bool:
     return (selected or PartialState.default_device.fget(None).type) == DEVICE_TYPE
 
 
-def name_parameters(module: Any) -> None:
-    """Names the parameters of compiled models as those of the models, in the path for torch_xla.
+def prepare_models(module: Any) -> None:
+    """Gives the replicas of a model equal parameters, and those of a compiled model the names that the model has.
 
-    The path exchanges the parameters of optimizers by name, and compilation puts a prefix before the names.
+    Accelerate relies on equal seeds in its path for torch_xla, and replicas draw from one generator of the CPU. It also
+    exchanges the parameters of optimizers by name there, and compilation puts a prefix before the names.
 
     Args:
         module: ``accelerate.accelerator``.
     """
     accelerator = module.Accelerator
-    named = accelerator._get_named_parameters
+    prepare, named = accelerator.prepare_model, accelerator._get_named_parameters
+
+    @functools.wraps(prepare)
+    def prepare_model(self: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
+        model = prepare(self, model, *args, **kwargs)
+        if replicas.size() > 1:
+            module.xm.broadcast_master_param(model)
+        return model
 
     @functools.wraps(named)
     def named_parameters(self: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         return {name.replace("_orig_mod.", ""): value for name, value in named(self, *args, **kwargs).items()}
 
-    accelerator._get_named_parameters = named_parameters
+    accelerator.prepare_model, accelerator._get_named_parameters = prepare_model, named_parameters
 
 
-__all__ = ["choose_device", "choose_path", "is_default_device", "name_backend", "name_parameters"]
+__all__ = ["choose_device", "choose_path", "is_default_device", "launch_replicas", "name_backend", "prepare_models"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from tt_xla.environment import asks_for_torch_xla, variable
@@ -11,9 +12,9 @@ from tt_xla.frontends.torch.xla_api import finder
 
 
 def is_served() -> bool:
-    """Returns whether ``torch_xla`` is the one that tt-xla serves; the real package need not have been imported."""
-    package = sys.modules.get("torch_xla")
-    return package is None or Path(package.__file__ or "").parent == Path(finder.__file__).parent
+    """Returns whether ``torch_xla`` is the one that tt-xla serves, and not an installed one."""
+    spec = find_spec("torch_xla")  # None for the one that tt-xla serves, unless it was imported or asked for
+    return spec is None or Path(spec.origin or "").parent == Path(finder.__file__).parent
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -79,13 +80,15 @@ def choose_path(module: Any) -> None:
     Args:
         module: ``transformers.utils.import_utils``.
     """
-    is_available = module.is_torch_xla_available
+    is_available = module._is_package_available  # other modules have their own names for what calls it
 
     @functools.wraps(is_available)
-    def is_torch_xla_available(*args: Any, **kwargs: Any) -> bool:
-        return (is_asked_for() or not is_served()) and is_available(*args, **kwargs)
+    def is_package_available(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name == "torch_xla" and is_served() and not is_asked_for():
+            return False, None
+        return is_available(name, *args, **kwargs)
 
-    module.is_torch_xla_available = is_torch_xla_available
+    module._is_package_available = is_package_available
 
 
 def train_on_device(module: Any) -> None:
@@ -109,4 +112,67 @@ def train_on_device(module: Any) -> None:
     module.is_torch_bf16_gpu_available = is_bfloat16_available
 
 
-__all__ = ["choose_path", "compile_for_device", "generate_on_device", "train_on_device"]
+def create_optimizer(module: Any) -> None:
+    """Makes ``Trainer`` create the optimizer of a model that torch_xla's FSDP wraps, which it delays and then forgets.
+
+    Args:
+        module: ``transformers.trainer``.
+    """
+    trainer = module.Trainer
+    wrap = trainer._wrap_model
+
+    @functools.wraps(wrap)
+    def wrap_model(self: Any, model: Any, training: bool = True, **kwargs: Any) -> Any:
+        model = wrap(self, model, training=training, **kwargs)
+        if training and self.is_fsdp_xla_enabled and self.optimizer is None:
+            self.create_optimizer(model)
+        return model
+
+    trainer._wrap_model = wrap_model
+
+
+def save_unwrapped(module: Any) -> None:
+    """Makes ``Trainer`` save models that torch_xla's FSDP wraps in the form that ``from_pretrained`` loads.
+
+    It expects another module between the wrapper of FSDP v1 and the model, and saves the names of FSDP v2's wrappers.
+
+    Args:
+        module: ``transformers.integrations.tpu``.
+    """
+    save = module.save_tpu_checkpoint
+
+    @functools.wraps(save)
+    def save_tpu_checkpoint(
+        model: Any, args: Any, accelerator: Any, processing_class: Any, is_fsdp_xla_v1_enabled: bool, *rest: Any
+    ) -> None:
+        arguments = (args, accelerator, processing_class, is_fsdp_xla_v1_enabled, *rest)
+        if is_fsdp_xla_v1_enabled:
+            wrapper = SimpleNamespace(module=model.module)
+            names = {"state_dict": model.state_dict, "get_shard_metadata": model.get_shard_metadata}
+            save(SimpleNamespace(module=wrapper, **names), *arguments)
+        elif getattr(model, "_orig_module", None) is not None:
+            hook = model.module.register_state_dict_post_hook(_drop_wrappers)
+            try:
+                save(model.module, *arguments)
+            finally:
+                hook.remove()
+        else:
+            save(model, *arguments)
+
+    module.save_tpu_checkpoint = save_tpu_checkpoint
+
+
+def _drop_wrappers(model: Any, state_dict: dict[str, Any], prefix: str, metadata: Any) -> None:
+    """Gives the entries of a state dictionary the names that they have in the model before FSDP v2 wraps its layers."""
+    for name in tuple(state_dict):
+        state_dict[name.replace("_orig_module.", "")] = state_dict.pop(name)
+
+
+__all__ = [
+    "choose_path",
+    "compile_for_device",
+    "create_optimizer",
+    "generate_on_device",
+    "save_unwrapped",
+    "train_on_device",
+]
