@@ -34,6 +34,7 @@ _CHANGES: dict[str, Callable[[Any], None]] = {
     "transformers.integrations.tpu": transformers.save_unwrapped,
     "transformers.modeling_utils": transformers.compile_for_device,
     "transformers.trainer": transformers.create_optimizer,
+    "transformers.trainer_pt_utils": transformers.keep_safe_globals,
     "transformers.training_args": transformers.train_on_device,
     "transformers.utils.import_utils": transformers.choose_path,
 }
@@ -83,7 +84,7 @@ class _ChangingFinder(MetaPathFinder):
         return spec
 
     def change_loaded(self) -> None:
-        """Changes modules that were imported earlier. One that imported torch is still loading, and is changed later."""
+        """Changes modules that were imported earlier; one that is still loading, as it imports torch, later."""
         for name in tuple(self._loading):
             module = sys.modules.get(name)
             if module is not None and getattr(module.__spec__, "_initializing", False):

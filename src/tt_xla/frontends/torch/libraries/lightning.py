@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import functools
 import importlib
-import sys
 from typing import Any
 
 import torch
 
 from tt_xla.frontends.torch.device import chips
-from tt_xla.frontends.torch.libraries.torch_xla import is_served
+from tt_xla.frontends.torch.libraries.torch_xla import is_asked_for, is_served
 
 _DEVICE_TYPE = chips.DEVICE_TYPE
 
@@ -107,7 +106,7 @@ def choose_strategy(module: Any) -> None:
     @staticmethod
     def choose_auto_accelerator() -> str:
         selected = select()
-        is_open = selected == "cpu" or (selected == "tpu" and is_served() and "torch_xla" not in sys.modules)
+        is_open = selected == "cpu" or (selected == "tpu" and is_served() and not is_asked_for())
         return _DEVICE_TYPE if is_open else selected
 
     @functools.wraps(strategy)
@@ -155,7 +154,7 @@ def report_device(module: Any) -> None:
         if trainer.accelerator.name() != _DEVICE_TYPE:
             report(trainer)
         else:
-            module.rank_zero_info(f"{_DEVICE_TYPE}: {chips.device_count()} chips available, using {trainer.num_devices}")
+            module.rank_zero_info(f"{_DEVICE_TYPE}: using {trainer.num_devices} of {chips.device_count()} chips")
 
     module._log_device_info = log_device_info
 

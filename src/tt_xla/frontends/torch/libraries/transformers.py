@@ -6,6 +6,7 @@ default: a growing one would need a program for each length.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from typing import Any
 
 import torch
 
+from tt_xla.frontends.torch import replicas
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.libraries.accelerate import is_default_device
 from tt_xla.frontends.torch.libraries.torch_xla import is_asked_for, is_served
@@ -168,11 +170,30 @@ def _drop_wrappers(model: Any, state_dict: dict[str, Any], prefix: str, metadata
         state_dict[name.replace("_orig_module.", "")] = state_dict.pop(name)
 
 
+def keep_safe_globals(module: Any) -> None:
+    """Keeps what checkpoints may contain allowed in replicas, which would otherwise end each other's permission.
+
+    Args:
+        module: ``transformers.trainer_pt_utils``.
+    """
+    allow = module.safe_globals
+
+    @functools.wraps(allow)
+    def safe_globals() -> Any:
+        if replicas.size() == 1:
+            return allow()
+        allow().__enter__()
+        return contextlib.nullcontext()
+
+    module.safe_globals = safe_globals
+
+
 __all__ = [
     "choose_path",
     "compile_for_device",
     "create_optimizer",
     "generate_on_device",
+    "keep_safe_globals",
     "save_unwrapped",
     "train_on_device",
 ]
