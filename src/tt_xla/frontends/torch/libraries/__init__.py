@@ -33,6 +33,7 @@ _CHANGES: dict[str, Callable[[Any], None]] = {
     "transformers.generation.utils": transformers.generate_on_device,
     "transformers.integrations.tpu": transformers.save_unwrapped,
     "transformers.modeling_utils": transformers.compile_for_device,
+    "transformers.pipelines.base": transformers.run_pipelines,
     "transformers.trainer": transformers.create_optimizer,
     "transformers.trainer_pt_utils": transformers.keep_safe_globals,
     "transformers.training_args": transformers.train_on_device,

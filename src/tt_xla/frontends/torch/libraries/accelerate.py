@@ -96,11 +96,10 @@ def launch_replicas(module: Any) -> None:
 
 
 def is_default_device() -> bool:
-    """Returns whether accelerate uses ``tt`` where its caller selects no device."""
-    from accelerate import PartialState
-
+    """Returns whether libraries use ``tt`` where their caller selects no device."""
     selected = variable("ACCELERATE_TORCH_DEVICE").partition(":")[0]
-    return (selected or PartialState.default_device.fget(None).type) == DEVICE_TYPE
+    others = (torch.cuda, torch.xpu, torch.backends.mps)
+    return selected == DEVICE_TYPE or not (selected or any(other.is_available() for other in others))
 
 
 def prepare_models(module: Any) -> None:

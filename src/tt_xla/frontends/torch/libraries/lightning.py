@@ -10,12 +10,14 @@ Lightning is one package with two names: ``lightning.fabric`` is ``lightning_fab
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 from typing import Any
 
 import torch
 
+from tt_xla.frontends.torch import replicas
 from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.libraries.torch_xla import is_asked_for, is_served
 
@@ -136,9 +138,17 @@ def cast(module: Any) -> None:
         module: ``lightning.fabric.plugins.precision.xla`` or ``lightning.pytorch.plugins.precision.xla``.
     """
     half = importlib.import_module(f"{module.__package__}.half").HalfPrecision
-    for name in ("convert_module", "convert_input", "tensor_init_context", "module_init_context", "forward_context"):
-        setattr(module.XLAPrecision, name, getattr(half, name))
-    module.XLAPrecision._desired_input_dtype = property(lambda self: self._desired_dtype)
+    precision = module.XLAPrecision
+
+    @functools.wraps(half.forward_context)
+    def forward_context(self: Any) -> Any:
+        # It sets the default dtype, which all replicas have in common.
+        return half.forward_context(self) if replicas.size() == 1 else contextlib.nullcontext()
+
+    for name in ("convert_module", "convert_input", "tensor_init_context", "module_init_context"):
+        setattr(precision, name, getattr(half, name))
+    precision.forward_context = forward_context
+    precision._desired_input_dtype = property(lambda self: self._desired_dtype)
 
 
 def report_device(module: Any) -> None:

@@ -114,6 +114,25 @@ def train_on_device(module: Any) -> None:
     module.is_torch_bf16_gpu_available = is_bfloat16_available
 
 
+def run_pipelines(module: Any) -> None:
+    """Makes pipelines use the device where they are given no other one, or the number of a chip.
+
+    Args:
+        module: ``transformers.pipelines.base``.
+    """
+    pipeline = module.Pipeline
+    initialize = pipeline.__init__
+
+    @functools.wraps(initialize)
+    def initialized(self: Any, model: Any, *args: Any, device: Any = None, **kwargs: Any) -> None:
+        is_open = device is None and getattr(model, "hf_device_map", None) is None
+        if (is_open or (isinstance(device, int) and device >= 0)) and is_default_device():
+            device = torch.device(DEVICE_TYPE, device or 0)
+        initialize(self, model, *args, device=device, **kwargs)
+
+    pipeline.__init__ = initialized
+
+
 def create_optimizer(module: Any) -> None:
     """Makes ``Trainer`` create the optimizer of a model that torch_xla's FSDP wraps, which it delays and then forgets.
 
@@ -194,6 +213,7 @@ __all__ = [
     "create_optimizer",
     "generate_on_device",
     "keep_safe_globals",
+    "run_pipelines",
     "save_unwrapped",
     "train_on_device",
 ]
