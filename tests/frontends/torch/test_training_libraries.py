@@ -7,11 +7,13 @@ when they are imported. The scripts print the losses of a run, and those after l
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -89,27 +91,31 @@ CASES = [
 ]
 
 
-def run(script: str, argument: str, folder: Path, environment: dict[str, str]) -> dict[str, object]:
-    folder.mkdir()
+def run(script: str, argument: str, environment: dict[str, str]) -> dict[str, object]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ACCELERATE_", "KERAS_"))}
-    result = subprocess.run(
-        [sys.executable, "-W", "ignore", str(SCRIPTS / f"{script}.py"), argument, str(folder)],
-        env={**inherited, "HF_HUB_OFFLINE": "1", **environment},
-        capture_output=True,
-        text=True,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        result = subprocess.run(
+            [sys.executable, "-W", "ignore", str(SCRIPTS / f"{script}.py"), argument, folder],
+            env={**inherited, "HF_HUB_OFFLINE": "1", **environment},
+            capture_output=True,
+            text=True,
+        )
     assert result.returncode == 0, result.stderr[-3000:]
     return json.loads(result.stdout.splitlines()[-1])
 
 
+@functools.cache
+def run_on_cpu(script: str, argument: str) -> dict[str, object]:
+    return run(script, argument, ON_KERAS | {"KERAS_TORCH_DEVICE": "cpu"} if script == "keras_fit" else {})
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_a_library_trains_saves_and_goes_on_with_the_losses_of_the_cpu(tmp_path, case):
+def test_a_library_trains_saves_and_goes_on_with_the_losses_of_the_cpu(case):
     missing = [name for name in LIBRARIES[case.script] if importlib.util.find_spec(name) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} is not installed")
-    on_cpu = ON_KERAS | {"KERAS_TORCH_DEVICE": "cpu"} if case.script == "keras_fit" else {}
-    expected = run(case.script, case.reference, tmp_path / "cpu", on_cpu)
-    trained = run(case.script, case.argument, tmp_path / "tt", dict(case.environment))
+    expected = run_on_cpu(case.script, case.reference)
+    trained = run(case.script, case.argument, dict(case.environment))
 
     assert (expected["device"], trained["device"]) == ("cpu", case.device)
     assert trained["processes"] == case.processes
