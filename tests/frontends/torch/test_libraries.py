@@ -136,6 +136,30 @@ def test_replicas_that_would_train_apart_are_an_error(monkeypatch):
     state._reset_state(reset_partial_state=True)
 
 
+class Losses(transformers.Pipeline):
+    """A pipeline without tokens."""
+
+    def _sanitize_parameters(self, **kwargs):
+        return {}, {}, {}
+
+    def preprocess(self, inputs):
+        return {"input_ids": inputs, "labels": inputs}
+
+    def _forward(self, inputs):
+        return self.model(**inputs)
+
+    def postprocess(self, outputs):
+        return outputs.loss
+
+
+@pytest.mark.parametrize(
+    ("options", "device"), [({}, "tt:0"), ({"device": 0}, "tt:0"), ({"device": -1}, "cpu"), ({"device": "cpu"}, "cpu")]
+)
+def test_a_pipeline_uses_the_device_unless_another_one_is_named(options, device):
+    pipeline = Losses(model=tiny_llama(), **options)
+    assert (str(pipeline.device), str(pipeline.model.device)) == (device, device)
+
+
 def test_generate_compiles_steps_with_a_static_cache_for_a_model_on_the_device():
     model = tiny_llama().eval()
     prompt = torch.randint(1, 64, (2, 5), generator=torch.Generator().manual_seed(2))

@@ -89,7 +89,8 @@ def launch_replicas(module: Any) -> None:
                 f"notebook_launcher(num_processes={num_processes}): the number is 1, or that of the chips, which is "
                 f"{chip_count()}. TTXLA_SYSTEM selects a system, and TT_VISIBLE_DEVICES some of its chips."
             )
-        with module.patch_environment(accelerate_mixed_precision=mixed_precision):
+        variables = {"accelerate_mixed_precision": mixed_precision} if mixed_precision != "no" else {}
+        with module.patch_environment(**variables):
             replicas.run(lambda: function(*args), None)
 
     module.notebook_launcher = notebook_launcher
