@@ -22,7 +22,7 @@ model = UNet2DModel(
 )
 scheduler = DDPMScheduler(num_train_timesteps=1000)
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-loader = torch.utils.data.DataLoader(torch.rand(16, 3, 8, 8) * 2 - 1, batch_size=4)
+loader = torch.utils.data.DataLoader(torch.rand(8, 3, 8, 8) * 2 - 1, batch_size=4)
 model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
 average = EMAModel(model.parameters(), decay=0.9)
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 DEVICE, FOLDER = sys.argv[1:3]
 if DEVICE == "xla":
@@ -9,9 +10,9 @@ if DEVICE == "xla":
 import timm  # noqa: E402
 import torch  # noqa: E402
 from timm.optim import create_optimizer_v2  # noqa: E402
-from timm.utils import CheckpointSaver, ModelEmaV3, init_distributed_device_so  # noqa: E402
+from timm.utils import CheckpointSaver, ModelEmaV3, init_distributed_device  # noqa: E402
 
-device = torch.device(init_distributed_device_so(DEVICE)["device"])
+device = init_distributed_device(SimpleNamespace(device=DEVICE))
 generator = torch.Generator().manual_seed(1)
 images, labels = torch.randn(16, 3, 32, 32, generator=generator), torch.arange(16) % 2
 
