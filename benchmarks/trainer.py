@@ -47,8 +47,6 @@ class TrainerSteps:
 
     def __init__(self, setting: str, way: str, threads: int) -> None:
         torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
-        if way == "tt":
-            os.environ["ACCELERATE_TORCH_DEVICE"] = "tt"
         self.next, self.done = threading.Semaphore(0), threading.Semaphore(0)
         self.losses: list[float] = []
         self.compiled: list[int] = []

@@ -18,8 +18,9 @@ class PackageFinder:
 
     The finder answers imports and ignores probes: libraries such as transformers and accelerate call
     ``importlib.util.find_spec("torch_xla")``, or import it and catch the error, and then take code paths for XLA
-    devices, which a script that never imports torch_xla does not want. ``tt_xla.codegen`` looks for the real ``ttnn``
-    by a probe.
+    devices, which a script that never imports torch_xla does not want. ``USE_TORCH_XLA=1``, the switch of these
+    libraries, or ``XLA_USE_SPMD=1`` asks for those paths without an import. ``tt_xla.codegen`` looks for the real
+    ``ttnn`` by a probe.
     """
 
     @staticmethod
@@ -27,7 +28,7 @@ class PackageFinder:
         package = name.removeprefix("tests.").partition(".")[0]
         if package not in PACKAGES or (name.startswith("tests.") and package != "infra"):
             return None
-        if name == package and _importer() in _PROBING:
+        if name == package and _importer() in _PROBING and not _asks_for(package):
             return None
         if package == "torch_xla":
             from tt_xla.frontends.torch.xla_api import finder
@@ -36,6 +37,13 @@ class PackageFinder:
         else:
             from tt_xla.testing import infra as finder
         return finder.find(name)
+
+
+def _asks_for(package):
+    """Returns whether the environment asks for ``torch_xla`` where a library only looks for it."""
+    from tt_xla.environment import asks_for_torch_xla
+
+    return package == "torch_xla" and asks_for_torch_xla()
 
 
 def _importer():

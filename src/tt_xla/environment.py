@@ -128,11 +128,17 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable("TT_METAL_HOME", "", "checkout of TT-Metal; its Python environment may have ttnn"),
         EnvironmentVariable("TT_METAL_SIMULATOR", "", "simulator that TT-NN runs programs on in place of a card"),
         EnvironmentVariable(
-            "ACCELERATE_TORCH_DEVICE", "", "tt makes accelerate and the Trainer of transformers train on the device"
+            "ACCELERATE_TORCH_DEVICE", "", "device of accelerate and of Trainer; tt where they find no other"
         ),
+        EnvironmentVariable("KERAS_TORCH_DEVICE", "", "device of keras on torch; tt where keras finds no other"),
         EnvironmentVariable("TT_PJRT_PLUGIN_DIR", "", "folder of package pjrt_plugin_tt, which sets it; must exist"),
         EnvironmentVariable("TT_METAL_RUNTIME_ROOT", "", "folder of tt-metal's runtime; must exist if it is set"),
         EnvironmentVariable("PJRT_DEVICE", "", "TT selects the device as xr.set_device_type('TT') does"),
+        EnvironmentVariable(
+            "USE_TORCH_XLA",
+            "",
+            "1 makes libraries take their paths for torch_xla in scripts that do not import it, 0 in no script",
+        ),
         EnvironmentVariable("XLA_USE_SPMD", "", "1 makes all chips one device of torch_xla, as xr.use_spmd() does"),
     )
 }
@@ -157,6 +163,16 @@ def set_variable(name: str, value: str) -> None:
 def asks_for_spmd() -> bool:
     """Returns whether ``XLA_USE_SPMD`` makes all chips act as one device."""
     return is_flag(variable("XLA_USE_SPMD"))
+
+
+def asks_for_torch_xla() -> bool:
+    """Returns whether ``USE_TORCH_XLA`` or ``XLA_USE_SPMD`` tells libraries to take their paths for torch_xla."""
+    text = variable("USE_TORCH_XLA")
+    return text.lower() in _TRUE_WORDS if text else asks_for_spmd()
+
+
+_TRUE_WORDS = frozenset({"1", "on", "yes", "true", "y", "t"})
+"""Values that transformers and accelerate take for true."""
 
 
 def is_flag(text: str) -> bool:

@@ -66,6 +66,8 @@ def test_a_variable_is_set_for_this_process(monkeypatch: pytest.MonkeyPatch) -> 
         ("keeps_dynamo_defaults", "TTXLA_DYNAMO_DEFAULTS", {None: False, "0": False, "1": True, "true": False}),
         ("pauses_collector", "TTXLA_PAUSE_COLLECTOR", {None: True, "1": True, "0": False}),
         ("ttnn_profile", "TTXLA_TTNN_PROFILE", {None: False, "0": False, "1": True}),
+        ("asks_for_torch_xla", "USE_TORCH_XLA", {None: False, "1": True, "ON": True, "0": False, "false": False}),
+        ("asks_for_torch_xla", "XLA_USE_SPMD", {None: False, "1": True, "0": False}),
         ("is_compile_only", "TT_COMPILE_ONLY_SYSTEM_DESC", {None: False, "": False, "x.ttsys": True}),
         ("emulator_chains", "TTXLA_EMULATOR_CHAINS", {None: "auto", "NOW": "now", "off": "off", "auto": "auto"}),
         ("emulator_device", "TTXLA_EMULATOR_DEVICE", {None: "cpu", "CUDA": "cuda", "cuda:12": "cuda:12"}),

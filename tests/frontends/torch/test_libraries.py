@@ -1,6 +1,7 @@
 """Trainer of transformers, accelerate and ``generate`` use the device as people call them."""
 
 import contextlib
+import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -77,13 +78,12 @@ def trained(folder: object, model: torch.nn.Module, **options: object) -> Steps:
     ],
     ids=["compiled", "compiled-bf16-checkpointing", "recorded-accumulation"],
 )
-def test_trainer_has_the_losses_of_the_cpu_and_settles_on_its_programs(tmp_path, monkeypatch, options):
+def test_trainer_has_the_losses_of_the_cpu_and_settles_on_its_programs(tmp_path, options):
     pytest.importorskip("accelerate")
     common = {name: value for name, value in options.items() if not name.startswith("torch_compile")}
     expected = trained(tmp_path, tiny_llama(), use_cpu=True, **common)
 
     torch.compiler.reset()
-    monkeypatch.setenv("ACCELERATE_TORCH_DEVICE", "tt")
     steps = trained(tmp_path, tiny_llama(), **options)
 
     assert steps.losses == pytest.approx(expected.losses, abs=5e-3)
@@ -91,13 +91,73 @@ def test_trainer_has_the_losses_of_the_cpu_and_settles_on_its_programs(tmp_path,
     assert steps.programs[-1] == steps.programs[4]
 
 
+PATH = "import accelerate; print(accelerate.PartialState().distributed_type.value, accelerate.PartialState().device)"
+
+
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("imports", ["accelerate", "torch_xla, accelerate"])
-def test_accelerate_does_not_take_its_path_for_torch_xla(imports):
+@pytest.mark.parametrize(
+    ("lines", "variables", "expected"),
+    [
+        (f"{PATH}; import torch_xla, transformers; print(transformers.is_torch_xla_available())", {}, "NO tt False"),
+        (
+            f"import torch_xla; {PATH}; import transformers; print(transformers.is_torch_xla_available())",
+            {},
+            "XLA tt:0 True",
+        ),
+        (f"import torch_xla; {PATH}", {"USE_TORCH_XLA": "0"}, "NO tt"),
+        (PATH, {"USE_TORCH_XLA": "1"}, "XLA tt:0"),
+        (PATH, {"ACCELERATE_TORCH_DEVICE": "cpu"}, "NO cpu"),
+        ("import accelerate; print(accelerate.PartialState(cpu=True).device)", {}, "cpu"),
+    ],
+)
+def test_accelerate_and_transformers_choose_device_and_path_together(lines, variables, expected):
     pytest.importorskip("accelerate")
-    code = f"import tt_xla._import_hook, {imports}; print(accelerate.PartialState().distributed_type.value)"
-    result = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.split()[-1] == "NO"
+    code = f"import tt_xla._import_hook; {lines}"
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **variables},
+    )
+    assert result.stdout.split() == expected.split()
+
+
+@pytest.mark.nightly
+def test_replicas_that_would_train_apart_are_an_error(monkeypatch):
+    accelerate = pytest.importorskip("accelerate")
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+    state = accelerate.state.AcceleratorState
+    state._reset_state(reset_partial_state=True)
+    with pytest.raises(RuntimeError, match="imported before torch_xla"):
+        accelerate.notebook_launcher(accelerate.PartialState)
+    with pytest.raises(ValueError, match="the number is 1, or that of the chips, which is 2"):
+        accelerate.notebook_launcher(accelerate.PartialState, num_processes=3)
+    state._reset_state(reset_partial_state=True)
+
+
+class Losses(transformers.Pipeline):
+    """A pipeline without tokens."""
+
+    def _sanitize_parameters(self, **kwargs):
+        return {}, {}, {}
+
+    def preprocess(self, inputs):
+        return {"input_ids": inputs, "labels": inputs}
+
+    def _forward(self, inputs):
+        return self.model(**inputs)
+
+    def postprocess(self, outputs):
+        return outputs.loss
+
+
+@pytest.mark.parametrize(
+    ("options", "device"), [({}, "tt:0"), ({"device": 0}, "tt:0"), ({"device": -1}, "cpu"), ({"device": "cpu"}, "cpu")]
+)
+def test_a_pipeline_uses_the_device_unless_another_one_is_named(options, device):
+    pipeline = Losses(model=tiny_llama(), **options)
+    assert (str(pipeline.device), str(pipeline.model.device)) == (device, device)
 
 
 def test_generate_compiles_steps_with_a_static_cache_for_a_model_on_the_device():

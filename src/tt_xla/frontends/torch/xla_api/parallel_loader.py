@@ -152,6 +152,8 @@ class ParallelLoader:
 class MpDeviceLoader:
     """Iterates over the batches of a data loader on a device, and ends a step with each batch.
 
+    It has the public attributes of the data loader: libraries ask for its dataset and sampler.
+
     Args:
         loader: the data loader.
         device: the device.
@@ -172,3 +174,8 @@ class MpDeviceLoader:
 
     def __len__(self) -> int:
         return len(self._loader)  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._loader, name)

@@ -55,11 +55,15 @@ class MpModelWrapper:
         self._lock = _Lock()
 
     def to(self, device: torch.device | str) -> torch.nn.Module:
-        """Returns the model on a device. With several replicas each gets a copy, since they share this process."""
+        """Returns the model on a device.
+
+        With several replicas each gets a copy, since they share this process, unless the model is on the device.
+        """
         import copy
 
         with self._lock:
-            model = copy.deepcopy(self._model) if _replicas.size() > 1 else self._model
+            there = all(parameter.device == torch.device(device) for parameter in self._model.parameters())
+            model = self._model if there or _replicas.size() == 1 else copy.deepcopy(self._model)
             return model.to(device)
 
 
