@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -9,8 +10,12 @@ import torch_xla
 
 from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize
+from tt_xla.frontends.torch.device.buffers import host_alias as _host_alias
 from tt_xla.frontends.torch.device.marking import has_parts, mark, placement_of
 from tt_xla.frontends.torch.device.mode import MODE as _MODE
+from tt_xla.frontends.torch.device.text import XLA_NAMES as _XLA_NAMES
+from tt_xla.frontends.torch.device.text import describe as _describe
+from tt_xla.frontends.torch.device.text import text_of as _text_of
 from tt_xla.frontends.torch.private.dispatcher import storage_identity as _storage_identity
 from tt_xla.frontends.torch.xla_api import preemption
 from tt_xla.frontends.torch.xla_api.spmd_meshes import Mesh, OpSharding
@@ -196,17 +201,42 @@ def _get_git_revs() -> dict[str, str]:
     return {"xla": __version__, "torch": torch.version.git_version}
 
 
+def _xla_user_computation(name: str, tensors: Sequence[torch.Tensor], computation: Any) -> list[torch.Tensor]:
+    """Records a computation of ``xla_builder`` on tensors, and returns the list of its results."""
+    from tt_xla.frontends.torch.jax_calls import call
+
+    results = call(tensors, *computation.traced)
+    return list(results) if isinstance(results, tuple) else [results]
+
+
 def _get_xla_tensor_shape_type(tensor: torch.Tensor) -> str:
     """Returns the name of a tensor's dtype in XLA's notation, such as ``f32``."""
-    return _TYPES[tensor.dtype]
+    return _XLA_NAMES[tensor.dtype]
 
 
-_TYPES = {
-    **{torch.bool: "pred", torch.bfloat16: "bf16", torch.complex64: "c64", torch.complex128: "c128"},
-    **{torch.float16: "f16", torch.float32: "f32", torch.float64: "f64"},
-    **{torch.int8: "s8", torch.int16: "s16", torch.int32: "s32", torch.int64: "s64"},
-    **{torch.uint8: "u8", torch.uint16: "u16", torch.uint32: "u32", torch.uint64: "u64"},
-}
+def _get_xla_tensors_text(tensors: Sequence[torch.Tensor]) -> str:
+    """Returns the recorded ops on which tensors depend as text."""
+    return _text_of(tensors)
+
+
+def _get_xla_tensor_debug_info(tensor: torch.Tensor) -> str:
+    """Returns where a tensor is, and the recorded ops that compute it or the bytes that it has."""
+    return _describe(tensor) if torch_xla.core.xla_model.is_xla_tensor(tensor) else "Not a XLATensor\n"
+
+
+def _get_xla_tensor_dimension_size(tensor: torch.Tensor, dim: int) -> torch.Tensor:
+    """Returns a size of a tensor as a tensor of the device. Sizes that depend on contents are known here too."""
+    return torch.tensor(tensor.shape[dim], dtype=torch.int32, device=tensor.device)
+
+
+def _replace_xla_tensor(tensor: torch.Tensor, other: torch.Tensor) -> None:
+    """Makes a tensor one of the memory of another tensor, with its sizes."""
+    tensor.set_(other)  # type: ignore[call-overload]
+
+
+def _unsafe_buffer_pointer(tensor: torch.Tensor) -> int:
+    """Returns the address of a tensor's bytes on the host, which the device emulates. Recorded ops run first."""
+    return _host_alias(tensor).data_ptr()
 
 
 def _set_allow_execution(allow: bool) -> None:
