@@ -12,10 +12,12 @@ class Mode:
 
     Attributes:
         may_run: whether recorded ops may run now; not within a function that is to be one program.
+        takes_donations: whether every run takes donated tensors, beside those of ``torch_xla.sync``.
         structures: receives the structure of each trace that runs; None while nobody asks.
     """
 
     may_run = True
+    takes_donations = False
     structures: set[tuple[int, ...]] | None = None
 
     @functools.cached_property

@@ -9,6 +9,7 @@ import torch
 
 from tt_xla.frontends.torch.device.buffers import LOCK, buffer_of
 from tt_xla.frontends.torch.device.kinds import fill
+from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.programs import collect
 from tt_xla.frontends.torch.device.recording import read
 from tt_xla.frontends.torch.device.values import Node, Value
@@ -26,7 +27,7 @@ def text_of(tensors: Sequence[torch.Tensor]) -> str:
     """Returns the recorded ops on which tensors depend, one a line, after their numbers and tensors."""
     with LOCK:
         values = [read(tensor) for tensor in tensors]
-        trace = collect([value for value in values if value.data is None])
+        trace = collect([value for value in values if value.node is not None])
         numbers: dict[Value | tuple[Node, int], int] = {}
         lines: list[str] = []
 
@@ -35,12 +36,12 @@ def text_of(tensors: Sequence[torch.Tensor]) -> str:
             return len(lines) - 1
 
         def number_of(value: Value) -> int:
-            return numbers[value if value.data is not None else (value.node, value.index)]  # type: ignore[index]
+            return numbers[value if value.node is None else (value.node, value.index)]
 
         constants = {
             scalar: add(_scalar_type(scalar), "prim::Constant()", f", value={scalar}") for scalar in trace.scalars
         }
-        for leaf in dict.fromkeys([*trace.leaves, *(value for value in values if value.data is not None)]):
+        for leaf in dict.fromkeys([*trace.leaves, *(value for value in values if value.node is None)]):
             numbers[leaf] = add(_shape(leaf.shape, leaf.dtype), "xla::device_data()", f", device=TT:{leaf.chip or 0}")
         for node in trace.nodes:
             inputs = [f"%{number_of(value)}" for value in node.inputs]
@@ -56,16 +57,26 @@ def text_of(tensors: Sequence[torch.Tensor]) -> str:
     return "IR {\n" + "".join(f"{line}\n" for line in lines) + "}\n"
 
 
+def key_of(tensors: Sequence[torch.Tensor]) -> str:
+    """Returns what the program of recorded ops depends on, in this process."""
+    with LOCK:
+        trace = collect([value for tensor in tensors if (value := read(tensor)).node is not None])
+    donated = [number for number, leaf in enumerate(trace.leaves) if leaf.donated] if MODE.takes_donations else []
+    return repr((trace.key, donated))
+
+
 def describe(tensor: torch.Tensor) -> str:
     """Returns where a tensor of the device is, and the recorded ops that compute it or the bytes that it has."""
     buffer = buffer_of(tensor)
     data = _shape(tensor.shape, tensor.dtype)
+    handle = "Deleted" if buffer.is_placeholder else buffer.version
+    bytes_of = f"XLAData:\n  Data Device: TT:{buffer.chip}\n  Data Shape: {data}\n  Data Handle: {handle}"
     lines = [
         "XLATensor {",
         f"Device: TT:{buffer.chip}",
         f"XLA Shape: {data}",
         f"IR: {text_of([tensor]) if buffer.pending else None}",
-        "XLAData: None" if buffer.pending else f"XLAData:\n  Data Device: TT:{buffer.chip}\n  Data Shape: {data}",
+        "XLAData: None" if buffer.pending else bytes_of,
         "}",
     ]
     return "".join(f"{line}\n" for line in lines)

@@ -69,6 +69,7 @@ _FILES = {
     "torch_xla.runtime": "runtime.py",
     "torch_xla.stablehlo": "stablehlo.py",
     "torch_xla.test.test_utils": "test_utils.py",
+    "torch_xla.utils.buffer_donor_context": "buffer_donor_context.py",
     "torch_xla.utils.checkpoint": "checkpoint.py",
     "torch_xla.utils.closures": "closures.py",
     "torch_xla.utils.dlpack": "dlpack.py",

@@ -16,6 +16,7 @@ import torch_xla
 
 from tt_xla.frontends.torch import jax_calls as _jax_calls
 from tt_xla.frontends.torch.aten.registry import DTYPES as _DTYPES
+from tt_xla.frontends.torch.device.donation import placeholder as _placeholder
 from tt_xla.frontends.torch.device.text import XLA_NAMES as _PT_XLA_TYPE_MAP
 from tt_xla.frontends.torch.private.functions import tree_flatten as _flatten
 from tt_xla.frontends.torch.private.functions import tree_unflatten as _unflatten
@@ -117,6 +118,11 @@ def tensor_shape(tensor: Any, device: str = "") -> Any:
     return Shape.create(_PT_XLA_TYPE_MAP[tensor.dtype], tensor.shape)
 
 
+def create_placeholder_tensor(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    """Returns a tensor of the device without bytes, on which ops can be recorded and shown, but not run."""
+    return _placeholder(shape, dtype)
+
+
 def xla_computation_as_func(
     computation: Computation, name: str | None = None
 ) -> Callable[[Sequence[torch.Tensor]], list[torch.Tensor]]:
@@ -198,6 +204,7 @@ __all__ = [
     "call_jax",
     "create_builder",
     "create_computation",
+    "create_placeholder_tensor",
     "mkparam",
     "mkshape",
     "tensor_shape",
