@@ -44,6 +44,33 @@ def test_each_replica_has_a_chip():
         xmp.spawn(function, nprocs=2)
 
 
+def draws(seed):
+    torch.manual_seed(seed)
+    layer = torch.nn.Linear(2, 2)
+    torch.nn.init.normal_(layer.bias)
+    drawn = [layer.weight.detach(), layer.bias.detach()]
+    for _ in range(50):
+        drawn += [
+            torch.rand(2),
+            torch.empty(2).normal_(),
+            torch.nn.functional.dropout(torch.ones(4)),
+            torch.randperm(4),
+        ]
+        drawn += [torch.randperm(4), torch.rand(2, device="tt").cpu()]
+    state = torch.get_rng_state()
+    drawn += [torch.rand(1)]
+    torch.set_rng_state(state)
+    return [*drawn, torch.rand(1), torch.tensor(torch.initial_seed())]
+
+
+def test_replicas_draw_as_processes_do():
+    drawn = pjrt.run_multiprocess(lambda: draws(xr.global_ordinal()))
+    torch.manual_seed(99)
+    for seed in (0, CHIPS - 1):
+        for got, expected in zip(drawn[seed], draws(seed), strict=True):
+            assert torch.equal(got, expected)
+
+
 COLLECTIVES = {
     "sum": (lambda: xm.all_reduce(xm.REDUCE_SUM, own(0, 10), scale=0.5), lambda i: [14, 54]),
     "maximum": (lambda: xm.all_reduce(xm.REDUCE_MAX, own(0, 10)), lambda i: [7, 17]),

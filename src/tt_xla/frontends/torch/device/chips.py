@@ -29,10 +29,13 @@ class _Current(threading.local):
     Attributes:
         chip: the chip that ``tt`` without a number names.
         drawing: the chip whose random numbers PyTorch's default generator draws at present.
+        replica: the chip of the replica that the thread is, whose random numbers are no other thread's; None outside of
+            replicas.
     """
 
     chip = 0
     drawing = 0
+    replica: int | None = None
 
 
 _CURRENT = _Current()
@@ -176,9 +179,18 @@ def generator(chip: int) -> torch.Generator:
     return _GENERATORS[chip]
 
 
+def set_replica(chip: int | None) -> None:
+    """Says that this thread is the replica on a chip, or none."""
+    _CURRENT.replica = chip
+
+
 def seed_all(seed: int) -> None:
-    """Seeds the generators of all chips."""
+    """Seeds the generators of all chips; in a replica, that of its chip."""
     global _seed
+    if _CURRENT.replica is not None:
+        with drawing_on(_CURRENT.replica):
+            torch.default_generator.manual_seed(seed)
+        return
     _seed = seed
     torch.default_generator.manual_seed(seed)
     for own in _GENERATORS.values():
