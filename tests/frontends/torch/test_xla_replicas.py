@@ -307,6 +307,44 @@ def test_a_process_group_of_one(monkeypatch):
         dist.destroy_process_group()
 
 
+def test_results_are_written_to_tensors_that_get_their_shape():
+    def function():
+        whole = own(*range(0, 20, 10))
+        outputs = [torch.zeros(3, device="xla"), torch.zeros(1, device="xla")]
+        parts = xm.reduce_scatter(xm.REDUCE_SUM, [whole, whole], 1.0, 0, 2, PAIRS, outputs)
+        gathered = xm.all_gather(whole, groups=PAIRS, output=torch.zeros(1, device="xla"))
+        reduced = xm.all_reduce(xm.REDUCE_SUM, [whole], groups=PAIRS)
+        return [*outputs, *parts, gathered, *reduced, reduced[0] is whole, outputs[0] is parts[0]]
+
+    results = pjrt.run_multiprocess(function)
+    parts = [[[1.0], [1.0]], [[21.0], [21.0]]]
+    for ordinal in range(2):
+        values = [value if isinstance(value, bool) else value.tolist() for value in results[ordinal]]
+        assert values == [*parts[ordinal] * 2, [0, 10, 1, 11], [1, 21], True, True]
+
+
+PAIRS = [[i, i + 1] for i in range(0, CHIPS, 2)]
+
+
+def test_compiled_collectives_of_a_process_group(monkeypatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+
+    def function():
+        dist.init_process_group("xla", init_method="xla://")
+
+        def collect(x):
+            whole, part, exchanged = x.new_empty(4), x.new_empty(1), x.new_empty(2)
+            dist.all_gather_into_tensor(whole, x)
+            dist.reduce_scatter_tensor(part, x)
+            dist.all_to_all_single(exchanged, x, [1, 1], [1, 1])
+            return whole, part, exchanged
+
+        return [each.tolist() for each in torch.compile(collect, backend="openxla")(own(0, 10))]
+
+    results = pjrt.run_multiprocess(function)
+    assert results == {0: [[0, 10, 1, 11], [1], [0, 1]], 1: [[0, 10, 1, 11], [21], [10, 11]]}
+
+
 def test_a_compiled_collective():
     def function():
         compiled = torch.compile(lambda x: xm.all_reduce(xm.REDUCE_SUM, x + 1) * 2, backend="openxla", fullgraph=True)
