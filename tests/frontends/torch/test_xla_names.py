@@ -262,11 +262,51 @@ def test_modules_without_a_meaning_say_what_to_use():
     from torch_xla.experimental import custom_kernel, unbounded_dynamism_export
 
     with pytest.raises(AttributeError, match="scaled_dot_product_attention runs as one op"):
-        custom_kernel.flash_attention  # noqa: B018
+        custom_kernel.ragged_paged_attention  # noqa: B018
     with pytest.raises(AttributeError, match=r"exported_program has no meaning on this device.*fixed sizes"):
         unbounded_dynamism_export.exported_program  # noqa: B018
     with pytest.raises(ImportError, match="cannot import name"):
         exec("from torch_xla.experimental.pallas_kernels import quantized_matmul")
+
+
+ATTENTIONS = {
+    "plain": ({}, lambda scores, seen, bias: scores),
+    "causal": ({"causal": True}, lambda scores, seen, bias: scores.where(seen, -torch.inf)),
+    "biased": ({"causal": True, "ab": True}, lambda scores, seen, bias: (scores + bias).where(seen, -torch.inf)),
+}
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+@pytest.mark.parametrize("segments", [False, True])
+def test_attention_in_the_form_of_the_kernel_for_tpus(name, segments):
+    from torch_xla.experimental.custom_kernel import flash_attention
+
+    options, scored = ATTENTIONS[name]
+    q, k, v = (torch.randn(2, 2, 4, 8, requires_grad=True) for _ in range(3))
+    bias, ids = torch.randn(2, 2, 4, 4), torch.tensor([[0, 0, 1, 1], [0, 1, 1, 1]])
+    scores = scored(0.5 * q @ k.transpose(-1, -2), torch.ones(4, 4, dtype=torch.bool).tril(), bias)
+    scores = scores.where(ids[:, None, :, None] == ids[:, None, None, :], -torch.inf) if segments else scores
+    expected = scores.softmax(-1) @ v
+    expected.square().sum().backward()
+    on_device = [each.detach().to("xla").requires_grad_() for each in (q, k, v)]
+    more = {"ab": bias.to("xla")} if "ab" in options else {}
+    of_segments = {"q_segment_ids": ids.to("xla"), "kv_segment_ids": ids.to("xla")} if segments else {}
+    result = flash_attention(*on_device, sm_scale=0.5, **{**options, **more, **of_segments})
+    torch.testing.assert_close(result.cpu(), expected)
+    result.square().sum().backward()
+    for got, wanted in zip(on_device, (q, k, v), strict=True):
+        torch.testing.assert_close(got.grad.cpu(), wanted.grad, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="together"):
+        flash_attention(*on_device, kv_segment_ids=ids.to("xla"))
+
+
+@pytest.mark.parametrize("length", [3, 6, 9])
+def test_repetitions_of_a_length_that_is_known(length):
+    from torch_xla.experimental.custom_kernel import repeat_with_fixed_output_size
+
+    values, repeats = torch.tensor([5, 6, 7, 8]), torch.tensor([0, 2, 4, 0])
+    result = repeat_with_fixed_output_size(values.to("xla"), repeats.to("xla"), length)
+    assert result.tolist() == [6, 6, 7, 7, 7, 7, 8, 8, 8][:length]
 
 
 def test_recorded_ops_as_text():

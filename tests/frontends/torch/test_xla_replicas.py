@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -14,6 +16,8 @@ import torch_xla.distributed.xla_multiprocessing as xmp  # noqa: E402
 import torch_xla.runtime as xr  # noqa: E402
 from torch_xla._internal import pjrt  # noqa: E402
 from torch_xla.utils.utils import get_free_tcp_ports  # noqa: E402
+
+from tt_xla.frontends.torch.device import kinds  # noqa: E402
 
 CHIPS = 8
 
@@ -351,3 +355,15 @@ def test_a_compiled_collective():
         return compiled(own(0)).tolist()
 
     assert pjrt.run_multiprocess(function) == {i: [72] for i in range(CHIPS)}
+
+
+def test_a_program_is_lowered_while_no_thread_works_out_a_kind():
+    """PyTorch's mode of fake tensors, which both use, is for one thread at a time."""
+    x = torch.ones(3, device="xla").mul(0.25).tan().cos()
+    with kinds.COMPUTING:
+        thread = threading.Thread(target=torch_xla.sync)
+        thread.start()
+        thread.join(2)
+        assert thread.is_alive()
+    thread.join()
+    torch.testing.assert_close(x.cpu(), torch.full((3,), 0.25).tan().cos())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
 
 from tt_xla.environment import variable
 
@@ -24,6 +26,15 @@ class Mode:
     def eager(self) -> bool:
         """Whether each op runs at once instead of being recorded. The default comes from ``TTXLA_EAGER``."""
         return variable("TTXLA_EAGER") == "1"
+
+    @contextlib.contextmanager
+    def allowing_runs(self) -> Iterator[None]:
+        """Context manager in which recorded ops may run, for programs of their own within a function that is one."""
+        before, self.may_run = self.may_run, True
+        try:
+            yield
+        finally:
+            self.may_run = before
 
 
 MODE = Mode()

@@ -22,7 +22,7 @@ from tt_xla.frontends.torch.device import growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, NO_BYTES, PENDING, Buffer, buffer_of, set_synchronize
 from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.device.donation import is_overwritten, release
-from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, runs_on_host, scalar_dtype
+from tt_xla.frontends.torch.device.kinds import COMPUTING, fake, graph_with_inputs, runs_on_host, scalar_dtype
 from tt_xla.frontends.torch.device.marking import is_part
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.placements import (
@@ -450,11 +450,11 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
     from tt_xla.ir.program import Role
 
     with collector_paused(), outside_dynamo(), unset_fake_temporarily():
-        module = _graph_module(trace, inputs)
         roles = [Role.CONSTANT if number in constant else Role.INPUT for number in range(len(trace.leaves))]
         arguments = [Argument(f"input_{number}", role) for number, role in enumerate(roles)]
         arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
-        lowered = lower_to_stablehlo(module, arguments)
+        with COMPUTING:
+            lowered = lower_to_stablehlo(_graph_module(trace, inputs), arguments)
         options = replace(settings.current().with_own({}), auto_sharding="")  # of models, not of single ops
         all_placed = [*trace.placements, *(None for _ in inputs)] if trace.placements else []
         placed = [all_placed[position] for position in lowered.tensors] if all_placed else []

@@ -340,6 +340,11 @@ def _xla_increment_counter(name: str, count: int) -> None:
     _metrics.count(name, count)
 
 
+def _xla_metrics_report() -> str:
+    """Same as ``torch_xla.debug.metrics.metrics_report``."""
+    return _metrics.report()
+
+
 def _get_use_eager_mode() -> bool:
     """Returns whether each op runs at once."""
     return _MODE.eager

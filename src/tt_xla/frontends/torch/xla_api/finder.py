@@ -50,6 +50,7 @@ _FILES = {
     "torch_xla.experimental": "experimental.py",
     "torch_xla.experimental.assume_pure": "assume_pure.py",
     "torch_xla.experimental.callback": "callback.py",
+    "torch_xla.experimental.custom_kernel": "custom_kernel.py",
     "torch_xla.experimental.deprecation": "deprecation.py",
     "torch_xla.experimental.distributed_checkpoint": "distributed_checkpoint.py",
     "torch_xla.experimental.distributed_checkpoint._helpers": "checkpoint_helpers.py",
