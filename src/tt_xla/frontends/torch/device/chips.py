@@ -50,12 +50,14 @@ class _State:
         default_mesh: mesh of programs that have collectives but no argument with a placement, and number of the chip at
             each position; None until one is set.
         holds_parts: whether tensors may have been replaced by every chip's part (``xs.enable_manual_sharding``).
+        chooses_shardings: whether the compiler splits arguments of recorded ops that nobody marked.
         global_mesh: the object that ``xs.set_global_mesh`` set; None until then.
     """
 
     acts_as_one = False
     splits_tensors = False
     holds_parts = False
+    chooses_shardings = False
     default_mesh: tuple[Mesh, tuple[int, ...]] | None = None
     global_mesh: Any = None
 

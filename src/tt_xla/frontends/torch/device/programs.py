@@ -38,6 +38,7 @@ from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.private.dispatcher import outside_dynamo, storage_identity
 from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 from tt_xla.log import logger
+from tt_xla.options import AUTO
 
 if TYPE_CHECKING:
     from tt_xla.frontends.torch.index_checks import IndexCheck
@@ -455,7 +456,10 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
         arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
         with COMPUTING:
             lowered = lower_to_stablehlo(_graph_module(trace, inputs), arguments)
-        options = replace(settings.current().with_own({}), auto_sharding="")  # of models, not of single ops
+        splits = AUTO if STATE.chooses_shardings else ""  # else of models, not of single ops
+        if splits:
+            metrics.count("CompileWithAutoSharding")
+        options = replace(settings.current().with_own({}), auto_sharding=splits)
         all_placed = [*trace.placements, *(None for _ in inputs)] if trace.placements else []
         placed = [all_placed[position] for position in lowered.tensors] if all_placed else []
         loaded = compilation.compile_and_load(lowered.module, options, placements=placed, chip=trace.chip)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch_xla
 
+from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import donation as _donation
 from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize
@@ -105,6 +106,16 @@ def _spmd_shard_to_full_shape(
         raise RuntimeError("_spmd_shard_to_full_shape takes every chip's part of a tensor, got a whole tensor.")
     mesh = Mesh(sharding.chips, sharding.mesh.shape, sharding.mesh.axes)
     return unwrap_sharded_tensor(disable_manual_sharding(tensor, sharding.sharding.dims, full_shape, mesh=mesh))
+
+
+def _xla_set_auto_sharding() -> None:
+    """Lets the compiler split arguments of recorded ops that nobody marked."""
+    torch_xla.runtime.use_spmd(auto=True)
+
+
+def _xla_get_auto_sharding() -> bool:
+    """Returns whether the compiler splits arguments of recorded ops that nobody marked."""
+    return _chips.STATE.chooses_shardings
 
 
 def _ensure_xla_coordinator_initialized(global_rank: int, world_size: int, master_addr: str, port: str = "") -> None:

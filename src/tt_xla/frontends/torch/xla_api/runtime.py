@@ -129,8 +129,10 @@ def use_spmd(auto: bool = False) -> None:
     """Announces that tensors will be marked with shardings; all chips then act as one device, also in child processes.
 
     Args:
-        auto: whether the compiler chooses shardings, which it does not: mark tensors, or let ``tt-xla tune`` choose.
+        auto: whether the compiler splits arguments of recorded ops that nobody marked, as predicted to be fastest. The
+            compile option ``auto_sharding`` does so for compiled functions.
     """
+    _chips.STATE.chooses_shardings |= auto
     _set_variable("XLA_USE_SPMD", "1")
     _chips.STATE.acts_as_one = True
     count = global_runtime_device_count()
