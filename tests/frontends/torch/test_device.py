@@ -50,6 +50,18 @@ def test_copies_are_copies():
     assert back.tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("source", ["tt", "cpu"])
+def test_copies_of_other_shapes_are_errors(source):
+    x = torch.zeros(2, 4, device="tt")
+    for shape, message in (
+        ((2,), r"tensor a \(4\) must match.*tensor b \(2\)"),
+        ((1, 2, 4), r"output with shape \[2, 4\]"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            x.copy_(torch.ones(shape, device=source))
+    assert x.copy_(torch.ones(4, device=source)).sum().item() == 8
+
+
 def test_non_contiguous_tensors_keep_their_strides():
     x = torch.randn(3, 4).t()
     there = x.to("tt")

@@ -94,6 +94,12 @@ def test_an_error_of_a_host_op_says_which_and_where(on_jax):
     assert f"test_host_ops.py:{function.__code__.co_firstlineno + 1}" in note
 
 
+def test_an_op_that_pytorch_refuses_has_not_run_on_the_host():
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        torch.ones(2, device="tt").flip(1)
+    assert host_ops.counts() == {}
+
+
 def test_a_composite_that_a_host_op_falls_into_becomes_plain_ops(on_jax):
     from tt_xla.frontends.torch.graph.marks import StableHLOCompositeBuilder
 

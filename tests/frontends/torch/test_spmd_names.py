@@ -9,7 +9,9 @@ import io
 import numpy as np
 import pytest
 import torch
+import torch_xla
 import torch_xla.core.xla_model as xm
+import torch_xla.debug.metrics as metrics
 import torch_xla.distributed.spmd as xs
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
@@ -29,7 +31,7 @@ from torch_xla.experimental.spmd_fully_sharded_data_parallel import SpmdFullySha
 
 from tests.closeness import relative_error
 from tt_xla.frontends.torch import compilation
-from tt_xla.frontends.torch.device import placements
+from tt_xla.frontends.torch.device import chips, placements
 
 ROUNDING = 2**-7
 """Relative error of a few layers and their gradients, whose factors the matrix unit cuts to 11 significant bits."""
@@ -435,15 +437,22 @@ def test_older_module_names_have_the_same_names():
     assert xs.XLAShardedTensor is XLAShardedTensor
 
 
-@pytest.mark.parametrize(
-    ("use", "message"),
-    [
-        (lambda: xs.auto_policy("", nn.Linear(1, 1), None), "Pass a partition_fn"),
-    ],
-)
-def test_what_is_not_there_is_refused(use, message):
-    with pytest.raises(NotImplementedError, match=message):
-        use()
+def test_shardings_that_the_compiler_chooses(monkeypatch, mesh):
+    monkeypatch.setattr(chips.STATE, "chooses_shardings", False)
+    metrics.clear_all()
+    reference, x = nn.Linear(512, 512), torch.randn(2048, 512)
+    model = distribute_module(copy.deepcopy(reference), mesh, xs.auto_policy)
+    assert model.weight.device.type == "tt"
+    assert torch_xla._XLAC._xla_get_auto_sharding()
+    results = []
+    for on, data in ((model, x.to("xla")), (reference, x)):
+        results.append(on(data))
+        results[-1].square().mean().backward()
+        torch.optim.SGD(on.parameters(), lr=0.1).step()
+        torch_xla.sync()
+    torch.testing.assert_close(model.weight.cpu(), reference.weight, rtol=0.02, atol=0.02)
+    assert metrics.counter_value("CompileWithAutoSharding") == 1
+    assert "devices" in xs.sharding_of(results[0])
 
 
 # Placements of views -------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import subprocess
 import sys
 
@@ -56,7 +57,7 @@ def test_the_device_is_there_whichever_is_imported_first(first):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_devices(monkeypatch):
+def test_devices(caplog):
     import torch_xla.core.xla_model as xm
     import torch_xla.runtime as xr
 
@@ -66,7 +67,10 @@ def test_devices(monkeypatch):
     assert torch_xla.device_count() == xr.global_runtime_device_count() == 1
     assert xr.device_type() == "TT"
     with pytest.raises(ValueError, match="only device type of this torch_xla is 'TT'"):
-        xr.set_device_type("TPU")
+        xr.set_device_type("TOASTER")
+    xr.set_device_type("CPU")
+    assert "set_device_type('CPU'): programs run on 'TT'" in caplog.text
+    assert [xr.device_type(), os.environ["PJRT_DEVICE"]] == ["TT", "TT"]
     with pytest.raises(RuntimeError, match="its one torch device is tt:0"):
         torch_xla.device(1)
 

@@ -69,6 +69,27 @@ def test_a_scan_records_as_many_ops_for_long_loops_as_for_short_ones():
     assert counts[0] == counts[1]
 
 
+def test_a_scan_without_gradients_may_write_to_its_arguments():
+    def grow(carry, x):
+        carry += x
+        return carry, carry
+
+    init, xs = torch.zeros(1, device="tt"), torch.tensor([1.0, 2.0, 3.0], device="tt")
+    final, sums = scan(grow, init, xs)
+    assert [final.tolist(), sums.flatten().tolist(), init.tolist()] == [[6], [1, 3, 6], [0]]
+
+
+def test_a_loop_in_a_function_that_is_one_program():
+    def fn(xs):
+        carry, _ = scan(lambda carry, x: (carry + x, x), torch.zeros(2, device="tt"), xs * 2)
+        return carry + 1
+
+    compiled = torch_xla.compile(fn, full_graph=True)
+    assert compiled(torch.ones(3, 2, device="tt")).tolist() == [7, 7]
+    with pytest.raises(RuntimeError, match="full_graph=True"):
+        torch_xla.compile(lambda x: (x + 1).tolist(), full_graph=True)(torch.ones(2, device="tt"))
+
+
 def test_a_scan_of_a_pure_function_is_traced_at_its_first_call():
     calls = itertools.count()
 
@@ -102,7 +123,7 @@ def test_a_scan_refuses_what_it_cannot_loop_over():
     with pytest.raises(ValueError, match=r"lengths \[2, 3\]"):
         scan(lambda carry, x: (carry, carry), init, (xs, xs[:2]))
     with pytest.raises(RuntimeError, match="in-place operation"):
-        scan(lambda carry, x: (carry.add_(x), x), init, xs)
+        scan(lambda carry, x: (carry.add_(x), x), init.clone().requires_grad_(), xs)
     with pytest.raises(AssertionError, match="Pass it in init"):
         scan(lambda carry, x: (carry + init, x), init, xs)
 

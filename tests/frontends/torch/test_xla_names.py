@@ -259,15 +259,127 @@ def test_deprecated_names_warn_once(caplog):
 
 
 def test_modules_without_a_meaning_say_what_to_use():
-    import torch_xla.core.xla_builder as xb
-    from torch_xla.experimental import custom_kernel
+    from torch_xla.experimental import custom_kernel, unbounded_dynamism_export
 
-    with pytest.raises(AttributeError, match=r"create_computation has no meaning on this device.*Write the function"):
-        xb.create_computation  # noqa: B018
     with pytest.raises(AttributeError, match="scaled_dot_product_attention runs as one op"):
-        custom_kernel.flash_attention  # noqa: B018
+        custom_kernel.ragged_paged_attention  # noqa: B018
+    with pytest.raises(AttributeError, match=r"exported_program has no meaning on this device.*fixed sizes"):
+        unbounded_dynamism_export.exported_program  # noqa: B018
     with pytest.raises(ImportError, match="cannot import name"):
         exec("from torch_xla.experimental.pallas_kernels import quantized_matmul")
+
+
+ATTENTIONS = {
+    "plain": ({}, lambda scores, seen, bias: scores),
+    "causal": ({"causal": True}, lambda scores, seen, bias: scores.where(seen, -torch.inf)),
+    "biased": ({"causal": True, "ab": True}, lambda scores, seen, bias: (scores + bias).where(seen, -torch.inf)),
+}
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+@pytest.mark.parametrize("segments", [False, True])
+def test_attention_in_the_form_of_the_kernel_for_tpus(name, segments):
+    from torch_xla.experimental.custom_kernel import flash_attention
+
+    options, scored = ATTENTIONS[name]
+    q, k, v = (torch.randn(2, 2, 4, 8, requires_grad=True) for _ in range(3))
+    bias, ids = torch.randn(2, 2, 4, 4), torch.tensor([[0, 0, 1, 1], [0, 1, 1, 1]])
+    scores = scored(0.5 * q @ k.transpose(-1, -2), torch.ones(4, 4, dtype=torch.bool).tril(), bias)
+    scores = scores.where(ids[:, None, :, None] == ids[:, None, None, :], -torch.inf) if segments else scores
+    expected = scores.softmax(-1) @ v
+    expected.square().sum().backward()
+    on_device = [each.detach().to("xla").requires_grad_() for each in (q, k, v)]
+    more = {"ab": bias.to("xla")} if "ab" in options else {}
+    of_segments = {"q_segment_ids": ids.to("xla"), "kv_segment_ids": ids.to("xla")} if segments else {}
+    result = flash_attention(*on_device, sm_scale=0.5, **{**options, **more, **of_segments})
+    torch.testing.assert_close(result.cpu(), expected)
+    result.square().sum().backward()
+    for got, wanted in zip(on_device, (q, k, v), strict=True):
+        torch.testing.assert_close(got.grad.cpu(), wanted.grad, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="together"):
+        flash_attention(*on_device, kv_segment_ids=ids.to("xla"))
+
+
+@pytest.mark.parametrize("length", [3, 6, 9])
+def test_repetitions_of_a_length_that_is_known(length):
+    from torch_xla.experimental.custom_kernel import repeat_with_fixed_output_size
+
+    values, repeats = torch.tensor([5, 6, 7, 8]), torch.tensor([0, 2, 4, 0])
+    result = repeat_with_fixed_output_size(values.to("xla"), repeats.to("xla"), length)
+    assert result.tolist() == [6, 6, 7, 7, 7, 7, 8, 8, 8][:length]
+
+
+def test_recorded_ops_as_text():
+    x = torch.ones(2, 3).to("xla")
+    torch_xla.sync()
+    y = torch.pow(x + 5, 2)
+    lines = torch_xla._XLAC._get_xla_tensors_text([y, x]).splitlines()
+    assert lines[:3] == ["IR {", "  %0 = s64[] prim::Constant(), value=5", LEAF]
+    assert lines[3].startswith("  %2 = f32[2,3]{1,0} aten::add(%1, %0), location=")
+    assert lines[4].startswith("  %3 = f32[2,3]{1,0} aten::pow(%2, 2), location=")
+    assert lines[4].endswith("ROOT=0")
+    described = torch_xla._XLAC._get_xla_tensor_debug_info(y)
+    assert "XLA Shape: f32[2,3]" in described
+    assert "aten::add" in described
+    assert "XLAData: None" in described
+    torch_xla.sync()
+    described = torch_xla._XLAC._get_xla_tensor_debug_info(y)
+    assert "IR: None" in described
+    assert "Data Shape: f32[2,3]" in described
+    assert torch_xla._XLAC._get_xla_tensor_debug_info(torch.ones(2)) == "Not a XLATensor\n"
+
+
+LEAF = "  %1 = f32[2,3]{1,0} xla::device_data(), device=TT:0, ROOT=1"
+
+
+def test_functions_of_the_extension_about_tensors():
+    x = torch.tensor([0, 1, 2, 0], device="xla")
+    assert torch_xla._XLAC._get_xla_tensor_dimension_size(torch.nonzero(x), 0).item() == 2
+    assert torch_xla._XLAC._unsafe_buffer_pointer(x) == torch_xla._XLAC._unsafe_buffer_pointer(x.view(2, 2)) > 0
+    other = torch.ones(2, 2, device="xla")
+    torch_xla._XLAC._replace_xla_tensor(x, other.long())
+    assert x.tolist() == [[1, 1], [1, 1]]
+
+
+def test_saved_tensors_of_two_runs_are_compared(tmp_path):
+    from torch_xla.debug import model_comparator as mc
+
+    assert mc.save("nowhere", torch.ones(1)).item() == 1
+    for run, device, error in (("cpu", "cpu", 0.0), ("tt", "xla", 0.5)):
+        mc.configure(tmp_path / run)
+        for step in (1, 2):
+            x = torch.arange(6.0).reshape(2, 3).to(device)
+            mc.save("x", x * 1, step)
+            mc.save("x", x + error * x, step)
+        mc.save(None, torch.ones(2 if error else 3), 2)
+    mc.configure(None)
+    report = mc.compare(tmp_path / "cpu", tmp_path / "tt", rtol=0.1, max_diffs=2)
+    lines = report.splitlines()
+    assert lines[0] == f"Changes in saved tensor {'step-1/x.1'!r}"
+    assert lines[1:3] == ["  [1, 2]: 5.0 vs. 7.5\terror=2.5", "  [1, 1]: 4.0 vs. 6.0\terror=2.0"]
+    assert [line for line in lines if "aborting" in line] == ["  ... aborting after 2 differences"] * 2
+    assert "test_xla_names.py.l" in report
+    assert "Tensors have different shape: [3] vs. [2]" in report
+    assert mc.compare(tmp_path / "cpu", tmp_path / "cpu") == ""
+    (tmp_path / "tt" / "step-1" / "x.0").unlink()
+    assert f"Mismatch: step-1/x.0 not in {tmp_path / 'tt'}" in mc.compare(tmp_path / "cpu", tmp_path / "tt")
+
+
+def test_activations_are_computed_again_with_their_side_effects():
+    from torch_xla.distributed.fsdp import checkpoint_module
+
+    class Layer(nn.Linear):
+        def forward(self, x):
+            y = torch.nn.functional.dropout(super().forward(x), 0.5)
+            xm.add_step_closure(seen.append, args=(y.detach(),))
+            return y
+
+    seen = []
+    layer = checkpoint_module(Layer(4, 4).to("xla"))
+    layer(torch.randn(2, 4, device="xla", requires_grad=True)).sum().backward()
+    torch_xla.sync()
+    first, second = (each.cpu() for each in seen)
+    torch.testing.assert_close(first, second)
 
 
 def test_the_program_of_recorded_ops():

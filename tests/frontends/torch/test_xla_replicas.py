@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -14,6 +16,9 @@ import torch_xla.distributed.xla_multiprocessing as xmp  # noqa: E402
 import torch_xla.runtime as xr  # noqa: E402
 from torch_xla._internal import pjrt  # noqa: E402
 from torch_xla.utils.utils import get_free_tcp_ports  # noqa: E402
+
+from tt_xla.frontends.torch import lowering  # noqa: E402
+from tt_xla.frontends.torch.device import kinds  # noqa: E402
 
 CHIPS = 8
 
@@ -42,6 +47,33 @@ def test_each_replica_has_a_chip():
     assert seen == [(0, "alone", 0, 1, "tt:0", "tt:0")]
     with pytest.raises(ValueError, match="nprocs is 1, or None for all chips"):
         xmp.spawn(function, nprocs=2)
+
+
+def draws(seed):
+    torch.manual_seed(seed)
+    layer = torch.nn.Linear(2, 2)
+    torch.nn.init.normal_(layer.bias)
+    drawn = [layer.weight.detach(), layer.bias.detach()]
+    for _ in range(50):
+        drawn += [
+            torch.rand(2),
+            torch.empty(2).normal_(),
+            torch.nn.functional.dropout(torch.ones(4)),
+            torch.randperm(4),
+        ]
+        drawn += [torch.randperm(4), torch.rand(2, device="tt").cpu()]
+    state = torch.get_rng_state()
+    drawn += [torch.rand(1)]
+    torch.set_rng_state(state)
+    return [*drawn, torch.rand(1), torch.tensor(torch.initial_seed())]
+
+
+def test_replicas_draw_as_processes_do():
+    drawn = pjrt.run_multiprocess(lambda: draws(xr.global_ordinal()))
+    torch.manual_seed(99)
+    for seed in (0, CHIPS - 1):
+        for got, expected in zip(drawn[seed], draws(seed), strict=True):
+            assert torch.equal(got, expected)
 
 
 COLLECTIVES = {
@@ -280,9 +312,64 @@ def test_a_process_group_of_one(monkeypatch):
         dist.destroy_process_group()
 
 
+def test_results_are_written_to_tensors_that_get_their_shape():
+    def function():
+        whole = own(*range(0, 20, 10))
+        outputs = [torch.zeros(3, device="xla"), torch.zeros(1, device="xla")]
+        parts = xm.reduce_scatter(xm.REDUCE_SUM, [whole, whole], 1.0, 0, 2, PAIRS, outputs)
+        gathered = xm.all_gather(whole, groups=PAIRS, output=torch.zeros(1, device="xla"))
+        reduced = xm.all_reduce(xm.REDUCE_SUM, [whole], groups=PAIRS)
+        return [*outputs, *parts, gathered, *reduced, reduced[0] is whole, outputs[0] is parts[0]]
+
+    results = pjrt.run_multiprocess(function)
+    parts = [[[1.0], [1.0]], [[21.0], [21.0]]]
+    for ordinal in range(2):
+        values = [value if isinstance(value, bool) else value.tolist() for value in results[ordinal]]
+        assert values == [*parts[ordinal] * 2, [0, 10, 1, 11], [1, 21], True, True]
+
+
+PAIRS = [[i, i + 1] for i in range(0, CHIPS, 2)]
+
+
+def test_compiled_collectives_of_a_process_group(monkeypatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+
+    def function():
+        dist.init_process_group("xla", init_method="xla://")
+
+        def collect(x):
+            whole, part, exchanged = x.new_empty(4), x.new_empty(1), x.new_empty(2)
+            dist.all_gather_into_tensor(whole, x)
+            dist.reduce_scatter_tensor(part, x)
+            dist.all_to_all_single(exchanged, x, [1, 1], [1, 1])
+            return whole, part, exchanged
+
+        return [each.tolist() for each in torch.compile(collect, backend="openxla")(own(0, 10))]
+
+    results = pjrt.run_multiprocess(function)
+    assert results == {0: [[0, 10, 1, 11], [1], [0, 1]], 1: [[0, 10, 1, 11], [21], [10, 11]]}
+
+
 def test_a_compiled_collective():
     def function():
         compiled = torch.compile(lambda x: xm.all_reduce(xm.REDUCE_SUM, x + 1) * 2, backend="openxla", fullgraph=True)
         return compiled(own(0)).tolist()
 
     assert pjrt.run_multiprocess(function) == {i: [72] for i in range(CHIPS)}
+
+
+def test_a_program_is_lowered_while_no_thread_works_out_a_kind(monkeypatch):
+    """PyTorch's mode of fake tensors, which both use, is for one thread at a time."""
+    taken = []
+
+    def spy(*args):
+        thread = threading.Thread(target=lambda: taken.append(kinds.COMPUTING.acquire(blocking=False)))
+        thread.start()
+        thread.join()
+        return lower(*args)
+
+    lower = lowering.lower_to_stablehlo
+    monkeypatch.setattr(lowering, "lower_to_stablehlo", spy)
+    x = torch.ones(3, device="xla").mul(0.25).tan().cos()
+    torch.testing.assert_close(x.cpu(), torch.full((3,), 0.25).tan().cos())
+    assert taken == [False]

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.frontends.torch.private.tracing import scan_op, traced, while_loop_op, with_unknown_sizes
 
@@ -38,7 +39,7 @@ class Scan:
         inputs = [*(value.detach().contiguous() for value in (*start, *rows)), *self._captured]
         if self._compiled is None:
             self._compiled = _compiled(self._module, inputs)
-        with torch.no_grad():
+        with torch.no_grad(), MODE.allowing_runs():
             return tuple(self._compiled(*inputs))
 
 
@@ -62,7 +63,7 @@ def while_loop(condition: Body, body: Body, start: Tensors, more: Tensors = ()) 
     captured = [*more, *used_by_test, *used_by_step]
     module = _called(while_loop_op, [test, step], [len(start), len(captured)])
     inputs = [*(value.detach().contiguous() for value in start), *captured]
-    with torch.no_grad():
+    with torch.no_grad(), MODE.allowing_runs():
         return tuple(_compiled(module, inputs)(*inputs))
 
 

@@ -19,6 +19,8 @@ import torch
 
 from tt_xla.frontends.torch.current_device import select_chip
 from tt_xla.frontends.torch.device import chips
+from tt_xla.frontends.torch.private.function_modes import RANDOM_FUNCTIONS, TorchFunctionMode, insert, remove
+from tt_xla.frontends.torch.private.random import use_for_functions_of_torch_random
 
 R = TypeVar("R")
 
@@ -91,6 +93,29 @@ class World:
             if not waited:
                 self._left.add(ordinal)
             self._changed.notify_all()
+
+
+class _OwnGenerator:
+    """PyTorch's default generator, which draws the numbers of this thread's replica in a replica."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            with chips.drawing_on(_CURRENT.ordinal):
+                return getattr(torch.default_generator, name)(*args)
+
+        return call
+
+
+class _DrawsOwnNumbers(TorchFunctionMode):
+    """Draws the CPU's random numbers from the generator of this thread's replica, as processes draw from their own."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func not in RANDOM_FUNCTIONS or torch.compiler.is_compiling():
+            return func(*args, **(kwargs or {}))
+        with chips.drawing_on(_CURRENT.ordinal):
+            return func(*args, **(kwargs or {}))
 
 
 class _Current(threading.local):
@@ -183,11 +208,15 @@ def run(function: Callable[[], R], count: int | None = None, *, calls_one: bool 
         from tt_xla.frontends.torch.private.process_groups import keep_groups_per_thread
 
         keep_groups_per_thread()
+    use_for_functions_of_torch_random(_OwnGenerator())
     world = World(count)
 
     def replica(number: int) -> R:
         _CURRENT.world, _CURRENT.ordinal = world, number
         select_chip(number)
+        chips.set_replica(number)
+        mode = _DrawsOwnNumbers()
+        insert(mode)
         waited = False
         try:
             return function()
@@ -196,6 +225,8 @@ def run(function: Callable[[], R], count: int | None = None, *, calls_one: bool 
             raise
         finally:
             world.end(number, waited=waited)
+            remove(mode)
+            chips.set_replica(None)
             select_chip(0)
             _CURRENT.world, _CURRENT.ordinal = None, 0
 

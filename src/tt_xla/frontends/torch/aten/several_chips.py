@@ -75,6 +75,11 @@ def shard_to_full(ctx: Context, x: Array, chips: Any, mesh_shape: Any, axis_name
     return _call.bind(x, target=SHARD_TO_FULL, config=_mark(chips, mesh_shape, axis_names, dims), shape=ctx.shape)
 
 
+@lower_named("xla::dynamo_set_buffer_donor_")
+def donate(ctx: Context, x: Array, donates: bool) -> Array:
+    return x  # graphs of dynamo's backend openxla alone take donations
+
+
 @lower_named("tt::collective")
 def collective(ctx: Context, x: Array, config: str, shape: Any) -> Array:
     return _call.bind(x, target=COLLECTIVE, config=config, shape=ctx.shape)

@@ -36,6 +36,11 @@ _RESTORING = Lock()
 _CLAIMING = Lock()
 """Held while a buffer's value and bytes are exchanged: one thread may run pending ops while another records a write."""
 
+NO_BYTES = (
+    "It was made as a placeholder, or a program took its bytes, which were donated: clone a donated tensor that is "
+    "read later."
+)
+
 LOCK = Lock()
 """Held while recorded ops run: backward passes record from threads of their own."""
 
@@ -193,7 +198,7 @@ class Buffer:
             self._count_bytes(host.untyped_storage().nbytes() if nbytes is None else nbytes)
         elif value is not None:
             self._join_chips(value)
-            if value.data is None:
+            if value.node is not None:
                 PENDING[id(self)] = weakref.ref(self)
 
     def _join_chips(self, value: Value) -> None:
@@ -246,7 +251,19 @@ class Buffer:
     @property
     def pending(self) -> bool:
         """Whether recorded ops that have not run compute the contents."""
-        return self._host is None and self._value is not None and self._value.data is None
+        value = self._value
+        return self._host is None and value is not None and value.data is None and value.node is not None
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Whether nothing has or computes the contents."""
+        value = self._value
+        return self._host is None and value is not None and value.data is None and value.node is None
+
+    @property
+    def is_donated(self) -> bool:
+        """Whether a program that reads the contents may release them, or has done so."""
+        return self._value is not None and self._value.donated
 
     @property
     def host(self) -> torch.Tensor:
@@ -256,6 +273,8 @@ class Buffer:
                 return self._restore()
             if self.pending:
                 synchronize_for(self)
+            elif self.is_placeholder:
+                raise RuntimeError(f"The tensor has no bytes. {NO_BYTES}")
             if self._host is None:
                 self.claim_bytes()  # another thread may record a write meanwhile, which is pending then
         return host
@@ -295,9 +314,9 @@ class Buffer:
             self._value = value
             self._alias_key = self._alias = None
             self._renew_version()
-        if value.data is None:
+        if value.node is not None:
             PENDING[id(self)] = weakref.ref(self)
-        elif value.owner is None:
+        elif value.owner is None and value.data is not None:
             self.claim_bytes()  # makes the value's version end together with this buffer's
 
     def claim_bytes(self) -> None:

@@ -29,10 +29,13 @@ class _Current(threading.local):
     Attributes:
         chip: the chip that ``tt`` without a number names.
         drawing: the chip whose random numbers PyTorch's default generator draws at present.
+        replica: the chip of the replica that the thread is, whose random numbers are no other thread's; None outside of
+            replicas.
     """
 
     chip = 0
     drawing = 0
+    replica: int | None = None
 
 
 _CURRENT = _Current()
@@ -47,12 +50,14 @@ class _State:
         default_mesh: mesh of programs that have collectives but no argument with a placement, and number of the chip at
             each position; None until one is set.
         holds_parts: whether tensors may have been replaced by every chip's part (``xs.enable_manual_sharding``).
+        chooses_shardings: whether the compiler splits arguments of recorded ops that nobody marked.
         global_mesh: the object that ``xs.set_global_mesh`` set; None until then.
     """
 
     acts_as_one = False
     splits_tensors = False
     holds_parts = False
+    chooses_shardings = False
     default_mesh: tuple[Mesh, tuple[int, ...]] | None = None
     global_mesh: Any = None
 
@@ -176,9 +181,18 @@ def generator(chip: int) -> torch.Generator:
     return _GENERATORS[chip]
 
 
+def set_replica(chip: int | None) -> None:
+    """Says that this thread is the replica on a chip, or none."""
+    _CURRENT.replica = chip
+
+
 def seed_all(seed: int) -> None:
-    """Seeds the generators of all chips."""
+    """Seeds the generators of all chips; in a replica, that of its chip."""
     global _seed
+    if _CURRENT.replica is not None:
+        with drawing_on(_CURRENT.replica):
+            torch.default_generator.manual_seed(seed)
+        return
     _seed = seed
     torch.default_generator.manual_seed(seed)
     for own in _GENERATORS.values():

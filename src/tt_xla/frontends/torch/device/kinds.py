@@ -43,15 +43,15 @@ def _mode() -> Any:
     return private_fake.FakeTensorMode(allow_non_fake_inputs=True)
 
 
-_COMPUTING = Lock()
-"""Held while the one fake mode is in use: PyTorch's is for one thread at a time."""
+COMPUTING = Lock()
+"""Held while the one fake mode is in use, also by lowering rules: PyTorch's is for one thread at a time."""
 
 
 @contextlib.contextmanager
 def _computing_shapes() -> Iterator[None]:
     """Makes ops in the block compute shapes and dtypes alone, whatever PyTorch is tracing around it."""
     with (
-        _COMPUTING,
+        COMPUTING,
         outside_dynamo(),
         private_fake.unset_fake_temporarily(),
         dispatching_to_modes(),

@@ -19,6 +19,7 @@ FROM_DEVICE_TIME = "TransferFromDeviceTime"
 TO_DEVICE_BYTES = "OutboundData"
 FROM_DEVICE_BYTES = "InboundData"
 ALIASES = "InputOutputAliasCount"
+DONATIONS = "XlaSetBufferDonation"
 COMPILED = "UncachedCompile"
 REUSED = "CachedCompile"
 STEPS = "MarkStep"
@@ -35,7 +36,8 @@ NAMES: dict[str, str] = {
     FROM_DEVICE_TIME: "copies of tensors from the device to the CPU",
     TO_DEVICE_BYTES: "bytes of copies to the device",
     FROM_DEVICE_BYTES: "bytes of copies from the device",
-    ALIASES: "compilations of graphs, and how many inputs they write to in place",
+    ALIASES: "compilations of graphs, and how many inputs they overwrite or release",
+    DONATIONS: "donations of tensors",
     COMPILED: "programs that were compiled",
     REUSED: "runs of programs that had been compiled before",
     STEPS: "calls of torch_xla.sync",

@@ -10,7 +10,7 @@ import operator
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
@@ -19,9 +19,10 @@ from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
 from tt_xla.frontends.torch.device import growing, metrics
-from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, buffer_of, set_synchronize
+from tt_xla.frontends.torch.device.buffers import LOCK, NO_BYTES, PENDING, Buffer, buffer_of, set_synchronize
 from tt_xla.frontends.torch.device.chips import STATE
-from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, runs_on_host, scalar_dtype
+from tt_xla.frontends.torch.device.donation import is_overwritten, release
+from tt_xla.frontends.torch.device.kinds import COMPUTING, fake, graph_with_inputs, runs_on_host, scalar_dtype
 from tt_xla.frontends.torch.device.marking import is_part
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.placements import (
@@ -37,6 +38,7 @@ from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.private.dispatcher import outside_dynamo, storage_identity
 from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 from tt_xla.log import logger
+from tt_xla.options import AUTO
 
 if TYPE_CHECKING:
     from tt_xla.frontends.torch.index_checks import IndexCheck
@@ -129,9 +131,24 @@ _STRUCTURES: dict[tuple[tuple[int, ...], tuple[Placement | None, ...], int], _St
 """Structures by the keys of their traces, the placements of their leaves, and the chip."""
 
 
-def synchronize() -> None:
+class _Donation:
+    """What the run that goes on does with donated tensors.
+
+    Attributes:
+        ends_step: whether a step ends with it.
+        read: donated contents that its programs read.
+    """
+
+    ends_step = False
+    read: ClassVar[set[Value]] = set()
+
+
+def synchronize(*, ends_step: bool = False) -> None:
     """Runs all recorded ops. Nothing is pending afterwards, except what depends on an error, and tensors of which each
     chip has a part of its own.
+
+    Args:
+        ends_step: whether the programs take donated tensors, and may use the memory of tensors that they write to.
 
     Raises:
         CompileError, ExecutionError, ResourceExhaustedError: ops could not run. The error is also an instance of
@@ -159,6 +176,8 @@ def synchronize() -> None:
         for buffer in live:
             outputs.setdefault(buffer.chip, set()).add(buffer.value)
         failure = None
+        _Donation.ends_step = ends_step
+        _Donation.read.clear()
         try:
             for chip, values in sorted(outputs.items()):
                 failure = _run_or_split(sorted(values, key=_recorded_at), chip) or failure
@@ -168,8 +187,11 @@ def synchronize() -> None:
                     placement = buffer.value.placement if in_use() else None
                     buffer.claim_bytes()
                     place_result(buffer, placement)
+            _Donation.ends_step = False
         if failure is not None:
             raise failure
+        if ends_step or MODE.takes_donations:
+            release(_Donation.read)
 
 
 def _recorded_at(value: Value) -> tuple[int, int]:
@@ -246,6 +268,9 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         is_part: whether this is a program of a trace that runs in parts.
     """
     trace = collect(outputs, chip)
+    if any(leaf.data is None for leaf in trace.leaves):
+        raise RuntimeError(f"A recorded op reads a tensor without bytes ({trace.nodes[0].location}). {NO_BYTES}")
+    _Donation.read.update(leaf for leaf in trace.leaves if leaf.donated)
     if MODE.structures is not None:
         MODE.structures.add(trace.key)
     if not is_part and (trace.key, trace.placements, trace.chip) not in _STRUCTURES:
@@ -378,10 +403,17 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
         metrics.count(metrics.COMPILED)
         with metrics.timed(metrics.EAGER_COMPILE_TIME if MODE.eager else metrics.COMPILE_TIME):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
-        metrics.sample(metrics.ALIASES, 0)  # results have memory of their own
+        metrics.sample(metrics.ALIASES, _aliases(trace))
     else:
         metrics.count(metrics.REUSED)
     return structure, structure.programs[key]
+
+
+def _aliases(trace: Trace) -> int:
+    """Returns how many inputs of a program have no bytes of their own after its run."""
+    outputs = set(trace.outputs) if _Donation.ends_step else ()
+    takes_donations = _Donation.ends_step or MODE.takes_donations
+    return sum((leaf.donated and takes_donations) or is_overwritten(leaf, outputs) for leaf in trace.leaves)
 
 
 def _find_constants(structure: _Structure, leaves: Sequence[Value]) -> None:
@@ -419,12 +451,15 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
     from tt_xla.ir.program import Role
 
     with collector_paused(), outside_dynamo(), unset_fake_temporarily():
-        module = _graph_module(trace, inputs)
         roles = [Role.CONSTANT if number in constant else Role.INPUT for number in range(len(trace.leaves))]
         arguments = [Argument(f"input_{number}", role) for number, role in enumerate(roles)]
         arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
-        lowered = lower_to_stablehlo(module, arguments)
-        options = replace(settings.current().with_own({}), auto_sharding="")  # of models, not of single ops
+        with COMPUTING:
+            lowered = lower_to_stablehlo(_graph_module(trace, inputs), arguments)
+        splits = AUTO if STATE.chooses_shardings else ""  # else of models, not of single ops
+        if splits:
+            metrics.count("CompileWithAutoSharding")
+        options = replace(settings.current().with_own({}), auto_sharding=splits)
         all_placed = [*trace.placements, *(None for _ in inputs)] if trace.placements else []
         placed = [all_placed[position] for position in lowered.tensors] if all_placed else []
         loaded = compilation.compile_and_load(lowered.module, options, placements=placed, chip=trace.chip)

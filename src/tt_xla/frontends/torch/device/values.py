@@ -118,7 +118,7 @@ class Node:
 
 
 class Value:
-    """Immutable contents: either bytes, or result ``index`` of a recorded node that has not run.
+    """Immutable contents: bytes, or result ``index`` of a recorded node that has not run, or neither in a placeholder.
 
     Attributes:
         data: contiguous CPU tensor of this shape and dtype; None until the node has run.
@@ -127,10 +127,11 @@ class Value:
         index: which result of the node this is.
         owner: the buffer whose memory ``data`` is. Any other buffer copies ``data`` before it writes.
         placement: how a program for several chips split the contents that it computed; None otherwise.
+        donated: whether a program that reads the bytes may release them.
         chip: number of the chip that has the contents; None for contents of the host that mix with those of any chip.
     """
 
-    __slots__ = ("chip", "data", "dtype", "index", "node", "owner", "placement", "shape", "version")
+    __slots__ = ("chip", "data", "donated", "dtype", "index", "node", "owner", "placement", "shape", "version")
 
     def __init__(
         self,
@@ -149,6 +150,7 @@ class Value:
         self.version = 0
         self.owner: weakref.ref[Any] | None = None
         self.placement: Placement | None = None
+        self.donated = False
 
     @staticmethod
     def of(data: torch.Tensor) -> Value:

@@ -13,6 +13,23 @@ DEVICE_CONSTRUCTORS = default_devices._device_constructors() - {*_SPARSE}
 """Functions that create a dense tensor on the default device. Dynamo cannot look up a set that has the sparse ones."""
 
 
+_RANDOM_NAMES = (
+    *("alpha_dropout", "alpha_dropout_", "bernoulli", "bernoulli_", "binomial", "cauchy_", "dropout"),
+    *("dropout1d", "dropout2d", "dropout3d", "dropout_", "exponential_", "feature_alpha_dropout", "feature_dropout"),
+    *("fractional_max_pool2d", "fractional_max_pool3d", "geometric_", "gumbel_softmax", "kaiming_normal_"),
+    *("kaiming_uniform_", "log_normal_", "multi_head_attention_forward", "multinomial", "native_dropout", "normal"),
+    *("normal_", "orthogonal_", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like"),
+    *("random_", "randperm", "rrelu", "rrelu_", "scaled_dot_product_attention", "sparse_", "trunc_normal_", "uniform_"),
+    *("xavier_normal_", "xavier_uniform_"),
+)
+RANDOM_FUNCTIONS = {
+    getattr(owner, name)
+    for owner in (torch, torch.Tensor, torch.nn.functional, torch.nn.init)
+    for name in _RANDOM_NAMES
+    if hasattr(owner, name)
+}
+"""Functions that draw random numbers."""
+
 DeviceContext = default_devices.DeviceContext
 """Mode of ``torch.set_default_device`` and ``with torch.device(...)`` on the stack of a thread."""
 
@@ -46,4 +63,12 @@ def _popped() -> list[TorchFunctionMode]:
     return modes
 
 
-__all__ = ["DEVICE_CONSTRUCTORS", "DeviceContext", "TorchFunctionMode", "current_modes", "insert", "remove"]
+__all__ = [
+    "DEVICE_CONSTRUCTORS",
+    "RANDOM_FUNCTIONS",
+    "DeviceContext",
+    "TorchFunctionMode",
+    "current_modes",
+    "insert",
+    "remove",
+]

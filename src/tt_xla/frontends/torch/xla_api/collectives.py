@@ -18,6 +18,7 @@ import torch
 import torch_xla.runtime as _runtime
 
 from tt_xla.frontends.torch import replicas as _replicas
+from tt_xla.frontends.torch.device import metrics as _metrics
 
 REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
 
@@ -28,29 +29,31 @@ def all_reduce(
     scale: float = 1.0,
     groups: list[list[int]] | None = None,
     pin_layout: bool = True,
-) -> torch.Tensor | None:
+) -> torch.Tensor | list[torch.Tensor]:
     """Reduces over the chips of each group, every one of which has the whole tensor, and scales the result.
 
-    A list of tensors is reduced in place.
+    A list of tensors is reduced in place, and returned.
 
     Raises:
         ValueError: the reduction is unknown, or groups name a chip that is not there.
     """
     if reduce_type not in _REDUCTIONS:
         raise ValueError(f"all_reduce({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
+    _metrics.count("xla::AllReduce" if isinstance(inputs, torch.Tensor) else "xla::AllReduceInPlace")
     if _replicas.size() > 1:
         reduced = [_scaled(_reduced(reduce_type, _of_group(value, groups)), scale) for value in _as_list(inputs)]
         if isinstance(inputs, torch.Tensor):
             return reduced[0]
         for value, result in zip(inputs, reduced, strict=True):
             value.detach().copy_(result)
-        return None
+        return inputs
     if isinstance(inputs, torch.Tensor):
         return _scaled(_collective("all_reduce", inputs, groups, inputs.shape, reduction=reduce_type), scale)
     for tensor in inputs:
         if _group_size(groups) > 1 or scale != 1.0:
-            tensor.copy_(_scaled(_collective("all_reduce", tensor, groups, tensor.shape, reduction=reduce_type), scale))
-    return None
+            reduced = _collective("all_reduce", tensor, groups, tensor.shape, reduction=reduce_type)
+            tensor.detach().copy_(_scaled(reduced, scale))
+    return inputs
 
 
 def all_gather(
@@ -70,13 +73,14 @@ def all_gather(
     """
     if not isinstance(value, torch.Tensor):
         return all_gather_bucketized(value, dim, groups, output)
+    _metrics.count("xla::AllGather")
     dim = _dimension(value, dim)
     if _replicas.size() > 1:
         gathered = torch.cat(_of_group(value, groups), dim)
     else:
         shape = _with_size(value.shape, dim, value.shape[dim] * _group_size(groups))
         gathered = _collective("all_gather", value, groups, shape, integers={"all_gather_dim": dim})
-    return gathered if output is None else output.copy_(gathered)
+    return _into(output, gathered)
 
 
 def reduce_scatter(
@@ -104,6 +108,7 @@ def reduce_scatter(
         raise ValueError(f"reduce_scatter({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
     if not isinstance(input, torch.Tensor):
         return reduce_scatter_bucketized(reduce_type, input, scale, scatter_dim, shard_count, groups, output)
+    _metrics.count("xla::ReduceScatter")
     if shard_count != _group_size(groups):
         raise ValueError(f"reduce_scatter(shard_count={shard_count}): the group size is {_group_size(groups)}.")
     scatter_dim = _dimension(input, scatter_dim)
@@ -119,7 +124,7 @@ def reduce_scatter(
         integers = {"scatter_dimension": scatter_dim}
         part = _collective("reduce_scatter", input, groups, shape, reduction=reduce_type, integers=integers)
     part = _scaled(part, scale)
-    return part if output is None else output.copy_(part)
+    return _into(output, part)
 
 
 def all_to_all(
@@ -140,6 +145,7 @@ def all_to_all(
         ValueError: ``split_count`` is not the size of a group or does not divide the dimension, or groups name a chip
             that is not there.
     """
+    _metrics.count("xla::AllToAll")
     split_dimension, concat_dimension = _dimension(value, split_dimension), _dimension(value, concat_dimension)
     if split_count != _group_size(groups) or value.shape[split_dimension] % split_count:
         raise ValueError(
@@ -169,6 +175,7 @@ def collective_permute(value: torch.Tensor, pairs: list[list[int]]) -> torch.Ten
     Raises:
         ValueError: a pair names a chip that is not there.
     """
+    _metrics.count("xla::CollectivePermute")
     _group_size(pairs)
     if _replicas.size() > 1:
         sources = [source for source, target in pairs if target == _replicas.ordinal()]
@@ -224,6 +231,14 @@ def _collective(
         return value.clone() if [0, 0] in (groups or []) else torch.zeros_like(value)
     config = {"op": op, "groups": groups or [], "reduction": reduction, "integers": integers or {}}
     return torch.ops.tt.collective(value, json.dumps(config), list(shape))
+
+
+def _into(output: torch.Tensor | None, result: torch.Tensor) -> torch.Tensor:
+    """Returns the result, in ``output`` if there is one, which gets its shape."""
+    if output is None:
+        return result
+    with torch.no_grad():
+        return output.resize_(result.shape).copy_(result)
 
 
 def _own_group(groups: list[list[int]] | None) -> list[int]:

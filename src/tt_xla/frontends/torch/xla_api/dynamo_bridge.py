@@ -9,9 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch_xla.utils.buffer_donor_context import alias_with_buffer_donor_config
 
 from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes as _without_dispatch_modes
+from tt_xla.frontends.torch.xla_api.donor_op import take_from as _take_from
+from tt_xla.frontends.torch.xla_api.donor_op import taking_donations as _taking_donations
 
 
 class GraphInputMatcher:
@@ -41,7 +44,9 @@ def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[A
     graph_module, has_one_output = _with_tuple(xla_model)
     _metrics.count(_metrics.COMPILED)
     with compile_lock, _metrics.timed(_metrics.COMPILE_TIME), _without_dispatch_modes(), torch.no_grad():
-        call = tt(graph_module, xla_args)
+        donated = _take_from(graph_module.graph)
+        graph_module.recompile()
+        call = _taking_donations(tt(graph_module, xla_args), donated)
 
     def run(*args: Any) -> Any:
         with _metrics.timed(_metrics.EXECUTE_TIME), torch.no_grad():
@@ -58,3 +63,6 @@ def _with_tuple(model: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, bool
     is_one = not isinstance(result, tuple | list)
     graph.output((result,) if is_one else tuple(result))  # type: ignore[arg-type]
     return torch.fx.GraphModule(model, graph), is_one
+
+
+__all__ = ["GraphInputMatcher", "alias_with_buffer_donor_config", "extract_compiled_graph"]

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 import torch_xla
 
+from tt_xla.frontends.torch.device import chips as _chips
+from tt_xla.frontends.torch.device import donation as _donation
 from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize
+from tt_xla.frontends.torch.device.buffers import buffer_of as _buffer_of
+from tt_xla.frontends.torch.device.buffers import host_alias as _host_alias
 from tt_xla.frontends.torch.device.marking import has_parts, mark, placement_of
 from tt_xla.frontends.torch.device.mode import MODE as _MODE
+from tt_xla.frontends.torch.device.text import XLA_NAMES as _XLA_NAMES
+from tt_xla.frontends.torch.device.text import describe as _describe
+from tt_xla.frontends.torch.device.text import key_of as _key_of
+from tt_xla.frontends.torch.device.text import text_of as _text_of
 from tt_xla.frontends.torch.private.dispatcher import storage_identity as _storage_identity
 from tt_xla.frontends.torch.xla_api import preemption
 from tt_xla.frontends.torch.xla_api.spmd_meshes import Mesh, OpSharding
@@ -98,6 +108,16 @@ def _spmd_shard_to_full_shape(
     return unwrap_sharded_tensor(disable_manual_sharding(tensor, sharding.sharding.dims, full_shape, mesh=mesh))
 
 
+def _xla_set_auto_sharding() -> None:
+    """Lets the compiler split arguments of recorded ops that nobody marked."""
+    torch_xla.runtime.use_spmd(auto=True)
+
+
+def _xla_get_auto_sharding() -> bool:
+    """Returns whether the compiler splits arguments of recorded ops that nobody marked."""
+    return _chips.STATE.chooses_shardings
+
+
 def _ensure_xla_coordinator_initialized(global_rank: int, world_size: int, master_addr: str, port: str = "") -> None:
     """Does nothing: there is one process, which coordinates itself."""
 
@@ -131,13 +151,13 @@ def _xla_computation_cache_is_initialized() -> bool:
 def _xla_sync_multi(
     tensors: list[torch.Tensor], devices: list[str], wait: bool = True, sync_xla_data: bool = True
 ) -> None:
-    """Runs all recorded ops, those of ``tensors`` among them."""
-    synchronize()
+    """Runs all recorded ops, those of ``tensors`` among them. A step ends unless ``sync_xla_data`` is False."""
+    synchronize(ends_step=sync_xla_data)
 
 
 def _xla_step_marker(device: str, devices: list[str], wait: bool = True, reset_scope: bool = True) -> None:
-    """Runs all recorded ops."""
-    synchronize()
+    """Runs all recorded ops, and ends the step."""
+    synchronize(ends_step=True)
 
 
 def _xla_warm_up_cache(tensors: list[torch.Tensor], devices: list[str]) -> None:
@@ -196,17 +216,88 @@ def _get_git_revs() -> dict[str, str]:
     return {"xla": __version__, "torch": torch.version.git_version}
 
 
+def _xla_user_computation(name: str, tensors: Sequence[torch.Tensor], computation: Any) -> list[torch.Tensor]:
+    """Records a computation of ``xla_builder`` on tensors, and returns the list of its results."""
+    from tt_xla.frontends.torch.jax_calls import call
+
+    results = call(tensors, *computation.traced)
+    return list(results) if isinstance(results, tuple) else [results]
+
+
 def _get_xla_tensor_shape_type(tensor: torch.Tensor) -> str:
     """Returns the name of a tensor's dtype in XLA's notation, such as ``f32``."""
-    return _TYPES[tensor.dtype]
+    return _XLA_NAMES[tensor.dtype]
 
 
-_TYPES = {
-    **{torch.bool: "pred", torch.bfloat16: "bf16", torch.complex64: "c64", torch.complex128: "c128"},
-    **{torch.float16: "f16", torch.float32: "f32", torch.float64: "f64"},
-    **{torch.int8: "s8", torch.int16: "s16", torch.int32: "s32", torch.int64: "s64"},
-    **{torch.uint8: "u8", torch.uint16: "u16", torch.uint32: "u32", torch.uint64: "u64"},
-}
+def _get_xla_tensors_text(tensors: Sequence[torch.Tensor]) -> str:
+    """Returns the recorded ops on which tensors depend as text."""
+    return _text_of(tensors)
+
+
+def _get_xla_tensor_debug_info(tensor: torch.Tensor) -> str:
+    """Returns where a tensor is, and the recorded ops that compute it or the bytes that it has."""
+    return _describe(tensor) if torch_xla.core.xla_model.is_xla_tensor(tensor) else "Not a XLATensor\n"
+
+
+def _get_xla_tensor_dimension_size(tensor: torch.Tensor, dim: int) -> torch.Tensor:
+    """Returns a size of a tensor as a tensor of the device. Sizes that depend on contents are known here too."""
+    return torch.tensor(tensor.shape[dim], dtype=torch.int32, device=tensor.device)
+
+
+def _set_buffer_donation(tensor: torch.Tensor, should_donate: bool) -> bool:
+    """Lets the next program that reads a tensor release its bytes, at the end of a step or in a function of dynamo.
+
+    Returns:
+        Whether the tensor has bytes: the result of recorded ops that have not run has none to donate.
+    """
+    return _donation.donate(tensor, should_donate)
+
+
+def _get_buffer_donation(tensor: torch.Tensor) -> bool:
+    """Returns whether a tensor's bytes are donated."""
+    return _donation.is_donated(tensor)
+
+
+def _xla_set_enable_alias_with_buffer_donor_config(enable: bool) -> None:
+    """Says whether each run of recorded ops takes donated tensors, beside those that end a step."""
+    _MODE.takes_donations = enable
+
+
+def _xla_get_enable_alias_with_buffer_donor_config() -> bool:
+    """Returns whether each run of recorded ops takes donated tensors."""
+    return _MODE.takes_donations
+
+
+def _is_placecholder(tensor: torch.Tensor) -> bool:
+    """Returns whether a tensor has no bytes: a placeholder, or one whose donation a program took."""
+    return _donation.is_placeholder(tensor)
+
+
+def _get_tensors_handle(tensors: Sequence[torch.Tensor]) -> list[int]:
+    """Returns a number for the bytes of each tensor, or for a placeholder.
+
+    Raises:
+        RuntimeError: a program took the donated bytes of a tensor.
+    """
+    for tensor in tensors:
+        if _donation.is_placeholder(tensor) and _donation.is_donated(tensor):
+            raise RuntimeError(f"A tensor of shape {list(tensor.shape)} is deleted: a program took its donated bytes.")
+    return [_buffer_of(tensor).version for tensor in tensors]
+
+
+def _get_graph_hash(tensors: Sequence[torch.Tensor]) -> bytes:
+    """Returns a hash of the recorded ops on which tensors depend, and of donations that their program would take."""
+    return hashlib.sha256(_key_of(tensors).encode()).digest()
+
+
+def _replace_xla_tensor(tensor: torch.Tensor, other: torch.Tensor) -> None:
+    """Makes a tensor one of the memory of another tensor, with its sizes."""
+    tensor.set_(other)  # type: ignore[call-overload]
+
+
+def _unsafe_buffer_pointer(tensor: torch.Tensor) -> int:
+    """Returns the address of a tensor's bytes on the host, which the device emulates. Recorded ops run first."""
+    return _host_alias(tensor).data_ptr()
 
 
 def _set_allow_execution(allow: bool) -> None:
@@ -258,6 +349,11 @@ def _xla_num_runtime_devices() -> int:
 def _xla_increment_counter(name: str, count: int) -> None:
     """Adds to a counter of ``torch_xla.debug.metrics``."""
     _metrics.count(name, count)
+
+
+def _xla_metrics_report() -> str:
+    """Same as ``torch_xla.debug.metrics.metrics_report``."""
+    return _metrics.report()
 
 
 def _get_use_eager_mode() -> bool:

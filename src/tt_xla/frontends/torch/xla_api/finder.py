@@ -24,10 +24,13 @@ _FILES = {
     "torch_xla.backends": "backends.py",
     "torch_xla.core.dynamo_bridge": "dynamo_bridge.py",
     "torch_xla.core.functions": "functions.py",
+    "torch_xla.core.xla_builder": "xla_builder.py",
     "torch_xla.core.xla_env_vars": "xla_env_vars.py",
     "torch_xla.core.xla_model": "xla_model.py",
+    "torch_xla.core.xla_op_registry": "xla_op_registry.py",
     "torch_xla.debug.metrics": "metrics.py",
     "torch_xla.debug.metrics_compare_utils": "metrics_compare_utils.py",
+    "torch_xla.debug.model_comparator": "model_comparator.py",
     "torch_xla.debug.profiler": "profiler.py",
     "torch_xla.distributed.data_parallel": "data_parallel.py",
     "torch_xla.distributed.fsdp": "fsdp.py",
@@ -47,6 +50,7 @@ _FILES = {
     "torch_xla.experimental": "experimental.py",
     "torch_xla.experimental.assume_pure": "assume_pure.py",
     "torch_xla.experimental.callback": "callback.py",
+    "torch_xla.experimental.custom_kernel": "custom_kernel.py",
     "torch_xla.experimental.deprecation": "deprecation.py",
     "torch_xla.experimental.distributed_checkpoint": "distributed_checkpoint.py",
     "torch_xla.experimental.distributed_checkpoint._helpers": "checkpoint_helpers.py",
@@ -66,6 +70,7 @@ _FILES = {
     "torch_xla.runtime": "runtime.py",
     "torch_xla.stablehlo": "stablehlo.py",
     "torch_xla.test.test_utils": "test_utils.py",
+    "torch_xla.utils.buffer_donor_context": "buffer_donor_context.py",
     "torch_xla.utils.checkpoint": "checkpoint.py",
     "torch_xla.utils.closures": "closures.py",
     "torch_xla.utils.dlpack": "dlpack.py",
@@ -86,21 +91,11 @@ _PACKAGES = {
 }
 """Packages that have modules and no names of their own."""
 
-_BUILDERS = (
-    "It builds HLO, a language of XLA. Write the function in PyTorch, or call one of JAX on platform 'tt' and pass "
-    "arrays by DLPack."
-)
 _PALLAS = (
     "Its kernels are for TPUs. torch.nn.functional.scaled_dot_product_attention runs as one op of the chip, and "
     "torch.ops.tt has its attention over paged caches and its other fused ops."
 )
 _REFUSED = {
-    "torch_xla.core.xla_builder": _BUILDERS,
-    "torch_xla.core.xla_op_registry": _BUILDERS,
-    "torch_xla.debug.model_comparator": (
-        "'tt-xla reduce' and the compile option trap find the op that differs (docs/testing.md, 'Which op loses "
-        "precision')."
-    ),
     "torch_xla.experimental.custom_kernel": _PALLAS,
     "torch_xla.experimental.pallas_kernels": _PALLAS,
     "torch_xla.experimental.splash_attention": _PALLAS,

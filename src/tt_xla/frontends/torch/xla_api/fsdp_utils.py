@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch_xla.distributed.spmd as _spmd
 from torch import nn
+from torch.utils.checkpoint import set_checkpoint_early_stop as _set_checkpoint_early_stop
 from torch_xla.utils.checkpoint import checkpoint as _checkpoint
 
 
@@ -34,7 +35,8 @@ def checkpoint_module(module: nn.Module) -> nn.Module:
         tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
         if not any(tensor.requires_grad for tensor in tensors):
             return forward(*args, **kwargs)
-        return _checkpoint(lambda *values: forward(*values, **kwargs), *args, use_reentrant=False)
+        with _set_checkpoint_early_stop(False):  # the second pass is a whole one, with the user's side effects
+            return _checkpoint(lambda *values: forward(*values, **kwargs), *args, use_reentrant=False)
 
     module.forward = checkpointed  # type: ignore[method-assign]
     return module

@@ -19,6 +19,7 @@ from tt_xla.frontends.torch.device import synchronize as _synchronize
 from tt_xla.frontends.torch.device import xla_type as _xla_type
 from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.xla_api.closures import STEP_CLOSURES as _STEP_CLOSURES
+from tt_xla.frontends.torch.xla_api.donor_op import register as _register_donor_op
 from tt_xla.frontends.torch.xla_api.finder import attribute as _attribute
 from tt_xla.frontends.torch.xla_api.process_groups import register as _register_process_groups
 
@@ -28,6 +29,7 @@ __version__ = "2.10.0"
 _register()
 _xla_type.register()
 _register_process_groups()
+_register_donor_op()
 
 
 def set_custom_compile_options(options: Mapping[str, Any]) -> None:
@@ -82,7 +84,7 @@ def sync(wait: bool = False, reset_scope: bool = True) -> None:
         CompileError, ExecutionError, ResourceExhaustedError: an op cannot be compiled, or the program cannot run.
     """
     _metrics.count(_metrics.STEPS)
-    _synchronize()
+    _synchronize(ends_step=True)
     _STEP_CLOSURES.run()
 
 

@@ -13,19 +13,28 @@ from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.ir.mesh import Mesh
+from tt_xla.log import logger as _logger
 
-_KINDS = ("TT",)
+_OTHER_KINDS = ("CPU", "CUDA", "GPU", "NEURON", "TPU")
 
 
 def set_device_type(pjrt_device: str) -> None:
     """Selects the device type, as ``PJRT_DEVICE=TT`` does. ``TT`` is the only one here.
 
+    A script that selects another type of torch_xla's runs on ``TT`` too, and the log says so.
+
     Raises:
-        ValueError: the device type is not ``TT``.
+        ValueError: torch_xla has no such device type.
     """
-    if pjrt_device.upper() not in _KINDS:
-        raise ValueError(f"set_device_type({pjrt_device!r}): the only device type of this torch_xla is 'TT'.")
-    _set_variable("PJRT_DEVICE", pjrt_device.upper())
+    name = pjrt_device.upper()
+    if name in _OTHER_KINDS:
+        _logger().warning("set_device_type(%r): programs run on 'TT', the only device type here.", pjrt_device)
+    elif name != "TT":
+        raise ValueError(
+            f"set_device_type({pjrt_device!r}): the only device type of this torch_xla is 'TT'. Scripts for "
+            f"{', '.join(_OTHER_KINDS)} run on it, too."
+        )
+    _set_variable("PJRT_DEVICE", "TT")
 
 
 def device_type() -> str:
@@ -120,8 +129,10 @@ def use_spmd(auto: bool = False) -> None:
     """Announces that tensors will be marked with shardings; all chips then act as one device, also in child processes.
 
     Args:
-        auto: whether the compiler chooses shardings, which it does not: mark tensors, or let ``tt-xla tune`` choose.
+        auto: whether the compiler splits arguments of recorded ops that nobody marked, as predicted to be fastest. The
+            compile option ``auto_sharding`` does so for compiled functions.
     """
+    _chips.STATE.chooses_shardings |= auto
     _set_variable("XLA_USE_SPMD", "1")
     _chips.STATE.acts_as_one = True
     count = global_runtime_device_count()

@@ -51,7 +51,7 @@ def scan(
 
     Raises:
         ValueError: ``fn`` cannot be called, or the tensors differ in length, or there is none.
-        RuntimeError: ``fn`` writes to its inputs.
+        RuntimeError: ``fn`` writes to its inputs, some of which need gradients.
         AssertionError: ``fn`` uses tensors that are not among its arguments.
     """
     if not callable(fn):
@@ -177,7 +177,11 @@ def _traced_passes(fn: Any, init: Any, xs: Any, partition_fn: Any) -> tuple[Any,
 
         return compiler
 
+    may_write = not any(value is not None and value.requires_grad for value in _leaves((init, xs)))
+
     def without_aliases(*args: Any) -> Any:
+        if may_write:
+            args = _tree_map(lambda value: None if value is None else value.clone(), args)
         # What is an input itself would not be in the graph.
         inputs = {id(value) for value in _leaves(args)}
         leaves, spec = _flatten(fn(*args))

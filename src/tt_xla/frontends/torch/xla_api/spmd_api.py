@@ -19,15 +19,17 @@ _MESH_TYPE = "xla"
 
 
 def auto_policy(mod_name: str, mod: nn.Module, mesh: Any) -> None:
-    """Would choose shardings by itself.
+    """Leaves the shardings of a module to the compiler, and moves it to the device.
 
-    Raises:
-        NotImplementedError: always.
+    Args:
+        mod_name: name of the module, which is not needed.
+        mod: the module.
+        mesh: the mesh to split over, a ``DeviceMesh`` of type ``xla``; None for the global mesh, or for all chips.
     """
-    raise NotImplementedError(
-        "auto_policy is not supported: shardings of modules are not chosen automatically. Pass a partition_fn that "
-        "calls distribute_tensor, or mark parameters with xs.mark_sharding; what is not marked is found by propagation."
-    )
+    _runtime.use_spmd(auto=True)
+    if mesh is not None:
+        _spmd.set_global_mesh(convert_to_xla_mesh(mesh))
+    mod.to("tt")
 
 
 def convert_to_xla_mesh(dt_mesh: Any) -> _spmd.Mesh:

@@ -125,6 +125,11 @@ class ProcessGroupXla(dist.ProcessGroup):
         self._write([output], [gathered])
         return _finished([output])
 
+    def allgather_into_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
+        for output, tensor in zip(outputs, inputs, strict=True):
+            self._allgather_base(output, tensor)
+        return _finished(outputs)
+
     def gather(self, output_tensors: Any, input_tensors: Any, opts: Any) -> Any:
         for position, tensor in enumerate(input_tensors):
             gathered = self._gathered(tensor)
@@ -156,6 +161,11 @@ class ProcessGroupXla(dist.ProcessGroup):
     def _reduce_scatter_base(self, output: torch.Tensor, input: torch.Tensor, opts: Any) -> Any:
         return self.reduce_scatter([output], [input.chunk(self.size())], opts)
 
+    def reduce_scatter_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> Any:
+        for output, tensor in zip(outputs, inputs, strict=True):
+            self._reduce_scatter_base(output, tensor, opts)
+        return _finished(outputs)
+
     def alltoall(self, output_tensors: Any, input_tensors: Any, opts: Any = None) -> Any:
         received = self._gathered(torch.stack([*input_tensors]))
         self._write(output_tensors, [parts[self.rank()] for parts in received])
@@ -164,7 +174,7 @@ class ProcessGroupXla(dist.ProcessGroup):
     def alltoall_base(
         self, output: torch.Tensor, input: torch.Tensor, output_sizes: Any, input_sizes: Any, opts: Any = None
     ) -> Any:
-        if output_sizes or input_sizes:
+        if len({*output_sizes}) > 1 or len({*input_sizes}) > 1:
             raise NotImplementedError(
                 "all_to_all_single of the backend 'xla' splits tensors into equal parts. Leave the split sizes out, or "
                 "use all_to_all with tensors of one shape."
