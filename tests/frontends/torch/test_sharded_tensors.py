@@ -79,6 +79,9 @@ def test_marking_returns_a_tensor_that_shows_its_sharding():
     assert marked.global_tensor.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
     (marked * 3).sum().backward()
     assert torch.equal(x.grad.cpu(), torch.full((8, 8), 3.0))
+    assert not marked.global_tensor.requires_grad
+    marked.full_tensor().sum().backward()
+    assert torch.equal(x.grad.cpu(), torch.full((8, 8), 4.0))
     assert repr(marked + 1).startswith("XLAShardedTensor(tensor(")
 
 
@@ -150,6 +153,7 @@ def test_placements_that_redistribute_refuses(mesh, placed, error, message):
         ("{devices=[8]7,6,5,4,3,2,1,0}", [[str(chip)] for chip in range(7, -1, -1)]),
         ("{devices=[2,2,2]0,1,2,3,4,5,6,7}", [["[0, 1]", "[2, 3]"], ["[4, 5]", "[6, 7]"]]),
         ("{replicated}", [["[0, 1, 2, 3, 4, 5, 6, 7]"]]),
+        ("{devices=[2,4,1]0,1,2,3,4,5,6,7 last_tile_dim_replicate}", [[f"[{chip}]" for chip in range(8)]]),
     ],
 )
 def test_tables_of_shardings(sharding, rows, capsys):

@@ -25,6 +25,9 @@ STEPS = "MarkStep"
 TENSORS = "CreateXlaTensor"
 SEVERAL_CHIPS = "ExecuteReplicated"
 DYNAMO_GRAPHS = "DynamoExtractCompiledGraph"
+DYNAMO_PENDING_INPUTS = "DynamoSyncInputExecuteTime"
+DYNAMO_INPUTS_TIME = "RunCachedGraphInputData"
+DYNAMO_OUTPUTS_TIME = "RunCachedGraphOutputData"
 
 NAMES: dict[str, str] = {
     COMPILE_TIME: "compilations of recorded ops",
@@ -42,11 +45,14 @@ NAMES: dict[str, str] = {
     TENSORS: "results of recorded ops, and tensors copied to the device",
     SEVERAL_CHIPS: "runs of programs for several chips",
     DYNAMO_GRAPHS: "graphs that dynamo's backend openxla compiled",
+    DYNAMO_PENDING_INPUTS: "runs of these graphs before which recorded ops ran, whose results they take",
+    DYNAMO_INPUTS_TIME: "runs of these graphs, and how long until their inputs were there",
+    DYNAMO_OUTPUTS_TIME: "runs of these graphs, and how long it took to return their outputs",
 }
 """What each metric and counter counts.
 
 Beside them there are ``aten::op`` for ops that ran on the host because they have no lowering to the device, and
-``xla::op`` for ops that were recorded.
+``xla::op`` for ops that were recorded, and for those of graphs that dynamo's backend openxla compiled.
 """
 
 KEPT = 1024

@@ -284,7 +284,7 @@ def wrap_as_sharded_tensor(
 
 def unwrap_sharded_tensor(t: torch.Tensor) -> torch.Tensor:
     """Returns the tensor that an ``XLAShardedTensor`` shows; any other tensor as it is."""
-    return t.global_tensor if isinstance(t, __getattr__("XLAShardedTensor")) else t
+    return t.full_tensor() if isinstance(t, __getattr__("XLAShardedTensor")) else t
 
 
 def wrap_if_sharded(x: Any) -> Any:
