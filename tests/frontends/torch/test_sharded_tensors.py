@@ -8,7 +8,9 @@ import re
 import pytest
 import torch
 import torch_xla
+import torch_xla.debug.metrics as met
 import torch_xla.distributed.spmd as xs
+import torch_xla.distributed.xla_backend
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch_xla import _XLAC
@@ -94,6 +96,28 @@ def test_a_result_has_placements_once_it_is_computed(mesh):
         _ = result.placements
     torch_xla.sync()
     assert result.placements == (Shard(0), Replicate())
+
+
+def test_a_tensor_on_a_mesh_of_one_chip_has_placements():
+    one = DeviceMesh("xla", torch.arange(1), mesh_dim_names=("data",))
+    x = distribute_tensor(numbers(), one, [Shard(1)])
+    assert (x.placements, x.partition_spec) == ((Shard(1),), (None, 0))
+    marked = xs.mark_sharding(numbers().to("tt"), xs.Mesh([0], (1, 1), ("data", "model")), (("data", "model"), None))
+    assert (marked.placements, marked.partition_spec) == ((Shard(0), Shard(0)), ((0, 1), None))
+
+
+def test_metrics_of_sharded_tensors(mesh):
+    met.clear_all()
+    x = distribute_tensor(numbers(), mesh, [Shard(0), Replicate()]) + 1
+    torch_xla.sync()
+    assert met.counter_value("VirtualDeviceUsage") == 1
+    assert met.counter_value("ExecuteReplicated") == met.metric_data("ExecuteReplicatedTime")[0] == 1
+    assert torch.equal(x.cpu(), numbers() + 1)
+
+
+def test_a_process_group_has_no_members_when_chips_are_one_device():
+    with pytest.raises(AssertionError, match="the backend 'xla' has no members"):
+        torch.distributed.init_process_group("xla", init_method="xla://")
 
 
 def test_a_sharded_tensor_that_requires_gradients_is_a_leaf(mesh):

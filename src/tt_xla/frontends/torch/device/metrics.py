@@ -23,7 +23,9 @@ COMPILED = "UncachedCompile"
 REUSED = "CachedCompile"
 STEPS = "MarkStep"
 TENSORS = "CreateXlaTensor"
+SPMD_TENSORS = "VirtualDeviceUsage"
 SEVERAL_CHIPS = "ExecuteReplicated"
+SEVERAL_CHIPS_TIME = "ExecuteReplicatedTime"
 DYNAMO_GRAPHS = "DynamoExtractCompiledGraph"
 DYNAMO_PENDING_INPUTS = "DynamoSyncInputExecuteTime"
 DYNAMO_INPUTS_TIME = "RunCachedGraphInputData"
@@ -43,7 +45,9 @@ NAMES: dict[str, str] = {
     REUSED: "runs of programs that had been compiled before",
     STEPS: "calls of torch_xla.sync",
     TENSORS: "results of recorded ops, and tensors copied to the device",
-    SEVERAL_CHIPS: "runs of programs for several chips",
+    SPMD_TENSORS: "tensors that were given a sharding",
+    SEVERAL_CHIPS: "runs of recorded ops for several chips, and in SPMD mode",
+    SEVERAL_CHIPS_TIME: "the same runs, and how long they took",
     DYNAMO_GRAPHS: "graphs that dynamo's backend openxla compiled",
     DYNAMO_PENDING_INPUTS: "runs of these graphs before which recorded ops ran, whose results they take",
     DYNAMO_INPUTS_TIME: "runs of these graphs, and how long until their inputs were there",

@@ -5,6 +5,7 @@ A program is compiled once per structure of a trace: its kinds of ops and how th
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import weakref
@@ -265,10 +266,8 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     for make, version in program.extras:
         arguments.append(make())
         argument_versions.append(version)
-    if trace.placements:
-        metrics.count(metrics.SEVERAL_CHIPS)
     metric = metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME
-    with metrics.timed(metric), outside_dynamo():
+    with _counted_as_replicated(trace), metrics.timed(metric), outside_dynamo():
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
@@ -290,6 +289,14 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         if storage in storages:  # two results may be one tensor, but values are written separately
             value.data = value.data.clone()
         storages.add(storage)
+
+
+def _counted_as_replicated(trace: Trace) -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager that counts and times a run for several chips, or in SPMD mode."""
+    if not (trace.placements or STATE.acts_as_one):
+        return contextlib.nullcontext()
+    metrics.count(metrics.SEVERAL_CHIPS)
+    return metrics.timed(metrics.SEVERAL_CHIPS_TIME)
 
 
 def _changed_ops(trace: Trace) -> set[Node] | None:

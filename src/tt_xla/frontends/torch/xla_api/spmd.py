@@ -73,7 +73,7 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
             return t
         if t.device.type == _DEVICE_TYPE:
             _placements.replicate(t)
-        return wrap_as_sharded_tensor(t, mesh.mesh_shape, tuple(partition_spec))
+        return wrap_as_sharded_tensor(t, mesh.mesh_shape, spec_of(dims))
     if t.device.type != _DEVICE_TYPE:
         raise ValueError(
             f"mark_sharding takes a tensor on device 'tt', got one on '{t.device}'. Move it with .to('tt') first."
@@ -232,6 +232,11 @@ def _spec_axes(shape: tuple[int, ...], mesh: Mesh, partition_spec: PartitionSpec
             f"{list(shape)}. Give one entry, an axis or None, for each dimension."
         )
     return _mesh.spec_axes(partition_spec, mesh.axis_names or (), len(mesh.mesh_shape))
+
+
+def spec_of(dims: Sequence[tuple[int, ...]]) -> tuple[int | tuple[int, ...] | None, ...]:
+    """Returns the partition spec of the indices of the mesh axes that split each dimension."""
+    return tuple(axes[0] if len(axes) == 1 else axes or None for axes in dims)
 
 
 def clear_sharding(t: torch.Tensor) -> torch.Tensor:

@@ -206,9 +206,7 @@ class XLAShardedTensor(_DTensor):
         if self._shown_spec is not None:
             return self._shown_spec
         placement = _placement_of(self)
-        if placement is None:
-            return None
-        return tuple(axes[0] if len(axes) == 1 else axes or None for axes in placement.sharding.dims)
+        return None if placement is None else _spmd.spec_of(placement.sharding.dims)
 
     @property
     def _spec(self) -> Any:
