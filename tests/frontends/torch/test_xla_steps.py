@@ -249,9 +249,7 @@ def test_dynamos_backend_openxla():
 
 def test_the_backend_openxla_names_tensors_on_the_cpu():
     compiled = torch.compile(lambda x: x * 2, backend="openxla")
-    with pytest.warns(
-        UserWarning, match=r"Found tensor with shape torch.Size\(\[2\]\) on cpu. Please move all tensors"
-    ):
+    with pytest.warns(UserWarning, match=r"Found tensor with shape torch.Size\(\[2\]\) on cpu. Please move"):
         assert compiled(torch.ones(2)).tolist() == [2, 2]
 
 

@@ -13,9 +13,12 @@ from tt_xla.frontends.torch.device.marking import has_parts, mark, placement_of
 from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.private.dispatcher import storage_identity as _storage_identity
 from tt_xla.frontends.torch.xla_api import preemption
+from tt_xla.frontends.torch.xla_api.dot_general import dot_general as _dot_general
 from tt_xla.frontends.torch.xla_api.spmd_meshes import Mesh, OpSharding
 from tt_xla.ir.mesh import replicated
 from tt_xla.runtime.mesh.shards import join
+
+_xla_dot_general = _dot_general
 
 
 def _get_xla_sharding_spec(tensor: torch.Tensor) -> str:

@@ -62,6 +62,7 @@ _FILES = {
     "torch_xla.experimental.scan_layers": "scan_layers.py",
     "torch_xla.experimental.spmd_fully_sharded_data_parallel": "spmd_fsdp.py",
     "torch_xla.experimental.xla_marker": "xla_marker.py",
+    "torch_xla.experimental.xla_quantized_matmul": "xla_quantized_matmul.py",
     "torch_xla.experimental.xla_sharding": "xla_sharding.py",
     "torch_xla.runtime": "runtime.py",
     "torch_xla.stablehlo": "stablehlo.py",
