@@ -179,11 +179,11 @@ class Counts:
 def count(run: Run, file: str, systems: Iterable[str]) -> tuple[Counts, list[str]]:
     """Returns the outcomes of a file's tests, and a line for each result that contradicts the declarations."""
     names = run.names(file)
-    applying = [name for name in names if run.declarations.applies(file, name, ONE_CHIP)]
-    counts, mistakes = Counts(len(names), len(names) - len(applying)), []
+    anywhere = {name for system in run.systems_of(file) for name in run.applying(file, system)}
+    counts, mistakes = Counts(len(names), len(names) - len(anywhere)), []
     for system in [each for each in run.systems_of(file) if each in systems]:
         records = run.records(file, system)
-        outcomes: Counter[str] = Counter()
+        outcomes = Counter(skipped=len(anywhere) - len(run.applying(file, system)))
         for name in [each for each in run.applying(file, system) if each in records or not run.sample]:
             record = records.get(name, {"outcome": "failed", "reason": "the test was not run"})
             outcomes[record["outcome"]] += 1

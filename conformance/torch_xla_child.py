@@ -99,8 +99,10 @@ class Child:
     """A run of one file."""
 
     def __init__(self, checkout: Path, file: str) -> None:
-        self.path = checkout / "test" / file
+        self.root = checkout / "test"
+        self.path = self.root / file
         self.file = file
+        self.declared = suite.load(Path(os.environ["CONFORMANCE_DECLARED"]))
         self.began = False
         """Whether cases were given to a runner."""
         self._loading = contextlib.ExitStack()
@@ -108,7 +110,6 @@ class Child:
     def run(self, arguments: list[str]) -> None:
         """Runs the file as a script."""
         sys.argv = [str(self.path), *arguments]
-        sys.path[0] = str(self.path.parent)
         child = self
 
         def run_recorded(runner: Any, tests: unittest.TestSuite | unittest.TestCase) -> Recorder:
@@ -118,7 +119,7 @@ class Child:
         self._loading.enter_context(record.running(LOADING))
         outcome, reason = "passed", ""
         try:
-            runpy.run_path(str(self.path), run_name="__main__")
+            self._run_script()
         except SystemExit as end:
             if end.code:
                 outcome, reason = "failed", f"the script ended with {end.code!r}"
@@ -128,6 +129,15 @@ class Child:
         if not self.began:
             self._record_file(outcome, reason)
 
+    def _run_script(self) -> None:
+        if self.file in self.declared.modules:
+            sys.path[0] = str(self.root)
+            name = self.file.removesuffix(".py").replace("/", ".")
+            runpy.run_module(name, run_name="__main__", alter_sys=True)
+        else:
+            sys.path[0] = str(self.path.parent)
+            runpy.run_path(str(self.path), run_name="__main__")
+
     def run_cases(self, tests: unittest.TestSuite | unittest.TestCase) -> Recorder:
         """Runs cases that apply and that have no record yet."""
         self._loading.close()
@@ -135,8 +145,7 @@ class Child:
         cases = {name_of(case): case for case in cases_of(tests)}
         record.RESULTS.with_suffix(".names").write_text(json.dumps(list(cases)))
         system = os.environ.get("TTXLA_SYSTEM", "n150")
-        declared = suite.load(Path(os.environ["CONFORMANCE_DECLARED"]))
-        chosen = [name for name in cases if declared.applies(self.file, name, system)]
+        chosen = [name for name in cases if self.declared.applies(self.file, name, system)]
         if record.SAMPLE:
             chosen = sorted(chosen, key=record.place_of)[: record.SAMPLE]
         left = [name for name in cases if name in chosen and name not in record.recorded()]

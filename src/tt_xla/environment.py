@@ -134,6 +134,7 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable("TT_METAL_RUNTIME_ROOT", "", "folder of tt-metal's runtime; must exist if it is set"),
         EnvironmentVariable("PJRT_DEVICE", "", "TT selects the device as xr.set_device_type('TT') does"),
         EnvironmentVariable("XLA_USE_SPMD", "", "1 makes all chips one device of torch_xla, as xr.use_spmd() does"),
+        EnvironmentVariable("XLA_HLO_DEBUG", "", "1 writes source lines into the text of xm.get_stablehlo"),
     )
 }
 
@@ -157,6 +158,11 @@ def set_variable(name: str, value: str) -> None:
 def asks_for_spmd() -> bool:
     """Returns whether ``XLA_USE_SPMD`` makes all chips act as one device."""
     return is_flag(variable("XLA_USE_SPMD"))
+
+
+def asks_for_source_lines() -> bool:
+    """Returns whether ``XLA_HLO_DEBUG`` asks for source lines in programs as text."""
+    return is_flag(variable("XLA_HLO_DEBUG"))
 
 
 def is_flag(text: str) -> bool:

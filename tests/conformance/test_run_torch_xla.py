@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -90,18 +91,25 @@ if __name__ == "__main__":
 
 SEVERAL = """
 import os
+from .sizes import CHIPS
 
 if __name__ == "__main__":
-    assert os.environ["TTXLA_SYSTEM"] != "n150", "needs several chips"
+    assert CHIPS[os.environ["TTXLA_SYSTEM"]] > 1, "needs several chips"
 """
 
 DECLARED = """
 several_devices = ["several/*"]
+modules = ["several/test_several.py", "several/test_mesh.py"]
 stablehlo_export = ["test_crash.py"]
 
 [[not_applicable]]
 reason = "HLO text"
 tests = ["test_cases.py::*hlo*", "test_tpu.py"]
+
+[[not_applicable]]
+reason = "needs several chips"
+tests = ["several/test_mesh.py"]
+systems = ["n150"]
 
 [[known_failures]]
 reason = "mended one day"
@@ -109,7 +117,7 @@ tests = ["test_cases.py::Cases.test_is_known*", "test_gone.py::*"]
 
 [[known_failures]]
 reason = "one chip"
-tests = ["several/*"]
+tests = ["several/test_several.py"]
 systems = ["n150"]
 
 [environment."test_cases.py"]
@@ -127,6 +135,8 @@ def run(tmp_path: Path) -> Run:
     (folder / "test_broken.py").write_text(CRASH.replace("import os", "import no_such_module"))
     (folder / "test_helper.py").write_text("def helps(): pass\n")
     (folder / "several" / "test_several.py").write_text(SEVERAL)
+    (folder / "several" / "test_mesh.py").write_text(SEVERAL)
+    (folder / "several" / "sizes.py").write_text('CHIPS = {"n150": 1, "n300-llmbox": 8}')
     declared = tmp_path / "declared.toml"
     declared.write_text(DECLARED)
     return Run(tmp_path / "checkout", tmp_path / "work", load(declared), declared, seconds=1, wall_factor=1)
@@ -138,6 +148,7 @@ def failures(mistakes: list[str]) -> list[str]:
 
 def test_files_without_a_main_part_and_without_cases_are_no_tests(run: Run) -> None:
     assert files_of_tests(run.checkout) == [
+        "several/test_mesh.py",
         "several/test_several.py",
         "test_broken.py",
         "test_cases.py",
@@ -150,7 +161,7 @@ def test_outcomes_are_those_of_the_cases(run: Run) -> None:
     run.run_file("test_cases.py", ONE_CHIP)
     counts, mistakes = count(run, "test_cases.py", [ONE_CHIP])
     assert (counts.tests, counts.not_applicable) == (9, 1)
-    assert counts.outcomes[ONE_CHIP] == {"passed": 2, "failed": 4, "skipped": 2}
+    assert counts.outcomes[ONE_CHIP] == Counter({"passed": 2, "failed": 4, "skipped": 2})
     assert failures(mistakes) == [
         "Cases.test_fails failed: AssertionError: 1 != 2",
         "Cases.test_is_known_to_fail_and_passes passed, and is declared to fail",
@@ -162,7 +173,7 @@ def test_outcomes_are_those_of_the_cases(run: Run) -> None:
 def test_tests_after_one_that_ends_the_process_are_run(run: Run) -> None:
     run.run_file("test_crash.py", ONE_CHIP)
     counts, mistakes = count(run, "test_crash.py", [ONE_CHIP])
-    assert counts.outcomes[ONE_CHIP] == {"passed": 2, "failed": 3}
+    assert counts.outcomes[ONE_CHIP] == Counter({"passed": 2, "failed": 3})
     dies, busy, waits = failures(mistakes)
     assert dies.startswith("Crashes.test_2_dies failed: the process died with exit status -9")
     assert "took more than 1 s of processor time" in busy
@@ -172,7 +183,7 @@ def test_tests_after_one_that_ends_the_process_are_run(run: Run) -> None:
 def test_a_file_that_cannot_be_loaded_fails_all_its_tests(run: Run) -> None:
     run.run_file("test_broken.py", ONE_CHIP)
     counts, mistakes = count(run, "test_broken.py", [ONE_CHIP])
-    assert counts.outcomes[ONE_CHIP] == {"failed": 5}
+    assert counts.outcomes[ONE_CHIP] == Counter({"failed": 5})
     assert all("No module named 'no_such_module'" in line for line in mistakes)
 
 
@@ -181,11 +192,21 @@ def test_a_script_is_one_test_on_each_system(run: Run) -> None:
     for system in run.systems_of(file):
         run.run_file(file, system)
     counts, mistakes = count(run, file, [ONE_CHIP, SEVERAL_CHIPS])
-    assert counts.outcomes == {ONE_CHIP: {"failed": 1}, SEVERAL_CHIPS: {"passed": 1}}
+    assert counts.outcomes == {ONE_CHIP: Counter(failed=1), SEVERAL_CHIPS: Counter(passed=1)}
     assert not mistakes
     assert table({file: counts}, run).splitlines()[2] == (
         "| `several/test_several.py` | 1 | 0 | 0 | 0 | 1 | 0.0 % | 0 | 1 | 0 | 100.0 % |"
     )
+
+
+def test_what_does_not_apply_on_one_of_the_systems_is_skipped_there(run: Run) -> None:
+    file = "several/test_mesh.py"
+    for system in run.systems_of(file):
+        run.run_file(file, system)
+    counts, mistakes = count(run, file, [ONE_CHIP, SEVERAL_CHIPS])
+    assert (counts.tests, counts.not_applicable) == (1, 0)
+    assert counts.outcomes == {ONE_CHIP: Counter(skipped=1), SEVERAL_CHIPS: Counter(passed=1)}
+    assert not mistakes
 
 
 def test_only_what_has_no_result_is_run(run: Run) -> None:

@@ -185,6 +185,13 @@ def test_recorded_ops_form_composites():
     assert met.counter_value("CachedCompile") == 1  # the first step, the one whose number changed, and one as before
 
 
+def test_the_text_of_recorded_ops_has_source_lines_on_request(monkeypatch):
+    x = torch.ones(4, device="xla") * 2
+    assert "#loc" not in xm.get_stablehlo([x])
+    monkeypatch.setenv("XLA_HLO_DEBUG", "1")
+    assert "test_xla_stablehlo.py" in xm.get_stablehlo([x])
+
+
 def test_marks_of_torch_xlas_own_op_in_an_export():
     class Marked(nn.Module):
         def forward(self, x):

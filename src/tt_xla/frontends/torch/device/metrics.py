@@ -20,6 +20,7 @@ TO_DEVICE_BYTES = "OutboundData"
 FROM_DEVICE_BYTES = "InboundData"
 ALIASES = "InputOutputAliasCount"
 COMPILED = "UncachedCompile"
+STABLEHLO = "StableHloCompile"
 REUSED = "CachedCompile"
 STEPS = "MarkStep"
 TENSORS = "CreateXlaTensor"
@@ -42,6 +43,7 @@ NAMES: dict[str, str] = {
     FROM_DEVICE_BYTES: "bytes of copies from the device",
     ALIASES: "compilations of graphs, and how many inputs they write to in place",
     COMPILED: "programs that were compiled",
+    STABLEHLO: "programs of recorded ops that were compiled from StableHLO, which all are",
     REUSED: "runs of programs that had been compiled before",
     STEPS: "calls of torch_xla.sync",
     TENSORS: "results of recorded ops, and tensors copied to the device",

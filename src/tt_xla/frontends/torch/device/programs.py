@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tt_xla.collector import collector_paused
+from tt_xla.environment import asks_for_source_lines
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
@@ -383,6 +384,7 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
     key = structure.inputs
     if key not in structure.programs:
         metrics.count(metrics.COMPILED)
+        metrics.count(metrics.STABLEHLO)
         with metrics.timed(metrics.EAGER_COMPILE_TIME if MODE.eager else metrics.COMPILE_TIME):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
         metrics.sample(metrics.ALIASES, 0)  # results have memory of their own
@@ -449,7 +451,7 @@ def stablehlo_of(tensors: Sequence[torch.Tensor], *, bytecode: bool = False) -> 
 
     Args:
         tensors: tensors of one chip; all that wait for recorded ops if there are none.
-        bytecode: whether to return portable bytecode instead of text.
+        bytecode: whether to return portable bytecode instead of text, which has source lines under ``XLA_HLO_DEBUG=1``.
 
     Raises:
         CompileError: an op cannot be lowered.
@@ -464,7 +466,7 @@ def stablehlo_of(tensors: Sequence[torch.Tensor], *, bytecode: bool = False) -> 
         with outside_dynamo(), unset_fake_temporarily():
             arguments = [Argument(f"input_{number}") for number in range(len(trace.leaves))]
             module = lower_to_stablehlo(_graph_module(trace, frozenset()), arguments).module
-    return saved(module).bytecode if bytecode else str(module)
+    return saved(module).bytecode if bytecode else module.operation.get_asm(enable_debug_info=asks_for_source_lines())
 
 
 def _unpermuted(lowered: Lowered, placements: Sequence[Placement | None], index: int) -> Placement | None:
