@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -83,8 +84,8 @@ def files_of_tests(checkout: Path) -> list[str]:
 
 def _is_run(path: Path) -> bool:
     """Returns whether a file is a program: it has a main part, or cases."""
-    text = path.read_text()
-    return "__main__" in text or static_names(path) != [SCRIPT]
+    has_main_part = re.search(r"^if __name__ == ['\"]__main__", path.read_text(), re.MULTILINE)
+    return has_main_part is not None or static_names(path) != [SCRIPT]
 
 
 def static_names(path: Path) -> list[str]:

@@ -16,10 +16,12 @@ EAGER_COMPILE_TIME = "EagerOpCompileTime"
 EAGER_EXECUTE_TIME = "EagerOpExecuteTime"
 TO_DEVICE_TIME = "TransferToDeviceTime"
 FROM_DEVICE_TIME = "TransferFromDeviceTime"
+TENSOR_DATA_TIME = "TensorToData"
 TO_DEVICE_BYTES = "OutboundData"
 FROM_DEVICE_BYTES = "InboundData"
 ALIASES = "InputOutputAliasCount"
 COMPILED = "UncachedCompile"
+COMPILE_CALLS = "CreateCompileHandles"
 STABLEHLO = "StableHloCompile"
 REUSED = "CachedCompile"
 STEPS = "MarkStep"
@@ -39,10 +41,12 @@ NAMES: dict[str, str] = {
     EAGER_EXECUTE_TIME: "runs of single ops in eager mode",
     TO_DEVICE_TIME: "copies of tensors from the CPU to the device",
     FROM_DEVICE_TIME: "copies of tensors from the device to the CPU",
+    TENSOR_DATA_TIME: "copies of tensors from the CPU to the device",
     TO_DEVICE_BYTES: "bytes of copies to the device",
     FROM_DEVICE_BYTES: "bytes of copies from the device",
     ALIASES: "compilations of graphs, and how many inputs they write to in place",
     COMPILED: "programs that were compiled",
+    COMPILE_CALLS: "calls of the compiler for recorded ops",
     STABLEHLO: "programs of recorded ops that were compiled from StableHLO, which all are",
     REUSED: "runs of programs that had been compiled before",
     STEPS: "calls of torch_xla.sync",
@@ -111,8 +115,11 @@ class timed:
 @contextlib.contextmanager
 def transferring(nbytes: int, *, to_device: bool) -> Iterator[None]:
     """Context manager that counts a copy between the CPU and the device, unless the block raises."""
-    with timed(TO_DEVICE_TIME if to_device else FROM_DEVICE_TIME):
-        yield
+    began = time.perf_counter_ns()
+    yield
+    taken = float(time.perf_counter_ns() - began)
+    for name in (TO_DEVICE_TIME, TENSOR_DATA_TIME) if to_device else (FROM_DEVICE_TIME,):
+        sample(name, taken)
     sample(TO_DEVICE_BYTES if to_device else FROM_DEVICE_BYTES, float(nbytes))
 
 

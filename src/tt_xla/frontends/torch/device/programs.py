@@ -383,8 +383,8 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
     _find_constants(structure, trace.leaves)
     key = structure.inputs
     if key not in structure.programs:
-        metrics.count(metrics.COMPILED)
-        metrics.count(metrics.STABLEHLO)
+        for name in (metrics.COMPILED, metrics.COMPILE_CALLS, metrics.STABLEHLO):
+            metrics.count(name)
         with metrics.timed(metrics.EAGER_COMPILE_TIME if MODE.eager else metrics.COMPILE_TIME):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
         metrics.sample(metrics.ALIASES, 0)  # results have memory of their own

@@ -192,6 +192,11 @@ def _get_executed_fallback_ops() -> list[str]:
     return torch_xla.debug.metrics.executed_fallback_ops()
 
 
+def _xla_increment_counter(name: str, value: int) -> None:
+    """Adds to a counter, which may be one of the script's own."""
+    _metrics.count(name, value)
+
+
 def _get_git_revs() -> dict[str, str]:
     """Returns the version of this package, under the names of the repositories of the real one."""
     from tt_xla import __version__
