@@ -107,7 +107,7 @@ _REFUSED = {
     "torch_xla.experimental.pallas_kernels": _PALLAS,
     "torch_xla.experimental.splash_attention": _PALLAS,
     "torch_xla.experimental.unbounded_dynamism_export": (
-        "Every program of the device has fixed sizes. Export the model without dynamic_shapes, once for each size."
+        "Its passes prepare graphs with symbolic sizes for XLA. exported_program_to_stablehlo takes them as they are."
     ),
     "torch_xla.tf_saved_model_integration": (
         "It writes files for TensorFlow. torch_xla.save_as_stablehlo writes StableHLO, which 'tt-xla compile' takes."
