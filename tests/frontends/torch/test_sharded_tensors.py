@@ -16,6 +16,7 @@ from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distrib
 from torch_xla import _XLAC
 from torch_xla.distributed.spmd.debugging import visualize_sharding, visualize_tensor_sharding
 from torch_xla.distributed.spmd.xla_sharded_tensor import XLAShardedTensor
+from torch_xla.experimental.assume_pure import assume_pure
 
 pytestmark = pytest.mark.usefixtures("chips_as_one_device")
 
@@ -104,6 +105,14 @@ def test_a_tensor_on_a_mesh_of_one_chip_has_placements():
     assert (x.placements, x.partition_spec) == ((Shard(1),), (None, 0))
     marked = xs.mark_sharding(numbers().to("tt"), xs.Mesh([0], (1, 1), ("data", "model")), (("data", "model"), None))
     assert (marked.placements, marked.partition_spec) == ((Shard(0), Shard(0)), ((0, 1), None))
+
+
+def test_a_function_that_is_assumed_pure_marks_tensors():
+    row = xs.get_1d_mesh("data")
+    marked = assume_pure(lambda x: xs.mark_sharding(x + 1, row, ("data", None)))(numbers().to("tt"))
+    torch_xla.sync()
+    assert xs.sharding_of(marked) == "{devices=[8,1]0,1,2,3,4,5,6,7}"
+    assert torch.equal(marked.cpu(), numbers() + 1)
 
 
 def test_metrics_of_sharded_tensors(mesh):

@@ -57,7 +57,7 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
         partition_spec: for each dimension, the axis or axes that split it, major first, or None.
 
     Returns:
-        The tensor as an ``XLAShardedTensor``; in a compiled function, a plain tensor.
+        The tensor as an ``XLAShardedTensor``; in a compiled or traced function (``assume_pure``), a plain tensor.
 
     Raises:
         TypeError: ``t`` is no tensor, or ``mesh`` no mesh.
@@ -83,7 +83,7 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
             f"mark_sharding takes a tensor on tt:0, which stands for all chips of a mesh, got one on '{t.device}', a "
             "single chip. Move it with .to('tt:0') first."
         )
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or not _marking.has_contents(t):
         return _marked(t, mesh, dims, gradient=False)
     plain, chips = mesh.chip_mesh()
     _marking.mark(t, _Placement(plain, chips, _mesh.Sharding(dims), tuple(t.shape)))
