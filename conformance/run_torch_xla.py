@@ -184,8 +184,12 @@ def count(run: Run, file: str, systems: Iterable[str]) -> tuple[Counts, list[str
     for system in [each for each in run.systems_of(file) if each in systems]:
         records = run.records(file, system)
         outcomes = Counter(skipped=len(anywhere) - len(run.applying(file, system)))
-        for name in [each for each in run.applying(file, system) if each in records or not run.sample]:
-            record = records.get(name, {"outcome": "failed", "reason": "the test was not run"})
+        applying = run.applying(file, system)
+        if (missing := len(applying) - len(records.keys() & set(applying))) and not run.sample:
+            outcomes["without result"] = missing
+            mistakes.append(f"{system} {file}: {missing} tests have no result")
+        for name in [each for each in applying if each in records]:
+            record = records[name]
             outcomes[record["outcome"]] += 1
             known = reason_of(run.declarations.known_failures, file, name, system)
             if record["outcome"] == "failed" and known is None:
@@ -235,7 +239,7 @@ def table(rows: Mapping[str, Counts], run: Run) -> str:
     """Returns the table of all files, with the sums of those that need the export and of the others."""
     heads = ["tests of", "tests", "do not apply"]
     for system in SYSTEMS:
-        heads += [f"{system}: skip themselves", "pass", "fail", "share"]
+        heads += [f"{system}: skipped", "pass", "fail", "share"]
     lines = [f"| {' | '.join(heads)} |", "|---|" + "--:|" * (len(heads) - 1)]
     exports, others = Counts(), Counts()
     for file, counts in rows.items():
@@ -244,6 +248,11 @@ def table(rows: Mapping[str, Counts], run: Run) -> str:
             lines.append(counts.row(f"`{file}`"))
     lines.append(others.row("all but the export of StableHLO"))
     lines.append(exports.row("export of StableHLO"))
+    lines += [
+        f"\n{missing} tests have no result on {system}: the run was ended before them."
+        for system in SYSTEMS
+        if (missing := sum(part.outcomes.get(system, Counter())["without result"] for part in (exports, others)))
+    ]
     return "\n".join(lines)
 
 

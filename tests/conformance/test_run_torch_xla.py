@@ -221,6 +221,18 @@ def test_only_what_has_no_result_is_run(run: Run) -> None:
     assert len(run.records("test_cases.py", ONE_CHIP)) == 8
 
 
+def test_tests_without_a_result_are_counted_apart(run: Run) -> None:
+    run.run_file("test_cases.py", ONE_CHIP)
+    results = run.results("test_cases.py", ONE_CHIP)
+    results.write_text("".join(results.read_text().splitlines(keepends=True)[:-2]))
+    counts, mistakes = count(run, "test_cases.py", [ONE_CHIP])
+    assert counts.outcomes[ONE_CHIP]["without result"] == 2
+    assert f"{ONE_CHIP} test_cases.py: 2 tests have no result" in mistakes
+    assert table({"test_cases.py": counts}, run).endswith(
+        "2 tests have no result on n150: the run was ended before them."
+    )
+
+
 def test_what_does_not_apply_is_not_run_and_a_glob_that_matches_nothing_is_named(run: Run) -> None:
     run.run_file("test_tpu.py", ONE_CHIP)
     assert not run.results("test_tpu.py", ONE_CHIP).exists()
