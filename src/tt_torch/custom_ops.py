@@ -15,13 +15,22 @@ from tt_xla.frontends.torch.custom_ops import (
     sharding_constraint,
     update_cache,
 )
+from tt_xla.frontends.torch.expert_ops import (
+    all_to_all_combine,
+    all_to_all_dispatch,
+    moe_expert_token_remap,
+    sparse_matmul,
+)
 from tt_xla.frontends.torch.weight_dtypes import weight_dtype_override
 
 __all__ = [
+    "all_to_all_combine",
+    "all_to_all_dispatch",
     "chunked_scaled_dot_product_attention",
     "fill_cache",
     "flash_mla_prefill",
     "mark_argument_attributes",
+    "moe_expert_token_remap",
     "paged_fill_cache",
     "paged_flash_mla_decode",
     "paged_scaled_dot_product_attention_decode",
@@ -30,6 +39,7 @@ __all__ = [
     "scaled_dot_product_attention",
     "scaled_dot_product_attention_decode",
     "sharding_constraint",
+    "sparse_matmul",
     "update_cache",
     "weight_dtype_override",
 ]

@@ -74,7 +74,8 @@ def lines(paths: tuple[str, ...], map_path: Path, markers: str, jobs: int) -> No
     tree.make()
     tree.record(recorded)
     command = [tree.python, "-m", "pytest", "-p", "mutants_recorder", "-p", "no:cacheprovider", "-m", markers]
-    command += ["-n", str(jobs), "--dist", "loadfile", *names]
+    spread = "load" if len(names) == 1 and Path(paths[0]).is_file() else "loadfile"
+    command += ["-n", str(jobs), "--dist", spread, "--max-worker-restart", "1000", *names]
     status = subprocess.run(command, cwd=tree.root, check=False).returncode
     if status not in (0, 1):
         raise click.ClickException(f"pytest ended with status {status}, so the map stays as it was")

@@ -18,6 +18,7 @@ from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.conversion import inline
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor_type
+from tt_xla.ir.ttir.collective import SparseMatmulOp
 from tt_xla.ir.ttir.reduction import LayerNormOp, RmsNormOp
 from tt_xla.ir.ttir.structure import TypecastOp
 from tt_xla.registry import Registry
@@ -78,6 +79,17 @@ def layer_norm(context: ImportContext, op: Any, attributes: Mapping[str, Any]) -
     x, weight, bias = (*_of_one_type(context, op), None, None)[:3]
     result, epsilon = context.result_type(op), float(attributes.get("epsilon", 1e-5))
     return [context.emit(LayerNormOp, [x, weight, bias], result, normalized_shape=sizes, epsilon=epsilon)]
+
+
+@legalises("tenstorrent.sparse_matmul")
+def sparse_matmul(context: ImportContext, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
+    """Converts operands (rows, weights of experts, sparsity), which have the shapes of the TTIR op."""
+    rows, weights, sparsity = context.operands(op)
+    result = context.result_type(op)
+    if {tensor_type(each).element_type for each in (rows, weights)} | {result.element_type} > _FLOATS:
+        return None
+    is_sparse = bool(attributes.get("is_input_a_sparse", False))
+    return [context.emit(SparseMatmulOp, [rows, weights, sparsity], result, is_input_a_sparse=is_sparse)]
 
 
 def _normalised(context: ImportContext, op: Any, attributes: Mapping[str, Any], *, most: int) -> tuple[int, ...] | None:

@@ -16,10 +16,10 @@ _LIBRARY = torch.library.Library("tt", "FRAGMENT")
 _ROWS = 32
 """Rows of a tile; TT-NN's attention requires a query length that is a multiple of it."""
 
-_Function = TypeVar("_Function", bound=Callable[..., Tensor])
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _op(function: _Function) -> _Function:
+def composite_op(function: _Function) -> _Function:
     """Registers a function as ``torch.ops.tt.<name>``."""
     name = function.__name__
     _LIBRARY.define(name + torch.library.infer_schema(function, mutates_args=()))
@@ -27,7 +27,7 @@ def _op(function: _Function) -> _Function:
     return function
 
 
-@_op
+@composite_op
 def mark_argument_attributes(tensor: Tensor, argument_type: str, name: str | None = None) -> Tensor:
     """Returns a copy of the tensor.
 
@@ -192,7 +192,7 @@ def collective(tensor: Tensor, config: str, shape: list[int]) -> Tensor:
 torch.library.register_fake("tt::collective", lambda tensor, config, shape: tensor.new_empty(shape))
 
 
-@_op
+@composite_op
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -215,7 +215,7 @@ def scaled_dot_product_attention(
     """
     name = "scaled_dot_product_attention"
     _check_heads(name, query, key, value, query.dim() == 4 and query.shape[1])
-    _check(key.shape == value.shape, name, "key and value must have one shape", key=key, value=value)
+    check(key.shape == value.shape, name, "key and value must have one shape", key=key, value=value)
     _check_prefill(name, query, key, attn_mask, is_causal)
     if sliding_window_size is None:
         return _attention(query, key, value, attn_mask, is_causal=is_causal, scale=scale)
@@ -227,7 +227,7 @@ def scaled_dot_product_attention(
     return _attention(query, key, value, _score_mask(visible, query, attn_mask), scale=scale)
 
 
-@_op
+@composite_op
 def flash_mla_prefill(
     query: Tensor,
     key: Tensor,
@@ -246,14 +246,14 @@ def flash_mla_prefill(
     name = "flash_mla_prefill"
     value = _latent(name, key, value, head_dim_v)
     _check_heads(name, query, key, value, query.dim() == 4 and query.shape[1])
-    _check(query.shape[2] == key.shape[2], name, "query and key must have the same length", query=query, key=key)
+    check(query.shape[2] == key.shape[2], name, "query and key must have the same length", query=query, key=key)
     _check_prefill(name, query, key, attn_mask, is_causal)
     if attn_mask is None and not is_causal:
         raise ValueError(f"tt.{name}: without attn_mask, is_causal must be True")
     return _attention(query, key, value, attn_mask, is_causal=is_causal, scale=scale)
 
 
-@_op
+@composite_op
 def scaled_dot_product_attention_decode(
     query: Tensor,
     key: Tensor,
@@ -274,13 +274,13 @@ def scaled_dot_product_attention_decode(
     name = "scaled_dot_product_attention_decode"
     _check_decode(name, query, key, value)
     users, heads = query.shape[1:3]
-    _check(users == key.shape[0], name, "query and key must have the same number of users", query=query, key=key)
+    check(users == key.shape[0], name, "query and key must have the same number of users", query=query, key=key)
     if attn_mask is not None and attn_mask.shape[-2] == heads:
         attn_mask = attn_mask.reshape(users, heads, 1, -1)
     return _decode(name, query, key, value, cur_pos_tensor, attn_mask, attention_sink, is_causal, scale)
 
 
-@_op
+@composite_op
 def paged_scaled_dot_product_attention_decode(
     query: Tensor,
     key: Tensor,
@@ -307,7 +307,7 @@ def paged_scaled_dot_product_attention_decode(
     )
 
 
-@_op
+@composite_op
 def paged_flash_mla_decode(
     query: Tensor,
     key: Tensor,
@@ -330,7 +330,7 @@ def paged_flash_mla_decode(
     return _decode(name, query, keys, values, cur_pos_tensor, attn_mask, attention_sink, is_causal, scale)
 
 
-@_op
+@composite_op
 def chunked_scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -353,7 +353,7 @@ def chunked_scaled_dot_product_attention(
     return _attention(query, keys, values, _score_mask(visible, query), scale=scale)
 
 
-@_op
+@composite_op
 def update_cache(cache: Tensor, fill_value: Tensor, cache_position: Tensor, batch_offset: int | None = None) -> Tensor:
     """Returns a cache with one token a sequence written to it.
 
@@ -365,15 +365,15 @@ def update_cache(cache: Tensor, fill_value: Tensor, cache_position: Tensor, batc
     """
     name = "update_cache"
     one_token = fill_value.dim() == 4 and fill_value.shape[2] == 1
-    _check(one_token, name, "fill_value must be [batch, heads, 1, width]", fill_value=fill_value)
-    _check(cache_position.shape == (1,), name, "cache_position must be one number", cache_position=cache_position)
+    check(one_token, name, "fill_value must be [batch, heads, 1, width]", fill_value=fill_value)
+    check(cache_position.shape == (1,), name, "cache_position must be one number", cache_position=cache_position)
     first, last = _batches(name, cache, fill_value, batch_offset)
     result = cache.clone()
     result[first:last].index_copy_(2, cache_position.long(), fill_value.to(cache.dtype))
     return result
 
 
-@_op
+@composite_op
 def fill_cache(cache: Tensor, fill_value: Tensor, batch_offset: int | None = None) -> Tensor:
     """Returns a cache with the first tokens of sequences written to it.
 
@@ -385,13 +385,13 @@ def fill_cache(cache: Tensor, fill_value: Tensor, batch_offset: int | None = Non
     name = "fill_cache"
     first, last = _batches(name, cache, fill_value, batch_offset)
     fits = fill_value.shape[2] <= cache.shape[2]
-    _check(fits, name, "fill_value is longer than the cache", cache=cache, fill_value=fill_value)
+    check(fits, name, "fill_value is longer than the cache", cache=cache, fill_value=fill_value)
     result = cache.clone()
     result[first:last, :, : fill_value.shape[2]] = fill_value
     return result
 
 
-@_op
+@composite_op
 def paged_update_cache(
     cache: Tensor, fill_value: Tensor, update_indices: Tensor, page_table: Tensor, share_cache: bool = False
 ) -> Tensor:
@@ -405,9 +405,7 @@ def paged_update_cache(
         share_cache: Whether all users share the first row of ``page_table``.
     """
     name = "paged_update_cache"
-    _check(
-        cache.dim() == 4 and fill_value.dim() == 4, name, "expected 4 dimensions", cache=cache, fill_value=fill_value
-    )
+    check(cache.dim() == 4 and fill_value.dim() == 4, name, "expected 4 dimensions", cache=cache, fill_value=fill_value)
     positions = update_indices.long()
     block_size, active = cache.shape[2], positions >= 0
     # An idle user repeats the write of the first active one: its own old row could overwrite what another user wrote to
@@ -423,7 +421,7 @@ def paged_update_cache(
     return result
 
 
-@_op
+@composite_op
 def paged_fill_cache(cache: Tensor, fill_value: Tensor, page_table: Tensor, batch_idx: Tensor | None = None) -> Tensor:
     """Returns a cache of blocks, [blocks, heads, block size, width], with the first tokens of one user written to it.
 
@@ -434,12 +432,10 @@ def paged_fill_cache(cache: Tensor, fill_value: Tensor, page_table: Tensor, batc
         batch_idx: One number, the user's row of ``page_table``; 0 if left out.
     """
     name = "paged_fill_cache"
-    _check(
-        cache.dim() == 4 and fill_value.dim() == 4, name, "expected 4 dimensions", cache=cache, fill_value=fill_value
-    )
+    check(cache.dim() == 4 and fill_value.dim() == 4, name, "expected 4 dimensions", cache=cache, fill_value=fill_value)
     size, count = cache.shape[2], fill_value.shape[2]
     fits = count <= page_table.shape[1] * size
-    _check(fits, name, "fill_value is longer than a user's blocks", fill_value=fill_value, page_table=page_table)
+    check(fits, name, "fill_value is longer than a user's blocks", fill_value=fill_value, page_table=page_table)
     table = page_table[0] if batch_idx is None else page_table.index_select(0, batch_idx.reshape(1).long())[0]
     positions = _positions(cache, count)
     kept = table.long()[positions // size] >= 0
@@ -453,7 +449,7 @@ def paged_fill_cache(cache: Tensor, fill_value: Tensor, page_table: Tensor, batc
     return result
 
 
-@_op
+@composite_op
 def sampling(input_values: Tensor, input_indices: Tensor, k: Tensor, p: Tensor, temp: Tensor) -> Tensor:
     """Returns the next token of each user, [users], drawn by torch's random number generator.
 
@@ -519,14 +515,14 @@ def _decode(
     if is_causal or window is not None:
         if positions is None:
             raise ValueError(f"tt.{name}: is_causal and sliding_window_size need cur_pos_tensor")
-        _check(
+        check(
             positions.shape == (users,), name, "cur_pos_tensor must be [users]", query=query, cur_pos_tensor=positions
         )
         distance = positions.reshape(users, 1, 1, 1) - _positions(key, key.shape[2])
         visible = distance >= 0
         mask = _score_mask(visible if window is None else visible & (distance < window), query, mask)
     if sink is not None:
-        _check(sink.numel() == heads, name, "attention_sink must hold one number a head", attention_sink=sink)
+        check(sink.numel() == heads, name, "attention_sink must hold one number a head", attention_sink=sink)
     rows = query.reshape(users, heads, 1, query.shape[3])
     return _attention(rows, key, value, mask, scale=scale, sink=sink).reshape(1, users, heads, value.shape[3])
 
@@ -535,7 +531,7 @@ def _pages(name: str, cache: Tensor, table: Tensor, query: Tensor, users: int | 
     """Gathers each user's blocks of a cache: [users, heads, length, width] by a table [users, blocks of a user]."""
     users = query.shape[1] if users is None else users
     fits = table.dim() == 2 and table.shape[0] == users
-    _check(fits, name, "page_table must be [users, blocks of a user]", page_table=table, query=query)
+    check(fits, name, "page_table must be [users, blocks of a user]", page_table=table, query=query)
     _, heads, size, width = cache.shape
     return cache[table.long()].permute(0, 2, 1, 3, 4).reshape(users, heads, table.shape[1] * size, width)
 
@@ -545,7 +541,7 @@ def _latent(name: str, key: Tensor, value: Tensor | None, width: int) -> Tensor:
     features = key if value is None else value
     fits = 0 < width <= key.shape[-1] if value is None else width == value.shape[-1]
     expected = "at most the width of key" if value is None else "the width of value"
-    _check(fits, name, f"head_dim_v must be {expected}, got {width}", key=key, value=features)
+    check(fits, name, f"head_dim_v must be {expected}, got {width}", key=key, value=features)
     return features[..., :width]
 
 
@@ -563,37 +559,37 @@ def _score_mask(visible: Tensor, query: Tensor, mask: Tensor | None = None) -> T
 def _batches(name: str, cache: Tensor, rows: Tensor, offset: int | None) -> tuple[int, int]:
     """Returns the first sequence of the batch to write to, and the one after the last."""
     fits = cache.dim() == rows.dim() == 4 and cache.shape[1::2] == rows.shape[1::2]
-    _check(fits, name, "expected 4 dimensions with the same heads and width", cache=cache, fill_value=rows)
+    check(fits, name, "expected 4 dimensions with the same heads and width", cache=cache, fill_value=rows)
     if offset is None and cache.shape[0] != 1:
         raise ValueError(f"tt.{name}: a batch of {cache.shape[0]} needs batch_offset")
     first, last = offset or 0, (offset or 0) + rows.shape[0]
     inside = first >= 0 and last <= cache.shape[0]
-    _check(inside, name, f"batch_offset {offset} lies outside the batch", cache=cache, fill_value=rows)
+    check(inside, name, f"batch_offset {offset} lies outside the batch", cache=cache, fill_value=rows)
     return first, last
 
 
 def _check_heads(name: str, query: Tensor, key: Tensor, value: Tensor, heads: int) -> None:
     """Checks that query, key and value fit together, for a number of query heads."""
     tensors = {"query": query, "key": key, "value": value}
-    _check(query.dim() == key.dim() == value.dim() == 4, name, "expected 4 dimensions", **tensors)
-    _check(query.shape[3] == key.shape[3], name, "query and key must have the same width", **tensors)
-    _check(key.shape[:3] == value.shape[:3], name, "key and value may differ in width only", **tensors)
-    _check(heads % key.shape[1] == 0, name, "the number of query heads must be a multiple of the key heads'", **tensors)
+    check(query.dim() == key.dim() == value.dim() == 4, name, "expected 4 dimensions", **tensors)
+    check(query.shape[3] == key.shape[3], name, "query and key must have the same width", **tensors)
+    check(key.shape[:3] == value.shape[:3], name, "key and value may differ in width only", **tensors)
+    check(heads % key.shape[1] == 0, name, "the number of query heads must be a multiple of the key heads'", **tensors)
 
 
 def _check_decode(name: str, query: Tensor, key: Tensor, value: Tensor) -> None:
-    _check(query.dim() == 4 and query.shape[0] == 1, name, "query must be [1, users, heads, width]", query=query)
+    check(query.dim() == 4 and query.shape[0] == 1, name, "query must be [1, users, heads, width]", query=query)
     _check_heads(name, query, key, value, query.shape[2])
 
 
 def _check_prefill(name: str, query: Tensor, key: Tensor, mask: Tensor | None, is_causal: bool) -> None:
-    _check(query.shape[0] == key.shape[0], name, "query and key must have the same batch size", query=query, key=key)
-    _check(query.shape[2] % _ROWS == 0, name, f"the length of query must be a multiple of {_ROWS}", query=query)
+    check(query.shape[0] == key.shape[0], name, "query and key must have the same batch size", query=query, key=key)
+    check(query.shape[2] % _ROWS == 0, name, f"the length of query must be a multiple of {_ROWS}", query=query)
     if mask is not None and is_causal:
         raise ValueError(f"tt.{name}: attn_mask needs is_causal=False")
 
 
-def _check(holds: bool, name: str, what: str, **tensors: Tensor) -> None:
+def check(holds: bool, name: str, what: str, **tensors: Tensor) -> None:
     """Raises ValueError with the shapes of the tensors unless a condition holds."""
     if not holds:
         shapes = ", ".join(f"{label}: {list(tensor.shape)}" for label, tensor in tensors.items())

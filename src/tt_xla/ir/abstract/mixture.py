@@ -19,18 +19,23 @@ from tt_xla.ir.properties import BOOL, I64, defaulted, opt_prop_def, prop_def
 
 
 class SparseMatmul(TensorOp, ABC):
-    """Multiplies by the blocks of ``b`` [1, E, I, J] that ``sparsity`` marks."""
+    """Multiplies by the blocks of ``input_tensor_b`` [1, E, I, J] that ``sparsity`` marks."""
 
-    a = operand_def(TensorType)
-    b = operand_def(TensorType)
+    input_tensor_a = operand_def(TensorType)
+    input_tensor_b = operand_def(TensorType)
     sparsity = operand_def(TensorType)
     is_input_a_sparse = defaulted(BOOL, False)
     is_input_b_sparse = defaulted(BOOL, True)
     nnz = opt_prop_def(I64)
 
     def result_shape(self) -> shapes.Shape:
-        a, (one, experts, inner, columns) = self.shape_of_rank("a", 4), self.shape_of_rank("b", 4)
-        self.require(one == 1 and a[3] == inner, f"a of shape {a} does not multiply with b of shape {shape(self.b)}")
+        a, (one, experts, inner, columns) = (
+            self.shape_of_rank("input_tensor_a", 4),
+            self.shape_of_rank("input_tensor_b", 4),
+        )
+        self.require(
+            one == 1 and a[3] == inner, f"a of shape {a} does not multiply with b of shape {shape(self.input_tensor_b)}"
+        )
         if not self.is_input_a_sparse:
             self.require(
                 self.is_input_b_sparse,
