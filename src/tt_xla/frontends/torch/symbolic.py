@@ -11,9 +11,9 @@ from typing import Any
 
 import jax
 import torch
-from torch.utils._sympy.functions import FloorDiv, Mod
 
 from tt_xla.errors import UnsupportedOpError
+from tt_xla.frontends.torch.private.symbolic import FloorDiv, Mod
 
 _DIMENSIONS: ContextVar[Mapping[str, Any] | None] = ContextVar("_DIMENSIONS", default=None)
 """JAX's symbols by the names of PyTorch's, while a program with symbolic sizes is lowered."""
