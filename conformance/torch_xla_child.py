@@ -134,9 +134,12 @@ class Child:
             sys.path[0] = str(self.root)
             name = self.file.removesuffix(".py").replace("/", ".")
             runpy.run_module(name, run_name="__main__", alter_sys=True)
-        else:
-            sys.path[0] = str(self.path.parent)
+            return
+        sys.path[0] = str(self.path.parent)
+        if suite.has_main_part(self.path):
             runpy.run_path(str(self.path), run_name="__main__")
+        else:
+            unittest.main(module=self.path.stem)
 
     def run_cases(self, tests: unittest.TestSuite | unittest.TestCase) -> Recorder:
         """Runs cases that apply and that have no record yet."""

@@ -79,13 +79,13 @@ def files_of_tests(checkout: Path) -> list[str]:
     """Returns the files of tests, as paths below the checkout's folder ``test``."""
     root = checkout / "test"
     found = {*root.rglob("test_*.py"), *root.rglob("*_test.py")}
-    return sorted(path.relative_to(root).as_posix() for path in found if _is_run(path))
+    programs = [path for path in found if has_main_part(path) or static_names(path) != [SCRIPT]]
+    return sorted(path.relative_to(root).as_posix() for path in programs)
 
 
-def _is_run(path: Path) -> bool:
-    """Returns whether a file is a program: it has a main part, or cases."""
-    has_main_part = re.search(r"^if __name__ == ['\"]__main__", path.read_text(), re.MULTILINE)
-    return has_main_part is not None or static_names(path) != [SCRIPT]
+def has_main_part(path: Path) -> bool:
+    """Returns whether a file does something as a script. Others have cases, which ``python -m unittest`` runs."""
+    return re.search(r"^if __name__ == ['\"]__main__", path.read_text(), re.MULTILINE) is not None
 
 
 def static_names(path: Path) -> list[str]:

@@ -221,6 +221,15 @@ def test_only_what_has_no_result_is_run(run: Run) -> None:
     assert len(run.records("test_cases.py", ONE_CHIP)) == 8
 
 
+def test_cases_of_a_file_without_a_main_part_are_run(run: Run) -> None:
+    (run.checkout / "test" / "test_plain.py").write_text(
+        CASES.partition("if __name__")[0].replace("MAIN = False", "MAIN = 1")
+    )
+    run.run_file("test_plain.py", ONE_CHIP)
+    counts, _ = count(run, "test_plain.py", [ONE_CHIP])
+    assert counts.outcomes[ONE_CHIP] == Counter({"passed": 1, "failed": 6, "skipped": 2})
+
+
 def test_tests_without_a_result_are_counted_apart(run: Run) -> None:
     run.run_file("test_cases.py", ONE_CHIP)
     results = run.results("test_cases.py", ONE_CHIP)
