@@ -4,7 +4,7 @@
         [--jobs N] [--again] [--systems "n150 n300-llmbox"] [--work FOLDER] [--document FILE]
 
 CHECKOUT is a checkout of pytorch/xla, and FOLDER has packages that its tests import and that are not installed, such as
-parameterized, torchvision and torchax. Nothing is fetched. Each file runs in processes of its own. Results stay in the
+parameterized and torchvision. Nothing is fetched. Each file runs in processes of its own. Results stay in the
 work folder, and only tests without a result are run; ``--again`` also runs those that failed.
 ``torch_xla_tests.toml`` declares tests that do not apply, which are not run, and known failures, which must fail.
 """
