@@ -133,3 +133,8 @@ conformance-stablehlo: $(STAMP) ## run StableHLO's tests on the emulated card: S
 
 conformance-multi-chip: $(STAMP) ## run upstream's tests of several chips: TT_XLA=path/to/tenstorrent/tt-xla
 	@$(BIN)/python -m conformance.run_multi_chip $(TT_XLA) --document docs/testing.md
+
+conformance-torch-xla: $(STAMP) ## run pytorch/xla's tests: TORCH_XLA=path/to/pytorch/xla PACKAGES=site-packages FILES="spmd/*" SAMPLE=5 JOBS=2 AGAIN=1
+	@$(BIN)/python -m conformance.run_torch_xla $(TORCH_XLA) $(if $(PACKAGES),--packages $(PACKAGES)) --jobs $(or $(JOBS),1) \
+	  --sample $(or $(SAMPLE),0) $(if $(AGAIN),--again) \
+	  $(if $(FILES)$(SAMPLE),--files "$(or $(FILES),*)",--document docs/conformance-torch-xla.md)

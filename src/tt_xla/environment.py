@@ -140,6 +140,7 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
             "1 makes libraries take their paths for torch_xla in scripts that do not import it, 0 in no script",
         ),
         EnvironmentVariable("XLA_USE_SPMD", "", "1 makes all chips one device of torch_xla, as xr.use_spmd() does"),
+        EnvironmentVariable("XLA_HLO_DEBUG", "", "1 writes source lines into the text of xm.get_stablehlo"),
     )
 }
 
@@ -173,6 +174,11 @@ def asks_for_torch_xla() -> bool:
 
 _TRUE_WORDS = frozenset({"1", "on", "yes", "true", "y", "t"})
 """Values that transformers and accelerate take for true."""
+
+
+def asks_for_source_lines() -> bool:
+    """Returns whether ``XLA_HLO_DEBUG`` asks for source lines in programs as text."""
+    return is_flag(variable("XLA_HLO_DEBUG"))
 
 
 def is_flag(text: str) -> bool:

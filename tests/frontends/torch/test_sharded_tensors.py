@@ -8,12 +8,15 @@ import re
 import pytest
 import torch
 import torch_xla
+import torch_xla.debug.metrics as met
 import torch_xla.distributed.spmd as xs
+import torch_xla.distributed.xla_backend
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch_xla import _XLAC
 from torch_xla.distributed.spmd.debugging import visualize_sharding, visualize_tensor_sharding
 from torch_xla.distributed.spmd.xla_sharded_tensor import XLAShardedTensor
+from torch_xla.experimental.assume_pure import assume_pure
 
 pytestmark = pytest.mark.usefixtures("chips_as_one_device")
 
@@ -79,6 +82,9 @@ def test_marking_returns_a_tensor_that_shows_its_sharding():
     assert marked.global_tensor.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
     (marked * 3).sum().backward()
     assert torch.equal(x.grad.cpu(), torch.full((8, 8), 3.0))
+    assert not marked.global_tensor.requires_grad
+    marked.full_tensor().sum().backward()
+    assert torch.equal(x.grad.cpu(), torch.full((8, 8), 4.0))
     assert repr(marked + 1).startswith("XLAShardedTensor(tensor(")
 
 
@@ -91,6 +97,36 @@ def test_a_result_has_placements_once_it_is_computed(mesh):
         _ = result.placements
     torch_xla.sync()
     assert result.placements == (Shard(0), Replicate())
+
+
+def test_a_tensor_on_a_mesh_of_one_chip_has_placements():
+    one = DeviceMesh("xla", torch.arange(1), mesh_dim_names=("data",))
+    x = distribute_tensor(numbers(), one, [Shard(1)])
+    assert (x.placements, x.partition_spec) == ((Shard(1),), (None, 0))
+    marked = xs.mark_sharding(numbers().to("tt"), xs.Mesh([0], (1, 1), ("data", "model")), (("data", "model"), None))
+    assert (marked.placements, marked.partition_spec) == ((Shard(0), Shard(0)), ((0, 1), None))
+
+
+def test_a_function_that_is_assumed_pure_marks_tensors():
+    row = xs.get_1d_mesh("data")
+    marked = assume_pure(lambda x: xs.mark_sharding(x + 1, row, ("data", None)))(numbers().to("tt"))
+    torch_xla.sync()
+    assert xs.sharding_of(marked) == "{devices=[8,1]0,1,2,3,4,5,6,7}"
+    assert torch.equal(marked.cpu(), numbers() + 1)
+
+
+def test_metrics_of_sharded_tensors(mesh):
+    met.clear_all()
+    x = distribute_tensor(numbers(), mesh, [Shard(0), Replicate()]) + 1
+    torch_xla.sync()
+    assert met.counter_value("VirtualDeviceUsage") == 1
+    assert met.counter_value("ExecuteReplicated") == met.metric_data("ExecuteReplicatedTime")[0] == 1
+    assert torch.equal(x.cpu(), numbers() + 1)
+
+
+def test_a_process_group_has_no_members_when_chips_are_one_device():
+    with pytest.raises(AssertionError, match="the backend 'xla' has no members"):
+        torch.distributed.init_process_group("xla", init_method="xla://")
 
 
 def test_a_sharded_tensor_that_requires_gradients_is_a_leaf(mesh):
@@ -150,6 +186,7 @@ def test_placements_that_redistribute_refuses(mesh, placed, error, message):
         ("{devices=[8]7,6,5,4,3,2,1,0}", [[str(chip)] for chip in range(7, -1, -1)]),
         ("{devices=[2,2,2]0,1,2,3,4,5,6,7}", [["[0, 1]", "[2, 3]"], ["[4, 5]", "[6, 7]"]]),
         ("{replicated}", [["[0, 1, 2, 3, 4, 5, 6, 7]"]]),
+        ("{devices=[2,4,1]0,1,2,3,4,5,6,7 last_tile_dim_replicate}", [[f"[{chip}]" for chip in range(8)]]),
     ],
 )
 def test_tables_of_shardings(sharding, rows, capsys):

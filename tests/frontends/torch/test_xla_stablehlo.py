@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 import torch
@@ -145,9 +146,51 @@ def test_keyword_arguments_come_in_any_order():
     assert model(y=torch.ones(2) * 3, x=torch.ones(2)).tolist() == [-2, -2]
 
 
-def test_what_has_no_fixed_program_is_refused(tmp_path):
+class Sized(nn.Module):
+    """A model whose results have sizes that are sums, products and quotients of those of its inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 4)
+
+    def forward(self, x, y):
+        x = torch.softmax(self.linear(x), 0)
+        joined = torch.cat([x.view(-1, 2), y]).sum(1)
+        return joined, x[1:], x[:-2], x.mean(0), torch.ones(x.shape[0] // 2)
+
+
+def test_symbolic_sizes_stay_symbolic_and_a_call_fixes_them(tmp_path):
+    model, rows = Sized(), torch.export.Dim("rows", min=4, max=64)
+    sizes = ({0: rows}, {0: torch.export.Dim("more")})
+    program = torch.export.export(model, (torch.rand(10, 8), torch.rand(5, 2)), dynamic_shapes=sizes)
+    export = stablehlo.exported_program_to_stablehlo(program)
+    text = export.get_stablehlo_text()
+    assert re.search(r"tensor<\?x8xf32>.*tensor<\?x2xf32>.*->.*tensor<\?xf32>.*tensor<\?x4xf32>", text)
+    assert "shape_assertion" not in text
+    export.save(tmp_path)
+    for saved in (export, stablehlo.StableHLOGraphModule.load(tmp_path)):
+        for number, more in ((10, 5), (4, 2), (10, 5)):
+            x, y = torch.rand(number, 8), torch.rand(more, 2)
+            for result, expected in zip(saved(x, y), model(x, y), strict=True):
+                torch.testing.assert_close(result.cpu(), expected)
+    with pytest.raises(ValueError, match=r"exported with torch.float32 of shape \[-1, 8\]"):
+        export(torch.rand(10, 7), torch.rand(5, 2))
+
+
+def test_symbolic_sizes_leave_other_programs_alone():
     program = torch.export.export(nn.ReLU(), (torch.ones(4),), dynamic_shapes=({0: torch.export.Dim("n")},))
-    with pytest.raises(UnsupportedOpError, match="symbolic size"):
+    assert "tensor<?xf32>" in stablehlo.exported_program_to_stablehlo(program).get_stablehlo_text()
+    assert "tensor<4xf32>" in exported(nn.ReLU(), torch.ones(4)).get_stablehlo_text()
+
+
+def test_what_has_no_program_is_refused(tmp_path):
+    class Shifted(nn.Module):
+        def forward(self, x, n):
+            return x + n
+
+    sizes = (None, torch.export.Dim.DYNAMIC)
+    program = torch.export.export(Shifted(), (torch.ones(4), 3), dynamic_shapes=sizes)
+    with pytest.raises(UnsupportedOpError, match="is the symbolic number"):
         stablehlo.exported_program_to_stablehlo(program)
 
     class Counted(nn.Module):
@@ -183,6 +226,13 @@ def test_recorded_ops_form_composites():
         torch_xla.sync()
         assert out.tolist() == [4.0 * (1 + step) + 6.0] * 4
     assert met.counter_value("CachedCompile") == 1  # the first step, the one whose number changed, and one as before
+
+
+def test_the_text_of_recorded_ops_has_source_lines_on_request(monkeypatch):
+    x = torch.ones(4, device="xla") * 2
+    assert "#loc" not in xm.get_stablehlo([x])
+    monkeypatch.setenv("XLA_HLO_DEBUG", "1")
+    assert "test_xla_stablehlo.py" in xm.get_stablehlo([x])
 
 
 def test_marks_of_torch_xlas_own_op_in_an_export():

@@ -233,12 +233,24 @@ def test_dynamos_backend_openxla():
         results = [compiled(x).cpu() for _ in range(2)]
     assert met.counter_value("DynamoExtractCompiledGraph") == met.metric_data("CompileTime")[0] == 1
     assert met.metric_data("ExecuteTime")[0] == 2
+    assert met.metric_data("RunCachedGraphInputData")[0] == met.metric_data("RunCachedGraphOutputData")[0] == 2
+    assert met.counter_value("xla::addmm") == 1
+    assert met.counter_value("DynamoSyncInputExecuteTime") is None
+    with torch.no_grad():
+        compiled(x * 2)
+    assert met.counter_value("DynamoSyncInputExecuteTime") == 1
     for result in results:
         torch.testing.assert_close(result, expected.cpu())
     compiled(x).sum().backward()
     got, layer.weight.grad = layer.weight.grad, None
     expected.sum().backward()
     torch.testing.assert_close(got, layer.weight.grad)
+
+
+def test_the_backend_openxla_names_tensors_on_the_cpu():
+    compiled = torch.compile(lambda x: x * 2, backend="openxla")
+    with pytest.warns(UserWarning, match=r"Found tensor with shape torch.Size\(\[2\]\) on cpu. Please move"):
+        assert compiled(torch.ones(2)).tolist() == [2, 2]
 
 
 def test_the_backend_as_a_function():

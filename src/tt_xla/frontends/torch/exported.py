@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 
 from tt_xla.errors import UnsupportedOpError
+from tt_xla.frontends.torch import symbolic
 from tt_xla.frontends.torch.aten.decompositions import decompositions
 from tt_xla.frontends.torch.aten.registry import LOWERINGS
 from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
@@ -76,17 +77,16 @@ def lower_exported(program: ExportedProgram, *, inline_numbers: bool = True) -> 
     """Lowers a program of ``torch.export``. The program stays as it is.
 
     Args:
-        program: the program, with fixed sizes.
+        program: the program. Its symbolic sizes stay symbolic.
         inline_numbers: whether numbers in the user's code become constants of the module. Otherwise those that are
             neither 0 nor 1 become 0-dim arguments.
 
     Raises:
-        UnsupportedOpError: an op has no lowering, or a size of an input is symbolic.
+        UnsupportedOpError: an op has no lowering, or none for its symbolic sizes; or an input is a symbolic number.
     """
     program = run_decompositions(program)  # which traces it anew, so the graph may be changed
     graph_module = program.graph_module
     nodes = graph_module.graph.find_nodes(op="placeholder")
-    _check_sizes(nodes)
     describe_random_ops(graph_module)
     results = _return_user_outputs(graph_module, program)
     values = [] if inline_numbers else _numbers_as_inputs(graph_module)
@@ -106,22 +106,28 @@ def lower_exported(program: ExportedProgram, *, inline_numbers: bool = True) -> 
         else:
             numbers[position] = value
     described += [Argument(f"number_{index}", Role.CONSTANT) for index in range(len(values))]
-    lowered = lower_to_stablehlo(graph_module, described)
+    with symbolic.symbols(_symbolic_sizes(nodes), program.range_constraints):
+        lowered = lower_to_stablehlo(graph_module, described)
     constants = [*values, *(make() for make in lowered.extras)]
     return LoweredExport(lowered.module, arguments, constants, numbers, results)
 
 
-def _check_sizes(nodes: list[torch.fx.Node]) -> None:
+def _symbolic_sizes(nodes: list[torch.fx.Node]) -> Iterator[torch.SymInt]:
+    """Yields the symbolic sizes of inputs.
+
+    Raises:
+        UnsupportedOpError: an input is a symbolic number.
+    """
     for node in nodes:
         value = node.meta.get("val")
-        sizes = value.shape if isinstance(value, torch.Tensor) else [value]
-        symbolic = [size for size in sizes if isinstance(size, torch.SymInt)]
-        if symbolic:
+        if isinstance(value, torch.SymInt):
             raise UnsupportedOpError(
-                f"The input '{node.name}' of the exported program has the symbolic size {symbolic[0]}; expected sizes "
-                "that are fixed numbers, because every program of the device has them.",
-                hint="Call torch.export.export without dynamic_shapes, once for each size that you need.",
+                f"The input '{node.name}' of the exported program is the symbolic number {value}; expected tensors and "
+                "fixed numbers.",
+                hint="Call torch.export.export without dynamic_shapes for this input.",
             )
+        if isinstance(value, torch.Tensor):
+            yield from (size for size in value.shape if isinstance(size, torch.SymInt))
 
 
 def _return_user_outputs(graph_module: torch.fx.GraphModule, program: ExportedProgram) -> list[torch.Tensor | None]:

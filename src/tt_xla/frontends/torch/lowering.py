@@ -14,7 +14,10 @@ import torch
 from jaxlib import xla_client
 from jaxlib.mlir import ir
 
+from tt_xla.compiler.mlir_context import context
+from tt_xla.compiler.stablehlo.symbolic_sizes import drop_assertions
 from tt_xla.errors import UnsupportedOpError
+from tt_xla.frontends.torch import symbolic
 from tt_xla.frontends.torch.aten import Context
 from tt_xla.frontends.torch.aten.registry import DTYPES, InvalidUseError, apply, describe, rule_of, shape_of
 from tt_xla.frontends.torch.composites import composite_attribute, name_decompositions
@@ -203,12 +206,16 @@ class _Lowering:
             elif node not in self.open:
                 self.constants[node] = number(value)
         self.input_orders = [
-            _channels_last(self.placeholders[position].meta["val"], self.arguments[position]) for position in tensors
+            None
+            if symbolic.is_active()
+            else _channels_last(self.placeholders[position].meta["val"], self.arguments[position])
+            for position in tensors
         ]
         self._collect_extras()
         self.numbers = [node for node in self.nodes if node in self.open and _is_op_argument(node)]
         outputs, results = self._outputs()
-        orders = [_permutation(node.meta["val"]) for node in results]
+        # An export's inputs and results are contiguous, and nothing checks its indices.
+        orders = [None if symbolic.is_active() else _permutation(node.meta["val"]) for node in results]
         module = self._trace(results, orders)
         arguments = [self.arguments[position] for position in tensors]
         arguments += [
@@ -220,7 +227,8 @@ class _Lowering:
         name_decompositions(module)
         self._locate(module)
         fakes = [node.meta["val"] for node in results]
-        checks = find_index_checks(self.nodes, self.traced[: len(tensors)], source_line)
+        inputs = self.traced[: len(tensors)]
+        checks = [] if symbolic.is_active() else find_index_checks(self.nodes, inputs, source_line)
         values = [self.placeholders[position].meta["val"] for position in tensors]
         views = [index for index, value in enumerate(values) if value.is_conj() or value.is_neg()]
         numbers = [reader(node, self.placeholders) for node in self.numbers]
@@ -359,7 +367,14 @@ class _Lowering:
 
         with unset_fake_temporarily(), wide(), jax.default_device(_tracing_device()):
             specs = [_spec(node.meta["val"], order) for node, order in zip(traced, input_orders, strict=True)]
-            module = jax.jit(forward, keep_unused=True).lower(*specs).compiler_ir("stablehlo")
+            traced_function = jax.jit(forward, keep_unused=True)
+            if symbolic.is_active():
+                exported = jax.export.export(traced_function, platforms=["cpu"])(*specs)
+                with context(len(exported.mlir_module_serialized)):
+                    module = ir.Module.parse(exported.mlir_module())
+                drop_assertions(module)
+                return module
+            module = traced_function.lower(*specs).compiler_ir("stablehlo")
         assert isinstance(module, ir.Module)
         return module
 

@@ -16,6 +16,7 @@ from torch.fx.experimental.symbolic_shapes import free_symbols
 
 from tt_xla.frontends.torch.device.scalars import SCALARS
 from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
+from tt_xla.frontends.torch.symbolic import size
 
 aten = torch.ops.aten
 
@@ -49,9 +50,12 @@ def open_numbers(nodes: Iterable[Node]) -> set[Node]:
 
 
 def number(value: Any) -> Any:
-    """Returns the value of a symbolic number, and guards the compiled graph on it. Other values stay as they are."""
+    """Returns the value of a symbolic number, and guards the compiled graph on it. Other values stay as they are.
+
+    While a program with symbolic sizes is lowered, an integer is an expression of them.
+    """
     if isinstance(value, torch.SymInt):
-        return int(value)
+        return size(value)
     if isinstance(value, torch.SymFloat):
         return float(value)
     return bool(value) if isinstance(value, torch.SymBool) else value

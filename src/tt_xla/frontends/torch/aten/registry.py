@@ -19,6 +19,7 @@ from jax import lax
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.private.ops import OpOverload
+from tt_xla.frontends.torch.symbolic import size
 from tt_xla.ir.element_types import ElementType
 from tt_xla.registry import Registry
 
@@ -103,8 +104,8 @@ class Context:
 
 
 def shape_of(value: torch.Tensor) -> tuple[int, ...]:
-    """Returns a tensor's sizes as ints. A symbolic size becomes a constant, which adds a guard to the graph."""
-    return tuple(int(size) for size in value.shape)
+    """Returns a tensor's sizes (:func:`~tt_xla.frontends.torch.symbolic.size`)."""
+    return tuple(map(size, value.shape))
 
 
 def describe(node: torch.fx.Node) -> str:

@@ -102,8 +102,18 @@ def slice_along(x: Array, dim: int, start: int, stop: int, step: int = 1) -> Arr
 @lower(aten.slice.Tensor, aten.slice_copy.Tensor)
 def slice_(ctx: Context, x: Array, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Array:
     dim %= x.ndim
-    begin, stop, step = slice(start, end, step).indices(x.shape[dim])
+    size = x.shape[dim]
+    if not isinstance(size, int):  # symbolic
+        return slice_along(x, dim, _edge(start, size, 0), _edge(end, size, size), step)
+    begin, stop, step = slice(start, end, step).indices(size)
     return slice_along(x, dim, begin, stop, step)
+
+
+def _edge(edge: Any, size: Any, default: Any) -> Any:
+    """Returns the begin or end of a slice of a dimension of symbolic size, which a number is taken to be within."""
+    if edge is None or (isinstance(edge, int) and edge >= 2**63 - 1):
+        return default
+    return size + edge if isinstance(edge, int) and edge < 0 else edge
 
 
 @lower(aten.select.int, aten.select_copy.int)

@@ -68,6 +68,15 @@ def _recorded(value: Value) -> Placement | None:
     return Placement(Mesh(tuple(shape), tuple(names)), tuple(chips), sharding, tuple(value.shape))
 
 
+def has_contents(tensor: torch.Tensor) -> bool:
+    """Returns whether a tensor of the device has contents; one that stands for an argument of a trace has none."""
+    try:
+        buffer_of(tensor)
+    except NotImplementedError:
+        return False
+    return True
+
+
 def has_parts(tensor: torch.Tensor) -> bool:
     """Returns whether a tensor has no contents of its own, but a part for each chip."""
     if not STATE.holds_parts or tensor.device.type != DEVICE_TYPE:

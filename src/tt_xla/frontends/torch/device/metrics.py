@@ -16,16 +16,24 @@ EAGER_COMPILE_TIME = "EagerOpCompileTime"
 EAGER_EXECUTE_TIME = "EagerOpExecuteTime"
 TO_DEVICE_TIME = "TransferToDeviceTime"
 FROM_DEVICE_TIME = "TransferFromDeviceTime"
+TENSOR_DATA_TIME = "TensorToData"
 TO_DEVICE_BYTES = "OutboundData"
 FROM_DEVICE_BYTES = "InboundData"
 ALIASES = "InputOutputAliasCount"
 DONATIONS = "XlaSetBufferDonation"
 COMPILED = "UncachedCompile"
+COMPILE_CALLS = "CreateCompileHandles"
+STABLEHLO = "StableHloCompile"
 REUSED = "CachedCompile"
 STEPS = "MarkStep"
 TENSORS = "CreateXlaTensor"
+SPMD_TENSORS = "VirtualDeviceUsage"
 SEVERAL_CHIPS = "ExecuteReplicated"
+SEVERAL_CHIPS_TIME = "ExecuteReplicatedTime"
 DYNAMO_GRAPHS = "DynamoExtractCompiledGraph"
+DYNAMO_PENDING_INPUTS = "DynamoSyncInputExecuteTime"
+DYNAMO_INPUTS_TIME = "RunCachedGraphInputData"
+DYNAMO_OUTPUTS_TIME = "RunCachedGraphOutputData"
 
 NAMES: dict[str, str] = {
     COMPILE_TIME: "compilations of recorded ops",
@@ -34,21 +42,29 @@ NAMES: dict[str, str] = {
     EAGER_EXECUTE_TIME: "runs of single ops in eager mode",
     TO_DEVICE_TIME: "copies of tensors from the CPU to the device",
     FROM_DEVICE_TIME: "copies of tensors from the device to the CPU",
+    TENSOR_DATA_TIME: "copies of tensors from the CPU to the device",
     TO_DEVICE_BYTES: "bytes of copies to the device",
     FROM_DEVICE_BYTES: "bytes of copies from the device",
     ALIASES: "compilations of graphs, and how many inputs they overwrite or release",
     DONATIONS: "donations of tensors",
     COMPILED: "programs that were compiled",
+    COMPILE_CALLS: "calls of the compiler for recorded ops",
+    STABLEHLO: "programs of recorded ops that were compiled from StableHLO, which all are",
     REUSED: "runs of programs that had been compiled before",
     STEPS: "calls of torch_xla.sync",
     TENSORS: "results of recorded ops, and tensors copied to the device",
-    SEVERAL_CHIPS: "runs of programs for several chips",
+    SPMD_TENSORS: "tensors that were given a sharding",
+    SEVERAL_CHIPS: "runs of recorded ops for several chips, and in SPMD mode",
+    SEVERAL_CHIPS_TIME: "the same runs, and how long they took",
     DYNAMO_GRAPHS: "graphs that dynamo's backend openxla compiled",
+    DYNAMO_PENDING_INPUTS: "runs of these graphs before which recorded ops ran, whose results they take",
+    DYNAMO_INPUTS_TIME: "runs of these graphs, and how long until their inputs were there",
+    DYNAMO_OUTPUTS_TIME: "runs of these graphs, and how long it took to return their outputs",
 }
 """What each metric and counter counts.
 
 Beside them there are ``aten::op`` for ops that ran on the host because they have no lowering to the device, and
-``xla::op`` for ops that were recorded.
+``xla::op`` for ops that were recorded, and for those of graphs that dynamo's backend openxla compiled.
 """
 
 KEPT = 1024
@@ -101,8 +117,11 @@ class timed:
 @contextlib.contextmanager
 def transferring(nbytes: int, *, to_device: bool) -> Iterator[None]:
     """Context manager that counts a copy between the CPU and the device, unless the block raises."""
-    with timed(TO_DEVICE_TIME if to_device else FROM_DEVICE_TIME):
-        yield
+    began = time.perf_counter_ns()
+    yield
+    taken = float(time.perf_counter_ns() - began)
+    for name in (TO_DEVICE_TIME, TENSOR_DATA_TIME) if to_device else (FROM_DEVICE_TIME,):
+        sample(name, taken)
     sample(TO_DEVICE_BYTES if to_device else FROM_DEVICE_BYTES, float(nbytes))
 
 

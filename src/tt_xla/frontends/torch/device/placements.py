@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from tt_xla.errors import CompileError
+from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, buffer_of_storage, storage_of_host
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, STATE
 from tt_xla.frontends.torch.device.values import Value
@@ -109,6 +110,7 @@ def announce() -> None:
 def place(tensor: torch.Tensor, placement: Placement) -> None:
     """Gives the storage of a tensor of the device a placement."""
     announce()
+    metrics.count(metrics.SPMD_TENSORS)
     _PLACEMENTS[buffer_of(tensor)] = placement
 
 
@@ -182,6 +184,7 @@ def place_result(buffer: Buffer, placement: Placement | None) -> None:
 
 def replicate(tensor: torch.Tensor) -> None:
     """Records that every chip has a tensor of the device in full."""
+    metrics.count(metrics.SPMD_TENSORS)
     _REPLICATED.add(buffer_of(tensor))
 
 

@@ -5,6 +5,7 @@ A program is compiled once per structure of a trace: its kinds of ops and how th
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import weakref
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from tt_xla.collector import collector_paused
+from tt_xla.environment import asks_for_source_lines
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
@@ -290,10 +292,8 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     for make, version in program.extras:
         arguments.append(make())
         argument_versions.append(version)
-    if trace.placements:
-        metrics.count(metrics.SEVERAL_CHIPS)
     metric = metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME
-    with metrics.timed(metric), outside_dynamo():
+    with _counted_as_replicated(trace), metrics.timed(metric), outside_dynamo():
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
@@ -315,6 +315,14 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         if storage in storages:  # two results may be one tensor, but values are written separately
             value.data = value.data.clone()
         storages.add(storage)
+
+
+def _counted_as_replicated(trace: Trace) -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager that counts and times a run for several chips, or in SPMD mode."""
+    if not (trace.placements or STATE.acts_as_one):
+        return contextlib.nullcontext()
+    metrics.count(metrics.SEVERAL_CHIPS)
+    return metrics.timed(metrics.SEVERAL_CHIPS_TIME)
 
 
 def _changed_ops(trace: Trace) -> set[Node] | None:
@@ -400,7 +408,8 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
     _find_constants(structure, trace.leaves)
     key = structure.inputs
     if key not in structure.programs:
-        metrics.count(metrics.COMPILED)
+        for name in (metrics.COMPILED, metrics.COMPILE_CALLS, metrics.STABLEHLO):
+            metrics.count(name)
         with metrics.timed(metrics.EAGER_COMPILE_TIME if MODE.eager else metrics.COMPILE_TIME):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
         metrics.sample(metrics.ALIASES, _aliases(trace))
@@ -477,7 +486,7 @@ def stablehlo_of(tensors: Sequence[torch.Tensor], *, bytecode: bool = False) -> 
 
     Args:
         tensors: tensors of one chip; all that wait for recorded ops if there are none.
-        bytecode: whether to return portable bytecode instead of text.
+        bytecode: whether to return portable bytecode instead of text, which has source lines under ``XLA_HLO_DEBUG=1``.
 
     Raises:
         CompileError: an op cannot be lowered.
@@ -492,7 +501,7 @@ def stablehlo_of(tensors: Sequence[torch.Tensor], *, bytecode: bool = False) -> 
         with outside_dynamo(), unset_fake_temporarily():
             arguments = [Argument(f"input_{number}") for number in range(len(trace.leaves))]
             module = lower_to_stablehlo(_graph_module(trace, frozenset()), arguments).module
-    return saved(module).bytecode if bytecode else str(module)
+    return saved(module).bytecode if bytecode else module.operation.get_asm(enable_debug_info=asks_for_source_lines())
 
 
 def _unpermuted(lowered: Lowered, placements: Sequence[Placement | None], index: int) -> Placement | None:

@@ -5,6 +5,7 @@ PyTorch's dynamo backend ``openxla`` calls it with a graph of aten ops when the 
 
 from __future__ import annotations
 
+import warnings as _warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +13,11 @@ import torch
 from torch_xla.utils.buffer_donor_context import alias_with_buffer_donor_config
 
 from tt_xla.frontends.torch.device import metrics as _metrics
+from tt_xla.frontends.torch.device.buffers import buffer_of as _buffer_of
+from tt_xla.frontends.torch.device.programs import synchronize as _synchronize
+from tt_xla.frontends.torch.device.signatures import signature_of as _signature_of
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes as _without_dispatch_modes
+from tt_xla.frontends.torch.private.ops import OpOverload as _OpOverload
 from tt_xla.frontends.torch.xla_api.donor_op import take_from as _take_from
 from tt_xla.frontends.torch.xla_api.donor_op import taking_donations as _taking_donations
 
@@ -40,7 +45,17 @@ def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[A
     from tt_xla.frontends.torch.backend import tt
     from tt_xla.frontends.torch.private.dynamo import compile_lock
 
+    for arg in xla_args:
+        if isinstance(arg, torch.Tensor) and arg.device.type != "tt":
+            _warnings.warn(
+                f"Found tensor with shape {arg.size()} on {arg.device}. Please move all tensors to xla device to "
+                "execute on XLA device: the program of the device takes a copy of it in each call.",
+                stacklevel=2,
+            )
     _metrics.count(_metrics.DYNAMO_GRAPHS)
+    for node in xla_model.graph.nodes:
+        if isinstance(node.target, _OpOverload):
+            _metrics.count(_signature_of(node.target).counter)
     graph_module, has_one_output = _with_tuple(xla_model)
     _metrics.count(_metrics.COMPILED)
     with compile_lock, _metrics.timed(_metrics.COMPILE_TIME), _without_dispatch_modes(), torch.no_grad():
@@ -49,11 +64,22 @@ def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[A
         call = _taking_donations(tt(graph_module, xla_args), donated)
 
     def run(*args: Any) -> Any:
+        with _metrics.timed(_metrics.DYNAMO_INPUTS_TIME):
+            _run_pending(args)
         with _metrics.timed(_metrics.EXECUTE_TIME), torch.no_grad():
             results = call(*args)
-        return results[0] if has_one_output else results
+        with _metrics.timed(_metrics.DYNAMO_OUTPUTS_TIME):
+            return results[0] if has_one_output else results
 
     return run
+
+
+def _run_pending(args: Sequence[Any]) -> None:
+    """Runs recorded ops if they compute one of the arguments."""
+    tensors = [arg for arg in args if isinstance(arg, torch.Tensor) and arg.device.type == "tt"]
+    if any(_buffer_of(tensor).pending for tensor in tensors):
+        _metrics.count(_metrics.DYNAMO_PENDING_INPUTS)
+        _synchronize()
 
 
 def _with_tuple(model: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, bool]:

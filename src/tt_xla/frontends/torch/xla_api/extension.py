@@ -23,9 +23,12 @@ from tt_xla.frontends.torch.device.text import key_of as _key_of
 from tt_xla.frontends.torch.device.text import text_of as _text_of
 from tt_xla.frontends.torch.private.dispatcher import storage_identity as _storage_identity
 from tt_xla.frontends.torch.xla_api import preemption
+from tt_xla.frontends.torch.xla_api.dot_general import dot_general as _dot_general
 from tt_xla.frontends.torch.xla_api.spmd_meshes import Mesh, OpSharding
 from tt_xla.ir.mesh import replicated
 from tt_xla.runtime.mesh.shards import join
+
+_xla_dot_general = _dot_general
 
 
 def _get_xla_sharding_spec(tensor: torch.Tensor) -> str:
@@ -207,6 +210,11 @@ def _xla_tensors_from_aten(
 def _get_executed_fallback_ops() -> list[str]:
     """Returns the names of ops that ran on the host."""
     return torch_xla.debug.metrics.executed_fallback_ops()
+
+
+def _xla_increment_counter(name: str, value: int) -> None:
+    """Adds to a counter, which may be one of the script's own."""
+    _metrics.count(name, value)
 
 
 def _get_git_revs() -> dict[str, str]:

@@ -65,7 +65,9 @@ _FILES = {
     "torch_xla.experimental.scan": "scan.py",
     "torch_xla.experimental.scan_layers": "scan_layers.py",
     "torch_xla.experimental.spmd_fully_sharded_data_parallel": "spmd_fsdp.py",
+    "torch_xla.experimental.stablehlo_custom_call": "host_offloading.py",
     "torch_xla.experimental.xla_marker": "xla_marker.py",
+    "torch_xla.experimental.xla_quantized_matmul": "xla_quantized_matmul.py",
     "torch_xla.experimental.xla_sharding": "xla_sharding.py",
     "torch_xla.runtime": "runtime.py",
     "torch_xla.stablehlo": "stablehlo.py",
@@ -99,11 +101,8 @@ _REFUSED = {
     "torch_xla.experimental.custom_kernel": _PALLAS,
     "torch_xla.experimental.pallas_kernels": _PALLAS,
     "torch_xla.experimental.splash_attention": _PALLAS,
-    "torch_xla.experimental.stablehlo_custom_call": (
-        "No program of the device has custom calls. Write the op as a function of PyTorch's ops."
-    ),
     "torch_xla.experimental.unbounded_dynamism_export": (
-        "Every program of the device has fixed sizes. Export the model without dynamic_shapes, once for each size."
+        "Its passes prepare graphs with symbolic sizes for XLA. exported_program_to_stablehlo takes them as they are."
     ),
     "torch_xla.tf_saved_model_integration": (
         "It writes files for TensorFlow. torch_xla.save_as_stablehlo writes StableHLO, which 'tt-xla compile' takes."

@@ -22,13 +22,13 @@ def _process_group(prefix_store: Any, rank: int, size: int, timeout: timedelta) 
     """Makes a process group.
 
     Raises:
-        RuntimeError: all chips act as one device, so there is one process without others.
+        AssertionError: all chips act as one device, so there is one process without others.
     """
     import torch_xla.runtime as xr
     from torch_xla.distributed.xla_backend import ProcessGroupXla
 
     if xr.is_spmd():
-        raise RuntimeError(
+        raise AssertionError(  # as torch_xla does
             "In SPMD mode all chips act as one device of one process, so the backend 'xla' has no members. Mark "
             "shardings, or use the backend 'gloo' for several hosts."
         )

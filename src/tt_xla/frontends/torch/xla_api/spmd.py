@@ -57,7 +57,7 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
         partition_spec: for each dimension, the axis or axes that split it, major first, or None.
 
     Returns:
-        The tensor as an ``XLAShardedTensor``; in a compiled function, a plain tensor.
+        The tensor as an ``XLAShardedTensor``; in a compiled or traced function (``assume_pure``), a plain tensor.
 
     Raises:
         TypeError: ``t`` is no tensor, or ``mesh`` no mesh.
@@ -73,7 +73,7 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
             return t
         if t.device.type == _DEVICE_TYPE:
             _placements.replicate(t)
-        return wrap_as_sharded_tensor(t, mesh.mesh_shape, tuple(partition_spec))
+        return wrap_as_sharded_tensor(t, mesh.mesh_shape, spec_of(dims))
     if t.device.type != _DEVICE_TYPE:
         raise ValueError(
             f"mark_sharding takes a tensor on device 'tt', got one on '{t.device}'. Move it with .to('tt') first."
@@ -83,7 +83,7 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
             f"mark_sharding takes a tensor on tt:0, which stands for all chips of a mesh, got one on '{t.device}', a "
             "single chip. Move it with .to('tt:0') first."
         )
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or not _marking.has_contents(t):
         return _marked(t, mesh, dims, gradient=False)
     plain, chips = mesh.chip_mesh()
     _marking.mark(t, _Placement(plain, chips, _mesh.Sharding(dims), tuple(t.shape)))
@@ -234,6 +234,11 @@ def _spec_axes(shape: tuple[int, ...], mesh: Mesh, partition_spec: PartitionSpec
     return _mesh.spec_axes(partition_spec, mesh.axis_names or (), len(mesh.mesh_shape))
 
 
+def spec_of(dims: Sequence[tuple[int, ...]]) -> tuple[int | tuple[int, ...] | None, ...]:
+    """Returns the partition spec of the indices of the mesh axes that split each dimension."""
+    return tuple(axes[0] if len(axes) == 1 else axes or None for axes in dims)
+
+
 def clear_sharding(t: torch.Tensor) -> torch.Tensor:
     """Removes the sharding of a tensor and returns the tensor, a plain one for an ``XLAShardedTensor``."""
     _marking.unmark(t)
@@ -284,7 +289,7 @@ def wrap_as_sharded_tensor(
 
 def unwrap_sharded_tensor(t: torch.Tensor) -> torch.Tensor:
     """Returns the tensor that an ``XLAShardedTensor`` shows; any other tensor as it is."""
-    return t.global_tensor if isinstance(t, __getattr__("XLAShardedTensor")) else t
+    return t.full_tensor() if isinstance(t, __getattr__("XLAShardedTensor")) else t
 
 
 def wrap_if_sharded(x: Any) -> Any:

@@ -111,8 +111,7 @@ def xla_distribute_tensor(
     for axis, placement in zip(axes, placements or (), strict=False):
         by_axis[axis] = placement
     spec = convert_to_xla_partition_spec(moved, by_axis)
-    _spmd.mark_sharding(moved, mesh, spec)
-    return _XLAShardedTensor(moved.detach(), requires_grad=tensor.requires_grad)
+    return _XLAShardedTensor(_spmd.mark_sharding(moved, mesh, spec), requires_grad=tensor.requires_grad)
 
 
 def xla_distribute_module(

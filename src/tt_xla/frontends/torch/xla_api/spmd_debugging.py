@@ -46,8 +46,9 @@ def visualize_sharding(
         pad_edge=False,
         box=box.SQUARE if lines else None,
     )
+    has_copies = "replicate" in sharding or not sharding  # a list of one chip if there is only one
     for row in _parts(sharding):
-        entries = [f"{_runtime.device_type()} {chips[0] if len(chips) == 1 else chips}" for chips in row]
+        entries = [f"{_runtime.device_type()} {chips if has_copies or len(chips) > 1 else chips[0]}" for chips in row]
         centred = [align.Align(entry, "center", vertical="middle") for entry in entries]
         shown.add_row(*[padding.Padding(entry, 1) for entry in centred])
     screen.print(shown, end="\n\n")

@@ -62,7 +62,7 @@ class VariableType(Enum):
 
 @dataclass
 class VariableSignature:
-    """Shape and dtype (such as ``float32``) of an argument or result. No dimension is dynamic."""
+    """Shape and dtype (such as ``float32``) of an argument or result. Dimensions of ``dynamic_dims`` have size -1."""
 
     shape: list[int]
     dtype: str
@@ -152,7 +152,7 @@ class StableHLOGraphModule:
         self._bundle = bundle
         self._functions = {function.meta.name: function for function in bundle.stablehlo_funcs}
         self._default_method = bundle.stablehlo_funcs[0].meta.name
-        self._runs: dict[str, _runs.Run] = {}
+        self._runs: dict[tuple[str, tuple[tuple[int, ...], ...] | None], _runs.Run] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Returns what the model returns for inputs of the shapes and dtypes that it was exported with.
@@ -167,21 +167,34 @@ class StableHLOGraphModule:
         """Same as calling the model, for one of its methods."""
         meta = self._functions[method_name].meta
         inputs = _flat_inputs(meta, args, dict(kwargs or {}))
-        if method_name not in self._runs:
-            function = self._functions[method_name]
-            arguments = [self._held(location) for location in meta.input_locations]
-            dtypes = [signature.dtype for signature in meta.input_signature]
-            self._runs[method_name] = _runs.Run(function.bytecode, arguments, dtypes)
         users = [
             _checked(inputs[location.position], signature, location.position)
             for location, signature in zip(meta.input_locations, meta.input_signature, strict=True)
             if location.type_ is VariableType.INPUT_ARG
         ]
-        tensors = iter(self._runs[method_name](users))
+        tensors = iter(self._run_for(method_name, users)(users))
         results = [None if signature.dtype == _NONE else next(tensors) for signature in meta.output_signature]
         if meta.output_pytree_spec is None:
             return results
         return tree_unflatten(results, treespec_loads(meta.output_pytree_spec))
+
+    def _run_for(self, method_name: str, users: list[torch.Tensor]) -> _runs.Run:
+        """Returns the program of a method for inputs. With symbolic sizes there is one for each of their shapes."""
+        function = self._functions[method_name]
+        meta = function.meta
+        shapes = None
+        if any(signature.dynamic_dims for signature in meta.input_signature):
+            given = iter(users)
+            shapes = tuple(
+                tuple(next(given).shape if location.type_ is VariableType.INPUT_ARG else signature.shape)
+                for location, signature in zip(meta.input_locations, meta.input_signature, strict=True)
+            )
+        key = method_name, shapes
+        if key not in self._runs:
+            arguments = [self._held(location) for location in meta.input_locations]
+            dtypes = [signature.dtype for signature in meta.input_signature]
+            self._runs[key] = _runs.Run(function.bytecode, arguments, dtypes, shapes)
+        return self._runs[key]
 
     def _held(self, location: InputLocation) -> np.ndarray | None:
         """Returns the value of an argument that the model itself has; None for an input of the caller."""
@@ -225,11 +238,12 @@ def exported_program_to_stablehlo(
     Random numbers are drawn once, now: each call of the model has the same.
 
     Args:
-        exported_model: what ``torch.export.export`` returned, with fixed sizes.
+        exported_model: what ``torch.export.export`` returned. With ``dynamic_shapes``, the program has symbolic sizes,
+            and the first call with certain sizes compiles it for them.
         options: options of the export.
 
     Raises:
-        UnsupportedOpError: an op has no lowering to StableHLO, or a size is symbolic.
+        UnsupportedOpError: an op has no lowering to StableHLO, or none for its symbolic sizes.
         ValueError: ops are to become custom calls.
     """
     options = options or StableHLOExportOptions()
@@ -281,7 +295,7 @@ def save_as_stablehlo(
     """Writes an exported program to a folder: bytecode, text, parameters and constants as NumPy's files.
 
     Raises:
-        UnsupportedOpError: an op has no lowering to StableHLO, or a size is symbolic.
+        UnsupportedOpError: an op has no lowering to StableHLO, or none for its symbolic sizes.
     """
     exported_program_to_stablehlo(exported_model, options).save(stablehlo_dir, options)
 
@@ -299,7 +313,9 @@ def save_torch_model_as_stablehlo(
 def _signature(value: torch.Tensor | None) -> VariableSignature:
     if value is None:
         return VariableSignature([], _NONE)
-    return VariableSignature([int(size) for size in value.shape], str(value.dtype).removeprefix("torch."))
+    dynamic = [index for index, size in enumerate(value.shape) if isinstance(size, torch.SymInt)]
+    shape = [-1 if index in dynamic else int(size) for index, size in enumerate(value.shape)]
+    return VariableSignature(shape, str(value.dtype).removeprefix("torch."), dynamic)
 
 
 def _flat_inputs(meta: StableHLOFunctionMeta, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -326,7 +342,8 @@ def _checked(value: Any, signature: VariableSignature, position: int) -> torch.T
         ValueError: its shape or dtype is another one than that of the export.
     """
     tensor = torch.as_tensor(value)
-    if _signature(tensor) != signature:
+    shape = [-1 if index in signature.dynamic_dims else size for index, size in enumerate(tensor.shape)]
+    if VariableSignature(shape, _signature(tensor).dtype, signature.dynamic_dims) != signature:
         raise ValueError(
             f"Input {position} is {tensor.dtype} of shape {list(tensor.shape)}; the model was exported with "
             f"torch.{signature.dtype} of shape {signature.shape}. Convert it, or export the model again."

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from tt_xla.compiler.stablehlo.symbolic_sizes import specialize
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.compilation import compile_and_load
 from tt_xla.frontends.torch.device import lift, new_version
 from tt_xla.frontends.torch.device.chips import current
-from tt_xla.frontends.torch.saved_module import SavedModule
+from tt_xla.frontends.torch.saved_module import SavedModule, saved
 
 
 class Run:
@@ -20,6 +21,7 @@ class Run:
 
     Args:
         bytecode: StableHLO module as bytecode.
+        shapes: shapes of the arguments, for a module with symbolic sizes; else None.
         arguments: value of each argument; None for those that a call gives.
         dtypes: name of each argument's dtype, such as ``bfloat16``.
 
@@ -28,9 +30,17 @@ class Run:
         ResourceExhaustedError: the program does not fit on the device.
     """
 
-    def __init__(self, bytecode: bytes, arguments: Sequence[np.ndarray | None], dtypes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        bytecode: bytes,
+        arguments: Sequence[np.ndarray | None],
+        dtypes: Sequence[str],
+        shapes: Sequence[Sequence[int]] | None = None,
+    ) -> None:
         self._chip = current()
         module = SavedModule(hashlib.sha256(bytecode).hexdigest(), bytecode)
+        if shapes is not None:
+            module = saved(specialize(module.parsed(), shapes))
         self._run = compile_and_load(module, settings.current().with_own({}), chip=self._chip).run
         self._arguments = [
             None if value is None else from_numpy(value, getattr(torch, dtype))

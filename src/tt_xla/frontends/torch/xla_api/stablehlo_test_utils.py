@@ -24,4 +24,31 @@ def wrap_func_as_nn_module(f: Callable[..., Any]) -> torch.nn.Module:
     return Wrapped().eval()
 
 
-__all__ = ["has_tf_package", "wrap_func_as_nn_module"]
+def compare_exported_program_and_saved_model_result(
+    ep: Any, saved_model_path: str, args: Any, atol: float = 1e-7
+) -> Any:
+    """Would compare an exported program with a saved model of TensorFlow.
+
+    Raises:
+        NotImplementedError: always, as there are no such models.
+    """
+    raise NotImplementedError(_NO_MODELS)
+
+
+def load_save_model_and_inference(path: str, args: tuple[Any, ...]) -> Any:
+    """Would run a saved model of TensorFlow.
+
+    Raises:
+        NotImplementedError: always, as there are no such models.
+    """
+    raise NotImplementedError(_NO_MODELS)
+
+
+_NO_MODELS = "No file for TensorFlow is written here: StableHLOGraphModule.load loads and runs an exported model."
+
+__all__ = [
+    "compare_exported_program_and_saved_model_result",
+    "has_tf_package",
+    "load_save_model_and_inference",
+    "wrap_func_as_nn_module",
+]

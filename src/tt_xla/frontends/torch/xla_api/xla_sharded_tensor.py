@@ -126,7 +126,7 @@ class XLAShardedTensor(_DTensor):
         if not self.is_leaf:
             return super().__deepcopy__(memo)  # raises PyTorch's error
         if id(self) not in memo:
-            whole = _copy.deepcopy(self.global_tensor.detach(), memo)
+            whole = _copy.deepcopy(self.global_tensor, memo)
             copied = XLAShardedTensor(whole, requires_grad=self.requires_grad)
             for name, value in vars(self).items():
                 if name not in ("_cached_spec", "_cached_for"):
@@ -138,7 +138,7 @@ class XLAShardedTensor(_DTensor):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickles the whole tensor without its sharding, so that ``torch.load`` restores it on any system."""
-        whole = self.global_tensor.detach()
+        whole = self.global_tensor
         if isinstance(self, torch.nn.Parameter):
             return torch.nn.Parameter(whole, self.requires_grad).__reduce_ex__(protocol)
         return whole.requires_grad_(self.requires_grad).__reduce_ex__(protocol)
@@ -164,16 +164,16 @@ class XLAShardedTensor(_DTensor):
 
     @property
     def global_tensor(self) -> torch.Tensor:
-        """The whole tensor."""
-        return self.as_subclass(torch.Tensor)
+        """The whole tensor, over the same memory and without gradients."""
+        return self.full_tensor().detach()
 
     def full_tensor(self, *, grad_placements: Any = None) -> torch.Tensor:
-        """Returns the whole tensor."""
-        return self.global_tensor
+        """Returns the whole tensor, through which gradients flow to this one."""
+        return self.as_subclass(torch.Tensor)
 
     def to_local(self, *, grad_placements: Any = None) -> torch.Tensor:
         """Returns the part of this process, which is the whole tensor: :attr:`local_shards` has those of the chips."""
-        return self.global_tensor
+        return self.full_tensor()
 
     @property
     def sharding_spec(self) -> str:
@@ -206,9 +206,7 @@ class XLAShardedTensor(_DTensor):
         if self._shown_spec is not None:
             return self._shown_spec
         placement = _placement_of(self)
-        if placement is None:
-            return None
-        return tuple(axes[0] if len(axes) == 1 else axes or None for axes in placement.sharding.dims)
+        return None if placement is None else _spmd.spec_of(placement.sharding.dims)
 
     @property
     def _spec(self) -> Any:
@@ -295,7 +293,7 @@ class XLAShardedTensor(_DTensor):
                 raise IndexError(
                     f"Shard dimension {placement.dim} is out of bounds for a tensor with {self.dim()} dimensions."
                 )
-        tensor = self.global_tensor.clone() if async_op else self.global_tensor
+        tensor = self.full_tensor().clone() if async_op else self.full_tensor()
         return _spmd.mark_sharding(tensor, mesh, convert_to_xla_partition_spec(tensor, placed))
 
     @property
@@ -304,7 +302,7 @@ class XLAShardedTensor(_DTensor):
         placement = self._whole_placement()
         if placement is None:
             return []
-        mesh, sharding, host = placement.mesh, placement.sharding, self.global_tensor.detach().cpu()
+        mesh, sharding, host = placement.mesh, placement.sharding, self.global_tensor.cpu()
         counts: dict[tuple[int, ...], int] = {}
         shards: list[XLAShard] = []
         indices = _shard_indices(placement)
