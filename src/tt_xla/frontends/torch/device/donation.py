@@ -6,11 +6,13 @@ A tensor without bytes still has shape and dtype, so ops on it can be recorded a
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from typing import ClassVar
 
 import torch
 
 from tt_xla.frontends.torch.device import chips, metrics
 from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of
+from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.recording import new_tensor
 from tt_xla.frontends.torch.device.values import Value
 
@@ -54,7 +56,26 @@ def release(values: Iterable[Value]) -> None:
             buffer.set_value(released)
 
 
-def is_overwritten(leaf: Value, outputs: Container[Value]) -> bool:
+class Donation:
+    """What the run that goes on does with donated tensors.
+
+    Attributes:
+        ends_step: whether a step ends with it.
+        read: donated contents that its programs read.
+    """
+
+    ends_step = False
+    read: ClassVar[set[Value]] = set()
+
+
+def aliases(leaves: Iterable[Value], outputs: Iterable[Value]) -> int:
+    """Returns how many inputs of a program have no bytes of their own after its run."""
+    overwritten = set(outputs) if Donation.ends_step else ()
+    takes_donations = Donation.ends_step or MODE.takes_donations
+    return sum((leaf.donated and takes_donations) or _is_overwritten(leaf, overwritten) for leaf in leaves)
+
+
+def _is_overwritten(leaf: Value, outputs: Container[Value]) -> bool:
     """Returns whether an input of a program is the contents of a tensor that gets one of its results instead."""
     owner: Buffer | None = None if leaf.owner is None else leaf.owner()
     return owner is not None and owner.pending and owner.value in outputs

@@ -11,7 +11,7 @@ import operator
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -23,7 +23,7 @@ from tt_xla.frontends.torch.custom_ops import MARK_OP
 from tt_xla.frontends.torch.device import growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, NO_BYTES, PENDING, Buffer, buffer_of, set_synchronize
 from tt_xla.frontends.torch.device.chips import STATE
-from tt_xla.frontends.torch.device.donation import is_overwritten, release
+from tt_xla.frontends.torch.device.donation import Donation, aliases, release
 from tt_xla.frontends.torch.device.kinds import COMPUTING, fake, graph_with_inputs, runs_on_host, scalar_dtype
 from tt_xla.frontends.torch.device.marking import is_part
 from tt_xla.frontends.torch.device.mode import MODE
@@ -133,18 +133,6 @@ _STRUCTURES: dict[tuple[tuple[int, ...], tuple[Placement | None, ...], int], _St
 """Structures by the keys of their traces, the placements of their leaves, and the chip."""
 
 
-class _Donation:
-    """What the run that goes on does with donated tensors.
-
-    Attributes:
-        ends_step: whether a step ends with it.
-        read: donated contents that its programs read.
-    """
-
-    ends_step = False
-    read: ClassVar[set[Value]] = set()
-
-
 def synchronize(*, ends_step: bool = False) -> None:
     """Runs all recorded ops. Nothing is pending afterwards, except what depends on an error, and tensors of which each
     chip has a part of its own.
@@ -178,8 +166,8 @@ def synchronize(*, ends_step: bool = False) -> None:
         for buffer in live:
             outputs.setdefault(buffer.chip, set()).add(buffer.value)
         failure = None
-        _Donation.ends_step = ends_step
-        _Donation.read.clear()
+        Donation.ends_step = ends_step
+        Donation.read.clear()
         try:
             for chip, values in sorted(outputs.items()):
                 failure = _run_or_split(sorted(values, key=_recorded_at), chip) or failure
@@ -189,11 +177,11 @@ def synchronize(*, ends_step: bool = False) -> None:
                     placement = buffer.value.placement if in_use() else None
                     buffer.claim_bytes()
                     place_result(buffer, placement)
-            _Donation.ends_step = False
+            Donation.ends_step = False
         if failure is not None:
             raise failure
         if ends_step or MODE.takes_donations:
-            release(_Donation.read)
+            release(Donation.read)
 
 
 def _recorded_at(value: Value) -> tuple[int, int]:
@@ -272,7 +260,7 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     trace = collect(outputs, chip)
     if any(leaf.data is None for leaf in trace.leaves):
         raise RuntimeError(f"A recorded op reads a tensor without bytes ({trace.nodes[0].location}). {NO_BYTES}")
-    _Donation.read.update(leaf for leaf in trace.leaves if leaf.donated)
+    Donation.read.update(leaf for leaf in trace.leaves if leaf.donated)
     if MODE.structures is not None:
         MODE.structures.add(trace.key)
     if not is_part and (trace.key, trace.placements, trace.chip) not in _STRUCTURES:
@@ -412,17 +400,10 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
             metrics.count(name)
         with metrics.timed(metrics.EAGER_COMPILE_TIME if MODE.eager else metrics.COMPILE_TIME):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
-        metrics.sample(metrics.ALIASES, _aliases(trace))
+        metrics.sample(metrics.ALIASES, aliases(trace.leaves, trace.outputs))
     else:
         metrics.count(metrics.REUSED)
     return structure, structure.programs[key]
-
-
-def _aliases(trace: Trace) -> int:
-    """Returns how many inputs of a program have no bytes of their own after its run."""
-    outputs = set(trace.outputs) if _Donation.ends_step else ()
-    takes_donations = _Donation.ends_step or MODE.takes_donations
-    return sum((leaf.donated and takes_donations) or is_overwritten(leaf, outputs) for leaf in trace.leaves)
 
 
 def _find_constants(structure: _Structure, leaves: Sequence[Value]) -> None:
