@@ -433,6 +433,17 @@ def test_gradient_of_indexing(name, check_case):
     check_case(GRADIENTS_OF_INDEXING, name, f(10, 4), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_gradient_of_the_cpus_attention(check, is_causal):
+    query, key, value, grad = (f(1, 2, 6, 4) * shift for shift in (1, -1, 0.5, 2))
+    mask = None if is_causal else f(1, 2, 6, 6)
+    aten = torch.ops.aten
+    out, sums = aten._scaled_dot_product_flash_attention_for_cpu(query, key, value, 0.0, is_causal, attn_mask=mask)
+    backward = aten._scaled_dot_product_flash_attention_for_cpu_backward
+    tensors = (grad, query, key, value, out, sums)
+    check(lambda *tensors: backward(*tensors, 0.0, is_causal, attn_mask=mask), *tensors, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 def test_labels_after_the_first_negative_one_do_not_count(check, reduction):
     labels = torch.tensor([[2, 0, -1, 1], [-1, 1, 1, 1], [3, 2, 1, 0]])

@@ -32,6 +32,7 @@ def decompositions() -> dict[OpOverload, Decomposition]:
 
     undecomposed = RANDOM | {aten.lift.default, aten.lift_fresh.default}  # AOTAutograd handles real tensors in lifts
     added = {
+        aten._scaled_dot_product_flash_attention_for_cpu_backward.default: _attention_backward,
         aten.as_strided_scatter.default: _as_strided_scatter,
         aten.nan_to_num.default: _nan_to_num,
         aten.split_copy.Tensor: _split_copy,
@@ -43,6 +44,37 @@ def decompositions() -> dict[OpOverload, Decomposition]:
     excluded = {*LOWERINGS, *undecomposed}
     known = {op: rule for op, rule in known.items() if op not in excluded and not _writes(op)}
     return known | {op: _if_symbolic(rule) for op, rule in _WITH_FACTOR.items() if op in LOWERINGS}
+
+
+def _attention_backward(
+    grad: torch.Tensor,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    out: torch.Tensor,
+    sums: torch.Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    *,
+    attn_mask: torch.Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Returns the gradients of attention, which PyTorch 2.14 traces as the CPU's own op.
+
+    Args:
+        sums: logarithms of the sums of each row's exponentials, [B, H, L]; torch's decomposition of the forward op has
+            the weights there, [B, H, L, S].
+    """
+    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    weights = sums
+    if sums.dim() == query.dim() - 1:
+        scores = query @ key.mT * factor + (0 if attn_mask is None else attn_mask)
+        if is_causal:
+            scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -torch.inf)
+        weights = torch.exp(scores - sums.unsqueeze(-1))
+    of_weights = grad @ value.mT
+    of_scores = weights * (of_weights - (of_weights * weights).sum(-1, keepdim=True)) * factor
+    return of_scores @ key, of_scores.mT @ query, weights.mT @ grad
 
 
 def _writes(op: object) -> bool:
