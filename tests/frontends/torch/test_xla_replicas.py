@@ -358,6 +358,23 @@ def test_a_compiled_collective():
     assert pjrt.run_multiprocess(function) == {i: [72] for i in range(CHIPS)}
 
 
+def test_a_step_that_is_one_program_exchanges_gradients():
+    def function():
+        weight = torch.nn.Parameter(own(0))
+        optimizer = torch.optim.SGD([weight], lr=1.0)
+
+        def step(x):
+            (weight * x).sum().backward()
+            xm.optimizer_step(optimizer)
+            return weight * 2
+
+        compiled = torch_xla.compile(step, full_graph=True)
+        return compiled(own(1)).tolist()
+
+    mean = sum(range(1, CHIPS + 1)) / CHIPS
+    assert pjrt.run_multiprocess(function) == {i: [2 * (i - mean)] for i in range(CHIPS)}
+
+
 def test_a_program_is_lowered_while_no_thread_works_out_a_kind(monkeypatch):
     """PyTorch's mode of fake tensors, which both use, is for one thread at a time."""
     taken = []

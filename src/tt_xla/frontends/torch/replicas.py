@@ -19,6 +19,7 @@ import torch
 
 from tt_xla.frontends.torch.current_device import select_chip
 from tt_xla.frontends.torch.device import chips
+from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.private.function_modes import RANDOM_FUNCTIONS, TorchFunctionMode, insert, remove
 from tt_xla.frontends.torch.private.random import use_for_functions_of_torch_random
 
@@ -175,7 +176,8 @@ def gather(tensor: torch.Tensor, members: Sequence[int]) -> torch.Tensor:
         RuntimeError: the tensors differ in shape.
     """
     tensors = exchange(tensor.detach().clone(), members)  # a copy, which no replica writes to
-    return torch.stack([other.to(tensor.device) for other in tensors])
+    with MODE.allowing_runs():  # also in a function that is one program: an exchange ends it
+        return torch.stack([other.to(tensor.device) for other in tensors])
 
 
 @gather.register_fake

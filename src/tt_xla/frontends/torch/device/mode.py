@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 from collections.abc import Iterator
 
 from tt_xla.environment import variable
+
+
+class _OfThread(threading.local):
+    """Whether recorded ops may run in this thread."""
+
+    may_run = True
+
+
+_THREAD = _OfThread()
 
 
 class Mode:
     """Switches of the process.
 
     Attributes:
-        may_run: whether recorded ops may run now; not within a function that is to be one program.
         takes_donations: whether every run takes donated tensors, beside those of ``torch_xla.sync``.
         structures: receives the structure of each trace that runs; None while nobody asks.
     """
 
-    may_run = True
     takes_donations = False
     structures: set[tuple[int, ...]] | None = None
 
@@ -26,6 +34,15 @@ class Mode:
     def eager(self) -> bool:
         """Whether each op runs at once instead of being recorded. The default comes from ``TTXLA_EAGER``."""
         return variable("TTXLA_EAGER") == "1"
+
+    @property
+    def may_run(self) -> bool:
+        """Whether this thread may run recorded ops now; not within a function that is to be one program."""
+        return _THREAD.may_run
+
+    @may_run.setter
+    def may_run(self, value: bool) -> None:
+        _THREAD.may_run = value
 
     @contextlib.contextmanager
     def allowing_runs(self) -> Iterator[None]:

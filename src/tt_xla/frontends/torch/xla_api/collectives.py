@@ -18,7 +18,6 @@ import torch
 import torch_xla.runtime as _runtime
 
 from tt_xla.frontends.torch import replicas as _replicas
-from tt_xla.frontends.torch.device import metrics as _metrics
 
 REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
 
@@ -39,7 +38,6 @@ def all_reduce(
     """
     if reduce_type not in _REDUCTIONS:
         raise ValueError(f"all_reduce({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
-    _metrics.count("xla::AllReduce" if isinstance(inputs, torch.Tensor) else "xla::AllReduceInPlace")
     if _replicas.size() > 1:
         reduced = [_scaled(_reduced(reduce_type, _of_group(value, groups)), scale) for value in _as_list(inputs)]
         if isinstance(inputs, torch.Tensor):
@@ -73,7 +71,6 @@ def all_gather(
     """
     if not isinstance(value, torch.Tensor):
         return all_gather_bucketized(value, dim, groups, output)
-    _metrics.count("xla::AllGather")
     dim = _dimension(value, dim)
     if _replicas.size() > 1:
         gathered = torch.cat(_of_group(value, groups), dim)
@@ -108,7 +105,6 @@ def reduce_scatter(
         raise ValueError(f"reduce_scatter({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
     if not isinstance(input, torch.Tensor):
         return reduce_scatter_bucketized(reduce_type, input, scale, scatter_dim, shard_count, groups, output)
-    _metrics.count("xla::ReduceScatter")
     if shard_count != _group_size(groups):
         raise ValueError(f"reduce_scatter(shard_count={shard_count}): the group size is {_group_size(groups)}.")
     scatter_dim = _dimension(input, scatter_dim)
@@ -145,7 +141,6 @@ def all_to_all(
         ValueError: ``split_count`` is not the size of a group or does not divide the dimension, or groups name a chip
             that is not there.
     """
-    _metrics.count("xla::AllToAll")
     split_dimension, concat_dimension = _dimension(value, split_dimension), _dimension(value, concat_dimension)
     if split_count != _group_size(groups) or value.shape[split_dimension] % split_count:
         raise ValueError(
@@ -175,7 +170,6 @@ def collective_permute(value: torch.Tensor, pairs: list[list[int]]) -> torch.Ten
     Raises:
         ValueError: a pair names a chip that is not there.
     """
-    _metrics.count("xla::CollectivePermute")
     _group_size(pairs)
     if _replicas.size() > 1:
         sources = [source for source, target in pairs if target == _replicas.ordinal()]
