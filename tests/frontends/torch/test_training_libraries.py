@@ -26,7 +26,6 @@ LIBRARIES = {
     "lightning_fit": ["lightning"],
     "timm_loop": ["timm"],
     "trainer": ["transformers", "accelerate"],
-    "trl_sft": ["trl", "peft", "datasets"],
 }
 """Libraries that each script imports."""
 
@@ -74,12 +73,9 @@ CASES = [
     case("trainer", "trainer", device="tt"),
     case("trainer-xla", "trainer", environment=THROUGH_XLA),
     case("trainer-replicas", "trainer", "replicas", ON_TWO, processes=2),
-    case("trainer-fsdp-v1", "trainer", "fsdp1", ON_TWO, processes=2),
     case("trainer-fsdp-v2", "trainer", "fsdp2", ON_TWO),
     case("diffusers", "diffusers_unet", device="tt"),
     case("diffusers-xla", "diffusers_unet", environment=THROUGH_XLA),
-    case("trl", "trl_sft", device="tt"),
-    case("trl-xla", "trl_sft", environment=THROUGH_XLA),
     case("timm", "timm_loop", "tt"),
     case("timm-xla", "timm_loop", "xla"),
     case("lightning-auto", "lightning_fit", fit(accelerator="auto"), **ON_CPU),

@@ -76,6 +76,17 @@ def test_replicas_draw_as_processes_do():
             assert torch.equal(got, expected)
 
 
+def test_a_model_on_the_replicas_chip_is_wrapped_as_it_is():
+    same = []
+
+    def function(ordinal):
+        model = torch.nn.Linear(2, 2).to(torch_xla.device())
+        same.append(xmp.MpModelWrapper(model).to(torch_xla.device()) is model)
+
+    xmp.spawn(function)
+    assert same == [True] * CHIPS
+
+
 COLLECTIVES = {
     "sum": (lambda: xm.all_reduce(xm.REDUCE_SUM, own(0, 10), scale=0.5), lambda i: [14, 54]),
     "maximum": (lambda: xm.all_reduce(xm.REDUCE_MAX, own(0, 10)), lambda i: [7, 17]),

@@ -1,10 +1,10 @@
-"""Trainer of transformers. Usage: trainer.py MODE FOLDER, where MODE is cpu, replicas, fsdp1, fsdp2 or auto."""
+"""Trainer of transformers. Usage: trainer.py MODE FOLDER, where MODE is cpu, replicas, fsdp2 or auto."""
 
 import json
 import sys
 
 MODE, FOLDER = sys.argv[1:3]
-if MODE in ("replicas", "fsdp1", "fsdp2"):
+if MODE in ("replicas", "fsdp2"):
     import torch_xla.distributed.xla_multiprocessing as xmp
     import torch_xla.runtime as xr
 if MODE == "fsdp2":
@@ -52,10 +52,10 @@ def losses(trainer):
 
 def main(*_):
     options = {"per_device_train_batch_size": 8}
-    if MODE in ("replicas", "fsdp1"):
+    if MODE == "replicas":
         options["per_device_train_batch_size"] //= xr.world_size()
-    if MODE in ("fsdp1", "fsdp2"):
-        sharding = {"xla": True, "xla_fsdp_v2": MODE == "fsdp2", "transformer_layer_cls_to_wrap": ["LlamaDecoderLayer"]}
+    if MODE == "fsdp2":
+        sharding = {"xla": True, "xla_fsdp_v2": True, "transformer_layer_cls_to_wrap": ["LlamaDecoderLayer"]}
         options |= {"fsdp": True, "fsdp_config": sharding}
     first = trainer(**options)
     first.train()
@@ -70,7 +70,7 @@ def main(*_):
 
 
 if __name__ == "__main__":
-    if MODE in ("replicas", "fsdp1"):
+    if MODE == "replicas":
         xmp.spawn(main)
     else:
         main()
