@@ -318,7 +318,7 @@ def test_a_trace_has_the_names_of_its_ranges(tmp_path):
     xp.stop_trace()
     (path,) = tmp_path.iterdir()
     assert '"forward#layer=3#"' in path.read_text()
-    with pytest.raises(RuntimeError, match="No trace was started"):
+    with pytest.raises(RuntimeError, match="No profile started"):
         xp.stop_trace()
 
 
