@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-import jax
 import torch
 
 from tt_xla.errors import UnsupportedOpError
@@ -38,6 +37,8 @@ def symbols(sizes: Iterable[torch.SymInt], ranges: Mapping[Any, Any]) -> Iterato
     if not found:
         yield
         return
+    import jax
+
     constraints: list[str] = []
     for symbol in found:
         bounds = ranges.get(symbol)

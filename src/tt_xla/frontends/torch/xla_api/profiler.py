@@ -184,7 +184,7 @@ def start_trace(log_dir: os.PathLike[str] | str) -> None:
     """
     with _LOCK:
         if _STATE.profile is not None:
-            raise RuntimeError("A trace goes on already. End it by stop_trace first.")
+            raise RuntimeError("Only one profile may be run at a time. End the one that runs by stop_trace first.")
         profile = torch.profiler.profile(experimental_config=_profiling_all_threads())
         profile.start()
         _STATE.profile, _STATE.folder = profile, Path(log_dir)
@@ -199,7 +199,7 @@ def stop_trace() -> None:
     with _LOCK:
         profile, _STATE.profile = _STATE.profile, None
         if profile is None:
-            raise RuntimeError("No trace was started. Start one by start_trace.")
+            raise RuntimeError("No profile started. Start one by start_trace.")
         profile.stop()
         _STATE.folder.mkdir(parents=True, exist_ok=True)
         name = f"{socket.gethostname()}_{os.getpid()}.{time.time_ns()}.pt.trace.json"
