@@ -9,7 +9,8 @@ import logging
 import pytest
 import torch
 import torch.nn.functional as F
-from torch._dynamo import config
+from torch._dynamo import config, graph_bytecode_inputs
+from torch._guards import TracingContext, tracing
 
 from tt_torch.backend.backend import tt_backend
 from tt_xla.frontends.torch import backend, frame_settings
@@ -252,3 +253,12 @@ def test_sizes_that_change_are_traced_as_numbers(monkeypatch, variable, last):
     for size in (2, 3, 4):
         assert function(torch.ones(size, 2)).tolist() == [2.0 * size] * 2
     assert kinds == [int, last, last]
+
+
+def test_an_object_of_an_earlier_frame_that_is_gone_stays_in_dynamos_table(monkeypatch):
+    tables = graph_bytecode_inputs
+    monkeypatch.setattr(tables, "index_to_bytecode_constructor", {0: None})
+    monkeypatch.setattr(tables, "index_to_external_object_weakref", {0: lambda: None})
+    with tracing(TracingContext(None)):
+        frame_settings.apply(torch.fx.symbolic_trace(torch.nn.Identity()))
+    assert tables.index_to_bytecode_constructor == {0: None}

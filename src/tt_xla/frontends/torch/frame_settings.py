@@ -51,14 +51,16 @@ def apply(graph_module: torch.fx.GraphModule) -> None:
     """Applies the settings to the frame in which dynamo found a graph, and leaves out the look for the current stream.
 
     Call it while dynamo compiles the graph. Dynamo's table of objects such as streams belongs to one frame: dynamo
-    empties it before it traces the next.
+    empties it before it traces the next. Objects that are no longer there are those of an earlier frame, in the table
+    when a graph is compiled that dynamo has not found.
     """
     if keeps_dynamo_defaults() or TracingContext.try_get() is None:
         return
     FRAME_SETTINGS.apply()
     tracked = graph_bytecode_inputs.index_to_bytecode_constructor
-    if [*tracked] == [_CURRENT_STREAM] and not _uses_streams(graph_module):
-        _last_stream[:] = [graph_bytecode_inputs.get_external_object_by_index(_CURRENT_STREAM)]
+    stream = graph_bytecode_inputs.index_to_external_object_weakref.get(_CURRENT_STREAM, lambda: None)()
+    if stream is not None and [*tracked] == [_CURRENT_STREAM] and not _uses_streams(graph_module):
+        _last_stream[:] = [stream]
         tracked.clear()
 
 
