@@ -125,6 +125,17 @@ def test_the_runtime_does_not_depend_on_the_default_dtype():
     assert [f"{path.name}:{line}" for path, line, keywords in calls if "dtype" not in keywords] == []
 
 
+def test_no_module_makes_a_tensor_when_it_is_imported():
+    """It would be a fake one, for ever, in a process that imports the module while a fake mode is active."""
+    made = []
+    for path in (ROOT / "src").rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+        called_later = {node.lineno for function in functions for node in ast.walk(function) if hasattr(node, "lineno")}
+        made += [(path.name, line) for line, _ in _calls(path, FACTORIES) if line not in called_later]
+    assert made == []
+
+
 def test_locks_work_in_forked_processes():
     """A lock of module ``threading`` that another thread holds stays taken in a forked process for ever."""
     others = ROOT / "src" / "tt_xla" / "tools"

@@ -20,6 +20,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from tt_xla.runtime.emulator.tables import in_halves, table
+
 Tensor = torch.Tensor
 
 _VECTOR = 64
@@ -169,16 +171,10 @@ def _sqrt(x: Tensor) -> Tensor:
 
 
 _gelu = in_whole_vectors(F.gelu)
-_GELU_ENDS = torch.tensor((0.5, 1.0, 1.5, 2.0, 3.0), device="cpu", dtype=torch.float32)
+_GELU_ENDS = np.array((0.5, 1.0, 1.5, 2.0, 3.0), np.float32)
 """Values of |x| at which the lines of ``gelu_approx`` meet."""
-_GELU_SLOPES = (
-    torch.tensor((0.1928, 0.4939, 0.6188, 0.6099, 0.5402, 0.5), device="cpu", dtype=torch.float32).half().float()
-)
-_GELU_OFFSETS = (
-    torch.tensor((-0.00010443, -0.1604, -0.2796, -0.2635, -0.1194, 0.0), device="cpu", dtype=torch.float32)
-    .half()
-    .float()
-)
+_GELU_SLOPES = in_halves(0.1928, 0.4939, 0.6188, 0.6099, 0.5402, 0.5)
+_GELU_OFFSETS = in_halves(-0.00010443, -0.1604, -0.2796, -0.2635, -0.1194, 0.0)
 
 
 def _gelu_approx(x: Tensor) -> Tensor:
@@ -189,8 +185,8 @@ def _gelu_approx(x: Tensor) -> Tensor:
     """
     value = _float(x)
     magnitude = value.abs()
-    line = torch.bucketize(magnitude.contiguous(), _GELU_ENDS.to(x.device), right=True)
-    slopes, offsets = _GELU_SLOPES.to(x.device), _GELU_OFFSETS.to(x.device)
+    ends, slopes, offsets = (table(each, x) for each in (_GELU_ENDS, _GELU_SLOPES, _GELU_OFFSETS))
+    line = torch.bucketize(magnitude.contiguous(), ends, right=True)
     result = value * 0.5 + (slopes[line] * magnitude + offsets[line])
     return (result.view(torch.int32) & -65536).view(torch.float32) if x.dtype is torch.bfloat16 else result
 

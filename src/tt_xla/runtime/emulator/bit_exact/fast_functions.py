@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 
 from tt_xla.runtime.emulator.bit_exact import functions
 from tt_xla.runtime.emulator.bit_exact import vector_unit as sfpu
 from tt_xla.runtime.emulator.bit_exact.functions import rounded, size_of
+from tt_xla.runtime.emulator.tables import Table, in_halves, table
 
 Tensor = torch.Tensor
 
@@ -63,33 +65,29 @@ def sqrt(x: Tensor, *, wide: bool) -> Tensor:
     return functions.sqrt(x, wide=wide, checks=False)
 
 
-def _halves(*values: float) -> Tensor:
-    return torch.tensor(values, device="cpu", dtype=torch.float32).half().float()
-
-
-_ENDS = torch.tensor((0.5, 1.0, 1.5, 2.0, 3.0), device="cpu", dtype=torch.float32)
+_ENDS = np.array((0.5, 1.0, 1.5, 2.0, 3.0), np.float32)
 """Sizes at which the six lines of a table meet (SFPLUTFP32)."""
 _GELU = (
-    _halves(0.1928, 0.4939, 0.6188, 0.6099, 0.5402, 0.5),
-    _halves(-0.00010443, -0.1604, -0.2795, -0.2635, -0.1194, 0.0),
+    in_halves(0.1928, 0.4939, 0.6188, 0.6099, 0.5402, 0.5),
+    in_halves(-0.00010443, -0.1604, -0.2795, -0.2635, -0.1194, 0.0),
 )
 _TANH = (
-    _halves(0.96191406, 0.57617188, 0.28710938, 0.0964355469, 0.0390625, 0.0),
-    _halves(0.0, 0.192871094, 0.48193359, 0.76806641, 0.8828125, 1.0),
+    in_halves(0.96191406, 0.57617188, 0.28710938, 0.0964355469, 0.0390625, 0.0),
+    in_halves(0.0, 0.192871094, 0.48193359, 0.76806641, 0.8828125, 1.0),
 )
-_SIGMOID_ENDS = torch.tensor((1.0, 2.0), device="cpu", dtype=torch.float32)
+_SIGMOID_ENDS = np.array((1.0, 2.0), np.float32)
 """Sizes at which the three lines of a short table meet (SFPLUT)."""
 _SIGMOID = (
-    torch.tensor((0.2265625, 0.265625, 0.0), device="cpu", dtype=torch.float32),
-    torch.tensor((0.0, -0.046875, 0.5), device="cpu", dtype=torch.float32),
+    np.array((0.2265625, 0.265625, 0.0), np.float32),
+    np.array((0.0, -0.046875, 0.5), np.float32),
 )
 
 
-def _line(x: Tensor, ends: Tensor, lines: tuple[Tensor, Tensor]) -> Tensor:
+def _line(x: Tensor, ends: Table, lines: tuple[Table, Table]) -> Tensor:
     """Returns a line in the size of x, which a table chooses by the size."""
     size = size_of(x)
-    chosen = torch.bucketize(size.contiguous(), ends.to(x.device), right=True)
-    slopes, offsets = (each.to(x.device)[chosen] for each in lines)
+    chosen = torch.bucketize(size.contiguous(), table(ends, x), right=True)
+    slopes, offsets = (table(each, x)[chosen] for each in lines)
     return sfpu.mad(slopes, size, offsets)
 
 
