@@ -92,6 +92,18 @@ def test_matmul_says_memory_type_activation_and_precision() -> None:
     )
 
 
+def test_a_sparse_product_says_how_cores_share_the_columns() -> None:
+    operands: dict[str, Operand] = {"input_tensor_a": 0, "input_tensor_b": 1, "sparsity": 2}
+    values = (spec(2, 3, 64, 32), spec(1, 4, 32, 96), spec(2, 3, 1, 4), spec(2, 3, 1, 4, 64, 96))
+    text = source("ttnn.sparse_matmul", operands, *values, is_input_a_sparse=False, is_input_b_sparse=True)
+    assert text == (
+        "ttnn.sparse_matmul(v0, v1, sparsity=v2, program_config=ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig("
+        "compute_with_storage_grid_size=ttnn.CoreCoord(3, 1), in0_block_w=1, out_subblock_h=1, out_subblock_w=1, "
+        "per_core_M=2, per_core_N=1, fuse_batch=False, mcast_in0=True, fused_activation=None), is_input_a_sparse=False, "
+        "is_input_b_sparse=True, memory_config=ttnn.DRAM_MEMORY_CONFIG)"
+    )
+
+
 @pytest.mark.parametrize(("buffer", "says_grid"), [(BufferType.DRAM, False), (BufferType.L1, True)])
 def test_a_transposed_product_with_bias_in_l1_says_its_grid(buffer: BufferType, says_grid: bool) -> None:
     """TT-NN's own choice of a core grid fails for such a product."""

@@ -112,6 +112,45 @@ def _mean(b: Builder, x: Value, count: int) -> Value:
     return _apply(b, "stablehlo.divide", spread, _number(b, x, math.prod(x.shape[rank - count :])))
 
 
+@draws("tenstorrent.sparse_matmul")
+def sparse_matmul(b: Builder, name: str) -> list[Value]:
+    """Draws products of blocks of rows with the weights of the experts that a block uses."""
+    element, owned = b.element(FLOATS), b.random.random() < 0.5
+    outer, inner, experts, count, columns = (b.random.choice((1, 2, 3)) for _ in range(5))
+    rows = b.random.choice((1, 3, 32))
+    taken = (outer, experts, rows, count) if owned else (outer, inner, rows, count)
+    used = (1, 1, outer, experts) if owned else (outer, inner, 1, experts)
+    batch = (outer, experts) if owned else (outer, inner, 1, experts)
+    marks = b.operand(used, element, Elements(low=-1, high=1))
+    operands = [b.operand(taken, element), b.operand((1, experts, count, columns), element), marks]
+
+    def spread(x: Value, shape: tuple[int, ...], dims: list[int]) -> Value:
+        return b.one("stablehlo.broadcast_in_dim", [x], shape, "f32", f"broadcast_dimensions = {longs(dims)}")
+
+    def body(given: list[Value]) -> list[Value]:
+        x, weights, marks = (_wide(b, value) for value in given)
+        last = len(batch)
+        x = x if owned else spread(x, (*batch, rows, count), [0, 1, last, last + 1])
+        weights = spread(
+            b.reshape(weights, (experts, count, columns)), (*batch, count, columns), [last - 1, last, last + 1]
+        )
+        axes = list(range(last))
+        numbers = (
+            f"dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {axes}, "
+            f"rhs_batching_dimensions = {axes}, lhs_contracting_dimensions = [{last + 1}], "
+            f"rhs_contracting_dimensions = [{last}]>"
+        )
+        shape = (*batch, rows, columns)
+        product = b.one("stablehlo.dot_general", [x, weights], shape, "f32", numbers)
+        marks = spread(b.reshape(marks, batch), shape, axes)
+        nothing = _number(b, marks, 0)
+        is_used = b.compare(marks, nothing, "NE")
+        return [_narrow(b, b.one("stablehlo.select", [is_used, product, nothing], shape, "f32"), element)]
+
+    function, returned = b.function(types(operands), body)
+    return _composite(b, name, operands, returned, function, f"is_input_a_sparse = {str(owned).lower()}")
+
+
 @draws("tenstorrent.max_pool2d_with_indices")
 def max_pool(b: Builder, name: str) -> list[Value]:
     """Draws pooling of planes that also returns the position of each maximum in its plane."""

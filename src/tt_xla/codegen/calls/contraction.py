@@ -13,7 +13,7 @@ from typing import Any
 from tt_xla.codegen.calls.elementwise import activation
 from tt_xla.codegen.calls.registry import Op, calls, without_none
 from tt_xla.codegen.expressions import Call, Expression
-from tt_xla.ir.layout import BufferType
+from tt_xla.ir.layout import TILE, BufferType
 from tt_xla.ir.op_table import MATMUL_CONFIGS
 
 
@@ -49,6 +49,28 @@ def _in_two_calls(op: Op) -> Call:
         (product, op["bias"]),
         without_none(memory_config=op.memory, activations=None if function is None else (function,)),
     )
+
+
+@calls("ttnn.sparse_matmul")
+def sparse_matmul(op: Op) -> Call:
+    """TT-NN has no config of its own for it: here each core computes one tile of columns at a time."""
+    rows, columns = (-(-size // TILE) for size in op.result.shape[-2:])
+    down, across = op.target.grid
+    cores = min(columns, across)
+    grid = (cores, min(-(-columns // cores), down))
+    config = {
+        "config": "multi_cast_1d",
+        "compute_with_storage_grid_size": grid,
+        **dict.fromkeys(("in0_block_w", "out_subblock_h", "out_subblock_w"), 1),
+        "per_core_m": rows,
+        "per_core_n": -(-columns // (grid[0] * grid[1])),
+        "fuse_batch": False,
+        "mcast_in0": True,
+    }
+    keywords: dict[str, Expression] = {"sparsity": op["sparsity"], "program_config": program_config(config)}
+    flags: dict[str, Expression] = {name: op.get(name) for name in ("is_input_a_sparse", "is_input_b_sparse")}
+    options = without_none(memory_config=op.memory, compute_kernel_config=op.compute)
+    return Call("ttnn.sparse_matmul", (op["input_tensor_a"], op["input_tensor_b"]), keywords | flags | options)
 
 
 def _in_l1(op: Op) -> bool:

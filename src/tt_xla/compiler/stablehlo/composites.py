@@ -86,10 +86,12 @@ def sparse_matmul(context: ImportContext, op: Any, attributes: Mapping[str, Any]
     """Converts operands (rows, weights of experts, sparsity), which have the shapes of the TTIR op."""
     rows, weights, sparsity = context.operands(op)
     result = context.result_type(op)
-    if {tensor_type(each).element_type for each in (rows, weights)} | {result.element_type} > _FLOATS:
+    elements = {tensor_type(each).element_type for each in (rows, weights)} | {result.element_type}
+    if len(elements) != 1 or not elements <= _FLOATS:
         return None
     is_sparse = bool(attributes.get("is_input_a_sparse", False))
-    return [context.emit(SparseMatmulOp, [rows, weights, sparsity], result, is_input_a_sparse=is_sparse)]
+    flags = {"is_input_a_sparse": is_sparse, "is_input_b_sparse": not is_sparse}
+    return [context.emit(SparseMatmulOp, [rows, weights, sparsity], result, **flags)]
 
 
 def _normalised(context: ImportContext, op: Any, attributes: Mapping[str, Any], *, most: int) -> tuple[int, ...] | None:

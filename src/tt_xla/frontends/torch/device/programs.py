@@ -9,7 +9,7 @@ import contextlib
 import math
 import operator
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -258,9 +258,11 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         is_part: whether this is a program of a trace that runs in parts.
     """
     trace = collect(outputs, chip)
-    if any(leaf.data is None for leaf in trace.leaves):
-        raise RuntimeError(f"A recorded op reads a tensor without bytes ({trace.nodes[0].location}). {NO_BYTES}")
-    Donation.read.update(leaf for leaf in trace.leaves if leaf.donated)
+    for leaf in trace.leaves:
+        if leaf.data is None:
+            raise RuntimeError(f"A recorded op reads a tensor without bytes ({trace.nodes[0].location}). {NO_BYTES}")
+        if leaf.donated:
+            Donation.read.add(leaf)
     if MODE.structures is not None:
         MODE.structures.add(trace.key)
     if not is_part and (trace.key, trace.placements, trace.chip) not in _STRUCTURES:
@@ -281,7 +283,9 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         arguments.append(make())
         argument_versions.append(version)
     metric = metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME
-    with _counted_as_replicated(trace), metrics.timed(metric), outside_dynamo():
+    timed = metrics.timed(metric)
+    is_replicated = trace.placements or STATE.acts_as_one
+    with _counted_as_replicated(timed) if is_replicated else timed, outside_dynamo():
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
@@ -305,12 +309,12 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         storages.add(storage)
 
 
-def _counted_as_replicated(trace: Trace) -> contextlib.AbstractContextManager[None]:
-    """Returns a context manager that counts and times a run for several chips, or in SPMD mode."""
-    if not (trace.placements or STATE.acts_as_one):
-        return contextlib.nullcontext()
+@contextlib.contextmanager
+def _counted_as_replicated(timed: contextlib.AbstractContextManager[None]) -> Iterator[None]:
+    """Counts and times a run for several chips, or in SPMD mode, beside the time that each run takes."""
     metrics.count(metrics.SEVERAL_CHIPS)
-    return metrics.timed(metrics.SEVERAL_CHIPS_TIME)
+    with metrics.timed(metrics.SEVERAL_CHIPS_TIME), timed:
+        yield
 
 
 def _changed_ops(trace: Trace) -> set[Node] | None:
