@@ -99,8 +99,8 @@ def test_a_sparse_product_says_how_cores_share_the_columns() -> None:
     assert text == (
         "ttnn.sparse_matmul(v0, v1, sparsity=v2, program_config=ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig("
         "compute_with_storage_grid_size=ttnn.CoreCoord(3, 1), in0_block_w=1, out_subblock_h=1, out_subblock_w=1, "
-        "per_core_M=2, per_core_N=1, fuse_batch=False, mcast_in0=True, fused_activation=None), is_input_a_sparse=False, "
-        "is_input_b_sparse=True, memory_config=ttnn.DRAM_MEMORY_CONFIG)"
+        "per_core_M=2, per_core_N=1, fuse_batch=False, mcast_in0=True, fused_activation=None), "
+        "is_input_a_sparse=False, is_input_b_sparse=True, memory_config=ttnn.DRAM_MEMORY_CONFIG)"
     )
 
 
