@@ -21,9 +21,6 @@ UNREACHED: dict[str, dict[str, str]] = {
         "tt::shard_to_full": _FOR_MESHES,
         "xla::dynamo_set_buffer_donor_": "donates the bytes of a tensor, and computes nothing",
         "tt::collective": _FOR_MESHES,
-        "tt::call_jax": "calls a function of JAX; programs of JAX are drawn as such",
-        "xla::place_to_host": "marks a tensor for the host's memory, and computes nothing",
-        "xla::place_to_device": "marks a tensor for the device's memory, and computes nothing",
     },
     "sharding rules": {
         "stablehlo.uniform_quantize": "XLA's CPU client has no quantized types, so nothing says what is right",
@@ -40,3 +37,10 @@ UNREACHED: dict[str, dict[str, str]] = {
     },
 }
 """By table of :mod:`tests.fuzz.reached` and entry."""
+
+OF_TORCH_XLA = {
+    "tt::call_jax": "calls a function of JAX; programs of JAX are drawn as such",
+    "xla::place_to_host": "marks a tensor for the host's memory, and computes nothing",
+    "xla::place_to_device": "marks a tensor for the device's memory, and computes nothing",
+}
+"""Rules for ops that modules of torch_xla define when they are imported, with the reason why none is drawn."""

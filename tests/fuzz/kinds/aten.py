@@ -42,9 +42,8 @@ OPTIONS: dict[str, Mapping[str, Any]] = {
 
 def ops() -> list[Op]:
     """Returns the ops that are drawn, in the order of the registries."""
-    from tt_xla.frontends.torch import backend, jax_calls  # noqa: F401  define ops
+    from tt_xla.frontends.torch import backend  # noqa: F401  defines ops
     from tt_xla.frontends.torch.aten.registry import LOWERINGS
-    from tt_xla.frontends.torch.xla_api import host_offloading  # noqa: F401  defines ops
 
     known = [op for op in LOWERINGS if str(op) not in UNREACHED["aten rules"]]
     return known + [op_of(name) for name in OTHERS]

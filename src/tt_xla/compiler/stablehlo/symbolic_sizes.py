@@ -17,13 +17,15 @@ _ASSERTION = "shape_assertion"
 
 def drop_assertions(module: ir.Module) -> None:
     """Removes JAX's checks of sizes, which other readers of the module do not know."""
-    for op in list(_main(module).entry_block.operations):
+    operations: list[Any] = list(_main(module).entry_block.operations)
+    for op in operations:
         if op.operation.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value == _ASSERTION:
             op.operation.erase()
 
 
 def _main(module: ir.Module) -> Any:
-    return next(op for op in module.body.operations if op.name.value == "main")
+    functions: list[Any] = list(module.body.operations)
+    return next(function for function in functions if function.name.value == "main")
 
 
 def specialize(module: ir.Module, shapes: Sequence[Sequence[int]]) -> ir.Module:

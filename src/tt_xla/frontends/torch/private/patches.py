@@ -16,6 +16,7 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.nn.attention import flex_attention
 
 from tt_xla.frontends.torch.private.functions import decomposition_table, make_subclass
+from tt_xla.locks import Lock
 
 REPLACED = (
     (torch.Tensor, "data"),
@@ -142,19 +143,31 @@ def _move(module: torch.nn.Module, move: Callable[[], torch.nn.Module]) -> torch
                 owners.setdefault(parameter, []).append((owner, name))
     tied = [names for names in owners.values() if len(names) > 1]
     owners.clear()  # a swap fails while anything but the module holds the Parameters
+    with _MOVES, _swapping():
+        try:
+            return move()
+        except RuntimeError as error:
+            if "Couldn't swap" not in str(error):
+                raise
+            torch.__future__.set_swap_module_params_on_conversion(False)
+            result = move()
+            for (first, first_name), *others in tied:
+                for owner, name in others:
+                    owner._parameters[name] = first._parameters[first_name]
+            return result
+
+
+_MOVES = Lock()
+"""Held while a module moves: PyTorch's flag is one for all threads, and the replicas of a process each move modules."""
+
+
+@contextlib.contextmanager
+def _swapping() -> Iterator[None]:
+    """Sets PyTorch's flag by which Parameters keep their identity."""
     before = torch.__future__.get_swap_module_params_on_conversion()
     torch.__future__.set_swap_module_params_on_conversion(True)
     try:
-        return move()
-    except RuntimeError as error:
-        if "Couldn't swap" not in str(error):
-            raise
-        torch.__future__.set_swap_module_params_on_conversion(False)
-        result = move()
-        for (first, first_name), *others in tied:
-            for owner, name in others:
-                owner._parameters[name] = first._parameters[first_name]
-        return result
+        yield
     finally:
         torch.__future__.set_swap_module_params_on_conversion(before)
 
