@@ -219,7 +219,8 @@ class StackedExperts(nn.Module):
 
     def __init__(self, experts: Any, hidden: int) -> None:
         super().__init__()
-        self.activate: Callable[..., Tensor] | None = getattr(experts, "_apply_gate", None)
+        bare = _without(experts, "gate_up_proj", *_PROJECTIONS)
+        self.activate: Callable[..., Tensor] | None = getattr(bare, "_apply_gate", None)
         if isinstance(experts, Sequence | nn.ModuleList):
             layers = [_linear_layers(each) for each in experts if each is not None]
             pairs = [
@@ -253,6 +254,14 @@ def _stacked_bias(layers: Sequence[nn.Linear]) -> Tensor | None:
     return None if layers[0].bias is None else torch.stack([each.bias.detach() for each in layers])
 
 
+def _without(module: nn.Module, *names: str) -> nn.Module:
+    """Returns a copy for the methods of a module that does not keep the weights alive which are stacked elsewhere."""
+    rest = copy.copy(module)
+    for part in ("_modules", "_parameters"):
+        vars(rest)[part] = {name: value for name, value in vars(module)[part].items() if name not in names}
+    return rest
+
+
 class RouterAdapter(nn.Module):
     """The router of a module whose ``gate`` returns weights and indices, or logits for its own function."""
 
@@ -261,9 +270,7 @@ class RouterAdapter(nn.Module):
         self.gate = moe_module.gate
         route: Any = None
         if hasattr(moe_module, "route_tokens_to_experts"):
-            rest = copy.copy(moe_module)  # without the experts, whose weights are stacked elsewhere
-            rest._modules = {name: child for name, child in moe_module._modules.items() if name != "experts"}
-            route = rest.route_tokens_to_experts
+            route = _without(moe_module, "experts").route_tokens_to_experts
         object.__setattr__(self, "_route", route)
 
     def forward(self, hidden_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:

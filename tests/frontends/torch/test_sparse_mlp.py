@@ -1,5 +1,8 @@
 """Mixtures of experts by upstream's names: ops, modules and transformers' back ends."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from torch import nn
@@ -251,6 +254,26 @@ class ListOfExperts(nn.Module):
             weight = (weights * (indices == number)).sum(1, keepdim=True)
             total = total + weight * expert(rows)
         return total.reshape(x.shape)
+
+
+@pytest.mark.parametrize("kind", ["mixtral", "deepseek_v3"])
+def test_weights_that_were_stacked_are_freed(kind):
+    module, config = block(kind)
+    model = nn.Sequential(module)
+    weights = [weakref.ref(parameter) for parameter in module.experts.parameters()]
+    enable_sparse_mlp(model, config=config)
+    del module
+    gc.collect()
+    assert [weight() for weight in weights] == [None, None]
+
+
+def test_weights_of_16_bit_floats_and_of_two_types_are_plain_products():
+    rows, used = torch.randn(1, 2, 32, 16), torch.ones(1, 2, 1, 4)
+    for rows_type, weights_type in ((torch.float16, torch.float16), (torch.bfloat16, torch.float32)):
+        weights = torch.randn(1, 4, 16, 8, dtype=weights_type)
+        operands = rows.to(rows_type), weights.to(rows_type), used.to(rows_type)
+        result = OPS.sparse_matmul(*(each.to("tt") for each in operands)).cpu()
+        torch.testing.assert_close(result, OPS.sparse_matmul(*operands), rtol=0.05, atol=0.05)
 
 
 @pytest.mark.parametrize("bias", [False, True])

@@ -57,7 +57,7 @@ def release(values: Iterable[Value]) -> None:
 
 
 class Donation:
-    """What the run that goes on does with donated tensors.
+    """State of the run that goes on: which donated tensors it takes.
 
     Attributes:
         ends_step: whether a step ends with it.

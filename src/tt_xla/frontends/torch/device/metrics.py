@@ -61,7 +61,7 @@ NAMES: dict[str, str] = {
     DYNAMO_INPUTS_TIME: "runs of these graphs, and how long until their inputs were there",
     DYNAMO_OUTPUTS_TIME: "runs of these graphs, and how long it took to return their outputs",
 }
-"""What each metric and counter counts.
+"""Meanings of the metrics and counters by name.
 
 Beside them there are ``aten::op`` for ops that ran on the host because they have no lowering to the device, and
 ``xla::op`` for ops that were recorded, and for those of graphs that dynamo's backend openxla compiled.

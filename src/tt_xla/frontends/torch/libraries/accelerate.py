@@ -106,8 +106,8 @@ def is_default_device() -> bool:
 def prepare_models(module: Any) -> None:
     """Gives the replicas of a model equal parameters, and those of a compiled model the names that the model has.
 
-    Accelerate relies on equal seeds in its path for torch_xla, which replicas need not have. It also
-    exchanges the parameters of optimizers by name there, and compilation puts a prefix before the names.
+    Accelerate relies on equal seeds in its path for torch_xla, which replicas need not have. It also exchanges the
+    parameters of optimizers by name there, and compilation puts a prefix before the names.
 
     Args:
         module: ``accelerate.accelerator``.

@@ -402,7 +402,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "while_loop": _while_loop,
     "zeros_like": jnp.zeros_like,
 }
-"""What each method of :class:`Op` computes of the arrays of the ops among its arguments."""
+"""Functions of JAX by the method of :class:`Op` that applies them to the arrays of the ops among its arguments."""
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "call": lambda computation, ops: _callee(computation)(*ops),
