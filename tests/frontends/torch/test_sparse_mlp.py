@@ -267,13 +267,14 @@ def test_weights_that_were_stacked_are_freed(kind):
     assert [weight() for weight in weights] == [None, None]
 
 
-def test_weights_of_16_bit_floats_and_of_two_types_are_plain_products():
-    rows, used = torch.randn(1, 2, 32, 16), torch.ones(1, 2, 1, 4)
-    for rows_type, weights_type in ((torch.float16, torch.float16), (torch.bfloat16, torch.float32)):
-        weights = torch.randn(1, 4, 16, 8, dtype=weights_type)
-        operands = rows.to(rows_type), weights.to(rows_type), used.to(rows_type)
-        result = OPS.sparse_matmul(*(each.to("tt") for each in operands)).cpu()
-        torch.testing.assert_close(result, OPS.sparse_matmul(*operands), rtol=0.05, atol=0.05)
+@pytest.mark.parametrize(("dtype", "count"), [(torch.bfloat16, 1), (torch.int32, 0)])
+def test_integers_which_ttnn_does_not_multiply_become_plain_products(dtype, count, tmp_path):
+    operands = torch.randn(1, 2, 32, 16), torch.randn(1, 4, 16, 8), torch.ones(1, 2, 1, 4)
+    operands = [(3 * each).to(dtype) for each in operands]
+    compiled = torch.compile(OPS.sparse_matmul, backend="tt", options={"export_path": str(tmp_path)})
+    torch.testing.assert_close(compiled(*operands), OPS.sparse_matmul(*operands), rtol=0.05, atol=0.05)
+    (text,) = [file.read_text() for file in tmp_path.rglob("*ttnn*.mlir")]
+    assert text.count('"ttnn.sparse_matmul"') == count
 
 
 @pytest.mark.parametrize("bias", [False, True])
