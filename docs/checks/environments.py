@@ -4,10 +4,10 @@
     python -m docs.checks.environments try [--cuda] [NAME ...]
     python -m docs.checks.environments test [--cuda] NAME [-- arguments of pytest]
 
-``environments.toml`` lists the environments. ``lock`` writes the versions of their libraries to ``locks/``, ``try`` installs
-the wheel into an empty environment and runs a program for each column, and ``test`` runs the tests of this checkout there.
-Where the package index has PyTorch for CUDA alone, which is gigabytes of libraries that nothing here uses, an
-environment is tried with ``--cuda`` only.
+``environments.toml`` lists the environments. ``lock`` writes the versions of their libraries to ``locks/``, ``try``
+installs the wheel into an empty environment and runs a program for each column, and ``test`` runs the tests of this
+checkout there. Where the package index has PyTorch for CUDA alone, which is gigabytes of libraries that nothing here
+uses, an environment is tried with ``--cuda`` only.
 """
 
 from __future__ import annotations
@@ -258,7 +258,9 @@ def try_command(names: Sequence[str], cuda: bool) -> None:
     raise SystemExit(failed)
 
 
-@main.command("test", help="Run the tests of this checkout in one environment; all of them without arguments of pytest.")
+@main.command(
+    "test", help="Run the tests of this checkout in one environment; all without arguments of pytest."
+)
 @CUDA
 @click.argument("name")
 @click.argument("arguments", nargs=-1)

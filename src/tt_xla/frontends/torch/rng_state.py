@@ -8,7 +8,6 @@ import torch
 
 from tt_xla.frontends.torch.private.guards import detect_fake_mode
 from tt_xla.frontends.torch.private.ops import OpOverload
-from tt_xla.frontends.torch.private.random import run_and_save_rng_state, run_with_rng_state
 
 
 def describe_random_ops(graph_module: torch.fx.GraphModule) -> None:
@@ -17,13 +16,13 @@ def describe_random_ops(graph_module: torch.fx.GraphModule) -> None:
     for node in nodes:
         if node.op != "call_function" or "val" in node.meta:
             continue
-        if node.target is run_and_save_rng_state:
+        if node.target is torch.ops.higher_order.run_and_save_rng_state:
             node.meta["val"] = (_state(nodes), _result(nodes, *node.args, **node.kwargs))
-        elif node.target is run_with_rng_state:
+        elif node.target is torch.ops.higher_order.run_with_rng_state:
             state, *call = node.args
             state.meta.setdefault("val", _state(nodes))
             node.meta["val"] = _result(nodes, *call, **node.kwargs)
-        elif "getitem" in node.name and node.args[0].target is run_and_save_rng_state:
+        elif "getitem" in node.name and node.args[0].target is torch.ops.higher_order.run_and_save_rng_state:
             node.meta["val"] = node.args[0].meta["val"][node.args[1]]
 
 

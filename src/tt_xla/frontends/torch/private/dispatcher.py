@@ -11,19 +11,10 @@ import torch
 
 CPU_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 META_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.Meta)
-_AUTOCAST_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
 DispatchKeySet = torch._C.DispatchKeySet
 
 set_storage = torch.ops.aten.set_.source_Storage_storage_offset._handle.redispatch_boxed
 """``set_storage(keys, tensor, storage, offset, size, stride)`` without the Python layers of ``torch.ops``."""
-
-tensor_from_dlpack = torch._C._from_dlpack
-"""Makes a tensor from a DLPack capsule."""
-
-below_autograd = torch._C._AutoDispatchBelowADInplaceOrView
-"""Context manager within which results of view ops have no base that autograd knows."""
-
-is_any_autocast_enabled = torch._C._is_any_autocast_enabled
 
 all_op_names = torch._C._dispatch_get_all_op_names
 """Returns the qualified names (``aten::add.Tensor``) of all ops that the dispatcher knows."""
@@ -56,11 +47,6 @@ def empty_on_first_chip(dtype: torch.dtype) -> torch.Tensor:
 def storage_identity(tensor: torch.Tensor) -> int:
     """Returns a number that two tensors, real or fake, have in common exactly when they share a storage."""
     return tensor.untyped_storage()._cdata
-
-
-def without_autocast() -> contextlib.AbstractContextManager[object]:
-    """Returns a context manager within which ops on the device skip autocast."""
-    return torch._C._ExcludeDispatchKeyGuard(_AUTOCAST_KEYS)
 
 
 def let_higher_order_ops_pass_autocast() -> None:

@@ -42,7 +42,7 @@ def insert(mode: TorchFunctionMode) -> None:
     The mode of ``torch.set_default_device`` stays the lowest, where PyTorch looks for it.
     """
     others = _popped()
-    if others and others[0] is getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None):
+    if others and isinstance(others[0], DeviceContext):
         _push_mode(others.pop(0))
     for other in [mode, *others]:
         _push_mode(other)

@@ -1,11 +1,17 @@
-"""``torch._ops``: the classes of operators, and which of them Python defines outside of PyTorch and this package."""
+"""The classes of operators, and which of them Python defines outside of PyTorch and this package."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+
+if TYPE_CHECKING:
+    from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+else:  # the classes have private names; their instances do not
+    OpOverload = type(torch.ops.aten.add.Tensor)
+    OpOverloadPacket = type(torch.ops.aten.add)
+    HigherOrderOperator = type(torch.ops.higher_order.cond).__base__
 
 _NAMESPACES = frozenset(
     {

@@ -7,8 +7,6 @@ from typing import Any
 
 import torch
 from torch._guards import TracingContext, tracing
-from torch._higher_order_ops.scan import scan_op
-from torch._higher_order_ops.while_loop import while_loop_op
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
@@ -49,8 +47,6 @@ def count_of_writes(tensor: torch.Tensor) -> int:
 __all__ = [
     "count_of_writes",
     "register_traced_ops",
-    "scan_op",
     "traced",
-    "while_loop_op",
     "with_unknown_sizes",
 ]
