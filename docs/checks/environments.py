@@ -258,9 +258,7 @@ def try_command(names: Sequence[str], cuda: bool) -> None:
     raise SystemExit(failed)
 
 
-@main.command(
-    "test", help="Run the tests of this checkout in one environment; all without arguments of pytest."
-)
+@main.command("test", help="Run the tests of this checkout in one environment; all without arguments of pytest.")
 @CUDA
 @click.argument("name")
 @click.argument("arguments", nargs=-1)

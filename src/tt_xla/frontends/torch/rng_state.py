@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.private.guards import detect_fake_mode
 from tt_xla.frontends.torch.private.ops import OpOverload
 
 
@@ -39,9 +38,7 @@ def _result(nodes: Any, op: OpOverload, *args: Any, **kwargs: Any) -> Any:
 
 
 def _fake_mode(nodes: Any) -> Any:
-    mode = detect_fake_mode([node.meta.get("val") for node in nodes])
-    assert mode is not None
-    return mode
+    return next(value.fake_mode for node in nodes if hasattr(value := node.meta.get("val"), "fake_mode"))
 
 
 __all__ = ["describe_random_ops"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -59,18 +57,6 @@ def let_higher_order_ops_pass_autocast() -> None:
     torch._ops._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(key)  # for operators defined later
     for operator in torch._ops._higher_order_ops.values():
         operator.fallthrough(key)
-
-
-@contextlib.contextmanager
-def dispatching_to_modes() -> Iterator[None]:
-    """Makes Python dispatch modes see every op in the block.
-
-    PyTorch turns modes off around some ops, for example while a fake tensor computes with constants.
-    """
-    with torch._C._PreserveDispatchKeyGuard():
-        for key in (torch._C.DispatchKey.Python, torch._C.DispatchKey.PythonTLSSnapshot):
-            torch._C._dispatch_tls_set_dispatch_key_excluded(key, False)
-        yield
 
 
 @functools.cache
