@@ -92,7 +92,7 @@ def tt(
     with Surfacing(), compiling(), stage(AUTOGRAD):
         own = mode_options(mode) if mode else compile_options(options or {})
         settings.current().with_own(own)  # raises if an option is bad
-        frame_settings.apply(graph_module)
+        frame_settings.apply()
         report_recompilation(example_inputs)
         arguments = describe_attributes(graph_module) + describe_inputs(graph_module, example_inputs)
         marks = take_argument_marks(graph_module)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import CodeType
 
-from torch._dynamo import config, convert_frame, graph_bytecode_inputs, trace_rules
+from torch._dynamo import config, convert_frame, trace_rules
 from torch._dynamo.eval_frame import skip_code
 from torch._dynamo.exc import ShortenTraceback
 from torch._dynamo.variables.builder import VariableBuilder
@@ -34,7 +34,6 @@ __all__ = [
     "compile_lock",
     "config",
     "convert_frame",
-    "graph_bytecode_inputs",
     "never_trace_code",
     "never_trace_module",
     "treat_as_opaque",
