@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from torch.distributed.checkpoint._fsspec_filesystem import FsspecReader, FsspecWriter
-else:
-    try:
-        from torch.distributed.checkpoint import FsspecReader, FsspecWriter
-    except ImportError:
+from torch.distributed import checkpoint
+
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("checkpoints"):
+    if not TYPE_CHECKING and hasattr(checkpoint, "FsspecReader"):
+        FsspecReader, FsspecWriter = checkpoint.FsspecReader, checkpoint.FsspecWriter
+    else:
         from torch.distributed.checkpoint._fsspec_filesystem import FsspecReader, FsspecWriter
 
 __all__ = ["FsspecReader", "FsspecWriter"]

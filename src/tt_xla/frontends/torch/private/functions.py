@@ -6,15 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._decomp import decomposition_table
-from torch._higher_order_ops.flex_attention import math_attention as flex_math_attention
-from torch.profiler import _ExperimentalConfig as ExperimentalConfig
-from torch.utils._python_dispatch import _disable_current_modes as without_dispatch_modes
-from torch.utils._pytree import tree_flatten, tree_unflatten, treespec_dumps, treespec_loads
-from torch.utils.backend_registration import _setup_privateuseone_for_python_backend as setup_python_device
 
-make_subclass = torch.Tensor._make_subclass
-"""``make_subclass(cls, tensor)`` returns a tensor of a subclass over the same memory that is no view for autograd."""
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("functions"):
+    from torch._decomp import decomposition_table
+    from torch._higher_order_ops.flex_attention import math_attention as flex_math_attention
+    from torch.profiler import _ExperimentalConfig as ExperimentalConfig
+    from torch.utils._python_dispatch import _disable_current_modes as without_dispatch_modes
+    from torch.utils._pytree import tree_flatten, tree_unflatten, treespec_dumps, treespec_loads
+    from torch.utils.backend_registration import _setup_privateuseone_for_python_backend as setup_python_device
+
+    make_subclass = torch.Tensor._make_subclass
+    """``make_subclass(cls, tensor)`` returns a tensor of a subclass over the same memory, no view for autograd."""
 
 
 def profiling_all_threads() -> Any:

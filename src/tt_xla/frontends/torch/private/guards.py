@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch._guards import CompileContext, TracingContext
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("guards"):
+    from torch._guards import CompileContext, TracingContext
 
 
 def forward_metadata() -> Any:

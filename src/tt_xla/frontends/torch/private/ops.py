@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("ops"):
+    from torch.library import _defs
+
 if TYPE_CHECKING:
     from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 else:  # the classes have private names; their instances do not
@@ -28,9 +33,7 @@ def is_defined_in_python(target: Any) -> bool:
     if not isinstance(target, OpOverload | OpOverloadPacket):
         return False
     name = (target.overloadpacket if isinstance(target, OpOverload) else target)._qualified_op_name
-    return name.partition("::")[0] not in _NAMESPACES and any(
-        defined.partition(".")[0] == name for defined in torch.library._defs
-    )
+    return name.partition("::")[0] not in _NAMESPACES and any(defined.partition(".")[0] == name for defined in _defs)
 
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "is_defined_in_python"]

@@ -19,8 +19,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import torch
-from torch._functorch._aot_autograd import graph_capture_wrappers
-from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.fx import GraphModule, Node, Proxy
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, track_tensor_tree
 from torch.fx.node import map_arg
@@ -30,7 +28,12 @@ from tt_xla.frontends.torch.graph.repeats import Repeat
 from tt_xla.frontends.torch.private.dispatcher import storage_identity
 from tt_xla.frontends.torch.private.fake import FakeTensor
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes
+from tt_xla.frontends.torch.private.names import names_of
 from tt_xla.frontends.torch.private.ops import OpOverload
+
+with names_of("stamping"):
+    from torch._functorch._aot_autograd import graph_capture_wrappers
+    from torch._subclasses.functional_tensor import FunctionalTensor
 
 REPLACED = ((graph_capture_wrappers, "PropagateUnbackedSymInts"),)
 """Owner and name of each attribute that :func:`stamping` replaces while it is active."""

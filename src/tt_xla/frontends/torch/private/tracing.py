@@ -6,10 +6,14 @@ import contextlib
 from typing import Any
 
 import torch
-from torch._guards import TracingContext, tracing
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("tracing"):
+    from torch._guards import TracingContext, tracing
+    from torch._subclasses.fake_tensor import FakeTensorMode
 
 
 def register_traced_ops() -> None:
@@ -17,8 +21,9 @@ def register_traced_ops() -> None:
 
     Importing the modules that define them takes a while, so the first compilation calls this.
     """
-    import torch._dynamo._trace_wrapped_higher_order_op
-    import torch._inductor.inductor_prims  # noqa: F401
+    with names_of("tracing"):
+        import torch._dynamo._trace_wrapped_higher_order_op
+        import torch._inductor.inductor_prims  # noqa: F401
 
 
 def traced(function: Any, example: list[Any], *, before_autograd: bool = False) -> torch.fx.GraphModule:
