@@ -11,9 +11,17 @@ from tt_xla.environment import variable
 
 
 class _OfThread(threading.local):
-    """Whether recorded ops may run in this thread."""
+    """What concerns one thread.
+
+    Attributes:
+        may_run: whether recorded ops may run.
+        cause: why they run now, as ``PT_XLA_DEBUG`` reports it; empty where a result is read.
+        graph_name: name of the program that they become; empty for most.
+    """
 
     may_run = True
+    cause = ""
+    graph_name = ""
 
 
 _THREAD = _OfThread()
@@ -43,6 +51,27 @@ class Mode:
     @may_run.setter
     def may_run(self, value: bool) -> None:
         _THREAD.may_run = value
+
+    @property
+    def cause(self) -> str:
+        """Why recorded ops run now; empty where a result is read."""
+        return _THREAD.cause
+
+    @property
+    def graph_name(self) -> str:
+        """Name of the program of the recorded ops; empty for most."""
+        return _THREAD.graph_name
+
+    @contextlib.contextmanager
+    def running_because(self, cause: str, graph_name: str = "") -> Iterator[None]:
+        """Context manager that says why recorded ops run, unless an outer one does, and what their program is named."""
+        before = _THREAD.cause, _THREAD.graph_name
+        _THREAD.cause = before[0] or cause
+        _THREAD.graph_name = graph_name or before[1]
+        try:
+            yield
+        finally:
+            _THREAD.cause, _THREAD.graph_name = before
 
     @contextlib.contextmanager
     def allowing_runs(self) -> Iterator[None]:

@@ -20,7 +20,7 @@ from tt_xla.environment import asks_for_source_lines
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
-from tt_xla.frontends.torch.device import growing, metrics
+from tt_xla.frontends.torch.device import analysis, growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, NO_BYTES, PENDING, Buffer, buffer_of, set_synchronize
 from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.device.donation import Donation, aliases, release
@@ -84,6 +84,12 @@ class Trace:
     scalars: tuple[float, ...]
     placements: tuple[Placement | None, ...] = ()
     chip: int = 0
+
+    @property
+    def graph(self) -> analysis.Graph:
+        """What reports say about the trace."""
+        key = repr((self.key, self.placements, self.chip))
+        return analysis.Graph(key, len(self.leaves) + len(self.scalars), len(self.outputs), self.chip)
 
 
 @dataclass
@@ -285,6 +291,7 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     metric = metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME
     timed = metrics.timed(metric)
     is_replicated = trace.placements or STATE.acts_as_one
+    analysis.report_run(trace.graph)
     with _counted_as_replicated(timed) if is_replicated else timed, outside_dynamo():
         for check in program.checks:
             check(arguments, argument_versions)
@@ -402,8 +409,10 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
     if key not in structure.programs:
         for name in (metrics.COMPILED, metrics.COMPILE_CALLS, metrics.STABLEHLO):
             metrics.count(name)
+        analysis.report_compilation(trace.graph)
         with metrics.timed(metrics.EAGER_COMPILE_TIME if MODE.eager else metrics.COMPILE_TIME):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
+        analysis.report_program(trace.chip)
         metrics.sample(metrics.ALIASES, aliases(trace.leaves, trace.outputs))
     else:
         metrics.count(metrics.REUSED)

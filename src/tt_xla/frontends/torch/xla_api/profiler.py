@@ -18,6 +18,8 @@ from typing import Any
 import torch
 import torch_xla
 
+from tt_xla.frontends.torch.device import analysis as _analysis
+from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.private.functions import profiling_all_threads as _profiling_all_threads
 from tt_xla.locks import Lock as _Lock
 
@@ -155,7 +157,8 @@ class StepTrace(Trace):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        torch_xla.sync()
+        with _MODE.running_because(_analysis.STEP_TRACE):
+            torch_xla.sync()
         super().__exit__(kind, error, traceback)
 
 
