@@ -248,7 +248,8 @@ def _drawn(signature: Signature, host: torch.Tensor) -> Value:
 
     Large tensors are no recorded op, which would hold them twice, and neither are those of dtypes that the chip lacks.
     """
-    value = Value.of(host)
+    with metrics.transferring(host.nbytes, to_device=True):
+        value = Value.of(host)
     if host.nbytes >= LARGE or host.dtype not in _COPIED:
         return value
     metrics.count(signature.counter)

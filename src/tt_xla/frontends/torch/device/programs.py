@@ -288,14 +288,14 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     for make, version in program.extras:
         arguments.append(make())
         argument_versions.append(version)
-    metric = metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME
-    timed = metrics.timed(metric)
+    timed = metrics.timed(metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME)
     is_replicated = trace.placements or STATE.acts_as_one
     analysis.report_run(trace.graph)
     with _counted_as_replicated(timed) if is_replicated else timed, outside_dynamo():
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
+    metrics.count(metrics.HANDLES, len(outputs))
     for value, position in zip(outputs, program.outputs, strict=True):
         result = results[position]
         if result.shape != value.shape:  # dimensions of size 1 are elsewhere; the elements are in the same order

@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 
 import torch
 
-from tt_xla.environment import asks_for_spmd as _asks_for_spmd
 from tt_xla.frontends.torch import register as _register
 from tt_xla.frontends.torch import settings as _settings
 from tt_xla.frontends.torch.device import analysis as _analysis
@@ -46,10 +45,15 @@ def device(index: int | None = None) -> torch.device:
     """Returns the torch device of a chip; by default that of the current one.
 
     Raises:
-        RuntimeError: the system has no such chip.
+        IndexError: the system has no such chip.
     """
     _enter_spmd_if_asked()
-    return _chips.device(_chips.current() if index is None else _chips.chip_of(_chips.device(index)))
+    if index is None:
+        return _chips.device(_chips.current())
+    try:
+        return _chips.device(_chips.chip_of(_chips.device(index)))
+    except RuntimeError as error:
+        raise IndexError(str(error)) from None
 
 
 def devices() -> list[torch.device]:
@@ -60,10 +64,9 @@ def devices() -> list[torch.device]:
 
 def _enter_spmd_if_asked() -> None:
     """Makes all chips act as one device if ``XLA_USE_SPMD`` says so, which a script may set after its imports."""
-    if _asks_for_spmd() and not _chips.STATE.acts_as_one:
-        import torch_xla.runtime
+    import torch_xla.runtime
 
-        torch_xla.runtime.use_spmd()
+    torch_xla.runtime.is_spmd()
 
 
 def device_count() -> int:

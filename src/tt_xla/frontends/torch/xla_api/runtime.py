@@ -141,9 +141,13 @@ def use_spmd(auto: bool = False) -> None:
 
 
 def is_spmd() -> bool:
-    """Returns whether all chips act as one device: after :func:`use_spmd`, or where ``XLA_USE_SPMD`` is 1."""
+    """Returns whether all chips act as one device: where ``XLA_USE_SPMD`` is 1, which :func:`use_spmd` sets.
+
+    A script that removes the variable has a device for each chip again. Tensors that are split stay so, on the first.
+    """
     if _asks_for_spmd() and not _chips.STATE.acts_as_one:
         use_spmd()
+    _chips.STATE.acts_as_one = _asks_for_spmd()
     return _chips.STATE.acts_as_one
 
 
