@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tt_xla.environment import debug_frames, debug_level, variable
+from tt_xla.environment import debug_frames, variable
 from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.locks import Lock
@@ -53,16 +53,24 @@ class Graph(NamedTuple):
     chip: int = 0
 
 
-def report_compilation(graph: Graph) -> None:
-    """Reports that a graph is being compiled, if anybody asks."""
-    if _is_asked(1, graph.chip):
-        _report("Compilation", graph)
+def report_compilation(describe: Callable[[], Graph]) -> None:
+    """Reports that a graph is being compiled, if anybody asks.
+
+    Args:
+        describe: returns what the report says about the graph.
+    """
+    if MODE.debug_level:
+        _report("Compilation", 1, describe())
 
 
-def report_run(graph: Graph) -> None:
-    """Reports that the program of a graph is about to run, if anybody asks."""
-    if _is_asked(2, graph.chip):
-        _report("Execution", graph)
+def report_run(describe: Callable[[], Graph]) -> None:
+    """Reports that the program of a graph is about to run, if anybody asks.
+
+    Args:
+        describe: returns what the report says about the graph.
+    """
+    if MODE.debug_level:
+        _report("Execution", 2, describe())
 
 
 def report_program(chip: int = 0) -> None:
@@ -80,10 +88,12 @@ def report_program(chip: int = 0) -> None:
 
 def _is_asked(level: int, chip: int) -> bool:
     """Returns whether reports of a level are asked for: not in eager mode, and among replicas only for the first."""
-    return debug_level() >= level and not MODE.eager and (not chips.is_replica() or chip == 0)
+    return MODE.debug_level >= level and not MODE.eager and (not chips.is_replica() or chip == 0)
 
 
-def _report(event: str, graph: Graph) -> None:
+def _report(event: str, level: int, graph: Graph) -> None:
+    if not _is_asked(level, graph.chip):
+        return
     named = [f"  Graph Name: {MODE.graph_name}"] if MODE.graph_name else []
     _write(
         f"{event} Analysis: ",

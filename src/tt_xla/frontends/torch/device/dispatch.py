@@ -11,13 +11,13 @@ from tt_xla.frontends.torch import fused_steps
 from tt_xla.frontends.torch.device import chips, metrics, on_host
 from tt_xla.frontends.torch.device.buffers import aten, buffer_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.device.draws import drawn
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.recording import (
     Pressure,
     converted,
-    emit,
     full,
     new_tensor,
     new_tensors,
@@ -31,10 +31,6 @@ from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS
 from tt_xla.frontends.torch.private.functions import tree_leaves
 from tt_xla.frontends.torch.private.ops import OpOverload
 
-LARGE = 1 << 22
-"""Bytes from which new contents are no recorded op: their values would fill memory before anybody uses them."""
-_COPIED = {torch.bfloat16, torch.float32, torch.int32}
-"""Dtypes of drawn numbers that a program copies as they are."""
 MAX_NODES = 10_000
 """Number of recorded ops after which they run by themselves. A script that reads no result would fill the memory."""
 
@@ -239,21 +235,8 @@ def _draw(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], chi
             *args, **signature.without_out(kwargs), out=torch.empty(0, dtype=target.dtype, device="cpu")
         )
         _resize_out(target, host.shape)
-    write(target, _drawn(signature, host.contiguous()))
+    write(target, drawn(signature, host.contiguous()))
     return target
-
-
-def _drawn(signature: Signature, host: torch.Tensor) -> Value:
-    """Records drawn numbers as the result of an op on what the host drew, as the real device would compute them.
-
-    Large tensors are no recorded op, which would hold them twice, and neither are those of dtypes that the chip lacks.
-    """
-    with metrics.transferring(host.nbytes, to_device=True):
-        value = Value.of(host)
-    if host.nbytes >= LARGE or host.dtype not in _COPIED:
-        return value
-    metrics.count(signature.counter)
-    return emit(aten.clone.default, [value], [], host.shape)
 
 
 def _is_written(arg: torch.Tensor, signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:

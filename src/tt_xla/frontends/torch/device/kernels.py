@@ -19,7 +19,8 @@ from tt_xla.frontends.torch.device.buffers import (
     tensor_of,
 )
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
-from tt_xla.frontends.torch.device.dispatch import LARGE, resize, run
+from tt_xla.frontends.torch.device.dispatch import resize, run
+from tt_xla.frontends.torch.device.draws import LARGE
 from tt_xla.frontends.torch.device.geometry import memory_order, storage_elements
 from tt_xla.frontends.torch.device.recording import (
     converted,

@@ -7,7 +7,7 @@ import functools
 import threading
 from collections.abc import Iterator
 
-from tt_xla.environment import variable
+from tt_xla.environment import debug_level, variable
 
 
 class _OfThread(threading.local):
@@ -42,6 +42,11 @@ class Mode:
     def eager(self) -> bool:
         """Whether each op runs at once instead of being recorded. The default comes from ``TTXLA_EAGER``."""
         return variable("TTXLA_EAGER") == "1"
+
+    @functools.cached_property
+    def debug_level(self) -> int:
+        """What ``PT_XLA_DEBUG`` reports, as the environment says when recorded ops run for the first time."""
+        return debug_level()
 
     @property
     def may_run(self) -> bool:

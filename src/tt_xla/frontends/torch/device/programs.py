@@ -20,7 +20,7 @@ from tt_xla.environment import asks_for_source_lines
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
-from tt_xla.frontends.torch.device import analysis, growing, metrics
+from tt_xla.frontends.torch.device import analysis, draws, growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, NO_BYTES, PENDING, Buffer, buffer_of, set_synchronize
 from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.device.donation import Donation, aliases, release
@@ -85,9 +85,8 @@ class Trace:
     placements: tuple[Placement | None, ...] = ()
     chip: int = 0
 
-    @property
     def graph(self) -> analysis.Graph:
-        """What reports say about the trace."""
+        """Returns what reports say about the trace."""
         key = repr((self.key, self.placements, self.chip))
         return analysis.Graph(key, len(self.leaves) + len(self.scalars), len(self.outputs), self.chip)
 
@@ -169,7 +168,7 @@ def synchronize(*, ends_step: bool = False) -> None:
         Pressure.nodes = 0
         Pressure.groups.clear()
         outputs: dict[int, set[Value]] = {}
-        for buffer in live:
+        for buffer in draws.without_draws(live) if Pressure.draws else live:
             outputs.setdefault(buffer.chip, set()).add(buffer.value)
         failure = None
         Donation.ends_step = ends_step
@@ -295,7 +294,8 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
-    metrics.count(metrics.HANDLES, len(outputs))
+    count = len(outputs)
+    metrics.counters[metrics.HANDLES] += count
     for value, position in zip(outputs, program.outputs, strict=True):
         result = results[position]
         if result.shape != value.shape:  # dimensions of size 1 are elsewhere; the elements are in the same order
@@ -305,7 +305,7 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         for value, placement in zip(outputs, program.placements, strict=True):
             if placement is not None and placement.shape == tuple(value.shape):
                 value.placement = placement
-    if len(outputs) == 1:
+    if count == 1:
         return
     storages: set[int] = set()
     for value in outputs:
@@ -430,15 +430,11 @@ def _find_constants(structure: _Structure, leaves: Sequence[Value]) -> None:
     constant = [
         index
         for index, leaf in enumerate(leaves)
-        if versions[index] == last_versions[index] and _bytes(leaf) >= _MIN_CONSTANT_BYTES
+        if versions[index] == last_versions[index] and math.prod(leaf.shape) * leaf.dtype.itemsize >= _MIN_CONSTANT_BYTES
     ]
     if constant:
         structure.constant = frozenset(constant)
         structure.programs.clear()
-
-
-def _bytes(value: Value) -> int:
-    return math.prod(value.shape) * value.dtype.itemsize
 
 
 def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> _Program:

@@ -5,6 +5,7 @@ PyTorch's dynamo backend ``openxla`` calls it with a graph of aten ops when the 
 
 from __future__ import annotations
 
+import functools
 import warnings as _warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -61,9 +62,9 @@ def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[A
     graph_module, has_one_output = _with_tuple(xla_model)
     with _MODE.running_because(_analysis.DYNAMO_INPUTS):
         _run_pending(xla_args)
-    graph = _graph_of(graph_module)
+    describe = functools.partial(_graph_of, graph_module)
     with _MODE.running_because(_analysis.DYNAMO_COMPILATION):
-        _analysis.report_compilation(graph)
+        _analysis.report_compilation(describe)
     _metrics.count(_metrics.COMPILED)
     with compile_lock, _metrics.timed(_metrics.COMPILE_TIME), _without_dispatch_modes(), torch.no_grad():
         donated = _take_from(graph_module.graph)
@@ -76,7 +77,7 @@ def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[A
             if _run_pending(args):
                 _metrics.count(_metrics.DYNAMO_PENDING_INPUTS)
         with _MODE.running_because(_analysis.DYNAMO_RUN):
-            _analysis.report_run(graph)
+            _analysis.report_run(describe)
         with _metrics.timed(_metrics.EXECUTE_TIME), torch.no_grad():
             results = call(*args)
         with _metrics.timed(_metrics.DYNAMO_OUTPUTS_TIME):
