@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -330,8 +331,8 @@ def test_a_trace_has_the_names_of_its_ranges(tmp_path):
 def test_a_profiling_server():
     server = xp.start_server(0)
     assert xp.start_server(server.port) is server
-    with pytest.raises(RuntimeError, match="the port cannot be used"):
-        xp.start_server(1 << 16)
+    with socket.create_server(("", 0)) as busy, pytest.raises(RuntimeError, match="the port cannot be used"):
+        xp.start_server(busy.getsockname()[1])
     with pytest.raises(RuntimeError, match="No server of this process"):
         xp.trace("localhost:1", "folder")
 

@@ -19,6 +19,7 @@ from tt_xla.frontends.torch.device.buffers import buffer_of as _buffer_of
 from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.device.programs import synchronize as _synchronize
 from tt_xla.frontends.torch.device.signatures import signature_of as _signature_of
+from tt_xla.frontends.torch.private.fake import FakeTensor as _FakeTensor
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes as _without_dispatch_modes
 from tt_xla.frontends.torch.private.ops import OpOverload as _OpOverload
 from tt_xla.frontends.torch.xla_api.donor_op import take_from as _take_from
@@ -89,7 +90,7 @@ def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[A
 def _run_pending(args: Sequence[Any]) -> bool:
     """Runs recorded ops if they compute one of the arguments, and returns whether they did."""
     tensors = [arg for arg in args if isinstance(arg, torch.Tensor) and arg.device.type == "tt"]
-    has_pending = any(_buffer_of(tensor).pending for tensor in tensors)
+    has_pending = any(not isinstance(tensor, _FakeTensor) and _buffer_of(tensor).pending for tensor in tensors)
     if has_pending:
         _synchronize()
     return has_pending
