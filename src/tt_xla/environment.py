@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from tt_xla.errors import OptionError
 
@@ -222,6 +222,22 @@ def _number(name: str, hint: str) -> int:
 def is_flag(text: str) -> bool:
     """Returns whether the text of a variable of torch_xla switches something on: a positive number, or true."""
     return text.lower() == "true" or (text.isdigit() and int(text) > 0)
+
+
+class LaunchedProcess(NamedTuple):
+    """Place of a process among those that torchrun started: its number and theirs, on all hosts and on this one."""
+
+    rank: int
+    size: int
+    local_rank: int
+    local_size: int
+
+
+def launched_process() -> LaunchedProcess | None:
+    """Returns the place of this process among those that torchrun started; None if it did not start this one."""
+    if "TORCHELASTIC_RUN_ID" not in os.environ:
+        return None
+    return LaunchedProcess(*(int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")))
 
 
 def variable_of_script(name: str) -> str | None:

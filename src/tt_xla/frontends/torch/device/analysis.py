@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tt_xla.environment import debug_frames, variable
+from tt_xla.environment import debug_frames, launched_process, variable
 from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.locks import Lock
@@ -88,7 +88,9 @@ def report_program(chip: int = 0) -> None:
 
 def _is_asked(level: int, chip: int) -> bool:
     """Returns whether reports of a level are asked for: not in eager mode, and among replicas only for the first."""
-    return MODE.debug_level >= level and not MODE.eager and (not chips.is_replica() or chip == 0)
+    process = launched_process()
+    is_first = (not chips.is_replica() or chip == 0) and (process is None or not process.rank)
+    return MODE.debug_level >= level and not MODE.eager and is_first
 
 
 def _report(event: str, level: int, graph: Graph) -> None:

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 
+from tt_xla.environment import launched_process as _launched_process
 from tt_xla.frontends.torch import register as _register
 from tt_xla.frontends.torch import settings as _settings
 from tt_xla.frontends.torch.device import analysis as _analysis
@@ -188,7 +189,7 @@ def __getattr__(name: str) -> Any:
 def launch(
     fn: Callable[..., Any], args: tuple[Any, ...] = (), start_method: str = "spawn", debug_single_process: bool = False
 ) -> None:
-    """Calls ``fn(index, *args)`` for each device, as ``xmp.spawn`` does.
+    """Calls ``fn(index, *args)`` for each device, as ``xmp.spawn`` does. A process of torchrun calls it for its own.
 
     Args:
         fn: the function.
@@ -198,4 +199,8 @@ def launch(
     """
     import torch_xla.distributed.xla_multiprocessing as xmp
 
+    process = _launched_process()
+    if process is not None and process.size > 1:
+        fn(process.local_rank, *args)
+        return
     xmp.spawn(fn, args, nprocs=1 if debug_single_process else None, start_method=start_method)
