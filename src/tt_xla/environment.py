@@ -237,7 +237,8 @@ def launched_process() -> LaunchedProcess | None:
     """Returns the place of this process among those that torchrun started; None if it did not start this one."""
     if "TORCHELASTIC_RUN_ID" not in os.environ:
         return None
-    return LaunchedProcess(*(int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")))
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+    return LaunchedProcess(*(int(os.environ[name]) for name in names))
 
 
 def variable_of_script(name: str) -> str | None:

@@ -35,7 +35,7 @@ class Processes:
         self._groups: dict[tuple[int, ...], dist.ProcessGroupGloo] = {}
 
     def exchange(self, ordinal: int, payload: Any, members: Sequence[int]) -> list[Any]:
-        """Waits until each of some processes has given a payload, and returns those of all, in the order of ``members``.
+        """Waits until each of some processes has given a payload, and returns those of all in the order of ``members``.
 
         Raises:
             ReplicaEndedError: one of them ended, or gave nothing for half an hour.

@@ -430,7 +430,8 @@ def _find_constants(structure: _Structure, leaves: Sequence[Value]) -> None:
     constant = [
         index
         for index, leaf in enumerate(leaves)
-        if versions[index] == last_versions[index] and math.prod(leaf.shape) * leaf.dtype.itemsize >= _MIN_CONSTANT_BYTES
+        if versions[index] == last_versions[index]
+        and math.prod(leaf.shape) * leaf.dtype.itemsize >= _MIN_CONSTANT_BYTES
     ]
     if constant:
         structure.constant = frozenset(constant)

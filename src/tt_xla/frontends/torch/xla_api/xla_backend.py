@@ -209,7 +209,7 @@ _STORES: list[dist.Store] = []
 
 
 def rendezvous() -> Iterator[tuple[dist.Store, int, int]]:
-    """Yields the store of the replicas, and the number of this one and of all. Processes of torchrun become replicas."""
+    """Yields the store of the replicas, and the number of this one and of all; processes of torchrun become some."""
     _processes.join()
     with _STORE_LOCK:
         if not _STORES:
