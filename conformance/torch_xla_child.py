@@ -6,6 +6,8 @@ FILE is a path below the checkout's folder ``test``. The file runs unchanged, wi
 ``unittest`` gives its cases to is ours. The environment variables are those of :mod:`conformance.record`, of which
 ``CONFORMANCE_SAMPLE`` and the limits are used, and ``TTXLA_SYSTEM``, for which declarations can differ.
 
+The first of several processes that torchrun started records outcomes.
+
 A file without cases is one test, ``script``. If a file ends before its cases run, they are all skipped, or all failed.
 """
 
@@ -23,6 +25,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+if int(rank := os.environ.get("RANK", "0")):
+    results = Path(os.environ["CONFORMANCE_RESULTS"])
+    own = Path(f"results_of_{rank}.jsonl")
+    own.write_text(results.read_text() if results.exists() else "")  # runs the same tests
+    os.environ["CONFORMANCE_RESULTS"] = str(own)
 
 import record
 import torch_xla_suite as suite

@@ -27,6 +27,7 @@ STABLEHLO = "StableHloCompile"
 REUSED = "CachedCompile"
 STEPS = "MarkStep"
 TENSORS = "CreateXlaTensor"
+HANDLES = "CreateDataHandles"
 SPMD_TENSORS = "VirtualDeviceUsage"
 SEVERAL_CHIPS = "ExecuteReplicated"
 SEVERAL_CHIPS_TIME = "ExecuteReplicatedTime"
@@ -53,6 +54,7 @@ NAMES: dict[str, str] = {
     REUSED: "runs of programs that had been compiled before",
     STEPS: "calls of torch_xla.sync",
     TENSORS: "results of recorded ops, and tensors copied to the device",
+    HANDLES: "tensors copied to the device, and results of programs of recorded ops",
     SPMD_TENSORS: "tensors that were given a sharding",
     SEVERAL_CHIPS: "runs of recorded ops for several chips, and in SPMD mode",
     SEVERAL_CHIPS_TIME: "the same runs, and how long they took",
@@ -123,6 +125,8 @@ def transferring(nbytes: int, *, to_device: bool) -> Iterator[None]:
     for name in (TO_DEVICE_TIME, TENSOR_DATA_TIME) if to_device else (FROM_DEVICE_TIME,):
         sample(name, taken)
     sample(TO_DEVICE_BYTES if to_device else FROM_DEVICE_BYTES, float(nbytes))
+    if to_device:
+        count(HANDLES)
 
 
 def data(name: str) -> tuple[int, float, tuple[tuple[float, float], ...]] | None:
@@ -177,7 +181,7 @@ def report(counter_names: Collection[str] | None = None, metric_names: Collectio
     for name, times in sorted(all_counters().items()):
         if counter_names is None or name in counter_names:
             lines += [f"Counter: {name}", f"  Value: {times}"]
-    return "\n".join(lines) + "\n"
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _duration(nanoseconds: float) -> str:
