@@ -112,6 +112,7 @@ def test_functions_of_dynamo_take_donations(marked):
         x += 1
 
     compiled, growing = torch.compile(double, backend="openxla"), torch.compile(grow, backend="openxla")
+    metrics.clear_counters()
     for _ in range(2):
         x = torch.ones(4).to("xla") if marked else donated(4)
         growing(x)
@@ -120,6 +121,7 @@ def test_functions_of_dynamo_take_donations(marked):
         x = torch.ones(4).to("xla") if marked else donated(4)
         assert compiled(x).tolist() == [2] * 4
         assert torch_xla._XLAC._is_placecholder(x)
+    assert metrics.counter_value("XlaSetBufferDonation") == (2 + 3 * 2 if marked else 2 * 2)
     assert torch.ops.xla.dynamo_set_buffer_donor_(torch.ones(1), True).item() == 1
     x = torch.ones(4).to("xla")
     assert torch.compile(double, backend="tt")(x).tolist() == [2] * 4

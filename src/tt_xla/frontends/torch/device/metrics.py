@@ -46,7 +46,7 @@ NAMES: dict[str, str] = {
     TO_DEVICE_BYTES: "bytes of copies to the device",
     FROM_DEVICE_BYTES: "bytes of copies from the device",
     ALIASES: "compilations of graphs, and how many inputs they overwrite or release",
-    DONATIONS: "donations of tensors",
+    DONATIONS: "donations of tensors, also in graphs when dynamo compiles them",
     COMPILED: "programs that were compiled",
     COMPILE_CALLS: "calls of the compiler for recorded ops",
     STABLEHLO: "programs of recorded ops that were compiled from StableHLO, which all are",

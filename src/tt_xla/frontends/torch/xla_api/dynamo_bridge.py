@@ -116,19 +116,23 @@ def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[A
 
     Returns:
         A function of the inputs, which writes to those that the graph writes to. It compiles the graph for each
-        combination of numbers among its inputs, which are sizes that dynamo left open.
+        combination of numbers among its inputs, which are sizes that dynamo left open. A graph of the CPU's tensors
+        runs on the CPU, as it is.
 
     Raises:
         CompileError: the graph cannot be compiled.
     """
-    for arg in xla_args:
-        if isinstance(arg, torch.Tensor) and arg.device.type != "tt":
-            _warnings.warn(
-                f"Found tensor with shape {arg.size()} on {arg.device}. Please move all tensors to xla device to "
-                "execute on XLA device: the program of the device takes a copy of it in each call.",
-                stacklevel=2,
-            )
+    tensors = [arg for arg in xla_args if isinstance(arg, torch.Tensor)]
+    elsewhere = [tensor for tensor in tensors if tensor.device.type != "tt"]
+    for tensor in elsewhere:
+        _warnings.warn(
+            f"Found tensor with shape {tensor.size()} on {tensor.device}. Please move all tensors to xla device to "
+            "execute on XLA device.",
+            stacklevel=2,
+        )
     _metrics.count(_metrics.DYNAMO_GRAPHS)
+    if elsewhere and len(elsewhere) == len(tensors):
+        return xla_model
     if all(isinstance(arg, torch.Tensor) for arg in xla_args):
         return _compiled(xla_model, xla_args)
     programs: dict[tuple[Any, ...], Callable[..., Any]] = {}
@@ -183,7 +187,7 @@ def _compiled(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Calla
     def run(*args: Any) -> Any:
         with _metrics.timed(_metrics.DYNAMO_INPUTS_TIME):
             _run_pending(args)
-        with _metrics.timed(_metrics.EXECUTE_TIME), torch.no_grad():
+        with _metrics.timed(_metrics.EXECUTE_TIME), _without_dispatch_modes(), torch.no_grad():
             results = call(*args)
         with _metrics.timed(_metrics.DYNAMO_OUTPUTS_TIME):
             return results[0] if has_one_output else results
