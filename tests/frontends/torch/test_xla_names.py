@@ -424,6 +424,20 @@ def test_sparse_gradients_are_dense():
     assert torch.full((7, 3), 2.0, device="xla").sum().item() == 42
 
 
+@pytest.mark.parametrize("shape", [(4,), (2, 3, 3)])
+def test_classes_of_a_floating_type(shape):
+    scores, classes = torch.randn(shape[0], 5, *shape[1:]), torch.randint(5, shape)
+    losses, gradients = [], []
+    for device, dtype in ("cpu", torch.long), ("xla", torch.float):
+        leaf = scores.to(device).detach().requires_grad_()
+        loss = torch.nn.functional.cross_entropy(leaf, classes.to(device, dtype))
+        loss.backward()
+        losses.append(loss.detach().cpu())
+        gradients.append(leaf.grad.cpu())
+    torch.testing.assert_close(losses[1], losses[0])
+    torch.testing.assert_close(gradients[1], gradients[0])
+
+
 def test_indices_of_an_empty_result_are_not_checked():
     x = torch.zeros(10, 0, 10, device="xla")
     assert x[:, :, torch.tensor([75], device="xla")].shape == (10, 0, 1)
