@@ -82,9 +82,9 @@ def test_marking_returns_a_tensor_that_shows_its_sharding():
     assert marked.global_tensor.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
     (marked * 3).sum().backward()
     assert torch.equal(x.grad.cpu(), torch.full((8, 8), 3.0))
-    assert not marked.global_tensor.requires_grad
-    marked.full_tensor().sum().backward()
-    assert torch.equal(x.grad.cpu(), torch.full((8, 8), 4.0))
+    assert not (marked + 1).global_tensor.requires_grad
+    (marked.full_tensor() + marked.global_tensor).sum().backward()
+    assert torch.equal(x.grad.cpu(), torch.full((8, 8), 5.0))
     assert repr(marked + 1).startswith("XLAShardedTensor(tensor(")
 
 

@@ -18,7 +18,6 @@ from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize as _synchronize
 from tt_xla.frontends.torch.device import xla_type as _xla_type
 from tt_xla.frontends.torch.device.mode import MODE as _MODE
-from tt_xla.frontends.torch.xla_api.class_targets import register as _register_class_targets
 from tt_xla.frontends.torch.xla_api.closures import STEP_CLOSURES as _STEP_CLOSURES
 from tt_xla.frontends.torch.xla_api.donor_op import register as _register_donor_op
 from tt_xla.frontends.torch.xla_api.finder import attribute as _attribute
@@ -31,7 +30,7 @@ _register()
 _xla_type.register()
 _register_process_groups()
 _register_donor_op()
-_register_class_targets()
+_MODE.takes_floating_classes = True
 
 
 def set_custom_compile_options(options: Mapping[str, Any]) -> None:
