@@ -89,6 +89,17 @@ def test_each_run_takes_donations_in_a_context():
         torch_xla._XLAC._get_tensors_handle([y, x])
 
 
+def test_a_graph_counts_once_for_the_donations_that_it_takes():
+    metrics.clear_all()
+    weight = torch.ones(64, 64).to("xla")  # a constant of the program from its third run on
+    for donates in (False, False, False, True, True):
+        x = donated(64, 64) if donates else torch.ones(64, 64).to("xla")
+        total = x @ weight
+        torch_xla.sync()
+        assert total[0, 0].item() == 64
+    assert metrics.metric_data("InputOutputAliasCount")[:2] == (2, 1)
+
+
 def test_an_error_takes_no_donations():
     x, gone = donated(2), xb.create_placeholder_tensor((2,), torch.float32)
     kept = x * 2

@@ -23,7 +23,7 @@ from tt_xla.frontends.torch.custom_ops import MARK_OP
 from tt_xla.frontends.torch.device import growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, NO_BYTES, PENDING, Buffer, buffer_of, set_synchronize
 from tt_xla.frontends.torch.device.chips import STATE
-from tt_xla.frontends.torch.device.donation import Donation, aliases, release
+from tt_xla.frontends.torch.device.donation import Donation, aliases, release, takes
 from tt_xla.frontends.torch.device.kinds import COMPUTING, fake, graph_with_inputs, runs_on_host, scalar_dtype
 from tt_xla.frontends.torch.device.marking import is_part
 from tt_xla.frontends.torch.device.mode import MODE
@@ -98,6 +98,8 @@ class _Structure:
         constant: indices of the leaves that were the same in two runs, such as parameters in inference. What depends
             on them alone is computed again only when they change.
         programs: programs by the indices of the scalars that are inputs.
+        taken: donations that its programs took, as :func:`~.donation.takes` returns them; ``InputOutputAliasCount`` has
+            a sample for each.
     """
 
     inputs: frozenset[int]
@@ -106,6 +108,7 @@ class _Structure:
     versions: list[int] = field(default_factory=list)
     constant: frozenset[int] = frozenset()
     programs: dict[Any, _Program] = field(default_factory=dict)
+    taken: set[tuple[bool, tuple[int, ...]]] = field(default_factory=set)
 
 
 @dataclass
@@ -398,6 +401,9 @@ def program_of(trace: Trace) -> tuple[_Structure, _Program]:
         if changed:
             all_scalars = frozenset(range(len(trace.scalars)))
             structure.inputs = all_scalars if structure.inputs else frozenset(changed)
+    if (taken := takes(trace.leaves)) not in structure.taken:
+        structure.taken.add(taken)
+        metrics.sample(metrics.ALIASES, aliases(trace.leaves, trace.outputs))
     _find_constants(structure, trace.leaves)
     key = structure.inputs
     if key not in structure.programs:
@@ -405,7 +411,6 @@ def program_of(trace: Trace) -> tuple[_Structure, _Program]:
             metrics.count(name)
         with metrics.timed(metrics.EAGER_COMPILE_TIME if MODE.eager else metrics.COMPILE_TIME):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
-        metrics.sample(metrics.ALIASES, aliases(trace.leaves, trace.outputs))
     else:
         metrics.count(metrics.REUSED)
     return structure, structure.programs[key]
