@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +16,11 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch import symbolic
+from tt_xla.frontends.torch.aten.custom_calls import config_of
 from tt_xla.frontends.torch.aten.decompositions import decompositions
 from tt_xla.frontends.torch.aten.registry import LOWERINGS
 from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
+from tt_xla.frontends.torch.private.dispatcher import kernel_for_xla
 from tt_xla.frontends.torch.private.fake import FakeTensor
 from tt_xla.frontends.torch.private.ops import OpOverload
 from tt_xla.frontends.torch.rng_state import describe_random_ops
@@ -70,22 +73,29 @@ class LoweredExport:
 def run_decompositions(program: ExportedProgram) -> ExportedProgram:
     """Returns the program with ops that have a lowering, or that PyTorch cannot decompose further."""
     table = {**torch.export.default_decompositions(), **decompositions()}
+    for node in program.graph.nodes:
+        if isinstance(node.target, OpOverload) and (kernel := kernel_for_xla(node.target)) is not None:
+            table[node.target] = kernel
     return program.run_decompositions({op: rule for op, rule in table.items() if op not in LOWERINGS})
 
 
-def lower_exported(program: ExportedProgram, *, inline_numbers: bool = True) -> LoweredExport:
+def lower_exported(
+    program: ExportedProgram, *, inline_numbers: bool = True, custom_calls: Collection[str] = ()
+) -> LoweredExport:
     """Lowers a program of ``torch.export``. The program stays as it is.
 
     Args:
         program: the program. Its symbolic sizes stay symbolic.
         inline_numbers: whether numbers in the user's code become constants of the module. Otherwise those that are
             neither 0 nor 1 become 0-dim arguments.
+        custom_calls: namespaces of ops that become calls of functions of their names.
 
     Raises:
         UnsupportedOpError: an op has no lowering, or none for its symbolic sizes; or an input is a symbolic number.
     """
     program = run_decompositions(program)  # which traces it anew, so the graph may be changed
     graph_module = program.graph_module
+    _call_by_name(graph_module.graph, custom_calls)
     nodes = graph_module.graph.find_nodes(op="placeholder")
     describe_random_ops(graph_module)
     results = _return_user_outputs(graph_module, program)
@@ -110,6 +120,34 @@ def lower_exported(program: ExportedProgram, *, inline_numbers: bool = True) -> 
         lowered = lower_to_stablehlo(graph_module, described)
     constants = [*values, *(make() for make in lowered.extras)]
     return LoweredExport(lowered.module, arguments, constants, numbers, results)
+
+
+def _call_by_name(graph: torch.fx.Graph, namespaces: Collection[str]) -> None:
+    """Replaces ops of some namespaces by custom calls of their names.
+
+    Raises:
+        UnsupportedOpError: an argument or a result of an op is no tensor.
+    """
+    for node in list(graph.nodes):
+        if not isinstance(node.target, OpOverload) or node.target.namespace not in namespaces:
+            continue
+        values = node.meta["val"]
+        results = [values] if isinstance(values, torch.Tensor) else list(values)
+        operands = [argument for argument in node.args if isinstance(argument, torch.fx.Node)]
+        if len(operands) != len(node.args) + len(node.kwargs) or not all(isinstance(x, torch.Tensor) for x in results):
+            raise UnsupportedOpError(
+                f"{node.target} has arguments or results other than tensors, and is to become a custom call.",
+                hint="Give the other arguments as tensors.",
+            )
+        config = config_of([value.shape for value in results], [value.dtype for value in results])
+        with graph.inserting_before(node):
+            call = graph.call_function(torch.ops.tt.custom_call.default, (operands, str(node.target), config))
+            call.meta = {**node.meta, "val": results}
+            if values is results[0]:
+                result = graph.call_function(operator.getitem, (call, 0))
+                result.meta = dict(node.meta)
+        node.replace_all_uses_with(result if values is results[0] else call)
+        graph.erase_node(node)
 
 
 def _symbolic_sizes(nodes: list[torch.fx.Node]) -> Iterator[torch.SymInt]:

@@ -34,6 +34,16 @@ def accepts_numbers_as_tensors(name: str) -> bool:
     return torch._C._should_allow_numbers_as_tensors(name)
 
 
+_XLA_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.XLA)
+
+
+def kernel_for_xla(op: Any) -> Any:
+    """Returns the kernel that a library registered for torch_xla's tensors of one of its ops, or None."""
+    if op.namespace == "aten" or not torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), "XLA"):
+        return None
+    return functools.partial(op.redispatch, _XLA_KEYS)
+
+
 def structured_op_names() -> set[str]:
     """Returns the aten ops whose generated kernel allocates a result and calls the out= variant, as ``add.Tensor``."""
     names = torch._C._dispatch_get_registrations_for_dispatch_key("CompositeExplicitAutogradNonFunctional")

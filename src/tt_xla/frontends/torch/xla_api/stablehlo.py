@@ -37,8 +37,7 @@ class StableHLOExportOptions:
         inline_all_constant: whether all numbers in the user's code are constants of the program. Otherwise those other
             than 0 and 1 are arguments of it, and constants of the folder.
         export_weights: whether the exported model has parameters and buffers. It cannot be called without them.
-        custom_ops_allowed_in_graph: namespaces of ops that become custom calls. No program of the device has such
-            calls, so anything but an empty set is refused.
+        custom_ops_allowed_in_graph: namespaces of ops that become custom calls. The model can be exported and not run.
         export_node_metadata: changes nothing: each operation has the user's source line and module as its location.
     """
 
@@ -244,15 +243,13 @@ def exported_program_to_stablehlo(
 
     Raises:
         UnsupportedOpError: an op has no lowering to StableHLO, or none for its symbolic sizes.
-        ValueError: ops are to become custom calls.
     """
     options = options or StableHLOExportOptions()
-    if options.custom_ops_allowed_in_graph:
-        raise ValueError(
-            f"custom_ops_allowed_in_graph is {sorted(options.custom_ops_allowed_in_graph)}; expected an empty set, as "
-            "no program of the device has custom calls. Write the ops as functions of PyTorch's ops."
-        )
-    export = _lower_exported(exported_model, inline_numbers=options.inline_all_constant)
+    export = _lower_exported(
+        exported_model,
+        inline_numbers=options.inline_all_constant,
+        custom_calls=options.custom_ops_allowed_in_graph,
+    )
     constants = [_to_numpy(constant) for constant in export.constants]
     call = exported_model.call_spec
     state: dict[str, Any] = {**exported_model.state_dict, **exported_model.constants}
