@@ -204,6 +204,30 @@ def test_what_has_no_program_is_refused(tmp_path):
         stablehlo.StableHLOGraphModule.load(tmp_path)
 
 
+def test_ops_of_an_export_have_names():
+    import torch_xla.experimental.xla_mlir_debuginfo  # noqa: F401
+
+    class Named(nn.Module):
+        def forward(self, x, y):
+            return torch.ops.xla.write_mlir_debuginfo(x + y, "MY_SUM") * y
+
+    export = exported(Named(), torch.ones(2), torch.ones(2))
+    assert re.search(r'stablehlo.add .*loc\("MY_SUM"', export.get_stablehlo_text())
+    assert export(torch.ones(2), torch.ones(2)).tolist() == [2, 2]
+    options = stablehlo.StableHLOExportOptions(export_node_metadata=True)
+    text = exported(nn.ReLU(), torch.ones(2), options=options).get_stablehlo_text()
+    (operation,) = (line for line in text.splitlines() if "stablehlo.maximum" in line)
+    assert "stack_trace" in operation
+    assert "nn_module_stack" in operation
+    assert torch.compile(Named(), backend="openxla")(*torch.ones(2, 2, device="xla")).tolist() == [2, 2]
+
+
+def test_constants_have_the_whole_shape():
+    text = exported(Calls(lambda x: (1 - x) * 3), torch.ones(2, 3)).get_stablehlo_text()
+    assert text.count("stablehlo.constant") == 2
+    assert "broadcast" not in text
+
+
 @pytest.fixture
 def mine():
     """A library without kernels: an op with shapes, one that takes a number, and one with a kernel for torch_xla."""

@@ -38,7 +38,8 @@ class StableHLOExportOptions:
             than 0 and 1 are arguments of it, and constants of the folder.
         export_weights: whether the exported model has parameters and buffers. It cannot be called without them.
         custom_ops_allowed_in_graph: namespaces of ops that become custom calls. The model can be exported and not run.
-        export_node_metadata: changes nothing: each operation has the user's source line and module as its location.
+        export_node_metadata: whether the name of each operation is what PyTorch knows of its node, as JSON, and the
+            text has these names. Otherwise it is the user's module and source line.
     """
 
     include_human_readable_text: bool = True
@@ -249,6 +250,7 @@ def exported_program_to_stablehlo(
         exported_model,
         inline_numbers=options.inline_all_constant,
         custom_calls=options.custom_ops_allowed_in_graph,
+        with_metadata=options.export_node_metadata,
     )
     constants = [_to_numpy(constant) for constant in export.constants]
     call = exported_model.call_spec
@@ -278,7 +280,8 @@ def exported_program_to_stablehlo(
         ],
         *(spec and treespec_dumps(spec) for spec in (call.in_spec, call.out_spec)),
     )
-    text = str(export.module) if options.include_human_readable_text else None
+    shown = {"enable_debug_info": True, "use_local_scope": True} if export.is_named else {}
+    text = export.module.operation.get_asm(**shown) if options.include_human_readable_text else None
     weights = {name: _to_numpy(state[name]) for name in names} if options.export_weights else {}
     function = StableHLOFunc(meta, _saved(export.module).bytecode, text)
     return StableHLOGraphModule(StableHLOModelBundle(weights, constants, [function]))
