@@ -16,7 +16,7 @@ from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize
 from tt_xla.frontends.torch.device.buffers import buffer_of as _buffer_of
 from tt_xla.frontends.torch.device.buffers import host_alias as _host_alias
-from tt_xla.frontends.torch.device.marking import has_parts, mark, placement_of
+from tt_xla.frontends.torch.device.marking import has_parts, is_replicated, mark, placement_of
 from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.device.recording import new_tensor as _new_tensor
 from tt_xla.frontends.torch.device.text import XLA_NAMES as _XLA_NAMES
@@ -86,6 +86,8 @@ def _spmd_full_to_shard_shape(tensor: torch.Tensor) -> torch.Tensor:
 
     placement = placement_of(tensor)
     if placement is None:
+        if _chips.chip_count() == 1 and is_replicated(tensor):
+            return tensor
         raise RuntimeError("_spmd_full_to_shard_shape takes a tensor that is marked with a sharding, got one without.")
     mesh = Mesh(placement.chips, placement.mesh.shape, placement.mesh.axes)
     return unwrap_sharded_tensor(enable_manual_sharding(tensor, placement.sharding.dims, mesh=mesh))
@@ -107,7 +109,7 @@ def _spmd_shard_to_full_shape(
     """
     from torch_xla.distributed.spmd import disable_manual_sharding, unwrap_sharded_tensor
 
-    if not has_parts(tensor):
+    if not has_parts(tensor) and sharding.mesh.size > 1:
         raise RuntimeError("_spmd_shard_to_full_shape takes every chip's part of a tensor, got a whole tensor.")
     mesh = Mesh(sharding.chips, sharding.mesh.shape, sharding.mesh.axes)
     return unwrap_sharded_tensor(disable_manual_sharding(tensor, sharding.sharding.dims, full_shape, mesh=mesh))
