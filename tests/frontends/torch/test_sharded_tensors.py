@@ -121,7 +121,9 @@ def test_metrics_of_sharded_tensors(mesh):
     torch_xla.sync()
     assert met.counter_value("VirtualDeviceUsage") == 1
     assert met.counter_value("ExecuteReplicated") == met.metric_data("ExecuteReplicatedTime")[0] == 1
+    assert met.counter_value("ReplicateShardedData") is None
     assert torch.equal(x.cpu(), numbers() + 1)
+    assert met.counter_value("ReplicateShardedData") == 1
 
 
 def test_a_process_group_has_no_members_when_chips_are_one_device():

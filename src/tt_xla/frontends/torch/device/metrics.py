@@ -28,6 +28,7 @@ REUSED = "CachedCompile"
 STEPS = "MarkStep"
 TENSORS = "CreateXlaTensor"
 SPMD_TENSORS = "VirtualDeviceUsage"
+SPMD_READS = "ReplicateShardedData"
 SEVERAL_CHIPS = "ExecuteReplicated"
 SEVERAL_CHIPS_TIME = "ExecuteReplicatedTime"
 DYNAMO_GRAPHS = "DynamoExtractCompiledGraph"
@@ -54,6 +55,7 @@ NAMES: dict[str, str] = {
     STEPS: "calls of torch_xla.sync",
     TENSORS: "results of recorded ops, and tensors copied to the device",
     SPMD_TENSORS: "tensors that were given a sharding",
+    SPMD_READS: "copies to the CPU, in SPMD mode, of tensors that chips have parts or copies of",
     SEVERAL_CHIPS: "runs of recorded ops for several chips, and in SPMD mode",
     SEVERAL_CHIPS_TIME: "the same runs, and how long they took",
     DYNAMO_GRAPHS: "graphs that dynamo's backend openxla compiled",

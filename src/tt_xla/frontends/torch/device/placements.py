@@ -195,6 +195,12 @@ def is_replicated(buffer: Buffer | None) -> bool:
     return buffer in _REPLICATED
 
 
+def count_read(tensor: torch.Tensor) -> None:
+    """Counts that a tensor is copied to the CPU, if chips have parts or copies of it."""
+    if STATE.acts_as_one and (buffer_of(tensor) in _PLACEMENTS or buffer_of(tensor) in _REPLICATED):
+        metrics.count(metrics.SPMD_READS)
+
+
 def set_default_mesh(mesh: Mesh, chips: tuple[int, ...]) -> None:
     """Sets the mesh of programs that have collectives, but no argument with a placement.
 
