@@ -34,6 +34,16 @@ set_storage = torch.ops.aten.set_.source_Storage_storage_offset._handle.redispat
 """``set_storage(keys, tensor, storage, offset, size, stride)`` without the Python layers of ``torch.ops``."""
 
 
+_XLA_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.XLA)
+
+
+def kernel_for_xla(op: Any) -> Any:
+    """Returns the kernel that a library registered for torch_xla's tensors of one of its ops, or None."""
+    if op.namespace == "aten" or not torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), "XLA"):
+        return None
+    return functools.partial(op.redispatch, _XLA_KEYS)
+
+
 def structured_op_names() -> set[str]:
     """Returns the aten ops whose generated kernel allocates a result and calls the out= variant, as ``add.Tensor``."""
     names = _registrations("CompositeExplicitAutogradNonFunctional")
