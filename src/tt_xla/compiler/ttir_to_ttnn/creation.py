@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.ir import SSAValue
 
+from tt_xla.compiler.tile_padding import overfills_tiles
 from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, host_layout, lowers, stays_on_host
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.ttir import creation as source
@@ -30,9 +33,10 @@ def full(lowering: Lowering, op: source.FullOp) -> SSAValue:
 
 
 def _full(lowering: Lowering, sizes: tuple[int, ...], dtype: DataType, value: float | int) -> SSAValue:
-    """Adds a fill on the device."""
-    typed = float(value) if dtype.is_float else int(value)
-    return lowering.emit(target.FullOp, [lowering.device], sizes, dtype, shape=sizes, fill_value=typed)
+    """Adds a fill on the device, in tiles unless they are mostly padding."""
+    values: dict[str, Any] = {"shape": sizes, "fill_value": float(value) if dtype.is_float else int(value)}
+    tiled = not overfills_tiles(sizes, dtype)
+    return lowering.emit(target.FullOp, [lowering.device], sizes, dtype, tiled=tiled, **values)
 
 
 @lowers(source.ArangeOp)
