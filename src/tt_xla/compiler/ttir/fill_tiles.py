@@ -2,7 +2,8 @@
 
 An optimiser updates the weights of convolutions, ``[512, 512, 3, 3]``, element by element. Tiles of the last two
 dimensions would take 114 times the memory and the time, while a matrix with the same elements, ``[2304, 1024]``, fills
-its tiles. Reshapes between the two run in rows (``tile_padding.py``), and those between ops cancel.
+its tiles. Reshapes between the two run in rows (``tile_padding.py``), and those between ops cancel. Ops beside one that
+needs the dimensions, such as a mean over some of them, stay as they are.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import is_pure, pattern, run_patterns
-from tt_xla.compiler.tile_padding import matrix_of, overfills_tiles
+from tt_xla.compiler.tile_padding import MOVEMENT, matrix_of, overfills_tiles, takes_rows
 from tt_xla.compiler.ttir.fold import MOVES, move_constant
 from tt_xla.compiler.ttir.match import reshaped
 from tt_xla.ir import abstract as shared
 from tt_xla.ir.base import DATA_TYPES, TTOp, property_kinds, shape, tensor, tensor_type
 from tt_xla.ir.shapes import Shape, normalise_dims
 from tt_xla.ir.ttir.collective import AllReduceOp
+from tt_xla.ir.ttir.creation import ConstantOp, FullOp
 from tt_xla.ir.ttir.reduction import MaxOp, MeanOp, MinOp, SumOp
 from tt_xla.ir.ttir.structure import BroadcastOp, ReshapeOp
 
@@ -37,6 +39,13 @@ _ELEMENTWISE = (
 """Ops that compute each element of the result from one of each operand."""
 
 
+_REDUCTIONS = (SumOp, MeanOp, MaxOp, MinOp)
+"""Reductions whose result over all dimensions is the same for all orders of elements."""
+
+_ONE = (1, 1)
+"""Shape of a matrix of one element."""
+
+
 def run(module: ModuleOp) -> None:
     """Rewrites the elementwise ops, broadcasts of one element and reductions to one of a module."""
     run_patterns(module, fill_tiles, fill_tiles_of_broadcast, fill_tiles_of_reduction, *MOVES, move_constant)
@@ -45,20 +54,11 @@ def run(module: ModuleOp) -> None:
 @pattern(*_ELEMENTWISE)
 def fill_tiles(op: TTOp, rewriter: PatternRewriter) -> None:
     """Computes on matrices where all operands have the result's shape or one element."""
-    result = op.results[0]
-    matrix = _matrix(result)
-    if matrix is None or not is_pure(op) or "indexes" in op.properties:
+    matrix = _matrix(op.results[0])
+    if matrix is None or not (_has_any_form(op) and all(map(_comes_in_any_form, op.operands)) and _is_read(op)):
         return
-    operands: list[SSAValue] = []
-    for value in op.operands:
-        sizes = shape(value)
-        if sizes == shape(result):
-            sizes = matrix
-        elif math.prod(sizes) != 1:
-            return
-        elif len(sizes) > len(matrix):
-            sizes = (1,) * len(matrix)
-        operands.append(reshaped(rewriter, op, value, sizes))
+    forms = [matrix if shape(value) == shape(op.results[0]) else _ONE for value in op.operands]
+    operands = [reshaped(rewriter, op, value, form) for value, form in zip(op.operands, forms, strict=True)]
     _compute(rewriter, op, operands, matrix)
 
 
@@ -66,20 +66,17 @@ def fill_tiles(op: TTOp, rewriter: PatternRewriter) -> None:
 def fill_tiles_of_broadcast(op: BroadcastOp, rewriter: PatternRewriter) -> None:
     """Broadcasts one element to a matrix."""
     matrix = _matrix(op.result)
-    if matrix is None or math.prod(shape(op.input)) != 1:
-        return
-    number = reshaped(rewriter, op, op.input, (1,) * len(matrix))
-    _compute(rewriter, op, [number], matrix, broadcast_dimensions=matrix)
+    if matrix is not None and _has_any_form(op) and _is_read(op):
+        _compute(rewriter, op, [reshaped(rewriter, op, op.input, _ONE)], matrix, broadcast_dimensions=matrix)
 
 
-@pattern(SumOp, MeanOp, MaxOp, MinOp)
+@pattern(*_REDUCTIONS)
 def fill_tiles_of_reduction(op: SumOp, rewriter: PatternRewriter) -> None:
     """Reduces a matrix where all dimensions are reduced, as for the norm of gradients."""
-    matrix, rank = _matrix(op.input), len(shape(op.input))
-    if matrix is None or len(normalise_dims(op.dim_arg, rank)) < rank:
-        return
-    ones = (1,) * len(matrix)
-    _compute(rewriter, op, [reshaped(rewriter, op, op.input, matrix)], ones, dim_arg=(0, 1), keep_dim=True)
+    matrix = _matrix(op.input)
+    if matrix is not None and _has_any_form(op) and _comes_in_any_form(op.input):
+        operand = reshaped(rewriter, op, op.input, matrix)
+        _compute(rewriter, op, [operand], _ONE, dim_arg=(0, 1), keep_dim=True)
 
 
 def _matrix(value: SSAValue) -> Shape | None:
@@ -90,6 +87,30 @@ def _matrix(value: SSAValue) -> Shape | None:
         return None
     matrix = matrix_of(sizes)
     return None if overfills_tiles(matrix, dtype) else matrix
+
+
+def _has_any_form(op: Operation) -> bool:
+    """Returns whether an op computes the same elements whatever shape its operands are given in."""
+    if isinstance(op, _REDUCTIONS):
+        rank = len(shape(op.input))
+        return len(normalise_dims(op.dim_arg, rank)) == rank
+    sizes = shape(op.results[0]) if isinstance(op, (*_ELEMENTWISE, BroadcastOp)) and is_pure(op) else None
+    return sizes is not None and all(
+        math.prod(shape(value)) == 1 or (shape(value) == sizes and "indexes" not in op.properties)
+        for value in op.operands
+    )
+
+
+def _comes_in_any_form(value: SSAValue) -> bool:
+    """Returns whether a value is there in rows, has one element, or is computed in any form."""
+    owner = value.owner
+    is_there = isinstance(owner, (Block, *MOVEMENT, ConstantOp, FullOp))
+    return is_there or math.prod(shape(value)) == 1 or _has_any_form(owner)
+
+
+def _is_read(op: TTOp) -> bool:
+    """Returns whether all users of an op's result take it in rows or in any form."""
+    return all(takes_rows(use) or _has_any_form(use.operation) for use in op.results[0].uses)
 
 
 def _compute(rewriter: PatternRewriter, op: TTOp, operands: Sequence[SSAValue], sizes: Shape, **values: Any) -> None:

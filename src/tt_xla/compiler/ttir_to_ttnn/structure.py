@@ -7,8 +7,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
-from tt_xla.compiler.tile_padding import overfills_tiles
+from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, belongs_in_rows, lowers
 from tt_xla.ir.base import TTOp, shape
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.ttir import structure as source
@@ -36,11 +35,10 @@ def broadcast(lowering: Lowering, op: source.BroadcastOp) -> SSAValue:
 
 @lowers(source.ConcatOp)
 def concat(lowering: Lowering, op: source.ConcatOp) -> SSAValue:
-    """Lowers a concatenation, in tiles unless they are mostly padding."""
-    sizes, dtype = lowering.result(op)
-    tiled = not any(overfills_tiles(each, dtype) for each in (sizes, *map(shape, op.operands)))
+    """Lowers a concatenation."""
+    tiled = _moves_tiles(lowering, op)
     operands = [[lowering.laid_out(value, tiled=tiled) for value in op.operands]]
-    return lowering.emit(target.ConcatOp, operands, sizes, dtype, tiled=tiled, dim=op.dim)
+    return lowering.emit(target.ConcatOp, operands, *lowering.result(op), tiled=tiled, dim=op.dim)
 
 
 @lowers(source.SliceStaticOp)
@@ -50,10 +48,19 @@ def slice_static(lowering: Lowering, op: source.SliceStaticOp) -> SSAValue:
 
 
 def _move(lowering: Lowering, op: TTOp, kind: type[TTOp], **values: Any) -> SSAValue:
-    """Lowers an op that moves the elements of one tensor, in tiles unless they are mostly padding."""
-    sizes, dtype = lowering.result(op)
-    tiled = not any(overfills_tiles(each, dtype) for each in (sizes, shape(op.operands[0])))
-    return lowering.emit(kind, [lowering.laid_out(op.operands[0], tiled=tiled)], sizes, dtype, tiled=tiled, **values)
+    """Lowers an op that moves the elements of one tensor."""
+    tiled = _moves_tiles(lowering, op)
+    operand = lowering.laid_out(op.operands[0], tiled=tiled)
+    return lowering.emit(kind, [operand], *lowering.result(op), tiled=tiled, **values)
+
+
+def _moves_tiles(lowering: Lowering, op: TTOp) -> bool:
+    """Returns whether an op moves tiles rather than rows.
+
+    Rows are moved where tiles would be mostly padding: of operands that are there in rows, or of a result that is only
+    moved further.
+    """
+    return not (any(map(lowering.is_in_rows, op.operands)) or belongs_in_rows(op.results[0]))
 
 
 @lowers(source.PadOp)
