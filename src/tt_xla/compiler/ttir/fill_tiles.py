@@ -71,7 +71,7 @@ def fill_tiles_of_broadcast(op: BroadcastOp, rewriter: PatternRewriter) -> None:
 
 
 @pattern(*_REDUCTIONS)
-def fill_tiles_of_reduction(op: SumOp, rewriter: PatternRewriter) -> None:
+def fill_tiles_of_reduction(op: SumOp | MeanOp | MaxOp | MinOp, rewriter: PatternRewriter) -> None:
     """Reduces a matrix where all dimensions are reduced, as for the norm of gradients."""
     matrix = _matrix(op.input)
     if matrix is not None and _has_any_form(op) and _comes_in_any_form(op.input):
