@@ -34,12 +34,12 @@ set_storage = torch.ops.aten.set_.source_Storage_storage_offset._handle.redispat
 """``set_storage(keys, tensor, storage, offset, size, stride)`` without the Python layers of ``torch.ops``."""
 
 
-_XLA_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.XLA)
+_XLA_KEYS = DispatchKeySet(DispatchKey.XLA)
 
 
 def kernel_for_xla(op: Any) -> Any:
     """Returns the kernel that a library registered for torch_xla's tensors of one of its ops, or None."""
-    if op.namespace == "aten" or not torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), "XLA"):
+    if op.namespace == "aten" or not op.has_kernel_for_dispatch_key(DispatchKey.XLA):
         return None
     return functools.partial(op.redispatch, _XLA_KEYS)
 
