@@ -142,6 +142,13 @@ def make_kind(
     return kind
 
 
+def new_fakes(value: Any) -> Any:
+    """Returns new fake tensors like those in ``value``: nodes that used a kind's own would seem to share memory."""
+    if isinstance(value, torch.Tensor):
+        return fake(value.shape, value.dtype)
+    return [new_fakes(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def _describe_grown(kind: Kind, scalars: Sequence[float]) -> bool:
     """Describes the result of an op whose form has lowered, by PyTorch's meta tensors: they are quicker than fake ones.
 

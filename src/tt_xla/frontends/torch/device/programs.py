@@ -24,7 +24,14 @@ from tt_xla.frontends.torch.device import analysis, draws, growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, NO_BYTES, PENDING, Buffer, buffer_of, set_synchronize
 from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.device.donation import Donation, aliases, release, takes
-from tt_xla.frontends.torch.device.kinds import COMPUTING, fake, graph_with_inputs, runs_on_host, scalar_dtype
+from tt_xla.frontends.torch.device.kinds import (
+    COMPUTING,
+    fake,
+    graph_with_inputs,
+    new_fakes,
+    runs_on_host,
+    scalar_dtype,
+)
 from tt_xla.frontends.torch.device.marking import is_part
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.placements import (
@@ -87,8 +94,12 @@ class Trace:
 
     def graph(self) -> analysis.Graph:
         """Returns what reports say about the trace."""
-        key = repr((self.key, self.placements, self.chip))
-        return analysis.Graph(key, len(self.leaves) + len(self.scalars), len(self.outputs), self.chip)
+        return analysis.Graph(
+            repr((self.key, self.placements, self.chip)),
+            len(self.leaves) + len(self.scalars),
+            len(self.outputs),
+            self.chip,
+        )
 
 
 @dataclass
@@ -103,8 +114,7 @@ class _Structure:
         constant: indices of the leaves that were the same in two runs, such as parameters in inference. What depends
             on them alone is computed again only when they change.
         programs: programs by the indices of the scalars that are inputs.
-        taken: donations that its programs took, as :func:`~.donation.takes` returns them; ``InputOutputAliasCount`` has
-            a sample for each.
+        taken: donations that its programs took, each a sample of ``InputOutputAliasCount``.
     """
 
     inputs: frozenset[int]
@@ -569,15 +579,8 @@ def _inline(
             values[node].meta = dict(node.meta)
         else:
             copied = values[node] = graph.node_copy(node, values.__getitem__)
-            copied.meta = {"val": _new_fakes(node.meta.get("val")), "stack_trace": _stack_trace(where)}
+            copied.meta = {"val": new_fakes(node.meta.get("val")), "stack_trace": _stack_trace(where)}
     raise AssertionError("the graph of a kind has no output node")
-
-
-def _new_fakes(value: Any) -> Any:
-    """Returns new fake tensors like those in ``value``: nodes that used a kind's own would seem to share memory."""
-    if isinstance(value, torch.Tensor):
-        return fake(value.shape, value.dtype)
-    return [_new_fakes(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _stack_trace(where: str) -> str:
