@@ -3,8 +3,9 @@
     python torch_xla_child.py CHECKOUT FILE [ARGUMENT ...]
 
 FILE is a path below the checkout's folder ``test``. The file runs unchanged, with its main part: only the runner that
-``unittest`` gives its cases to is ours, and statements about a module can be declared to be left out of the main part. The environment variables are those of :mod:`conformance.record`, of which
-``CONFORMANCE_SAMPLE`` and the limits are used, and ``TTXLA_SYSTEM``, for which declarations can differ.
+``unittest`` gives its cases to is ours. It can be declared that its statements about a module are left out.
+The environment variables are those of :mod:`conformance.record`, of which ``CONFORMANCE_SAMPLE`` and the limits are
+used, and ``TTXLA_SYSTEM``, for which declarations can differ.
 
 A file without cases is one test, ``script``. If a file ends before its cases run, they are all skipped, or all failed.
 """

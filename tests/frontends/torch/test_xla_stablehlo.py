@@ -238,7 +238,9 @@ def mine():
     library.impl("swap", lambda x, y: (torch.empty_like(y), torch.empty_like(x)), "Meta")
     library.impl("power", lambda x, exponent: torch.empty_like(x), "Meta")
     library.impl("rows", lambda x: x.new_empty(x.shape[:1]), "Meta")
-    library.impl("rows", lambda x: stablehlo_custom_call((x * 2,), "rows", [x.shape[:1]], [x.dtype], True, "two"), "XLA")
+    library.impl(
+        "rows", lambda x: stablehlo_custom_call((x * 2,), "rows", [x.shape[:1]], [x.dtype], True, "two"), "XLA"
+    )
     yield torch.ops.tests_of_calls
     library._destroy()
 

@@ -49,8 +49,7 @@ def config_of(shapes: Sequence[Sequence[int]], dtypes: Sequence[torch.dtype], **
 def _shapes(tensors: list[torch.Tensor], target: str, config: str) -> list[torch.Tensor]:
     device = tensors[0].device if tensors else None
     return [
-        torch.empty(shape, dtype=getattr(torch, dtype), device=device)
-        for shape, dtype in json.loads(config)["results"]
+        torch.empty(shape, dtype=getattr(torch, dtype), device=device) for shape, dtype in json.loads(config)["results"]
     ]
 
 

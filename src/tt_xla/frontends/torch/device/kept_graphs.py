@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, buffer_of
-from tt_xla.frontends.torch.device.programs import Trace, collect, program_of, recorded_at, synchronize
+from tt_xla.frontends.torch.device.programs import Trace, collect, program_of, synchronize
 from tt_xla.frontends.torch.device.recording import new_tensor, read
 from tt_xla.frontends.torch.device.values import Kind, Node, Value
 

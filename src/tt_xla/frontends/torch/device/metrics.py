@@ -46,7 +46,7 @@ NAMES: dict[str, str] = {
     TENSOR_DATA_TIME: "copies of tensors from the CPU to the device",
     TO_DEVICE_BYTES: "bytes of copies to the device",
     FROM_DEVICE_BYTES: "bytes of copies from the device",
-    ALIASES: "graphs that were compiled, or took other donations than before, and how many inputs they overwrite or release",
+    ALIASES: "graphs with what they take, once each, and how many inputs they overwrite or release",
     DONATIONS: "donations of tensors, also in graphs when dynamo compiles them",
     COMPILED: "programs that were compiled",
     COMPILE_CALLS: "calls of the compiler for recorded ops",
