@@ -3,9 +3,11 @@
     python torch_xla_child.py CHECKOUT FILE [ARGUMENT ...]
 
 FILE is a path below the checkout's folder ``test``. The file runs unchanged, with its main part: only the runner that
-``unittest`` gives its cases to is ours. It can be declared that its statements about a module are left out.
+``unittest`` gives its cases to is ours, and statements about a module can be declared to be left out of the main part.
 The environment variables are those of :mod:`conformance.record`, of which ``CONFORMANCE_SAMPLE`` and the limits are
 used, and ``TTXLA_SYSTEM``, for which declarations can differ.
+
+The first of several processes that torchrun started records outcomes.
 
 A file without cases is one test, ``script``. If a file ends before its cases run, they are all skipped, or all failed.
 """
@@ -24,6 +26,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
+
+if int(rank := os.environ.get("RANK", "0")):
+    results = Path(os.environ["CONFORMANCE_RESULTS"])
+    own = Path(f"results_of_{rank}.jsonl")
+    own.write_text(results.read_text() if results.exists() else "")  # runs the same tests
+    os.environ["CONFORMANCE_RESULTS"] = str(own)
 
 import record
 import torch_xla_suite as suite

@@ -46,6 +46,8 @@ class Declarations:
     """Globs of the files whose tests need the export of StableHLO."""
     modules: Sequence[str] = ()
     """Files that import their neighbours by relative names, and run as ``python -m folder.file``."""
+    torchrun: Sequence[str] = ()
+    """Globs of the files that torchrun starts: as one process on one chip, as two on several."""
     environment: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Environment variables by file, as upstream's ``run_tests.sh`` sets them."""
     without_module: Mapping[str, str] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,18 @@ if __name__ == "__main__":
     assert CHIPS[os.environ["TTXLA_SYSTEM"]] > 1, "needs several chips"
 """
 
+LAUNCHED = """
+import os
+import unittest
+
+class Launched(unittest.TestCase):
+    def test_sees_the_processes(self):
+        self.assertEqual(os.environ["WORLD_SIZE"], {"n150": "1", "n300-llmbox": "2"}[os.environ["TTXLA_SYSTEM"]])
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+
 WITHOUT_MODULE = """
 import unittest
 
@@ -113,6 +126,7 @@ if __name__ == "__main__":
 
 DECLARED = """
 several_devices = ["several/*"]
+torchrun = ["several/test_launched.py"]
 modules = ["several/test_several.py", "several/test_mesh.py"]
 stablehlo_export = ["test_crash.py"]
 
@@ -153,6 +167,7 @@ def run(tmp_path: Path) -> Run:
     (folder / "test_helper.py").write_text("def helps(): pass\n")
     (folder / "several" / "test_several.py").write_text(SEVERAL)
     (folder / "several" / "test_mesh.py").write_text(SEVERAL)
+    (folder / "several" / "test_launched.py").write_text(LAUNCHED)
     (folder / "several" / "sizes.py").write_text('CHIPS = {"n150": 1, "n300-llmbox": 8}')
     declared = tmp_path / "declared.toml"
     declared.write_text(DECLARED)
@@ -165,6 +180,7 @@ def failures(mistakes: list[str]) -> list[str]:
 
 def test_files_without_a_main_part_and_without_cases_are_no_tests(run: Run) -> None:
     assert files_of_tests(run.checkout) == [
+        "several/test_launched.py",
         "several/test_mesh.py",
         "several/test_several.py",
         "test_broken.py",
@@ -223,6 +239,16 @@ def test_what_does_not_apply_on_one_of_the_systems_is_skipped_there(run: Run) ->
     counts, mistakes = count(run, file, [ONE_CHIP, SEVERAL_CHIPS])
     assert (counts.tests, counts.not_applicable) == (1, 0)
     assert counts.outcomes == {ONE_CHIP: Counter(skipped=1), SEVERAL_CHIPS: Counter(passed=1)}
+    assert not mistakes
+
+
+def test_torchrun_starts_a_process_or_two(run: Run) -> None:
+    file = "several/test_launched.py"
+    run = replace(run, seconds=60)
+    for system in run.systems_of(file):
+        run.run_file(file, system)
+    counts, mistakes = count(run, file, [ONE_CHIP, SEVERAL_CHIPS])
+    assert counts.outcomes == {ONE_CHIP: Counter(passed=1), SEVERAL_CHIPS: Counter(passed=1)}
     assert not mistakes
 
 

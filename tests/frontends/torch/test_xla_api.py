@@ -72,7 +72,7 @@ def test_devices(caplog):
     xr.set_device_type("CPU")
     assert "set_device_type('CPU'): programs run on 'TT'" in caplog.text
     assert [xr.device_type(), os.environ["PJRT_DEVICE"]] == ["TT", "TT"]
-    with pytest.raises(RuntimeError, match="its one torch device is tt:0"):
+    with pytest.raises(IndexError, match="its one torch device is tt:0"):
         torch_xla.device(1)
 
 

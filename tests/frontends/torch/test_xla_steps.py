@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
 from threading import Event
 
+import jax
 import pytest
 import torch
 
@@ -339,16 +341,21 @@ def test_a_trace_has_the_names_of_its_ranges(tmp_path):
     with xp.Trace("forward", layer=3):
         torch.ones(2)
     xp.stop_trace()
-    (path,) = tmp_path.iterdir()
-    assert '"forward#layer=3#"' in path.read_text()
+    (for_perfetto,) = tmp_path.glob("*.pt.trace.json")
+    assert '"forward#layer=3#"' in for_perfetto.read_text()
+    (for_tensorboard,) = tmp_path.glob("plugins/profile/*/*.xplane.pb")
+    planes = jax.profiler.ProfileData.from_file(str(for_tensorboard)).planes
+    (event,) = [e for plane in planes for line in plane.lines for e in line.events if e.name == "forward"]
+    assert dict(event.stats)["layer"] == 3
     with pytest.raises(RuntimeError, match="No profile started"):
         xp.stop_trace()
 
 
 def test_a_profiling_server():
     server = xp.start_server(0)
-    with pytest.raises(RuntimeError, match="the port cannot be used"):
-        xp.start_server(server.port)
+    assert xp.start_server(server.port) is server
+    with socket.create_server(("", 0)) as busy, pytest.raises(RuntimeError, match="the port cannot be used"):
+        xp.start_server(busy.getsockname()[1])
     with pytest.raises(RuntimeError, match="No server of this process"):
         xp.trace("localhost:1", "folder")
 
@@ -362,6 +369,8 @@ def test_the_environment_asks_for_spmd(monkeypatch):
     monkeypatch.setenv("XLA_USE_SPMD", "1")
     assert [str(device) for device in torch_xla.devices()] == ["tt:0"]
     assert (xr.is_spmd(), xr.global_device_count(), xr.global_runtime_device_count()) == (True, 1, 2)
+    monkeypatch.delenv("XLA_USE_SPMD")
+    assert (xr.is_spmd(), xr.global_device_count()) == (False, 2)
 
 
 def test_spmd_mode_is_that_of_child_processes():

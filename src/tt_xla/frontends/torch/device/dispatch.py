@@ -11,6 +11,7 @@ from tt_xla.frontends.torch import fused_steps
 from tt_xla.frontends.torch.device import chips, metrics, on_host
 from tt_xla.frontends.torch.device.buffers import aten, buffer_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.device.draws import drawn
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.programs import synchronize
@@ -236,7 +237,7 @@ def _draw(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], chi
             *args, **signature.without_out(kwargs), out=torch.empty(0, dtype=target.dtype, device="cpu")
         )
         _resize_out(target, host.shape)
-    write(target, Value.of(host.contiguous()))
+    write(target, drawn(signature, host.contiguous()))
     return target
 
 

@@ -20,11 +20,18 @@ from tt_xla.environment import asks_for_source_lines
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
-from tt_xla.frontends.torch.device import growing, metrics
+from tt_xla.frontends.torch.device import analysis, draws, growing, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, NO_BYTES, PENDING, Buffer, buffer_of, set_synchronize
 from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.device.donation import Donation, aliases, release, takes
-from tt_xla.frontends.torch.device.kinds import COMPUTING, fake, graph_with_inputs, runs_on_host, scalar_dtype
+from tt_xla.frontends.torch.device.kinds import (
+    COMPUTING,
+    fake,
+    graph_with_inputs,
+    new_fakes,
+    runs_on_host,
+    scalar_dtype,
+)
 from tt_xla.frontends.torch.device.marking import is_part
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.placements import (
@@ -85,6 +92,15 @@ class Trace:
     placements: tuple[Placement | None, ...] = ()
     chip: int = 0
 
+    def graph(self) -> analysis.Graph:
+        """Returns what reports say about the trace."""
+        return analysis.Graph(
+            repr((self.key, self.placements, self.chip)),
+            len(self.leaves) + len(self.scalars),
+            len(self.outputs),
+            self.chip,
+        )
+
 
 @dataclass
 class _Structure:
@@ -98,8 +114,7 @@ class _Structure:
         constant: indices of the leaves that were the same in two runs, such as parameters in inference. What depends
             on them alone is computed again only when they change.
         programs: programs by the indices of the scalars that are inputs.
-        taken: donations that its programs took, as :func:`~.donation.takes` returns them; ``InputOutputAliasCount`` has
-            a sample for each.
+        taken: donations that its programs took, each a sample of ``InputOutputAliasCount``.
     """
 
     inputs: frozenset[int]
@@ -167,7 +182,7 @@ def synchronize(*, ends_step: bool = False, only: Sequence[torch.Tensor] | None 
         Pressure.nodes = 0
         Pressure.groups.clear()
         outputs: dict[int, set[Value]] = {}
-        for buffer in live:
+        for buffer in draws.without_draws(live) if Pressure.draws else live:
             outputs.setdefault(buffer.chip, set()).add(buffer.value)
         failure = None
         Donation.ends_step = ends_step
@@ -286,13 +301,15 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     for make, version in program.extras:
         arguments.append(make())
         argument_versions.append(version)
-    metric = metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME
-    timed = metrics.timed(metric)
+    timed = metrics.timed(metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME)
     is_replicated = trace.placements or STATE.acts_as_one
+    analysis.report_run(trace.graph)
     with _counted_as_replicated(timed) if is_replicated else timed, outside_dynamo():
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
+    count = len(outputs)
+    metrics.counters[metrics.HANDLES] += count
     for value, position in zip(outputs, program.outputs, strict=True):
         result = results[position]
         if result.shape != value.shape:  # dimensions of size 1 are elsewhere; the elements are in the same order
@@ -302,7 +319,7 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         for value, placement in zip(outputs, program.placements, strict=True):
             if placement is not None and placement.shape == tuple(value.shape):
                 value.placement = placement
-    if len(outputs) == 1:
+    if count == 1:
         return
     storages: set[int] = set()
     for value in outputs:
@@ -409,8 +426,10 @@ def program_of(trace: Trace) -> tuple[_Structure, _Program]:
     if key not in structure.programs:
         for name in (metrics.COMPILED, metrics.COMPILE_CALLS, metrics.STABLEHLO):
             metrics.count(name)
+        analysis.report_compilation(trace.graph)
         with metrics.timed(metrics.EAGER_COMPILE_TIME if MODE.eager else metrics.COMPILE_TIME):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
+        analysis.report_program(trace.chip)
     else:
         metrics.count(metrics.REUSED)
     return structure, structure.programs[key]
@@ -427,15 +446,12 @@ def _find_constants(structure: _Structure, leaves: Sequence[Value]) -> None:
     constant = [
         index
         for index, leaf in enumerate(leaves)
-        if versions[index] == last_versions[index] and _bytes(leaf) >= _MIN_CONSTANT_BYTES
+        if versions[index] == last_versions[index]
+        and math.prod(leaf.shape) * leaf.dtype.itemsize >= _MIN_CONSTANT_BYTES
     ]
     if constant:
         structure.constant = frozenset(constant)
         structure.programs.clear()
-
-
-def _bytes(value: Value) -> int:
-    return math.prod(value.shape) * value.dtype.itemsize
 
 
 def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> _Program:
@@ -563,15 +579,8 @@ def _inline(
             values[node].meta = dict(node.meta)
         else:
             copied = values[node] = graph.node_copy(node, values.__getitem__)
-            copied.meta = {"val": _new_fakes(node.meta.get("val")), "stack_trace": _stack_trace(where)}
+            copied.meta = {"val": new_fakes(node.meta.get("val")), "stack_trace": _stack_trace(where)}
     raise AssertionError("the graph of a kind has no output node")
-
-
-def _new_fakes(value: Any) -> Any:
-    """Returns new fake tensors like those in ``value``: nodes that used a kind's own would seem to share memory."""
-    if isinstance(value, torch.Tensor):
-        return fake(value.shape, value.dtype)
-    return [_new_fakes(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _stack_trace(where: str) -> str:

@@ -5,6 +5,7 @@ PyTorch's dynamo backend ``openxla`` calls it with a graph of aten ops when the 
 
 from __future__ import annotations
 
+import functools
 import warnings as _warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -13,10 +14,13 @@ import torch
 from torch_xla._dynamo import config as _config
 from torch_xla.utils.buffer_donor_context import alias_with_buffer_donor_config
 
+from tt_xla.frontends.torch.device import analysis as _analysis
 from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device.buffers import buffer_of as _buffer_of
+from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.device.programs import synchronize as _synchronize
 from tt_xla.frontends.torch.device.signatures import signature_of as _signature_of
+from tt_xla.frontends.torch.private.fake import FakeTensor as _FakeTensor
 from tt_xla.frontends.torch.private.functions import tree_flatten as _flatten
 from tt_xla.frontends.torch.private.functions import tree_unflatten as _unflatten
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes as _without_dispatch_modes
@@ -178,15 +182,24 @@ def _compiled(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Calla
         if isinstance(node.target, _OpOverload):
             _metrics.count(_signature_of(node.target).counter)
     graph_module, has_one_output = _with_tuple(xla_model)
+    with _MODE.running_because(_analysis.DYNAMO_INPUTS):
+        _run_pending(xla_args)
+    describe = functools.partial(_graph_of, graph_module)
+    with _MODE.running_because(_analysis.DYNAMO_COMPILATION):
+        _analysis.report_compilation(describe)
     _metrics.count(_metrics.COMPILED)
     with compile_lock, _metrics.timed(_metrics.COMPILE_TIME), _without_dispatch_modes(), torch.no_grad():
         donated = _take_from(graph_module.graph)
         graph_module.recompile()
         call = _taking_donations(tt(graph_module, xla_args), donated)
+    _analysis.report_program()
 
     def run(*args: Any) -> Any:
         with _metrics.timed(_metrics.DYNAMO_INPUTS_TIME):
-            _run_pending(args)
+            if _run_pending(args):
+                _metrics.count(_metrics.DYNAMO_PENDING_INPUTS)
+        with _MODE.running_because(_analysis.DYNAMO_RUN):
+            _analysis.report_run(describe)
         with _metrics.timed(_metrics.EXECUTE_TIME), _without_dispatch_modes(), torch.no_grad():
             results = call(*args)
         with _metrics.timed(_metrics.DYNAMO_OUTPUTS_TIME):
@@ -195,21 +208,30 @@ def _compiled(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Calla
     return run
 
 
-def _run_pending(args: Sequence[Any]) -> None:
-    """Runs recorded ops if they compute one of the arguments.
+def _run_pending(args: Sequence[Any]) -> bool:
+    """Runs recorded ops if they compute one of the arguments, and returns whether they did.
 
     Raises:
         RuntimeError: they do, and the script says that they never do.
     """
     tensors = [arg for arg in args if isinstance(arg, torch.Tensor) and arg.device.type == "tt"]
-    if any(_buffer_of(tensor).pending for tensor in tensors):
+    has_pending = any(not isinstance(tensor, _FakeTensor) and _buffer_of(tensor).pending for tensor in tensors)
+    if has_pending:
         if _config.skip_input_data_check:
             raise RuntimeError(
                 "input data to dynamo graph can not be a pending ir, because the script sets "
                 "torch_xla._dynamo.config.skip_input_data_check. Call torch_xla.sync() before, or leave it out."
             )
-        _metrics.count(_metrics.DYNAMO_PENDING_INPUTS)
         _synchronize()
+    return has_pending
+
+
+def _graph_of(model: torch.fx.GraphModule) -> _analysis.Graph:
+    """Returns what reports say about a graph: its inputs are tensors, and the numbers that its ops take."""
+    nodes = list(model.graph.nodes)
+    tensors = sum(node.op in ("placeholder", "get_attr") for node in nodes)
+    numbers = sum(type(arg) in (int, float) for node in nodes for arg in node.args)
+    return _analysis.Graph(str(model.graph), tensors + numbers, len(nodes[-1].args[0]))
 
 
 def _with_tuple(model: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, bool]:

@@ -234,6 +234,13 @@ def _xla_device_kind(device: str) -> str:
     return get_device().target.arch
 
 
+def _xla_runtime_is_initialized() -> bool:
+    """Returns whether the device is open."""
+    from tt_xla.runtime import is_open
+
+    return is_open()
+
+
 def _init_computation_client() -> None:
     """Opens the device, which otherwise opens at its first use."""
     from tt_xla.runtime import get_device

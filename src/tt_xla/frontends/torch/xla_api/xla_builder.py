@@ -36,8 +36,8 @@ from tt_xla.frontends.torch.xla_api.builder_ops import (
 # Functions of JAX ----------------------------------------------------------------------------------------------------
 
 _JAX_TO_XLA_COMPUTATION_CACHE: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-"""Names of functions that were traced once: those of JAX, whose own cache decides which calls share one, and the
-compiled forward and backward passes of ``assume_pure``."""
+"""Names of functions that were traced once and compiled: those of JAX, whose own cache decides which calls share one,
+and the forward and backward passes of ``assume_pure``."""
 
 
 def _jax_to_xla_computation_cache_elements() -> int:

@@ -166,7 +166,7 @@ class XLAShardedTensor(_DTensor):
 
     @property
     def global_tensor(self) -> torch.Tensor:
-        """The whole tensor, over the same memory. Gradients flow through that of a marked tensor, not of a result."""
+        """The whole tensor, over the same memory. Gradients flow from a marked tensor's, not from an op's result."""
         return self.full_tensor() if self._is_marked else self._contents
 
     @property
