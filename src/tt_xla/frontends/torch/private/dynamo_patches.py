@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import logging
 import threading
 from collections.abc import Callable, Mapping
 from inspect import signature
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Protocol
 
-from torch._dynamo import config, convert_frame, guards, output_graph
+from torch._dynamo import config, convert_frame, guards
 from torch._dynamo.convert_frame import ConvertFrameAssert, DynamoOutput
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 from torch._dynamo.source import SkipGuardSource
-from torch._dynamo.symbolic_convert import InliningInstructionTranslator, InstructionTranslatorBase
+from torch._dynamo.symbolic_convert import InliningInstructionTranslator
 from torch._dynamo.variables import builder, functions, nn_module
 from torch._dynamo.variables.functions import PolyfilledFunctionVariable
 
@@ -36,7 +35,6 @@ IS_CACHED = {"code", "globals", "locals", "hooks", "cache_entries", "compile_id"
 REPLACED = (
     (ConvertFrameAssert, "__call__"),
     *(((convert_frame, "_compile"), (DynamoOutput, "build_guards")) if IS_CACHED else ()),
-    (InstructionTranslatorBase, "get_line_of_code_header"),
     (builder, "_automatic_dynamic"),
     (InliningInstructionTranslator, "get_globals_source_and_value"),
     (functions, "invoke_and_store_as_constant"),
@@ -122,7 +120,6 @@ def install(backend: Callable[..., Any], settings: Settings, frames: Frames) -> 
         _look_in_cache()
         _forget_frames_with_constants()
     _guard_values_of_the_standard_library()
-    _name_lines_for_logs_alone()
     _fix_sizes()
     compile_frame = ConvertFrameAssert.__call__
 
@@ -259,22 +256,6 @@ def _guard_values_of_the_standard_library() -> None:
         return module, variable, source
 
     InliningInstructionTranslator.get_globals_source_and_value = find_with_guards  # type: ignore[method-assign]
-
-
-def _name_lines_for_logs_alone() -> None:
-    """Makes dynamo leave out, while nobody reads its log, the function around a line that it traces.
-
-    For each op it would look the function up, and the first look at a file splits all of it into tokens.
-    """
-    header = InstructionTranslatorBase.get_line_of_code_header
-
-    @functools.wraps(header)
-    def header_for_logs(self: InstructionTranslatorBase, lineno: int | None = None) -> str:
-        is_ours = FRAME_SETTINGS.frames is not None
-        is_logged = self.is_trace_source_log_enabled or output_graph.trace_call_log.isEnabledFor(logging.DEBUG)
-        return "" if is_ours and not is_logged else header(self, lineno)
-
-    InstructionTranslatorBase.get_line_of_code_header = header_for_logs  # type: ignore[method-assign]
 
 
 def _fix_sizes() -> None:
