@@ -139,6 +139,18 @@ PARTS: Mapping[str, Part] = {
             "torch._dynamo.variables.builder.VariableBuilder": "breaks graphs at generators of the device",
         },
     ),
+    "aot_cache": Part(
+        _COMPILER,
+        {
+            "torch._functorch._aot_autograd.autograd_cache.AOTAutogradCache": "keeps traced graphs across processes",
+            "torch._functorch._aot_autograd.autograd_cache.AOTAutogradCacheDetails": "keys of traced graphs",
+            "torch._functorch._aot_autograd.schemas.SerializableAOTDispatchCompiler": "graphs that can be kept",
+            "torch._functorch.config": "turns the cache on for graphs of tt",
+            "torch._inductor.codecache.FxGraphCache": "finds graphs that no cache may keep",
+            "torch._inductor.config": "functions that a kept graph may call",
+            "torch._inductor.output_code.OutputCode": "class of compiled graphs that can be kept",
+        },
+    ),
     "stamping": Part(
         "Tracing one of several equal layers",
         {
