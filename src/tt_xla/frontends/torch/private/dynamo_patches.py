@@ -8,10 +8,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from torch._dynamo import config, convert_frame, guards
 from torch._dynamo.convert_frame import ConvertFrameAssert, DynamoOutput
@@ -24,7 +24,6 @@ from torch._dynamo.variables.functions import PolyfilledFunctionVariable
 from tt_xla.collector import collector_paused
 from tt_xla.environment import keeps_dynamo_defaults
 from tt_xla.frontends.torch.fingerprints import is_versioned
-from tt_xla.frontends.torch.private.frames import Installed
 from tt_xla.stage_times import TRACING, stage
 
 _COMPILE = signature(convert_frame._compile)
@@ -91,6 +90,24 @@ class FrameSettings(threading.local):
 FRAME_SETTINGS = FrameSettings()
 
 
+class Installed(NamedTuple):
+    """The parts of a frame, while it is compiled, that a cache of frames needs.
+
+    Attributes:
+        code: the frame's code.
+        local: its locals.
+        global_: its globals.
+        compile_id: dynamo's number of the compilation.
+        entries: compilations of the code so far.
+    """
+
+    code: CodeType
+    local: dict[str, Any]
+    global_: dict[str, Any]
+    compile_id: Any
+    entries: Sequence[Any]
+
+
 class Frames(Protocol):
     """A cache of frames that dynamo traced."""
 
@@ -107,16 +124,16 @@ class Frames(Protocol):
         ...
 
 
-def install(backend: Callable[..., Any], settings: Settings, frames: Frames) -> None:
+def install(backend: Callable[..., Any], settings: Settings, frames: Frames | None) -> None:
     """Makes dynamo compile frames for one backend under settings of its own.
 
     Args:
         backend: the function that dynamo calls with a graph. Frames compiled for other backends keep the settings that
             they have, unless that backend calls :meth:`FrameSettings.apply`.
         settings: returns the settings.
-        frames: finds frames that were traced before.
+        frames: finds frames that were traced before; None if nothing does.
     """
-    if IS_CACHED:
+    if IS_CACHED and frames is not None:
         _look_in_cache()
         _forget_frames_with_constants()
     _guard_values_of_the_standard_library()

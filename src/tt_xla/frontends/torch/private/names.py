@@ -151,6 +151,23 @@ PARTS: Mapping[str, Part] = {
             "torch._inductor.output_code.OutputCode": "class of compiled graphs that can be kept",
         },
     ),
+    "frames": Part(
+        "The cache of functions that dynamo traced",
+        {
+            "torch._dynamo.bytecode_transformation.unique_id": "leaves dynamo's names of stored globals to them",
+            "torch._dynamo.config": "settings that a stored trace depends on",
+            "torch._dynamo.convert_frame.orig_code_map": "lets PyTorch log why it compiles a stored trace again",
+            "torch._dynamo.guards.CheckFunctionManager": "makes the guards of a stored trace",
+            "torch._dynamo.guards._get_closure_vars": "finds the objects that guards look at",
+            "torch._dynamo.output_graph.OutputGraphCommon": "what guards are made from",
+            "torch._dynamo.package.SerializedCode": "stores bytecode",
+            "torch._dynamo.trace_rules.FunctionIdSet": "finds functions that decorators have told dynamo not to trace",
+            "torch._dynamo.types.GuardedCode": "gives dynamo a stored trace",
+            "torch._dynamo.types.wrap_guarded_code": "gives dynamo a stored trace",
+            "torch._functorch.config": "settings that a stored trace depends on",
+            "torch._guards.Source": "finds the objects that guards look at",
+        },
+    ),
     "stamping": Part(
         "Tracing one of several equal layers",
         {
