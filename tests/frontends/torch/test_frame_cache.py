@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import math
 import os
 import subprocess
@@ -164,6 +166,86 @@ def test_arguments_and_the_state_of_torch_are_part_of_an_entry(traces):
     traces.clear()
     assert torch.compile(Model(), backend="tt")(X).requires_grad
     assert len(traces) == 1
+
+
+class DoubledOnes(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        return result * 2 if function is torch.ones else result
+
+
+@contextlib.contextmanager
+def _set(setter, value, before):
+    setter(value)
+    try:
+        yield
+    finally:
+        setter(before)
+
+
+STATES = {
+    "default device": lambda: torch.device("tt"),
+    "default dtype": lambda: _set(torch.set_default_dtype, torch.bfloat16, torch.get_default_dtype()),
+    "autocast": lambda: torch.autocast("cpu", torch.bfloat16),
+    "deterministic algorithms": lambda: _set(torch.use_deterministic_algorithms, True, before=False),
+    "function mode": DoubledOnes,
+    "grad mode": torch.enable_grad,
+    "inference mode": torch.inference_mode,
+}
+
+
+class WithFactory(torch.nn.Module):
+    """What its ops do depends on PyTorch's state."""
+
+    def forward(self, x):
+        return x @ x, torch.ones(2, 2) + 1
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_another_state_of_torch_is_traced_again(traces, state):
+    x = X[:, :2].contiguous()
+    before = _run(WithFactory(), x)
+    traces.clear()
+    _new_process()
+    with torch.no_grad(), STATES[state]():
+        result = torch.compile(WithFactory(), backend="tt")(x)
+        expected = WithFactory()(x)
+    assert len(traces) == 1
+    for ours, theirs in zip(result, expected, strict=True):
+        assert (ours.dtype, ours.device) == (theirs.dtype, theirs.device)
+        assert relative_error(ours.cpu(), theirs.cpu()) < ROUNDING
+    result, traced = _again(traces, WithFactory(), x)
+    assert not traced
+    assert all(map(torch.equal, result, before))
+
+
+def test_tensors_that_are_to_be_negated_are_traced_again(traces):
+    numbers = torch.view_as_complex(torch.arange(1.0, 9.0).reshape(4, 2))
+    plain, negated = numbers.imag, numbers.conj().imag
+    assert negated.is_neg()
+    assert plain.stride() == negated.stride()
+    assert torch.equal(_run(Doubled(), plain), plain * 2)
+    result, traced = _again(traces, Doubled(), negated)
+    assert traced
+    assert torch.equal(result, negated * 2)
+
+
+class Doubled(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+def test_globals_of_a_frame_from_the_cache_end_with_it(traces):
+    _run(Doubled(), X)
+    assert not _again(traces, Doubled(), X)[1]
+    assert _compiled_graphs()
+    torch.compiler.reset()
+    gc.collect()
+    assert not _compiled_graphs()
+
+
+def _compiled_graphs():
+    return [name for name in globals() if name.startswith("__compiled_fn")]
 
 
 def test_compile_options_share_an_entry_and_make_their_own_program(traces):

@@ -21,14 +21,11 @@ from tt_xla.frontends.torch.private import accelerator, aot_cache, dynamo_patche
 SOURCES = [Path(tt_xla.__file__).parent, Path(tt_torch.__file__).parent]
 PRIVATE = Path(private.__file__).parent
 OUTSIDE_OF_THE_FRONTEND = {
-    "runtime/torch_state.py": {
-        *("torch._C", "torch._C._get_fp32_precision_getter"),
-        *("torch._C._set_fp32_precision_setter", "torch._C._set_grad_enabled"),
-    },
-    "runtime/ownership.py": {"torch._C", "torch._C._storage_Use_Count"},
+    "runtime/torch_state.py": {"torch._C"},
+    "runtime/ownership.py": {"torch._C"},
 }
 """Private names that other folders use. The runtime may not import a frontend, but turns gradients off in each run and
-counts the owners of a storage, also for JAX."""
+counts the owners of a storage, also for JAX; public functions serve where PyTorch lacks those of torch._C."""
 
 
 def _private_names(tree: ast.AST) -> set[str]:

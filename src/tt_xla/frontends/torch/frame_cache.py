@@ -77,16 +77,20 @@ class FrameCache:
         return None
 
     def _installed(self, traced: frames.TracedFrame, frame: frames.Installed, graph: bytes) -> Any:
-        """Loads the graph and installs a frame; returns None if either fails, and dynamo traces the function."""
-        try:
+        """Installs a frame with its graph; returns None if either fails, and dynamo traces the function."""
+
+        def load() -> Any:
             executor: Executor = pickle.loads(graph)
             executor.post_compile((), None, {})
+            return unwrapped(executor, executor.updated or ())
+
+        try:
+            return frames.install(traced, frame, load)
         except Exception as error:  # as above, or of the compiler, which reports it with the user's line once traced
             logger().info("A graph of the cache is not used: %s", error)
             return None
-        made = frames.install(traced, frame, unwrapped(executor, executor.updated or ()))
-        LOADING.graphs.clear()
-        return made
+        finally:
+            LOADING.graphs.clear()
 
     def store(self, key: str, output: Any, bytecode: CodeType, executor: Executor) -> None:
         """Stores what dynamo made of a frame, if another process can tell whether it would make the same.

@@ -31,10 +31,12 @@ class Mode:
     """Switches of the process.
 
     Attributes:
+        takes_floating_classes: whether losses take classes of a floating type, as they do after ``import torch_xla``.
         takes_donations: whether every run takes donated tensors, beside those of ``torch_xla.sync``.
         structures: receives the structure of each trace that runs; None while nobody asks.
     """
 
+    takes_floating_classes = False
     takes_donations = False
     structures: set[tuple[int, ...]] | None = None
 

@@ -28,13 +28,10 @@ from tt_xla.frontends.torch.fingerprints import is_versioned
 from tt_xla.frontends.torch.private.frames import Installed
 from tt_xla.stage_times import TRACING, stage
 
-_POSITIONS = {"code": 0, "globals": 1, "locals": 2, "hooks": 9, "cache_entries": 11}
-"""Positions of the parameters of dynamo's ``_compile`` that a look into the cache of frames reads."""
+_COMPILE = signature(convert_frame._compile)
 
-_PARAMETERS = {name: position for position, name in enumerate(signature(convert_frame._compile).parameters)}
-
-IS_CACHED = _PARAMETERS.items() >= _POSITIONS.items()
-"""Whether this version of PyTorch lets frames be found in a cache; PyTorch 2.12 does not."""
+IS_CACHED = {"code", "globals", "locals", "hooks", "cache_entries", "compile_id"} <= _COMPILE.parameters.keys()
+"""Whether this version of PyTorch lets frames be found in a cache."""
 
 REPLACED = (
     (ConvertFrameAssert, "__call__"),
@@ -181,13 +178,13 @@ def _look_in_cache() -> None:
 
     @functools.wraps(compile_code)
     def find_or_compile(*args: Any, skip: int = 0, **kwargs: Any) -> Any:
-        code, global_, local, hooks, entries = (args[position] for position in _POSITIONS.values())
-        cache = FRAME_SETTINGS.frames
-        if cache is None or code is not FRAME_SETTINGS.code or _is_watched(hooks, len(entries)):
+        given = _COMPILE.bind(*args, **kwargs).arguments
+        code, cache = given["code"], FRAME_SETTINGS.frames
+        if cache is None or code is not FRAME_SETTINGS.code or _is_watched(given["hooks"], len(given["cache_entries"])):
             FRAME_SETTINGS.key = None
         elif (key := cache.key(code, FRAME_SETTINGS.own)) is not None:
             FRAME_SETTINGS.key = key
-            frame = Installed(code, local, global_, kwargs["compile_id"], entries)
+            frame = Installed(code, given["locals"], given["globals"], given["compile_id"])
             found = cache.loaded(key, FRAME_SETTINGS.own, frame)
             if found is not None:
                 return found
