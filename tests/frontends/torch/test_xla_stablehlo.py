@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 
@@ -229,20 +228,16 @@ def test_constants_have_the_whole_shape():
     assert "broadcast" not in text
 
 
-@pytest.fixture
-def mine():
-    """A library without kernels: an op with shapes, one that takes a number, and one with a kernel for torch_xla."""
-    library = torch.library.Library("tests_of_calls", "DEF")
-    library.define("swap(Tensor x, Tensor y) -> (Tensor, Tensor)")
-    library.define("power(Tensor x, float exponent) -> Tensor")
-    library.define("rows(Tensor x) -> Tensor")
-    library.impl("swap", lambda x, y: (torch.empty_like(y), torch.empty_like(x)), "Meta")
-    library.impl("power", lambda x, exponent: torch.empty_like(x), "Meta")
-    library.impl("rows", lambda x: x.new_empty(x.shape[:1]), "Meta")
-    call = functools.partial(stablehlo_custom_call, has_side_effect=True, backend_config="two")
-    library.impl("rows", lambda x: call((x * 2,), "rows", [x.shape[:1]], [x.dtype]), "XLA")
-    yield torch.ops.tests_of_calls
-    library._destroy()
+LIBRARY = torch.library.Library("tests_of_calls", "DEF")
+"""An op with shapes alone, one that takes a number, and one with a kernel for torch_xla."""
+LIBRARY.define("swap(Tensor x, Tensor y) -> (Tensor, Tensor)")
+LIBRARY.define("power(Tensor x, float exponent) -> Tensor")
+LIBRARY.define("rows(Tensor x) -> Tensor")
+LIBRARY.impl("swap", lambda x, y: (torch.empty_like(y), torch.empty_like(x)), "Meta")
+LIBRARY.impl("power", lambda x, exponent: torch.empty_like(x), "Meta")
+LIBRARY.impl("rows", lambda x: x.new_empty(x.shape[:1]), "Meta")
+LIBRARY.impl("rows", lambda x: stablehlo_custom_call((x * 2,), "rows", [x.shape[:1]], [x.dtype], True, "two"), "XLA")
+mine = torch.ops.tests_of_calls
 
 
 class Calls(nn.Module):
@@ -254,7 +249,7 @@ class Calls(nn.Module):
         return self.call(*inputs)
 
 
-def test_ops_of_a_library_become_custom_calls(mine):
+def test_ops_of_a_library_become_custom_calls():
     options = stablehlo.StableHLOExportOptions(custom_ops_allowed_in_graph={"tests_of_calls"})
     model = Calls(lambda x, y: mine.swap(x.sin(), y)[0].cos())
     export = exported(model, torch.ones(2), torch.ones(3), options=options)
@@ -267,7 +262,7 @@ def test_ops_of_a_library_become_custom_calls(mine):
         exported(Calls(lambda x: mine.power(x, 2.0)), torch.ones(2), options=options)
 
 
-def test_a_kernel_for_torch_xla_runs_in_exports_and_on_the_device(mine):
+def test_a_kernel_for_torch_xla_runs_in_exports_and_on_the_device():
     export = exported(Calls(mine.rows), torch.ones(2, 3))
     x = torch.ones(2, 3).to("xla")
     for text in (export.get_stablehlo_text(), xm.get_stablehlo([mine.rows(x)])):
