@@ -71,7 +71,9 @@ def test_every_chip_is_a_device():
     ],
 )
 def test_a_chip_that_is_not_there_is_refused(use):
-    with pytest.raises((RuntimeError, IndexError), match=r"tt:8: invalid device.*n300-llmbox has 8 .*tt:0 to tt:7"):
+    with pytest.raises(
+        (RuntimeError, IndexError), match=r"tt:8: invalid device ordinal.*n300-llmbox has 8 chips.*tt:0 to tt:7"
+    ):
         use()
 
 

@@ -20,18 +20,11 @@ from tt_xla.environment import asks_for_source_lines
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
-from tt_xla.frontends.torch.device import analysis, draws, growing, metrics
+from tt_xla.frontends.torch.device import analysis, draws, growing, kinds, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, NO_BYTES, PENDING, Buffer, buffer_of, set_synchronize
 from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.device.donation import Donation, aliases, release, takes
-from tt_xla.frontends.torch.device.kinds import (
-    COMPUTING,
-    fake,
-    graph_with_inputs,
-    new_fakes,
-    runs_on_host,
-    scalar_dtype,
-)
+from tt_xla.frontends.torch.device.kinds import COMPUTING, graph_with_inputs, new_fakes, runs_on_host, scalar_dtype
 from tt_xla.frontends.torch.device.marking import is_part
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.placements import (
@@ -546,7 +539,7 @@ def _graph_module(trace: Trace, inputs: frozenset[int]) -> torch.fx.GraphModule:
 
 def _placeholder(graph: torch.fx.Graph, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.fx.Node:
     node = graph.placeholder(name)
-    node.meta["val"] = fake(shape, dtype)
+    node.meta["val"] = kinds.fake(shape, dtype)
     return node
 
 

@@ -7,20 +7,17 @@ from types import CodeType
 from tt_xla.frontends.torch.private.names import names_of
 
 with names_of("dynamo"):
-    from torch._dynamo import config, convert_frame, trace_rules
+    from torch._dynamo import config
+    from torch._dynamo.convert_frame import compile_lock
     from torch._dynamo.eval_frame import skip_code
     from torch._dynamo.exc import ShortenTraceback
+    from torch._dynamo.trace_rules import add as never_trace
     from torch._dynamo.variables.builder import VariableBuilder
-
-    compile_lock = convert_frame.compile_lock
-    """Held while dynamo compiles a frame: tracers of PyTorch are for one thread at a time."""
-
-    _never_trace = trace_rules.add
 
 
 def never_trace_module(name: str) -> None:
     """Makes dynamo run functions of a module, or of a package with this name, as they are."""
-    _never_trace(name)
+    never_trace(name)
 
 
 def never_trace_code(code: CodeType) -> None:
@@ -38,7 +35,6 @@ __all__ = [
     "ShortenTraceback",
     "compile_lock",
     "config",
-    "convert_frame",
     "never_trace_code",
     "never_trace_module",
     "treat_as_opaque",

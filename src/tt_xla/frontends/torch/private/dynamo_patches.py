@@ -179,12 +179,12 @@ def _look_in_cache() -> None:
     @functools.wraps(compile_code)
     def find_or_compile(*args: Any, skip: int = 0, **kwargs: Any) -> Any:
         given = _COMPILE.bind(*args, **kwargs).arguments
-        code, cache = given["code"], FRAME_SETTINGS.frames
-        if cache is None or code is not FRAME_SETTINGS.code or _is_watched(given["hooks"], len(given["cache_entries"])):
+        code, entries, cache = given["code"], given["cache_entries"], FRAME_SETTINGS.frames
+        if cache is None or code is not FRAME_SETTINGS.code or _is_watched(given["hooks"], len(entries)):
             FRAME_SETTINGS.key = None
         elif (key := cache.key(code, FRAME_SETTINGS.own)) is not None:
             FRAME_SETTINGS.key = key
-            frame = Installed(code, given["locals"], given["globals"], given["compile_id"])
+            frame = Installed(code, given["locals"], given["globals"], given["compile_id"], entries)
             found = cache.loaded(key, FRAME_SETTINGS.own, frame)
             if found is not None:
                 return found

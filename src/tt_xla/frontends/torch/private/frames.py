@@ -15,9 +15,9 @@ import builtins
 import functools
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import CodeType, FunctionType, ModuleType, SimpleNamespace
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import torch
@@ -25,7 +25,8 @@ from torch._dynamo import config as dynamo_config
 from torch._dynamo import guards, trace_rules
 from torch._dynamo.bytecode_transformation import unique_id
 from torch._dynamo.convert_frame import orig_code_map
-from torch._dynamo.package import SerializedCode, load_guard_manager
+from torch._dynamo.output_graph import OutputGraphCommon
+from torch._dynamo.package import SerializedCode
 from torch._dynamo.types import GuardedCode, wrap_guarded_code
 from torch._functorch import config as functorch_config
 from torch._guards import Source
@@ -95,7 +96,7 @@ class TracedFrame:
         ordered: dictionaries the order of whose keys dynamo relied on, and fingerprints of the keys.
         state: what PyTorch makes guards from besides the facts and the frame, in its own form: sizes of the tensors,
             and the state of PyTorch.
-        unguarded: what :func:`_unguarded_state` returned.
+        is_inference: whether inference mode was on, which no guard of dynamo compares.
         imports: module by the name under which dynamo has put it among the globals.
         compiled: name under which the bytecode finds the compiled graph.
         found: module and path of each other global that the bytecode needs.
@@ -106,7 +107,7 @@ class TracedFrame:
     facts: list[Fact]
     ordered: list[tuple[Source, Any]]
     state: Any
-    unguarded: Any
+    is_inference: bool
     imports: dict[str, str]
     compiled: str
     found: dict[str, tuple[str, str, Any]]
@@ -137,11 +138,6 @@ class Scope:
     def get(self, source: Source) -> Any:
         """Returns the value at a source. Whatever access to it raises is raised."""
         return source.get_value(self._scope, self._closure, self._cache)
-
-
-def _unguarded_state() -> Any:
-    """Returns the state of PyTorch that guards take from the process that makes them, whatever dynamo saw."""
-    return str(torch.get_default_device()), torch.is_inference_mode_enabled()
 
 
 def settings_digest() -> str:
@@ -193,7 +189,7 @@ def traced_frame(output: Any, bytecode: CodeType) -> TracedFrame:
             if guard.code_list:
                 raise NoFingerprintError("sizes that are symbols")
             continue
-        plain = replace(guard, create_fn=_plain_maker(guard), **_WITHOUT_OBJECTS)
+        plain = replace(guard, create_fn=_plain_maker(guard), **dict.fromkeys(_OF_ITS_PROCESS))
         facts.append(Fact(plain, seen(scope, plain, prints)))
     tensors = [fact.guard.originating_source for fact in facts if fact.guard.create_fn_name() == "TENSOR_MATCH"]
     state = replace(
@@ -227,7 +223,7 @@ def traced_frame(output: Any, bytecode: CodeType) -> TracedFrame:
         facts,
         ordered,
         state,
-        _unguarded_state(),
+        torch.is_inference_mode_enabled(),
         dict(output.import_sources),
         compiled[0],
         found,
@@ -236,8 +232,8 @@ def traced_frame(output: Any, bytecode: CodeType) -> TracedFrame:
     )
 
 
-_WITHOUT_OBJECTS = {"obj_weakref": None, "guarded_class_weakref": None, "stack": None, "user_stack": None}
-"""Fields of a guard that belong to its process."""
+_OF_ITS_PROCESS = ("guard_types", "code_list", "obj_weakref", "guarded_class_weakref", "stack", "user_stack", "_hash")
+"""Fields of a guard that PyTorch fills as it makes the guard."""
 
 
 def seen(scope: Scope, guard: Any, prints: Fingerprints) -> Any:
@@ -314,12 +310,14 @@ class Installed(NamedTuple):
         local: its locals.
         global_: its globals.
         compile_id: dynamo's number of the compilation.
+        entries: compilations of the code so far.
     """
 
     code: CodeType
     local: dict[str, Any]
     global_: dict[str, Any]
     compile_id: Any
+    entries: Sequence[Any]
 
 
 def difference(traced: TracedFrame, frame: Installed) -> str:
@@ -332,8 +330,8 @@ def difference(traced: TracedFrame, frame: Installed) -> str:
     prints = Fingerprints()
     source: Source | None = None
     try:
-        if _unguarded_state() != traced.unguarded:
-            return "the default device or the inference mode"
+        if torch.is_inference_mode_enabled() != traced.is_inference:
+            return "inference mode"
         scope = Scope(frame.local, frame.global_, _globals_of_guards(traced, frame.global_))
         for source, keys in traced.ordered:
             if _keys(scope.get(source), prints) != keys:
@@ -395,11 +393,7 @@ def _guards(traced: TracedFrame, frame: Installed) -> Any:
     made = [fact.guard for fact in traced.facts]
     state = replace(traced.state, local_scope=frame.local, global_scope=frame.global_, _guards=made)
     try:
-        checks = load_guard_manager(
-            SimpleNamespace(output_graph=state, shape_code_parts=None),  # type: ignore[arg-type]
-            frame.code,
-            frame.global_,
-        )
+        checks = guards.CheckFunctionManager(frame.code, OutputGraphCommon(state), [*frame.entries]).guard_manager
         if checks.check(frame.local):
             return checks
         reason = str(checks.check_verbose(frame.local))

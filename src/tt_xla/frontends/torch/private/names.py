@@ -69,7 +69,7 @@ PARTS: Mapping[str, Part] = {
         {
             "torch.Tensor._make_subclass": "gives a tensor the contents of another one, in place",
             "torch._decomp.decomposition_table": "PyTorch's decompositions of ops",
-            "torch._higher_order_ops.flex_attention": "flex attention in plain ops",
+            "torch._higher_order_ops.flex_attention.math_attention": "flex attention in plain ops",
             "torch.profiler._ExperimentalConfig": "profiles of all threads",
             "torch.utils._python_dispatch._disable_current_modes": "computes with real tensors while PyTorch traces",
             "torch.utils._pytree.tree_flatten": "leaves of nested containers",

@@ -184,15 +184,16 @@ def _compiled(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Calla
     graph_module, has_one_output = _with_tuple(xla_model)
     with _MODE.running_because(_analysis.DYNAMO_INPUTS):
         _run_pending(xla_args)
-    describe = functools.partial(_graph_of, graph_module)
+    donated = _take_from(graph_module.graph)
+    graph_module.recompile()
+    describe = functools.cache(functools.partial(_graph_of, graph_module))
+    before = _analysis.last_program()
     with _MODE.running_because(_analysis.DYNAMO_COMPILATION):
         _analysis.report_compilation(describe)
     _metrics.count(_metrics.COMPILED)
     with compile_lock, _metrics.timed(_metrics.COMPILE_TIME), _without_dispatch_modes(), torch.no_grad():
-        donated = _take_from(graph_module.graph)
-        graph_module.recompile()
         call = _taking_donations(tt(graph_module, xla_args), donated)
-    _analysis.report_program()
+    _analysis.report_program(before=before)
 
     def run(*args: Any) -> Any:
         with _metrics.timed(_metrics.DYNAMO_INPUTS_TIME):
