@@ -13,20 +13,23 @@ from inspect import signature
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, Protocol
 
-from torch._dynamo import config, convert_frame, guards
-from torch._dynamo.convert_frame import ConvertFrameAssert, DynamoOutput
-from torch._dynamo.eval_frame import _debug_get_cache_entry_list
-from torch._dynamo.source import SkipGuardSource
-from torch._dynamo.symbolic_convert import InliningInstructionTranslator
-from torch._dynamo.variables import builder, functions, nn_module
-from torch._dynamo.variables.functions import PolyfilledFunctionVariable
-
 from tt_xla.collector import collector_paused
 from tt_xla.environment import keeps_dynamo_defaults
 from tt_xla.frontends.torch.fingerprints import is_versioned
+from tt_xla.frontends.torch.private.names import names_of
 from tt_xla.stage_times import TRACING, stage
 
-_COMPILE = signature(convert_frame._compile)
+with names_of("dynamo_patches"):
+    from torch._dynamo import config, convert_frame
+    from torch._dynamo.convert_frame import ConvertFrameAssert, DynamoOutput, _compile
+    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+    from torch._dynamo.guards import get_and_maybe_log_recompilation_reasons
+    from torch._dynamo.source import SkipGuardSource
+    from torch._dynamo.symbolic_convert import InliningInstructionTranslator
+    from torch._dynamo.variables import builder, functions, nn_module
+    from torch._dynamo.variables.functions import PolyfilledFunctionVariable
+
+_COMPILE = signature(_compile)
 
 IS_CACHED = {"code", "globals", "locals", "hooks", "cache_entries", "compile_id"} <= _COMPILE.parameters.keys()
 """Whether this version of PyTorch lets frames be found in a cache."""
@@ -177,7 +180,7 @@ def failed_guard() -> str:
     if not entries or settings.converter is None:
         return ""
     latest = max(entries, key=lambda entry: entry.compile_id.frame_compile_id or 0)
-    reasons = guards.get_and_maybe_log_recompilation_reasons(
+    reasons = get_and_maybe_log_recompilation_reasons(
         [latest], settings.frame, settings.converter._torchdynamo_orig_backend, skip_logging=True
     )
     if not reasons:

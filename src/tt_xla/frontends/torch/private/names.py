@@ -139,6 +139,24 @@ PARTS: Mapping[str, Part] = {
             "torch._dynamo.variables.builder.VariableBuilder": "breaks graphs at generators of the device",
         },
     ),
+    "dynamo_patches": Part(
+        _COMPILER,
+        {
+            "torch._dynamo.config": "the recompile limit of frames of tt",
+            "torch._dynamo.convert_frame": "finds a stored trace before dynamo traces; hooks that want to see a trace",
+            "torch._dynamo.convert_frame.ConvertFrameAssert": "settings for frames of tt alone",
+            "torch._dynamo.convert_frame.DynamoOutput": "stores a trace when its guards are made",
+            "torch._dynamo.convert_frame._compile": "finds a stored trace before dynamo traces",
+            "torch._dynamo.eval_frame._debug_get_cache_entry_list": "counts compilations for tt and for other backends",
+            "torch._dynamo.guards.get_and_maybe_log_recompilation_reasons": "says why a function is compiled again",
+            "torch._dynamo.source.SkipGuardSource": "guards variables of Python's library",
+            "torch._dynamo.symbolic_convert.InliningInstructionTranslator": "guards variables of Python's library",
+            "torch._dynamo.variables.builder": "traces a size that has changed as a number",
+            "torch._dynamo.variables.functions": "finds constants of the user's functions, which no guard covers",
+            "torch._dynamo.variables.functions.PolyfilledFunctionVariable": "finds constants of the user's functions",
+            "torch._dynamo.variables.nn_module": "finds constants of the user's functions, which no guard covers",
+        },
+    ),
     "aot_cache": Part(
         _COMPILER,
         {
