@@ -73,6 +73,5 @@ def _call(cls: type, *args: Any, **kwargs: Any) -> Any:
 
 
 def register() -> None:
-    """Makes ``torch.Generator`` know the device. In PyTorch 2.12 the class has no metaclass of its own, so it stays."""
-    if type(torch.Generator) is not type:
-        type(torch.Generator).__call__ = _call  # type: ignore[method-assign]
+    """Makes ``torch.Generator`` know the device."""
+    type(torch.Generator).__call__ = _call  # type: ignore[method-assign]

@@ -20,11 +20,8 @@ _OF_MEMORY = {
 }
 """Functions about memory, and their names in the device module. The core knows allocators in C++ alone."""
 
-MEMORY = tuple(name for name in _OF_MEMORY if hasattr(torch.accelerator, name))
-"""Names of the functions about memory that this version of PyTorch has."""
-
 REPLACED = (
-    *((torch.accelerator, name) for name in MEMORY),
+    *((torch.accelerator, name) for name in _OF_MEMORY),
     *((torch.accelerator, name) for name in ("device_count", "current_device_index", "set_device_index")),
     (torch.accelerator, "device_index"),
     (torch.accelerator, "synchronize"),
@@ -55,7 +52,7 @@ def apply(device_type: str, module: Any) -> None:
     torch.accelerator.set_device_index = set_device_index
     torch.accelerator.device_index = module.device
     torch.accelerator.synchronize = synchronize
-    for name in MEMORY:
+    for name in _OF_MEMORY:
         setattr(torch.accelerator, name, getattr(module, _OF_MEMORY[name]))
     _patch_copies(device_type)
 

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import torch
 from torch.multiprocessing.reductions import reduce_storage
 
+from tt_xla.frontends.torch.private.names import names_of
+
 StorageOfHost = Callable[[torch.Tensor, int], torch.UntypedStorage]
 """Returns a new storage of the chip with a number that takes over the memory of a CPU tensor."""
 
@@ -65,12 +67,11 @@ UNCHANGED = frozenset(
 )
 """Members of storages that never use an address of the device. Any other that a new version of PyTorch has may."""
 
-REPLACED = tuple(
-    (torch.UntypedStorage, name) for name in ("__new__", *OWN, *REFUSED) if hasattr(torch.UntypedStorage, name)
-)
-"""Owner and name of each attribute that :func:`apply` replaces. PyTorch 2.12 lacks some."""
+REPLACED = tuple((torch.UntypedStorage, name) for name in ("__new__", *OWN, *REFUSED))
+"""Owner and name of each attribute that :func:`apply` replaces."""
 
-_swap_addresses = getattr(torch.UntypedStorage, "_swap_data_ptr_", None)
+with names_of("storages"):
+    _swap_addresses = torch.UntypedStorage._swap_data_ptr_
 
 
 class _Device(NamedTuple):
@@ -200,8 +201,6 @@ def _resize(device: _Device, storage: torch.UntypedStorage, size: int) -> None:
     """
     if size == storage.nbytes():
         return
-    if _swap_addresses is None:
-        raise RuntimeError("PyTorch 2.12 cannot resize a storage of the device. Use PyTorch 2.13, or a new tensor.")
     buffer = storage.tt_buffer
     host = torch.zeros(size, dtype=torch.uint8, device="cpu")
     kept = _bytes_of(storage)[:size]

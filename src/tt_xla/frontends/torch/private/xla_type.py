@@ -25,7 +25,7 @@ REPLACED = (
     (torch.Tensor, "is_xla"),
     (autocast_mode.autocast, "__init__"),
     (torch.nn.utils, "clip_grad_norm_"),
-    *(((FakeTensor, "_normalize_fake_device"),) if hasattr(FakeTensor, "_normalize_fake_device") else ()),
+    (FakeTensor, "_normalize_fake_device"),
 )
 """Owner and name of each attribute that :func:`apply` replaces."""
 
@@ -40,8 +40,7 @@ def apply(device_type: str, own: Callable[[torch.device], torch.device]) -> None
     _patch_is_xla(device_type)
     _patch_autocast(device_type)
     _patch_clipping(device_type)
-    if hasattr(FakeTensor, "_normalize_fake_device"):
-        _patch_fake_devices(own)
+    _patch_fake_devices(own)
     torch.serialization.register_package(0, lambda storage: None, functools.partial(_restored, own))
 
 
