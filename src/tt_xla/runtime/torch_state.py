@@ -1,7 +1,8 @@
 """The state of torch that a run would read, in one place: what a user sets for all of torch changes no bit of a card's.
 
-These are gradients, automatic casts, denormals and the precision of products of float32. The default dtype is none of
-them: every tensor of the runtime says its dtype. Reading the state takes less than a microsecond.
+These are gradients, automatic casts, denormals, the precision of products of float32, and dispatch modes, which would
+see, and slow down, each op of the emulation; AOTAutograd has one around the first run of a graph. The default dtype is
+none of them: every tensor of the runtime says its dtype. Reading the state takes less than a microsecond.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes  # pyright: ignore[reportPrivateUsage]
 
+_dispatch_mode_count = torch._C._len_torch_dispatch_stack  # pyright: ignore[reportPrivateUsage]
 _set_grad_enabled = torch._C._set_grad_enabled  # pyright: ignore[reportPrivateUsage]  # torch.no_grad() takes 1 us
 _precision = torch._C._get_fp32_precision_getter  # pyright: ignore[reportPrivateUsage]  # the property takes 1.4 us
 _set_precision = torch._C._set_fp32_precision_setter  # pyright: ignore[reportPrivateUsage]
@@ -38,12 +41,13 @@ _NO_CONTEXT = nullcontext()
 
 
 def settled() -> AbstractContextManager[None]:
-    """Returns a context in which torch records no gradients and computes as it does by default."""
+    """Returns a context in which torch records no gradients, has no dispatch modes and computes as by default."""
     is_usual = (
         _DENORMAL * 1.0 != 0.0
         and not torch.is_autocast_enabled("cpu")
         and _precision("mkldnn", "matmul") in _FULL
         and _precision("mkldnn", "conv") in _FULL
+        and not _dispatch_mode_count()
     )
     if not is_usual:
         return _settled()
@@ -58,7 +62,7 @@ def _settled() -> Generator[None]:
     for op in reduced:
         _set_precision("mkldnn", op, "ieee")
     try:
-        with torch.no_grad(), torch.autocast("cpu", enabled=False):
+        with torch.no_grad(), torch.autocast("cpu", enabled=False), _disable_current_modes():
             yield
     finally:
         torch.set_flush_denormal(flushes)

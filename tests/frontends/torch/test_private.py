@@ -22,8 +22,9 @@ SOURCES = [Path(tt_xla.__file__).parent, Path(tt_torch.__file__).parent]
 PRIVATE = Path(private.__file__).parent
 OUTSIDE_OF_THE_FRONTEND = {
     "runtime/torch_state.py": {
-        *("torch._C", "torch._C._get_fp32_precision_getter"),
+        *("torch._C", "torch._C._get_fp32_precision_getter", "torch._C._len_torch_dispatch_stack"),
         *("torch._C._set_fp32_precision_setter", "torch._C._set_grad_enabled"),
+        "torch.utils._python_dispatch._disable_current_modes",
     },
     "runtime/ownership.py": {"torch._C", "torch._C._storage_Use_Count"},
 }
