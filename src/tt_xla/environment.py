@@ -46,7 +46,7 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable(
             "TTXLA_DYNAMO_DEFAULTS",
             "0",
-            "1 leaves the recompile limit and the bytecode of torch.compile as PyTorch has them for other backends",
+            "1 traces as PyTorch does for other backends: its recompile limit, its bytecode, and every layer",
         ),
         EnvironmentVariable(
             "TTXLA_PAUSE_COLLECTOR",

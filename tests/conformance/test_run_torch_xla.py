@@ -110,6 +110,20 @@ if __name__ == "__main__":
     unittest.main()
 """
 
+WITHOUT_MODULE = """
+import unittest
+
+class Cases(unittest.TestCase):
+    def test_the_rest_of_the_main_part_ran(self):
+        self.assertEqual(PRECISION, "highest")
+
+if __name__ == "__main__":
+    import other_device as torch_jax
+    other_device.enable()
+    PRECISION = "highest"
+    unittest.main()
+"""
+
 DECLARED = """
 several_devices = ["several/*"]
 torchrun = ["several/test_launched.py"]
@@ -136,6 +150,9 @@ systems = ["n150"]
 
 [environment."test_cases.py"]
 XLA_USE_SPMD = "1"
+
+[without_module]
+"test_without.py" = "other_device"
 """
 
 
@@ -254,6 +271,13 @@ def test_cases_of_a_file_without_a_main_part_are_run(run: Run) -> None:
     run.run_file("test_plain.py", ONE_CHIP)
     counts, _ = count(run, "test_plain.py", [ONE_CHIP])
     assert counts.outcomes[ONE_CHIP] == Counter({"passed": 1, "failed": 6, "skipped": 2})
+
+
+def test_a_main_part_runs_without_a_module(run: Run) -> None:
+    (run.checkout / "test" / "test_without.py").write_text(WITHOUT_MODULE)
+    run.run_file("test_without.py", ONE_CHIP)
+    counts, mistakes = count(run, "test_without.py", [ONE_CHIP])
+    assert (counts.outcomes[ONE_CHIP], mistakes) == (Counter(passed=1), [])
 
 
 def test_tests_without_a_result_are_counted_apart(run: Run) -> None:

@@ -6,17 +6,14 @@ returns a view where the last dimension stays; the conversions between tiles and
 
 from __future__ import annotations
 
+from tt_xla.compiler.tile_padding import ROW_MAJOR_TYPES
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.rates import rates_of
-from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.target import Target
 
 _RESHAPE = Instruction("ttnn.reshape", {"input": 0}, (1,), {})
 _CONVERSION = Instruction("ttnn.to_layout", {"input": 0}, (1,), {})
-
-_ROW_MAJOR_TYPES = (DataType.BF16, DataType.F32, DataType.SI32, DataType.U32)
-"""Element types of tensors that TT-NN converts from tiles to rows and back without a change of type."""
 
 _WORTH_IT_US = 1.0
 """Predicted gain in us below which tiles, the usual form, stay; it is within the prediction's error."""
@@ -44,7 +41,7 @@ def row_major_us(before: TensorSpec, after: TensorSpec, target: Target, *, ends_
 def by_rows(before: TensorSpec, after: TensorSpec, target: Target, *, ends_in_tiles: bool = True) -> bool:
     """Returns whether a reshape of tiles is predicted to be faster by way of rows."""
     layouts = (before.layout, after.layout)
-    if not all(layout.tiled and layout.on_device and layout.dtype in _ROW_MAJOR_TYPES for layout in layouts):
+    if not all(layout.tiled and layout.on_device and layout.dtype in ROW_MAJOR_TYPES for layout in layouts):
         return False
     tiled = tiled_us(before, after, target)
     if tiled < _WORTH_IT_US:

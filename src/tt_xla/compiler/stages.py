@@ -19,6 +19,7 @@ from tt_xla.compiler.ttir import (
     decode_attention,
     decompose,
     distribute_norms,
+    fill_tiles,
     fold,
     fold_broadcasts,
     fold_rows,
@@ -347,6 +348,11 @@ TTIR_STAGES = (
         "ttir-decode-attention",
         _decode_attention,
         "Runs on fused attention, and before ttir-fold-rows, which folds the queries into the rows of the op.",
+    ),
+    Stage(
+        "ttir-fill-tiles",
+        _alone(fill_tiles.run),
+        "Runs before ttir-fold-rows, for whose ops the rows of a tile are what is empty.",
     ),
     Stage(
         "ttir-fold-rows",

@@ -217,3 +217,15 @@ func.func @scaled_weights(%w: tensor<64x32x1x1xbf16> {ttcore.argument_type = #tt
   %3 = "ttir.reshape"(%2) <{shape = [64 : i32, 32 : i32, 1 : i32, 1 : i32]}> : (tensor<64x32xbf16>) -> tensor<64x32x1x1xbf16>
   func.return %3 : tensor<64x32x1x1xbf16>
 }
+
+// join_reverses.
+// CHECK-LABEL: func.func @reverses(
+func.func @reverses(%x: tensor<2x3xbf16>, %y: tensor<2x3x4xbf16>) -> (tensor<2x3xbf16>, tensor<2x3x4xbf16>) {
+  // CHECK-NEXT: %[[R:.*]] = "ttir.reverse"(%y) <{dimensions = array<i64: 0, 2>}>
+  // CHECK-NEXT: func.return %x, %[[R]]
+  %a = "ttir.reverse"(%x) <{dimensions = array<i64: 0, 1>}> : (tensor<2x3xbf16>) -> tensor<2x3xbf16>
+  %b = "ttir.reverse"(%a) <{dimensions = array<i64: 1, 0>}> : (tensor<2x3xbf16>) -> tensor<2x3xbf16>
+  %c = "ttir.reverse"(%y) <{dimensions = array<i64: 0, 1>}> : (tensor<2x3x4xbf16>) -> tensor<2x3x4xbf16>
+  %d = "ttir.reverse"(%c) <{dimensions = array<i64: 1, 2>}> : (tensor<2x3x4xbf16>) -> tensor<2x3x4xbf16>
+  func.return %b, %d : tensor<2x3xbf16>, tensor<2x3x4xbf16>
+}

@@ -123,6 +123,33 @@ def test_accelerate_and_transformers_choose_device_and_path_together(lines, vari
     assert result.stdout.split() == expected.split()
 
 
+def test_accelerate_places_models_on_the_chips():
+    accelerate = pytest.importorskip("accelerate")
+    memory = accelerate.utils.get_max_memory()
+    assert memory[0] == torch.accelerator.get_memory_info(0)[0]
+    limits = accelerate.utils.get_max_memory({"cpu": 10**9, 0: "200KB"})
+    assert list(limits.items()) == [(0, 200_000), ("cpu", 10**9)]
+
+    torch.manual_seed(0)
+    model, x = torch.nn.Sequential(*[torch.nn.Linear(128, 128) for _ in range(4)]), torch.randn(2, 128)
+    expected = model(x)
+    placed = accelerate.infer_auto_device_map(model, max_memory=limits)
+    assert list(placed.values()) == [0, 0, "cpu", "cpu"]
+    dispatched = accelerate.dispatch_model(model, placed)
+    assert [str(layer.weight.device) for layer in dispatched] == ["tt:0", "tt:0", "meta", "meta"]
+    torch.testing.assert_close(dispatched(x).cpu(), expected, rtol=2e-2, atol=2e-2)
+
+
+def test_a_model_with_an_automatic_map_is_loaded_on_the_device(tmp_path):
+    pytest.importorskip("accelerate")
+    model = tiny_llama()
+    model.save_pretrained(tmp_path)
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path, device_map="auto")
+    assert {str(parameter.device) for parameter in loaded.parameters()} == {"tt:0"}
+    ids = torch.arange(1, 9)[None]
+    torch.testing.assert_close(loaded(ids.to("tt")).logits.cpu(), model(ids).logits, rtol=2e-2, atol=2e-2)
+
+
 @pytest.mark.nightly
 def test_replicas_that_would_train_apart_are_an_error(monkeypatch):
     accelerate = pytest.importorskip("accelerate")

@@ -84,8 +84,16 @@ def test_the_causes_of_runs(reports):
         y = x - 1
     torch_xla.compile(lambda x: x * x, name="square")(x)
     pending = x.exp()
-    torch.compile(lambda x: x / 2, backend="openxla")(pending)
-    assert [cause for kind, cause in causes(reports()) if kind == "Execution"] == [
+    compiled = torch.compile(lambda x: x / 2 - 1, backend="openxla")
+    compiled(pending)
+    found = reports()
+    assert [kind for kind, _ in found[-6:]] == [
+        *("Compilation", "Post Compilation", "Execution"),  # of the inputs
+        *("Compilation", "Post Compilation", "Execution"),
+    ]
+    assert found[-3][1][3:6] == found[-1][1][3:6]
+    assert found[-1][1][4:6] == ["  Number of Graph Inputs: 3", "  Number of Graph Outputs: 1"]
+    assert [cause for kind, cause in causes(found) if kind == "Execution"] == [
         "most likely user code trying to access tensor value before torch_xla.sync",
         "torch_xla.sync when exiting a profiler StepTrace region",
         "torch_xla.sync in parallel loader at step end",

@@ -99,6 +99,40 @@ def test_training_is_that_of_the_entire_batch(name, tmp_path):
         consolidate_sharded_model_checkpoints(f"{tmp_path}/none")
 
 
+def test_training_goes_on_from_the_parts_that_each_replica_saved(tmp_path):
+    model, batch = Model(), torch.randn(8, 4)
+
+    def trained(first, last):
+        wrapped = XlaFullyShardedDataParallel(copy.deepcopy(model), auto_wrap_policy=always_wrap_policy)
+        optimizer = torch.optim.AdamW(wrapped.parameters(), 0.1)
+        scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+        path = tmp_path / f"rank-{xr.global_ordinal()}-of-{xr.world_size()}.pth"
+        if first:
+            saved = torch.load(path)
+            wrapped.load_state_dict(saved["model"])
+            optimizer.load_state_dict(saved["optimizer"])
+            scheduler.load_state_dict(saved["scheduler"])
+        own, losses = batch.chunk(xr.world_size())[xr.global_ordinal()].to("xla"), []
+        for step in range(first, last):
+            optimizer.zero_grad()
+            loss = wrapped(own).square().mean()
+            loss.backward()
+            optimizer.step()
+            scheduler.step()
+            losses.append(loss.item())
+            if step == 1 and not first:
+                states = {"model": wrapped, "optimizer": optimizer, "scheduler": scheduler}
+                saved = {name: holder.state_dict() for name, holder in states.items()}
+                xm.save({**saved, "shard_metadata": wrapped.get_shard_metadata()}, path, master_only=False)
+        return losses
+
+    entire = pjrt.run_multiprocess(trained, 0, 4)
+    resumed = pjrt.run_multiprocess(trained, 2, 4)
+    assert len({*entire[0]}) == 4
+    for ordinal, losses in resumed.items():
+        assert losses == pytest.approx(entire[ordinal][2:], rel=1e-6)
+
+
 @pytest.mark.parametrize(("reshard_after_forward", "gathered"), [(True, 2), (False, 0)])
 def test_backward_passes_gather_parameters_that_were_freed(reshard_after_forward, gathered, monkeypatch):
     model = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Tanh(), nn.Linear(4, 4, bias=False))

@@ -277,10 +277,33 @@ def test_dynamos_backend_openxla():
     torch.testing.assert_close(got, layer.weight.grad)
 
 
-def test_the_backend_openxla_names_tensors_on_the_cpu():
+def test_the_backend_openxla_names_tensors_on_the_cpu_and_leaves_them_there():
     compiled = torch.compile(lambda x: x * 2, backend="openxla")
     with pytest.warns(UserWarning, match=r"Found tensor with shape torch.Size\(\[2\]\) on cpu. Please move"):
-        assert compiled(torch.ones(2)).tolist() == [2, 2]
+        result = compiled(torch.ones(2))
+    assert (result.device.type, result.tolist()) == ("cpu", [2, 2])
+    assert met.metric_data("CompileTime") is None
+
+
+def test_the_backend_openxla_compiles_for_each_size_that_dynamo_leaves_open():
+    compiled = torch.compile(lambda x: (x.sum(1) * x.shape[0], x.shape[0] + 1), backend="openxla", dynamic=True)
+    for rows, programs in ((3, 1), (5, 2), (7, 3), (3, 3)):
+        total, more = compiled(torch.ones(rows, 2).to("xla"))
+        assert (total.tolist(), more) == ([2.0 * rows] * rows, rows + 1)
+        assert met.metric_data("CompileTime")[0] == programs
+    assert met.counter_value("DynamoExtractCompiledGraph") == 1
+
+
+def test_inputs_that_wait_for_recorded_ops_are_an_error_where_the_script_says_that_none_do(monkeypatch):
+    from torch_xla._dynamo import config
+
+    compiled = torch.compile(lambda x: x * 2, backend="openxla")
+    x = torch.ones(2).to("xla")
+    compiled(x)
+    monkeypatch.setattr(config, "skip_input_data_check", True)
+    assert compiled(x).tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="can not be a pending ir"):
+        compiled(x + 1)
 
 
 def test_the_backend_as_a_function():

@@ -10,6 +10,7 @@ from tt_xla.compiler.analysis.ranges import TRUTH_OPS, bounds
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
 from tt_xla.compiler.ttir import fold_arithmetic, fold_products, fold_ranges, fold_reductions, fold_views
 from tt_xla.compiler.ttir.match import is_float
+from tt_xla.ir import shapes
 from tt_xla.ir.base import same_type, shape, tensor_type
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import (
@@ -18,6 +19,7 @@ from tt_xla.ir.ttir.structure import (
     ClampTensorOp,
     PermuteOp,
     ReshapeOp,
+    ReverseOp,
     TypecastOp,
     WhereOp,
 )
@@ -86,6 +88,23 @@ def join_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
         replace_with(rewriter, op, TypecastOp, [inner.input])
 
 
+@pattern(ReverseOp)
+def join_reverses(op: ReverseOp, rewriter: PatternRewriter) -> None:
+    """Rewrites reverse(reverse(x)) to a reverse of the dimensions that one of the two reverses, or to x itself.
+
+    The gradient of a convolution, as frontends write it, reverses weights that the import reverses again.
+    """
+    inner = producer(op.input, ReverseOp)
+    if inner is None:
+        return
+    rank = len(shape(op.input))
+    once = set(shapes.normalise_dims(op.dimensions, rank)) ^ set(shapes.normalise_dims(inner.dimensions, rank))
+    if once:
+        replace_with(rewriter, op, ReverseOp, [inner.input], dimensions=tuple(sorted(once)))
+    else:
+        rewriter.replace(op, [], [inner.input])
+
+
 @pattern(PermuteOp)
 def permute_as_reshape(op: PermuteOp, rewriter: PatternRewriter) -> None:
     """Rewrites a permute that moves only dimensions of size 1 to a reshape."""
@@ -130,6 +149,7 @@ PATTERNS = (
     *MOVES,
     move_constant,
     join_broadcasts,
+    join_reverses,
     permute_as_reshape,
     fold_views.shorten_moves,
     clamp_by_constants,

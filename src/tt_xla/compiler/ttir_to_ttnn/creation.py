@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.ir import SSAValue
 
-from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, host_layout, lowers, stays_on_host
-from tt_xla.ir.layout import DataType
+from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, belongs_in_rows, host_layout, lowers, stays_on_host
 from tt_xla.ir.ttir import creation as source
 from tt_xla.ir.ttnn import memory as target
 from tt_xla.ir.ttnn.attributes import laid_out
@@ -19,20 +20,22 @@ def constant(lowering: Lowering, op: source.ConstantOp) -> SSAValue:
     if stays_on_host(op.result):
         return lowering.add(target.ConstantOp, [None], laid_out(sizes, host_layout(op.result)), value=data)
     if data.is_splat():
-        return _full(lowering, sizes, dtype, data.get_values()[0])  # pyright: ignore[reportArgumentType]
+        return _full(lowering, op, data.get_values()[0])  # pyright: ignore[reportArgumentType]
     return lowering.emit(target.ConstantOp, [lowering.device], sizes, dtype, tiled=False, value=data)
 
 
 @lowers(source.FullOp)
 def full(lowering: Lowering, op: source.FullOp) -> SSAValue:
     """Lowers a fill."""
-    return _full(lowering, *lowering.result(op), op.fill_value)
+    return _full(lowering, op, op.fill_value)
 
 
-def _full(lowering: Lowering, sizes: tuple[int, ...], dtype: DataType, value: float | int) -> SSAValue:
-    """Adds a fill on the device."""
-    typed = float(value) if dtype.is_float else int(value)
-    return lowering.emit(target.FullOp, [lowering.device], sizes, dtype, shape=sizes, fill_value=typed)
+def _full(lowering: Lowering, op: source.ConstantOp | source.FullOp, value: float | int) -> SSAValue:
+    """Adds a fill on the device, in tiles unless they are mostly padding."""
+    sizes, dtype = lowering.result(op)
+    values: dict[str, Any] = {"shape": sizes, "fill_value": float(value) if dtype.is_float else int(value)}
+    tiled = not belongs_in_rows(op.result)
+    return lowering.emit(target.FullOp, [lowering.device], sizes, dtype, tiled=tiled, **values)
 
 
 @lowers(source.ArangeOp)

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from tt_xla.compiler.analysis.constness import argument_role
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions, is_entry
+from tt_xla.compiler.tile_padding import overfills_tiles, takes_rows
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import DATA_TYPES, TTOp, shape, tensor_type
 from tt_xla.ir.control import subprograms
@@ -155,13 +156,22 @@ class Lowering:
         type_ = tensor_type(op.results[0])
         return type_.get_shape(), DATA_TYPES[type_.element_type]
 
+    def laid_out(self, value: SSAValue, dtype: DataType | None = None, *, tiled: bool) -> SSAValue:
+        """Returns a TTIR value on the device, in tiles or row-major."""
+        return self.convert(self.values[value], tiled=tiled, dtype=dtype)
+
     def tiled(self, value: SSAValue, dtype: DataType | None = None) -> SSAValue:
         """Returns a TTIR value in tiles on the device."""
-        return self.convert(self.values[value], tiled=True, dtype=dtype)
+        return self.laid_out(value, dtype, tiled=True)
 
     def row_major(self, value: SSAValue, dtype: DataType | None = None) -> SSAValue:
         """Returns a TTIR value row-major on the device."""
-        return self.convert(self.values[value], tiled=False, dtype=dtype)
+        return self.laid_out(value, dtype, tiled=False)
+
+    def is_in_rows(self, value: SSAValue) -> bool:
+        """Returns whether a TTIR value lies row-major on the device, where tiles would be mostly padding."""
+        layout = layout_of(self.values[value])
+        return layout.on_device and not layout.tiled and overfills_tiles(shape(value), layout.dtype)
 
     def host(self, value: SSAValue) -> SSAValue:
         """Returns a TTIR value row-major in system memory."""
@@ -266,10 +276,11 @@ def _lower_function(function: FuncOp, prepare_weights: bool, exact: bool) -> Fun
 
 
 def _returned(lowering: Lowering, value: SSAValue) -> SSAValue:
-    """Returns a value as the program returns it: tiles in DRAM, or on the host where the host computed it."""
+    """Returns a value as the program returns it: in DRAM, in tiles unless they are mostly padding, or on the host
+    where the host computed it."""
     lowered = lowering.values[value]
     on_host = not layout_of(lowered).on_device and not isinstance(lowered.owner, Block)
-    return lowered if on_host or stays_on_host(value) else lowering.tiled(value)
+    return lowered if on_host or stays_on_host(value) or lowering.is_in_rows(value) else lowering.tiled(value)
 
 
 def passed(lowering: Lowering, value: SSAValue) -> SSAValue:
@@ -286,6 +297,12 @@ def passed_type(value: SSAValue) -> Attribute:
 def _subprogram_argument_type(function: FuncOp, index: int) -> Attribute:
     """Returns the type of an argument of a private function."""
     return passed_type(body(function).args[index])
+
+
+def belongs_in_rows(value: SSAValue) -> bool:
+    """Returns whether tiles of a TTIR value would be mostly padding, and all its users take rows."""
+    dtype = DATA_TYPES[tensor_type(value).element_type]
+    return overfills_tiles(shape(value), dtype) and all(map(takes_rows, value.uses))
 
 
 def stays_on_host(value: SSAValue) -> bool:
@@ -319,7 +336,8 @@ def _check_total(block: Block) -> None:
 
 
 def _argument_type(function: FuncOp, index: int) -> Attribute:
-    """Returns the type of an entry's argument: row-major inputs, tiled parameters, convolution weights on the host."""
+    """Returns the type of an entry's argument: row-major inputs, parameters in tiles unless they are mostly padding,
+    convolution weights on the host."""
     argument = body(function).args[index]
     sizes, dtype = shape(argument), DATA_TYPES[tensor_type(argument).element_type]
     conv_weight = bool(argument.uses) and all(
@@ -327,5 +345,5 @@ def _argument_type(function: FuncOp, index: int) -> Attribute:
     )
     if conv_weight or stays_on_host(argument):
         return laid_out(sizes, host_layout(argument))
-    tiled = argument_role(function, index) is not Role.INPUT
+    tiled = argument_role(function, index) is not Role.INPUT and not belongs_in_rows(argument)
     return laid_out(sizes, TensorLayout.of(sizes, dtype, tiled=tiled))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from xdsl.ir import SSAValue
 
-from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
-from tt_xla.ir.base import shape
+from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, belongs_in_rows, lowers
+from tt_xla.ir.base import TTOp, shape
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.ttir import structure as source
 from tt_xla.ir.ttnn import structure as target
@@ -15,16 +16,14 @@ from tt_xla.ir.ttnn import structure as target
 
 @lowers(source.ReshapeOp)
 def reshape(lowering: Lowering, op: source.ReshapeOp) -> SSAValue:
-    """Lowers a reshape, in tiles."""
-    operand = lowering.tiled(op.input)
-    return lowering.emit(target.ReshapeOp, [operand], *lowering.result(op), shape=op.shape_)
+    """Lowers a reshape."""
+    return _move(lowering, op, target.ReshapeOp, shape=op.shape_)
 
 
 @lowers(source.PermuteOp)
 def permute(lowering: Lowering, op: source.PermuteOp) -> SSAValue:
-    """Lowers a permute, in tiles."""
-    operand = lowering.tiled(op.input)
-    return lowering.emit(target.PermuteOp, [operand], *lowering.result(op), permutation=op.permutation)
+    """Lowers a permute."""
+    return _move(lowering, op, target.PermuteOp, permutation=op.permutation)
 
 
 @lowers(source.BroadcastOp)
@@ -37,15 +36,31 @@ def broadcast(lowering: Lowering, op: source.BroadcastOp) -> SSAValue:
 @lowers(source.ConcatOp)
 def concat(lowering: Lowering, op: source.ConcatOp) -> SSAValue:
     """Lowers a concatenation."""
-    operands = [[lowering.tiled(value) for value in op.operands]]
-    return lowering.emit(target.ConcatOp, operands, *lowering.result(op), dim=op.dim)
+    tiled = _moves_tiles(lowering, op)
+    operands = [[lowering.laid_out(value, tiled=tiled) for value in op.operands]]
+    return lowering.emit(target.ConcatOp, operands, *lowering.result(op), tiled=tiled, dim=op.dim)
 
 
 @lowers(source.SliceStaticOp)
 def slice_static(lowering: Lowering, op: source.SliceStaticOp) -> SSAValue:
     """Lowers a slice with constant bounds."""
-    values = {name: op.value(name) for name in ("begins", "ends", "step")}
-    return lowering.emit(target.SliceStaticOp, [lowering.tiled(op.input)], *lowering.result(op), **values)
+    return _move(lowering, op, target.SliceStaticOp, **{name: op.value(name) for name in ("begins", "ends", "step")})
+
+
+def _move(lowering: Lowering, op: TTOp, kind: type[TTOp], **values: Any) -> SSAValue:
+    """Lowers an op that moves the elements of one tensor."""
+    tiled = _moves_tiles(lowering, op)
+    operand = lowering.laid_out(op.operands[0], tiled=tiled)
+    return lowering.emit(kind, [operand], *lowering.result(op), tiled=tiled, **values)
+
+
+def _moves_tiles(lowering: Lowering, op: TTOp) -> bool:
+    """Returns whether an op moves tiles rather than rows.
+
+    Rows are moved where tiles would be mostly padding: of operands that are there in rows, or of a result that is only
+    moved further.
+    """
+    return not (any(map(lowering.is_in_rows, op.operands)) or belongs_in_rows(op.results[0]))
 
 
 @lowers(source.PadOp)

@@ -73,17 +73,24 @@ def report_run(describe: Callable[[], Graph]) -> None:
         _report("Execution", 2, describe())
 
 
-def report_program(chip: int = 0) -> None:
+def report_program(chip: int = 0, before: Program | None = None) -> None:
     """Reports the sizes of the program that was compiled last, or found in a cache, if anybody asks.
 
     Args:
         chip: number of the chip that runs it.
+        before: program that was the last one before, and is not reported.
     """
-    if not _is_asked(1, chip):
-        return
+    if _is_asked(1, chip) and (program := last_program()) is not None and program is not before:
+        _write("Post Compilation Analysis: ", _sizes(program))
+
+
+def last_program() -> Program | None:
+    """Returns the program that was compiled last, or found in a cache; None if there is none, or nobody asks."""
+    if not MODE.debug_level:
+        return None
     from tt_xla.frontends.torch.compilation import compiled_programs
 
-    _write("Post Compilation Analysis: ", _sizes(compiled_programs()[-1]))
+    return next(reversed(compiled_programs()), None)
 
 
 def _is_asked(level: int, chip: int) -> bool:

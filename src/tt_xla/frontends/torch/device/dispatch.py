@@ -27,7 +27,7 @@ from tt_xla.frontends.torch.device.recording import (
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
 from tt_xla.frontends.torch.device.values import Value
 from tt_xla.frontends.torch.drawn import DRAWN
-from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS
+from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, kernel_for_xla
 from tt_xla.frontends.torch.private.functions import tree_leaves
 from tt_xla.frontends.torch.private.ops import OpOverload
 
@@ -36,7 +36,9 @@ MAX_NODES = 10_000
 
 
 def fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
-    """Runs or records an op that has no kernel of its own."""
+    """Runs or records an op that has no kernel of its own, or calls the kernel that a library has for torch_xla."""
+    if (kernel := kernel_for_xla(op)) is not None:
+        return kernel(*args, **kwargs)
     return run(signature_of(op), args, kwargs)
 
 

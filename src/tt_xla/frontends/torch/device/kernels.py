@@ -22,6 +22,7 @@ from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.dispatch import resize, run
 from tt_xla.frontends.torch.device.draws import LARGE
 from tt_xla.frontends.torch.device.geometry import memory_order, storage_elements
+from tt_xla.frontends.torch.device.placements import count_read
 from tt_xla.frontends.torch.device.recording import (
     converted,
     expanded,
@@ -133,6 +134,7 @@ def _resize(
 def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
     if not _is_ours(target):
         host = host_alias(source)
+        count_read(source)
         with metrics.transferring(host.nbytes, to_device=False):
             target.copy_(host)
         return target
@@ -178,6 +180,8 @@ def _to_copy(
     source = host_alias(tensor) if _is_ours(tensor) else tensor.detach()
     if to_device:
         MEMORY[chip].check(source.numel() * (dtype or source.dtype).itemsize)
+    elif _is_ours(tensor):
+        count_read(tensor)
     with metrics.transferring(source.nbytes, to_device=to_device):
         host = torch.empty_like(
             source, dtype=dtype, device="cpu", memory_format=memory_format or torch.preserve_format

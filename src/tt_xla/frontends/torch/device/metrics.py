@@ -31,6 +31,7 @@ ENDED_TENSORS = "DestroyXlaTensor"
 HANDLES = "CreateDataHandles"
 REGISTRATIONS = "RegisterXLAFunctions"
 SPMD_TENSORS = "VirtualDeviceUsage"
+SPMD_READS = "ReplicateShardedData"
 SEVERAL_CHIPS = "ExecuteReplicated"
 SEVERAL_CHIPS_TIME = "ExecuteReplicatedTime"
 DYNAMO_GRAPHS = "DynamoExtractCompiledGraph"
@@ -48,8 +49,8 @@ NAMES: dict[str, str] = {
     TENSOR_DATA_TIME: "copies of tensors from the CPU to the device",
     TO_DEVICE_BYTES: "bytes of copies to the device",
     FROM_DEVICE_BYTES: "bytes of copies from the device",
-    ALIASES: "compilations of graphs, and how many inputs they overwrite or release",
-    DONATIONS: "donations of tensors",
+    ALIASES: "graphs that are new or took other donations than before, and how many inputs they overwrite or release",
+    DONATIONS: "donations of tensors, also in graphs when dynamo compiles them",
     COMPILED: "programs that were compiled",
     COMPILE_CALLS: "calls of the compiler for recorded ops",
     STABLEHLO: "programs of recorded ops that were compiled from StableHLO, which all are",
@@ -60,6 +61,7 @@ NAMES: dict[str, str] = {
     HANDLES: "tensors copied to the device, and results of programs of recorded ops",
     REGISTRATIONS: "registrations of the device type xla",
     SPMD_TENSORS: "tensors that were given a sharding",
+    SPMD_READS: "copies to the CPU, in SPMD mode, of tensors that chips have parts or copies of",
     SEVERAL_CHIPS: "runs of recorded ops for several chips, and in SPMD mode",
     SEVERAL_CHIPS_TIME: "the same runs, and how long they took",
     DYNAMO_GRAPHS: "graphs that dynamo's backend openxla compiled",

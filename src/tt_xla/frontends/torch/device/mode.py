@@ -39,11 +39,13 @@ class Mode:
     Attributes:
         copies_operands: whether an elementwise op on two tensors copies one of the CPU to the device, as in torch_xla.
             Otherwise tensors of two devices are PyTorch's error.
+        takes_floating_classes: whether losses take classes of a floating type, as they do after ``import torch_xla``.
         takes_donations: whether every run takes donated tensors, beside those of ``torch_xla.sync``.
         structures: receives the structure of each trace that runs; None while nobody asks.
     """
 
     copies_operands = False
+    takes_floating_classes = False
     takes_donations = False
     structures: set[tuple[int, ...]] | None = None
 

@@ -23,6 +23,7 @@ _CHANGES: dict[str, Callable[[Any], None]] = {
     "accelerate.state": accelerate.choose_device,
     "accelerate.utils.dataclasses": accelerate.name_backend,
     "accelerate.utils.imports": accelerate.choose_path,
+    "accelerate.utils.modeling": accelerate.count_memory,
     "keras.src.backend.torch.core": keras.choose_device,
     **{f"{name}.accelerators": lightning.register_accelerator for name in (*_FABRIC, *_PYTORCH)},
     **{f"{name}.accelerators.xla": lightning.see_chips for name in _FABRIC},

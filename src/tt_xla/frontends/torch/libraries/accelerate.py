@@ -70,6 +70,32 @@ def choose_device(module: Any) -> None:
     state.__init__ = numbered
 
 
+def count_memory(module: Any) -> None:
+    """Makes ``device_map="auto"`` place models on the chips where accelerate finds no other device.
+
+    Args:
+        module: ``accelerate.utils.modeling``.
+    """
+    count = module.get_max_memory
+
+    @functools.wraps(count)
+    def get_max_memory(max_memory: Any = None) -> Any:
+        if not is_default_device():
+            return count(max_memory)
+        chips = range(chip_count())
+        if max_memory is None:
+            return {chip: torch.accelerator.get_memory_info(chip)[0] for chip in chips} | count()
+        limits = {chip: max_memory[chip] for chip in chips if chip in max_memory}
+        others = {key: limit for key, limit in max_memory.items() if key not in limits}
+        numbers = {
+            chip: module.convert_file_size_to_int(limit) if isinstance(limit, str) else limit
+            for chip, limit in limits.items()
+        }
+        return numbers | count(others)
+
+    module.get_max_memory = get_max_memory
+
+
 def launch_replicas(module: Any) -> None:
     """Makes ``notebook_launcher`` start replicas, on all chips, where it would start processes.
 
@@ -129,4 +155,12 @@ def prepare_models(module: Any) -> None:
     accelerator.prepare_model, accelerator._get_named_parameters = prepare_model, named_parameters
 
 
-__all__ = ["choose_device", "choose_path", "is_default_device", "launch_replicas", "name_backend", "prepare_models"]
+__all__ = [
+    "choose_device",
+    "choose_path",
+    "count_memory",
+    "is_default_device",
+    "launch_replicas",
+    "name_backend",
+    "prepare_models",
+]

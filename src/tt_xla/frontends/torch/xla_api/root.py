@@ -32,6 +32,7 @@ _xla_type.register()
 _MODE.copies_operands = True
 _register_process_groups()
 _register_donor_op()
+_MODE.takes_floating_classes = True
 
 
 def set_custom_compile_options(options: Mapping[str, Any]) -> None:
