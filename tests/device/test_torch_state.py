@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tt_xla.compiler import compile_module
 from tt_xla.compiler.stablehlo import parse_module
@@ -51,6 +53,16 @@ def set_precision(name: str) -> None:
     torch.backends.mkldnn.matmul.fp32_precision = torch.backends.mkldnn.conv.fp32_precision = name
 
 
+class Seeing(TorchDispatchMode):
+    """Counts the ops that reach the mode of a script."""
+
+    ops = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.ops += 1
+        return func(*args, **(kwargs or {}))
+
+
 STATES = {
     "float64": lambda: changed(torch.set_default_dtype, torch.float64, torch.float32),
     "bfloat16": lambda: changed(torch.set_default_dtype, torch.bfloat16, torch.float32),
@@ -62,6 +74,7 @@ STATES = {
     "gradients": torch.enable_grad,
     "no gradients": torch.no_grad,
     "default device": lambda: torch.device("meta"),
+    "dispatch mode": Seeing,
 }
 
 
@@ -89,3 +102,15 @@ def test_a_state_of_torch_changes_no_bit(state: str, numerics: str, monkeypatch:
     equal = [[torch.equal(*pair) for pair in zip(results, expected, strict=True)] for results in runs]
     assert equal == [[True] * len(expected)] * len(runs)
     assert (expected[2][0] == 0.0) == (numerics == "bit_exact")  # the chip itself has no denormals
+
+
+def test_a_dispatch_mode_sees_no_op_of_a_run() -> None:
+    program = compile_module(parse_module(MODULE), CompileOptions(), load_target("p150"))
+    inputs = operands()
+    executable = get_device("p150").load(program)
+    with Seeing() as mode:
+        for _ in range(2):
+            executable.run(inputs, [None] * len(inputs))
+        assert mode.ops == 0
+        torch.ones(1) + 1
+    assert mode.ops == 2  # the mode goes on

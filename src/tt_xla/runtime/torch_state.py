@@ -1,7 +1,8 @@
 """The state of torch that a run would read, in one place: what a user sets for all of torch changes no bit of a card's.
 
-These are gradients, automatic casts, denormals and the precision of products of float32. The default dtype is none of
-them: every tensor of the runtime says its dtype. Reading the state takes less than a microsecond.
+These are gradients, automatic casts, denormals, the precision of products of float32, and dispatch modes, which would
+see, and slow down, each op of the emulation; AOTAutograd has one around the first run of a graph. The default dtype is
+none of them: every tensor of the runtime says its dtype. Reading the state takes less than a microsecond.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
+from torch.utils import _python_dispatch  # pyright: ignore[reportPrivateUsage]
 
 
 def _read_precision(backend: str, op: str) -> str:
@@ -20,6 +22,8 @@ def _read_precision(backend: str, op: str) -> str:
 _C = torch._C  # pyright: ignore[reportPrivateUsage]
 _set_grad_enabled = getattr(_C, "_set_grad_enabled", torch.set_grad_enabled)
 _precision = getattr(_C, "_get_fp32_precision_getter", _read_precision)
+_dispatch_mode_count = getattr(_C, "_len_torch_dispatch_stack", int)
+_without_dispatch_modes = getattr(_python_dispatch, "_disable_current_modes", nullcontext)
 
 _OPS = ("matmul", "conv")
 _FULL = ("none", "ieee")
@@ -44,12 +48,13 @@ _NO_CONTEXT = nullcontext()
 
 
 def settled() -> AbstractContextManager[None]:
-    """Returns a context in which torch records no gradients and computes as it does by default."""
+    """Returns a context in which torch records no gradients, has no dispatch modes and computes as by default."""
     is_usual = (
         _DENORMAL * 1.0 != 0.0
         and not torch.is_autocast_enabled("cpu")
         and _precision("mkldnn", "matmul") in _FULL
         and _precision("mkldnn", "conv") in _FULL
+        and not _dispatch_mode_count()
     )
     if not is_usual:
         return _settled()
@@ -64,7 +69,7 @@ def _settled() -> Generator[None]:
     for op in reduced:
         getattr(torch.backends.mkldnn, op).fp32_precision = "ieee"
     try:
-        with torch.no_grad(), torch.autocast("cpu", enabled=False):
+        with torch.no_grad(), torch.autocast("cpu", enabled=False), _without_dispatch_modes():
             yield
     finally:
         torch.set_flush_denormal(flushes)

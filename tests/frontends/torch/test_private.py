@@ -22,7 +22,7 @@ from tt_xla.frontends.torch.private.names import PARTS
 SOURCES = [Path(tt_xla.__file__).parent, Path(tt_torch.__file__).parent]
 PRIVATE = Path(private.__file__).parent
 OUTSIDE_OF_THE_FRONTEND = {
-    "runtime/torch_state.py": {"torch._C"},
+    "runtime/torch_state.py": {"torch._C", "torch.utils._python_dispatch"},
     "runtime/ownership.py": {"torch._C"},
 }
 """Private names that other folders use. The runtime may not import a frontend, but turns gradients off in each run and

@@ -341,7 +341,7 @@ def test_shape_errors_are_those_of_torch():
     with pytest.raises(RuntimeError, match="match"):
         x + torch.ones(4, device="tt")
     with pytest.raises(RuntimeError, match="same device"):
-        x + torch.ones(2, 3)
+        x @ torch.ones(3, 2)
     with pytest.raises(RuntimeError, match="can't be cast"):
         torch.ones(2, dtype=torch.int64, device="tt").mul_(0.5)
     with pytest.raises(RuntimeError, match="single memory location"):

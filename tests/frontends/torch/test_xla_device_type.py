@@ -8,7 +8,11 @@ import sys
 import pytest
 import torch
 
-pytest.importorskip("torch_xla")
+torch_xla = pytest.importorskip("torch_xla")
+
+import torch_xla.debug.metrics as met  # noqa: E402
+
+from tt_xla.frontends.torch.device.mode import MODE  # noqa: E402
 
 MAKERS = {
     "empty": lambda device: torch.empty(3, device=device),
@@ -47,6 +51,24 @@ def test_a_default_device():
 def test_a_chip_that_is_not_there():
     with pytest.raises(RuntimeError, match="tt:1: invalid device ordinal"):
         torch.ones(2, device="xla:1")
+
+
+def test_elementwise_ops_copy_one_of_two_tensors_from_the_cpu():
+    x, y = torch.tensor([1.0, 2.0], device="xla"), torch.tensor([3.0, 5.0])
+    met.clear_all()
+    results = [x + y, y - x, x.maximum(y), y.eq(x), x.clone().mul_(y)]
+    assert {str(result.device) for result in results} == {"tt:0"}
+    assert [result.tolist() for result in results] == [[4, 7], [2, 3], [3, 5], [False, False], [3, 10]]
+    assert met.metric_data("TransferToDeviceTime")[0] == 5
+    for op in (torch.dot, lambda x, y: torch.where(y > 0, x, x), lambda x, y: torch.stack([x, y])):
+        with pytest.raises(RuntimeError, match="found at least two devices, tt:0 and cpu"):
+            op(x, y)
+
+
+def test_without_torch_xla_tensors_of_two_devices_do_not_mix(monkeypatch):
+    monkeypatch.setattr(MODE, "copies_operands", False)
+    with pytest.raises(RuntimeError, match="found at least two devices, tt:0 and cpu"):
+        torch.ones(2, device="tt") + torch.ones(2)
 
 
 def test_moving_to_where_it_is_copies_nothing():
@@ -99,7 +121,19 @@ def test_a_saved_tensor_is_loaded_to_the_type(tmp_path):
     assert (loaded.device.type, loaded.tolist()) == ("tt", [0, 1, 2])
 
 
-def test_only_torch_xla_brings_the_type():
-    code = "import torch; torch.ones(1, device='tt'); torch.ones(1).to('xla')"
+def test_only_torch_xla_brings_the_type_and_does_so_once():
+    code = """
+import torch
+x = torch.ones(1, device="tt")
+try:
+    torch.ones(1).to("xla")
+except RuntimeError as error:
+    print(error)
+import torch_xla, torch_xla.debug.metrics as met
+torch_xla._XLAC._init_xla_lazy_backend()
+torch_xla._XLAC._init_xla_lazy_backend()
+print(met.counter_value("RegisterXLAFunctions"), x.to("xla").tolist())
+"""
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "PyTorch is not linked with support for xla devices" in run.stderr
+    assert run.stdout.splitlines()[-1:] == ["1 [1.0]"], run.stderr
+    assert "PyTorch is not linked with support for xla devices" in run.stdout

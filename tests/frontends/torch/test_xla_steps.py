@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import socket
 import subprocess
@@ -21,7 +22,7 @@ import torch_xla.debug.profiler as xp  # noqa: E402
 import torch_xla.distributed.parallel_loader as pl  # noqa: E402
 import torch_xla.distributed.spmd as xs  # noqa: E402
 
-from tt_xla.frontends.torch.device import metrics  # noqa: E402
+from tt_xla.frontends.torch.device import buffer_of, metrics  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -208,13 +209,40 @@ def test_metrics_of_copies_ops_and_steps():
     torch_xla.sync()
     x.cpu()
     assert met.counter_value(name="xla::mul") == met.counter_value("MarkStep") == 1
-    assert met.counter_value("CreateXlaTensor") >= 2
     assert met.metric_data(name="TransferToDeviceTime")[0] == met.metric_data("TransferFromDeviceTime")[0] == 1
     assert met.metric_data("OutboundData")[1] == met.metric_data("InboundData")[1] == 16
     short = met.short_metrics_report()
     assert all(name in short for name in ("CompileTime", "ExecuteTime", "MarkStep", "TransferToDeviceTime"))
     assert "OutboundData" not in short
     assert "  Accumulator: 16B" in met.short_metrics_report(metric_names=["OutboundData"])
+    assert met.executed_fallback_ops() == []
+
+
+def test_made_and_freed_tensors_are_counted():
+    def counts():
+        gc.collect()
+        return [met.counter_value(f"{event}XlaTensor") or 0 for event in ("Create", "Destroy")]
+
+    gc.collect()
+    met.clear_all()
+    x = torch.ones(4, device="tt")
+    y = x + 1
+    assert counts() == [2, 0]
+    y += 1  # other contents
+    assert counts() == [3, 1]
+    torch_xla.sync()
+    x[1:].zero_()
+    assert counts() == [4, 2]
+    del x, y
+    assert counts() == [4, 4]
+
+
+def test_dropout_and_its_gradients_are_counted_as_ops():
+    x = torch.ones(64, device="tt", requires_grad=True)
+    dropped = torch.nn.functional.dropout(x, 0.25)
+    dropped.sum().backward()
+    assert torch.equal(x.grad.cpu(), dropped.detach().cpu())  # each is 0, or 1 / 0.75
+    assert met.counter_value("xla::native_dropout") == met.counter_value("xla::native_dropout_backward") == 1
     assert met.executed_fallback_ops() == []
 
 
@@ -349,6 +377,26 @@ def test_a_trace_has_the_names_of_its_ranges(tmp_path):
     assert dict(event.stats)["layer"] == 3
     with pytest.raises(RuntimeError, match="No profile started"):
         xp.stop_trace()
+
+
+def test_no_step_ends_within_a_range():
+    @xp.trace_me("inner")
+    def end_step(**options):
+        torch_xla.sync(**options)
+
+    for _ in range(2):  # each step numbers its ranges
+        with xp.Trace("outer"), pytest.raises(RuntimeError, match=r"Expecting scope to be empty .* outer\.1/inner\.2"):
+            end_step()
+        torch_xla.sync()
+    x = torch.ones(2, device="xla") + 1
+    with xp.Trace("outer"):
+        end_step(reset_scope=False)
+        assert not buffer_of(x).pending
+        assert torch_xla.compile(torch.neg)(x).tolist() == [-2, -2]
+        with xp.StepTrace("step"):
+            y = x + 1
+        assert not buffer_of(y).pending
+    torch_xla.sync()
 
 
 def test_a_profiling_server():

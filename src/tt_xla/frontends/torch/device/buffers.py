@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from tt_xla.frontends.torch.device import chips
+from tt_xla.frontends.torch.device import chips, metrics
 from tt_xla.frontends.torch.device.dlpack import Layout
 from tt_xla.frontends.torch.device.geometry import memory_order
 from tt_xla.frontends.torch.device.values import VERSIONS, Value
@@ -194,6 +194,7 @@ class Buffer:
         self.offloaded: Offloaded | None = None
         self._was_restored = False
         self._counted_bytes: int | None = None
+        metrics.counters[metrics.TENSORS] += 1
         if host is not None:
             self._count_bytes(host.untyped_storage().nbytes() if nbytes is None else nbytes)
         elif value is not None:
@@ -213,6 +214,7 @@ class Buffer:
             return
         if self._counted_bytes is not None:
             MEMORY[self.chip].count_free(self._counted_bytes)
+        metrics.counters[metrics.ENDED_TENSORS] += 1
         ended(self.version)
 
     def _count_bytes(self, nbytes: int) -> None:
@@ -348,6 +350,8 @@ class Buffer:
         self._value = None
 
     def _renew_version(self) -> None:
+        metrics.counters[metrics.TENSORS] += 1
+        metrics.counters[metrics.ENDED_TENSORS] += 1
         ended(self.version)
         self.version = next(VERSIONS)
 

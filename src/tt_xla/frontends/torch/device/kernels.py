@@ -187,7 +187,6 @@ def _to_copy(
             source, dtype=dtype, device="cpu", memory_format=memory_format or torch.preserve_format
         ).copy_(source)
     if to_device:
-        metrics.count(metrics.TENSORS)
         return lift(host, chip)
     return host if device is None or device.type == "cpu" else host.to(device)
 
@@ -305,16 +304,13 @@ def _dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tenso
     if train is False or p == 0:
         return x.clone(), torch.ones(x.shape, dtype=torch.bool, device=x.device)
     metrics.count("RandomOps")
+    metrics.count("xla::native_dropout")
     chip = buffer_of(x).chip
     with chips.drawing_on(chip):
         like = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
         keeps = torch.empty_like(like, device="cpu").bernoulli_(1 - p)
     mask = lift(keeps.to(torch.bool), chip)
     return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
-
-
-def _dropout_backward(grad: torch.Tensor, mask: torch.Tensor, scale: float) -> torch.Tensor:
-    return grad * mask * scale
 
 
 def _embedding_sparse_backward(
@@ -359,7 +355,6 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "index_put_": _index_put,
     "native_batch_norm": _batch_norm,
     "native_dropout": _dropout,
-    "native_dropout_backward": _dropout_backward,
     "record_stream": _record_stream,
     "resize_": _resize,
     "set_.source_Storage": _set_storage,

@@ -27,7 +27,9 @@ STABLEHLO = "StableHloCompile"
 REUSED = "CachedCompile"
 STEPS = "MarkStep"
 TENSORS = "CreateXlaTensor"
+ENDED_TENSORS = "DestroyXlaTensor"
 HANDLES = "CreateDataHandles"
+REGISTRATIONS = "RegisterXLAFunctions"
 SPMD_TENSORS = "VirtualDeviceUsage"
 SPMD_READS = "ReplicateShardedData"
 SEVERAL_CHIPS = "ExecuteReplicated"
@@ -54,8 +56,10 @@ NAMES: dict[str, str] = {
     STABLEHLO: "programs of recorded ops that were compiled from StableHLO, which all are",
     REUSED: "runs of programs that had been compiled before",
     STEPS: "calls of torch_xla.sync",
-    TENSORS: "results of recorded ops, and tensors copied to the device",
+    TENSORS: "tensors of the device that were made, and those that were overwritten",
+    ENDED_TENSORS: "tensors of the device that were freed, and those that were overwritten",
     HANDLES: "tensors copied to the device, and results of programs of recorded ops",
+    REGISTRATIONS: "registrations of the device type xla",
     SPMD_TENSORS: "tensors that were given a sharding",
     SPMD_READS: "copies to the CPU, in SPMD mode, of tensors that chips have parts or copies of",
     SEVERAL_CHIPS: "runs of recorded ops for several chips, and in SPMD mode",

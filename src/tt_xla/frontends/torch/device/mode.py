@@ -17,11 +17,17 @@ class _OfThread(threading.local):
         may_run: whether recorded ops may run.
         cause: why they run now, as ``PT_XLA_DEBUG`` reports it; empty where a result is read.
         graph_name: name of the program that they become; empty for most.
+        scopes: names of the open ranges of torch_xla's profiler, the outermost first.
+        scope_number: number of the last range that was opened in this step.
     """
 
     may_run = True
     cause = ""
     graph_name = ""
+    scope_number = 0
+
+    def __init__(self) -> None:
+        self.scopes: list[str] = []
 
 
 _THREAD = _OfThread()
@@ -31,11 +37,14 @@ class Mode:
     """Switches of the process.
 
     Attributes:
+        copies_operands: whether an elementwise op on two tensors copies one of the CPU to the device, as in torch_xla.
+            Otherwise tensors of two devices are PyTorch's error.
         takes_floating_classes: whether losses take classes of a floating type, as they do after ``import torch_xla``.
         takes_donations: whether every run takes donated tensors, beside those of ``torch_xla.sync``.
         structures: receives the structure of each trace that runs; None while nobody asks.
     """
 
+    copies_operands = False
     takes_floating_classes = False
     takes_donations = False
     structures: set[tuple[int, ...]] | None = None
@@ -79,6 +88,30 @@ class Mode:
             yield
         finally:
             _THREAD.cause, _THREAD.graph_name = before
+
+    @contextlib.contextmanager
+    def scope(self, name: str) -> Iterator[None]:
+        """Context manager that opens a range of torch_xla's profiler."""
+        _THREAD.scope_number += 1
+        _THREAD.scopes.append(f"{name}.{_THREAD.scope_number}")
+        try:
+            yield
+        finally:
+            _THREAD.scopes.pop()
+
+    def reset_scope(self) -> None:
+        """Numbers ranges of the profiler from 1 again.
+
+        Raises:
+            RuntimeError: a range is open, which the end of a step would divide.
+        """
+        if _THREAD.scopes:
+            raise RuntimeError(
+                f"Expecting scope to be empty but it is {'/'.join(_THREAD.scopes)}. A step may not end within a range "
+                "of xp.Trace. End it after the range, use xp.StepTrace for an entire step, or call "
+                "torch_xla.sync(reset_scope=False)."
+            )
+        _THREAD.scope_number = 0
 
     @contextlib.contextmanager
     def allowing_runs(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ writing one records a new base in which the view's elements are replaced.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import sys
@@ -21,6 +22,7 @@ from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, tensor_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import View, contiguous_strides, find_view, memory_order
 from tt_xla.frontends.torch.device.kinds import fake, is_computing_shapes, make_kind, plain_kind
+from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.placements import follow, in_use, remember
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
 from tt_xla.frontends.torch.device.values import Kind, Node, Number, Operand, Output, Value
@@ -126,7 +128,6 @@ def record(
         return kind, []
     Pressure.nodes += 1
     metrics.counters[signature.counter] += 1
-    metrics.counters[metrics.TENSORS] += len(kind.outputs)
     node = Node(kind, tuple(values), tuple(numbers), _user_frame())
     return kind, [Value(output.shape, output.dtype, node, index, chip) for index, output in enumerate(kind.outputs)]
 
@@ -185,10 +186,19 @@ def _encode(op: OpOverload, arg: Any, key: list[Any], values: list[Value]) -> No
 
 
 def _value_of_host(op: OpOverload, tensor: torch.Tensor) -> Value:
-    """Returns the value of a CPU tensor: 0-dim tensors mix with any device, and index ops take CPU indices."""
-    if tensor.device.type != "cpu" or (tensor.dim() > 0 and op not in _TAKE_CPU_INDICES):
+    """Returns the value of a CPU tensor: 0-dim tensors mix with any device, and index ops take CPU indices.
+
+    Once a script has imported torch_xla, so do elementwise ops on two tensors take one of the CPU.
+
+    Raises:
+        RuntimeError: the op takes no tensor of this device.
+    """
+    mixes = tensor.dim() == 0 or op in _TAKE_CPU_INDICES
+    copies = not mixes and MODE.copies_operands and signature_of(op).is_binary
+    if tensor.device.type != "cpu" or not (mixes or copies):
         raise _mixed(chips.device(), tensor.device, op)
-    return Value.of(tensor.detach().clone(memory_format=torch.contiguous_format))
+    with metrics.transferring(tensor.nbytes, to_device=True) if copies else contextlib.nullcontext():
+        return Value.of(tensor.detach().clone(memory_format=torch.contiguous_format))
 
 
 def _new_kind(

@@ -30,6 +30,7 @@ class Signature:
         functional: the op that returns what this one writes; the op itself when it writes nothing; None when unknown.
         is_random: whether the op draws random numbers.
         is_pure: whether the op only computes new tensors from its arguments.
+        is_binary: whether the op is elementwise on two tensors.
         varying: positions, and names of keyword arguments, that may be numbers which vary (:mod:`.scalars`).
         tensors: positions of tensor arguments for which the op accepts no numbers.
     """
@@ -51,6 +52,7 @@ class Signature:
         self.is_out = any(argument.is_out for argument in schema.arguments)
         self.is_random = any(argument.name == "generator" for argument in schema.arguments)
         self.is_pure = not (self.writes or self.is_view or self.is_random)
+        self.is_binary = torch.Tag.pointwise in op.tags and len(_positions(op, "Tensor")) == 2
         self.varying = SCALARS[op].positions if op in SCALARS else frozenset[int | str]()
         self.functional = self._find_functional() if self.writes else op
         takes_numbers = accepts_numbers_as_tensors(schema.name.partition("::")[2])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -38,15 +38,20 @@ def text_of(tensors: Sequence[torch.Tensor]) -> str:
         def number_of(value: Value) -> int:
             return numbers[value if value.node is None else (value.node, value.index)]
 
-        constants = {
-            scalar: add(_scalar_type(scalar), "prim::Constant()", f", value={scalar}") for scalar in trace.scalars
-        }
+        constants: dict[str, str] = {}
+        for number in (number for node in trace.nodes for number in _numbers(node)):
+            if repr(number) not in constants:
+                line = add("s64[]" if isinstance(number, int) else "f32[]", "prim::Constant()", f", value={number}")
+                constants[repr(number)] = f"%{line}"
         for leaf in dict.fromkeys([*trace.leaves, *(value for value in values if value.node is None)]):
             numbers[leaf] = add(_shape(leaf.shape, leaf.dtype), "xla::device_data()", f", device=TT:{leaf.chip or 0}")
         for node in trace.nodes:
             inputs = [f"%{number_of(value)}" for value in node.inputs]
-            args, kwargs = fill(node.kind.template, inputs, [f"%{constants[scalar]}" for scalar in node.scalars])
-            operands = ", ".join([*map(_written, args), *(f"{name}={_written(arg)}" for name, arg in kwargs.items())])
+            operands = ", ".join(
+                ("" if type(key) is int else f"{key}=")
+                + (constants[repr(argument)] if is_number else _written(argument))
+                for key, argument, is_number in _arguments(node, inputs)
+            )
             results = [_shape(output.shape, output.dtype) for output in node.kind.outputs]
             shape = results[0] if len(results) == 1 else f"({', '.join(results)})"
             namespace, name, *_ = str(node.kind.op).split(".")
@@ -88,11 +93,23 @@ def _shape(shape: Sequence[int], dtype: torch.dtype) -> str:
     return f"{XLA_NAMES[dtype]}[{','.join(str(size) for size in shape)}]{order}"
 
 
+def _arguments(node: Node, inputs: Sequence[str]) -> Iterator[tuple[int | str, Any, bool]]:
+    """Yields position or name of each argument, the argument, and whether it is a number that a tensor could be."""
+    takes: set[int | str] = set()
+    for position, argument in enumerate(node.kind.op._schema.arguments):
+        if str(argument.type) in ("Tensor", "number", "Optional[number]"):
+            takes |= {position, argument.name}
+    args, kwargs = fill(node.kind.template, inputs, node.scalars)
+    for key, argument in (*enumerate(args), *kwargs.items()):
+        yield key, argument, key in takes and isinstance(argument, int | float)
+
+
+def _numbers(node: Node) -> Iterator[float]:
+    """Yields the arguments that are numbers."""
+    return (argument for _, argument, is_number in _arguments(node, [""] * len(node.inputs)) if is_number)
+
+
 def _written(argument: Any) -> str:
     if isinstance(argument, list | tuple):
         return f"[{', '.join(map(_written, argument))}]"
     return argument if isinstance(argument, str) else repr(argument)
-
-
-def _scalar_type(scalar: float) -> str:
-    return "s64[]" if isinstance(scalar, int) else "f32[]"

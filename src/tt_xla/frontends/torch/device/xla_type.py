@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.device import chips
+from tt_xla.frontends.torch.device import chips, metrics
 from tt_xla.frontends.torch.private import xla_type
 from tt_xla.frontends.torch.private.device_guard import register_xla_guard
 from tt_xla.frontends.torch.private.functions import tree_map_only
@@ -30,6 +30,7 @@ def register() -> None:
     everything = torch.library.Library("_", "IMPL")
     _LIBRARIES.append(everything)
     everything.fallback(_on_own_device, "XLA")
+    metrics.count(metrics.REGISTRATIONS)
     xla_type.apply(chips.DEVICE_TYPE, chips.own)
 
 

@@ -14,6 +14,7 @@ from tt_xla.frontends.torch.device import donation as _donation
 from tt_xla.frontends.torch.device import kept_graphs as _kept_graphs
 from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize
+from tt_xla.frontends.torch.device import xla_type as _xla_type
 from tt_xla.frontends.torch.device.buffers import buffer_of as _buffer_of
 from tt_xla.frontends.torch.device.buffers import host_alias as _host_alias
 from tt_xla.frontends.torch.device.marking import has_parts, is_replicated, mark, placement_of
@@ -402,7 +403,8 @@ def _get_stablehlo(tensors: list[torch.Tensor], device: str, devices: list[str],
 
 
 def _init_xla_lazy_backend() -> None:
-    """Does nothing: importing ``torch_xla`` has registered the device."""
+    """Registers the device type ``xla``, unless importing ``torch_xla`` has."""
+    _xla_type.register()
 
 
 def _xla_get_devices() -> list[str]:

@@ -131,7 +131,7 @@ def trace_detached(*args: Any, **kwargs: Any) -> None:
 
 
 class Trace:
-    """Context manager that names a range of a trace.
+    """Context manager that names a range of a trace, in which no step may end.
 
     Args:
         name: the name.
@@ -146,6 +146,7 @@ class Trace:
     def __enter__(self) -> Trace:
         facts = ",".join(f"{key}={value}" for key, value in self._facts.items())
         self._range.enter_context(torch.profiler.record_function(f"{self.name}#{facts}#" if facts else self.name))
+        self._range.enter_context(_MODE.scope(self.name))
         if _STATE.profile is not None:
             import jax
 
@@ -170,7 +171,7 @@ class StepTrace(Trace):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         with _MODE.running_because(_analysis.STEP_TRACE):
-            torch_xla.sync()
+            torch_xla.sync(reset_scope=False)
         super().__exit__(kind, error, traceback)
 
 

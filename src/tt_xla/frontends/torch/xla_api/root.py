@@ -29,6 +29,7 @@ __version__ = "2.10.0"
 
 _register()
 _xla_type.register()
+_MODE.copies_operands = True
 _register_process_groups()
 _register_donor_op()
 _MODE.takes_floating_classes = True
@@ -86,9 +87,16 @@ def sync(wait: bool = False, reset_scope: bool = True) -> None:
 
     The results have been computed when this returns.
 
+    Args:
+        wait: changes nothing, because the results are always waited for.
+        reset_scope: whether the step ends here for the profiler, too, none of whose ranges may be open then.
+
     Raises:
         CompileError, ExecutionError, ResourceExhaustedError: an op cannot be compiled, or the program cannot run.
+        RuntimeError: a range of the profiler is open.
     """
+    if reset_scope:
+        _MODE.reset_scope()
     _metrics.count(_metrics.STEPS)
     with _MODE.running_because(_analysis.USER_SYNC):
         _synchronize(ends_step=True)
@@ -158,7 +166,7 @@ def _step(*, full_graph: bool, limit: int | None, structures: set[tuple[int, ...
     before = _MODE.eager, _MODE.may_run, _MODE.structures
     _MODE.eager = False
     with _MODE.running_because(_analysis.BEFORE_COMPILE, f"{name}_clear_pending" if name else ""):
-        sync()
+        sync(reset_scope=False)
     _MODE.may_run = not full_graph
     _MODE.structures = structures if limit is not None else before[2]
     try:
@@ -167,7 +175,7 @@ def _step(*, full_graph: bool, limit: int | None, structures: set[tuple[int, ...
         _MODE.may_run = before[1]
         try:
             with _MODE.running_because(_analysis.COMPILE, name):
-                sync()
+                sync(reset_scope=False)
         finally:
             _MODE.eager, _, _MODE.structures = before
     if limit is not None and len(structures) > limit:
