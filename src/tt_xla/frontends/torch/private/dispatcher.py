@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -22,6 +24,11 @@ with names_of("dispatcher"):
 
     new_storage = torch._C._construct_storage_from_data_pointer
     """``new_storage(address, device, nbytes)`` makes a storage whose memory PyTorch neither allocates nor frees."""
+
+    _preserve_keys = torch._C._PreserveDispatchKeyGuard
+    _exclude_key = torch._C._dispatch_tls_set_dispatch_key_excluded
+    tensor_from_dlpack = torch._C._from_dlpack
+    """Makes a tensor from a DLPack capsule, with six calls less than the public function."""
 
     _registrations = torch._C._dispatch_get_registrations_for_dispatch_key
     _create_empty_tensor = torch._C._acc.create_empty_tensor
@@ -73,6 +80,18 @@ def let_higher_order_ops_pass_autocast() -> None:
     _HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(key)  # for operators defined later
     for operator in _higher_order_ops.values():
         operator.fallthrough(key)
+
+
+@contextlib.contextmanager
+def dispatching_to_modes() -> Iterator[None]:
+    """Makes Python dispatch modes see every op in the block.
+
+    PyTorch turns modes off around some ops, for example while a fake tensor computes with constants.
+    """
+    with _preserve_keys():
+        for key in (DispatchKey.Python, DispatchKey.PythonTLSSnapshot):
+            _exclude_key(key, False)
+        yield
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from torch.overrides import TorchFunctionMode
 from tt_xla.frontends.torch.private.names import names_of
 
 with names_of("function_modes"):
+    from torch import _GLOBAL_DEVICE_CONTEXT
     from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
     from torch.utils._device import DeviceContext, _device_constructors
 
@@ -44,7 +45,7 @@ def insert(mode: TorchFunctionMode) -> None:
     The mode of ``torch.set_default_device`` stays the lowest, where PyTorch looks for it.
     """
     others = _popped()
-    if others and isinstance(others[0], DeviceContext):
+    if others and others[0] is getattr(_GLOBAL_DEVICE_CONTEXT, "device_context", None):
         _push_mode(others.pop(0))
     for other in [mode, *others]:
         _push_mode(other)

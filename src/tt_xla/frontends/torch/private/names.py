@@ -45,7 +45,10 @@ PARTS: Mapping[str, Part] = {
         {
             "torch._C.DispatchKey": "autocast of the device in operators that take functions; storages of its tensors",
             "torch._C.DispatchKeySet": "calls the CPU's kernels of ops that change sizes and strides alone",
+            "torch._C._PreserveDispatchKeyGuard": "computes shapes where PyTorch has its modes off",
+            "torch._C._dispatch_tls_set_dispatch_key_excluded": "computes shapes where PyTorch has its modes off",
             "torch._C._acc.create_empty_tensor": "makes a tensor of the device without an op",
+            "torch._C._from_dlpack": "makes a tensor of another chip than the first",
             "torch._C._construct_storage_from_data_pointer": "makes a storage at an address that PyTorch never reads",
             "torch._C._dispatch_get_all_op_names": "finds the ops that decompositions are for",
             "torch._C._dispatch_get_registrations_for_dispatch_key": "finds the ops whose kernels allocate results",
@@ -111,6 +114,7 @@ PARTS: Mapping[str, Part] = {
     "function_modes": Part(
         "torch.tt.set_device and torch_xla's replicas",
         {
+            "torch._GLOBAL_DEVICE_CONTEXT": "finds the mode of torch.set_default_device, which stays the lowest",
             "torch.overrides._get_current_function_mode_stack": "finds the default device of a thread",
             "torch.overrides._pop_mode": "selects a chip for a thread",
             "torch.overrides._push_mode": "selects a chip for a thread",
