@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,12 +27,13 @@ LIBRARIES = {
     "lightning_fit": ["lightning"],
     "timm_loop": ["timm"],
     "trainer": ["transformers", "accelerate"],
+    "trl_sft": ["trl", "datasets"],
 }
 """Libraries that each script imports."""
 
 ON_TWO = {"TTXLA_SYSTEM": "n300"}
 THROUGH_XLA = {"USE_TORCH_XLA": "1"}
-ON_KERAS = {"KERAS_BACKEND": "torch"}
+KERAS_ON_TORCH, KERAS_ON_JAX = {"KERAS_BACKEND": "torch"}, {"KERAS_BACKEND": "jax"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Case:
         argument: its first argument; the second one is a folder.
         environment: variables that are set for it.
         reference: argument of the run on the CPU that has its losses.
+        on_cpu: variables that are set for that run.
         processes: number of replicas that the library trains in.
         device: the device that the library names.
     """
@@ -51,13 +54,14 @@ class Case:
     argument: str = "auto"
     environment: tuple[tuple[str, str], ...] = ()
     reference: str = "cpu"
+    on_cpu: tuple[tuple[str, str], ...] = ()
     processes: int = 1
     device: str = "tt:0"
 
 
-def case(name: str, script: str, argument: str = "auto", environment: dict[str, str] | None = None, **options: object):
+def case(name: str, script: str, argument: str = "auto", environment: dict[str, str] | None = None, **options: Any):
     marks = () if name in ("accelerate", "trainer") else pytest.mark.nightly
-    options = {"environment": tuple((environment or {}).items()), **options}
+    options |= {"environment": tuple((environment or {}).items()), "on_cpu": tuple(options.get("on_cpu", {}).items())}
     return pytest.param(Case(script, argument, **options), id=name, marks=marks)
 
 
@@ -66,6 +70,7 @@ def fit(**options: object) -> str:
 
 
 ON_CPU = {"reference": fit(accelerator="cpu")}
+JAX_ON_CPU = KERAS_ON_JAX | {"JAX_PLATFORMS": "cpu"}
 CASES = [
     case("accelerate", "accelerate_loop", device="tt"),
     case("accelerate-xla", "accelerate_loop", environment=THROUGH_XLA),
@@ -83,12 +88,26 @@ CASES = [
     case("lightning-tpu", "lightning_fit", fit(accelerator="tpu"), **ON_CPU),
     case("lightning-replicas", "lightning_fit", fit(accelerator="tt"), ON_TWO, **ON_CPU, processes=2),
     case("lightning-tpu-replicas", "lightning_fit", fit(accelerator="tpu"), ON_TWO, **ON_CPU, processes=2),
-    case("keras", "keras_fit", environment=ON_KERAS),
+    case("keras", "keras_fit", environment=KERAS_ON_TORCH, on_cpu=KERAS_ON_TORCH | {"KERAS_TORCH_DEVICE": "cpu"}),
+    case("keras-jax", "keras_fit", environment=KERAS_ON_JAX, on_cpu=JAX_ON_CPU, device="tt"),
+    case(
+        "keras-jax-chips",
+        "keras_fit",
+        "replicas",
+        KERAS_ON_JAX | ON_TWO,
+        on_cpu=JAX_ON_CPU,
+        device="tt",
+        processes=2,
+    ),
+    case("trl", "trl_sft", device="tt"),
+    case("trl-xla", "trl_sft", environment=THROUGH_XLA),
 ]
 
 
 def run(script: str, argument: str, environment: dict[str, str]) -> dict[str, object]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ACCELERATE_", "KERAS_"))}
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith(("ACCELERATE_", "KERAS_", "JAX_"))
+    }
     with tempfile.TemporaryDirectory() as folder:
         result = subprocess.run(
             [sys.executable, "-W", "ignore", str(SCRIPTS / f"{script}.py"), argument, folder],
@@ -101,8 +120,8 @@ def run(script: str, argument: str, environment: dict[str, str]) -> dict[str, ob
 
 
 @functools.cache
-def run_on_cpu(script: str, argument: str) -> dict[str, object]:
-    return run(script, argument, ON_KERAS | {"KERAS_TORCH_DEVICE": "cpu"} if script == "keras_fit" else {})
+def run_on_cpu(script: str, argument: str, environment: tuple[tuple[str, str], ...]) -> dict[str, object]:
+    return run(script, argument, dict(environment))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -110,7 +129,7 @@ def test_a_library_trains_saves_and_goes_on_with_the_losses_of_the_cpu(case):
     missing = [name for name in LIBRARIES[case.script] if importlib.util.find_spec(name) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} is not installed")
-    expected = run_on_cpu(case.script, case.reference)
+    expected = run_on_cpu(case.script, case.reference, case.on_cpu)
     trained = run(case.script, case.argument, dict(case.environment))
 
     assert (expected["device"], trained["device"]) == ("cpu", case.device)

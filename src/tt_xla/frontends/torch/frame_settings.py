@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tt_xla.environment import keeps_dynamo_defaults
-from tt_xla.frontends.torch.frame_cache import FRAMES
-from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS
+from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS, Frames
 from tt_xla.frontends.torch.private.dynamo_patches import install as install_frame_settings
 from tt_xla.frontends.torch.private.guards import TracingContext
+from tt_xla.frontends.torch.private.names import optional
 
 RECOMPILE_LIMIT = 64
 """How often PyTorch may compile one function for ``tt``."""
@@ -24,7 +24,16 @@ RECOMPILE_LIMIT = 64
 
 def install(backend: Callable[..., Any]) -> None:
     """Makes dynamo use these settings, and the cache of frames, for frames that it compiles with ``backend``."""
-    install_frame_settings(backend, _settings, FRAMES)
+    install_frame_settings(backend, _settings, _frames())
+
+
+def _frames() -> Frames | None:
+    """Returns the cache of frames; None if PyTorch lacks a name that it needs."""
+    if optional("frames") is None:
+        return None
+    from tt_xla.frontends.torch.frame_cache import FRAMES
+
+    return FRAMES
 
 
 def _settings() -> dict[str, object]:

@@ -1,4 +1,7 @@
-"""A model of keras. Usage: keras_fit.py MODE FOLDER. KERAS_BACKEND and KERAS_TORCH_DEVICE choose what it runs on."""
+"""A model of keras. Usage: keras_fit.py MODE FOLDER, where MODE is auto, or replicas for all chips under JAX.
+
+KERAS_BACKEND, KERAS_TORCH_DEVICE and JAX_PLATFORMS choose what it runs on.
+"""
 
 import json
 import sys
@@ -6,7 +9,9 @@ import sys
 import keras
 import numpy as np
 
-FOLDER = sys.argv[2]
+MODE, FOLDER = sys.argv[1:3]
+if MODE == "replicas":
+    keras.distribution.set_distribution(keras.distribution.DataParallel())
 keras.utils.set_random_seed(0)
 model = keras.Sequential(
     [
@@ -28,5 +33,9 @@ def fit(model, epochs):
 first = fit(model, 2)
 model.save(f"{FOLDER}/model.keras")
 loaded = keras.models.load_model(f"{FOLDER}/model.keras")
-device = str(model.weights[0].value.device)
-print(json.dumps({"device": device, "losses": first + fit(model, 1), "resumed": fit(loaded, 1), "processes": 1}))
+before, after = (saved.evaluate(x, y, batch_size=8, verbose=0)[0] for saved in (model, loaded))
+value = model.weights[0].value
+devices = sorted(value.devices(), key=str) if keras.backend.backend() == "jax" else [value.device]
+report = {"device": getattr(devices[0], "platform", str(devices[0])), "processes": len(devices)}
+losses = {"losses": first + fit(model, 1), "resumed": fit(loaded, 1)}
+print(json.dumps(report | losses | {"difference": abs(before - after)}))

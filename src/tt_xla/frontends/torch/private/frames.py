@@ -15,32 +15,38 @@ import builtins
 import functools
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import torch
-from torch._dynamo import config as dynamo_config
-from torch._dynamo import guards, trace_rules
-from torch._dynamo.bytecode_transformation import unique_id
-from torch._dynamo.convert_frame import orig_code_map
-from torch._dynamo.output_graph import OutputGraphCommon
-from torch._dynamo.package import SerializedCode
-from torch._dynamo.types import GuardedCode, wrap_guarded_code
-from torch._functorch import config as functorch_config
-from torch._guards import Source
 from torch.compiler import config as compiler_config
 
 from tt_xla.frontends.torch.fingerprints import Fingerprints, NoFingerprintError, file_digest, find
+from tt_xla.frontends.torch.private.dynamo_patches import Installed
+from tt_xla.frontends.torch.private.names import names_of
 from tt_xla.log import logger
+
+with names_of("frames"):
+    from torch._dynamo import config as dynamo_config
+    from torch._dynamo.bytecode_transformation import unique_id
+    from torch._dynamo.convert_frame import orig_code_map
+    from torch._dynamo.guards import CheckFunctionManager, _get_closure_vars
+    from torch._dynamo.output_graph import OutputGraphCommon
+    from torch._dynamo.package import SerializedCode
+    from torch._dynamo.trace_rules import FunctionIdSet
+    from torch._dynamo.types import GuardedCode, wrap_guarded_code
+    from torch._functorch import config as functorch_config
+    from torch._guards import Source
 
 _SET_BY_DYNAMO = "_dynamo_static_input_type"
 """Mark that dynamo sets on parameters as it traces; only CUDA graphs read it."""
 
 COMPILED = "__compiled_fn_"
 
-_RULES = {name: rule for name, rule in vars(trace_rules).items() if isinstance(rule, trace_rules.FunctionIdSet)}
+_TRACE_RULES = sys.modules[FunctionIdSet.__module__]
+_RULES = {name: rule for name, rule in vars(_TRACE_RULES).items() if isinstance(rule, FunctionIdSet)}
 """Tables of functions that dynamo does not trace as usual; decorators such as ``allow_in_graph`` add to them."""
 
 _CONTENTS = frozenset(
@@ -133,7 +139,7 @@ class Scope:
         self._scope: dict[str, Any] = {"L": local, "G": {**global_, **extra} if extra else global_}
         self._scope["__builtins__"] = vars(builtins).copy()
         self._cache: dict[Source, Any] = {}
-        self._closure = guards._get_closure_vars()
+        self._closure = _get_closure_vars()
 
     def get(self, source: Source) -> Any:
         """Returns the value at a source. Whatever access to it raises is raised."""
@@ -302,24 +308,6 @@ def _tensor(value: torch.Tensor, prints: Fingerprints) -> Any:
     return (*of_kind, shape, stride, value.requires_grad, value.is_leaf, value.is_inference())
 
 
-class Installed(NamedTuple):
-    """The parts of a frame that :func:`install` needs while the frame is compiled.
-
-    Attributes:
-        code: the frame's code.
-        local: its locals.
-        global_: its globals.
-        compile_id: dynamo's number of the compilation.
-        entries: compilations of the code so far.
-    """
-
-    code: CodeType
-    local: dict[str, Any]
-    global_: dict[str, Any]
-    compile_id: Any
-    entries: Sequence[Any]
-
-
 def difference(traced: TracedFrame, frame: Installed) -> str:
     """Returns why dynamo might make something else of a frame than what was described; empty if it would not."""
     names = {traced.builtins, traced.compiled, *traced.found} & frame.global_.keys()
@@ -393,7 +381,7 @@ def _guards(traced: TracedFrame, frame: Installed) -> Any:
     made = [fact.guard for fact in traced.facts]
     state = replace(traced.state, local_scope=frame.local, global_scope=frame.global_, _guards=made)
     try:
-        checks = guards.CheckFunctionManager(frame.code, OutputGraphCommon(state), [*frame.entries]).guard_manager
+        checks = CheckFunctionManager(frame.code, OutputGraphCommon(state), [*frame.entries]).guard_manager
         if checks.check(frame.local):
             return checks
         reason = str(checks.check_verbose(frame.local))
@@ -415,4 +403,4 @@ def _reserve(name: str) -> None:
         pass
 
 
-__all__ = ["Installed", "TracedFrame", "difference", "install", "settings_digest", "traced_frame"]
+__all__ = ["TracedFrame", "difference", "install", "settings_digest", "traced_frame"]
