@@ -69,9 +69,9 @@ class Donation:
 
 
 def takes(leaves: Sequence[Value]) -> tuple[bool, tuple[int, ...]]:
-    """Returns what inputs a run takes: whether also those that it overwrites, and the positions of the donated ones."""
-    takes_donations = Donation.ends_step or MODE.takes_donations
-    return Donation.ends_step, tuple(n for n, leaf in enumerate(leaves) if takes_donations and leaf.donated)
+    """Returns what inputs a run that takes donations takes: whether also those that it overwrites, and the positions of
+    the donated ones."""
+    return Donation.ends_step, tuple([n for n, leaf in enumerate(leaves) if leaf.donated])
 
 
 def aliases(leaves: Iterable[Value], outputs: Iterable[Value]) -> int:

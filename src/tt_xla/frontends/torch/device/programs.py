@@ -107,7 +107,7 @@ class _Structure:
         constant: indices of the leaves that were the same in two runs, such as parameters in inference. What depends
             on them alone is computed again only when they change.
         programs: programs by the indices of the scalars that are inputs.
-        taken: donations that its programs took, each a sample of ``InputOutputAliasCount``.
+        taken: donations that its programs took (:func:`~.donation.takes`), each with a sample of ``metrics.ALIASES``.
     """
 
     inputs: frozenset[int]
@@ -161,9 +161,9 @@ def synchronize(*, ends_step: bool = False, only: Sequence[torch.Tensor] | None 
         waiting = [
             buffer for reference in list(PENDING.values()) if (buffer := reference()) is not None and buffer.pending
         ]
-        chosen = waiting if only is None else [each for each in set(map(buffer_of, only)) if each.pending]
-        left = {*waiting} - {*chosen} | {each for each in chosen if STATE.holds_parts and is_part(each.value)}
-        live = [buffer for buffer in chosen if buffer not in left]
+        live = waiting if only is None else [each for each in set(map(buffer_of, only)) if each.pending]
+        live = [each for each in live if not is_part(each.value)] if STATE.holds_parts else live
+        left = {*waiting} - {*live}
         if live and not MODE.may_run:
             raise RuntimeError(
                 "Unexpected execution happens inside the compiled function, exiting. Under "
@@ -171,7 +171,8 @@ def synchronize(*, ends_step: bool = False, only: Sequence[torch.Tensor] | None 
                 "end, because it reads a result. Return the tensor and read it afterwards, or leave out full_graph."
             )
         PENDING.clear()
-        PENDING.update((id(buffer), weakref.ref(buffer)) for buffer in left)
+        for buffer in left:
+            PENDING[id(buffer)] = weakref.ref(buffer)
         Pressure.nodes = 0
         Pressure.groups.clear()
         outputs: dict[int, set[Value]] = {}
@@ -411,7 +412,8 @@ def program_of(trace: Trace) -> tuple[_Structure, _Program]:
         if changed:
             all_scalars = frozenset(range(len(trace.scalars)))
             structure.inputs = all_scalars if structure.inputs else frozenset(changed)
-    if (taken := takes(trace.leaves)) not in structure.taken:
+    taken = takes(trace.leaves) if Donation.ends_step or MODE.takes_donations else (False, ())
+    if taken not in structure.taken:
         structure.taken.add(taken)
         metrics.sample(metrics.ALIASES, aliases(trace.leaves, trace.outputs))
     _find_constants(structure, trace.leaves)
