@@ -103,3 +103,8 @@ def test_only_torch_xla_brings_the_type():
     code = "import torch; torch.ones(1, device='tt'); torch.ones(1).to('xla')"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "PyTorch is not linked with support for xla devices" in run.stderr
+
+
+def test_a_tensor_of_data_is_made_of_sizes_that_no_op_has_had():
+    for count in range(40, 44):  # PyTorch turns modes off around the first op of torch.tensor
+        assert torch.tensor([float(count)] * count, device="xla").tolist() == [count] * count

@@ -28,7 +28,7 @@ from tt_xla.frontends.torch.device.scalars import SCALARS
 from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
 from tt_xla.frontends.torch.device.values import Kind, Number, Operand, Output
 from tt_xla.frontends.torch.private import fake as private_fake
-from tt_xla.frontends.torch.private.dispatcher import outside_dynamo
+from tt_xla.frontends.torch.private.dispatcher import dispatching_to_modes, outside_dynamo
 from tt_xla.frontends.torch.private.functions import decomposition_table
 from tt_xla.frontends.torch.private.ops import OpOverload
 from tt_xla.locks import Lock
@@ -54,6 +54,7 @@ def _computing_shapes() -> Iterator[None]:
         COMPUTING,
         outside_dynamo(),
         private_fake.unset_fake_temporarily(),
+        dispatching_to_modes(),
         _mode(),
         torch.no_grad(),
         _SILENCE,

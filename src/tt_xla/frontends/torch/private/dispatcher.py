@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -23,6 +25,8 @@ with names_of("dispatcher"):
     new_storage = torch._C._construct_storage_from_data_pointer
     """``new_storage(address, device, nbytes)`` makes a storage whose memory PyTorch neither allocates nor frees."""
 
+    _keeping_keys = torch._C._PreserveDispatchKeyGuard
+    _set_excluded = torch._C._dispatch_tls_set_dispatch_key_excluded
     _registrations = torch._C._dispatch_get_registrations_for_dispatch_key
     _create_empty_tensor = torch._C._acc.create_empty_tensor
     _run_backward = torch.autograd._engine_run_backward
@@ -61,6 +65,18 @@ def empty_on_first_chip(dtype: torch.dtype) -> torch.Tensor:
 def storage_identity(tensor: torch.Tensor) -> int:
     """Returns a number that two tensors, real or fake, have in common exactly when they share a storage."""
     return tensor.untyped_storage()._cdata
+
+
+@contextlib.contextmanager
+def dispatching_to_modes() -> Iterator[None]:
+    """Makes Python dispatch modes see every op in the block.
+
+    PyTorch turns modes off around some ops, for example in ``torch.tensor``, whose first op makes an empty tensor.
+    """
+    with _keeping_keys():
+        for key in (DispatchKey.Python, DispatchKey.PythonTLSSnapshot):
+            _set_excluded(key, False)
+        yield
 
 
 def let_higher_order_ops_pass_autocast() -> None:

@@ -45,10 +45,12 @@ PARTS: Mapping[str, Part] = {
         {
             "torch._C.DispatchKey": "autocast of the device in operators that take functions; storages of its tensors",
             "torch._C.DispatchKeySet": "calls the CPU's kernels of ops that change sizes and strides alone",
+            "torch._C._PreserveDispatchKeyGuard": "computes shapes of ops around which PyTorch turns modes off",
             "torch._C._acc.create_empty_tensor": "makes a tensor of the device without an op",
             "torch._C._construct_storage_from_data_pointer": "makes a storage at an address that PyTorch never reads",
             "torch._C._dispatch_get_all_op_names": "finds the ops that decompositions are for",
             "torch._C._dispatch_get_registrations_for_dispatch_key": "finds the ops whose kernels allocate results",
+            "torch._C._dispatch_tls_set_dispatch_key_excluded": "the same: says that modes see such ops",
             "torch._C._dynamo.eval_frame.set_eval_frame": "keeps dynamo from tracing our kernels",
             "torch._C._should_allow_numbers_as_tensors": "finds ops that take numbers for tensors",
             "torch._ops._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS": "lets cond pass autocast",
