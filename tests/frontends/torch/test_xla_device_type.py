@@ -105,6 +105,7 @@ def test_only_torch_xla_brings_the_type():
     assert "PyTorch is not linked with support for xla devices" in run.stderr
 
 
-def test_a_tensor_of_data_is_made_of_sizes_that_no_op_has_had():
-    for count in range(40, 44):  # PyTorch turns modes off around the first op of torch.tensor
-        assert torch.tensor([float(count)] * count, device="xla").tolist() == [count] * count
+def test_a_tensor_of_data_may_be_the_first_of_a_process():
+    code = "import torch, torch_xla; print(torch.tensor([1.0], device='xla').tolist())"  # PyTorch turns modes off here
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "[1.0]\n", run.stderr
