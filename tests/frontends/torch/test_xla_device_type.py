@@ -137,3 +137,9 @@ print(met.counter_value("RegisterXLAFunctions"), x.to("xla").tolist())
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.stdout.splitlines()[-1:] == ["1 [1.0]"], run.stderr
     assert "PyTorch is not linked with support for xla devices" in run.stdout
+
+
+def test_a_tensor_of_data_may_be_the_first_of_a_process():
+    code = "import torch, torch_xla; print(torch.tensor([1.0], device='xla').tolist())"  # PyTorch turns modes off here
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "[1.0]\n", run.stderr
