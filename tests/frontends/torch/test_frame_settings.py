@@ -230,14 +230,14 @@ def test_the_log_says_which_guard_made_it_compile_again(caplog):
 def test_sizes_that_change_are_traced_as_numbers(monkeypatch, variable, last):
     monkeypatch.setenv("TTXLA_DYNAMO_DEFAULTS", variable)
     monkeypatch.setenv("TTXLA_CACHE", "off")
-    kinds, found = [], backend.find_repeats
+    kinds, describe = [], backend.describe_inputs
 
-    def seen(graph):
-        values = [node.meta["example_value"] for node in graph.find_nodes(op="placeholder")]
+    def seen(graph_module, inputs):
+        values = [node.meta["example_value"] for node in graph_module.graph.find_nodes(op="placeholder")]
         kinds.extend(type(value.shape[0]) for value in values if isinstance(value, torch.Tensor))
-        return found(graph)
+        return describe(graph_module, inputs)
 
-    monkeypatch.setattr(backend, "find_repeats", seen)
+    monkeypatch.setattr(backend, "describe_inputs", seen)
     function = torch.compile(lambda x: x.sum(0) + x.shape[0], backend="tt")
     for size in (2, 3, 4):
         assert function(torch.ones(size, 2)).tolist() == [2.0 * size] * 2
