@@ -56,8 +56,11 @@ requirements: $(STAMP) ## check what upstream's documents name, in docs/requirem
 debug-extension: $(STAMP) ## build the C part of the plugin with symbols and without optimisation
 	@TTXLA_DEBUG_BUILD=1 $(BIN)/python -m pip install $(INSTALL_FLAGS) --no-deps --force-reinstall -e .
 
-try-installation: $(STAMP) ## install the wheel under several Pythons and versions of JAX and PyTorch, in docs/install.md
-	@$(BIN)/python -m docs.checks.try_installation
+lock: $(STAMP) ## renew locks/, the versions of all libraries of each environment of environments.toml
+	@$(index) $(BIN)/python -m docs.checks.environments lock $(ENVIRONMENT)
+
+try-installation: $(STAMP) ## install the wheel under several Pythons, PyTorchs and JAXs, in docs/install.md: ENVIRONMENT=name CUDA=1
+	@$(index) $(BIN)/python -m docs.checks.environments try $(if $(CUDA),--cuda) $(ENVIRONMENT)
 
 follow-pages: $(STAMP) ## run commands and code of each page of docs/ in a fresh clone, in docs/followed.md: PAGES=docs/tools.md
 	@$(BIN)/python -m docs.checks.follow_pages $(PAGES)
@@ -95,6 +98,9 @@ test-explorer: $(STAMP) ## run the tests of the explorer and of the site in a he
 
 test-oldest-jax: $(OLDEST)/.installed ## run the JAX plugin's tests with the oldest jax and jaxlib that pyproject.toml allows
 	@$(OLDEST)/bin/python -m pytest -n $(JOBS) --dist loadfile --layer $(or $(LAYER),change) tests/frontends/jax tests/compile/test_parse.py
+
+test-environment: $(STAMP) ## run make test under other versions, in docs/install.md: ENVIRONMENT=py3.11-torch2.14.1-jax0.10.2 CUDA=1
+	@$(index) $(BIN)/python -m docs.checks.environments test $(if $(CUDA),--cuda) $(ENVIRONMENT)
 
 stress: $(STAMP) ## run the JAX plugin under signals, forks, threads, random exits and mutated programs
 	@$(BIN)/python -m pytest -m stress --layer all --timeout 0 -o faulthandler_timeout=0 tests
@@ -177,11 +183,14 @@ endef
 
 # Installs into an environment by uv, in a fifth of pip's time. uv does not read pip's settings, so they are handed over.
 # On a terminal it shows which packages it downloads, unpacks and compiles.
-define install
+define index
 setting() { $(BIN)/python -m pip config list | sed -n "s/^[^=]*\.$$1='\(.*\)'$$/\1/p" | head -n 1; }; \
 	  UV_DEFAULT_INDEX="$$(setting index-url)" UV_INDEX="$$(setting extra-index-url)" \
-	  UV_FIND_LINKS="$$(setting find-links)" UV_HTTP_TIMEOUT=180 \
-	  $(BIN)/python -m uv pip install $$([ -t 2 ] || echo --quiet) --compile-bytecode --python $(1)/bin/python --index-strategy unsafe-best-match
+	  UV_FIND_LINKS="$$(setting find-links)" UV_HTTP_TIMEOUT=180
+endef
+
+define install
+$(index) $(BIN)/python -m uv pip install $$([ -t 2 ] || echo --quiet) --compile-bytecode --python $(1)/bin/python --index-strategy unsafe-best-match
 endef
 
 $(VENV)/.runtime: pyproject.toml constraints-dev.txt

@@ -121,7 +121,11 @@ class Run:
             "PYTHONPATH": os.pathsep.join(filter(None, [str(root / "src"), own, self.packages])),
             **self.declarations.environment.get(file, {}),
         }
-        command = [sys.executable, str(HERE / "torch_xla_child.py"), str(self.checkout), file]
+        command = [sys.executable]
+        if matches(file, self.declarations.torchrun):
+            processes = 1 if system == ONE_CHIP else 2
+            command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+        command += [str(HERE / "torch_xla_child.py"), str(self.checkout), file]
         command += self.declarations.arguments.get(file, [])
         marker = results.with_suffix(".running")
         marker.unlink(missing_ok=True)

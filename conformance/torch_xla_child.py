@@ -3,8 +3,11 @@
     python torch_xla_child.py CHECKOUT FILE [ARGUMENT ...]
 
 FILE is a path below the checkout's folder ``test``. The file runs unchanged, with its main part: only the runner that
-``unittest`` gives its cases to is ours. The environment variables are those of :mod:`conformance.record`, of which
-``CONFORMANCE_SAMPLE`` and the limits are used, and ``TTXLA_SYSTEM``, for which declarations can differ.
+``unittest`` gives its cases to is ours, and statements about a module can be declared to be left out of the main part.
+The environment variables are those of :mod:`conformance.record`, of which ``CONFORMANCE_SAMPLE`` and the limits are
+used, and ``TTXLA_SYSTEM``, for which declarations can differ.
+
+The first of several processes that torchrun started records outcomes.
 
 A file without cases is one test, ``script``. If a file ends before its cases run, they are all skipped, or all failed.
 """
@@ -21,8 +24,14 @@ import traceback
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any
+
+if int(rank := os.environ.get("RANK", "0")):
+    results = Path(os.environ["CONFORMANCE_RESULTS"])
+    own = Path(f"results_of_{rank}.jsonl")
+    own.write_text(results.read_text() if results.exists() else "")  # runs the same tests
+    os.environ["CONFORMANCE_RESULTS"] = str(own)
 
 import record
 import torch_xla_suite as suite
@@ -136,7 +145,11 @@ class Child:
             runpy.run_module(name, run_name="__main__", alter_sys=True)
             return
         sys.path[0] = str(self.path.parent)
-        if suite.has_main_part(self.path):
+        if module := self.declared.without_module.get(self.file):
+            sys.modules["__main__"] = script = ModuleType("__main__")
+            script.__file__ = str(self.path)
+            exec(suite.code_without(self.path, module), vars(script))
+        elif suite.has_main_part(self.path):
             runpy.run_path(str(self.path), run_name="__main__")
         else:
             unittest.main(module=self.path.stem)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 DECLARED = Path(__file__).with_name("torch_xla_tests.toml")
@@ -45,8 +46,12 @@ class Declarations:
     """Globs of the files whose tests need the export of StableHLO."""
     modules: Sequence[str] = ()
     """Files that import their neighbours by relative names, and run as ``python -m folder.file``."""
+    torchrun: Sequence[str] = ()
+    """Globs of the files that torchrun starts: as one process on one chip, as two on several."""
     environment: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Environment variables by file, as upstream's ``run_tests.sh`` sets them."""
+    without_module: Mapping[str, str] = field(default_factory=dict)
+    """A module that is not used by the main part of a file: its statements that name the module are left out."""
     arguments: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Arguments of a file, as upstream's ``run_tests.sh`` gives them."""
     seconds: Mapping[str, int] = field(default_factory=dict)
@@ -86,6 +91,15 @@ def files_of_tests(checkout: Path) -> list[str]:
 def has_main_part(path: Path) -> bool:
     """Returns whether a file does something as a script. Others have cases, which ``python -m unittest`` runs."""
     return re.search(r"^if __name__ == ['\"]__main__", path.read_text(), re.MULTILINE) is not None
+
+
+def code_without(path: Path, module: str) -> CodeType:
+    """Returns the code of a file whose main part lacks the statements that name a module."""
+    tree = ast.parse(path.read_text(), str(path))
+    for node in tree.body:
+        if isinstance(node, ast.If) and "__main__" in ast.unparse(node.test):
+            node.body = [each for each in node.body if not re.search(rf"\b{re.escape(module)}\b", ast.unparse(each))]
+    return compile(tree, str(path), "exec")
 
 
 def static_names(path: Path) -> list[str]:

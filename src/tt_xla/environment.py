@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from tt_xla.errors import OptionError
 
@@ -46,7 +46,7 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable(
             "TTXLA_DYNAMO_DEFAULTS",
             "0",
-            "1 leaves the recompile limit and the bytecode of torch.compile as PyTorch has them for other backends",
+            "1 traces as PyTorch does for other backends: its recompile limit, its bytecode, and every layer",
         ),
         EnvironmentVariable(
             "TTXLA_PAUSE_COLLECTOR",
@@ -141,6 +141,12 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         ),
         EnvironmentVariable("XLA_USE_SPMD", "", "1 makes all chips one device of torch_xla, as xr.use_spmd() does"),
         EnvironmentVariable("XLA_HLO_DEBUG", "", "1 writes source lines into the text of xm.get_stablehlo"),
+        EnvironmentVariable("PT_XLA_DEBUG", "", "1 reports compilations and runs of torch_xla's programs, and why"),
+        EnvironmentVariable(
+            "PT_XLA_DEBUG_LEVEL", "", "what PT_XLA_DEBUG reports: 0 nothing, 1 compilations, 2 runs as well"
+        ),
+        EnvironmentVariable("PT_XLA_DEBUG_FILE", "", "file that receives these reports instead of standard error"),
+        EnvironmentVariable("PT_XLA_DEBUG_MAX_FRAME", "8", "number of calls of the script that a report shows"),
     )
 }
 
@@ -181,9 +187,58 @@ def asks_for_source_lines() -> bool:
     return is_flag(variable("XLA_HLO_DEBUG"))
 
 
+def debug_level() -> int:
+    """Returns what ``PT_XLA_DEBUG_LEVEL``, or ``PT_XLA_DEBUG``, reports: 0 nothing, 1 compilations, more also runs.
+
+    Raises:
+        OptionError: the level is no number.
+    """
+    if os.environ.get("PT_XLA_DEBUG_LEVEL"):
+        return _number("PT_XLA_DEBUG_LEVEL", "Unset it for what PT_XLA_DEBUG asks for.")
+    return 2 if variable("PT_XLA_DEBUG").lower() in _TRUE_WORDS else 0
+
+
+def debug_frames() -> int:
+    """Returns the number of calls of the script that a report of ``PT_XLA_DEBUG`` shows.
+
+    Raises:
+        OptionError: ``PT_XLA_DEBUG_MAX_FRAME`` is no number.
+    """
+    return _number("PT_XLA_DEBUG_MAX_FRAME", "Unset it for 8.")
+
+
+def _number(name: str, hint: str) -> int:
+    """Returns the value of a variable that is a number; 0 for torch_xla's -1.
+
+    Raises:
+        OptionError: it is no number.
+    """
+    text = variable(name)
+    if not re.fullmatch(r"-1|[0-9]{1,6}", text):
+        raise OptionError(f"{name} was given {text!r}; it takes a number such as 1.", hint=hint)
+    return max(int(text), 0)
+
+
 def is_flag(text: str) -> bool:
     """Returns whether the text of a variable of torch_xla switches something on: a positive number, or true."""
     return text.lower() == "true" or (text.isdigit() and int(text) > 0)
+
+
+class LaunchedProcess(NamedTuple):
+    """Place of a process among those that torchrun started: its number and theirs, on all hosts and on this one."""
+
+    rank: int
+    size: int
+    local_rank: int
+    local_size: int
+
+
+def launched_process() -> LaunchedProcess | None:
+    """Returns the place of this process among those that torchrun started; None if it did not start this one."""
+    if "TORCHELASTIC_RUN_ID" not in os.environ:
+        return None
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+    return LaunchedProcess(*(int(os.environ[name]) for name in names))
 
 
 def variable_of_script(name: str) -> str | None:
@@ -208,8 +263,8 @@ def variables_in_force() -> dict[str, str]:
 
 def variables_with_effect() -> dict[str, str]:
     """Returns those of :func:`variables_in_force` on which results may depend: not those of cache, log and progress."""
-    without = ("TTXLA_CACHE", "TTXLA_LOGGER_FILE", "TTXLA_LOGGER_LEVEL", "TTXLA_PROGRESS")
-    return {name: value for name, value in variables_in_force().items() if name not in without}
+    without = ("TTXLA_CACHE", "TTXLA_LOGGER_", "TTXLA_PROGRESS", "PT_XLA_DEBUG")
+    return {name: value for name, value in variables_in_force().items() if not name.startswith(without)}
 
 
 def set_variables_in_force(values: Mapping[str, str]) -> None:

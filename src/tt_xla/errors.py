@@ -12,6 +12,7 @@
     ├── SystemDescriptionError   no such system, or a damaged description of one
     ├── MeshError                the chips or links of the system do not suffice for a mesh
     ├── RuntimeUnavailableError  the user selected TT-NN or Ray workers, and they cannot be started
+    ├── PyTorchVersionError      this version of PyTorch lacks something that a part of this package needs
     ├── EmptyRecordingError      a profile does not contain what the user asked for
     ├── ExecutionError           a Program cannot run on these arguments
     │   ├── IndexOutOfBoundsError    an index lies outside its dimension
@@ -93,6 +94,10 @@ class MeshError(TTXLAError, ValueError):
 
 class RuntimeUnavailableError(TTXLAError, RuntimeError):
     """The user selected TT-NN or Ray workers, and they cannot be started."""
+
+
+class PyTorchVersionError(TTXLAError, ImportError):
+    """This version of PyTorch lacks something that a part of this package needs."""
 
 
 class EmptyRecordingError(TTXLAError, ValueError):

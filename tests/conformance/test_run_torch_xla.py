@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,8 +98,35 @@ if __name__ == "__main__":
     assert CHIPS[os.environ["TTXLA_SYSTEM"]] > 1, "needs several chips"
 """
 
+LAUNCHED = """
+import os
+import unittest
+
+class Launched(unittest.TestCase):
+    def test_sees_the_processes(self):
+        self.assertEqual(os.environ["WORLD_SIZE"], {"n150": "1", "n300-llmbox": "2"}[os.environ["TTXLA_SYSTEM"]])
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+
+WITHOUT_MODULE = """
+import unittest
+
+class Cases(unittest.TestCase):
+    def test_the_rest_of_the_main_part_ran(self):
+        self.assertEqual(PRECISION, "highest")
+
+if __name__ == "__main__":
+    import other_device as torch_jax
+    other_device.enable()
+    PRECISION = "highest"
+    unittest.main()
+"""
+
 DECLARED = """
 several_devices = ["several/*"]
+torchrun = ["several/test_launched.py"]
 modules = ["several/test_several.py", "several/test_mesh.py"]
 stablehlo_export = ["test_crash.py"]
 
@@ -122,6 +150,9 @@ systems = ["n150"]
 
 [environment."test_cases.py"]
 XLA_USE_SPMD = "1"
+
+[without_module]
+"test_without.py" = "other_device"
 """
 
 
@@ -136,6 +167,7 @@ def run(tmp_path: Path) -> Run:
     (folder / "test_helper.py").write_text("def helps(): pass\n")
     (folder / "several" / "test_several.py").write_text(SEVERAL)
     (folder / "several" / "test_mesh.py").write_text(SEVERAL)
+    (folder / "several" / "test_launched.py").write_text(LAUNCHED)
     (folder / "several" / "sizes.py").write_text('CHIPS = {"n150": 1, "n300-llmbox": 8}')
     declared = tmp_path / "declared.toml"
     declared.write_text(DECLARED)
@@ -148,6 +180,7 @@ def failures(mistakes: list[str]) -> list[str]:
 
 def test_files_without_a_main_part_and_without_cases_are_no_tests(run: Run) -> None:
     assert files_of_tests(run.checkout) == [
+        "several/test_launched.py",
         "several/test_mesh.py",
         "several/test_several.py",
         "test_broken.py",
@@ -209,6 +242,16 @@ def test_what_does_not_apply_on_one_of_the_systems_is_skipped_there(run: Run) ->
     assert not mistakes
 
 
+def test_torchrun_starts_a_process_or_two(run: Run) -> None:
+    file = "several/test_launched.py"
+    run = replace(run, seconds=60)
+    for system in run.systems_of(file):
+        run.run_file(file, system)
+    counts, mistakes = count(run, file, [ONE_CHIP, SEVERAL_CHIPS])
+    assert counts.outcomes == {ONE_CHIP: Counter(passed=1), SEVERAL_CHIPS: Counter(passed=1)}
+    assert not mistakes
+
+
 def test_only_what_has_no_result_is_run(run: Run) -> None:
     run.run_file("test_cases.py", ONE_CHIP)
     results = run.results("test_cases.py", ONE_CHIP)
@@ -228,6 +271,13 @@ def test_cases_of_a_file_without_a_main_part_are_run(run: Run) -> None:
     run.run_file("test_plain.py", ONE_CHIP)
     counts, _ = count(run, "test_plain.py", [ONE_CHIP])
     assert counts.outcomes[ONE_CHIP] == Counter({"passed": 1, "failed": 6, "skipped": 2})
+
+
+def test_a_main_part_runs_without_a_module(run: Run) -> None:
+    (run.checkout / "test" / "test_without.py").write_text(WITHOUT_MODULE)
+    run.run_file("test_without.py", ONE_CHIP)
+    counts, mistakes = count(run, "test_without.py", [ONE_CHIP])
+    assert (counts.outcomes[ONE_CHIP], mistakes) == (Counter(passed=1), [])
 
 
 def test_tests_without_a_result_are_counted_apart(run: Run) -> None:

@@ -38,6 +38,7 @@ DEFAULTS = {
     "TTXLA_LOGGER_LEVEL": "WARNING",
     "TTXLA_PROGRESS": "1",
     "TT_RUNTIME_ENABLE_PROGRAM_CACHE": "1",
+    "PT_XLA_DEBUG_MAX_FRAME": "8",
 }
 """Defaults of the variables that are not empty when they are unset."""
 
@@ -287,3 +288,16 @@ def test_folders_are_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "tt-xla" in environment.log_directory().parts
     assert environment.runtime_directory().name == "tt-xla"
     assert environment.log_directory() != environment.cache_directory()
+
+
+def test_levels_of_debugging_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [environment.debug_level(), environment.debug_frames()] == [0, 8]
+    monkeypatch.setenv("PT_XLA_DEBUG", "1")
+    assert environment.debug_level() == 2
+    for text, level in (("-1", 0), ("0", 0), ("1", 1), ("100", 100)):
+        monkeypatch.setenv("PT_XLA_DEBUG_LEVEL", text)
+        assert environment.debug_level() == level
+    monkeypatch.setenv("PT_XLA_DEBUG_MAX_FRAME", "few")
+    with pytest.raises(OptionError, match="PT_XLA_DEBUG_MAX_FRAME was given 'few'; it takes a number such as 1"):
+        environment.debug_frames()
+    assert not any(name.startswith("PT_XLA") for name in environment.variables_with_effect())

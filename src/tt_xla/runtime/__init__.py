@@ -13,11 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tt_xla.runtime.ahead import compile_ahead
-    from tt_xla.runtime.device import Device, MemoryReport, get_device
+    from tt_xla.runtime.device import Device, MemoryReport, get_device, is_open
     from tt_xla.runtime.executable import Counters, Executable
     from tt_xla.runtime.observation import recorded_runs
 
-__all__ = ["Counters", "Device", "Executable", "MemoryReport", "compile_ahead", "get_device", "recorded_runs"]
+__all__ = [
+    "Counters",
+    "Device",
+    "Executable",
+    "MemoryReport",
+    "compile_ahead",
+    "get_device",
+    "is_open",
+    "recorded_runs",
+]
 
 _HOMES = {
     "Counters": "executable",
@@ -26,6 +35,7 @@ _HOMES = {
     "MemoryReport": "device",
     "compile_ahead": "ahead",
     "get_device": "device",
+    "is_open": "device",
     "recorded_runs": "observation",
 }
 

@@ -413,6 +413,11 @@ _opened: dict[str, Device] = {}
 _opening = Lock()
 
 
+def is_open() -> bool:
+    """Returns whether a system is open in this process."""
+    return bool(_opened)
+
+
 def get_device(system: str | None = None, chip: int = 0) -> Device:
     """Returns a chip of a system. The system is opened on first use and kept for the life of the process.
 

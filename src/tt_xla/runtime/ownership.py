@@ -14,7 +14,13 @@ from tt_xla.runtime.transfer import Declared, widen
 _TENSOR_AND_STORAGE = 2
 """Number of owners that the memory of a single tensor has while this module looks at its storage."""
 
-_use_count = torch._C._storage_Use_Count  # pyright: ignore[reportPrivateUsage]
+
+def _no_owner(storage: int) -> int:
+    return 0
+
+
+_use_count = getattr(torch._C, "_storage_Use_Count", _no_owner)  # pyright: ignore[reportPrivateUsage]
+"""Returns the number of owners of a storage; none, so that it is copied, where PyTorch does not say."""
 
 
 def storage(tensor: torch.Tensor) -> int:

@@ -11,9 +11,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 
-_set_grad_enabled = torch._C._set_grad_enabled  # pyright: ignore[reportPrivateUsage]  # torch.no_grad() takes 1 us
-_precision = torch._C._get_fp32_precision_getter  # pyright: ignore[reportPrivateUsage]  # the property takes 1.4 us
-_set_precision = torch._C._set_fp32_precision_setter  # pyright: ignore[reportPrivateUsage]
+
+def _read_precision(backend: str, op: str) -> str:
+    return getattr(getattr(torch.backends, backend), op).fp32_precision
+
+
+# PyTorch's own functions take 1 us more each. Where it has no private ones, they serve.
+_C = torch._C  # pyright: ignore[reportPrivateUsage]
+_set_grad_enabled = getattr(_C, "_set_grad_enabled", torch.set_grad_enabled)
+_precision = getattr(_C, "_get_fp32_precision_getter", _read_precision)
 
 _OPS = ("matmul", "conv")
 _FULL = ("none", "ieee")
@@ -56,14 +62,14 @@ def _settled() -> Generator[None]:
     reduced = {op: precision for op in _OPS if (precision := _precision("mkldnn", op)) not in _FULL}
     torch.set_flush_denormal(False)
     for op in reduced:
-        _set_precision("mkldnn", op, "ieee")
+        getattr(torch.backends.mkldnn, op).fp32_precision = "ieee"
     try:
         with torch.no_grad(), torch.autocast("cpu", enabled=False):
             yield
     finally:
         torch.set_flush_denormal(flushes)
         for op, precision in reduced.items():
-            _set_precision("mkldnn", op, precision)
+            getattr(torch.backends.mkldnn, op).fp32_precision = precision
 
 
 __all__ = ["settled"]

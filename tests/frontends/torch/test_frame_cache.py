@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import math
 import os
 import subprocess
@@ -43,13 +45,14 @@ class Model(torch.nn.Module):
         self.linear = torch.nn.Linear(4, 4)
         self.second = torch.nn.Linear(4, 4)
         self.bias = 1.5
+        self.shift = 1
         self.names = ["a", "b"]
 
     def scaled(self, x):
         return x * self.factor
 
     def forward(self, x, n=2, flag=False):
-        y = helper(self.scaled(self.second(torch.nn.functional.relu(self.linear(x))))) * SCALE + self.bias
+        y = helper(self.scaled(self.second(torch.nn.functional.relu(self.linear(x))))) * SCALE + self.bias * self.shift
         for name in self.names:
             y = y + TABLE[name]
         return y - n if flag else y + n
@@ -117,6 +120,17 @@ def _hook(model, patch):
     model.linear.register_forward_hook(lambda module, inputs, output: output + 100)
 
 
+def _hook_before(model, patch):
+    model.linear.register_forward_pre_hook(lambda module, inputs: (inputs[0] + 100,))
+
+
+def _hook_of_all(model, patch):
+    def hook(module, inputs, output):
+        return output + 100 if isinstance(module, torch.nn.Linear) else None
+
+    patch.setattr(torch.nn.modules.module, "_global_forward_hooks", {0: hook})
+
+
 CHANGES = {
     "attribute": lambda model, patch: setattr(model, "bias", -4.0),
     "attribute of the class": lambda model, patch: patch.setattr(Model, "factor", 9.0),
@@ -131,6 +145,9 @@ CHANGES = {
     "length of a list": lambda model, patch: model.names.append("a"),
     "order of a list": lambda model, patch: setattr(model, "names", ["b", "b"]),
     "hook": _hook,
+    "hook before a module": _hook_before,
+    "hook of all modules": _hook_of_all,
+    "number": lambda model, patch: setattr(model, "shift", 7),
     "module": lambda model, patch: setattr(model, "linear", torch.nn.Identity()),
     "dtype": lambda model, patch: model.double(),
     "default argument": lambda model, patch: patch.setattr(Model.forward, "__defaults__", (5, True)),
@@ -138,6 +155,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Using `torch.compile.module.` when there are global hooks")
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_changed_is_not_stale(traces, monkeypatch, change):
@@ -164,6 +182,131 @@ def test_arguments_and_the_state_of_torch_are_part_of_an_entry(traces):
     traces.clear()
     assert torch.compile(Model(), backend="tt")(X).requires_grad
     assert len(traces) == 1
+
+
+class DoubledOnes(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        return result * 2 if function is torch.ones else result
+
+
+@contextlib.contextmanager
+def _set(setter, value, before):
+    setter(value)
+    try:
+        yield
+    finally:
+        setter(before)
+
+
+STATES = {
+    "default device": lambda: torch.device("tt"),
+    "default dtype": lambda: _set(torch.set_default_dtype, torch.bfloat16, torch.get_default_dtype()),
+    "autocast": lambda: torch.autocast("cpu", torch.bfloat16),
+    "deterministic algorithms": lambda: _set(torch.use_deterministic_algorithms, True, before=False),
+    "function mode": DoubledOnes,
+    "grad mode": torch.enable_grad,
+    "inference mode": torch.inference_mode,
+}
+
+
+class WithFactory(torch.nn.Module):
+    """What its ops do depends on PyTorch's state."""
+
+    def forward(self, x):
+        return x @ x, torch.ones(2, 2) + 1
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_another_state_of_torch_is_traced_again(traces, state):
+    x = X[:, :2].contiguous()
+    before = _run(WithFactory(), x)
+    traces.clear()
+    _new_process()
+    with torch.no_grad(), STATES[state]():
+        result = torch.compile(WithFactory(), backend="tt")(x)
+        expected = WithFactory()(x)
+    assert len(traces) == 1
+    for ours, theirs in zip(result, expected, strict=True):
+        assert (ours.dtype, ours.device) == (theirs.dtype, theirs.device)
+        assert relative_error(ours.cpu(), theirs.cpu()) < ROUNDING
+    result, traced = _again(traces, WithFactory(), x)
+    assert not traced
+    assert all(map(torch.equal, result, before))
+
+
+@pytest.mark.parametrize("numbers", [(2, 3, 5), (2.0, 3.0, 5.0)])
+def test_arguments_that_are_numbers(traces, numbers):
+    """Dynamo takes a number that has changed for an input of the graph, which no guard compares."""
+    *seen, new = numbers
+    compiled = torch.compile(Scaled(), backend="tt")
+    with torch.no_grad():
+        assert all(torch.equal(compiled(X, number), X * number) for number in (*seen, new))
+    for number in numbers:
+        _new_process()
+        assert torch.equal(_run(Scaled(), X, number), X * number)
+    _new_process()
+    compiled = torch.compile(Scaled(), backend="tt")
+    with torch.no_grad():
+        assert all(torch.equal(compiled(X, number), X * number) for number in (new, *seen, 7))
+
+
+class Scaled(torch.nn.Module):
+    def forward(self, x, number):
+        return x * number
+
+
+class Switched(torch.nn.Module):
+    def forward(self, x, sign):
+        return x + 1 if sign == "+" else x - 1
+
+
+def test_guards_that_tell_two_frames_from_the_cache_apart_are_kept(traces):
+    """PyTorch then checks nothing but what told one compilation of a function from another."""
+
+    def results(compiled):
+        return [compiled(X, sign).sum().item() for sign in ("+", "-")]
+
+    with torch.no_grad():
+        expected = results(torch.compile(Switched(), backend="tt"))
+        _new_process()
+        traces.clear()
+        compiled = torch.compile(Switched(), backend="tt")
+        assert results(compiled) == expected
+        assert not traces
+        with torch.compiler.set_stance(skip_guard_eval_unsafe=True):
+            assert results(compiled) == expected
+
+
+def test_tensors_that_are_to_be_negated_are_traced_again(traces):
+    numbers = torch.view_as_complex(torch.arange(1.0, 9.0).reshape(4, 2))
+    plain, negated = numbers.imag, numbers.conj().imag
+    assert negated.is_neg()
+    assert plain.stride() == negated.stride()
+    assert torch.equal(_run(Doubled(), plain), plain * 2)
+    result, traced = _again(traces, Doubled(), negated)
+    assert traced
+    assert torch.equal(result, negated * 2)
+
+
+class Doubled(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+def test_globals_of_a_frame_from_the_cache_end_with_it(traces):
+    before = _compiled_graphs()
+    _run(Doubled(), X)
+    assert not _again(traces, Doubled(), X)[1]
+    made = _compiled_graphs() - before
+    assert made
+    torch.compiler.reset()
+    gc.collect()
+    assert not made & _compiled_graphs()
+
+
+def _compiled_graphs():
+    return {name for name in globals() if name.startswith("__compiled_fn")}
 
 
 def test_compile_options_share_an_entry_and_make_their_own_program(traces):

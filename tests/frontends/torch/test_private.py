@@ -17,18 +17,16 @@ import tt_xla
 from tests.syntax import dotted
 from tt_xla.frontends.torch import private
 from tt_xla.frontends.torch.private import accelerator, aot_cache, dynamo_patches, patches, stamping, storages, xla_type
+from tt_xla.frontends.torch.private.names import PARTS
 
 SOURCES = [Path(tt_xla.__file__).parent, Path(tt_torch.__file__).parent]
 PRIVATE = Path(private.__file__).parent
 OUTSIDE_OF_THE_FRONTEND = {
-    "runtime/torch_state.py": {
-        *("torch._C", "torch._C._get_fp32_precision_getter"),
-        *("torch._C._set_fp32_precision_setter", "torch._C._set_grad_enabled"),
-    },
-    "runtime/ownership.py": {"torch._C", "torch._C._storage_Use_Count"},
+    "runtime/torch_state.py": {"torch._C"},
+    "runtime/ownership.py": {"torch._C"},
 }
 """Private names that other folders use. The runtime may not import a frontend, but turns gradients off in each run and
-counts the owners of a storage, also for JAX."""
+counts the owners of a storage, also for JAX; public functions serve where PyTorch lacks those of torch._C."""
 
 
 def _private_names(tree: ast.AST) -> set[str]:
@@ -74,6 +72,31 @@ def test_private_names_of_torch_are_used_in_one_folder():
             if not path.is_relative_to(PRIVATE) and "torch" in text and (names := _private_names(ast.parse(text))):
                 outside[path.relative_to(folder).as_posix()] = names
     assert outside == OUTSIDE_OF_THE_FRONTEND
+
+
+def _taken_names(path: Path) -> set[str]:
+    """Returns the private names that a module takes within ``names_of``; members of a class count with the class."""
+    tree, names = ast.parse(path.read_text()), set[str]()
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    full = {alias.asname or alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names}
+    for block in ast.walk(tree):
+        is_block = isinstance(block, ast.With) and "names_of" in ast.dump(block.items[0])
+        for node in [child for statement in block.body for child in ast.walk(statement)] if is_block else []:
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+            elif isinstance(node, ast.Assign | ast.Expr) and isinstance(node.value, ast.Attribute):
+                first, _, rest = dotted(node.value).partition(".")
+                names.add(f"{full.get(first, first)}.{rest}")
+    return {name for name in names if _is_private(name)}
+
+
+@pytest.mark.parametrize("name", sorted(PARTS))
+def test_the_table_has_the_names_that_modules_take(name):
+    listed, taken = set(PARTS[name].names), _taken_names(PRIVATE / f"{name}.py")
+    assert taken - listed == set()
+    assert listed - taken == set()
 
 
 @pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules([str(PRIVATE)])])

@@ -721,3 +721,46 @@ def test_a_rule_for_fake_tensors_leaves_no_kinds():
         torch.nn.functional.embedding_bag(indices, table, mode=mode, sparse=sparse).sum().backward()
     assert torch.empty(0, device="tt").shape == (0,)
     assert torch.full((0,), 0.0, device="tt").tolist() == []
+
+
+def test_drawn_numbers_are_results_of_recorded_ops():
+    def programs(step):
+        before = compiled()
+        result = step()
+        torch.tt.synchronize()
+        del result
+        return compiled() - before
+
+    torch.tt.synchronize()
+    met.clear_all()
+    torch.manual_seed(7)
+    expected = [torch.randn(5), torch.rand(5).bfloat16()]
+    torch.manual_seed(7)
+    drawn = [torch.randn(5, device="tt"), torch.rand(5, device="tt").bfloat16()]
+    assert [tensor.cpu().tolist() for tensor in drawn] == [tensor.tolist() for tensor in expected]
+    assert met.counter_value("xla::normal_") == met.counter_value("xla::uniform_") == 1
+    assert met.metric_data("TransferToDeviceTime")[0] == 2
+    assert programs(lambda: torch.randn(6, device="tt")) == 1
+    assert programs(lambda: torch.randn(6, device="tt")) == 0
+
+
+def test_drawn_numbers_beside_other_results_are_inputs():
+    def step(x):
+        return x, x * 2 + 1
+
+    results = step(torch.randn(6, device="tt"))
+    torch.tt.synchronize()
+    before = compiled()
+    assert torch.equal(results[1].cpu(), results[0].cpu() * 2 + 1)
+    again = step(torch.randn(6).to("tt"))
+    torch.tt.synchronize()
+    del again
+    assert compiled() == before
+
+
+def test_large_drawn_numbers_and_those_of_other_dtypes_take_no_program():
+    before = compiled()
+    drawn = torch.randn(1 << 20, device="tt"), torch.randint(1 << 40, (3,), device="tt")
+    torch.tt.synchronize()
+    assert compiled() == before
+    del drawn

@@ -82,9 +82,9 @@ def test_marking_returns_a_tensor_that_shows_its_sharding():
     assert marked.global_tensor.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
     (marked * 3).sum().backward()
     assert torch.equal(x.grad.cpu(), torch.full((8, 8), 3.0))
-    assert not marked.global_tensor.requires_grad
-    marked.full_tensor().sum().backward()
-    assert torch.equal(x.grad.cpu(), torch.full((8, 8), 4.0))
+    assert not (marked + 1).global_tensor.requires_grad
+    (marked.full_tensor() + marked.global_tensor).sum().backward()
+    assert torch.equal(x.grad.cpu(), torch.full((8, 8), 5.0))
     assert repr(marked + 1).startswith("XLAShardedTensor(tensor(")
 
 
@@ -121,7 +121,9 @@ def test_metrics_of_sharded_tensors(mesh):
     torch_xla.sync()
     assert met.counter_value("VirtualDeviceUsage") == 1
     assert met.counter_value("ExecuteReplicated") == met.metric_data("ExecuteReplicatedTime")[0] == 1
+    assert met.counter_value("ReplicateShardedData") is None
     assert torch.equal(x.cpu(), numbers() + 1)
+    assert met.counter_value("ReplicateShardedData") == 1
 
 
 def test_a_process_group_has_no_members_when_chips_are_one_device():

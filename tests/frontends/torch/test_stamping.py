@@ -9,6 +9,7 @@ from torch import nn
 
 from tt_xla.frontends.torch import backend
 from tt_xla.frontends.torch.graph.repeats import find_repeats
+from tt_xla.frontends.torch.private import stamping as private_stamping
 
 DEPTH = 4
 
@@ -173,7 +174,7 @@ class Narrows(Chain):
 def compile_and_run(monkeypatch, make, *, stamps, train=False):
     """Returns the modules that were lowered, the results, and the number of copies that were made."""
     modules, copies = [], []
-    lower, stamping, found = backend.lower_to_stablehlo, backend.stamping, find_repeats
+    lower, stamping = backend.lower_to_stablehlo, private_stamping.stamping
     with monkeypatch.context() as patch:
         patch.setenv("TTXLA_CACHE", "off")
 
@@ -186,8 +187,8 @@ def compile_and_run(monkeypatch, make, *, stamps, train=False):
             return stamping(graph_module, repeats, lambda: copies.append(graph_module) or new_arguments())
 
         patch.setattr(backend, "lower_to_stablehlo", lowered)
-        patch.setattr(backend, "stamping", counted)
-        patch.setattr(backend, "find_repeats", found if stamps else lambda graph: [])
+        patch.setattr(private_stamping, "stamping", counted)
+        patch.setenv("TTXLA_DYNAMO_DEFAULTS", "0" if stamps else "1")
         torch.compiler.reset()
         torch.manual_seed(0)
         model = make().train(train)

@@ -105,7 +105,9 @@ CASES = [
 
 
 def run(script: str, argument: str, environment: dict[str, str]) -> dict[str, object]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ACCELERATE_", "KERAS_", "JAX_"))}
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith(("ACCELERATE_", "KERAS_", "JAX_"))
+    }
     with tempfile.TemporaryDirectory() as folder:
         result = subprocess.run(
             [sys.executable, "-W", "ignore", str(SCRIPTS / f"{script}.py"), argument, folder],

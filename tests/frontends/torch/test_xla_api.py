@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.util
 import os
@@ -71,7 +72,7 @@ def test_devices(caplog):
     xr.set_device_type("CPU")
     assert "set_device_type('CPU'): programs run on 'TT'" in caplog.text
     assert [xr.device_type(), os.environ["PJRT_DEVICE"]] == ["TT", "TT"]
-    with pytest.raises(RuntimeError, match="its one torch device is tt:0"):
+    with pytest.raises(IndexError, match="its one torch device is tt:0"):
         torch_xla.device(1)
 
 
@@ -193,6 +194,22 @@ def test_shardings_on_one_device():
         xs.Mesh(range(8), (2, 4), ("batch", "model"))
     xs.set_global_mesh(mesh)
     assert xs.get_global_mesh() is mesh
+
+
+def test_copies_and_parts_on_one_device_are_whole():
+    import torch_xla.distributed.spmd as xs
+
+    mesh, whole = xs.get_1d_mesh("data"), torch.arange(8.0)
+    x = whole.to("tt")
+    assert xs.sharding_of(x.clone()) == ""
+    marked = xs.mark_sharding(x, mesh, ("data",))
+    for tensor in (x, x.clone(), copy.deepcopy(x), x.clone().clone()):
+        assert xs.sharding_of(tensor) == "{replicated}"
+    part = torch_xla._XLAC._spmd_full_to_shard_shape(marked.global_tensor) + 1
+    part = xs._mark_manual_sharding(part).global_tensor
+    sharding = mesh.get_op_sharding(("data",))
+    result = torch_xla._XLAC._spmd_shard_to_full_shape(part, sharding, x.shape, x.dtype)
+    assert torch.equal(result.cpu(), whole + 1)
 
 
 def test_collectives_over_one_device():

@@ -89,6 +89,17 @@ def test_each_run_takes_donations_in_a_context():
         torch_xla._XLAC._get_tensors_handle([y, x])
 
 
+def test_a_graph_counts_once_for_the_donations_that_it_takes():
+    metrics.clear_all()
+    weight = torch.ones(64, 64).to("xla")  # a constant of the program from its third run on
+    for donates in (False, False, False, True, True):
+        x = donated(64, 64) if donates else torch.ones(64, 64).to("xla")
+        total = x @ weight
+        torch_xla.sync()
+        assert total[0, 0].item() == 64
+    assert metrics.metric_data("InputOutputAliasCount")[:2] == (2, 1)
+
+
 def test_an_error_takes_no_donations():
     x, gone = donated(2), xb.create_placeholder_tensor((2,), torch.float32)
     kept = x * 2
@@ -112,6 +123,7 @@ def test_functions_of_dynamo_take_donations(marked):
         x += 1
 
     compiled, growing = torch.compile(double, backend="openxla"), torch.compile(grow, backend="openxla")
+    metrics.clear_counters()
     for _ in range(2):
         x = torch.ones(4).to("xla") if marked else donated(4)
         growing(x)
@@ -120,6 +132,7 @@ def test_functions_of_dynamo_take_donations(marked):
         x = torch.ones(4).to("xla") if marked else donated(4)
         assert compiled(x).tolist() == [2] * 4
         assert torch_xla._XLAC._is_placecholder(x)
+    assert metrics.counter_value("XlaSetBufferDonation") == (2 + 3 * 2 if marked else 2 * 2)
     assert torch.ops.xla.dynamo_set_buffer_donor_(torch.ones(1), True).item() == 1
     x = torch.ones(4).to("xla")
     assert torch.compile(double, backend="tt")(x).tolist() == [2] * 4

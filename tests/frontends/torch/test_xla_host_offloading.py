@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch_xla.core.xla_model as xm
 from functorch.compile import aot_function, make_boxed_func
 from torch_xla.experimental.stablehlo_custom_call import (
     extract_custom_call_outputs_shape_dtype,
     place_to_device,
     place_to_host,
-    stablehlo_custom_call,
 )
 
 
@@ -43,6 +43,10 @@ def test_a_graph_keeps_the_marks():
     assert extract_custom_call_outputs_shape_dtype(marked) == ([torch.Size([3])], [torch.float32])
 
 
-def test_custom_calls_are_refused():
-    with pytest.raises(NotImplementedError, match=r"stablehlo_custom_call\('f'\) is not supported"):
-        stablehlo_custom_call((torch.ones(2),), "f", [(2,)], [torch.float32])
+def test_recorded_marks_are_in_the_text_of_the_program():
+    x = torch.ones(3, device="xla")
+    for place, memory in ((place_to_host, "pinned_host"), (place_to_device, "device")):
+        placed = place(x)
+        text = xm.get_stablehlo([placed])
+        assert f'mhlo.frontend_attributes = {{_xla_buffer_placement = "{memory}"}}' in text
+        assert placed.tolist() == [1, 1, 1]

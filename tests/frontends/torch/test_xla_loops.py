@@ -11,6 +11,7 @@ import torch
 import torch_xla
 import torch_xla.debug.metrics as met
 from torch import nn
+from torch_xla.core.xla_builder import _jax_to_xla_computation_cache_elements
 from torch_xla.experimental.assume_pure import PureModule, assume_pure, assume_pure_torch
 from torch_xla.experimental.callback import on_ready_callback, on_ready_event
 from torch_xla.experimental.fori_loop import fori_loop, while_loop
@@ -215,11 +216,13 @@ def test_a_pure_function_is_traced_once_for_inputs_of_a_kind():
         next(calls)
         return {"product": pair[0] @ pair[1] * scale}
 
+    before = _jax_to_xla_computation_cache_elements()
     for size in 2, 2, 3:
         x = torch.eye(size, device="tt", requires_grad=True)
         fn((x, x), scale=3)["product"].sum().backward()
         assert torch.equal(x.grad.cpu(), torch.full((size, size), 6.0))
     assert next(calls) == 2
+    assert _jax_to_xla_computation_cache_elements() - before == 2 * 2
     nested = assume_pure(lambda x: fn((x, x), scale=2)["product"] + 1)
     assert torch.equal(nested(torch.eye(2, device="tt")).cpu(), 2 * torch.eye(2) + 1)
 

@@ -15,6 +15,7 @@ import torch_xla.core.xla_model as xm  # noqa: E402
 import torch_xla.utils.utils as xu  # noqa: E402
 
 from tt_xla.frontends.torch import settings  # noqa: E402
+from tt_xla.frontends.torch.device.mode import MODE  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -422,6 +423,26 @@ def test_sparse_gradients_are_dense():
     assert gradients["xla"].layout is torch.strided
     torch.testing.assert_close(gradients["xla"].cpu(), gradients["cpu"].to_dense())
     assert torch.full((7, 3), 2.0, device="xla").sum().item() == 42
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 3, 3)])
+def test_classes_of_a_floating_type(shape):
+    scores, classes = torch.randn(shape[0], 5, *shape[1:]), torch.randint(5, shape)
+    losses, gradients = [], []
+    for device, dtype in ("cpu", torch.long), ("xla", torch.float):
+        leaf = scores.to(device).detach().requires_grad_()
+        loss = torch.nn.functional.cross_entropy(leaf, classes.to(device, dtype))
+        loss.backward()
+        losses.append(loss.detach().cpu())
+        gradients.append(leaf.grad.cpu())
+    torch.testing.assert_close(losses[1], losses[0])
+    torch.testing.assert_close(gradients[1], gradients[0])
+
+
+def test_classes_of_a_floating_type_are_an_error_without_torch_xla(monkeypatch):
+    monkeypatch.setattr(MODE, "takes_floating_classes", False)
+    with pytest.raises(RuntimeError, match=r"expected .* to be Long"):
+        torch.nn.functional.cross_entropy(torch.ones(2, 3, device="tt"), torch.zeros(2, device="tt"))
 
 
 def test_indices_of_an_empty_result_are_not_checked():

@@ -16,6 +16,7 @@ import torch_xla.debug.metrics as met  # noqa: E402
 from torch_xla import stablehlo  # noqa: E402
 from torch_xla.experimental import xla_marker  # noqa: E402
 from torch_xla.experimental.mark_pattern_utils import StableHLOCompositeBuilder  # noqa: E402
+from torch_xla.experimental.stablehlo_custom_call import stablehlo_custom_call  # noqa: E402
 
 from tt_xla.errors import UnsupportedOpError  # noqa: E402
 
@@ -199,11 +200,78 @@ def test_what_has_no_program_is_refused(tmp_path):
 
     with pytest.raises(UnsupportedOpError, match=r"Output 1 .* is 3; expected a tensor"):
         exported(Counted(), torch.ones(1))
-    options = stablehlo.StableHLOExportOptions(custom_ops_allowed_in_graph={"mine"})
-    with pytest.raises(ValueError, match="mine"):
-        exported(nn.ReLU(), torch.ones(1), options=options)
     with pytest.raises(FileNotFoundError, match="save_as_stablehlo"):
         stablehlo.StableHLOGraphModule.load(tmp_path)
+
+
+def test_ops_of_an_export_have_names():
+    import torch_xla.experimental.xla_mlir_debuginfo  # noqa: F401
+
+    class Named(nn.Module):
+        def forward(self, x, y):
+            return torch.ops.xla.write_mlir_debuginfo(x + y, "MY_SUM") * y
+
+    export = exported(Named(), torch.ones(2), torch.ones(2))
+    assert re.search(r'stablehlo.add .*loc\("MY_SUM"', export.get_stablehlo_text())
+    assert export(torch.ones(2), torch.ones(2)).tolist() == [2, 2]
+    options = stablehlo.StableHLOExportOptions(export_node_metadata=True)
+    text = exported(nn.ReLU(), torch.ones(2), options=options).get_stablehlo_text()
+    (operation,) = (line for line in text.splitlines() if "stablehlo.maximum" in line)
+    assert "stack_trace" in operation
+    assert "nn_module_stack" in operation
+    assert torch.compile(Named(), backend="openxla")(*torch.ones(2, 2, device="xla")).tolist() == [2, 2]
+
+
+def test_constants_have_the_whole_shape():
+    text = exported(Calls(lambda x: (1 - x) * 3), torch.ones(2, 3)).get_stablehlo_text()
+    assert text.count("stablehlo.constant") == 2
+    assert "broadcast" not in text
+
+
+LIBRARY = torch.library.Library("tests_of_calls", "DEF")
+"""An op with shapes alone, one that takes a number, and one with a kernel for torch_xla."""
+LIBRARY.define("swap(Tensor x, Tensor y) -> (Tensor, Tensor)")
+LIBRARY.define("power(Tensor x, float exponent) -> Tensor")
+LIBRARY.define("rows(Tensor x) -> Tensor")
+LIBRARY.impl("swap", lambda x, y: (torch.empty_like(y), torch.empty_like(x)), "Meta")
+LIBRARY.impl("power", lambda x, exponent: torch.empty_like(x), "Meta")
+LIBRARY.impl("rows", lambda x: x.new_empty(x.shape[:1]), "Meta")
+LIBRARY.impl("rows", lambda x: stablehlo_custom_call((x * 2,), "rows", [x.shape[:1]], [x.dtype], True, "two"), "XLA")
+mine = torch.ops.tests_of_calls
+
+
+class Calls(nn.Module):
+    def __init__(self, call):
+        super().__init__()
+        self.call = call
+
+    def forward(self, *inputs):
+        return self.call(*inputs)
+
+
+def test_ops_of_a_library_become_custom_calls():
+    options = stablehlo.StableHLOExportOptions(custom_ops_allowed_in_graph={"tests_of_calls"})
+    model = Calls(lambda x, y: mine.swap(x.sin(), y)[0].cos())
+    export = exported(model, torch.ones(2), torch.ones(3), options=options)
+    (call,) = (line for line in export.get_stablehlo_text().splitlines() if "custom_call" in line)
+    assert "@tests_of_calls.swap.default" in call
+    assert "(tensor<2xf32>, tensor<3xf32>) -> tuple<tensor<3xf32>, tensor<2xf32>>" in call
+    with pytest.raises(UnsupportedOpError, match=r"tests_of_calls\.swap"):
+        export(torch.ones(2), torch.ones(3))
+    with pytest.raises(UnsupportedOpError, match="other than tensors"):
+        exported(Calls(lambda x: mine.power(x, 2.0)), torch.ones(2), options=options)
+
+
+def test_a_kernel_for_torch_xla_runs_in_exports_and_on_the_device():
+    export = exported(Calls(mine.rows), torch.ones(2, 3))
+    x = torch.ones(2, 3).to("xla")
+    for text in (export.get_stablehlo_text(), xm.get_stablehlo([mine.rows(x)])):
+        assert "stablehlo.multiply" in text
+        (call,) = (line for line in text.splitlines() if "custom_call" in line)
+        assert "@rows" in call
+        assert 'backend_config = "two", has_side_effect = true} : (tensor<2x3xf32>) -> tensor<2xf32>' in call
+    with pytest.raises(UnsupportedOpError, match="rows"):
+        mine.rows(x).cpu()
 
 
 def scaled(x, y, attributes):

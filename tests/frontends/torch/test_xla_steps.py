@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
 from threading import Event
 
+import jax
 import pytest
 import torch
 
@@ -247,10 +249,33 @@ def test_dynamos_backend_openxla():
     torch.testing.assert_close(got, layer.weight.grad)
 
 
-def test_the_backend_openxla_names_tensors_on_the_cpu():
+def test_the_backend_openxla_names_tensors_on_the_cpu_and_leaves_them_there():
     compiled = torch.compile(lambda x: x * 2, backend="openxla")
     with pytest.warns(UserWarning, match=r"Found tensor with shape torch.Size\(\[2\]\) on cpu. Please move"):
-        assert compiled(torch.ones(2)).tolist() == [2, 2]
+        result = compiled(torch.ones(2))
+    assert (result.device.type, result.tolist()) == ("cpu", [2, 2])
+    assert met.metric_data("CompileTime") is None
+
+
+def test_the_backend_openxla_compiles_for_each_size_that_dynamo_leaves_open():
+    compiled = torch.compile(lambda x: (x.sum(1) * x.shape[0], x.shape[0] + 1), backend="openxla", dynamic=True)
+    for rows, programs in ((3, 1), (5, 2), (7, 3), (3, 3)):
+        total, more = compiled(torch.ones(rows, 2).to("xla"))
+        assert (total.tolist(), more) == ([2.0 * rows] * rows, rows + 1)
+        assert met.metric_data("CompileTime")[0] == programs
+    assert met.counter_value("DynamoExtractCompiledGraph") == 1
+
+
+def test_inputs_that_wait_for_recorded_ops_are_an_error_where_the_script_says_that_none_do(monkeypatch):
+    from torch_xla._dynamo import config
+
+    compiled = torch.compile(lambda x: x * 2, backend="openxla")
+    x = torch.ones(2).to("xla")
+    compiled(x)
+    monkeypatch.setattr(config, "skip_input_data_check", True)
+    assert compiled(x).tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="can not be a pending ir"):
+        compiled(x + 1)
 
 
 def test_the_backend_as_a_function():
@@ -316,16 +341,21 @@ def test_a_trace_has_the_names_of_its_ranges(tmp_path):
     with xp.Trace("forward", layer=3):
         torch.ones(2)
     xp.stop_trace()
-    (path,) = tmp_path.iterdir()
-    assert '"forward#layer=3#"' in path.read_text()
+    (for_perfetto,) = tmp_path.glob("*.pt.trace.json")
+    assert '"forward#layer=3#"' in for_perfetto.read_text()
+    (for_tensorboard,) = tmp_path.glob("plugins/profile/*/*.xplane.pb")
+    planes = jax.profiler.ProfileData.from_file(str(for_tensorboard)).planes
+    (event,) = [e for plane in planes for line in plane.lines for e in line.events if e.name == "forward"]
+    assert dict(event.stats)["layer"] == 3
     with pytest.raises(RuntimeError, match="No profile started"):
         xp.stop_trace()
 
 
 def test_a_profiling_server():
     server = xp.start_server(0)
-    with pytest.raises(RuntimeError, match="the port cannot be used"):
-        xp.start_server(server.port)
+    assert xp.start_server(server.port) is server
+    with socket.create_server(("", 0)) as busy, pytest.raises(RuntimeError, match="the port cannot be used"):
+        xp.start_server(busy.getsockname()[1])
     with pytest.raises(RuntimeError, match="No server of this process"):
         xp.trace("localhost:1", "folder")
 
@@ -339,6 +369,8 @@ def test_the_environment_asks_for_spmd(monkeypatch):
     monkeypatch.setenv("XLA_USE_SPMD", "1")
     assert [str(device) for device in torch_xla.devices()] == ["tt:0"]
     assert (xr.is_spmd(), xr.global_device_count(), xr.global_runtime_device_count()) == (True, 1, 2)
+    monkeypatch.delenv("XLA_USE_SPMD")
+    assert (xr.is_spmd(), xr.global_device_count()) == (False, 2)
 
 
 def test_spmd_mode_is_that_of_child_processes():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import operator
@@ -13,6 +14,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tt_xla.codegen.export import StagedGraph
+from tt_xla.environment import keeps_dynamo_defaults
 from tt_xla.errors import OptionError
 from tt_xla.frontends.torch import frame_settings, settings
 from tt_xla.frontends.torch.aten.decompositions import decompositions
@@ -33,8 +35,8 @@ from tt_xla.frontends.torch.private.aot_cache import OutputCode, SerializableAOT
 from tt_xla.frontends.torch.private.dynamo import config, never_trace_code, never_trace_module
 from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS
 from tt_xla.frontends.torch.private.functorch import aot_module_simplified
+from tt_xla.frontends.torch.private.names import optional
 from tt_xla.frontends.torch.private.patches import compiling
-from tt_xla.frontends.torch.private.stamping import stamping
 from tt_xla.frontends.torch.rng_state import describe_random_ops
 from tt_xla.frontends.torch.saved import lay_out_saved, report_strides, take_strides
 from tt_xla.frontends.torch.staged_source import Call, ExportedStages, graph_program
@@ -92,7 +94,7 @@ def tt(
     with Surfacing(), compiling(), stage(AUTOGRAD):
         own = mode_options(mode) if mode else compile_options(options or {})
         settings.current().with_own(own)  # raises if an option is bad
-        frame_settings.apply(graph_module)
+        frame_settings.apply()
         report_recompilation(example_inputs)
         arguments = describe_attributes(graph_module) + describe_inputs(graph_module, example_inputs)
         marks = take_argument_marks(graph_module)
@@ -128,7 +130,7 @@ def tt(
         with (
             sdpa_kernel(SDPBackend.MATH),
             caching(graph_module, arguments, own, options or {}, is_marked=bool(marks)) as cached,
-            stamping(graph_module, find_repeats(graph_module.graph), renamed_groups),
+            _stamping(graph_module),
         ):
             compiled = aot_module_simplified(
                 graph_module,
@@ -148,6 +150,14 @@ def tt(
         call = direct[0] if direct else compiled
         call = marking(call, marks) if marks else call
         return _as_module(call, graph_module) if config.repro_after else call
+
+
+def _stamping(graph_module: torch.fx.GraphModule) -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager in which one of several equal layers is traced, and the others become copies of it."""
+    module = None if keeps_dynamo_defaults() else optional("stamping")
+    if module is None:
+        return contextlib.nullcontext()
+    return module.stamping(graph_module, find_repeats(graph_module.graph), renamed_groups)
 
 
 def _check_minifier() -> None:

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+import json
+import operator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch import symbolic
+from tt_xla.frontends.torch.aten.custom_calls import config_of
 from tt_xla.frontends.torch.aten.decompositions import decompositions
 from tt_xla.frontends.torch.aten.registry import LOWERINGS
-from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
+from tt_xla.frontends.torch.lowering import NAME, Argument, lower_to_stablehlo
+from tt_xla.frontends.torch.private.dispatcher import kernel_for_xla
 from tt_xla.frontends.torch.private.fake import FakeTensor
 from tt_xla.frontends.torch.private.ops import OpOverload
 from tt_xla.frontends.torch.rng_state import describe_random_ops
 from tt_xla.ir.program import Role
 
 aten = torch.ops.aten
+
+_METADATA = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn")
+"""Keys of what PyTorch knows of a node."""
 
 _ROLES = {
     InputKind.PARAMETER: Role.PARAMETER,
@@ -58,6 +66,7 @@ class LoweredExport:
         constants: values of the further arguments: large constants, and random numbers, which were drawn once.
         numbers: inputs of the user that are no tensors, by position. The program was made for these values.
         results: for each output of the user's program, a fake tensor, or None where it returns None.
+        is_named: whether operations have names that the user gave or asked for.
     """
 
     module: ir.Module
@@ -65,27 +74,44 @@ class LoweredExport:
     constants: list[torch.Tensor]
     numbers: dict[int, Any]
     results: list[torch.Tensor | None]
+    is_named: bool = False
 
 
 def run_decompositions(program: ExportedProgram) -> ExportedProgram:
     """Returns the program with ops that have a lowering, or that PyTorch cannot decompose further."""
     table = {**torch.export.default_decompositions(), **decompositions()}
+    for node in program.graph.nodes:
+        if isinstance(node.target, OpOverload) and (kernel := kernel_for_xla(node.target)) is not None:
+            table[node.target] = kernel
     return program.run_decompositions({op: rule for op, rule in table.items() if op not in LOWERINGS})
 
 
-def lower_exported(program: ExportedProgram, *, inline_numbers: bool = True) -> LoweredExport:
+def lower_exported(
+    program: ExportedProgram,
+    *,
+    inline_numbers: bool = True,
+    custom_calls: Collection[str] = (),
+    with_metadata: bool = False,
+) -> LoweredExport:
     """Lowers a program of ``torch.export``. The program stays as it is.
 
     Args:
         program: the program. Its symbolic sizes stay symbolic.
         inline_numbers: whether numbers in the user's code become constants of the module. Otherwise those that are
             neither 0 nor 1 become 0-dim arguments.
+        custom_calls: namespaces of ops that become calls of functions of their names.
+        with_metadata: whether names of operations are what PyTorch knows of their nodes, as JSON.
 
     Raises:
         UnsupportedOpError: an op has no lowering, or none for its symbolic sizes; or an input is a symbolic number.
     """
     program = run_decompositions(program)  # which traces it anew, so the graph may be changed
     graph_module = program.graph_module
+    _call_by_name(graph_module.graph, custom_calls)
+    if with_metadata:
+        for node in graph_module.graph.nodes:
+            node.meta[NAME] = json.dumps({key: str(node.meta[key]) for key in _METADATA if node.meta.get(key)})
+    is_named = _take_names(graph_module.graph) or with_metadata
     nodes = graph_module.graph.find_nodes(op="placeholder")
     describe_random_ops(graph_module)
     results = _return_user_outputs(graph_module, program)
@@ -109,7 +135,81 @@ def lower_exported(program: ExportedProgram, *, inline_numbers: bool = True) -> 
     with symbolic.symbols(_symbolic_sizes(nodes), program.range_constraints):
         lowered = lower_to_stablehlo(graph_module, described)
     constants = [*values, *(make() for make in lowered.extras)]
-    return LoweredExport(lowered.module, arguments, constants, numbers, results)
+    _fold_broadcasts(lowered.module)
+    return LoweredExport(lowered.module, arguments, constants, numbers, results, is_named)
+
+
+def _take_names(graph: torch.fx.Graph) -> bool:
+    """Gives nodes the names that ``torch.ops.xla.write_mlir_debuginfo`` writes, and removes that op.
+
+    Returns:
+        Whether there was one.
+    """
+    writers = [node for node in graph.nodes if isinstance(node.target, OpOverload) and _writes_name(node.target)]
+    for node in writers:
+        named, name = node.args
+        named.meta[NAME] = name
+        node.replace_all_uses_with(named)
+        graph.erase_node(node)
+    return bool(writers)
+
+
+def _writes_name(op: OpOverload) -> bool:
+    return op._schema.name == "xla::write_mlir_debuginfo"
+
+
+def _fold_broadcasts(module: ir.Module) -> None:
+    """Makes each broadcast of a constant number a constant of the whole shape, as XLA writes it."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "stablehlo.broadcast_in_dim" and ir.ShapedType(op.results[0].type).has_static_shape:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    with module.context:
+        module.operation.walk(visit)
+        for op in found:
+            source = op.operands[0].owner
+            if isinstance(source, ir.Block) or source.operation.name != "stablehlo.constant":
+                continue
+            value = ir.DenseElementsAttr(source.attributes["value"])
+            if not value.is_splat:
+                continue
+            whole = ir.DenseElementsAttr.get_splat(op.results[0].type, value.get_splat_value())
+            with ir.InsertionPoint(op), op.location:
+                op.results[0].replace_all_uses_with(stablehlo.ConstantOp(whole).result)
+            op.erase()
+            if not any(True for _ in source.results[0].uses):
+                source.operation.erase()
+
+
+def _call_by_name(graph: torch.fx.Graph, namespaces: Collection[str]) -> None:
+    """Replaces ops of some namespaces by custom calls of their names.
+
+    Raises:
+        UnsupportedOpError: an argument or a result of an op is no tensor.
+    """
+    for node in list(graph.nodes):
+        if not isinstance(node.target, OpOverload) or node.target.namespace not in namespaces:
+            continue
+        values = node.meta["val"]
+        results = [values] if isinstance(values, torch.Tensor) else list(values)
+        operands = [argument for argument in node.args if isinstance(argument, torch.fx.Node)]
+        if len(operands) != len(node.args) + len(node.kwargs) or not all(isinstance(x, torch.Tensor) for x in results):
+            raise UnsupportedOpError(
+                f"{node.target} has arguments or results other than tensors, and is to become a custom call.",
+                hint="Give the other arguments as tensors.",
+            )
+        config = config_of([value.shape for value in results], [value.dtype for value in results])
+        with graph.inserting_before(node):
+            call = graph.call_function(torch.ops.tt.custom_call.default, (operands, str(node.target), config))
+            call.meta = {**node.meta, "val": results}
+            if values is results[0]:
+                result = graph.call_function(operator.getitem, (call, 0))
+                result.meta = dict(node.meta)
+        node.replace_all_uses_with(result if values is results[0] else call)
+        graph.erase_node(node)
 
 
 def _symbolic_sizes(nodes: list[torch.fx.Node]) -> Iterator[torch.SymInt]:

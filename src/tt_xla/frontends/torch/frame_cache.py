@@ -27,6 +27,7 @@ from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.executor import LOADING, Executor
 from tt_xla.frontends.torch.fingerprints import NoFingerprintError, code_digest, replaced_functions
 from tt_xla.frontends.torch.private import frames
+from tt_xla.frontends.torch.private.dynamo_patches import Installed
 from tt_xla.frontends.torch.torch_options import compile_options, graph_options, mode_options
 from tt_xla.frontends.torch.unwrapped import unwrapped
 from tt_xla.log import logger
@@ -50,7 +51,7 @@ class FrameCache:
         """
         return None if _cache(own) is None else _key(code, own)
 
-    def loaded(self, key: str, own: Mapping[str, Any], frame: frames.Installed) -> Any:
+    def loaded(self, key: str, own: Mapping[str, Any], frame: Installed) -> Any:
         """Returns dynamo's code of a frame; None if no entry fits.
 
         Args:
@@ -76,17 +77,21 @@ class FrameCache:
                 return made
         return None
 
-    def _installed(self, traced: frames.TracedFrame, frame: frames.Installed, graph: bytes) -> Any:
-        """Loads the graph and installs a frame; returns None if either fails, and dynamo traces the function."""
-        try:
+    def _installed(self, traced: frames.TracedFrame, frame: Installed, graph: bytes) -> Any:
+        """Installs a frame with its graph; returns None if either fails, and dynamo traces the function."""
+
+        def load() -> Any:
             executor: Executor = pickle.loads(graph)
             executor.post_compile((), None, {})
+            return unwrapped(executor, executor.updated or ())
+
+        try:
+            return frames.install(traced, frame, load)
         except Exception as error:  # as above, or of the compiler, which reports it with the user's line once traced
             logger().info("A graph of the cache is not used: %s", error)
             return None
-        made = frames.install(traced, frame, unwrapped(executor, executor.updated or ()))
-        LOADING.graphs.clear()
-        return made
+        finally:
+            LOADING.graphs.clear()
 
     def store(self, key: str, output: Any, bytecode: CodeType, executor: Executor) -> None:
         """Stores what dynamo made of a frame, if another process can tell whether it would make the same.

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import torch
 
-from tt_xla.frontends.torch.private.tracing import scan_op
 from tt_xla.registry import Registry
 
 Branch = Callable[[Sequence[Any]], list[Any]]
@@ -54,7 +53,7 @@ def _while_loop(condition: Branch, body: Branch, carried: Sequence[Any], more: S
     return jax.lax.while_loop(continues, step, start)
 
 
-@HIGHER_ORDER.register(scan_op)
+@HIGHER_ORDER.register(torch.ops.higher_order.scan)
 def _scan(combine: Branch, initial: Sequence[Any], rows: Sequence[Any], more: Sequence[Any] = ()) -> list[Any]:
     start = [jnp.asarray(value) for value in initial]
 

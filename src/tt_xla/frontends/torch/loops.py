@@ -11,9 +11,10 @@ import torch
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes
-from tt_xla.frontends.torch.private.tracing import scan_op, traced, while_loop_op, with_unknown_sizes
+from tt_xla.frontends.torch.private.tracing import traced, with_unknown_sizes
 
 Tensors = Sequence[torch.Tensor]
+_SCAN, _WHILE_LOOP = torch.ops.higher_order.scan, torch.ops.higher_order.while_loop
 Body = Callable[..., Any]
 """A function from tensors to a sequence of tensors."""
 
@@ -31,7 +32,7 @@ class Scan:
     def __init__(self, body: Body, start: Tensors, rows: Tensors) -> None:
         graph, self._captured = _graph_of(body, [*start, *(row[0] for row in rows)])
         self._counts = len(start), len(rows)
-        self._module = _called(scan_op, [graph], [*self._counts, len(self._captured)])
+        self._module = _called(_SCAN, [graph], [*self._counts, len(self._captured)])
         self._compiled: Callable[..., Any] | None = None
 
     def __call__(self, start: Tensors, rows: Tensors) -> tuple[torch.Tensor, ...]:
@@ -61,7 +62,7 @@ def while_loop(condition: Body, body: Body, start: Tensors, more: Tensors = ()) 
     _take_more_inputs(test, len(used_by_step))
     _return_one(test)
     captured = [*more, *used_by_test, *used_by_step]
-    module = _called(while_loop_op, [test, step], [len(start), len(captured)])
+    module = _called(_WHILE_LOOP, [test, step], [len(start), len(captured)])
     inputs = [*(value.detach().contiguous() for value in start), *captured]
     with torch.no_grad(), MODE.allowing_runs():
         return tuple(_compiled(module, inputs)(*inputs))
@@ -124,7 +125,7 @@ def _called(op: Any, graphs: list[torch.fx.GraphModule], counts: list[int]) -> t
     ]
     bodies = [outer.get_attr(f"body{index}") for index in range(len(graphs))]
     lists = [
-        tuple(nodes) if op is while_loop_op or part == len(inputs) - 1 else nodes for part, nodes in enumerate(inputs)
+        tuple(nodes) if op is _WHILE_LOOP or part == len(inputs) - 1 else nodes for part, nodes in enumerate(inputs)
     ]
     result = outer.call_function(op, (*bodies, *lists))  # type: ignore[arg-type]
     (output,) = graphs[-1].graph.find_nodes(op="output")

@@ -42,6 +42,9 @@ aten = torch.ops.aten
 EMBEDDED_ELEMENTS = 32
 """Number of elements up to which a tensor constant is embedded in the module. Larger constants become arguments."""
 
+NAME = "tt_xla_name"
+"""Key of a node's metadata: the name of its operations, in place of its own."""
+
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _SCOPE = re.compile(r"(?:^|/)n(\d+)(?:/|$)")
 _TORCH_FILES = re.compile(r"[/\\](?:site|dist)-packages[/\\]torch[/\\]")
@@ -543,7 +546,7 @@ def _spec(value: torch.Tensor | torch.SymInt, order: Sequence[int] | None) -> ja
 def _location_of(node: torch.fx.Node) -> ir.Location:
     line = source_line(node)
     path = module_path(node)
-    name = f"{path}/{node.name}" if path else node.name
+    name = node.meta.get(NAME) or (f"{path}/{node.name}" if path else node.name)
     if not line:
         return ir.Location.name(name)
     file, _, number = line.rpartition(":")

@@ -14,7 +14,7 @@ import torch
 from torch.fx import Node
 
 from tt_xla.frontends.torch.device.geometry import memory_order
-from tt_xla.frontends.torch.private.dispatcher import below_autograd, storage_identity
+from tt_xla.frontends.torch.private.dispatcher import storage_identity
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class OutputView:
 
     def of(self, base: torch.Tensor) -> torch.Tensor:
         """Returns the view of ``base``. Autograd knows no base of it, so users may write to it as to any output."""
-        with below_autograd():
-            return base.as_strided(self.size, self.stride, base.storage_offset() + self.offset)
+        view = torch.empty(0, dtype=base.dtype, device=base.device)
+        return view.set_(base.untyped_storage(), base.storage_offset() + self.offset, self.size, self.stride)
 
 
 def views_of_bases(

@@ -1,7 +1,7 @@
 """Replicas: threads that run one function, each on a chip of its own, and exchange tensors.
 
 ``torch_xla`` starts a process, or a thread, for each device. The chips of the emulated board belong to one process, so
-replicas are threads here.
+replicas are threads here, unless torchrun started a process for each (:mod:`.processes`).
 
 This module is not in the folder ``device``, because dynamo traces which replica a function runs in.
 """
@@ -13,7 +13,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 
@@ -96,6 +96,14 @@ class World:
             self._changed.notify_all()
 
 
+class Exchange(Protocol):
+    """Replicas that exchange payloads: threads or processes."""
+
+    size: int
+
+    def exchange(self, ordinal: int, payload: Any, members: Sequence[int]) -> list[Any]: ...
+
+
 class _OwnGenerator:
     """PyTorch's default generator, which draws the numbers of this thread's replica in a replica."""
 
@@ -127,11 +135,16 @@ class _Current(threading.local):
         ordinal: number of the replica, and of its chip.
     """
 
-    world: World | None = None
+    world: Exchange | None = None
     ordinal = 0
 
 
 _CURRENT = _Current()
+
+
+def be_replica(world: Exchange, ordinal: int) -> None:
+    """Makes all threads of this process one replica among others, which are processes."""
+    _Current.world, _Current.ordinal = world, ordinal
 
 
 def size() -> int:
@@ -230,7 +243,7 @@ def run(function: Callable[[], R], count: int | None = None, *, calls_one: bool 
             remove(mode)
             chips.set_replica(None)
             select_chip(0)
-            _CURRENT.world, _CURRENT.ordinal = None, 0
+            del _CURRENT.world, _CURRENT.ordinal
 
     with ThreadPoolExecutor(count, thread_name_prefix="replica") as threads:
         futures = [threads.submit(replica, number) for number in range(count)]

@@ -6,9 +6,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.private.guards import detect_fake_mode
 from tt_xla.frontends.torch.private.ops import OpOverload
-from tt_xla.frontends.torch.private.random import run_and_save_rng_state, run_with_rng_state
 
 
 def describe_random_ops(graph_module: torch.fx.GraphModule) -> None:
@@ -17,13 +15,13 @@ def describe_random_ops(graph_module: torch.fx.GraphModule) -> None:
     for node in nodes:
         if node.op != "call_function" or "val" in node.meta:
             continue
-        if node.target is run_and_save_rng_state:
+        if node.target is torch.ops.higher_order.run_and_save_rng_state:
             node.meta["val"] = (_state(nodes), _result(nodes, *node.args, **node.kwargs))
-        elif node.target is run_with_rng_state:
+        elif node.target is torch.ops.higher_order.run_with_rng_state:
             state, *call = node.args
             state.meta.setdefault("val", _state(nodes))
             node.meta["val"] = _result(nodes, *call, **node.kwargs)
-        elif "getitem" in node.name and node.args[0].target is run_and_save_rng_state:
+        elif "getitem" in node.name and node.args[0].target is torch.ops.higher_order.run_and_save_rng_state:
             node.meta["val"] = node.args[0].meta["val"][node.args[1]]
 
 
@@ -40,9 +38,7 @@ def _result(nodes: Any, op: OpOverload, *args: Any, **kwargs: Any) -> Any:
 
 
 def _fake_mode(nodes: Any) -> Any:
-    mode = detect_fake_mode([node.meta.get("val") for node in nodes])
-    assert mode is not None
-    return mode
+    return next(value.fake_mode for node in nodes if hasattr(value := node.meta.get("val"), "fake_mode"))
 
 
 __all__ = ["describe_random_ops"]

@@ -12,12 +12,12 @@ from typing import Any
 import torch
 
 from tt_xla.errors import UnsupportedOpError
-from tt_xla.frontends.torch.private.symbolic import FloorDiv, Mod
 
 _DIMENSIONS: ContextVar[Mapping[str, Any] | None] = ContextVar("_DIMENSIONS", default=None)
 """JAX's symbols by the names of PyTorch's, while a program with symbolic sizes is lowered."""
 
-_FUNCTIONS: dict[Any, Any] = {FloorDiv: operator.floordiv, Mod: operator.mod}
+_FUNCTIONS: dict[str, Any] = {"FloorDiv": operator.floordiv, "Mod": operator.mod}
+"""Operators by the names of PyTorch's functions of sizes."""
 
 
 def is_active() -> bool:
@@ -80,8 +80,8 @@ def _translated(expression: Any, dims: Mapping[str, Any]) -> Any:
         return functools.reduce(operator.mul, operands)
     if expression.is_Pow:
         return operands[0] ** operands[1]
-    if expression.func in _FUNCTIONS:
-        return _FUNCTIONS[expression.func](*operands)
+    if (function := _FUNCTIONS.get(expression.func.__name__)) is not None:
+        return function(*operands)
     raise UnsupportedOpError(
         f"The size {expression} of the exported program is no sum, product or quotient of the sizes of its inputs.",
         hint="Call torch.export.export without dynamic_shapes, once for each size that you need.",

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.private.dispatcher import is_any_autocast_enabled
-from tt_xla.frontends.torch.private.functorch import InputAliasInfo, PlainTensorMeta, ViewAndMutationMeta
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.private.functorch import PlainTensorMeta
 from tt_xla.frontends.torch.private.guards import forward_metadata
 
 
@@ -26,8 +26,8 @@ def updated_inputs(graph_module: torch.fx.GraphModule, inputs: int) -> tuple[int
         Positions of the inputs; the graph's first outputs are their new contents. None if the graph needs AOTAutograd's
         wrappers.
     """
-    metadata: ViewAndMutationMeta | None = forward_metadata()
-    if metadata is None or is_any_autocast_enabled():
+    metadata = forward_metadata()
+    if metadata is None or any(map(torch.is_autocast_enabled, ("cpu", DEVICE_TYPE))):
         return None
     updated = metadata.mutated_inp_runtime_indices
     repairs = (
@@ -45,7 +45,7 @@ def updated_inputs(graph_module: torch.fx.GraphModule, inputs: int) -> tuple[int
     return tuple(updated) if plain and same_inputs and not any(repairs) else None
 
 
-def _changes_contents_alone(info: InputAliasInfo) -> bool:
+def _changes_contents_alone(info: Any) -> bool:
     return info.mutates_data and not info.mutates_metadata and not info.requires_grad
 
 

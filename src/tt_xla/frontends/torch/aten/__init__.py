@@ -3,6 +3,7 @@
 from tt_xla.frontends.torch.aten import (
     complex_numbers,
     convolution,
+    custom_calls,
     derivatives,
     factories,
     fourier,
@@ -27,6 +28,7 @@ __all__ = [
     "Context",
     "complex_numbers",
     "convolution",
+    "custom_calls",
     "derivatives",
     "factories",
     "fourier",

@@ -9,7 +9,6 @@ import torch
 
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.signatures import overload_named
-from tt_xla.frontends.torch.private.dispatcher import without_autocast
 
 Choice = Callable[[Sequence[torch.Tensor], bool], torch.dtype | None]
 """Returns the dtype in which an op with these operands runs; None leaves them as they are. Takes also whether the
@@ -98,7 +97,7 @@ def _casting(name: str, choose: Choice) -> Callable[..., Any]:
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         op = overload_named(name)
-        with without_autocast():
+        with torch.autocast(DEVICE_TYPE, enabled=False):
             values = (*args, *kwargs.values())
             tensors = [tensor for tensor in _tensors(values) if _casts(tensor)]
             has_dtype = any(isinstance(value, torch.dtype) for value in values)

@@ -255,6 +255,12 @@ class Buffer:
         return self._host is None and value is not None and value.data is None and value.node is not None
 
     @property
+    def handle(self) -> int:
+        """Content version of the bytes, which buffers have in common while they share them."""
+        value = self._value
+        return self.version if value is None or value.data is None else value.version
+
+    @property
     def is_placeholder(self) -> bool:
         """Whether nothing has or computes the contents."""
         value = self._value

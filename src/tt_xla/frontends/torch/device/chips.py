@@ -181,6 +181,11 @@ def generator(chip: int) -> torch.Generator:
     return _GENERATORS[chip]
 
 
+def is_replica() -> bool:
+    """Returns whether this thread is a replica."""
+    return _CURRENT.replica is not None
+
+
 def set_replica(chip: int | None) -> None:
     """Says that this thread is the replica on a chip, or none."""
     _CURRENT.replica = chip

@@ -11,6 +11,7 @@ from tt_xla.frontends.torch import fused_steps
 from tt_xla.frontends.torch.device import chips, metrics, on_host
 from tt_xla.frontends.torch.device.buffers import aten, buffer_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.device.draws import drawn
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.programs import synchronize
@@ -26,7 +27,7 @@ from tt_xla.frontends.torch.device.recording import (
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
 from tt_xla.frontends.torch.device.values import Value
 from tt_xla.frontends.torch.drawn import DRAWN
-from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS
+from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, kernel_for_xla
 from tt_xla.frontends.torch.private.functions import tree_leaves
 from tt_xla.frontends.torch.private.ops import OpOverload
 
@@ -35,7 +36,9 @@ MAX_NODES = 10_000
 
 
 def fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
-    """Runs or records an op that has no kernel of its own."""
+    """Runs or records an op that has no kernel of its own, or calls the kernel that a library has for torch_xla."""
+    if (kernel := kernel_for_xla(op)) is not None:
+        return kernel(*args, **kwargs)
     return run(signature_of(op), args, kwargs)
 
 
@@ -234,7 +237,7 @@ def _draw(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], chi
             *args, **signature.without_out(kwargs), out=torch.empty(0, dtype=target.dtype, device="cpu")
         )
         _resize_out(target, host.shape)
-    write(target, Value.of(host.contiguous()))
+    write(target, drawn(signature, host.contiguous()))
     return target
 
 

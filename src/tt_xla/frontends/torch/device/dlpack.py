@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 import torch
 
-from tt_xla.frontends.torch.private.dispatcher import tensor_from_dlpack
 from tt_xla.locks import Lock
 
 _EXTENSION_DEVICE = 12
@@ -101,4 +100,4 @@ class Layout:
             _DESCRIPTOR.data = address
             if chip:
                 _DESCRIPTOR.device_id = chip
-            return tensor_from_dlpack(_new_capsule(_DESCRIPTOR_ADDRESS, _CAPSULE_NAME, None))
+            return torch.from_dlpack(_new_capsule(_DESCRIPTOR_ADDRESS, _CAPSULE_NAME, None))

@@ -68,6 +68,12 @@ class Donation:
     read: ClassVar[set[Value]] = set()
 
 
+def takes(leaves: Sequence[Value]) -> tuple[bool, tuple[int, ...]]:
+    """Returns what inputs a run takes: whether also those that it overwrites, and the positions of the donated ones."""
+    takes_donations = Donation.ends_step or MODE.takes_donations
+    return Donation.ends_step, tuple(n for n, leaf in enumerate(leaves) if takes_donations and leaf.donated)
+
+
 def aliases(leaves: Iterable[Value], outputs: Iterable[Value]) -> int:
     """Returns how many inputs of a program have no bytes of their own after its run."""
     overwritten = set(outputs) if Donation.ends_step else ()

@@ -20,7 +20,9 @@ from tt_xla.frontends.torch.device.buffers import (
 )
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.dispatch import resize, run
+from tt_xla.frontends.torch.device.draws import LARGE
 from tt_xla.frontends.torch.device.geometry import memory_order, storage_elements
+from tt_xla.frontends.torch.device.placements import count_read
 from tt_xla.frontends.torch.device.recording import (
     converted,
     expanded,
@@ -43,10 +45,6 @@ def _is_ours(tensor: torch.Tensor) -> bool:
 # Making tensors ------------------------------------------------------------------------------------------------------
 
 
-_LARGE = 1 << 22
-"""Bytes from which an empty tensor is no recorded op: its zeros would fill memory before anybody writes to it."""
-
-
 def _empty(
     size: Sequence[int],
     *,
@@ -60,7 +58,7 @@ def _empty(
     dtype = dtype or torch.get_default_dtype()
     if memory_format in (None, torch.contiguous_format, torch.preserve_format):
         chip, nbytes = chips.chip_of(device), math.prod(size) * dtype.itemsize
-        if nbytes < _LARGE:
+        if nbytes < LARGE:
             return new_tensor(full(size, 0, dtype, chip))
         MEMORY[chip].check(nbytes)
         # The operating system gives memory to a page of these zeros once it is written.
@@ -136,6 +134,7 @@ def _resize(
 def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
     if not _is_ours(target):
         host = host_alias(source)
+        count_read(source)
         with metrics.transferring(host.nbytes, to_device=False):
             target.copy_(host)
         return target
@@ -181,6 +180,8 @@ def _to_copy(
     source = host_alias(tensor) if _is_ours(tensor) else tensor.detach()
     if to_device:
         MEMORY[chip].check(source.numel() * (dtype or source.dtype).itemsize)
+    elif _is_ours(tensor):
+        count_read(tensor)
     with metrics.transferring(source.nbytes, to_device=to_device):
         host = torch.empty_like(
             source, dtype=dtype, device="cpu", memory_format=memory_format or torch.preserve_format

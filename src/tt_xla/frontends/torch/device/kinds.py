@@ -28,7 +28,7 @@ from tt_xla.frontends.torch.device.scalars import SCALARS
 from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
 from tt_xla.frontends.torch.device.values import Kind, Number, Operand, Output
 from tt_xla.frontends.torch.private import fake as private_fake
-from tt_xla.frontends.torch.private.dispatcher import dispatching_to_modes, outside_dynamo
+from tt_xla.frontends.torch.private.dispatcher import outside_dynamo
 from tt_xla.frontends.torch.private.functions import decomposition_table
 from tt_xla.frontends.torch.private.ops import OpOverload
 from tt_xla.locks import Lock
@@ -54,7 +54,6 @@ def _computing_shapes() -> Iterator[None]:
         COMPUTING,
         outside_dynamo(),
         private_fake.unset_fake_temporarily(),
-        dispatching_to_modes(),
         _mode(),
         torch.no_grad(),
         _SILENCE,
@@ -141,6 +140,13 @@ def make_kind(
         except Exception as error:  # the op then runs on the CPU, which raises again if the arguments are wrong
             kind.reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     return kind
+
+
+def new_fakes(value: Any) -> Any:
+    """Returns new fake tensors like those in ``value``: nodes that used a kind's own would seem to share memory."""
+    if isinstance(value, torch.Tensor):
+        return fake(value.shape, value.dtype)
+    return [new_fakes(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _describe_grown(kind: Kind, scalars: Sequence[float]) -> bool:

@@ -54,10 +54,28 @@ def placement_of(tensor: torch.Tensor) -> Placement | None:
     return placement if placement is not None and placement.shape == tuple(tensor.shape) else None
 
 
-def _recorded(value: Value) -> Placement | None:
-    """Returns the placement that a mark gives to contents, or that of the contents which they are a copy of."""
+def is_replicated(tensor: torch.Tensor) -> bool:
+    """Returns whether every chip has a tensor in full; of a copy that has no bytes yet, whether it has the source."""
+    if tensor.device.type != DEVICE_TYPE:
+        return False
+    buffer = buffer_of(tensor)
+    if placements.is_replicated(buffer) or buffer.offloaded is not None:
+        return placements.is_replicated(buffer)
+    source = _copied(buffer.value)
+    return placements.is_replicated(None if source.owner is None else source.owner())
+
+
+def _copied(value: Value) -> Value:
+    """Returns the contents of which some are a recorded copy; those themselves if they are none."""
     while (node := value.node) is not None and node.kind.op in _COPIES and node.inputs[0].shape == value.shape:
         value = node.inputs[0]
+    return value
+
+
+def _recorded(value: Value) -> Placement | None:
+    """Returns the placement that a mark gives to contents, or that of the contents which they are a copy of."""
+    value = _copied(value)
+    node = value.node
     if node is None:
         return placements.placement_of_value(value)
     if node.kind.op is not MARK_OP:

@@ -27,7 +27,9 @@ STABLEHLO = "StableHloCompile"
 REUSED = "CachedCompile"
 STEPS = "MarkStep"
 TENSORS = "CreateXlaTensor"
+HANDLES = "CreateDataHandles"
 SPMD_TENSORS = "VirtualDeviceUsage"
+SPMD_READS = "ReplicateShardedData"
 SEVERAL_CHIPS = "ExecuteReplicated"
 SEVERAL_CHIPS_TIME = "ExecuteReplicatedTime"
 DYNAMO_GRAPHS = "DynamoExtractCompiledGraph"
@@ -45,15 +47,17 @@ NAMES: dict[str, str] = {
     TENSOR_DATA_TIME: "copies of tensors from the CPU to the device",
     TO_DEVICE_BYTES: "bytes of copies to the device",
     FROM_DEVICE_BYTES: "bytes of copies from the device",
-    ALIASES: "compilations of graphs, and how many inputs they overwrite or release",
-    DONATIONS: "donations of tensors",
+    ALIASES: "graphs that are new or took other donations than before, and how many inputs they overwrite or release",
+    DONATIONS: "donations of tensors, also in graphs when dynamo compiles them",
     COMPILED: "programs that were compiled",
     COMPILE_CALLS: "calls of the compiler for recorded ops",
     STABLEHLO: "programs of recorded ops that were compiled from StableHLO, which all are",
     REUSED: "runs of programs that had been compiled before",
     STEPS: "calls of torch_xla.sync",
     TENSORS: "results of recorded ops, and tensors copied to the device",
+    HANDLES: "tensors copied to the device, and results of programs of recorded ops",
     SPMD_TENSORS: "tensors that were given a sharding",
+    SPMD_READS: "copies to the CPU, in SPMD mode, of tensors that chips have parts or copies of",
     SEVERAL_CHIPS: "runs of recorded ops for several chips, and in SPMD mode",
     SEVERAL_CHIPS_TIME: "the same runs, and how long they took",
     DYNAMO_GRAPHS: "graphs that dynamo's backend openxla compiled",
@@ -123,6 +127,8 @@ def transferring(nbytes: int, *, to_device: bool) -> Iterator[None]:
     for name in (TO_DEVICE_TIME, TENSOR_DATA_TIME) if to_device else (FROM_DEVICE_TIME,):
         sample(name, taken)
     sample(TO_DEVICE_BYTES if to_device else FROM_DEVICE_BYTES, float(nbytes))
+    if to_device:
+        count(HANDLES)
 
 
 def data(name: str) -> tuple[int, float, tuple[tuple[float, float], ...]] | None:
@@ -177,7 +183,7 @@ def report(counter_names: Collection[str] | None = None, metric_names: Collectio
     for name, times in sorted(all_counters().items()):
         if counter_names is None or name in counter_names:
             lines += [f"Counter: {name}", f"  Value: {times}"]
-    return "\n".join(lines) + "\n"
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _duration(nanoseconds: float) -> str:

@@ -7,13 +7,21 @@ import functools
 import threading
 from collections.abc import Iterator
 
-from tt_xla.environment import variable
+from tt_xla.environment import debug_level, variable
 
 
 class _OfThread(threading.local):
-    """Whether recorded ops may run in this thread."""
+    """What concerns one thread.
+
+    Attributes:
+        may_run: whether recorded ops may run.
+        cause: why they run now, as ``PT_XLA_DEBUG`` reports it; empty where a result is read.
+        graph_name: name of the program that they become; empty for most.
+    """
 
     may_run = True
+    cause = ""
+    graph_name = ""
 
 
 _THREAD = _OfThread()
@@ -23,10 +31,12 @@ class Mode:
     """Switches of the process.
 
     Attributes:
+        takes_floating_classes: whether losses take classes of a floating type, as they do after ``import torch_xla``.
         takes_donations: whether every run takes donated tensors, beside those of ``torch_xla.sync``.
         structures: receives the structure of each trace that runs; None while nobody asks.
     """
 
+    takes_floating_classes = False
     takes_donations = False
     structures: set[tuple[int, ...]] | None = None
 
@@ -34,6 +44,11 @@ class Mode:
     def eager(self) -> bool:
         """Whether each op runs at once instead of being recorded. The default comes from ``TTXLA_EAGER``."""
         return variable("TTXLA_EAGER") == "1"
+
+    @functools.cached_property
+    def debug_level(self) -> int:
+        """What ``PT_XLA_DEBUG`` reports, as the environment says when recorded ops run for the first time."""
+        return debug_level()
 
     @property
     def may_run(self) -> bool:
@@ -43,6 +58,27 @@ class Mode:
     @may_run.setter
     def may_run(self, value: bool) -> None:
         _THREAD.may_run = value
+
+    @property
+    def cause(self) -> str:
+        """Why recorded ops run now; empty where a result is read."""
+        return _THREAD.cause
+
+    @property
+    def graph_name(self) -> str:
+        """Name of the program of the recorded ops; empty for most."""
+        return _THREAD.graph_name
+
+    @contextlib.contextmanager
+    def running_because(self, cause: str, graph_name: str = "") -> Iterator[None]:
+        """Context manager that says why recorded ops run, unless an outer one does, and what their program is named."""
+        before = _THREAD.cause, _THREAD.graph_name
+        _THREAD.cause = before[0] or cause
+        _THREAD.graph_name = graph_name or before[1]
+        try:
+            yield
+        finally:
+            _THREAD.cause, _THREAD.graph_name = before
 
     @contextlib.contextmanager
     def allowing_runs(self) -> Iterator[None]:

@@ -140,7 +140,7 @@ def placement_of_value(value: Value) -> Placement | None:
 
 
 def copy_of(storage: torch.UntypedStorage) -> torch.UntypedStorage:
-    """Returns a copy of a storage of the device, on the same chip and with the same placement."""
+    """Returns a copy of a storage of the device, on the same chip, or chips, and with the same placement."""
     buffer = buffer_of_storage(storage)
     host = buffer.host.untyped_storage()
     copied = torch.empty(0, dtype=torch.uint8, device="cpu").set_(host, 0, [storage.nbytes()], [1]).clone()
@@ -148,6 +148,8 @@ def copy_of(storage: torch.UntypedStorage) -> torch.UntypedStorage:
     placement = _PLACEMENTS.get(buffer)
     if placement is not None:
         _PLACEMENTS[buffer_of_storage(new)] = placement
+    if buffer in _REPLICATED:
+        _REPLICATED.add(buffer_of_storage(new))
     return new
 
 
@@ -188,9 +190,15 @@ def replicate(tensor: torch.Tensor) -> None:
     _REPLICATED.add(buffer_of(tensor))
 
 
-def is_replicated(tensor: torch.Tensor) -> bool:
-    """Returns whether every chip has a tensor in full because a program computed it there, or because it was sent."""
-    return tensor.device.type == DEVICE_TYPE and buffer_of(tensor) in _REPLICATED
+def is_replicated(buffer: Buffer | None) -> bool:
+    """Returns whether every chip has contents in full because a program computed them there, or they were sent."""
+    return buffer in _REPLICATED
+
+
+def count_read(tensor: torch.Tensor) -> None:
+    """Counts that a tensor is copied to the CPU, if chips have parts or copies of it."""
+    if STATE.acts_as_one and (buffer_of(tensor) in _PLACEMENTS or buffer_of(tensor) in _REPLICATED):
+        metrics.count(metrics.SPMD_READS)
 
 
 def set_default_mesh(mesh: Mesh, chips: tuple[int, ...]) -> None:

@@ -20,11 +20,11 @@ from tt_xla.environment import asks_for_source_lines
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
-from tt_xla.frontends.torch.device import growing, metrics
+from tt_xla.frontends.torch.device import analysis, draws, growing, kinds, metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, NO_BYTES, PENDING, Buffer, buffer_of, set_synchronize
 from tt_xla.frontends.torch.device.chips import STATE
-from tt_xla.frontends.torch.device.donation import Donation, aliases, release
-from tt_xla.frontends.torch.device.kinds import COMPUTING, fake, graph_with_inputs, runs_on_host, scalar_dtype
+from tt_xla.frontends.torch.device.donation import Donation, aliases, release, takes
+from tt_xla.frontends.torch.device.kinds import COMPUTING, graph_with_inputs, new_fakes, runs_on_host, scalar_dtype
 from tt_xla.frontends.torch.device.marking import is_part
 from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.placements import (
@@ -85,6 +85,15 @@ class Trace:
     placements: tuple[Placement | None, ...] = ()
     chip: int = 0
 
+    def graph(self) -> analysis.Graph:
+        """Returns what reports say about the trace."""
+        return analysis.Graph(
+            repr((self.key, self.placements, self.chip)),
+            len(self.leaves) + len(self.scalars),
+            len(self.outputs),
+            self.chip,
+        )
+
 
 @dataclass
 class _Structure:
@@ -98,6 +107,7 @@ class _Structure:
         constant: indices of the leaves that were the same in two runs, such as parameters in inference. What depends
             on them alone is computed again only when they change.
         programs: programs by the indices of the scalars that are inputs.
+        taken: donations that its programs took, each a sample of ``InputOutputAliasCount``.
     """
 
     inputs: frozenset[int]
@@ -106,6 +116,7 @@ class _Structure:
     versions: list[int] = field(default_factory=list)
     constant: frozenset[int] = frozenset()
     programs: dict[Any, _Program] = field(default_factory=dict)
+    taken: set[tuple[bool, tuple[int, ...]]] = field(default_factory=set)
 
 
 @dataclass
@@ -133,12 +144,13 @@ _STRUCTURES: dict[tuple[tuple[int, ...], tuple[Placement | None, ...], int], _St
 """Structures by the keys of their traces, the placements of their leaves, and the chip."""
 
 
-def synchronize(*, ends_step: bool = False) -> None:
+def synchronize(*, ends_step: bool = False, only: Sequence[torch.Tensor] | None = None) -> None:
     """Runs all recorded ops. Nothing is pending afterwards, except what depends on an error, and tensors of which each
     chip has a part of its own.
 
     Args:
         ends_step: whether the programs take donated tensors, and may use the memory of tensors that they write to.
+        only: tensors of the device, if recorded ops on which none of them depends wait for the next run.
 
     Raises:
         CompileError, ExecutionError, ResourceExhaustedError: ops could not run. The error is also an instance of
@@ -146,9 +158,12 @@ def synchronize(*, ends_step: bool = False) -> None:
             the error again.
     """
     with LOCK:
-        live = [
+        waiting = [
             buffer for reference in list(PENDING.values()) if (buffer := reference()) is not None and buffer.pending
         ]
+        chosen = waiting if only is None else [each for each in set(map(buffer_of, only)) if each.pending]
+        left = {*waiting} - {*chosen} | {each for each in chosen if STATE.holds_parts and is_part(each.value)}
+        live = [buffer for buffer in chosen if buffer not in left]
         if live and not MODE.may_run:
             raise RuntimeError(
                 "Unexpected execution happens inside the compiled function, exiting. Under "
@@ -156,21 +171,18 @@ def synchronize(*, ends_step: bool = False) -> None:
                 "end, because it reads a result. Return the tensor and read it afterwards, or leave out full_graph."
             )
         PENDING.clear()
-        if STATE.holds_parts:
-            parts = {buffer for buffer in live if is_part(buffer.value)}
-            live = [buffer for buffer in live if buffer not in parts]
-            PENDING.update((id(buffer), weakref.ref(buffer)) for buffer in parts)
+        PENDING.update((id(buffer), weakref.ref(buffer)) for buffer in left)
         Pressure.nodes = 0
         Pressure.groups.clear()
         outputs: dict[int, set[Value]] = {}
-        for buffer in live:
+        for buffer in draws.without_draws(live) if Pressure.draws else live:
             outputs.setdefault(buffer.chip, set()).add(buffer.value)
         failure = None
         Donation.ends_step = ends_step
         Donation.read.clear()
         try:
             for chip, values in sorted(outputs.items()):
-                failure = _run_or_split(sorted(values, key=_recorded_at), chip) or failure
+                failure = _run_or_split(sorted(values, key=recorded_at), chip) or failure
         finally:
             for buffer in live:
                 if not buffer.pending:
@@ -184,7 +196,7 @@ def synchronize(*, ends_step: bool = False) -> None:
             release(Donation.read)
 
 
-def _recorded_at(value: Value) -> tuple[int, int]:
+def recorded_at(value: Value) -> tuple[int, int]:
     """Returns the position of a pending value in the order of recording, which is the order of a program's results."""
     assert value.node is not None
     return value.node.serial, value.index
@@ -270,7 +282,7 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         if changed is not None:
             _run_in_parts(trace, changed)
             return
-    structure, program = _program(trace)
+    structure, program = program_of(trace)
     tensors = [leaf.data for leaf in trace.leaves]
     versions: list[int | None] = [leaf.version for leaf in trace.leaves]
     types = _scalar_types(trace, structure.inputs)
@@ -282,13 +294,15 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     for make, version in program.extras:
         arguments.append(make())
         argument_versions.append(version)
-    metric = metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME
-    timed = metrics.timed(metric)
+    timed = metrics.timed(metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME)
     is_replicated = trace.placements or STATE.acts_as_one
+    analysis.report_run(trace.graph)
     with _counted_as_replicated(timed) if is_replicated else timed, outside_dynamo():
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
+    count = len(outputs)
+    metrics.counters[metrics.HANDLES] += count
     for value, position in zip(outputs, program.outputs, strict=True):
         result = results[position]
         if result.shape != value.shape:  # dimensions of size 1 are elsewhere; the elements are in the same order
@@ -298,7 +312,7 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         for value, placement in zip(outputs, program.placements, strict=True):
             if placement is not None and placement.shape == tuple(value.shape):
                 value.placement = placement
-    if len(outputs) == 1:
+    if count == 1:
         return
     storages: set[int] = set()
     for value in outputs:
@@ -335,7 +349,7 @@ def _run_in_parts(trace: Trace, changed: set[Node]) -> None:
         values = parts.next_program()
         if not values:
             return
-        _run(sorted(values, key=_recorded_at), trace.chip, is_part=True)
+        _run(sorted(values, key=recorded_at), trace.chip, is_part=True)
 
 
 def _nodes_of(outputs: Sequence[Value]) -> list[Node]:
@@ -375,7 +389,7 @@ def collect(outputs: list[Value], chip: int = 0) -> Trace:
     return Trace(order, list(leaves), outputs, tuple(key), tuple(scalars), placed if any(placed) else (), chip)
 
 
-def _program(trace: Trace) -> tuple[_Structure, _Program]:
+def program_of(trace: Trace) -> tuple[_Structure, _Program]:
     """Returns the program of a trace, from the cache if its structure ran before with the same embedded scalars.
 
     Scalars that differ from those of the first run become inputs of a second program. If other scalars differ later,
@@ -397,14 +411,18 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
         if changed:
             all_scalars = frozenset(range(len(trace.scalars)))
             structure.inputs = all_scalars if structure.inputs else frozenset(changed)
+    if (taken := takes(trace.leaves)) not in structure.taken:
+        structure.taken.add(taken)
+        metrics.sample(metrics.ALIASES, aliases(trace.leaves, trace.outputs))
     _find_constants(structure, trace.leaves)
     key = structure.inputs
     if key not in structure.programs:
         for name in (metrics.COMPILED, metrics.COMPILE_CALLS, metrics.STABLEHLO):
             metrics.count(name)
+        analysis.report_compilation(trace.graph)
         with metrics.timed(metrics.EAGER_COMPILE_TIME if MODE.eager else metrics.COMPILE_TIME):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
-        metrics.sample(metrics.ALIASES, aliases(trace.leaves, trace.outputs))
+        analysis.report_program(trace.chip)
     else:
         metrics.count(metrics.REUSED)
     return structure, structure.programs[key]
@@ -421,15 +439,12 @@ def _find_constants(structure: _Structure, leaves: Sequence[Value]) -> None:
     constant = [
         index
         for index, leaf in enumerate(leaves)
-        if versions[index] == last_versions[index] and _bytes(leaf) >= _MIN_CONSTANT_BYTES
+        if versions[index] == last_versions[index]
+        and math.prod(leaf.shape) * leaf.dtype.itemsize >= _MIN_CONSTANT_BYTES
     ]
     if constant:
         structure.constant = frozenset(constant)
         structure.programs.clear()
-
-
-def _bytes(value: Value) -> int:
-    return math.prod(value.shape) * value.dtype.itemsize
 
 
 def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> _Program:
@@ -482,7 +497,7 @@ def stablehlo_of(tensors: Sequence[torch.Tensor], *, bytecode: bool = False) -> 
     with LOCK:
         buffers = [buffer_of(tensor) for tensor in tensors] or [each() for each in PENDING.values()]
         values = {buffer.value for buffer in buffers if buffer is not None and buffer.pending}
-        trace = collect(sorted(values, key=_recorded_at))
+        trace = collect(sorted(values, key=recorded_at))
         with outside_dynamo(), unset_fake_temporarily():
             arguments = [Argument(f"input_{number}") for number in range(len(trace.leaves))]
             module = lower_to_stablehlo(_graph_module(trace, frozenset()), arguments).module
@@ -524,7 +539,7 @@ def _graph_module(trace: Trace, inputs: frozenset[int]) -> torch.fx.GraphModule:
 
 def _placeholder(graph: torch.fx.Graph, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.fx.Node:
     node = graph.placeholder(name)
-    node.meta["val"] = fake(shape, dtype)
+    node.meta["val"] = kinds.fake(shape, dtype)
     return node
 
 
@@ -557,15 +572,8 @@ def _inline(
             values[node].meta = dict(node.meta)
         else:
             copied = values[node] = graph.node_copy(node, values.__getitem__)
-            copied.meta = {"val": _new_fakes(node.meta.get("val")), "stack_trace": _stack_trace(where)}
+            copied.meta = {"val": new_fakes(node.meta.get("val")), "stack_trace": _stack_trace(where)}
     raise AssertionError("the graph of a kind has no output node")
-
-
-def _new_fakes(value: Any) -> Any:
-    """Returns new fake tensors like those in ``value``: nodes that used a kind's own would seem to share memory."""
-    if isinstance(value, torch.Tensor):
-        return fake(value.shape, value.dtype)
-    return [_new_fakes(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _stack_trace(where: str) -> str:

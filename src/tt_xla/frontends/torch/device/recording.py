@@ -49,10 +49,12 @@ class Pressure:
 
     Attributes:
         nodes: number of nodes.
+        draws: number of results that are drawn numbers.
         groups: number of each group of marks of a composite.
     """
 
     nodes = 0
+    draws = 0
     groups: ClassVar[dict[str, int]] = {}
 
 

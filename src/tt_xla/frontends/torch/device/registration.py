@@ -11,6 +11,7 @@ from tt_xla.frontends.torch import cells, libraries
 from tt_xla.frontends.torch.device import autocast, chips, dispatch, generators, kernels, placements
 from tt_xla.frontends.torch.device.buffers import storage_of_host
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.device.losses import LOSS_KERNELS
 from tt_xla.frontends.torch.device.module import DeviceModule
 from tt_xla.frontends.torch.device.signatures import Signature, overload_named, signature_of
 from tt_xla.frontends.torch.private import accelerator, patches, storages
@@ -55,7 +56,7 @@ def register() -> None:
     marks = torch.library.Library("tt_xla", "IMPL")
     _LIBRARIES.extend((ops, everything_else, marks))
     marks.impl("mark_tensor", dispatch.mark, "PrivateUse1")
-    for name, kernel in (kernels.KERNELS | cells.CELL_KERNELS).items():
+    for name, kernel in (kernels.KERNELS | cells.CELL_KERNELS | LOSS_KERNELS).items():
         ops.impl(name, kernel, "PrivateUse1")
     for name, kernel in kernels.HOST_KERNELS.items():
         ops.impl(name, kernel, "CPU")
@@ -82,7 +83,7 @@ def received_storage(host: torch.Tensor, chip: int) -> torch.UntypedStorage:
 
 def _recorded() -> list[str]:
     """Returns ops whose generated kernels would allocate a result and write to it, and :data:`_RECORDED_WHOLE`."""
-    return sorted((structured_op_names() | set(_RECORDED_WHOLE)) - kernels.KERNELS.keys())
+    return sorted((structured_op_names() | set(_RECORDED_WHOLE)) - kernels.KERNELS.keys() - LOSS_KERNELS.keys())
 
 
 def _recorder(name: str) -> Callable[..., Any]:

@@ -69,7 +69,7 @@ def describe(tensor: torch.Tensor) -> str:
     """Returns where a tensor of the device is, and the recorded ops that compute it or the bytes that it has."""
     buffer = buffer_of(tensor)
     data = _shape(tensor.shape, tensor.dtype)
-    handle = "Deleted" if buffer.is_placeholder else buffer.version
+    handle = "Deleted" if buffer.is_placeholder else buffer.handle
     bytes_of = f"XLAData:\n  Data Device: TT:{buffer.chip}\n  Data Shape: {data}\n  Data Handle: {handle}"
     lines = [
         "XLATensor {",

@@ -10,8 +10,6 @@ import torch.nn.functional as F
 
 from tt_xla.frontends.torch.private.functions import (
     flex_math_attention,
-    native_multi_head_attention,
-    transformer_encoder_layer_forward,
 )
 
 
@@ -24,8 +22,9 @@ def rewrite(graph_module: torch.fx.GraphModule) -> None:
     for node in graph_module.graph.nodes:
         if node.op != "call_function":
             continue
-        if node.target in _PLAIN:
-            node.target = _PLAIN[node.target]
+        plain = _PLAIN.get(node.target) or _PLAIN_BY_NAME.get(getattr(node.target, "__name__", ""))
+        if plain is not None:
+            node.target = plain
             changed = True
         position = _SPARSE.get(node.target)
         if position is not None and node.kwargs.get("sparse"):
@@ -199,6 +198,9 @@ def encoder_layer(
 _PLAIN: dict[object, Callable[..., object]] = {
     torch.ops.higher_order.flex_attention: flex_math_attention,
     F.scaled_dot_product_attention: attention,
-    native_multi_head_attention: multi_head_attention,
-    transformer_encoder_layer_forward: encoder_layer,
 }
+_PLAIN_BY_NAME = {
+    "_native_multi_head_attention": multi_head_attention,
+    "_transformer_encoder_layer_fwd": encoder_layer,
+}
+"""By names of PyTorch's functions: inference paths of ``nn.MultiheadAttention`` and ``nn.TransformerEncoderLayer``."""

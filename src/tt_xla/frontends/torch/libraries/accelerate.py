@@ -155,4 +155,12 @@ def prepare_models(module: Any) -> None:
     accelerator.prepare_model, accelerator._get_named_parameters = prepare_model, named_parameters
 
 
-__all__ = ["choose_device", "choose_path", "count_memory", "is_default_device", "launch_replicas", "name_backend", "prepare_models"]
+__all__ = [
+    "choose_device",
+    "choose_path",
+    "count_memory",
+    "is_default_device",
+    "launch_replicas",
+    "name_backend",
+    "prepare_models",
+]

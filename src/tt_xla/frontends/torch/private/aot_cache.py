@@ -16,32 +16,29 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import torch
-from torch._functorch import config
-from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache, AOTAutogradCacheDetails
-from torch._inductor import config as inductor_config
-from torch._inductor.codecache import FxGraphCache
-from torch._inductor.output_code import OutputCode
 from torch.compiler import config as compiler_config
 
+from tt_xla.frontends.torch.private.names import names_of
 from tt_xla.log import logger
 
-try:
+with names_of("aot_cache"):
+    from torch._functorch import config
+    from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache, AOTAutogradCacheDetails
     from torch._functorch._aot_autograd.schemas import SerializableAOTDispatchCompiler
-except ImportError:  # PyTorch 2.12 and older
-    from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler  # type: ignore[no-redef]
+    from torch._inductor import config as inductor_config
+    from torch._inductor.codecache import FxGraphCache
+    from torch._inductor.output_code import OutputCode
 
-_NEEDED = (
+REPLACED = (
     (AOTAutogradCache, "make_entry"),
     (AOTAutogradCache, "_write_to_local_cache"),
     (AOTAutogradCache, "iterate_over_candidates"),
     (AOTAutogradCacheDetails, "_init_fx_graph_hash_details"),
 )
-
-IS_SUPPORTED = all(hasattr(owner, name) for owner, name in _NEEDED) and hasattr(config, "bundled_autograd_cache")
-"""Whether this version of PyTorch has the functions that :func:`install` replaces."""
-
-REPLACED = _NEEDED if IS_SUPPORTED else ()
 """Owner and name of each attribute that :func:`install` replaces."""
+
+IS_SUPPORTED = all(hasattr(owner, name) for owner, name in REPLACED) and hasattr(config, "bundled_autograd_cache")
+"""Whether this version of PyTorch has the functions that :func:`install` replaces; if not, no graph is kept."""
 
 
 class Store(Protocol):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from torch.compiler import _cache
-
 from tt_xla import disk_cache
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("artifacts"):
+    from torch.compiler._cache import CacheArtifact, CacheArtifactFactory, CacheArtifactManager
 
 _KIND = "programs"
 """Kind of the entries in the cache on disk."""
@@ -14,8 +14,8 @@ _KIND = "programs"
 _TYPE = "tt_program"
 
 
-@_cache.CacheArtifactFactory.register
-class ProgramArtifact(_cache.CacheArtifact):
+@CacheArtifactFactory.register
+class ProgramArtifact(CacheArtifact):
     """A compiled program among the artifacts of a process."""
 
     def populate_cache(self) -> None:
@@ -32,11 +32,7 @@ class ProgramArtifact(_cache.CacheArtifact):
 
 def record_program(key: str, contents: bytes) -> None:
     """Adds a program to the artifacts that ``torch.compiler.save_cache_artifacts`` returns."""
-    recorder: Any = getattr(_cache, "CacheArtifactRecorder", None)
-    if recorder is not None:
-        recorder(_TYPE, key).record(contents)
-    else:
-        _cache.CacheArtifactManager.record_artifact(_TYPE, key, contents)
+    CacheArtifactManager.record_artifact(_TYPE, key, contents)
 
 
 __all__ = ["record_program"]

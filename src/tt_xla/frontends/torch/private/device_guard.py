@@ -17,7 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils.backend_registration import _DummyDeviceGuard as PythonDeviceGuard
+
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("device_guard"):
+    from torch._C._acc import DeviceGuard
+    from torch._C._autograd import DeviceType
+    from torch.utils.backend_registration import _DummyDeviceGuard as PythonDeviceGuard
 
 _HEADER = Path(torch.__file__).parent / "include/c10/core/impl/DeviceGuardImplInterface.h"
 """Declares the virtual functions in the order in which they stand in the table."""
@@ -48,7 +54,7 @@ def _returning(value: int) -> bytes:
             return b""
 
 
-def make_guard(kind: type[torch._C._acc.DeviceGuard] = PythonDeviceGuard) -> torch._C._acc.DeviceGuard:
+def make_guard(kind: type[DeviceGuard] = PythonDeviceGuard) -> DeviceGuard:
     """Returns a guard for ``_setup_privateuseone_for_python_backend``, or one of another class for another type."""
     guard = kind()
     functions, code = _virtual_functions(), _returning(int(guard.type_()))
@@ -71,7 +77,7 @@ def _virtual_functions() -> list[str]:
     return re.findall(r"^\s*virtual\s[^~;{]*?(\w+)\(", text, re.MULTILINE)
 
 
-def _answer_by(memory: mmap.mmap, guard: torch._C._acc.DeviceGuard, functions: list[str]) -> None:
+def _answer_by(memory: mmap.mmap, guard: DeviceGuard, functions: list[str]) -> None:
     """Gives a guard a copy of its table of virtual functions where a page of code replaces those that call Python."""
     table = ctypes.c_void_p.from_address(_address(guard))  # a C++ object begins with the address of its table
     count = _BEFORE + len(functions) + _AFTER
@@ -84,7 +90,7 @@ def _answer_by(memory: mmap.mmap, guard: torch._C._acc.DeviceGuard, functions: l
     table.value = ctypes.addressof(copy) + _BEFORE * _POINTER
 
 
-def _address(guard: torch._C._acc.DeviceGuard) -> int:
+def _address(guard: DeviceGuard) -> int:
     """Returns the address of a guard's C++ object, with which a Python object of pybind11 begins."""
     return ctypes.c_void_p.from_address(id(guard) + object.__basicsize__).value or 0
 
@@ -93,9 +99,9 @@ _REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
 """The symbol of PyTorch's table of guards, which has the address of one for each device type."""
 
 
-class _XLADeviceGuard(torch._C._acc.DeviceGuard):
+class _XLADeviceGuard(DeviceGuard):
     def type_(self) -> Any:
-        return torch._C._autograd.DeviceType.XLA
+        return DeviceType.XLA
 
 
 def register_xla_guard() -> bool:
@@ -105,7 +111,7 @@ def register_xla_guard() -> bool:
         Whether there is one. PyTorch has a function for the type of a device written in Python alone, so the guard is
         written to the table itself, which builds for other systems may not export.
     """
-    number = int(torch._C._autograd.DeviceType.XLA)
+    number = int(DeviceType.XLA)
     for path in (Path(torch.__file__).parent / "lib").glob("libc10.*"):
         try:
             registry = (ctypes.c_void_p * (number + 1)).in_dll(ctypes.CDLL(str(path)), _REGISTRY)

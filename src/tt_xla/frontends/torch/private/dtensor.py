@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import torch
-from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 
-without_torch_dispatch = torch._C._disabled_torch_dispatch_impl
-"""``__torch_dispatch__`` of a subclass whose tensors are those of their device."""
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("dtensor"):
+    from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+
+    without_torch_dispatch = torch._C._disabled_torch_dispatch_impl
+    """``__torch_dispatch__`` of a subclass whose tensors are those of their device."""
 
 __all__ = ["DTensorSpec", "TensorMeta", "without_torch_dispatch"]

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from types import CodeType
 
-from torch._dynamo import config, convert_frame, graph_bytecode_inputs, trace_rules
-from torch._dynamo.eval_frame import skip_code
-from torch._dynamo.exc import ShortenTraceback
-from torch._dynamo.variables.builder import VariableBuilder
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("dynamo"):
+    from torch._dynamo import config
+    from torch._dynamo.convert_frame import compile_lock
+    from torch._dynamo.eval_frame import skip_code
+    from torch._dynamo.exc import ShortenTraceback
+    from torch._dynamo.trace_rules import add as never_trace
+    from torch._dynamo.variables.builder import VariableBuilder
 
 
 def never_trace_module(name: str) -> None:
     """Makes dynamo run functions of a module, or of a package with this name, as they are."""
-    trace_rules.add(name)
+    never_trace(name)
 
 
 def never_trace_code(code: CodeType) -> None:
@@ -26,15 +31,10 @@ def treat_as_opaque(kind: type) -> None:
         VariableBuilder._type_dispatch_impl(trace_numpy)[kind] = VariableBuilder.wrap_user_defined
 
 
-compile_lock = convert_frame.compile_lock
-"""Held while dynamo compiles a frame: tracers of PyTorch are for one thread at a time."""
-
 __all__ = [
     "ShortenTraceback",
     "compile_lock",
     "config",
-    "convert_frame",
-    "graph_bytecode_inputs",
     "never_trace_code",
     "never_trace_module",
     "treat_as_opaque",

@@ -7,39 +7,36 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any, Protocol
-
-from torch._dynamo import config, convert_frame, guards, output_graph
-from torch._dynamo.convert_frame import ConvertFrameAssert, DynamoOutput
-from torch._dynamo.eval_frame import _debug_get_cache_entry_list
-from torch._dynamo.source import SkipGuardSource
-from torch._dynamo.symbolic_convert import InliningInstructionTranslator, InstructionTranslatorBase
-from torch._dynamo.variables import builder, functions, nn_module
-from torch._dynamo.variables.functions import PolyfilledFunctionVariable
+from typing import Any, NamedTuple, Protocol
 
 from tt_xla.collector import collector_paused
 from tt_xla.environment import keeps_dynamo_defaults
 from tt_xla.frontends.torch.fingerprints import is_versioned
-from tt_xla.frontends.torch.private.frames import Installed
+from tt_xla.frontends.torch.private.names import names_of
 from tt_xla.stage_times import TRACING, stage
 
-_POSITIONS = {"code": 0, "globals": 1, "locals": 2, "hooks": 9, "cache_entries": 11}
-"""Positions of the parameters of dynamo's ``_compile`` that a look into the cache of frames reads."""
+with names_of("dynamo_patches"):
+    from torch._dynamo import config, convert_frame
+    from torch._dynamo.convert_frame import ConvertFrameAssert, DynamoOutput, _compile
+    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+    from torch._dynamo.guards import get_and_maybe_log_recompilation_reasons
+    from torch._dynamo.source import SkipGuardSource
+    from torch._dynamo.symbolic_convert import InliningInstructionTranslator
+    from torch._dynamo.variables import builder, functions, nn_module
+    from torch._dynamo.variables.functions import PolyfilledFunctionVariable
 
-_PARAMETERS = {name: position for position, name in enumerate(signature(convert_frame._compile).parameters)}
+_COMPILE = signature(_compile)
 
-IS_CACHED = _PARAMETERS.items() >= _POSITIONS.items()
-"""Whether this version of PyTorch lets frames be found in a cache; PyTorch 2.12 does not."""
+IS_CACHED = {"code", "globals", "locals", "hooks", "cache_entries", "compile_id"} <= _COMPILE.parameters.keys()
+"""Whether this version of PyTorch lets frames be found in a cache."""
 
 REPLACED = (
     (ConvertFrameAssert, "__call__"),
     *(((convert_frame, "_compile"), (DynamoOutput, "build_guards")) if IS_CACHED else ()),
-    (InstructionTranslatorBase, "get_line_of_code_header"),
     (builder, "_automatic_dynamic"),
     (InliningInstructionTranslator, "get_globals_source_and_value"),
     (functions, "invoke_and_store_as_constant"),
@@ -96,6 +93,24 @@ class FrameSettings(threading.local):
 FRAME_SETTINGS = FrameSettings()
 
 
+class Installed(NamedTuple):
+    """The parts of a frame, while it is compiled, that a cache of frames needs.
+
+    Attributes:
+        code: the frame's code.
+        local: its locals.
+        global_: its globals.
+        compile_id: dynamo's number of the compilation.
+        entries: compilations of the code so far.
+    """
+
+    code: CodeType
+    local: dict[str, Any]
+    global_: dict[str, Any]
+    compile_id: Any
+    entries: Sequence[Any]
+
+
 class Frames(Protocol):
     """A cache of frames that dynamo traced."""
 
@@ -112,20 +127,19 @@ class Frames(Protocol):
         ...
 
 
-def install(backend: Callable[..., Any], settings: Settings, frames: Frames) -> None:
+def install(backend: Callable[..., Any], settings: Settings, frames: Frames | None) -> None:
     """Makes dynamo compile frames for one backend under settings of its own.
 
     Args:
         backend: the function that dynamo calls with a graph. Frames compiled for other backends keep the settings that
             they have, unless that backend calls :meth:`FrameSettings.apply`.
         settings: returns the settings.
-        frames: finds frames that were traced before.
+        frames: finds frames that were traced before; None if nothing does.
     """
-    if IS_CACHED:
+    if IS_CACHED and frames is not None:
         _look_in_cache()
         _forget_frames_with_constants()
     _guard_values_of_the_standard_library()
-    _name_lines_for_logs_alone()
     _fix_sizes()
     compile_frame = ConvertFrameAssert.__call__
 
@@ -166,7 +180,7 @@ def failed_guard() -> str:
     if not entries or settings.converter is None:
         return ""
     latest = max(entries, key=lambda entry: entry.compile_id.frame_compile_id or 0)
-    reasons = guards.get_and_maybe_log_recompilation_reasons(
+    reasons = get_and_maybe_log_recompilation_reasons(
         [latest], settings.frame, settings.converter._torchdynamo_orig_backend, skip_logging=True
     )
     if not reasons:
@@ -181,13 +195,13 @@ def _look_in_cache() -> None:
 
     @functools.wraps(compile_code)
     def find_or_compile(*args: Any, skip: int = 0, **kwargs: Any) -> Any:
-        code, global_, local, hooks, entries = (args[position] for position in _POSITIONS.values())
-        cache = FRAME_SETTINGS.frames
-        if cache is None or code is not FRAME_SETTINGS.code or _is_watched(hooks, len(entries)):
+        given = _COMPILE.bind(*args, **kwargs).arguments
+        code, entries, cache = given["code"], given["cache_entries"], FRAME_SETTINGS.frames
+        if cache is None or code is not FRAME_SETTINGS.code or _is_watched(given["hooks"], len(entries)):
             FRAME_SETTINGS.key = None
         elif (key := cache.key(code, FRAME_SETTINGS.own)) is not None:
             FRAME_SETTINGS.key = key
-            frame = Installed(code, local, global_, kwargs["compile_id"], entries)
+            frame = Installed(code, given["locals"], given["globals"], given["compile_id"], entries)
             found = cache.loaded(key, FRAME_SETTINGS.own, frame)
             if found is not None:
                 return found
@@ -262,22 +276,6 @@ def _guard_values_of_the_standard_library() -> None:
         return module, variable, source
 
     InliningInstructionTranslator.get_globals_source_and_value = find_with_guards  # type: ignore[method-assign]
-
-
-def _name_lines_for_logs_alone() -> None:
-    """Makes dynamo leave out, while nobody reads its log, the function around a line that it traces.
-
-    For each op it would look the function up, and the first look at a file splits all of it into tokens.
-    """
-    header = InstructionTranslatorBase.get_line_of_code_header
-
-    @functools.wraps(header)
-    def header_for_logs(self: InstructionTranslatorBase, lineno: int | None = None) -> str:
-        is_ours = FRAME_SETTINGS.frames is not None
-        is_logged = self.is_trace_source_log_enabled or output_graph.trace_call_log.isEnabledFor(logging.DEBUG)
-        return "" if is_ours and not is_logged else header(self, lineno)
-
-    InstructionTranslatorBase.get_line_of_code_header = header_for_logs  # type: ignore[method-assign]
 
 
 def _fix_sizes() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("fake"):
+    from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 
 LOGGER_NAME = "torch._subclasses.fake_tensor"
 """Name of the logger to which fake tensors report ops that they refuse."""

@@ -2,7 +2,11 @@
 
 A guard of dynamo compares something in the frame, in globals or in PyTorch's state with what dynamo saw. A
 :class:`Fact` has the fingerprint of what it saw. Another process looks at the same places; if all facts hold there,
-dynamo would trace the same, and the guards are made anew, on the objects of that process.
+dynamo would trace the same, and PyTorch makes the guards anew, on the objects of that process.
+
+PyTorch's own packages (``torch._dynamo.package``) are not used: they drop the guards on the identity of functions,
+classes, modules and builtins, so a function that was replaced would leave a stale result, and they pickle the objects
+that the guards reach.
 """
 
 from __future__ import annotations
@@ -10,33 +14,40 @@ from __future__ import annotations
 import builtins
 import functools
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import torch
-from torch._dynamo import bytecode_transformation, convert_frame, guards, trace_rules
-from torch._dynamo import config as dynamo_config
-from torch._dynamo.output_graph import OutputGraphCommon, OutputGraphGuardsState, get_builtins_dict
-from torch._dynamo.package import SerializedCode
-from torch._dynamo.types import ConvertFrameReturn, GuardedCode, wrap_guarded_code
-from torch._dynamo.utils import CleanupHook, CleanupManager
-from torch._functorch import config as functorch_config
-from torch._guards import CompileId, Guard, GuardsSet, Source
 from torch.compiler import config as compiler_config
-from torch.utils._ordered_set import OrderedSet
 
 from tt_xla.frontends.torch.fingerprints import Fingerprints, NoFingerprintError, file_digest, find
+from tt_xla.frontends.torch.private.dynamo_patches import Installed
+from tt_xla.frontends.torch.private.names import names_of
 from tt_xla.log import logger
+
+with names_of("frames"):
+    from torch._dynamo import config as dynamo_config
+    from torch._dynamo.bytecode_transformation import unique_id
+    from torch._dynamo.convert_frame import orig_code_map
+    from torch._dynamo.guards import CheckFunctionManager, _get_closure_vars
+    from torch._dynamo.output_graph import OutputGraphCommon
+    from torch._dynamo.package import SerializedCode
+    from torch._dynamo.trace_rules import FunctionIdSet
+    from torch._dynamo.types import GuardedCode, wrap_guarded_code
+    from torch._functorch import config as functorch_config
+    from torch._guards import Source
 
 _SET_BY_DYNAMO = "_dynamo_static_input_type"
 """Mark that dynamo sets on parameters as it traces; only CUDA graphs read it."""
 
 COMPILED = "__compiled_fn_"
 
-_ALLOWED, _DISALLOWED = trace_rules._allowed_callable_ids, trace_rules._disallowed_callable_ids
-"""Functions that ``torch._dynamo.allow_in_graph`` and ``disallow_in_graph`` have added."""
+_TRACE_RULES = sys.modules[FunctionIdSet.__module__]
+_RULES = {name: rule for name, rule in vars(_TRACE_RULES).items() if isinstance(rule, FunctionIdSet)}
+"""Tables of functions that dynamo does not trace as usual; decorators such as ``allow_in_graph`` add to them."""
 
 _CONTENTS = frozenset(
     {
@@ -67,22 +78,18 @@ _STATE = frozenset(
         "FUNCTORCH_STACK_MATCH",
     }
 )
-"""Guards on PyTorch's state, which :func:`state_of_torch` describes."""
+"""Guards on PyTorch's state, which is kept beside the guards and which these compare."""
 
 
 class Fact(NamedTuple):
     """A guard of dynamo, and a fingerprint of the value that it looked at.
 
     Attributes:
-        source: the place that it looks at.
-        kind: name of the method of ``GuardBuilder`` that makes the guard.
-        details: the method's further arguments.
+        guard: the guard, without the objects that it held.
         seen: fingerprint of what was there, as far as the guard looks.
     """
 
-    source: Source
-    kind: str
-    details: dict[str, Any]
+    guard: Any
     seen: Any
 
 
@@ -93,10 +100,10 @@ class TracedFrame:
     Attributes:
         facts: what the guards saw.
         ordered: dictionaries the order of whose keys dynamo relied on, and fingerprints of the keys.
-        sizes: sizes and strides of each tensor that has a guard, as dynamo keeps them.
-        state: what :func:`state_of_torch` returned.
+        state: what PyTorch makes guards from besides the facts and the frame, in its own form: sizes of the tensors,
+            and the state of PyTorch.
+        is_inference: whether inference mode was on, which no guard of dynamo compares.
         imports: module by the name under which dynamo has put it among the globals.
-        builtins: name under which dynamo has put the builtins among the globals.
         compiled: name under which the bytecode finds the compiled graph.
         found: module and path of each other global that the bytecode needs.
         code: the bytecode.
@@ -105,14 +112,18 @@ class TracedFrame:
 
     facts: list[Fact]
     ordered: list[tuple[Source, Any]]
-    sizes: dict[Source, dict[str, Any]]
     state: Any
+    is_inference: bool
     imports: dict[str, str]
-    builtins: str
     compiled: str
     found: dict[str, tuple[str, str, Any]]
     code: SerializedCode
     files: dict[str, str]
+
+    @property
+    def builtins(self) -> str:
+        """The name under which dynamo has put the builtins among the globals."""
+        return self.state.name_of_builtins_dict_key_in_fglobals
 
 
 class Scope:
@@ -128,26 +139,11 @@ class Scope:
         self._scope: dict[str, Any] = {"L": local, "G": {**global_, **extra} if extra else global_}
         self._scope["__builtins__"] = vars(builtins).copy()
         self._cache: dict[Source, Any] = {}
-        self._closure = guards._get_closure_vars()
+        self._closure = _get_closure_vars()
 
     def get(self, source: Source) -> Any:
         """Returns the value at a source. Whatever access to it raises is raised."""
         return source.get_value(self._scope, self._closure, self._cache)
-
-
-def state_of_torch() -> Any:
-    """Returns the state that dynamo's guards compare whatever the function.
-
-    Raises:
-        NoFingerprintError: the state cannot be described.
-    """
-    get_hooks = torch._functorch._aot_autograd.utils.top_saved_tensors_hooks
-    inlined = torch._functorch._aot_autograd.utils.saved_tensors_hooks_are_inlineable
-    if torch._C._len_torch_function_stack() or _transforms() or inlined(get_hooks()):
-        raise NoFingerprintError("a mode, transform or hook that is active")
-    level = torch.autograd.forward_ad._current_level
-    state = convert_frame.GlobalStateGuard().__getstate__()
-    return (str(state), str(torch.utils._device.CURRENT_DEVICE), level, torch.is_inference_mode_enabled())
 
 
 def settings_digest() -> str:
@@ -159,33 +155,22 @@ def settings_digest() -> str:
         sdp.math_sdp_enabled(),
         sdp.cudnn_sdp_enabled(),
     )
-    rules = [sorted((table.function_names or {}).values()) for table in (_ALLOWED, _DISALLOWED)]
-    of_decorators = (
-        trace_rules._nonstrict_trace_callable_ids,
-        trace_rules._leaf_function_ids,
-        trace_rules._polyfilled_function_ids,
-    )
-    counts = [len(table()) for table in (_ALLOWED, _DISALLOWED, *of_decorators)]
+    rules = [(name, len(rule()), sorted((rule.function_names or {}).values())) for name, rule in _RULES.items()]
     configs = [_values(config) for config in (dynamo_config, functorch_config)]
     folded = sys.getrecursionlimit(), sys.get_int_max_str_digits()
-    return repr((configs, kernels, rules, counts, folded, compiler_config.cache_key_tag, torch.version.git_version))
+    return repr((configs, kernels, rules, folded, compiler_config.cache_key_tag, torch.version.git_version))
 
 
 def _values(config: Any) -> list[tuple[str, str]]:
     """Returns the settings of a module of PyTorch that decide how it compiles, in a form that processes share."""
     values: list[tuple[str, str]] = []
-    for name in sorted(set(config._config) - config._compile_ignored_keys):
-        if getattr(config._config[name], "deprecated", False):
+    for name, value in sorted(config.get_config_copy().items()):
+        if name in config._compile_ignored_keys:
             continue
-        value = getattr(config, name)
         if callable(value):
             value = f"{value.__module__}.{value.__qualname__}"
         values.append((name, repr(sorted(map(repr, value)) if isinstance(value, set | frozenset) else value)))
     return values
-
-
-def _transforms() -> bool:
-    return torch._C._functorch.get_interpreter_stack() is not None
 
 
 def traced_frame(output: Any, bytecode: CodeType) -> TracedFrame:
@@ -201,20 +186,28 @@ def traced_frame(output: Any, bytecode: CodeType) -> TracedFrame:
     prints = Fingerprints()
     if output.aotautograd_guards or output.export:
         raise NoFingerprintError("guards of AOTAutograd on aliases")
+    if output.torch_function_mode_stack or output.functorch_layers:
+        raise NoFingerprintError("a mode or a transform that is active")
     scope = Scope(output.local_scope, output.global_scope, {})
     facts: list[Fact] = []
-    for guard in sorted(output.guards, key=Guard.sort_key):
-        kind, details = guard.create_fn_name(), _details(guard)
-        if kind == "SHAPE_ENV":
+    for guard in sorted(output.guards, key=lambda guard: guard.sort_key()):
+        if guard.create_fn_name() == "SHAPE_ENV":
             if guard.code_list:
                 raise NoFingerprintError("sizes that are symbols")
-        elif kind in _STATE:
-            facts.append(Fact(guard.originating_source, kind, details, None))
-        else:
-            saw = seen(scope, guard.originating_source, kind, details, prints)
-            facts.append(Fact(guard.originating_source, kind, details, saw))
-    tensors = [fact.source for fact in facts if fact.kind == "TENSOR_MATCH"]
-    sizes = {source: _sizes(output.input_source_to_sizes_strides[source]) for source in tensors}
+            continue
+        plain = replace(guard, create_fn=_plain_maker(guard), **dict.fromkeys(_OF_ITS_PROCESS))
+        facts.append(Fact(plain, seen(scope, plain, prints)))
+    tensors = [fact.guard.originating_source for fact in facts if fact.guard.create_fn_name() == "TENSOR_MATCH"]
+    state = replace(
+        output.dump_guards_state(),
+        local_scope={},
+        global_scope={},
+        input_source_to_sizes_strides={
+            source: _sizes(output.input_source_to_sizes_strides[source]) for source in tensors
+        },
+        _guards=[],
+        skip_guards_check=True,  # dynamo's check also measures it, for statistics of a compilation
+    )
     ordered = [(source, _keys(scope.get(source), prints)) for source in output.guard_on_key_order]
     for code in output.tracing_context.traced_code or ():
         if not prints.defines(code):
@@ -235,10 +228,9 @@ def traced_frame(output: Any, bytecode: CodeType) -> TracedFrame:
     return TracedFrame(
         facts,
         ordered,
-        sizes,
-        state_of_torch(),
+        state,
+        torch.is_inference_mode_enabled(),
         dict(output.import_sources),
-        output.name_of_builtins_dict_key_in_fglobals,
         compiled[0],
         found,
         SerializedCode.from_code_object(bytecode),
@@ -246,13 +238,21 @@ def traced_frame(output: Any, bytecode: CodeType) -> TracedFrame:
     )
 
 
-def seen(scope: Scope, source: Source, kind: str, details: Mapping[str, Any], prints: Fingerprints) -> Any:
-    """Returns the fingerprint of what a guard sees.
+_OF_ITS_PROCESS = ("guard_types", "code_list", "obj_weakref", "guarded_class_weakref", "stack", "user_stack", "_hash")
+"""Fields of a guard that PyTorch fills as it makes the guard."""
+
+
+def seen(scope: Scope, guard: Any, prints: Fingerprints) -> Any:
+    """Returns the fingerprint of what a guard sees; None for one on PyTorch's state.
 
     Raises:
         NoFingerprintError: a guard of this kind, or the object, has none.
     """
-    value = scope.get(source)
+    kind = guard.create_fn_name()
+    if kind in _STATE:
+        return None
+    details = guard.create_fn.keywords if isinstance(guard.create_fn, functools.partial) else {}
+    value = scope.get(guard.originating_source)
     if kind in _CONTENTS:
         return prints.of(value)
     if kind == "TENSOR_MATCH":
@@ -274,18 +274,18 @@ def seen(scope: Scope, source: Source, kind: str, details: Mapping[str, Any], pr
     raise NoFingerprintError(f"a guard {kind}")
 
 
-def _details(guard: Guard) -> dict[str, Any]:
-    """Returns the arguments of a guard's method besides builder and guard."""
+def _plain_maker(guard: Any) -> Callable[..., Any]:
+    """Returns the method of ``GuardBuilder`` that makes a guard, with those of its arguments that processes share."""
     made = guard.create_fn
     if not isinstance(made, functools.partial):
-        return {}
+        return made
     if made.args:
         raise NoFingerprintError(f"a guard {guard.create_fn_name()} with positions")
     details = {name: value for name, value in made.keywords.items() if name not in ("value", "recompile_hint")}
     for value in details.values():
         if not isinstance(value, str | int | float | bool | Source | type(None)):
             raise NoFingerprintError(f"a guard {guard.create_fn_name()} on a {type(value).__qualname__}")
-    return details
+    return functools.partial(made.func, **details) if details else made.func
 
 
 def _keys(value: Any, prints: Fingerprints) -> Any:
@@ -303,28 +303,9 @@ def _tensor(value: torch.Tensor, prints: Fingerprints) -> Any:
     names = [name for name in value.__dict__ if name.startswith("_dynamo") and name != _SET_BY_DYNAMO]
     if names or value.layout is not torch.strided or type(value) not in (torch.Tensor, torch.nn.Parameter):
         raise NoFingerprintError(f"a {type(value).__qualname__} with marks {names}")
-    keys = torch._C._dispatch_keys(value).raw_repr()
     shape, stride = tuple(value.shape), value.stride()
-    of_kind = (type(value).__name__, str(value.dtype), str(value.device), keys)
+    of_kind = (type(value).__name__, str(value.dtype), str(value.device), value.is_conj(), value.is_neg())
     return (*of_kind, shape, stride, value.requires_grad, value.is_leaf, value.is_inference())
-
-
-class Installed(NamedTuple):
-    """The parts of a frame that :func:`install` needs while the frame is compiled.
-
-    Attributes:
-        code: the frame's code.
-        local: its locals.
-        global_: its globals.
-        compile_id: dynamo's number of the compilation.
-        entries: compilations of the code so far.
-    """
-
-    code: CodeType
-    local: dict[str, Any]
-    global_: dict[str, Any]
-    compile_id: CompileId
-    entries: Sequence[Any]
 
 
 def difference(traced: TracedFrame, frame: Installed) -> str:
@@ -337,16 +318,16 @@ def difference(traced: TracedFrame, frame: Installed) -> str:
     prints = Fingerprints()
     source: Source | None = None
     try:
-        if state_of_torch() != traced.state:
-            return "a global setting of PyTorch, such as its grad mode, autocast or default dtype"
+        if torch.is_inference_mode_enabled() != traced.is_inference:
+            return "inference mode"
         scope = Scope(frame.local, frame.global_, _globals_of_guards(traced, frame.global_))
         for source, keys in traced.ordered:
             if _keys(scope.get(source), prints) != keys:
                 return f"the order of {source.name}"
         for fact in traced.facts:
-            source = fact.source
-            if fact.kind not in _STATE and seen(scope, source, fact.kind, fact.details, prints) != fact.seen:
-                return f"{fact.kind} of {source.name}"
+            source = fact.guard.originating_source
+            if seen(scope, fact.guard, prints) != fact.seen:
+                return f"{fact.guard.create_fn_name()} of {source.name}"
         others = [path for module, path, mark in traced.found.values() if prints.of(find(module, path)) != mark]
         return f"globals {others}" if others else ""
     except Exception as error:  # a value is not there, or whatever the code of the user's objects raises
@@ -356,65 +337,70 @@ def difference(traced: TracedFrame, frame: Installed) -> str:
 def _globals_of_guards(traced: TracedFrame, global_: Mapping[str, Any]) -> dict[str, Any]:
     imports = {name: sys.modules[module] for name, module in traced.imports.items()}
     found = {name: find(module, path) for name, (module, path, _) in traced.found.items()}
-    return {**imports, **found, traced.builtins: get_builtins_dict(global_)}  # type: ignore[arg-type]
+    return {**imports, **found, traced.builtins: _builtins_of(global_)}
 
 
-def install(traced: TracedFrame, frame: Installed, compiled: Callable[..., Any]) -> ConvertFrameReturn | None:
+def _builtins_of(global_: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the builtins of code with these globals. Python keeps the module or its dictionary there."""
+    found = global_["__builtins__"]
+    return found if isinstance(found, dict) else vars(found)
+
+
+def install(traced: TracedFrame, frame: Installed, load: Callable[[], Callable[..., Any]]) -> Any:
     """Returns dynamo's result for a frame without a :func:`difference`; None if the guards fail.
 
     Args:
         traced: the description.
         frame: the frame.
-        compiled: the compiled graph.
+        load: returns the compiled graph. It is called once the guards hold, and what it raises is raised.
     """
     _reserve(traced.builtins)
-    added = {**_globals_of_guards(traced, frame.global_), traced.compiled: torch._dynamo.disable(compiled)}
-    lasting = {name: added.pop(name) for name in traced.imports}
-    cleanups = [CleanupHook.create(frame.global_, name, value) for name, value in added.items()]
-    frame.global_.update(lasting)
+    lasting = {name: sys.modules[module] for name, module in traced.imports.items()}
+    added = {**_globals_of_guards(traced, frame.global_), traced.compiled: None}
+    passing = added.keys() - lasting
+    frame.global_.update(added)
     try:
-        made = [Guard(fact.source, _maker(fact)) for fact in traced.facts]
-        state = OutputGraphGuardsState(
-            local_scope=frame.local,
-            global_scope=frame.global_,
-            torch_function_mode_stack=[],
-            guard_on_key_order={source for source, _ in traced.ordered},
-            input_source_to_sizes_strides=traced.sizes,  # type: ignore[arg-type]
-            dual_level=torch.autograd.forward_ad._current_level,
-            functorch_layers=[],
-            current_device=torch.utils._device.CURRENT_DEVICE,
-            global_state_guard=convert_frame.GlobalStateGuard(),
-            _guards=GuardsSet(OrderedSet(made)),
-            _aotautograd_guards=[],
-            name_of_builtins_dict_key_in_fglobals=traced.builtins,
-            skip_guards_check=True,  # dynamo's check also measures it, for statistics of a compilation
-        )
-        checks = guards.CheckFunctionManager(frame.code, OutputGraphCommon(state), list(frame.entries))
-        if not checks.guard_manager.check(frame.local):
-            raise AssertionError(str(checks.guard_manager.check_verbose(frame.local)))
-    except Exception as error:
-        logger().info("The guards of a trace in the cache do not hold: %s", error)
-        for cleanup in cleanups:
-            cleanup()
+        checks = _guards(traced, frame)
+        if checks is not None:
+            frame.global_[traced.compiled] = torch.compiler.disable(load())
+    except BaseException:
+        _remove(frame.global_, passing)
+        raise
+    if checks is None:
+        _remove(frame.global_, passing)
         return None
     code = SerializedCode.to_code_object(traced.code)
-    convert_frame.orig_code_map[code] = frame.code
-    convert_frame.output_codes.add(code)
-    CleanupManager.instance[code] = cleanups
+    orig_code_map[code] = frame.code
+    weakref.finalize(code, _remove, frame.global_, passing).atexit = False
     annotation = f"Torch-Compiled Region: {frame.compile_id}"
-    return wrap_guarded_code(GuardedCode(code, checks.guard_manager, frame.compile_id, annotation))  # type: ignore[arg-type]
+    return wrap_guarded_code(GuardedCode(code, checks, frame.compile_id, annotation))
 
 
-def _maker(fact: Fact) -> Callable[..., Any]:
-    method = getattr(guards.GuardBuilder, fact.kind)
-    return functools.partial(method, **fact.details) if fact.details else method
+def _guards(traced: TracedFrame, frame: Installed) -> Any:
+    """Returns PyTorch's guards for a frame whose globals are in place; None if they do not hold."""
+    made = [fact.guard for fact in traced.facts]
+    state = replace(traced.state, local_scope=frame.local, global_scope=frame.global_, _guards=made)
+    try:
+        checks = CheckFunctionManager(frame.code, OutputGraphCommon(state), [*frame.entries]).guard_manager
+        if checks.check(frame.local):
+            return checks
+        reason = str(checks.check_verbose(frame.local))
+    except Exception as error:  # of another version of PyTorch, or whatever the code of the user's objects raises
+        reason = f"{type(error).__name__} ({error})"
+    logger().info("The guards of a trace in the cache do not hold: %s", reason)
+    return None
+
+
+def _remove(scope: dict[str, Any], names: Iterable[str]) -> None:
+    for name in names:
+        scope.pop(name, None)
 
 
 def _reserve(name: str) -> None:
     """Makes dynamo choose later names for its globals than one with a number at its end."""
     number = int(name.rpartition("_")[2])
-    while next(bytecode_transformation._unique_id_counter) <= number:
+    while int(unique_id("").rpartition("_")[2]) <= number:
         pass
 
 
-__all__ = ["Installed", "TracedFrame", "difference", "install", "settings_digest", "traced_frame"]
+__all__ = ["TracedFrame", "difference", "install", "settings_digest", "traced_frame"]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import torch
-from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack, _pop_mode, _push_mode
-from torch.utils import _device as default_devices
+from torch.overrides import TorchFunctionMode
+
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("function_modes"):
+    from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
+    from torch.utils._device import DeviceContext, _device_constructors
 
 _SPARSE = torch.sparse_bsc_tensor, torch.sparse_bsr_tensor, torch.sparse_compressed_tensor, torch.sparse_coo_tensor
 _SPARSE += torch.sparse_csc_tensor, torch.sparse_csr_tensor
 
-DEVICE_CONSTRUCTORS = default_devices._device_constructors() - {*_SPARSE}
+DEVICE_CONSTRUCTORS = _device_constructors() - {*_SPARSE}
 """Functions that create a dense tensor on the default device. Dynamo cannot look up a set that has the sparse ones."""
 
 
@@ -30,9 +35,6 @@ RANDOM_FUNCTIONS = {
 }
 """Functions that draw random numbers."""
 
-DeviceContext = default_devices.DeviceContext
-"""Mode of ``torch.set_default_device`` and ``with torch.device(...)`` on the stack of a thread."""
-
 current_modes = _get_current_function_mode_stack
 
 
@@ -42,7 +44,7 @@ def insert(mode: TorchFunctionMode) -> None:
     The mode of ``torch.set_default_device`` stays the lowest, where PyTorch looks for it.
     """
     others = _popped()
-    if others and others[0] is getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None):
+    if others and isinstance(others[0], DeviceContext):
         _push_mode(others.pop(0))
     for other in [mode, *others]:
         _push_mode(other)

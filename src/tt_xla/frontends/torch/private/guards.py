@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch._guards import CompileContext, TracingContext, detect_fake_mode
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("guards"):
+    from torch._guards import CompileContext, TracingContext
 
 
 def forward_metadata() -> Any:
@@ -13,4 +16,4 @@ def forward_metadata() -> Any:
     return context.fw_metadata if context else None
 
 
-__all__ = ["CompileContext", "TracingContext", "detect_fake_mode", "forward_metadata"]
+__all__ = ["CompileContext", "TracingContext", "forward_metadata"]

@@ -1,11 +1,22 @@
-"""``torch._ops``: the classes of operators, and which of them Python defines outside of PyTorch and this package."""
+"""The classes of operators, and which of them Python defines outside of PyTorch and this package."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("ops"):
+    from torch.library import _defs
+
+if TYPE_CHECKING:
+    from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+else:  # the classes have private names; their instances do not
+    OpOverload = type(torch.ops.aten.add.Tensor)
+    OpOverloadPacket = type(torch.ops.aten.add)
+    HigherOrderOperator = type(torch.ops.higher_order.cond).__base__
 
 _NAMESPACES = frozenset(
     {
@@ -22,9 +33,7 @@ def is_defined_in_python(target: Any) -> bool:
     if not isinstance(target, OpOverload | OpOverloadPacket):
         return False
     name = (target.overloadpacket if isinstance(target, OpOverload) else target)._qualified_op_name
-    return name.partition("::")[0] not in _NAMESPACES and any(
-        defined.partition(".")[0] == name for defined in torch.library._defs
-    )
+    return name.partition("::")[0] not in _NAMESPACES and any(defined.partition(".")[0] == name for defined in _defs)
 
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "is_defined_in_python"]

@@ -16,7 +16,15 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.nn.attention import flex_attention
 
 from tt_xla.frontends.torch.private.functions import decomposition_table, make_subclass
+from tt_xla.frontends.torch.private.names import names_of
 from tt_xla.locks import Lock
+
+with names_of("patches"):
+    from torch._C import DispatchKey
+    from torch._tensor_str import _tensor_str
+    from torch.nn.attention.flex_attention import _validate_device
+
+    _chips_of_row = DeviceMesh._get_mesh_tensor_from_full_mesh
 
 REPLACED = (
     (torch.Tensor, "data"),
@@ -174,31 +182,31 @@ def _swapping() -> Iterator[None]:
 
 def _patch_printing(device_type: str) -> None:
     """Copies a tensor to the host before it is formatted, as PyTorch does for the lazy devices that it knows."""
-    tensor_str = torch._tensor_str._tensor_str
 
     def on_host(self: torch.Tensor, indent: int) -> str:
-        return tensor_str(self.cpu() if self.device.type == device_type else self, indent)
+        return _tensor_str(self.cpu() if self.device.type == device_type else self, indent)
 
     torch._tensor_str._tensor_str = on_host
 
 
 def _patch_flex_attention(device_type: str) -> None:
     """Makes ``flex_attention`` accept the device: its code fits all devices, but it refuses names it does not know."""
-    validate = flex_attention._validate_device
 
     def validated(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
         if query.device.type != device_type:
-            validate(query, key, value)
+            _validate_device(query, key, value)
 
     flex_attention._validate_device = validated
 
 
 def _patch_multilabel_margin_loss(device_type: str) -> None:
-    """Corrects PyTorch's decomposition (2.13) for ``tt``: it adds the margins of labels after the first -1.
+    """Corrects PyTorch's decomposition, before 2.15, for ``tt``: it adds the margins of labels after the first -1.
 
     Tensors on ``tt``, and compilations for ``tt``, use :func:`_multilabel_margin_loss`; other backends keep PyTorch's
     decomposition.
     """
+    if torch.__version__ >= (2, 15):
+        return
     op = torch.ops.aten.multilabel_margin_loss_forward.default
     original = decomposition_table[op]
 
@@ -208,7 +216,7 @@ def _patch_multilabel_margin_loss(device_type: str) -> None:
         return (_multilabel_margin_loss if is_ours else original)(input, target, reduction)
 
     decomposition_table[op] = decomposed
-    op.py_kernels[torch._C.DispatchKey.Autograd] = decomposed
+    op.py_kernels[DispatchKey.Autograd] = decomposed
     op._dispatch_cache.clear()
 
 
@@ -286,13 +294,11 @@ def _patch_device_mesh(device_type: str) -> None:
             )
         return get_group(self, mesh_dim)
 
-    chips_of_row = DeviceMesh._get_mesh_tensor_from_full_mesh
-
-    @functools.wraps(chips_of_row)
+    @functools.wraps(_chips_of_row)
     def patched_row(full_mesh: torch.Tensor, current_rank: int | None = None) -> torch.Tensor:
         if current_rank is None and not torch.distributed.is_initialized():
             current_rank = int(full_mesh.flatten()[0])
-        return chips_of_row(full_mesh, current_rank)
+        return _chips_of_row(full_mesh, current_rank)
 
     DeviceMesh.__init__ = patched
     DeviceMesh.get_rank = patched_rank

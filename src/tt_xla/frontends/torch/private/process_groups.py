@@ -5,19 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch.distributed import distributed_c10d
+
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("process_groups"):
+    from torch._C._distributed_c10d import _create_work_from_future, _set_thread_isolation_mode
+
+    distributed_c10d._world  # noqa: B018  # replaced below
 
 
 def finished_work(result: Any) -> Any:
     """Returns a ``Work`` that is done, with its result."""
     future: torch.futures.Future[Any] = torch.futures.Future()
     future.set_result(result)
-    return torch._C._distributed_c10d._create_work_from_future(future)
+    return _create_work_from_future(future)
 
 
 def group_ranks(group: Any) -> list[int]:
     """Returns the ranks of a process group in the order of its own numbers; none for a group that is not registered."""
-    return list(distributed_c10d._world.pg_group_ranks.get(group, {}))
+    return dist.get_process_group_ranks(group)
 
 
 def keep_groups_per_thread() -> None:
@@ -25,13 +33,14 @@ def keep_groups_per_thread() -> None:
 
     PyTorch has those of the process in one variable.
     """
-    from torch.testing._internal.distributed.multi_threaded_pg import ThreadLocalWorld
+    with names_of("process_groups"):
+        from torch.testing._internal.distributed.multi_threaded_pg import ThreadLocalWorld
 
-    if isinstance(distributed_c10d._world, ThreadLocalWorld) or distributed_c10d._world.default_pg is not None:
+    if isinstance(distributed_c10d._world, ThreadLocalWorld) or dist.is_initialized():
         return
     local: Any = ThreadLocalWorld()
     distributed_c10d._world = local
-    torch._C._distributed_c10d._set_thread_isolation_mode(True)
+    _set_thread_isolation_mode(True)
 
 
 __all__ = ["finished_work", "group_ranks", "keep_groups_per_thread"]

@@ -1,14 +1,10 @@
-"""``torch._prims.rng_prims``, ops that save and restore the state of a random number generator, and ``torch.random``.
-
-Importing the module also sets the metaclass of ``torch.Generator``, on which the device's generators rely.
-"""
+"""``torch.random``: the generator that its functions use."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
-from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state
 
 
 def use_for_functions_of_torch_random(generator: Any) -> None:
@@ -16,4 +12,4 @@ def use_for_functions_of_torch_random(generator: Any) -> None:
     torch.random.default_generator = generator
 
 
-__all__ = ["run_and_save_rng_state", "run_with_rng_state", "use_for_functions_of_torch_random"]
+__all__ = ["use_for_functions_of_torch_random"]

@@ -19,19 +19,21 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import torch
-from torch._functorch._aot_autograd import graph_capture_wrappers
-from torch._guards import detect_fake_mode
-from torch._ops import OpOverload
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
-from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.fx import GraphModule, Node, Proxy
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, track_tensor_tree
-from torch.fx.experimental.symbolic_shapes import PropagateUnbackedSymInts
 from torch.fx.node import map_arg
-from torch.utils._python_dispatch import _disable_current_modes
 
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.graph.repeats import Repeat
 from tt_xla.frontends.torch.private.dispatcher import storage_identity
+from tt_xla.frontends.torch.private.fake import FakeTensor
+from tt_xla.frontends.torch.private.functions import without_dispatch_modes
+from tt_xla.frontends.torch.private.names import names_of
+from tt_xla.frontends.torch.private.ops import OpOverload
+
+with names_of("stamping"):
+    from torch._functorch._aot_autograd import graph_capture_wrappers
+    from torch._subclasses.functional_tensor import FunctionalTensor
 
 REPLACED = ((graph_capture_wrappers, "PropagateUnbackedSymInts"),)
 """Owner and name of each attribute that :func:`stamping` replaces while it is active."""
@@ -147,7 +149,7 @@ class _Recording:
     values: dict[int, Any] = field(default_factory=lambda: {})
 
 
-class _StampingInterpreter(PropagateUnbackedSymInts):
+class _StampingInterpreter(graph_capture_wrappers.PropagateUnbackedSymInts):
     """Runs the graph of :func:`stamping` for AOTAutograd, and every other one as PyTorch does."""
 
     def __init__(self, module: GraphModule, *args: Any, **kwargs: Any) -> None:
@@ -256,9 +258,7 @@ class _StampingInterpreter(PropagateUnbackedSymInts):
 
     def _copy(self, template: _Template, place: _Place, inputs: _Inputs) -> Any:
         """Makes an occurrence a copy of the template. Returns the value of its first node."""
-        mode = detect_fake_mode(inputs.inner)
-        assert mode is not None
-        fakes = _Fakes(mode, template.inputs.inner, inputs.inner)
+        fakes = _Fakes(template.inputs.inner, inputs.inner)
         assert _ACTIVE.copies is not None
         new_arguments = _ACTIVE.copies()
         is_recording = self._tracer is not None
@@ -330,13 +330,11 @@ class _Fakes:
     """Makes fake tensors like those of a template, which share memory as those do.
 
     Args:
-        mode: mode of the fake tensors.
         old: inputs of the template.
         new: inputs of the copy.
     """
 
-    def __init__(self, mode: FakeTensorMode, old: Sequence[FakeTensor], new: Sequence[FakeTensor]) -> None:
-        self._mode = mode
+    def __init__(self, old: Sequence[FakeTensor], new: Sequence[FakeTensor]) -> None:
         self._storages = {
             storage_identity(before): after.untyped_storage() for before, after in zip(old, new, strict=True)
         }
@@ -344,7 +342,7 @@ class _Fakes:
     @contextlib.contextmanager
     def making(self) -> Generator[None]:
         """Keeps PyTorch's modes off, which would trace how fake tensors are made."""
-        with torch._C.DisableTorchFunction(), _disable_current_modes():
+        with without_dispatch_modes():
             yield
 
     def like(self, value: Any) -> Any:
@@ -358,9 +356,8 @@ class _Fakes:
         if identity not in self._storages:
             self._storages[identity] = torch.UntypedStorage(storage.nbytes(), device="meta")
         shared, place = self._storages[identity], (value.storage_offset(), value.shape, value.stride())
-        with in_kernel_invocation_manager(self._mode):
-            dense = torch.empty(0, dtype=value.dtype, device="meta").set_(shared, *place)
-        return FakeTensor(self._mode, dense, value.device)
+        dense = torch.empty(0, dtype=value.dtype, device="meta").set_(shared, *place)
+        return FakeTensor(value.fake_mode, dense, value.device)
 
 
 def _inner(value: Any) -> FakeTensor:
@@ -371,8 +368,7 @@ def _inner(value: Any) -> FakeTensor:
     """
     if type(value) is not FunctionalTensor or (value.requires_grad and torch.is_grad_enabled()):
         raise _CannotCopyError
-    torch._sync(value)
-    inner: Any = torch._from_functional_tensor(value.elem)
+    inner: Any = value.from_functional()
     is_plain = type(inner) is FakeTensor and inner.layout is torch.strided and not inner._has_symbolic_sizes_strides
     if not is_plain or inner.constant is not None or inner.is_conj() or inner.is_neg():
         raise _CannotCopyError
@@ -392,11 +388,7 @@ def _written(inputs: _Inputs) -> dict[int, FakeTensor]:
         if after is before:
             continue
         is_whole = value.is_base_tensor() and memory.count(memory[index]) == 1
-        if (
-            not is_whole
-            or _metadata(after) != _metadata(before)
-            or torch._functionalize_has_metadata_mutation(value.elem)
-        ):
+        if not is_whole or _metadata(after) != _metadata(before):
             raise _CannotCopyError
         written[index] = after
     return written
@@ -409,8 +401,7 @@ def _metadata(value: FakeTensor) -> Any:
 def _state() -> Any:
     """Returns the state of PyTorch that decides what an op does."""
     autocast = [
-        (torch.is_autocast_enabled(device), torch.get_autocast_dtype(device))
-        for device in ("cpu", torch._C._get_privateuse1_backend_name())
+        (torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)) for device in ("cpu", DEVICE_TYPE)
     ]
     return (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), *autocast)
 

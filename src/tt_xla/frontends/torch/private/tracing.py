@@ -6,12 +6,14 @@ import contextlib
 from typing import Any
 
 import torch
-from torch._guards import TracingContext, tracing
-from torch._higher_order_ops.scan import scan_op
-from torch._higher_order_ops.while_loop import while_loop_op
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("tracing"):
+    from torch._guards import TracingContext, tracing
+    from torch._subclasses.fake_tensor import FakeTensorMode
 
 
 def register_traced_ops() -> None:
@@ -19,8 +21,9 @@ def register_traced_ops() -> None:
 
     Importing the modules that define them takes a while, so the first compilation calls this.
     """
-    import torch._dynamo._trace_wrapped_higher_order_op
-    import torch._inductor.inductor_prims  # noqa: F401
+    with names_of("tracing"):
+        import torch._dynamo._trace_wrapped_higher_order_op
+        import torch._inductor.inductor_prims  # noqa: F401
 
 
 def traced(function: Any, example: list[Any], *, before_autograd: bool = False) -> torch.fx.GraphModule:
@@ -49,8 +52,6 @@ def count_of_writes(tensor: torch.Tensor) -> int:
 __all__ = [
     "count_of_writes",
     "register_traced_ops",
-    "scan_op",
     "traced",
-    "while_loop_op",
     "with_unknown_sizes",
 ]

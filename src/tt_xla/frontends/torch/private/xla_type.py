@@ -11,8 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.amp import autocast_mode
+
+from tt_xla.frontends.torch.private.names import names_of
+
+with names_of("xla_type"):
+    from torch._subclasses.fake_tensor import FakeTensor
 
 NAME = "xla"
 """Name of the device type."""

@@ -10,6 +10,7 @@ import torch
 from functorch.compile import aot_function as _aot_function
 from functorch.compile import make_boxed_func as _make_boxed_func
 from torch_xla._dynamo.dynamo_bridge import extract_compiled_graph as _compiled
+from torch_xla.core.xla_builder import _JAX_TO_XLA_COMPUTATION_CACHE
 from torch_xla.core.xla_model import fork_rng as _fork_rng
 
 from tt_xla.frontends.torch.private.fake import FakeTensor as _FakeTensor
@@ -82,11 +83,14 @@ def _program(fn: Callable[..., Any], leaves: list[Any], spec: Any) -> tuple[Call
         return results
 
     graph = _traced(of_tensors, [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)], before_autograd=True)
-    return _aot_function(graph, fw_compiler=_compiler), shape[0]
+    name = getattr(fn, "__qualname__", type(fn).__name__)
+    return _aot_function(graph, fw_compiler=functools.partial(_compiler, name)), shape[0]
 
 
-def _compiler(gm: torch.fx.GraphModule, example_inputs: Any) -> Any:
-    return _make_boxed_func(_compiled(gm, example_inputs))
+def _compiler(name: str, gm: torch.fx.GraphModule, example_inputs: Any) -> Any:
+    call = _compiled(gm, example_inputs)
+    _JAX_TO_XLA_COMPUTATION_CACHE[call] = name
+    return _make_boxed_func(call)
 
 
 class PureModule(torch.nn.Module):

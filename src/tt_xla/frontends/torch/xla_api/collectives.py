@@ -288,7 +288,7 @@ def collective_broadcast(
 ) -> None:
     """Gives tensors, in place, the contents that they have in one replica; without replicas, they have them already.
 
-    Contents that are there, such as the buckets of ``DistributedDataParallel``, are copied without a recorded op, so that
+    Contents that are there, such as the buckets of ``DistributedDataParallel``, are copied without a recorded op, so
     reading them runs nothing.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import buffer_of
 from tt_xla.frontends.torch.device.donation import donate, is_donated, release
 from tt_xla.frontends.torch.private.ops import OpOverload
@@ -40,6 +41,7 @@ def take_from(graph: torch.fx.Graph) -> dict[int, bool]:
     donated: dict[int, bool] = {}
     for node in graph.find_nodes(op="call_function", target=register()):
         tensor, donates = node.args
+        metrics.count(metrics.DONATIONS)
         if tensor in positions:
             donated[positions[tensor]] = donates
         node.replace_all_uses_with(tensor)

@@ -1,4 +1,4 @@
 """``torch_xla._dynamo.config``."""
 
 skip_input_data_check = False
-"""Whether calls of a compiled graph trust that no input waits for recorded ops. Calls here find out in any case."""
+"""Whether an input of a compiled graph that waits for recorded ops is an error. Otherwise these run first."""

@@ -11,12 +11,14 @@ import torch_xla
 
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import donation as _donation
+from tt_xla.frontends.torch.device import kept_graphs as _kept_graphs
 from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize
 from tt_xla.frontends.torch.device.buffers import buffer_of as _buffer_of
 from tt_xla.frontends.torch.device.buffers import host_alias as _host_alias
-from tt_xla.frontends.torch.device.marking import has_parts, mark, placement_of
+from tt_xla.frontends.torch.device.marking import has_parts, is_replicated, mark, placement_of
 from tt_xla.frontends.torch.device.mode import MODE as _MODE
+from tt_xla.frontends.torch.device.recording import new_tensor as _new_tensor
 from tt_xla.frontends.torch.device.text import XLA_NAMES as _XLA_NAMES
 from tt_xla.frontends.torch.device.text import describe as _describe
 from tt_xla.frontends.torch.device.text import key_of as _key_of
@@ -84,6 +86,8 @@ def _spmd_full_to_shard_shape(tensor: torch.Tensor) -> torch.Tensor:
 
     placement = placement_of(tensor)
     if placement is None:
+        if _chips.chip_count() == 1 and is_replicated(tensor):
+            return tensor
         raise RuntimeError("_spmd_full_to_shard_shape takes a tensor that is marked with a sharding, got one without.")
     mesh = Mesh(placement.chips, placement.mesh.shape, placement.mesh.axes)
     return unwrap_sharded_tensor(enable_manual_sharding(tensor, placement.sharding.dims, mesh=mesh))
@@ -105,7 +109,7 @@ def _spmd_shard_to_full_shape(
     """
     from torch_xla.distributed.spmd import disable_manual_sharding, unwrap_sharded_tensor
 
-    if not has_parts(tensor):
+    if not has_parts(tensor) and sharding.mesh.size > 1:
         raise RuntimeError("_spmd_shard_to_full_shape takes every chip's part of a tensor, got a whole tensor.")
     mesh = Mesh(sharding.chips, sharding.mesh.shape, sharding.mesh.axes)
     return unwrap_sharded_tensor(disable_manual_sharding(tensor, sharding.sharding.dims, full_shape, mesh=mesh))
@@ -154,8 +158,8 @@ def _xla_computation_cache_is_initialized() -> bool:
 def _xla_sync_multi(
     tensors: list[torch.Tensor], devices: list[str], wait: bool = True, sync_xla_data: bool = True
 ) -> None:
-    """Runs all recorded ops, those of ``tensors`` among them. A step ends unless ``sync_xla_data`` is False."""
-    synchronize(ends_step=sync_xla_data)
+    """Runs the recorded ops on which tensors depend. They take donations unless ``sync_xla_data`` is False."""
+    synchronize(ends_step=sync_xla_data, only=tensors)
 
 
 def _xla_step_marker(device: str, devices: list[str], wait: bool = True, reset_scope: bool = True) -> None:
@@ -164,8 +168,63 @@ def _xla_step_marker(device: str, devices: list[str], wait: bool = True, reset_s
 
 
 def _xla_warm_up_cache(tensors: list[torch.Tensor], devices: list[str]) -> None:
-    """Compiles all recorded ops, and runs them, which is the only way to compile them here."""
-    synchronize()
+    """Compiles the recorded ops on which tensors depend, for :func:`_run_cached_graph`."""
+    _kept_graphs.keep(tensors, _get_graph_hash(tensors))
+
+
+def _run_cached_graph(hash: bytes, graph_inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Runs a graph that :func:`_xla_warm_up_cache` compiled, on other tensors.
+
+    Args:
+        hash: what :func:`_get_graph_hash` returned before.
+        graph_inputs: tensors in the order of :func:`_get_tensors_xla_device_data_node`; those of the CPU are copied.
+
+    Returns:
+        Its results, without those that are inputs as they are, and each once.
+
+    Raises:
+        KeyError: no such graph was compiled.
+        ValueError: shapes or dtypes are others.
+    """
+    with _metrics.timed(_metrics.DYNAMO_INPUTS_TIME):
+        inputs = [tensor.to("tt") for tensor in graph_inputs]
+    results = _kept_graphs.run(hash, inputs)
+    with _metrics.timed(_metrics.DYNAMO_OUTPUTS_TIME):
+        return results
+
+
+def _get_tensors_xla_device_data_node(tensors: Sequence[torch.Tensor]) -> tuple[list[int], list[torch.Tensor]]:
+    """Returns the inputs of the recorded ops on which tensors depend: their numbers, and tensors that share the bytes.
+
+    A number is that of :func:`_xla_get_tensor_id` as long as the tensor has the contents that the ops read.
+    """
+    values = _kept_graphs.inputs_of(tensors)
+    buffers = [None if value.owner is None else value.owner() for value in values]
+    numbers = [
+        id(value if buffer is None or buffer.handle != value.version else buffer)
+        for value, buffer in zip(values, buffers, strict=True)
+    ]
+    return numbers, [_new_tensor(value) for value in values]
+
+
+def _check_tensor_need_materialization(tensors: Sequence[torch.Tensor]) -> list[bool]:
+    """Returns which tensors wait for recorded ops."""
+    return [tensor.device.type == "tt" and _buffer_of(tensor).pending for tensor in tensors]
+
+
+def _clear_pending_irs(device: str) -> None:
+    """Forgets the recorded ops of a device. Tensors that wait for them have no bytes afterwards."""
+    _kept_graphs.drop_pending(_chips.chip_of(_chips.own(torch.device(device))))
+
+
+def _get_base_seed_as_tensor(device: str) -> torch.Tensor:
+    """Returns the number that stands for the state of a device's random numbers, as a tensor of the device."""
+    return torch.tensor(torch_xla.core.xla_model.get_rng_state(device), device=device)
+
+
+def _get_seed_info_id() -> int:
+    """Returns the number of the seed among inputs of recorded ops. Here random numbers are inputs, and no seed is."""
+    return -127389
 
 
 def _xla_device_kind(device: str) -> str:
@@ -173,6 +232,13 @@ def _xla_device_kind(device: str) -> str:
     from tt_xla.runtime import get_device
 
     return get_device().target.arch
+
+
+def _xla_runtime_is_initialized() -> bool:
+    """Returns whether the device is open."""
+    from tt_xla.runtime import is_open
+
+    return is_open()
 
 
 def _init_computation_client() -> None:
@@ -187,7 +253,7 @@ def _xla_get_tensor_id(tensor: torch.Tensor) -> int:
 
     Libraries look for tied parameters by it before they save a model.
     """
-    return _storage_identity(tensor)
+    return id(_buffer_of(tensor)) if tensor.device.type == "tt" else _storage_identity(tensor)
 
 
 def _xla_real_devices(devices: list[str] | None = None) -> list[str]:
@@ -290,7 +356,7 @@ def _get_tensors_handle(tensors: Sequence[torch.Tensor]) -> list[int]:
     for tensor in tensors:
         if _donation.is_placeholder(tensor) and _donation.is_donated(tensor):
             raise RuntimeError(f"A tensor of shape {list(tensor.shape)} is deleted: a program took its donated bytes.")
-    return [_buffer_of(tensor).version for tensor in tensors]
+    return [_buffer_of(tensor).handle for tensor in tensors]
 
 
 def _get_graph_hash(tensors: Sequence[torch.Tensor]) -> bytes:

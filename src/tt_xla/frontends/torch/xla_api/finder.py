@@ -67,6 +67,7 @@ _FILES = {
     "torch_xla.experimental.spmd_fully_sharded_data_parallel": "spmd_fsdp.py",
     "torch_xla.experimental.stablehlo_custom_call": "host_offloading.py",
     "torch_xla.experimental.xla_marker": "xla_marker.py",
+    "torch_xla.experimental.xla_mlir_debuginfo": "xla_mlir_debuginfo.py",
     "torch_xla.experimental.xla_quantized_matmul": "xla_quantized_matmul.py",
     "torch_xla.experimental.xla_sharding": "xla_sharding.py",
     "torch_xla.runtime": "runtime.py",

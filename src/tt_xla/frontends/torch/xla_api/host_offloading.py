@@ -1,14 +1,15 @@
-"""``torch_xla.experimental.stablehlo_custom_call``: marks of tensors that the host's memory may hold meanwhile."""
+"""``torch_xla.experimental.stablehlo_custom_call``: calls by name, and marks of tensors that the host may hold."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools as _functools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.aten.registry import Array as _Array
-from tt_xla.frontends.torch.aten.registry import lower_named as _lower_named
+from tt_xla.frontends.torch.aten.custom_calls import call as _call
+from tt_xla.frontends.torch.device.dispatch import fallback as _record
 
 
 def _copy(t: torch.Tensor) -> torch.Tensor:
@@ -30,29 +31,52 @@ def place_to_device(t: torch.Tensor) -> torch.Tensor:
     return _copy(t)
 
 
-for _op in (place_to_host, place_to_device):
+_LIBRARY = torch.library.Library("xla", "FRAGMENT")
+for _op, _overload in (
+    (place_to_host, torch.ops.xla.place_to_host.default),
+    (place_to_device, torch.ops.xla.place_to_device.default),
+):
     _op.register_fake(torch.empty_like)
     _op.register_autograd(lambda ctx, gradient: gradient)
-
-
-@_lower_named("xla::place_to_host")
-@_lower_named("xla::place_to_device")
-def _stay(ctx: Any, x: _Array) -> _Array:
-    return x
+    _LIBRARY.impl(_overload.name(), _functools.partial(_record, _overload), "PrivateUse1")
 
 
 def stablehlo_custom_call(
-    args: Sequence[torch.Tensor], call_target: str, output_shapes: Any, output_dtypes: Any, *options: Any, **named: Any
+    args: Sequence[torch.Tensor],
+    call_target: str,
+    output_shapes: Sequence[Sequence[int]],
+    output_dtypes: Sequence[torch.dtype],
+    has_side_effect: bool = False,
+    backend_config: str = "",
+    api_version: int = 0,
+    frontend_attributes: Mapping[str, str] | None = None,
 ) -> Any:
-    """Would record a call of a function that the compiler does not know.
+    """Records a call of a function by its name. A program that has one of an unknown function can be exported, not run.
 
-    Raises:
-        NotImplementedError: always, as no program of the device has such calls.
+    Args:
+        args: operands.
+        call_target: name of the function.
+        output_shapes: shapes of its results.
+        output_dtypes: dtypes of its results.
+        has_side_effect: whether compilers keep the call where it is.
+        backend_config: text for the compiler.
+        api_version: number of the convention by which XLA would call the function; 0 for the oldest.
+        frontend_attributes: texts for XLA's passes, by name.
+
+    Returns:
+        The result, or the list of several.
     """
-    raise NotImplementedError(
-        f"stablehlo_custom_call({call_target!r}) is not supported: no program of the device has custom calls. Write "
-        "the op as a function of PyTorch's ops."
+    results = _call(
+        args,
+        call_target,
+        output_shapes,
+        output_dtypes,
+        has_side_effect=has_side_effect,
+        backend_config=backend_config,
+        api_version=api_version or 1,
+        frontend_attributes=dict(frontend_attributes or {}),
     )
+    return results[0] if len(output_shapes) == 1 else results
 
 
 def extract_custom_call_outputs_shape_dtype(n: torch.fx.Node) -> tuple[Sequence[Any], Sequence[torch.dtype]]:

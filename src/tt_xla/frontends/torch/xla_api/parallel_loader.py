@@ -11,6 +11,8 @@ import torch_xla
 import torch_xla.core.xla_model as _xm
 import torch_xla.debug.profiler as _profiler
 
+from tt_xla.frontends.torch.device import analysis as _analysis
+from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.locks import Lock as _Lock
 
 
@@ -48,14 +50,19 @@ class PerDeviceLoader:
             self._batches += 1
         elif self._batches >= self._loader.batches_per_execution - 1:
             self._batches = 0
-            torch_xla.sync()
+            _end_step()
         else:
             self._batches += 1
         try:
             return self._loader.next_item(self._device)
         except StopIteration:
-            torch_xla.sync()
+            _end_step()
             raise
+
+
+def _end_step() -> None:
+    with _MODE.running_because(_analysis.LOADER):
+        torch_xla.sync()
 
 
 class ParallelLoader:

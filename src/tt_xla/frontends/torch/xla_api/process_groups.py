@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import torch.distributed as dist
 
 
+@functools.cache
 def register() -> None:
-    """Registers the backend, and the methods ``xla://`` and ``pjrt://`` that find its members."""
+    """Registers the backend, unless it is, and the methods ``xla://`` and ``pjrt://`` that find its members."""
     if not dist.is_available():
         return
     dist.Backend.register_backend("xla", _process_group, devices=["xla", "tt"])

@@ -1,10 +1,14 @@
-"""``torch_xla.debug.profiler``: names of ranges, and traces for TensorBoard and Perfetto, by PyTorch's own profiler.
+"""``torch_xla.debug.profiler``: names of ranges, and traces by the profilers of PyTorch and JAX.
+
+PyTorch's has its ops and is for Perfetto; JAX's has the names of ranges and the host's part of a compilation, in XLA's
+format for TensorBoard.
 
 ``tt-xla profile SCRIPT`` shows what the chips do, op by op.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import socket
@@ -14,10 +18,13 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import torch
 import torch_xla
 
+from tt_xla.frontends.torch.device import analysis as _analysis
+from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.private.functions import profiling_all_threads as _profiling_all_threads
 from tt_xla.locks import Lock as _Lock
 
@@ -64,16 +71,15 @@ class ProfilerServer:
         except (OSError, OverflowError) as error:
             raise RuntimeError(f"start_server({port}): the port cannot be used: {error}.") from error
         self.port = self._socket.getsockname()[1]
-        _PORTS.add(self.port)
+        _SERVERS[self.port] = self
 
     def __del__(self) -> None:
         if hasattr(self, "_socket"):
-            _PORTS.discard(self.port)
             self._socket.close()
 
 
-_PORTS: set[int] = set()
-"""Ports of the servers of this process."""
+_SERVERS: WeakValueDictionary[int, ProfilerServer] = WeakValueDictionary()
+"""Servers of this process by port."""
 
 
 def start_server(port: int, only_on_master: bool = True) -> ProfilerServer | None:
@@ -84,14 +90,17 @@ def start_server(port: int, only_on_master: bool = True) -> ProfilerServer | Non
         only_on_master: whether to start it in the first process alone.
 
     Returns:
-        The server, which ends when it is deleted; None in other processes.
+        The server, which ends when it is deleted; if the process has one on this port, that one. None in other
+        processes.
 
     Raises:
         RuntimeError: the port is invalid or busy.
     """
     import torch_xla.core.xla_model as xm
 
-    return ProfilerServer(port) if xm.is_master_ordinal() or not only_on_master else None
+    if only_on_master and not xm.is_master_ordinal():
+        return None
+    return _SERVERS.get(port) or ProfilerServer(port)
 
 
 def trace(service_addr: str, logdir: str, duration_ms: int = 1000, **options: Any) -> None:
@@ -106,7 +115,7 @@ def trace(service_addr: str, logdir: str, duration_ms: int = 1000, **options: An
     Raises:
         RuntimeError: no server of this process has the address.
     """
-    if int(service_addr.rpartition(":")[2] or 0) not in _PORTS:
+    if int(service_addr.rpartition(":")[2] or 0) not in _SERVERS:
         raise RuntimeError(
             f"No server of this process has the address {service_addr!r}. Another process is profiled by start_trace "
             "and stop_trace in its script, or by 'tt-xla profile SCRIPT'."
@@ -131,11 +140,16 @@ class Trace:
 
     def __init__(self, name: str, **kwargs: Any) -> None:
         self.name = name
-        facts = ",".join(f"{key}={value}" for key, value in kwargs.items())
-        self._range = torch.profiler.record_function(f"{name}#{facts}#" if facts else name)
+        self._facts = kwargs
+        self._range = contextlib.ExitStack()
 
     def __enter__(self) -> Trace:
-        self._range.__enter__()
+        facts = ",".join(f"{key}={value}" for key, value in self._facts.items())
+        self._range.enter_context(torch.profiler.record_function(f"{self.name}#{facts}#" if facts else self.name))
+        if _STATE.profile is not None:
+            import jax
+
+            self._range.enter_context(jax.profiler.TraceAnnotation(self.name, **self._facts))
         return self
 
     def __exit__(
@@ -155,7 +169,8 @@ class StepTrace(Trace):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        torch_xla.sync()
+        with _MODE.running_because(_analysis.STEP_TRACE):
+            torch_xla.sync()
         super().__exit__(kind, error, traceback)
 
 
@@ -174,33 +189,41 @@ def trace_me(scope: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def start_trace(log_dir: os.PathLike[str] | str) -> None:
-    """Starts a trace of all threads.
+    """Starts a trace of all threads. One of JAX's goes on beside it, so that a script starts none itself.
 
     Args:
         log_dir: folder of the trace.
 
     Raises:
-        RuntimeError: a trace goes on.
+        RuntimeError: a trace goes on, or one of JAX's.
     """
+    import jax
+
+    options = jax.profiler.ProfileOptions()
+    options.python_tracer_level = 0  # the calls of all Python functions would fill the trace
     with _LOCK:
         if _STATE.profile is not None:
             raise RuntimeError("Only one profile may be run at a time. End the one that runs by stop_trace first.")
+        jax.profiler.start_trace(log_dir, profiler_options=options)
         profile = torch.profiler.profile(experimental_config=_profiling_all_threads())
         profile.start()
         _STATE.profile, _STATE.folder = profile, Path(log_dir)
 
 
 def stop_trace() -> None:
-    """Ends the trace and writes it to the folder, as a file that TensorBoard and Perfetto read.
+    """Ends the trace and writes it to the folder: ``.xplane.pb`` for TensorBoard, and ``.pt.trace.json`` for Perfetto.
 
     Raises:
         RuntimeError: no trace was started.
     """
+    import jax
+
     with _LOCK:
         profile, _STATE.profile = _STATE.profile, None
         if profile is None:
             raise RuntimeError("No profile started. Start one by start_trace.")
         profile.stop()
+        jax.profiler.stop_trace()
         _STATE.folder.mkdir(parents=True, exist_ok=True)
         name = f"{socket.gethostname()}_{os.getpid()}.{time.time_ns()}.pt.trace.json"
         profile.export_chrome_trace(str(_STATE.folder / name))

@@ -10,9 +10,10 @@ from weakref import WeakKeyDictionary
 
 import torch
 
-from tt_xla.environment import asks_for_spmd as _asks_for_spmd
+from tt_xla.environment import launched_process as _launched_process
 from tt_xla.frontends.torch import register as _register
 from tt_xla.frontends.torch import settings as _settings
+from tt_xla.frontends.torch.device import analysis as _analysis
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize as _synchronize
@@ -30,6 +31,7 @@ _register()
 _xla_type.register()
 _register_process_groups()
 _register_donor_op()
+_MODE.takes_floating_classes = True
 
 
 def set_custom_compile_options(options: Mapping[str, Any]) -> None:
@@ -45,10 +47,15 @@ def device(index: int | None = None) -> torch.device:
     """Returns the torch device of a chip; by default that of the current one.
 
     Raises:
-        RuntimeError: the system has no such chip.
+        IndexError: the system has no such chip.
     """
     _enter_spmd_if_asked()
-    return _chips.device(_chips.current() if index is None else _chips.chip_of(_chips.device(index)))
+    if index is None:
+        return _chips.device(_chips.current())
+    try:
+        return _chips.device(_chips.chip_of(_chips.device(index)))
+    except RuntimeError as error:
+        raise IndexError(str(error)) from None
 
 
 def devices() -> list[torch.device]:
@@ -59,10 +66,9 @@ def devices() -> list[torch.device]:
 
 def _enter_spmd_if_asked() -> None:
     """Makes all chips act as one device if ``XLA_USE_SPMD`` says so, which a script may set after its imports."""
-    if _asks_for_spmd() and not _chips.STATE.acts_as_one:
-        import torch_xla.runtime
+    import torch_xla.runtime
 
-        torch_xla.runtime.use_spmd()
+    torch_xla.runtime.is_spmd()
 
 
 def device_count() -> int:
@@ -84,7 +90,8 @@ def sync(wait: bool = False, reset_scope: bool = True) -> None:
         CompileError, ExecutionError, ResourceExhaustedError: an op cannot be compiled, or the program cannot run.
     """
     _metrics.count(_metrics.STEPS)
-    _synchronize(ends_step=True)
+    with _MODE.running_because(_analysis.USER_SYNC):
+        _synchronize(ends_step=True)
     _STEP_CLOSURES.run()
 
 
@@ -98,7 +105,7 @@ def manual_seed(seed: int, device: torch.device | str | None = None) -> None:
 
 def step() -> contextlib.AbstractContextManager[None]:
     """Context manager that runs all recorded ops before and after a block. It also decorates functions."""
-    return _step(full_graph=False, limit=None, structures=set())
+    return _step(full_graph=False, limit=None, structures=set(), name="")
 
 
 _STRUCTURES: WeakKeyDictionary[Callable[..., Any], set[tuple[int, ...]]] = WeakKeyDictionary()
@@ -119,7 +126,7 @@ def compile(
         f: the function or module; None for a context manager that does the same for a block, and that also decorates
             functions.
         full_graph: whether it is an error to read a result within the function, which would make two programs of it.
-        name: name of the program, which is not needed.
+        name: name of the program in reports of ``PT_XLA_DEBUG``; that of the function by default.
         max_different_graphs: number of different programs that calls of the function may make.
         custom_compile_options: compile options of the process from now on, as :func:`set_custom_compile_options` takes
             them; None leaves them as they are.
@@ -135,12 +142,13 @@ def compile(
         set_custom_compile_options(custom_compile_options)
     limit = num_different_graphs_allowed if max_different_graphs is None else max_different_graphs
     structures = set[tuple[int, ...]]() if f is None else _STRUCTURES.setdefault(f, set())
-    region = functools.partial(_step, full_graph=bool(full_graph), limit=limit, structures=structures)
+    name = getattr(f, "__name__", type(f).__name__) if name is None and f is not None else name or ""
+    region = functools.partial(_step, full_graph=bool(full_graph), limit=limit, structures=structures, name=name)
     return region() if f is None else region()(f)
 
 
 @contextlib.contextmanager
-def _step(*, full_graph: bool, limit: int | None, structures: set[tuple[int, ...]]) -> Iterator[None]:
+def _step(*, full_graph: bool, limit: int | None, structures: set[tuple[int, ...]], name: str) -> Iterator[None]:
     """Makes a block one program.
 
     Raises:
@@ -149,7 +157,8 @@ def _step(*, full_graph: bool, limit: int | None, structures: set[tuple[int, ...
     """
     before = _MODE.eager, _MODE.may_run, _MODE.structures
     _MODE.eager = False
-    sync()
+    with _MODE.running_because(_analysis.BEFORE_COMPILE, f"{name}_clear_pending" if name else ""):
+        sync()
     _MODE.may_run = not full_graph
     _MODE.structures = structures if limit is not None else before[2]
     try:
@@ -157,7 +166,8 @@ def _step(*, full_graph: bool, limit: int | None, structures: set[tuple[int, ...
     finally:
         _MODE.may_run = before[1]
         try:
-            sync()
+            with _MODE.running_because(_analysis.COMPILE, name):
+                sync()
         finally:
             _MODE.eager, _, _MODE.structures = before
     if limit is not None and len(structures) > limit:
@@ -180,7 +190,7 @@ def __getattr__(name: str) -> Any:
 def launch(
     fn: Callable[..., Any], args: tuple[Any, ...] = (), start_method: str = "spawn", debug_single_process: bool = False
 ) -> None:
-    """Calls ``fn(index, *args)`` for each device, as ``xmp.spawn`` does.
+    """Calls ``fn(index, *args)`` for each device, as ``xmp.spawn`` does. A process of torchrun calls it for its own.
 
     Args:
         fn: the function.
@@ -190,4 +200,8 @@ def launch(
     """
     import torch_xla.distributed.xla_multiprocessing as xmp
 
+    process = _launched_process()
+    if process is not None and process.size > 1:
+        fn(process.local_rank, *args)
+        return
     xmp.spawn(fn, args, nprocs=1 if debug_single_process else None, start_method=start_method)

@@ -9,6 +9,7 @@ import torch_xla
 
 from tt_xla.environment import asks_for_spmd as _asks_for_spmd
 from tt_xla.environment import set_variable as _set_variable
+from tt_xla.frontends.torch import processes as _processes
 from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import placements as _placements
@@ -42,12 +43,13 @@ def device_type() -> str:
 
 
 def global_runtime_device_count() -> int:
-    """Returns the number of chips of the selected system."""
-    return _chips.chip_count()
+    """Returns the number of chips of the selected system, in all processes of torchrun together."""
+    return _chips.chip_count() * process_count()
 
 
 def addressable_runtime_device_count() -> int:
-    return global_runtime_device_count()
+    """Returns the number of chips of this process."""
+    return _chips.chip_count()
 
 
 def global_device_count() -> int:
@@ -56,15 +58,16 @@ def global_device_count() -> int:
 
 
 def local_device_count() -> int:
-    return global_device_count()
+    return addressable_device_count() * local_process_count()
 
 
 def addressable_device_count() -> int:
-    return global_device_count()
+    """Returns the number of devices of this process: that of its chips, or 1 in SPMD mode."""
+    return 1 if is_spmd() else _chips.chip_count()
 
 
 def local_process_count() -> int:
-    return 1
+    return 1 if (own := _processes.joined()) is None else own.local_size
 
 
 def host_index() -> int:
@@ -80,11 +83,12 @@ def using_pjrt() -> bool:
 
 
 def process_count() -> int:
-    return 1
+    """Returns the number of processes of torchrun that share a process group of backend ``xla``; else 1."""
+    return 1 if (own := _processes.joined()) is None else own.size
 
 
 def process_index() -> int:
-    return 0
+    return 0 if (own := _processes.joined()) is None else own.rank
 
 
 def world_size() -> int:
@@ -98,8 +102,8 @@ def global_ordinal() -> int:
 
 
 def local_ordinal() -> int:
-    """Same as :func:`global_ordinal`: there is one host."""
-    return _replicas.ordinal()
+    """Returns the number of this replica on this host, which is the only one unless torchrun started processes."""
+    return _replicas.ordinal() if (own := _processes.joined()) is None else own.local_rank
 
 
 def global_runtime_device_attributes() -> list[dict[str, Any]]:
@@ -141,9 +145,13 @@ def use_spmd(auto: bool = False) -> None:
 
 
 def is_spmd() -> bool:
-    """Returns whether all chips act as one device: after :func:`use_spmd`, or where ``XLA_USE_SPMD`` is 1."""
+    """Returns whether all chips act as one device: where ``XLA_USE_SPMD`` is 1, which :func:`use_spmd` sets.
+
+    A script that removes the variable has a device for each chip again. Tensors that are split stay so, on the first.
+    """
     if _asks_for_spmd() and not _chips.STATE.acts_as_one:
         use_spmd()
+    _chips.STATE.acts_as_one = _asks_for_spmd()
     return _chips.STATE.acts_as_one
 
 

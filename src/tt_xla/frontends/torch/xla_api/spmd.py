@@ -255,7 +255,7 @@ def sharding_of(t: torch.Tensor) -> str:
     placement = _marking.placement_of(t)
     if placement is not None:
         return _hlo_sharding(placement.sharding, placement.mesh, placement.chips)
-    if _placements.is_replicated(t):
+    if _marking.is_replicated(t):
         return _REPLICATED
     return _MANUAL if _marking.has_parts(t) else ""
 
@@ -265,7 +265,7 @@ def sharding_type_of(t: torch.Tensor) -> ShardingType | None:
     placement = _marking.placement_of(t)
     if placement is not None:
         return OpSharding(placement.mesh, placement.chips, placement.sharding).type
-    if _placements.is_replicated(t):
+    if _marking.is_replicated(t):
         return ShardingType.REPLICATED
     return ShardingType.MANUAL if _marking.has_parts(t) else None
 
@@ -356,7 +356,7 @@ def _mark_manual_sharding(t: torch.Tensor) -> torch.Tensor:
     Raises:
         RuntimeError: the tensor is whole.
     """
-    if not _marking.has_parts(t):
+    if not _marking.has_parts(t) and _chips.chip_count() > 1:
         raise RuntimeError(
             "_mark_manual_sharding takes a result of ops on enable_manual_sharding's, got a whole tensor."
         )

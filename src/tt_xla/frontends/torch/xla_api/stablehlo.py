@@ -37,9 +37,9 @@ class StableHLOExportOptions:
         inline_all_constant: whether all numbers in the user's code are constants of the program. Otherwise those other
             than 0 and 1 are arguments of it, and constants of the folder.
         export_weights: whether the exported model has parameters and buffers. It cannot be called without them.
-        custom_ops_allowed_in_graph: namespaces of ops that become custom calls. No program of the device has such
-            calls, so anything but an empty set is refused.
-        export_node_metadata: changes nothing: each operation has the user's source line and module as its location.
+        custom_ops_allowed_in_graph: namespaces of ops that become custom calls. The model can be exported and not run.
+        export_node_metadata: whether the name of each operation is what PyTorch knows of its node, as JSON, and the
+            text has these names. Otherwise it is the user's module and source line.
     """
 
     include_human_readable_text: bool = True
@@ -244,15 +244,14 @@ def exported_program_to_stablehlo(
 
     Raises:
         UnsupportedOpError: an op has no lowering to StableHLO, or none for its symbolic sizes.
-        ValueError: ops are to become custom calls.
     """
     options = options or StableHLOExportOptions()
-    if options.custom_ops_allowed_in_graph:
-        raise ValueError(
-            f"custom_ops_allowed_in_graph is {sorted(options.custom_ops_allowed_in_graph)}; expected an empty set, as "
-            "no program of the device has custom calls. Write the ops as functions of PyTorch's ops."
-        )
-    export = _lower_exported(exported_model, inline_numbers=options.inline_all_constant)
+    export = _lower_exported(
+        exported_model,
+        inline_numbers=options.inline_all_constant,
+        custom_calls=options.custom_ops_allowed_in_graph,
+        with_metadata=options.export_node_metadata,
+    )
     constants = [_to_numpy(constant) for constant in export.constants]
     call = exported_model.call_spec
     state: dict[str, Any] = {**exported_model.state_dict, **exported_model.constants}
@@ -281,7 +280,8 @@ def exported_program_to_stablehlo(
         ],
         *(spec and treespec_dumps(spec) for spec in (call.in_spec, call.out_spec)),
     )
-    text = str(export.module) if options.include_human_readable_text else None
+    shown = {"enable_debug_info": True, "use_local_scope": True} if export.is_named else {}
+    text = export.module.operation.get_asm(**shown) if options.include_human_readable_text else None
     weights = {name: _to_numpy(state[name]) for name in names} if options.export_weights else {}
     function = StableHLOFunc(meta, _saved(export.module).bytecode, text)
     return StableHLOGraphModule(StableHLOModelBundle(weights, constants, [function]))

@@ -1,6 +1,7 @@
 """``torch_xla.distributed.xla_backend``: the backend ``xla`` of ``torch.distributed``, whose members are replicas.
 
-``dist.init_process_group("xla", init_method="xla://")`` makes a group of all replicas that ``xmp.spawn`` started.
+``dist.init_process_group("xla", init_method="xla://")`` makes a group of all replicas that ``xmp.spawn`` started, or of
+the processes that torchrun started.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import torch.distributed as dist
 import torch_xla.core.xla_model as _xm
 import torch_xla.runtime as _runtime
 
+from tt_xla.frontends.torch import processes as _processes
 from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch.private.process_groups import finished_work as _finished
 from tt_xla.frontends.torch.private.process_groups import group_ranks as _group_ranks
@@ -152,7 +154,8 @@ class ProcessGroupXla(dist.ProcessGroup):
             if len(shapes) > 1:
                 raise ValueError(f"reduce_scatter: the parts differ in shape: {sorted(shapes)}.")
             reduced = _xm.all_reduce(reduction, torch.stack([*parts]), scale, self._groups())
-            self._write([output], [reduced[self.rank()]])
+            parts_of_all = reduced.reshape(self.size(), -1)  # also of a list with one tensor for all members
+            self._write([output], [parts_of_all[self.rank()]])
         return _finished(output_tensors)
 
     def reduce_scatter_coalesced(self, output_tensors: Any, input_tensors: Any, opts: Any) -> Any:
@@ -206,10 +209,11 @@ _STORES: list[dist.Store] = []
 
 
 def rendezvous() -> Iterator[tuple[dist.Store, int, int]]:
-    """Yields the store of the replicas, and the number of this one and of all."""
+    """Yields the store of the replicas, and the number of this one and of all; processes of torchrun become some."""
+    _processes.join()
     with _STORE_LOCK:
         if not _STORES:
-            _STORES.append(dist.HashStore())
+            _STORES.append(_processes.store() or dist.HashStore())
     yield _STORES[0], _replicas.ordinal(), _replicas.size()
 
 

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jax
 import torch
@@ -34,8 +35,9 @@ from tt_xla.frontends.torch.xla_api.builder_ops import (
 
 # Functions of JAX ----------------------------------------------------------------------------------------------------
 
-_JAX_TO_XLA_COMPUTATION_CACHE: dict[Any, str] = {}
-"""Names of traced functions. JAX's own cache decides which calls share one."""
+_JAX_TO_XLA_COMPUTATION_CACHE: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+"""Names of functions that were traced once and compiled: those of JAX, whose own cache decides which calls share one,
+and the forward and backward passes of ``assume_pure``."""
 
 
 def _jax_to_xla_computation_cache_elements() -> int:

@@ -47,7 +47,7 @@ def xla_device(n: int | None = None, devkind: str | None = None) -> torch.device
     """Returns the torch device of a chip; by default that of the current one.
 
     Raises:
-        RuntimeError: the system has no such chip.
+        IndexError: the system has no such chip.
     """
     return torch_xla.device(n)
 

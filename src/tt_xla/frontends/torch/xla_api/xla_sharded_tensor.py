@@ -91,6 +91,7 @@ class XLAShardedTensor(_DTensor):
     _shown_spec: tuple[Any, ...] | None = None
     _cached_spec: Any = None
     _cached_for: Any = None
+    _is_marked = False
 
     @staticmethod
     def __new__(
@@ -105,6 +106,7 @@ class XLAShardedTensor(_DTensor):
             tensor = elem.as_subclass(cls)
         else:
             tensor = _make_subclass(cls, elem, bool(requires_grad))
+        tensor._is_marked = True
         if isinstance(elem, XLAShardedTensor):
             tensor.show(elem._shown_mesh_shape, elem._shown_spec)
         tensor.show(mesh_shape, partition_spec)
@@ -119,14 +121,14 @@ class XLAShardedTensor(_DTensor):
         return super(_DTensor, cls).__torch_function__(func, types, args, kwargs or {})
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return f"XLAShardedTensor({self.global_tensor})"
+        return f"XLAShardedTensor({self._contents})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> torch.Tensor:
         """Returns a copy with the same sharding."""
         if not self.is_leaf:
             return super().__deepcopy__(memo)  # raises PyTorch's error
         if id(self) not in memo:
-            whole = _copy.deepcopy(self.global_tensor, memo)
+            whole = _copy.deepcopy(self._contents, memo)
             copied = XLAShardedTensor(whole, requires_grad=self.requires_grad)
             for name, value in vars(self).items():
                 if name not in ("_cached_spec", "_cached_for"):
@@ -138,7 +140,7 @@ class XLAShardedTensor(_DTensor):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickles the whole tensor without its sharding, so that ``torch.load`` restores it on any system."""
-        whole = self.global_tensor
+        whole = self._contents
         if isinstance(self, torch.nn.Parameter):
             return torch.nn.Parameter(whole, self.requires_grad).__reduce_ex__(protocol)
         return whole.requires_grad_(self.requires_grad).__reduce_ex__(protocol)
@@ -149,7 +151,7 @@ class XLAShardedTensor(_DTensor):
         from torch.distributed.checkpoint.planner import TensorWriteData, WriteItem, WriteItemType
 
         (chunk,) = self.__create_chunk_list__()
-        data = TensorWriteData(chunk, TensorProperties.create_from_tensor(self.global_tensor), self.shape)
+        data = TensorWriteData(chunk, TensorProperties.create_from_tensor(self._contents), self.shape)
         return [WriteItem(index=MetadataIndex(fqn, chunk.offsets), type=WriteItemType.TENSOR, tensor_data=data)]
 
     def __create_chunk_list__(self) -> list[ChunkStorageMetadata]:
@@ -160,10 +162,15 @@ class XLAShardedTensor(_DTensor):
 
     def __get_tensor_shard__(self, index: MetadataIndex) -> torch.Tensor:
         """Returns the whole tensor."""
-        return self.global_tensor
+        return self._contents
 
     @property
     def global_tensor(self) -> torch.Tensor:
+        """The whole tensor, over the same memory. Gradients flow from a marked tensor's, not from an op's result."""
+        return self.full_tensor() if self._is_marked else self._contents
+
+    @property
+    def _contents(self) -> torch.Tensor:
         """The whole tensor, over the same memory and without gradients."""
         return self.full_tensor().detach()
 
@@ -302,7 +309,7 @@ class XLAShardedTensor(_DTensor):
         placement = self._whole_placement()
         if placement is None:
             return []
-        mesh, sharding, host = placement.mesh, placement.sharding, self.global_tensor.cpu()
+        mesh, sharding, host = placement.mesh, placement.sharding, self._contents.cpu()
         counts: dict[tuple[int, ...], int] = {}
         shards: list[XLAShard] = []
         indices = _shard_indices(placement)
@@ -337,7 +344,7 @@ class XLAShardedTensor(_DTensor):
             raise RuntimeError(f"load_local_shards_ expects parts of the shapes {expected}, got {got}.")
         whole = _join([shard.data for shard in shards], placement.sharding, placement.mesh, tuple(self.shape))
         with torch.no_grad():
-            self.global_tensor.copy_(whole)
+            self._contents.copy_(whole)
 
 
 def _shard_indices(placement: _placements.Placement) -> list[tuple[int, ...]]:
