@@ -23,8 +23,9 @@ ROW_MAJOR_TYPES = (DataType.BF16, DataType.F32, DataType.SI32, DataType.U32)
 _MOSTLY_PADDING = 4
 """Elements of tiles for each one of the tensor from which on the tensor is kept in rows."""
 
-_LARGE = 1 << 20
-"""Bytes in tiles from which on a tensor is kept in rows; moving a smaller one takes as long as starting the ops."""
+_LARGE_COLUMNS, _LARGE_ROWS = 1 << 20, 1 << 24
+"""Bytes in tiles from which on a tensor is kept in rows: with mostly empty columns, as of 3x3 weights, or mostly empty
+rows. Moving a smaller one takes as long as starting the ops, or as moving whole rows of tiles."""
 
 MOVEMENT = (ReshapeOp, PermuteOp, SliceStaticOp, ConcatOp)
 """Ops that move elements, which TT-NN runs on rows as well as on tiles."""
@@ -38,7 +39,8 @@ def overfills_tiles(sizes: Shape, dtype: DataType) -> bool:
     if dtype not in ROW_MAJOR_TYPES or 0 in sizes:
         return False
     tiles = TensorLayout.of(sizes, dtype)
-    return tiles.bytes >= _LARGE and tiles.pages * TILE * TILE >= _MOSTLY_PADDING * math.prod(sizes)
+    large = _LARGE_COLUMNS if sizes and sizes[-1] * _MOSTLY_PADDING <= TILE else _LARGE_ROWS
+    return tiles.bytes >= large and tiles.pages * TILE * TILE >= _MOSTLY_PADDING * math.prod(sizes)
 
 
 def matrix_of(sizes: Shape) -> Shape:

@@ -19,13 +19,13 @@ func.func @update(%w: tensor<64x32x3x3xf32>, %g: tensor<64x32x3x3xf32>, %s: tens
 
 // A vector becomes rows, also one that is filled with a number.
 // CHECK-LABEL: func.func @vector(
-func.func @vector(%x: tensor<262144xf32>, %n: tensor<1xf32>) -> tensor<262144xf32> {
-  // CHECK-DAG: %[[X:.*]] = "ttir.reshape"(%x) <{shape = [256 : i32, 1024 : i32]}>
-  // CHECK-DAG: %[[B:.*]] = "ttir.broadcast"(%{{.*}}) <{broadcast_dimensions = array<i64: 256, 1024>}>
+func.func @vector(%x: tensor<1048576xf32>, %n: tensor<1xf32>) -> tensor<1048576xf32> {
+  // CHECK-DAG: %[[X:.*]] = "ttir.reshape"(%x) <{shape = [1024 : i32, 1024 : i32]}>
+  // CHECK-DAG: %[[B:.*]] = "ttir.broadcast"(%{{.*}}) <{broadcast_dimensions = array<i64: 1024, 1024>}>
   // CHECK: "ttir.add"(%[[X]], %[[B]])
-  %b = "ttir.broadcast"(%n) <{broadcast_dimensions = array<i64: 262144>}> : (tensor<1xf32>) -> tensor<262144xf32>
-  %a = "ttir.add"(%x, %b) : (tensor<262144xf32>, tensor<262144xf32>) -> tensor<262144xf32>
-  func.return %a : tensor<262144xf32>
+  %b = "ttir.broadcast"(%n) <{broadcast_dimensions = array<i64: 1048576>}> : (tensor<1xf32>) -> tensor<1048576xf32>
+  %a = "ttir.add"(%x, %b) : (tensor<1048576xf32>, tensor<1048576xf32>) -> tensor<1048576xf32>
+  func.return %a : tensor<1048576xf32>
 }
 
 // A group norm needs its dimensions, so the square between its ops keeps them.

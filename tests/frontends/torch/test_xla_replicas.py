@@ -307,6 +307,39 @@ def test_distributed_data_parallel(monkeypatch):
         torch.testing.assert_close(gradient, model.weight.grad)
 
 
+def test_distributed_data_parallel_in_steps_that_are_one_program(monkeypatch):
+    """Before the second step it makes its buckets anew and reads them back from a broadcast."""
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+    torch.manual_seed(0)
+    model, batch = torch.nn.Linear(3, 2), torch.randn(4, 3)
+    wrapped = xmp.MpModelWrapper(model)
+
+    def function():
+        parallel = DistributedDataParallel(wrapped.to(torch_xla.device()))
+        optimizer = torch.optim.SGD(parallel.parameters(), 0.5)
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = parallel(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        compiled, own_part = torch_xla.compile(step, full_graph=True), batch.chunk(2)[dist.get_rank()].to("xla")
+        losses = [compiled(own_part).item() for _ in range(3)]
+        return losses, parallel.module.weight.detach().cpu()
+
+    results = in_a_process_group(function)
+    assert results[0][0] != results[1][0]
+    optimizer = torch.optim.SGD(model.parameters(), 0.5)
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(batch).square().mean().backward()
+        optimizer.step()
+    for _, weight in results.values():
+        torch.testing.assert_close(weight, model.weight.detach())
+
+
 @pytest.mark.parametrize("method", ["xla://", "env://"])
 def test_a_replica_on_a_single_chip_has_a_process_group_of_its_own(method, monkeypatch):
     monkeypatch.setenv("TTXLA_SYSTEM", "n150")

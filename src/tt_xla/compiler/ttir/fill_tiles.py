@@ -102,15 +102,24 @@ def _has_any_form(op: Operation) -> bool:
 
 
 def _comes_in_any_form(value: SSAValue) -> bool:
-    """Returns whether a value is there in rows, has one element, or is computed in any form."""
-    owner = value.owner
-    is_there = isinstance(owner, (Block, *MOVEMENT, ConstantOp, FullOp))
-    return is_there or math.prod(shape(value)) == 1 or _has_any_form(owner)
+    """Returns whether a value is there in rows or has one element; ops before, which were looked at, end in a move."""
+    return isinstance(value.owner, (Block, *MOVEMENT, ConstantOp, FullOp)) or math.prod(shape(value)) == 1
 
 
 def _is_read(op: TTOp) -> bool:
-    """Returns whether all users of an op's result take it in rows or in any form."""
-    return all(takes_rows(use) or _has_any_form(use.operation) for use in op.results[0].uses)
+    """Returns whether an op's result, and what ops of any form make of it, is read in rows or reduced to one."""
+    waiting, seen = list(op.results[0].uses), {op.results[0]}
+    while waiting:
+        use = waiting.pop()
+        if takes_rows(use):
+            continue
+        if not _has_any_form(use.operation):
+            return False
+        result = use.operation.results[0]
+        if not isinstance(use.operation, _REDUCTIONS) and result not in seen:
+            seen.add(result)
+            waiting += result.uses
+    return True
 
 
 def _compute(rewriter: PatternRewriter, op: TTOp, operands: Sequence[SSAValue], sizes: Shape, **values: Any) -> None:

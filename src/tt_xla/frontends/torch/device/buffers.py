@@ -493,6 +493,12 @@ def buffer_of(tensor: torch.Tensor) -> Buffer:
         raise NotImplementedError("a tensor without contents has no buffer") from None
 
 
+def is_computed(tensor: torch.Tensor) -> bool:
+    """Returns whether the contents of a ``tt`` tensor are there, so that reading them runs no recorded ops."""
+    buffer = getattr(tensor.untyped_storage(), "tt_buffer", None)
+    return buffer is not None and not (buffer.pending or buffer.is_placeholder)
+
+
 def buffer_of_storage(storage: torch.UntypedStorage) -> Buffer:
     """Returns the buffer of a storage of the device."""
     return storage.tt_buffer  # type: ignore[attr-defined]

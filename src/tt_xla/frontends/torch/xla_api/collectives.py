@@ -18,6 +18,8 @@ import torch
 import torch_xla.runtime as _runtime
 
 from tt_xla.frontends.torch import replicas as _replicas
+from tt_xla.frontends.torch.device.buffers import is_computed
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 
 REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
 
@@ -286,6 +288,9 @@ def collective_broadcast(
 ) -> None:
     """Gives tensors, in place, the contents that they have in one replica; without replicas, they have them already.
 
+    Contents that are there, such as the buckets of ``DistributedDataParallel``, are copied without a recorded op, so
+    reading them runs nothing.
+
     Args:
         tensors: the tensors.
         root_ordinal: the replica whose contents all get.
@@ -295,7 +300,18 @@ def collective_broadcast(
     if _replicas.size() > 1:
         members = _own_group(groups)
         for tensor in tensors if root_ordinal in members else ():
-            tensor.detach().copy_(_of_group(tensor, groups)[members.index(root_ordinal)])
+            contents = _contents_of(tensor, root_ordinal, members)
+            if contents is None:
+                contents = _of_group(tensor, groups)[members.index(root_ordinal)]
+            tensor.detach().copy_(contents)
+
+
+def _contents_of(tensor: torch.Tensor, root_ordinal: int, members: Sequence[int]) -> torch.Tensor | None:
+    """Returns the contents that a tensor has in one replica, on the CPU; None where recorded ops compute them."""
+    if torch.compiler.is_compiling():
+        return None
+    is_there = _replicas.ordinal() == root_ordinal and tensor.device.type == DEVICE_TYPE and is_computed(tensor)
+    return _replicas.exchange(tensor.detach().cpu() if is_there else None, members)[members.index(root_ordinal)]
 
 
 def all_gather_bucketized(
