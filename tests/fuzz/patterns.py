@@ -49,6 +49,9 @@ def counted(fires: Counter[str]) -> Generator[None]:
         fires.update(name_of(change.op, change.pattern) for change in changes.applied)
 
 
+ALONE = frozenset({"ttir.fill_tiles_of_broadcast"})
+"""Patterns that fire in a text when their stage runs alone: a stage before it folds the ops of small programs."""
+
 TEXTS = {
     "ttir.all_reduce": Seed("passes/ttir-decompose-collectives.mlir", "small"),
     "ttir.batch_norm": Seed("dialects/ttir/normalization.mlir", "batch_norm_inference"),
@@ -57,11 +60,15 @@ TEXTS = {
     "ttir.drop_for_one_chip": Seed("passes/ttir-join-collectives.mlir", "one_chip"),
     "ttir.elementwise": Seed("passes/ttir-decompose.mlir", "powers_of_two"),
     "ttir.extreme_of_repeated": Seed("passes/ttir-fold-gradients.mlir", "repeated"),
+    "ttir.fill_tiles": Seed("passes/ttir-fill-tiles.mlir", "vector"),
+    "ttir.fill_tiles_of_broadcast": Seed("passes/ttir-fill-tiles.mlir", "vector"),
+    "ttir.fill_tiles_of_reduction": Seed("passes/ttir-fill-tiles.mlir", "update"),
     "ttir.filled": Seed("dialects/ttir/structure_more.mlir", "zeros"),
     "ttir.first_of_sort": Seed("passes/ttir-fuse-sort.mlir", "downwards"),
     "ttir.gather_of_scattered": Seed("passes/ttir-join-collectives-exact.mlir", "sums"),
     "ttir.gather_of_slice": Seed("passes/ttir-join-collectives.mlir", "gather_of_slice"),
     "ttir.gather_of_widened": Seed("passes/ttir-move-through-collectives.mlir", "wide"),
+    "ttir.join_reverses": Seed("passes/ttir-fold.mlir", "reverses"),
     "ttir.identity_as_conv": Seed("passes/ttir-fuse-convolution.mlir", "identity"),
     "ttir.mean_of_images": Seed("dialects/ttir/window_more.mlir", "global_avg_pool2d"),
     "ttir.part_of_elementwise": Seed("passes/ttir-move-through-collectives.mlir", "after_the_partition"),

@@ -21,6 +21,7 @@ UNREACHED: dict[str, dict[str, str]] = {
         "tt::shard_to_full": _FOR_MESHES,
         "xla::dynamo_set_buffer_donor_": "donates the bytes of a tensor, and computes nothing",
         "tt::collective": _FOR_MESHES,
+        "tt::custom_call": "calls a function that only its caller knows",
     },
     "sharding rules": {
         "stablehlo.uniform_quantize": "XLA's CPU client has no quantized types, so nothing says what is right",

@@ -14,7 +14,7 @@ from tests.fuzz.cases import Case, NotDrawnError
 from tests.fuzz.idioms import IDIOMS, built
 from tests.fuzz.kinds import load
 from tests.fuzz.kinds.idioms import Rewritten
-from tests.fuzz.patterns import TEXTS, counted, patterns
+from tests.fuzz.patterns import ALONE, TEXTS, counted, patterns
 from tests.fuzz.texts.judge import compiled
 from tt_xla.compiler.pipeline import run_stages, stage_named
 from tt_xla.compiler.tt_modules import program_of
@@ -49,9 +49,9 @@ def test_the_text_of_a_pattern_fires_it(name: str) -> None:
     module = TEXTS[name].module()
     for options in OPTIONS:
         with counted(fires):
-            if TEXTS[name].in_ttnn:
-                stages = [stage_named(TEXTS[name].stage)]
-                run_stages(program_of(module).module, stages, CompileOptions.parse(options), load_target("n150"))
+            if TEXTS[name].in_ttnn or name in ALONE:
+                whole = program_of(module).module if TEXTS[name].in_ttnn else module
+                run_stages(whole, [stage_named(TEXTS[name].stage)], CompileOptions.parse(options), load_target("n150"))
             else:
                 compiled(module, **options)
         if fires[name]:

@@ -177,21 +177,6 @@ def test_the_report_of_the_last_compilation_names_the_function(kind, project_log
     assert rest.startswith(f"{__file__}:")
 
 
-def test_dynamo_looks_for_functions_around_lines_for_its_log_alone(caplog, monkeypatch):
-    from torch._dynamo import funcname_cache, output_graph
-
-    def looked_up(backend) -> bool:
-        torch._dynamo.reset()
-        funcname_cache.clearcache()
-        torch.compile(lambda x: x.sin() + 1, backend=backend)(X)
-        return __file__ in funcname_cache.cache
-
-    monkeypatch.setenv("TTXLA_CACHE", "off")
-    assert [looked_up(backend) for backend in ("tt", "eager")] == [False, True]
-    with caplog.at_level("DEBUG", output_graph.trace_call_log.name):
-        assert looked_up("tt")
-
-
 def test_the_collector_is_paused_while_dynamo_traces():
     enabled = []
     hook = torch._dynamo.convert_frame.register_bytecode_hook(lambda old, new: enabled.append(gc.isenabled()))
