@@ -307,6 +307,16 @@ def test_distributed_data_parallel(monkeypatch):
         torch.testing.assert_close(gradient, model.weight.grad)
 
 
+def test_no_forward_pass_of_data_parallel_goes_on_when_its_replicas_have_ended(monkeypatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+
+    def function():  # leaves what one pass restores that began and ended while another one ran
+        DistributedDataParallel._active_ddp_module = torch.nn.Linear(3, 2)
+
+    in_a_process_group(function)
+    assert DistributedDataParallel._get_active_ddp_module() is None
+
+
 def test_distributed_data_parallel_in_steps_that_are_one_program(monkeypatch):
     """Before the second step it makes its buckets anew and reads them back from a broadcast."""
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")

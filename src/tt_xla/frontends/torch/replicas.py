@@ -220,7 +220,7 @@ def run(function: Callable[[], R], count: int | None = None, *, calls_one: bool 
     if count == 1 and calls_one:
         return {0: function()}
     if torch.distributed.is_available():
-        from tt_xla.frontends.torch.private.process_groups import keep_groups_per_thread
+        from tt_xla.frontends.torch.private.process_groups import forget_active_module, keep_groups_per_thread
 
         keep_groups_per_thread()
     use_for_functions_of_torch_random(_OwnGenerator())
@@ -248,6 +248,8 @@ def run(function: Callable[[], R], count: int | None = None, *, calls_one: bool 
     with ThreadPoolExecutor(count, thread_name_prefix="replica") as threads:
         futures = [threads.submit(replica, number) for number in range(count)]
         errors = [error for future in futures if (error := future.exception()) is not None]
+    if torch.distributed.is_available():
+        forget_active_module()
     for error in errors:
         if not isinstance(error, ReplicaEndedError):
             raise error

@@ -220,6 +220,7 @@ PARTS: Mapping[str, Part] = {
             "torch._C._distributed_c10d._create_work_from_future": "a collective that has ended",
             "torch._C._distributed_c10d._set_thread_isolation_mode": "process groups of the replicas in one process",
             "torch.distributed.distributed_c10d._world": "process groups of the replicas in one process",
+            "torch.nn.parallel.DistributedDataParallel._active_ddp_module": "ends forward passes of replicas",
             "torch.testing._internal.distributed.multi_threaded_pg.ThreadLocalWorld": "process groups of the replicas",
         },
     ),

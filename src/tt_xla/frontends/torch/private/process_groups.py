@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d
+from torch.nn.parallel import DistributedDataParallel
 
 from tt_xla.frontends.torch.private.names import names_of
 
@@ -14,6 +15,7 @@ with names_of("process_groups"):
     from torch._C._distributed_c10d import _create_work_from_future, _set_thread_isolation_mode
 
     distributed_c10d._world  # noqa: B018  # replaced below
+    DistributedDataParallel._active_ddp_module  # noqa: B018
 
 
 def finished_work(result: Any) -> Any:
@@ -43,4 +45,13 @@ def keep_groups_per_thread() -> None:
     _set_thread_isolation_mode(True)
 
 
-__all__ = ["finished_work", "group_ranks", "keep_groups_per_thread"]
+def forget_active_module() -> None:
+    """Ends what PyTorch knows of a forward pass of ``DistributedDataParallel``, when all replicas have ended.
+
+    It has one variable for all threads, and each restores what it found, which another one may have set and unset: all
+    later compilations would then be split as within such a pass.
+    """
+    DistributedDataParallel._active_ddp_module = None
+
+
+__all__ = ["finished_work", "forget_active_module", "group_ranks", "keep_groups_per_thread"]
