@@ -183,7 +183,7 @@ def _compiled(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Calla
             _metrics.count(_signature_of(node.target).counter)
     graph_module, has_one_output = _with_tuple(xla_model)
     with _MODE.running_because(_analysis.DYNAMO_INPUTS):
-        _run_pending(xla_args)
+        _run_pending(xla_args, compiles=True)
     donated = _take_from(graph_module.graph)
     graph_module.recompile()
     describe = functools.cache(functools.partial(_graph_of, graph_module))
@@ -209,8 +209,12 @@ def _compiled(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Calla
     return run
 
 
-def _run_pending(args: Sequence[Any]) -> bool:
+def _run_pending(args: Sequence[Any], *, compiles: bool = False) -> bool:
     """Runs recorded ops if they compute one of the arguments, and returns whether they did.
+
+    Args:
+        args: inputs of a graph.
+        compiles: whether the graph is compiled for them, and not run.
 
     Raises:
         RuntimeError: they do, and the script says that they never do.
@@ -218,7 +222,7 @@ def _run_pending(args: Sequence[Any]) -> bool:
     tensors = [arg for arg in args if isinstance(arg, torch.Tensor) and arg.device.type == "tt"]
     has_pending = any(not isinstance(tensor, _FakeTensor) and _buffer_of(tensor).pending for tensor in tensors)
     if has_pending:
-        if _config.skip_input_data_check:
+        if _config.skip_input_data_check and not compiles:
             raise RuntimeError(
                 "input data to dynamo graph can not be a pending ir, because the script sets "
                 "torch_xla._dynamo.config.skip_input_data_check. Call torch_xla.sync() before, or leave it out."
