@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 
 import pytest
 import torch
@@ -373,6 +374,15 @@ def test_a_process_group_of_one(monkeypatch):
         assert (dist.get_world_size(), x.tolist()) == (1, [1, 1])
     finally:
         dist.destroy_process_group()
+
+
+def test_a_group_that_pytorch_does_not_know_sends_from_the_replica_of_a_rank():
+    from torch_xla.distributed.xla_backend import ProcessGroupXla
+
+    group = ProcessGroupXla(dist.HashStore(), 0, 1, timedelta(seconds=1))
+    x = torch.ones(2, device="xla")
+    group.broadcast([x], dist.BroadcastOptions()).wait()
+    assert x.tolist() == [1, 1]
 
 
 def test_results_are_written_to_tensors_that_get_their_shape():

@@ -11,7 +11,7 @@ from tt_xla.environment import debug_level, variable
 
 
 class _OfThread(threading.local):
-    """What concerns one thread.
+    """Switches and names of one thread.
 
     Attributes:
         may_run: whether recorded ops may run.
@@ -56,7 +56,7 @@ class Mode:
 
     @functools.cached_property
     def debug_level(self) -> int:
-        """What ``PT_XLA_DEBUG`` reports, as the environment says when recorded ops run for the first time."""
+        """Level of ``PT_XLA_DEBUG``, as the environment says when recorded ops run for the first time."""
         return debug_level()
 
     @property

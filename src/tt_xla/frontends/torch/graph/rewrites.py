@@ -203,4 +203,4 @@ _PLAIN_BY_NAME = {
     "_native_multi_head_attention": multi_head_attention,
     "_transformer_encoder_layer_fwd": encoder_layer,
 }
-"""By names of PyTorch's functions: inference paths of ``nn.MultiheadAttention`` and ``nn.TransformerEncoderLayer``."""
+"""Inference paths of ``nn.MultiheadAttention`` and ``nn.TransformerEncoderLayer``, by names of PyTorch's functions."""

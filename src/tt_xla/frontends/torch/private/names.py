@@ -24,7 +24,7 @@ from tt_xla.log import logger
 
 @dataclass(frozen=True)
 class Part:
-    """What one module of this folder does.
+    """The work of one module of this folder.
 
     Attributes:
         off: what does not work without it, as the subject of a sentence.
@@ -240,7 +240,7 @@ PARTS: Mapping[str, Part] = {
         {"torch._subclasses.fake_tensor.FakeTensor": "devices of fake tensors that a script calls xla"},
     ),
 }
-"""What each module of this folder does, by its name."""
+"""Parts by the names of the modules of this folder."""
 
 
 @contextlib.contextmanager

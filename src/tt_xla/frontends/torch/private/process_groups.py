@@ -25,11 +25,6 @@ def finished_work(result: Any) -> Any:
     return _create_work_from_future(future)
 
 
-def group_ranks(group: Any) -> list[int]:
-    """Returns the ranks of a process group in the order of its own numbers; none for a group that is not registered."""
-    return dist.get_process_group_ranks(group)
-
-
 def keep_groups_per_thread() -> None:
     """Gives each thread process groups of its own from now on, unless the process has one.
 
@@ -54,4 +49,4 @@ def forget_active_module() -> None:
     DistributedDataParallel._active_ddp_module = None
 
 
-__all__ = ["finished_work", "forget_active_module", "group_ranks", "keep_groups_per_thread"]
+__all__ = ["finished_work", "forget_active_module", "keep_groups_per_thread"]

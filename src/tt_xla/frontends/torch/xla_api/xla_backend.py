@@ -18,7 +18,6 @@ import torch_xla.runtime as _runtime
 from tt_xla.frontends.torch import processes as _processes
 from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch.private.process_groups import finished_work as _finished
-from tt_xla.frontends.torch.private.process_groups import group_ranks as _group_ranks
 from tt_xla.locks import Lock as _Lock
 
 _REDUCTIONS = {
@@ -96,9 +95,11 @@ class ProcessGroupXla(dist.ProcessGroup):
         return _finished(tensors)
 
     def _ordinal(self, rank: int) -> int:
-        """Returns the number of the replica that has a rank in this group."""
-        ranks = _group_ranks(self)
-        return ranks[rank] if ranks else rank
+        """Returns the number of the replica that has a rank here; the rank itself in a group that PyTorch does not know."""
+        try:
+            return dist.get_process_group_ranks(self)[rank]
+        except KeyError:
+            return rank
 
     def _gathered(self, tensor: torch.Tensor) -> list[torch.Tensor]:
         """Returns the tensors of all members."""
