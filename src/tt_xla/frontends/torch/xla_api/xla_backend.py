@@ -95,7 +95,7 @@ class ProcessGroupXla(dist.ProcessGroup):
         return _finished(tensors)
 
     def _ordinal(self, rank: int) -> int:
-        """Returns the number of the replica that has a rank here; the rank itself in a group that PyTorch does not know."""
+        """Returns the number of the replica that has a rank; the rank itself in a group unknown to PyTorch."""
         try:
             return dist.get_process_group_ranks(self)[rank]
         except KeyError:
