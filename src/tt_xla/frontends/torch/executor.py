@@ -26,7 +26,7 @@ from tt_xla.frontends.torch.device.values import new_version
 from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.lowering import Lowered
 from tt_xla.frontends.torch.private.aot_cache import OutputCode
-from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
+from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.frontends.torch.saved_module import saved
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class Executor(OutputCode):
         self._settings = None  # after an error the next call tries again
         current = settings.current()
         options = current.with_own(self._options)
-        with unset_fake_temporarily():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
+        with without_dispatch_modes():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
             loaded = compilation.compile_and_load(self._module, options, self._part, self._placements, self._chip)
         self._call, self._written, self._executable, self._result_placements, self._chosen = loaded
         self._settings, self._cached = current, [None] * len(self._tensors)
