@@ -21,7 +21,7 @@ from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.executor import LOADING, Executor
 from tt_xla.frontends.torch.lowering import Argument, module_path, source_line
 from tt_xla.frontends.torch.private import aot_cache
-from tt_xla.frontends.torch.private.ops import is_defined_in_python
+from tt_xla.frontends.torch.private.ops import is_foreign
 from tt_xla.frontends.torch.torch_options import graph_options
 
 KIND = "graphs"
@@ -65,8 +65,8 @@ def caching(
         is_marked: whether the graph has marks of shardings, whose meshes belong to the process.
 
     Yields:
-        What becomes of the look into the cache. None if it is not in use: for several chips, for ops whose code Python
-        holds and no key covers, or if somebody asks for the stages of a compilation.
+        What becomes of the look into the cache. None if it is not in use: for several chips, for ops of others,
+        whose code no key covers, or if somebody asks for the stages of a compilation.
     """
     store = _graphs()
     several = is_marked or placements.in_use() or STATE.acts_as_one
@@ -75,7 +75,7 @@ def caching(
     if (
         store is None
         or several
-        or any(map(is_defined_in_python, targets))
+        or any(map(is_foreign, targets))
         or not aot_cache.IS_SUPPORTED
         or not stored_programs.is_used(parsed)
     ):

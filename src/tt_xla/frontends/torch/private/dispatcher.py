@@ -14,7 +14,7 @@ from tt_xla.frontends.torch.private.names import names_of
 with names_of("dispatcher"):
     from torch._C import DispatchKey, DispatchKeySet
     from torch._C._dynamo.eval_frame import set_eval_frame
-    from torch._ops import _HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS, _higher_order_ops
+    from torch._ops import _higher_order_ops
 
     _preserve_keys = torch._C._PreserveDispatchKeyGuard
     _exclude_key = torch._C._dispatch_tls_set_dispatch_key_excluded
@@ -60,13 +60,11 @@ def storage_identity(tensor: torch.Tensor) -> int:
 def let_higher_order_ops_pass_autocast() -> None:
     """Makes ``torch.cond`` and other operators that take functions run under ``torch.autocast`` for the device.
 
-    PyTorch lists the dispatch keys that such operators ignore. The list has autocast of the CPU, CUDA and XPU, but not
-    of devices written in Python.
+    Such operators ignore autocast of the CPU, CUDA and XPU, but not of devices written in Python. Some are defined only
+    when they are used, so each context of autocast calls this.
     """
-    key = DispatchKey.AutocastPrivateUse1
-    _HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(key)  # for operators defined later
     for operator in _higher_order_ops.values():
-        operator.fallthrough(key)
+        operator.fallthrough(DispatchKey.AutocastPrivateUse1)
 
 
 @contextlib.contextmanager

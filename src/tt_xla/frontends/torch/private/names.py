@@ -49,7 +49,6 @@ PARTS: Mapping[str, Part] = {
             "torch._C._dispatch_tls_set_dispatch_key_excluded": "computes shapes where PyTorch has its modes off",
             "torch._C._dispatch_get_registrations_for_dispatch_key": "finds ops, and kernels that allocate results",
             "torch._C._dynamo.eval_frame.set_eval_frame": "keeps dynamo from tracing our kernels",
-            "torch._ops._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS": "lets cond pass autocast",
             "torch._ops._higher_order_ops": "lets torch.cond pass autocast of the device",
             "torch.autograd._engine_run_backward": "runs backward passes of several chips in the calling thread",
         },
@@ -79,17 +78,6 @@ PARTS: Mapping[str, Part] = {
         {
             "torch._subclasses.fake_tensor.FakeTensor": "shapes and dtypes of the results of recorded ops",
             "torch._subclasses.fake_tensor.FakeTensorMode": "shapes and dtypes of the results of recorded ops",
-        },
-    ),
-    "ops": Part(_DEVICE, {"torch.library._defs": "finds ops that the user's Python code defines"}),
-    "tracing": Part(
-        _DEVICE,
-        {
-            "torch._dynamo._trace_wrapped_higher_order_op": "defines ops of compiled autograd",
-            "torch._guards.TracingContext": "compiles graphs with numbers nobody knows, as results of loops are",
-            "torch._guards.tracing": "compiles graphs with numbers nobody knows, as results of loops are",
-            "torch._inductor.inductor_prims": "defines ops of random numbers",
-            "torch._subclasses.fake_tensor.FakeTensorMode": "compiles graphs with numbers nobody knows",
         },
     ),
     "patches": Part(
@@ -228,10 +216,6 @@ PARTS: Mapping[str, Part] = {
     "quantized": Part(
         "torch_xla's quantized products",
         {"torch.ao.quantization.fx._decomposed": "defines the ops quantized_decomposed"},
-    ),
-    "xla_type": Part(
-        "import torch_xla",
-        {"torch._subclasses.fake_tensor.FakeTensor": "devices of fake tensors that a script calls xla"},
     ),
 }
 """Parts by the names of the modules of this folder."""
