@@ -14,7 +14,7 @@ from tt_xla import __version__
 from tt_xla.callbacks import Callback, registered
 from tt_xla.errors import ProgramFormatError
 from tt_xla.frontends.jax.pjrt.answers import Answers
-from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, Order, new_version, place
+from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, Order, place
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Device
 from tt_xla.frontends.jax.pjrt.compiled import Compiled, assign, compile_bytes, read_request
 from tt_xla.frontends.jax.pjrt.debuggers import trace_this_thread
@@ -25,6 +25,7 @@ from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
 from tt_xla.frontends.jax.pjrt.wire import read_compile_options
 from tt_xla.ir.program import HOST_CALLBACK, Program, Result
 from tt_xla.locks import Lock
+from tt_xla.runtime.lifetimes import new_version
 
 FREE, KEPT = 1, 2
 """States of an argument of a run.

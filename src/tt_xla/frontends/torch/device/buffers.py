@@ -22,11 +22,11 @@ import torch
 from tt_xla.frontends.torch.device import chips, metrics
 from tt_xla.frontends.torch.device.dlpack import Layout
 from tt_xla.frontends.torch.device.geometry import memory_order
-from tt_xla.frontends.torch.device.values import VERSIONS, Value
+from tt_xla.frontends.torch.device.values import Value
 from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, empty_on_first_chip, new_storage, set_storage
 from tt_xla.frontends.torch.private.storages import UntypedStorage
 from tt_xla.locks import Lock
-from tt_xla.runtime.lifetimes import ended
+from tt_xla.runtime.lifetimes import VERSIONS, ended
 
 aten = torch.ops.aten
 

@@ -35,12 +35,13 @@ from tt_xla.frontends.torch.device.placements import (
     placement_of_value,
 )
 from tt_xla.frontends.torch.device.recording import Pressure
-from tt_xla.frontends.torch.device.values import Node, Value, new_version
+from tt_xla.frontends.torch.device.values import Node, Value
 from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.private.dispatcher import outside_dynamo, storage_identity
 from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 from tt_xla.log import logger
 from tt_xla.options import AUTO
+from tt_xla.runtime.lifetimes import new_version
 
 if TYPE_CHECKING:
     from tt_xla.frontends.torch.index_checks import IndexCheck
@@ -54,8 +55,7 @@ _MIN_CONSTANT_BYTES = 4096
 """Size from which an input that was the same in two runs becomes a constant of a new program."""
 
 _OP_ERRORS = (TTXLAError, IndexError, RuntimeError, TypeError, ValueError)
-"""Errors of a recorded op: ours, and those that PyTorch, JAX and lowering rules raise for arguments. Other errors, such
-as a lack of the host's memory, have no single op as their cause."""
+"""Errors of a recorded op: ours, and those that PyTorch, JAX and rules raise for arguments. Others have many causes."""
 
 _SERIAL = operator.attrgetter("serial")
 
@@ -475,7 +475,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
         placed = [all_placed[position] for position in lowered.tensors] if all_placed else []
         loaded = compilation.compile_and_load(lowered.module, options, placements=placed, chip=trace.chip)
     assert all(kind == "result" for kind, _ in lowered.outputs)
-    versions = [new_version() if is_constant else None for is_constant in lowered.constant]
+    versions = (new_version() if is_constant else None for is_constant in lowered.constant)
     extras = list(zip(lowered.extras, versions, strict=True))
     positions = [position for _, position in lowered.outputs]
     placements = loaded.placements
