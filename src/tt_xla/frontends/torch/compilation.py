@@ -9,14 +9,14 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from tt_xla.environment import selected_system
-from tt_xla.frontends.torch import program_cache, settings
+from tt_xla.frontends.torch import program_cache, session, settings
 from tt_xla.frontends.torch.custom_ops import COLLECTIVE, FULL_TO_SHARD, MARK, SHARD_TO_FULL
-from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.frontends.torch.device.placements import ChipMesh, Placement, default_mesh, meshes_of
 from tt_xla.frontends.torch.saved_module import SavedModule, saved
 from tt_xla.ir.mesh import Mesh
@@ -117,7 +117,7 @@ def compile_and_load(
         del _PROGRAMS[next(iter(_PROGRAMS))]
     program = program.with_trap(options.trap)
     device = get_device(chip=chip)
-    device.count_tensors("torch", MEMORY[chip].current)
+    device.count_tensors("torch", partial(_tensor_bytes, chip))
     written = frozenset(position for position, argument in enumerate(program.arguments) if argument.written)
     if program.mesh is not None and meshes:
         from tt_xla.frontends.torch.partitioning import PartitionedRun
@@ -129,6 +129,11 @@ def compile_and_load(
         return Loaded(run, frozenset(), None, run.placements, chosen)
     executable = device.load(program)
     return Loaded(exporting(program, modules, executable.run, part), written, executable)
+
+
+def _tensor_bytes(chip: int) -> int:
+    """Returns the bytes that the current session's tensors have on a chip."""
+    return session.current.memory[chip].allocated
 
 
 def _found_or_compiled(

@@ -21,9 +21,8 @@ from tt_xla import disk_cache
 from tt_xla.environment import keeps_dynamo_defaults, selected_system
 from tt_xla.errors import OptionError
 from tt_xla.frontends import stored_programs
-from tt_xla.frontends.torch import replicas, settings
+from tt_xla.frontends.torch import replicas, session, settings
 from tt_xla.frontends.torch.device import placements
-from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.executor import LOADING, Executor
 from tt_xla.frontends.torch.fingerprints import NoFingerprintError, code_digest, replaced_functions
 from tt_xla.frontends.torch.private import frames
@@ -118,7 +117,7 @@ def _cache(own: Mapping[str, Any]) -> disk_cache.DiskCache | None:
     """Returns the cache on disk; None if frames are not stored."""
     if (
         placements.in_use()
-        or STATE.acts_as_one
+        or session.current.chips.acts_as_one
         or replicas.size() > 1
         or (torch.distributed.is_available() and torch.distributed.is_initialized())
     ):

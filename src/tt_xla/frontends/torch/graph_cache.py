@@ -15,9 +15,8 @@ import torch
 from tt_xla import disk_cache
 from tt_xla.environment import selected_system
 from tt_xla.frontends import stored_programs
-from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch import session, settings
 from tt_xla.frontends.torch.device import placements
-from tt_xla.frontends.torch.device.chips import STATE
 from tt_xla.frontends.torch.executor import LOADING, Executor
 from tt_xla.frontends.torch.lowering import Argument, module_path, source_line
 from tt_xla.frontends.torch.private import aot_cache
@@ -69,7 +68,7 @@ def caching(
         holds and no key covers, or if somebody asks for the stages of a compilation.
     """
     store = _graphs()
-    several = is_marked or placements.in_use() or STATE.acts_as_one
+    several = is_marked or placements.in_use() or session.current.chips.acts_as_one
     targets = _targets(graph_module)
     parsed = settings.current().with_own(own)
     if (

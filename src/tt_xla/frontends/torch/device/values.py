@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _KIND_SERIALS = itertools.count()
 _NODE_SERIALS = itertools.count()
 VERSIONS = itertools.count(1)
-"""Source of content versions; each is unique in the process."""
+"""Source of content versions. Versions and serials are unique in the process, not in a session: what was recorded in an
+earlier session may be an operand in the current one."""
 
 
 def new_version() -> int:

@@ -23,8 +23,8 @@ from weakref import WeakValueDictionary
 import torch
 import torch_xla
 
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.device import analysis as _analysis
-from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.private.functions import profiling_all_threads as _profiling_all_threads
 from tt_xla.locks import Lock as _Lock
 
@@ -146,7 +146,7 @@ class Trace:
     def __enter__(self) -> Trace:
         facts = ",".join(f"{key}={value}" for key, value in self._facts.items())
         self._range.enter_context(torch.profiler.record_function(f"{self.name}#{facts}#" if facts else self.name))
-        self._range.enter_context(_MODE.scope(self.name))
+        self._range.enter_context(_session.current.mode.scope(self.name))
         if _STATE.profile is not None:
             import jax
 
@@ -170,7 +170,7 @@ class StepTrace(Trace):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        with _MODE.running_because(_analysis.STEP_TRACE):
+        with _session.current.mode.running_because(_analysis.STEP_TRACE):
             torch_xla.sync(reset_scope=False)
         super().__exit__(kind, error, traceback)
 
