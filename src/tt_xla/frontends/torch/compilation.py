@@ -53,8 +53,9 @@ class Loaded(NamedTuple):
     chosen: Sequence[Placement | None] = ()
 
 
-_PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
-"""Compiled programs by hash of the module, options and system, the least recently requested first."""
+class _Programs(dict[tuple[str, CompileOptions, str], Program]):
+    """The session's programs by hash of the module, options and system, the least recently requested first."""
+
 
 MOST_PROGRAMS = 512
 """Number of compiled programs that are kept; the least recently requested end first."""
@@ -105,16 +106,17 @@ def compile_and_load(
     key = (f"{devices}{digest}", options.of_program, system)
     modules: dict[str, str] = {}
     cache = None if options.export_path else program_cache.current()  # an export needs the modules of a compilation
-    program = None if options.generates_source else _PROGRAMS.pop(key, None)
+    programs = session.current.part(_Programs)
+    program = None if options.generates_source else programs.pop(key, None)
     if program is None and cache is not None:
         program = cache.load(key)
     if program is None:
         program = _found_or_compiled(module, options, devices, modules, cache is not None)
         if cache is not None:
             cache.store(key, program, modules)
-    _PROGRAMS[key] = program
-    while len(_PROGRAMS) > MOST_PROGRAMS:
-        del _PROGRAMS[next(iter(_PROGRAMS))]
+    programs[key] = program
+    while len(programs) > MOST_PROGRAMS:
+        del programs[next(iter(programs))]
     program = program.with_trap(options.trap)
     device = get_device(chip=chip)
     device.count_tensors("torch", partial(_tensor_bytes, chip))
@@ -205,13 +207,13 @@ def _mesh_to_split_over(options: CompileOptions, target: Target) -> ChipMesh | N
 
 
 def compiled_programs() -> list[Program]:
-    """Returns the programs compiled in this process. The one requested last is at the end."""
-    return list(_PROGRAMS.values())
+    """Returns the programs compiled in this session. The one requested last is at the end."""
+    return list(session.current.part(_Programs).values())
 
 
 def clear_programs() -> None:
     """Forgets every compiled program. Models compile again at their next call."""
-    _PROGRAMS.clear()
+    session.current.part(_Programs).clear()
     settings.renew()
 
 

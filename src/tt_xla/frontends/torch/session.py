@@ -142,7 +142,7 @@ class Session:
         structures: programs by the keys of their traces, the placements of their leaves, and the chip.
         placements: how the storages of tensors are split over a mesh.
         replicated: buffers with contents that every chip has in full. Programs that take them need not run on a mesh.
-        settings: compile options of the process; None until they are used.
+        settings: compile options of all models; None until they are used.
     """
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize as _synchronize
 from tt_xla.frontends.torch.device import xla_type as _xla_type
 from tt_xla.frontends.torch.device.mode import Mode as _Mode
-from tt_xla.frontends.torch.xla_api.closures import STEP_CLOSURES as _STEP_CLOSURES
+from tt_xla.frontends.torch.xla_api.closures import StepClosures as _StepClosures
 from tt_xla.frontends.torch.xla_api.donor_op import register as _register_donor_op
 from tt_xla.frontends.torch.xla_api.finder import attribute as _attribute
 from tt_xla.frontends.torch.xla_api.process_groups import register as _register_process_groups
@@ -100,7 +100,7 @@ def sync(wait: bool = False, reset_scope: bool = True) -> None:
     _metrics.count(_metrics.STEPS)
     with _session.current.mode.running_because(_analysis.USER_SYNC):
         _synchronize(ends_step=True)
-    _STEP_CLOSURES.run()
+    _session.current.part(_StepClosures).run()
 
 
 def manual_seed(seed: int, device: torch.device | str | None = None) -> None:
@@ -116,8 +116,8 @@ def step() -> contextlib.AbstractContextManager[None]:
     return _step(full_graph=False, limit=None, structures=set(), name="")
 
 
-_STRUCTURES: WeakKeyDictionary[Callable[..., Any], set[tuple[int, ...]]] = WeakKeyDictionary()
-"""Structures of the programs of each function that :func:`compile` took."""
+class _Structures(WeakKeyDictionary[Callable[..., Any], set[tuple[int, ...]]]):
+    """Structures of the session's programs of each function that :func:`compile` took."""
 
 
 def compile(
@@ -149,7 +149,7 @@ def compile(
     if custom_compile_options is not None:
         set_custom_compile_options(custom_compile_options)
     limit = num_different_graphs_allowed if max_different_graphs is None else max_different_graphs
-    structures = set[tuple[int, ...]]() if f is None else _STRUCTURES.setdefault(f, set())
+    structures = set[tuple[int, ...]]() if f is None else _session.current.part(_Structures).setdefault(f, set())
     name = getattr(f, "__name__", type(f).__name__) if name is None and f is not None else name or ""
     region = functools.partial(_step, full_graph=bool(full_graph), limit=limit, structures=structures, name=name)
     return region() if f is None else region()(f)
