@@ -10,7 +10,7 @@ import contextlib
 import threading
 import weakref
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tt_xla.frontends.torch.device.memory import Memories
@@ -183,7 +183,7 @@ current = Session()
 
 
 @contextlib.contextmanager
-def fresh() -> Iterator[Session]:
+def fresh() -> Generator[Session]:
     """Runs a block in a session of its own, and then continues the one before. Tests begin so without a past.
 
     What PyTorch itself keeps is no part of it: dynamo's code of compiled functions (``torch.compiler.reset``) and the
