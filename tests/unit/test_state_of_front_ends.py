@@ -18,6 +18,7 @@ MAKE_CONSTANTS = {
     "Path",
     "Path(__file__).with_name",
     "TypeVar",
+    "_refusing",
     "ctypes.addressof",
     "ctypes.sizeof",
     "dict.fromkeys",
@@ -66,6 +67,7 @@ OF_THE_PROCESS = {
         "torch.device.xla_type._LIBRARIES",
         "torch.graph.fusion.FusionProvider._registered_providers",
         "torch.private.device_guard._KEPT",
+        "torch.private.storages.UntypedStorage",  # what makes storages
     },
     "restored by the block that sets it, in its thread": {
         "torch.device.kinds._SILENCE",
