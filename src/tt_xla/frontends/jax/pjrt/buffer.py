@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from tt_xla.frontends.jax.pjrt.structs import BUFFER_TYPES, integers_at, struct
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
 from tt_xla.ir.element_types import ElementType
 from tt_xla.locks import Lock
+from tt_xla.runtime.lifetimes import new_version
 
 if TYPE_CHECKING:
     import torch
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 _ELEMENTS_BY_CODE = {BUFFER_TYPES[element.pjrt]: element for element in ElementType}
 PJRT_CODES: dict[str, int] = {element.value: code for code, element in _ELEMENTS_BY_CODE.items()}
 """Values of ``PJRT_Buffer_Type`` by the element type's name in MLIR."""
-
-new_version = itertools.count(1).__next__
-"""Returns a number that it has not returned before."""
 
 Order = tuple[int, ...]
 """A layout: the dimensions from the one that varies fastest to the one that varies slowest."""

@@ -109,7 +109,13 @@ PARTS: Mapping[str, Part] = {
             "torch._C.DispatchKey": "corrects multilabel_margin_loss before PyTorch 2.15",
         },
     ),
-    "storages": Part(_DEVICE, {"torch.UntypedStorage._swap_data_ptr_": "resizes a storage of the device"}),
+    "storages": Part(
+        _DEVICE,
+        {
+            "torch.TypedStorage._new_wrapped_storage": "makes deep copies of tensors",
+            "torch.UntypedStorage._swap_data_ptr_": "resizes a storage of the device",
+        },
+    ),
     "function_modes": Part(
         "torch.tt.set_device and torch_xla's replicas",
         {
