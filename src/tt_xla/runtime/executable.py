@@ -211,14 +211,18 @@ class Executable:
         if observation.RUNS and self.source is self.program:
             for observer in observation.RUNS:
                 observer(self.program, tensors)
+        began = time.time_ns() if observation.ENDED else 0
         with self.device.lock, settled():
             for chip in self.devices:
                 chip.begin_run()
             try:
-                return self._run_alone(tensors, versions, donated)
+                results = self._run_alone(tensors, versions, donated)
             finally:
                 for chip in self.devices:
                     chip.reporter.end(self.predicted_us)
+        for observer in observation.ENDED:
+            observer(self, began)
+        return results
 
     def _run_alone(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int]
