@@ -21,6 +21,7 @@ import torch
 
 from tt_xla import environment
 from tt_xla.cost.residency import called
+from tt_xla.cost.timeline import Slice, timeline
 from tt_xla.ir.program import LOAD_CACHED, Function, FunctionKind, Instruction, Program
 from tt_xla.runtime import control, lifetimes, observation
 from tt_xla.runtime.binding import Code, Linked, Step
@@ -41,7 +42,7 @@ from tt_xla.runtime.transfer import ArgumentReader, Version, declared
 from tt_xla.runtime.traps import Trapping, traps_of
 from tt_xla.runtime.weights import ProgramWeights, Spare
 from tt_xla.stage_times import FIRST_RUN, stage
-from tt_xla.target import Target
+from tt_xla.target import Target, load_target
 
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
@@ -148,6 +149,11 @@ class Executable:
         self.fused = self._fused_kernels()
         self._all_fresh = False
         """Whether all results have their declared types and lie in memory that nobody else has."""
+
+    @functools.cached_property
+    def timeline(self) -> list[Slice]:
+        """The kernels of a run on each chip, with predicted times."""
+        return timeline(self.source, load_target(self.source.target))
 
     @property
     def traced(self) -> bool:

@@ -10,19 +10,15 @@ import contextlib
 import ctypes
 import functools
 import subprocess
-import weakref
-from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
-from tt_xla.cost.timeline import Slice, timeline
 from tt_xla.errors import RuntimeUnavailableError
 from tt_xla.log import logger
 from tt_xla.runtime.emulator.fused.build import Build, Needs
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.observation import ENDED
-from tt_xla.target import load_target
 
 
 def show_chips_in_profiler() -> None:
@@ -72,7 +68,6 @@ class _Lanes:
     def __init__(self, build: Build) -> None:
         self._library = build.library
         self._library.add_kernel.argtypes = [ctypes.c_int, *[ctypes.c_char_p] * 3, *[ctypes.c_int64] * 2]
-        self._timelines: weakref.WeakKeyDictionary[Executable, Sequence[Slice]] = weakref.WeakKeyDictionary()
         self._chips = 0
         self._observing = contextlib.ExitStack()
         self._observing.enter_context(ENDED.added(self._ended))
@@ -81,12 +76,8 @@ class _Lanes:
         """Hands the kernels of a run to the profiler."""
         if not self._library.is_recording():
             return
-        slices = self._timelines.get(executable)
-        if slices is None:
-            source = executable.source
-            slices = self._timelines[executable] = timeline(source, load_target(source.target))
         for chip in executable.devices:
-            for each in slices:
+            for each in executable.timeline:
                 start = began + each.start_ns
                 self._library.add_kernel(
                     chip.index,
