@@ -70,7 +70,6 @@ PARTS: Mapping[str, Part] = {
     "functions": Part(
         _DEVICE,
         {
-            "torch.Tensor._make_subclass": "gives a tensor the contents of another one, in place",
             "torch._decomp.decomposition_table": "PyTorch's decompositions of ops",
             "torch._higher_order_ops.flex_attention.math_attention": "flex attention in plain ops",
             "torch.profiler._ExperimentalConfig": "profiles of all threads",
@@ -110,7 +109,13 @@ PARTS: Mapping[str, Part] = {
             "torch._C.DispatchKey": "corrects multilabel_margin_loss before PyTorch 2.15",
         },
     ),
-    "storages": Part(_DEVICE, {"torch.UntypedStorage._swap_data_ptr_": "resizes a storage of the device"}),
+    "storages": Part(
+        _DEVICE,
+        {
+            "torch.TypedStorage._new_wrapped_storage": "makes deep copies of tensors",
+            "torch.UntypedStorage._swap_data_ptr_": "resizes a storage of the device",
+        },
+    ),
     "function_modes": Part(
         "torch.tt.set_device and torch_xla's replicas",
         {
@@ -125,7 +130,6 @@ PARTS: Mapping[str, Part] = {
     "guards": Part(
         _COMPILER,
         {
-            "torch._guards.CompileContext": "says how often a function was compiled",
             "torch._guards.TracingContext": "what AOTAutograd knows about aliases and writes of a graph",
         },
     ),
@@ -138,8 +142,6 @@ PARTS: Mapping[str, Part] = {
         {
             "torch._dynamo.config": "settings of dynamo",
             "torch._dynamo.convert_frame.compile_lock": "one thread at a time traces",
-            "torch._dynamo.eval_frame.skip_code": "keeps dynamo from tracing functions of this package",
-            "torch._dynamo.exc.ShortenTraceback": "lets errors of this package pass dynamo unchanged",
             "torch._dynamo.trace_rules.add": "keeps dynamo from tracing modules of this package",
             "torch._dynamo.variables.builder.VariableBuilder": "breaks graphs at generators of the device",
         },
@@ -148,18 +150,10 @@ PARTS: Mapping[str, Part] = {
         _COMPILER,
         {
             "torch._dynamo.config": "the recompile limit of frames of tt",
-            "torch._dynamo.convert_frame": "finds a stored trace before dynamo traces; hooks that want to see a trace",
-            "torch._dynamo.convert_frame.ConvertFrameAssert": "settings for frames of tt alone",
-            "torch._dynamo.convert_frame.DynamoOutput": "stores a trace when its guards are made",
-            "torch._dynamo.convert_frame._compile": "finds a stored trace before dynamo traces",
-            "torch._dynamo.eval_frame._debug_get_cache_entry_list": "counts compilations for tt and for other backends",
-            "torch._dynamo.guards.get_and_maybe_log_recompilation_reasons": "says why a function is compiled again",
-            "torch._dynamo.source.SkipGuardSource": "guards variables of Python's library",
-            "torch._dynamo.symbolic_convert.InliningInstructionTranslator": "guards variables of Python's library",
-            "torch._dynamo.variables.builder": "traces a size that has changed as a number",
-            "torch._dynamo.variables.functions": "finds constants of the user's functions, which no guard covers",
-            "torch._dynamo.variables.functions.PolyfilledFunctionVariable": "finds constants of the user's functions",
-            "torch._dynamo.variables.nn_module": "finds constants of the user's functions, which no guard covers",
+            "torch._dynamo.convert_frame": "hooks that want to see a trace",
+            "torch._dynamo.convert_frame._compile": "settings for frames of tt, and a stored trace in place of tracing",
+            "torch._dynamo.pgo.get_code_state": "traces a size that has changed as a number",
+            "torch._dynamo.symbolic_convert.InstructionTranslator": "the trace whose graph is compiled",
         },
     ),
     "aot_cache": Part(
@@ -169,7 +163,6 @@ PARTS: Mapping[str, Part] = {
             "torch._functorch._aot_autograd.autograd_cache.AOTAutogradCacheDetails": "keys of traced graphs",
             "torch._functorch._aot_autograd.schemas.SerializableAOTDispatchCompiler": "graphs that can be kept",
             "torch._functorch.config": "turns the cache on for graphs of tt",
-            "torch._inductor.codecache.FxGraphCache": "finds graphs that no cache may keep",
             "torch._inductor.config": "functions that a kept graph may call",
             "torch._inductor.output_code.OutputCode": "class of compiled graphs that can be kept",
         },
@@ -181,14 +174,12 @@ PARTS: Mapping[str, Part] = {
             "torch._dynamo.config": "settings that a stored trace depends on",
             "torch._dynamo.convert_frame.orig_code_map": "lets PyTorch log why it compiles a stored trace again",
             "torch._dynamo.guards.CheckFunctionManager": "makes the guards of a stored trace",
-            "torch._dynamo.guards._get_closure_vars": "finds the objects that guards look at",
             "torch._dynamo.output_graph.OutputGraphCommon": "what guards are made from",
-            "torch._dynamo.package.SerializedCode": "stores bytecode",
-            "torch._dynamo.trace_rules.FunctionIdSet": "finds functions that decorators have told dynamo not to trace",
+            "torch._dynamo.source.is_from_skip_guard_source": "finds variables that no guard covers",
             "torch._dynamo.types.GuardedCode": "gives dynamo a stored trace",
             "torch._dynamo.types.wrap_guarded_code": "gives dynamo a stored trace",
+            "torch._dynamo.variables.functions.PolyfilledFunctionVariable": "finds functions that dynamo calls itself",
             "torch._functorch.config": "settings that a stored trace depends on",
-            "torch._guards.Source": "finds the objects that guards look at",
         },
     ),
     "stamping": Part(
@@ -209,6 +200,7 @@ PARTS: Mapping[str, Part] = {
     "dtensor": Part(
         "torch_xla's XLAShardedTensor",
         {
+            "torch.Tensor._make_subclass": "a tensor of the class over another one's memory, no view for autograd",
             "torch._C._disabled_torch_dispatch_impl": "a subclass whose ops are those of its device",
             "torch.distributed.tensor._dtensor_spec.DTensorSpec": "placements of a sharded tensor",
             "torch.distributed.tensor._dtensor_spec.TensorMeta": "shape of a sharded tensor",
