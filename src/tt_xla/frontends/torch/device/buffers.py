@@ -14,7 +14,7 @@ import math
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -25,6 +25,9 @@ from tt_xla.frontends.torch.device.values import VERSIONS, Value
 from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, empty_on_first_chip, new_storage, set_storage
 from tt_xla.locks import Lock
 from tt_xla.runtime.lifetimes import ended
+
+if TYPE_CHECKING:
+    from tt_xla.runtime.ttnn.handles import Handle
 
 aten = torch.ops.aten
 
@@ -155,6 +158,7 @@ class Buffer:
         chip: number of the chip that has them.
         version: content version, unique in the process. Every write renews it, so equal versions mean equal contents.
         offloaded: how to restore the bytes, while they are released.
+        kept: the contents as a program left them in the memory of a card; None if they are on the host alone.
     """
 
     __slots__ = (
@@ -166,6 +170,7 @@ class Buffer:
         "_value",
         "_was_restored",
         "chip",
+        "kept",
         "offloaded",
         "version",
     )
@@ -192,6 +197,7 @@ class Buffer:
         self._alias_key: object = None
         self._alias: torch.Tensor | None = None
         self.offloaded: Offloaded | None = None
+        self.kept: Handle | None = None
         self._was_restored = False
         self._counted_bytes: int | None = None
         metrics.counters[metrics.TENSORS] += 1
@@ -225,7 +231,7 @@ class Buffer:
         """Releases the bytes."""
         if self._counted_bytes is not None:
             MEMORY[self.chip].count_free(self._counted_bytes)
-            self._counted_bytes = self._host = self.offloaded = None
+            self._counted_bytes = self._host = self.offloaded = self.kept = None
 
     def offload(self, program: object, stand_in: torch.Tensor, restore: Callable[[], torch.Tensor]) -> None:
         """Releases host bytes that a program can restore.
@@ -249,6 +255,26 @@ class Buffer:
                 self._was_restored = True
                 self.offloaded = None
             return host
+
+    def keep(self, handle: Handle, nbytes: int) -> None:
+        """Replaces the contents of the whole storage by a result that stays in the memory of a card.
+
+        Args:
+            handle: the result, whose elements fill the storage in order.
+            nbytes: size of the storage in bytes.
+        """
+        self._release()
+        self._count_bytes(nbytes)
+        self._host = self._value = self._alias = self._alias_key = None
+        self._renew_version()
+        self.kept = handle
+
+    def _fetch(self, handle: Handle) -> torch.Tensor:
+        """Brings contents that a card has to the host. The card keeps them too, until somebody writes to the buffer."""
+        with _RESTORING:
+            if self._host is None:
+                self._host = handle.read()
+            return self._host
 
     @property
     def pending(self) -> bool:
@@ -277,6 +303,8 @@ class Buffer:
     def host(self) -> torch.Tensor:
         """CPU tensor over the bytes, in the shape of the tensor that made the buffer. Runs pending ops."""
         while (host := self._host) is None:
+            if self.kept is not None:
+                return self._fetch(self.kept)
             if self.offloaded is not None:
                 return self._restore()
             if self.pending:
@@ -354,6 +382,7 @@ class Buffer:
         metrics.counters[metrics.ENDED_TENSORS] += 1
         ended(self.version)
         self.version = next(VERSIONS)
+        self.kept = None
 
     def set_host(self, host: torch.Tensor) -> None:
         """Replaces the contents of the whole storage by the bytes of a CPU tensor."""
@@ -377,6 +406,18 @@ class Buffer:
     def forget_alias(self) -> None:
         """Drops the cached alias."""
         self._alias_key = self._alias = None
+
+    def kept_for(self, tensor: torch.Tensor) -> Handle | None:
+        """Returns the contents in a card's memory, if ``tensor`` is all of them in order; None otherwise."""
+        handle = self.kept
+        is_whole = (
+            handle is not None
+            and tensor.dtype is handle.dtype
+            and tensor.shape == handle.shape
+            and tensor.is_contiguous()
+            and not (tensor.is_conj() or tensor.is_neg())
+        )
+        return handle if is_whole else None
 
     def alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """Returns a CPU tensor over the elements of ``tensor``, whose storage this is. The last alias is cached."""
