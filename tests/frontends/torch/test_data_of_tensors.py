@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 import torch
 
@@ -24,14 +26,14 @@ def test_data_moves_a_parameter(source, target):
     assert _step(parameter, target) == [5.0, 4.0, 3.0]
 
 
-def test_the_gradient_moves_along_and_memory_is_shared():
+def test_memory_is_shared_and_a_gradient_stays_as_with_other_devices():
     parameter = torch.nn.Parameter(torch.ones(3))
     parameter.grad = torch.full((3,), 2.0)
     value = torch.zeros(3).to("tt")
     parameter.data = value
     value.add_(1)
     assert (parameter.tolist(), parameter.grad.tolist()) == ([1.0] * 3, [2.0] * 3)
-    assert (parameter.device.type, parameter.grad.device.type) == ("tt", "tt")
+    assert (parameter.device.type, parameter.grad.device.type) == ("tt", "cpu")
 
 
 @pytest.mark.usefixtures("exact")
@@ -44,28 +46,33 @@ def test_models_move_parameter_by_parameter():
     torch.testing.assert_close(model(x.to("tt")).detach().cpu(), expected)
 
 
-def _used_by_a_graph(parameter):
-    return (parameter * parameter).sum()
-
-
-def _with_a_hook(parameter):
-    return parameter.register_hook(lambda grad: grad * 2)
-
-
-@pytest.mark.parametrize("hold", [_used_by_a_graph, _with_a_hook])
-def test_what_would_lose_gradients_is_refused(hold):
+def test_a_parameter_moves_while_a_graph_and_a_weak_reference_hold_it():
     parameter = torch.nn.Parameter(torch.ones(3))
-    held = hold(parameter)
-    with pytest.raises(RuntimeError, match="before the forward pass"):
-        parameter.data = torch.zeros(3).to("tt")
-    assert held is not None
-    assert parameter.tolist() == [1.0] * 3
+    reference, loss = weakref.ref(parameter), (2 * parameter).sum()
+    parameter.data = torch.zeros(3).to("tt")
+    assert reference() is parameter
+    assert loss.item() == 6.0
+    assert _step(parameter, "tt") == [0.0, -1.0, -2.0]
 
 
-def test_only_leaves_are_moved():
+def test_hooks_stay():
+    parameter = torch.nn.Parameter(torch.ones(3))
+    parameter.register_hook(lambda grad: grad * 2)
+    parameter.data = torch.zeros(3).to("tt")
+    assert _step(parameter, "tt") == [0.0, -2.0, -4.0]
+
+
+def test_results_of_ops_move():
     x = torch.ones(3, requires_grad=True) * 2
-    with pytest.raises(RuntimeError, match="autograd graph"):
-        x.data = torch.zeros(3).to("tt")
+    x.data = torch.zeros(3).to("tt")
+    assert (x.device.type, x.grad_fn.name(), x.tolist()) == ("tt", "MulBackward0", [0.0] * 3)
+
+
+@pytest.mark.parametrize("value", [torch.ones(3).to_sparse(), torch.ones(3, device="meta")], ids=["sparse", "meta"])
+def test_data_of_another_kind_is_refused_as_by_pytorch(value):
+    parameter = torch.nn.Parameter(torch.ones(3).to("tt"))
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        parameter.data = value
 
 
 def test_compiled_functions_read_data():

@@ -208,20 +208,27 @@ def test_moving_keeps_parameters_and_ties():
     model.cpu()
     assert weight is model["embed"].weight is model["head"].weight
     assert weight.device.type == "cpu"
-    assert not torch.__future__.get_swap_module_params_on_conversion()
 
 
-def test_moving_while_an_autograd_graph_holds_the_weights_keeps_ties():
+def test_moving_while_an_autograd_graph_holds_the_weights_keeps_them():
     model = nn.Sequential(nn.Linear(3, 3, bias=False), nn.Linear(3, 3, bias=False))
-    model[1].weight = model[0].weight
+    model[1].weight = weight = model[0].weight
     on_cpu = model(torch.ones(2, 3, requires_grad=True))
     held = on_cpu.grad_fn
     model.to(torch.device("tt"))
-    assert model[0].weight is model[1].weight
-    assert model[0].weight.is_tt
-    assert isinstance(model[0].weight, nn.Parameter)
+    assert weight is model[0].weight is model[1].weight
+    assert weight.is_tt
     torch.testing.assert_close(model(torch.ones(2, 3).to("tt")).cpu(), on_cpu)
     assert held is on_cpu.grad_fn
+
+
+def test_gradients_move_with_a_module():
+    model = nn.Linear(3, 2)
+    model(torch.ones(1, 3)).sum().backward()
+    for device in ("tt", "cpu"):
+        model.to(device)
+        assert [p.grad.device.type for p in model.parameters()] == [device, device]
+        assert model.weight.grad.tolist() == [[1.0] * 3] * 2
 
 
 def test_deepcopy_save_load_and_pickle():

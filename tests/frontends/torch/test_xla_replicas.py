@@ -77,15 +77,6 @@ def test_replicas_draw_as_processes_do():
             assert torch.equal(got, expected)
 
 
-def test_moves_of_replicas_leave_pytorchs_flag_as_it_was():
-    def function(ordinal):
-        for _ in range(20):
-            torch.nn.Sequential(*[torch.nn.Linear(2, 2) for _ in range(3)]).to(torch_xla.device())
-
-    xmp.spawn(function)
-    assert not torch.__future__.get_swap_module_params_on_conversion()
-
-
 def test_a_model_on_the_replicas_chip_is_wrapped_as_it_is():
     same = []
 

@@ -1,9 +1,10 @@
 """The contents of ``tt`` storages, and ways to make tensors over them.
 
-PyTorch keeps the Python object of a storage alive as long as a tensor shares the storage, and that object carries a
-:class:`Buffer` in its attribute ``tt_buffer``. The contents of a buffer are a :class:`~.values.Value` whose contiguous
-base shape covers the whole storage: either bytes, or the result of a recorded op that has not run. A value never
-changes; a write gives the buffer another value. Views, Parameters and autograd therefore need no code here.
+PyTorch keeps the Python object of a storage alive as long as a tensor shares the storage. That object has a class of
+its own and carries a :class:`Buffer` in its attribute ``tt_buffer``. The contents of a buffer are a
+:class:`~.values.Value` whose contiguous base shape covers the whole storage: either bytes, or the result of a recorded
+op that has not run. A value never changes; a write gives the buffer another value. Views, Parameters and autograd
+therefore need no code here.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tt_xla.frontends.torch.device.dlpack import Layout
 from tt_xla.frontends.torch.device.geometry import memory_order
 from tt_xla.frontends.torch.device.values import VERSIONS, Value
 from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, empty_on_first_chip, new_storage, set_storage
+from tt_xla.frontends.torch.private.storages import UntypedStorage
 from tt_xla.locks import Lock
 from tt_xla.runtime.lifetimes import ended
 
@@ -552,8 +554,13 @@ def host_alias(tensor: torch.Tensor) -> torch.Tensor:
 
 def storage_for(buffer: Buffer, nbytes: int) -> torch.UntypedStorage:
     """Returns a new storage on the buffer's chip with these contents."""
-    storage = new_storage(ADDRESSES.reserve(nbytes), chips.device(buffer.chip), nbytes)
-    storage.tt_buffer = buffer
+    return attach(buffer, new_storage(ADDRESSES.reserve(nbytes), chips.device(buffer.chip), nbytes))
+
+
+def attach(buffer: Buffer, storage: torch.UntypedStorage) -> torch.UntypedStorage:
+    """Makes a storage that PyTorch has made for the device one with these contents, and returns it."""
+    storage.__class__ = UntypedStorage
+    storage.tt_buffer = buffer  # type: ignore[attr-defined]
     return storage
 
 

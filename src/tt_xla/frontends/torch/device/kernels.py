@@ -334,9 +334,21 @@ def _redispatched(op: OpOverload, keys: DispatchKeySet) -> Callable[..., torch.T
     return kernel
 
 
+def _has_contents_for(tensor: torch.Tensor, value: torch.Tensor) -> bool:
+    """Whether ``tensor.data = value`` may give a tensor another one's memory, which may be on another device.
+
+    PyTorch knows a list of devices between which a tensor moves so. ``Module.to`` asks too: a Parameter then stays the
+    object that optimizers and tied modules hold.
+    """
+    return all(each.layout is torch.strided and each.device.type in _MOVABLE for each in (tensor, value))
+
+
+_MOVABLE = (chips.DEVICE_TYPE, "cpu")
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "_copy_from": _copy_from,
     "_embedding_bag_backward": _embedding_bag_backward,
+    "_has_compatible_shallow_copy_type": _has_contents_for,
     "_index_put_impl_": _index_put_impl,
     "_local_scalar_dense": _item,
     "_reshape_alias": _redispatched(aten._reshape_alias.default, CPU_KEYS),

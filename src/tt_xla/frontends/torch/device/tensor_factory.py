@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from tt_xla.frontends.torch.device.buffers import ADDRESSES, Buffer, new_tensor_on, storage_for
+from tt_xla.frontends.torch.device.buffers import ADDRESSES, Buffer, attach, new_tensor_on, storage_for
 from tt_xla.frontends.torch.device.dlpack import TYPE_CODES, Layout
 
 if TYPE_CHECKING:
@@ -50,5 +50,5 @@ class TensorFactory:
         if self._layout is None:
             return new_tensor_on(storage_for(buffer, self._nbytes), self._dtype, self._size, self._stride, 0)
         tensor = self._layout.tensor_at(ADDRESSES.reserve(self._nbytes), buffer.chip)
-        tensor.untyped_storage().tt_buffer = buffer
+        attach(buffer, tensor.untyped_storage())
         return tensor

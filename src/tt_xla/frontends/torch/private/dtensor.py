@@ -9,7 +9,10 @@ from tt_xla.frontends.torch.private.names import names_of
 with names_of("dtensor"):
     from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 
+    make_subclass = torch.Tensor._make_subclass
+    """``make_subclass(cls, tensor)`` returns a tensor of a subclass over the same memory, no view for autograd."""
+
     without_torch_dispatch = torch._C._disabled_torch_dispatch_impl
     """``__torch_dispatch__`` of a subclass whose tensors are those of their device."""
 
-__all__ = ["DTensorSpec", "TensorMeta", "without_torch_dispatch"]
+__all__ = ["DTensorSpec", "TensorMeta", "make_subclass", "without_torch_dispatch"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from tt_xla.frontends.torch.private.names import names_of
 
 with names_of("functions"):
@@ -16,9 +14,6 @@ with names_of("functions"):
     from torch.utils._python_dispatch import _disable_current_modes as without_dispatch_modes
     from torch.utils._pytree import tree_flatten, tree_unflatten, treespec_dumps, treespec_loads
     from torch.utils.backend_registration import _setup_privateuseone_for_python_backend as setup_python_device
-
-    make_subclass = torch.Tensor._make_subclass
-    """``make_subclass(cls, tensor)`` returns a tensor of a subclass over the same memory, no view for autograd."""
 
 
 def profiling_all_threads() -> Any:
@@ -45,7 +40,6 @@ def tree_map_only(kind: type | tuple[type, ...], function: Callable[[Any], Any],
 __all__ = [
     "decomposition_table",
     "flex_math_attention",
-    "make_subclass",
     "profiling_all_threads",
     "setup_python_device",
     "tree_flatten",

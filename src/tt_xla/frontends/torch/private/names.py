@@ -70,7 +70,6 @@ PARTS: Mapping[str, Part] = {
     "functions": Part(
         _DEVICE,
         {
-            "torch.Tensor._make_subclass": "gives a tensor the contents of another one, in place",
             "torch._decomp.decomposition_table": "PyTorch's decompositions of ops",
             "torch._higher_order_ops.flex_attention.math_attention": "flex attention in plain ops",
             "torch.profiler._ExperimentalConfig": "profiles of all threads",
@@ -110,7 +109,13 @@ PARTS: Mapping[str, Part] = {
             "torch._C.DispatchKey": "corrects multilabel_margin_loss before PyTorch 2.15",
         },
     ),
-    "storages": Part(_DEVICE, {"torch.UntypedStorage._swap_data_ptr_": "resizes a storage of the device"}),
+    "storages": Part(
+        _DEVICE,
+        {
+            "torch.TypedStorage._new_wrapped_storage": "makes deep copies of tensors",
+            "torch.UntypedStorage._swap_data_ptr_": "resizes a storage of the device",
+        },
+    ),
     "function_modes": Part(
         "torch.tt.set_device and torch_xla's replicas",
         {
@@ -209,6 +214,7 @@ PARTS: Mapping[str, Part] = {
     "dtensor": Part(
         "torch_xla's XLAShardedTensor",
         {
+            "torch.Tensor._make_subclass": "a tensor of the class over another one's memory, no view for autograd",
             "torch._C._disabled_torch_dispatch_impl": "a subclass whose ops are those of its device",
             "torch.distributed.tensor._dtensor_spec.DTensorSpec": "placements of a sharded tensor",
             "torch.distributed.tensor._dtensor_spec.TensorMeta": "shape of a sharded tensor",

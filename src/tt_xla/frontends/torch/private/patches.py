@@ -15,9 +15,8 @@ import torch
 from torch.distributed.device_mesh import DeviceMesh
 from torch.nn.attention import flex_attention
 
-from tt_xla.frontends.torch.private.functions import decomposition_table, make_subclass
+from tt_xla.frontends.torch.private.functions import decomposition_table
 from tt_xla.frontends.torch.private.names import names_of
-from tt_xla.locks import Lock
 
 with names_of("patches"):
     from torch._C import DispatchKey
@@ -27,9 +26,6 @@ with names_of("patches"):
     _chips_of_row = DeviceMesh._get_mesh_tensor_from_full_mesh
 
 REPLACED = (
-    (torch.Tensor, "data"),
-    (torch.nn.Module, "to"),
-    (torch.nn.Module, "cpu"),
     (torch._tensor_str, "_tensor_str"),
     (flex_attention, "_validate_device"),
     (DeviceMesh, "__init__"),
@@ -64,120 +60,10 @@ def apply(device_type: str) -> None:
     Args:
         device_type: name of the device, ``tt``.
     """
-    _patch_module_moves(device_type)
-    _patch_data(device_type)
     _patch_printing(device_type)
     _patch_flex_attention(device_type)
     _patch_multilabel_margin_loss(device_type)
     _patch_device_mesh(device_type)
-
-
-def _patch_module_moves(device_type: str) -> None:
-    """Makes ``Module.to("tt")`` and moves back keep each Parameter object.
-
-    When a module moves to another kind of device, PyTorch makes new Parameters unless a process-wide flag is set. New
-    Parameters untie tied weights, which silently gives wrong gradients, and an optimizer made before keeps the old
-    ones. The flag makes PyTorch swap the contents of two tensors, which fails while an autograd graph or a weak
-    reference holds the old contents, as in a script that ran its model on the CPU first. The flag is therefore set
-    during moves to and from ``tt`` alone; where swapping fails, the module gets new Parameters, tied as before.
-    """
-
-    def keeps_parameters(method: Callable[..., torch.nn.Module]) -> Callable[..., torch.nn.Module]:
-        is_move_to_device = device_type in method.__name__
-
-        @functools.wraps(method)
-        def moved(self: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
-            leaves = any(parameter.device.type == device_type for parameter in self.parameters())
-            if not leaves and not is_move_to_device and not _names_device(device_type, args, kwargs):
-                return method(self, *args, **kwargs)
-            return _move(self, functools.partial(method, self, *args, **kwargs))
-
-        return moved
-
-    for name in ("to", "cpu", device_type):
-        setattr(torch.nn.Module, name, keeps_parameters(getattr(torch.nn.Module, name)))
-
-
-def _patch_data(device_type: str) -> None:
-    """Makes ``parameter.data = tensor`` move a tensor to the device and away from it.
-
-    PyTorch puts other contents into the same C++ object, and knows a list of devices between which it may. Here the
-    Python object gets another C++ object, as in ``torch.utils.swap_tensors``, and keeps its attributes.
-    """
-    data = torch.Tensor.data
-
-    def set_data(self: torch.Tensor, value: torch.Tensor) -> None:
-        ends = {self.device.type, value.device.type} if isinstance(value, torch.Tensor) else set[str]()
-        if device_type in ends and len(ends) > 1:
-            _replace_contents(self, value)
-        else:
-            data.__set__(self, value)
-
-    torch.Tensor.data = property(data.__get__, set_data, doc=data.__doc__)  # type: ignore[assignment]
-
-
-def _replace_contents(tensor: torch.Tensor, value: torch.Tensor) -> None:
-    """Gives a leaf the contents of a tensor on another device; its gradient moves along."""
-    has_hooks = tensor._backward_hooks or tensor._post_accumulate_grad_hooks
-    grad = tensor.grad.to(value.device) if tensor.is_leaf and tensor.grad is not None else None
-    new = make_subclass(type(tensor), value.detach(), tensor.requires_grad)
-    vars(new).update(vars(tensor))
-    try:
-        if has_hooks or not tensor.is_leaf:
-            raise RuntimeError("Only leaves without hooks can.")
-        torch.utils.swap_tensors(tensor, new)
-    except RuntimeError as error:
-        raise RuntimeError(
-            f"Setting .data cannot move this tensor from {tensor.device} to {value.device}, because an autograd graph, "
-            "a hook or a weak reference holds it. Move the module with module.to(device) before the forward pass, "
-            "or set a new torch.nn.Parameter."
-        ) from error
-    tensor.grad = grad
-
-
-def _names_device(device_type: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Returns whether the arguments of ``Module.to`` name the device."""
-    target = kwargs.get("device", args[0] if args else None)
-    device = target.device if isinstance(target, torch.Tensor) else target
-    return device is not None and str(device).partition(":")[0] in (device_type, "xla")
-
-
-def _move(module: torch.nn.Module, move: Callable[[], torch.nn.Module]) -> torch.nn.Module:
-    """Calls ``move`` so that Parameters keep their identity, or at least stay tied."""
-    owners: dict[torch.nn.Parameter, list[tuple[torch.nn.Module, str]]] = {}
-    for owner in module.modules():
-        for name, parameter in owner._parameters.items():
-            if parameter is not None:
-                owners.setdefault(parameter, []).append((owner, name))
-    tied = [names for names in owners.values() if len(names) > 1]
-    owners.clear()  # a swap fails while anything but the module holds the Parameters
-    with _MOVES, _swapping():
-        try:
-            return move()
-        except RuntimeError as error:
-            if "Couldn't swap" not in str(error):
-                raise
-            torch.__future__.set_swap_module_params_on_conversion(False)
-            result = move()
-            for (first, first_name), *others in tied:
-                for owner, name in others:
-                    owner._parameters[name] = first._parameters[first_name]
-            return result
-
-
-_MOVES = Lock()
-"""Held while a module moves: PyTorch's flag is one for all threads, and the replicas of a process each move modules."""
-
-
-@contextlib.contextmanager
-def _swapping() -> Iterator[None]:
-    """Sets PyTorch's flag by which Parameters keep their identity."""
-    before = torch.__future__.get_swap_module_params_on_conversion()
-    torch.__future__.set_swap_module_params_on_conversion(True)
-    try:
-        yield
-    finally:
-        torch.__future__.set_swap_module_params_on_conversion(before)
 
 
 def _patch_printing(device_type: str) -> None:

@@ -1,8 +1,8 @@
-"""Methods of PyTorch's storages that read, write, resize or share bytes, for storages of the device.
+"""The class of the device's storages, whose methods read, write, resize or share bytes otherwise than PyTorch's.
 
 PyTorch would use the address of the storage or ask the device's allocator for memory. A device written in Python has no
-allocator, and its addresses are made up: nothing is there. Each method that is replaced here acts on the host bytes of
-the storage's buffer, or says what to do instead; storages of other devices are passed on.
+allocator, and its addresses are made up: nothing is there. Each method that is overridden here acts on the host bytes
+of the storage's buffer, or says what to do instead. PyTorch keeps the Python object of a storage, and so its class.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
-from torch.multiprocessing.reductions import reduce_storage
 
 from tt_xla.frontends.torch.private.names import names_of
 
@@ -32,19 +31,6 @@ _NOT_SHARED = (
     "sends a copy of a tensor on {device} by itself."
 )
 _NO_ADDRESS = "{name} is not available for a storage on {device}, which has no address. Use it on storage.cpu()."
-
-REFUSED = {
-    "share_memory_": _NOT_SHARED,
-    "_share_fd_cpu_": _NOT_SHARED,
-    "_share_filename_cpu_": _NOT_SHARED,
-    "_get_shared_fd": _NOT_SHARED,
-    "__delitem__": _NO_ADDRESS,
-    "_swap_data_ptr_": _NO_ADDRESS,
-}
-"""Methods that storages of the device do not have, and why."""
-
-OWN = ("__getitem__", "_byteswap", "_set_from_file", "_write_file", "clone", "cpu", "is_shared", "new", "resize_")
-"""Methods that act on host bytes for storages of the device."""
 
 UNCHANGED = frozenset(
     {
@@ -67,10 +53,15 @@ UNCHANGED = frozenset(
 )
 """Members of storages that never use an address of the device. Any other that a new version of PyTorch has may."""
 
-REPLACED = tuple((torch.UntypedStorage, name) for name in ("__new__", *OWN, *REFUSED))
+REPLACED = (
+    (torch.UntypedStorage, "__new__"),
+    (torch.TypedStorage, "_new_wrapped_storage"),
+    (torch, "is_storage"),
+)
 """Owner and name of each attribute that :func:`apply` replaces."""
 
 with names_of("storages"):
+    _typed_storage_of = torch.TypedStorage._new_wrapped_storage
     _swap_addresses = torch.UntypedStorage._swap_data_ptr_
 
 
@@ -92,10 +83,102 @@ class _Device(NamedTuple):
     received: StorageOfHost
 
 
+def _refusing(name: str, reason: str) -> Callable[..., Any]:
+    """Returns a method that raises an error. Errors are better than what PyTorch would do at an address."""
+
+    def refuse(storage: torch.UntypedStorage, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(reason.format(name=name, device=storage.device))
+
+    return refuse
+
+
+class UntypedStorage(torch.UntypedStorage):
+    """A storage of the device. It has the name of PyTorch's class, which files and texts show.
+
+    Attributes:
+        tt_buffer: its contents.
+        functions: makes and copies storages; set by :func:`apply`.
+    """
+
+    __module__ = torch.UntypedStorage.__module__
+    tt_buffer: Any
+    functions: ClassVar[_Device]
+
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        """Returns a storage of the device that the options name: code of PyTorch calls the class of another storage."""
+        return torch.UntypedStorage(*args, **options)
+
+    @property
+    def bytes(self) -> torch.Tensor:
+        """The bytes as a uint8 CPU tensor over the same memory."""
+        host = self.tt_buffer.host.untyped_storage()
+        return torch.empty(0, dtype=torch.uint8, device="cpu").set_(host, 0, [self.nbytes()], [1])
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            raise NotImplementedError(_NO_ADDRESS.format(name="a slice", device=self.device))
+        return super().__getitem__(index)
+
+    def _byteswap(self, element_size: int) -> None:
+        host = self.bytes.clone()
+        host.untyped_storage()._byteswap(element_size)
+        self.tt_buffer.set_host(host)
+
+    def _set_from_file(self, *args: Any) -> UntypedStorage:
+        host = self.bytes.clone()
+        host.untyped_storage()._set_from_file(*args)
+        self.tt_buffer.set_host(host)
+        return self
+
+    def _write_file(self, *args: Any) -> None:
+        self.bytes.untyped_storage()._write_file(*args)
+
+    def clone(self) -> torch.UntypedStorage:
+        """Returns a copy on the same chip, with the same placement."""
+        return self.functions.copy_of(self)
+
+    def cpu(self) -> torch.UntypedStorage:
+        """Returns a copy on the CPU."""
+        return self.bytes.clone().untyped_storage()
+
+    def is_shared(self) -> bool:
+        """Whether the bytes are in shared memory: they are not."""
+        return False
+
+    def new(self) -> torch.UntypedStorage:
+        """Returns an empty storage on the same chip."""
+        return self._of_host(torch.empty(0, dtype=torch.uint8, device="cpu"))
+
+    def resize_(self, size: int) -> None:
+        """Resizes the storage, which keeps as many of its bytes as fit; new ones are zero.
+
+        PyTorch keeps a size with each address, and swaps both between two storages if one of them is empty.
+        """
+        if size == self.nbytes():
+            return
+        host = torch.zeros(size, dtype=torch.uint8, device="cpu")
+        kept = self.bytes[:size]
+        host[: len(kept)] = kept
+        for part in (host[:0], host):
+            if part.numel() or self.nbytes():
+                _swap_addresses(self, self._of_host(part.clone()))
+        self.tt_buffer.set_host(host)
+
+    def _of_host(self, host: torch.Tensor) -> torch.UntypedStorage:
+        return self.functions.storage_of_host(host, self.tt_buffer.chip)
+
+    share_memory_ = _refusing("share_memory_", _NOT_SHARED)
+    _share_fd_cpu_ = _refusing("_share_fd_cpu_", _NOT_SHARED)
+    _share_filename_cpu_ = _refusing("_share_filename_cpu_", _NOT_SHARED)
+    _get_shared_fd = _refusing("_get_shared_fd", _NOT_SHARED)
+    __delitem__ = _refusing("__delitem__", _NO_ADDRESS)
+    _swap_data_ptr_ = _refusing("_swap_data_ptr_", _NO_ADDRESS)
+
+
 def apply(
     device_type: str, storage_of_host: StorageOfHost, copy_of: CopyOf, chip_of: ChipOf, received: StorageOfHost
 ) -> None:
-    """Replaces the methods, and registers how storages are saved, loaded and sent to other processes.
+    """Registers how storages of the device are made, saved, loaded and sent to other processes.
 
     Args:
         device_type: name of the device, ``tt``.
@@ -104,13 +187,11 @@ def apply(
         chip_of: finds the chip behind a device.
         received: makes a storage in another process, which finds this function by its name.
     """
-    device = _Device(device_type, storage_of_host, copy_of, chip_of, received)
+    UntypedStorage.functions = device = _Device(device_type, storage_of_host, copy_of, chip_of, received)
     _replace_new(device)
-    methods = _methods(device)
-    for _, name in REPLACED[1:]:
-        _replace(device_type, name, methods[name])
+    _replace_comparisons()
     _register_serialization(device)
-    ForkingPickler.register(torch.UntypedStorage, functools.partial(_reduced, device))
+    ForkingPickler.register(UntypedStorage, _reduced)
 
 
 def _replace_new(device: _Device) -> None:
@@ -128,94 +209,25 @@ def _replace_new(device: _Device) -> None:
     torch.UntypedStorage.__new__ = storage_new
 
 
-def _replace(device_type: str, name: str, method: Callable[..., Any]) -> None:
-    """Makes storages of the device use another method."""
-    original = getattr(torch.UntypedStorage, name)
+def _replace_comparisons() -> None:
+    """Lets storages of the device be saved and copied deep, where PyTorch compares a storage's class with its own."""
+    is_storage = torch.is_storage
 
-    @functools.wraps(original)
-    def of_any_device(self: torch.UntypedStorage, *args: Any, **kwargs: Any) -> Any:
-        return (method if self.device.type == device_type else original)(self, *args, **kwargs)
+    def is_any_storage(obj: Any, /) -> bool:
+        return isinstance(obj, UntypedStorage) or is_storage(obj)
 
-    setattr(torch.UntypedStorage, name, of_any_device)
+    def typed_storage(self: torch.TypedStorage, storage: torch.UntypedStorage) -> torch.TypedStorage:
+        if not isinstance(storage, UntypedStorage):
+            return _typed_storage_of(self, storage)
+        return torch.TypedStorage(wrap_storage=storage, dtype=self.dtype, _internal=True)
 
-
-def _methods(device: _Device) -> dict[str, Callable[..., Any]]:
-    """Returns the methods of storages of the device by name."""
-    item = torch.UntypedStorage.__getitem__
-
-    def get_item(storage: torch.UntypedStorage, index: Any) -> Any:
-        if isinstance(index, slice):
-            raise NotImplementedError(_NO_ADDRESS.format(name="a slice", device=storage.device))
-        return item(storage, index)
-
-    def new(storage: torch.UntypedStorage) -> torch.UntypedStorage:
-        return device.storage_of_host(torch.empty(0, dtype=torch.uint8, device="cpu"), storage.tt_buffer.chip)
-
-    def resize(storage: torch.UntypedStorage, size: int) -> None:
-        return _resize(device, storage, size)
-
-    own = (
-        get_item,
-        _byteswap,
-        _set_from_file,
-        lambda storage, *args: _bytes_of(storage).untyped_storage()._write_file(*args),
-        device.copy_of,
-        lambda storage: _bytes_of(storage).clone().untyped_storage(),
-        lambda storage: False,
-        new,
-        resize,
-    )
-    return dict(zip(OWN, own, strict=True)) | {name: _refusing(name, why) for name, why in REFUSED.items()}
+    torch.is_storage = functools.wraps(is_storage)(is_any_storage)  # type: ignore[assignment]
+    torch.TypedStorage._new_wrapped_storage = typed_storage
 
 
-def _refusing(name: str, reason: str) -> Callable[..., Any]:
-    def refuse(storage: torch.UntypedStorage, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(reason.format(name=name, device=storage.device))
-
-    return refuse
-
-
-def _bytes_of(storage: torch.UntypedStorage) -> torch.Tensor:
-    """Returns the bytes of a storage of the device as a uint8 CPU tensor over the same memory."""
-    host = storage.tt_buffer.host.untyped_storage()
-    return torch.empty(0, dtype=torch.uint8, device="cpu").set_(host, 0, [storage.nbytes()], [1])
-
-
-def _byteswap(storage: torch.UntypedStorage, element_size: int) -> None:
-    host = _bytes_of(storage).clone()
-    host.untyped_storage()._byteswap(element_size)
-    storage.tt_buffer.set_host(host)
-
-
-def _set_from_file(storage: torch.UntypedStorage, *args: Any) -> torch.UntypedStorage:
-    host = _bytes_of(storage).clone()
-    host.untyped_storage()._set_from_file(*args)
-    storage.tt_buffer.set_host(host)
-    return storage
-
-
-def _resize(device: _Device, storage: torch.UntypedStorage, size: int) -> None:
-    """Resizes a storage, which keeps as many of its bytes as fit; new ones are zero.
-
-    PyTorch keeps a size with each address, and swaps both between two storages if one of them is empty.
-    """
-    if size == storage.nbytes():
-        return
-    buffer = storage.tt_buffer
-    host = torch.zeros(size, dtype=torch.uint8, device="cpu")
-    kept = _bytes_of(storage)[:size]
-    host[: len(kept)] = kept
-    for part in (host[:0], host):
-        if part.numel() or storage.nbytes():
-            _swap_addresses(storage, device.storage_of_host(part.clone(), buffer.chip))
-    buffer.set_host(host)
-
-
-def _reduced(device: _Device, storage: torch.UntypedStorage) -> tuple[Any, ...]:
+def _reduced(storage: UntypedStorage) -> tuple[Any, ...]:
     """Describes a storage for another process, which gets a copy of its own in shared memory of the host."""
-    if storage.device.type != device.type:
-        return reduce_storage(storage)
-    return device.received, (_bytes_of(storage).clone(), storage.tt_buffer.chip)
+    return storage.functions.received, (storage.bytes.clone(), storage.tt_buffer.chip)
 
 
 def _register_serialization(device: _Device) -> None:
@@ -240,4 +252,4 @@ def _register_serialization(device: _Device) -> None:
     torch.serialization.register_package(15, tag, restore)
 
 
-__all__ = ["OWN", "REFUSED", "UNCHANGED", "ChipOf", "CopyOf", "StorageOfHost", "apply"]
+__all__ = ["UNCHANGED", "ChipOf", "CopyOf", "StorageOfHost", "UntypedStorage", "apply"]

@@ -21,8 +21,8 @@ from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.frontends.torch.device.marking import placement_of as _placement_of
 from tt_xla.frontends.torch.private.dtensor import DTensorSpec as _DTensorSpec
 from tt_xla.frontends.torch.private.dtensor import TensorMeta as _TensorMeta
+from tt_xla.frontends.torch.private.dtensor import make_subclass as _make_subclass
 from tt_xla.frontends.torch.private.dtensor import without_torch_dispatch as _without_torch_dispatch
-from tt_xla.frontends.torch.private.functions import make_subclass as _make_subclass
 from tt_xla.ir import mesh as _mesh
 from tt_xla.runtime.mesh.shards import join as _join
 from tt_xla.runtime.mesh.shards import split as _split
