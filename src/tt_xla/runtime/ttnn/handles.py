@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import math
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -61,6 +62,11 @@ class Handle:
         self.spec = spec
         self.number = contents.new_number()
         self.argument = argument
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the elements on the host, in bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize
 
     def __del__(self) -> None:
         if hasattr(self, "number"):
