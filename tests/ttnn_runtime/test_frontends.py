@@ -81,18 +81,18 @@ def test_a_buffer_that_torch_writes_to_stays_on_the_device(stand_in: StandIn) ->
 
 
 def test_results_of_torch_programs_stay_on_the_card(crossing: Crossing) -> None:
-    step = torch.compile(lambda x: torch.tanh(x) + x, backend="tt", dynamic=False)
+    step = torch.compile(torch.tanh, backend="tt", dynamic=False)
     expected = torch.rand(32, 32)
     value = expected.to("tt")
     for _ in range(4):
-        value, expected = step(value), torch.tanh(expected) + expected
+        value, expected = step(value), torch.tanh(expected)
     assert crossing.take() == (value.nbytes, 0)
     torch.testing.assert_close(value.cpu(), expected, atol=1e-2, rtol=1e-2)
     assert crossing.take() == (0, value.nbytes)
     doubled = value + value  # recorded ops read it on the host
     torch.testing.assert_close(doubled.cpu(), expected + expected, atol=1e-2, rtol=1e-2)
     value.add_(value).add_(1)
-    torch.testing.assert_close(step(value).cpu(), torch.tanh(2 * expected + 1) + 2 * expected + 1, atol=1e-2, rtol=1e-2)
+    torch.testing.assert_close(step(value).cpu(), torch.tanh(2 * expected + 1), atol=1e-2, rtol=1e-2)
 
 
 def test_a_cache_of_torch_stays_on_the_card(crossing: Crossing) -> None:
@@ -168,18 +168,18 @@ def reading(self, segment):
 
 
 Worker.request, Worker.read = requesting, reading
-step = jax.jit(lambda x: jnp.tanh(x) + x)
+step = jax.jit(lambda x: jnp.tanh(x))
 x = jax.device_put(np.full((32, 32), 0.25, np.float32), device)
 expected = np.full((32, 32), 0.25)
 for _ in range(3):
-    x, expected = step(x), np.tanh(expected) + expected
+    x, expected = step(x), np.tanh(expected)
 np.testing.assert_allclose([sum(sent), sum(received)], [4096, 0])
 x.block_until_ready()
 np.testing.assert_allclose([x.nbytes, sum(received)], [4096, 0])
 np.testing.assert_allclose(np.asarray(x), expected, rtol=1e-2)
-np.testing.assert_allclose(step(x).T, np.tanh(expected) + expected, rtol=1e-2)
+np.testing.assert_allclose(step(x).T, np.tanh(expected), rtol=1e-2)
 copied = jax.device_put(step(x), device)
-np.testing.assert_allclose(np.from_dlpack(jax.device_put(copied, jax.devices("cpu")[0])), np.tanh(expected) + expected, rtol=1e-2)
+np.testing.assert_allclose(np.from_dlpack(jax.device_put(copied, jax.devices("cpu")[0])), np.tanh(expected), rtol=1e-2)
 
 update = jax.jit(lambda cache, new: jax.lax.dynamic_update_slice(cache, jnp.tanh(new), (0, 0, 0, 0)), donate_argnums=0)
 cache, new = jax.device_put((np.ones((1, 2, 64, 32), np.float32), np.full((1, 2, 32, 32), 0.5, np.float32)), device)

@@ -110,7 +110,10 @@ def test_every_replaced_name_is_one_of_pytorch():
     code = ["import importlib, torch", "missing = []"]
     replacing = (patches, dynamo_patches, accelerator, aot_cache, stamping, storages, xla_type)
     for owner, name in [pair for module in replacing for pair in module.REPLACED]:
-        module, attribute = (owner.__module__, owner.__name__) if isinstance(owner, type) else (owner.__name__, "")
+        if isinstance(owner, str):
+            module, _, attribute = owner.rpartition(".")
+        else:
+            module, attribute = (owner.__module__, owner.__name__) if isinstance(owner, type) else (owner.__name__, "")
         code += [f"owner = importlib.import_module({module!r})"]
         code += [f"owner = getattr(owner, {attribute!r})"] if attribute else []
         code += [f"missing += [] if hasattr(owner, {name!r}) else [(str(owner), {name!r})]"]

@@ -9,14 +9,14 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from tt_xla.environment import selected_system
-from tt_xla.frontends.torch import program_cache, settings
+from tt_xla.frontends.torch import program_cache, session, settings
 from tt_xla.frontends.torch.custom_ops import COLLECTIVE, FULL_TO_SHARD, MARK, SHARD_TO_FULL
-from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.frontends.torch.device.placements import ChipMesh, Placement, default_mesh, meshes_of
 from tt_xla.frontends.torch.saved_module import SavedModule, saved
 from tt_xla.ir.mesh import Mesh
@@ -55,8 +55,9 @@ class Loaded(NamedTuple):
     keeps: bool = False
 
 
-_PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
-"""Compiled programs by hash of the module, options and system, the least recently requested first."""
+class _Programs(dict[tuple[str, CompileOptions, str], Program]):
+    """The session's programs by hash of the module, options and system, the least recently requested first."""
+
 
 MOST_PROGRAMS = 512
 """Number of compiled programs that are kept; the least recently requested end first."""
@@ -107,19 +108,20 @@ def compile_and_load(
     key = (f"{devices}{digest}", options.of_program, system)
     modules: dict[str, str] = {}
     cache = None if options.export_path else program_cache.current()  # an export needs the modules of a compilation
-    program = None if options.generates_source else _PROGRAMS.pop(key, None)
+    programs = session.current.part(_Programs)
+    program = None if options.generates_source else programs.pop(key, None)
     if program is None and cache is not None:
         program = cache.load(key)
     if program is None:
         program = _found_or_compiled(module, options, devices, modules, cache is not None)
         if cache is not None:
             cache.store(key, program, modules)
-    _PROGRAMS[key] = program
-    while len(_PROGRAMS) > MOST_PROGRAMS:
-        del _PROGRAMS[next(iter(_PROGRAMS))]
+    programs[key] = program
+    while len(programs) > MOST_PROGRAMS:
+        del programs[next(iter(programs))]
     program = program.with_trap(options.trap)
     device = get_device(chip=chip)
-    device.count_tensors("torch", MEMORY[chip].current)
+    device.count_tensors("torch", partial(_tensor_bytes, chip))
     written = frozenset(position for position, argument in enumerate(program.arguments) if argument.written)
     if program.mesh is not None and meshes:
         from tt_xla.frontends.torch.partitioning import PartitionedRun
@@ -132,6 +134,11 @@ def compile_and_load(
     executable = device.load(program)
     run = exporting(program, modules, executable.run, part)
     return Loaded(run, written, executable, keeps=executable.keeps_results and run == executable.run)
+
+
+def _tensor_bytes(chip: int) -> int:
+    """Returns the bytes that the current session's tensors have on a chip."""
+    return session.current.memory[chip].allocated
 
 
 def _found_or_compiled(
@@ -203,13 +210,13 @@ def _mesh_to_split_over(options: CompileOptions, target: Target) -> ChipMesh | N
 
 
 def compiled_programs() -> list[Program]:
-    """Returns the programs compiled in this process. The one requested last is at the end."""
-    return list(_PROGRAMS.values())
+    """Returns the programs compiled in this session. The one requested last is at the end."""
+    return list(session.current.part(_Programs).values())
 
 
 def clear_programs() -> None:
     """Forgets every compiled program. Models compile again at their next call."""
-    _PROGRAMS.clear()
+    session.current.part(_Programs).clear()
     settings.renew()
 
 

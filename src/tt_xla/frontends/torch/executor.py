@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from tt_xla.errors import ResourceExhaustedError
-from tt_xla.frontends.torch import compilation, settings
+from tt_xla.frontends.torch import compilation, session, settings
 from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.device.buffers import (
     CachedArgument,
@@ -22,12 +22,12 @@ from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, drawing_on
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
-from tt_xla.frontends.torch.device.values import new_version
 from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.lowering import Lowered
 from tt_xla.frontends.torch.private.aot_cache import OutputCode
 from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 from tt_xla.frontends.torch.saved_module import saved
+from tt_xla.runtime.lifetimes import new_version
 
 if TYPE_CHECKING:
     from tt_xla.codegen.export import GraphProgram
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from tt_xla.runtime.weights import Spare
 
 
-class _Loading(threading.local):
-    """Cache entries that this thread reads.
+class Loading(threading.local):
+    """Cache entries that a thread of the session reads.
 
     Attributes:
         options: compile options of the model whose graphs are read.
@@ -48,8 +48,6 @@ class _Loading(threading.local):
         self.options: Mapping[str, Any] = {}
         self.graphs: list[Executor] = []
 
-
-LOADING = _Loading()
 
 Wrap = Callable[[torch.Tensor], torch.Tensor]
 """Converts a contiguous result of the program to the graph's result."""
@@ -146,10 +144,11 @@ class Executor(OutputCode):
         """Does nothing: :meth:`__getstate__` leaves out what belongs to this process."""
 
     def post_compile(self, example_inputs: Sequence[Any], constants: Any, graph_kwargs: Any) -> None:
-        """Compiles or loads the program of a graph that was read from a cache, with the options of :data:`LOADING`."""
+        """Compiles or loads the program of a graph that was read from a cache, with the options of :class:`Loading`."""
         state = self.__dict__.pop("_state")
-        self._set_up(state["lowered"], state["specs"], LOADING.options)
-        LOADING.graphs.append(self)
+        loading = session.current.part(Loading)
+        self._set_up(state["lowered"], state["specs"], loading.options)
+        loading.graphs.append(self)
 
     def _prepare(self) -> None:
         """Compiles and loads the program under the current settings."""
@@ -255,7 +254,11 @@ class Executor(OutputCode):
         """Returns what the card has of an argument, if the program can take it there; otherwise None."""
         executable: Any = self._executable
         handle = buffer_of(tensor).kept_for(tensor)
-        if handle is None or position in self._prepared_on_host or (self._checks and not handle.dtype.is_floating_point):
+        if (
+            handle is None
+            or position in self._prepared_on_host
+            or (self._checks and not handle.dtype.is_floating_point)
+        ):
             return None
         return handle if executable.takes(position, handle) else None
 
@@ -380,4 +383,4 @@ def _wrapper(fake: TensorSpec, order: Sequence[int] | None) -> Wrap | None:
     return TensorFactory(fake.dtype, fake.shape, strides, fake.device.index or 0).lift
 
 
-__all__ = ["LOADING", "Executor"]
+__all__ = ["Executor", "Loading"]

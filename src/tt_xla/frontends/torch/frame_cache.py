@@ -21,10 +21,9 @@ from tt_xla import disk_cache
 from tt_xla.environment import keeps_dynamo_defaults, selected_system
 from tt_xla.errors import OptionError
 from tt_xla.frontends import stored_programs
-from tt_xla.frontends.torch import replicas, settings
+from tt_xla.frontends.torch import replicas, session, settings
 from tt_xla.frontends.torch.device import placements
-from tt_xla.frontends.torch.device.chips import STATE
-from tt_xla.frontends.torch.executor import LOADING, Executor
+from tt_xla.frontends.torch.executor import Executor, Loading
 from tt_xla.frontends.torch.fingerprints import NoFingerprintError, code_digest, replaced_functions
 from tt_xla.frontends.torch.private import frames
 from tt_xla.frontends.torch.private.dynamo_patches import Installed
@@ -59,7 +58,7 @@ class FrameCache:
             own: mode and options of ``torch.compile``, with which the graph is compiled.
             frame: the frame.
         """
-        LOADING.options = _compile_options(own)
+        session.current.part(Loading).options = _compile_options(own)
         cache = disk_cache.current()
         entries = () if cache is None else cache.candidates(KIND, key)
         for contents in itertools.islice(entries, _CANDIDATES):
@@ -91,7 +90,7 @@ class FrameCache:
             logger().info("A graph of the cache is not used: %s", error)
             return None
         finally:
-            LOADING.graphs.clear()
+            session.current.part(Loading).graphs.clear()
 
     def store(self, key: str, output: Any, bytecode: CodeType, executor: Executor) -> None:
         """Stores what dynamo made of a frame, if another process can tell whether it would make the same.
@@ -118,7 +117,7 @@ def _cache(own: Mapping[str, Any]) -> disk_cache.DiskCache | None:
     """Returns the cache on disk; None if frames are not stored."""
     if (
         placements.in_use()
-        or STATE.acts_as_one
+        or session.current.chips.acts_as_one
         or replicas.size() > 1
         or (torch.distributed.is_available() and torch.distributed.is_initialized())
     ):

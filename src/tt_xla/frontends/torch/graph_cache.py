@@ -15,10 +15,9 @@ import torch
 from tt_xla import disk_cache
 from tt_xla.environment import selected_system
 from tt_xla.frontends import stored_programs
-from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch import session, settings
 from tt_xla.frontends.torch.device import placements
-from tt_xla.frontends.torch.device.chips import STATE
-from tt_xla.frontends.torch.executor import LOADING, Executor
+from tt_xla.frontends.torch.executor import Executor, Loading
 from tt_xla.frontends.torch.lowering import Argument, module_path, source_line
 from tt_xla.frontends.torch.private import aot_cache
 from tt_xla.frontends.torch.private.ops import is_defined_in_python
@@ -69,7 +68,7 @@ def caching(
         holds and no key covers, or if somebody asks for the stages of a compilation.
     """
     store = _graphs()
-    several = is_marked or placements.in_use() or STATE.acts_as_one
+    several = is_marked or placements.in_use() or session.current.chips.acts_as_one
     targets = _targets(graph_module)
     parsed = settings.current().with_own(own)
     if (
@@ -83,8 +82,9 @@ def caching(
         return
     aot_cache.install(Executor, _graphs)
     lines = [(source_line(node), module_path(node)) for node in graph_module.graph.nodes]
-    LOADING.graphs.clear()
-    LOADING.options = own
+    loading = session.current.part(Loading)
+    loading.graphs.clear()
+    loading.options = own
     tag = disk_cache.key_of([sorted(graph_options(options).items()), selected_system(), arguments, lines])
     with aot_cache.active(store, tag, _own_functions(targets)) as lookup:
         yield lookup
@@ -104,7 +104,8 @@ def _own_functions(targets: set[Any]) -> set[str]:
 
 def take_loaded() -> list[Executor]:
     """Returns the graphs that the cache held for the compilation of this thread: the forward graph first."""
-    graphs, LOADING.graphs = LOADING.graphs, []
+    loading = session.current.part(Loading)
+    graphs, loading.graphs = loading.graphs, []
     return graphs
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tt_xla.runtime.ttnn.here import InProcess
     from tt_xla.runtime.ttnn.process import Worker
 
+
 class Handle:
     """A result that stays on the card. It comes to the host when it is read, in its own type, and only then.
 

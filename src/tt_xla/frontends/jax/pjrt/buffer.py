@@ -8,34 +8,29 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tt_xla.frontends.jax import session
 from tt_xla.frontends.jax.pjrt.answers import Answers, Packed
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import BUFFER_TYPES, integers_at, struct
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
 from tt_xla.ir.element_types import ElementType
 from tt_xla.locks import Lock
+from tt_xla.runtime.lifetimes import new_version
 
 if TYPE_CHECKING:
     import torch
 
     from tt_xla.runtime.ttnn.handles import Handle
 
-_READING = Lock()
-"""Held while elements come from the memory of a card."""
-
 _ELEMENTS_BY_CODE = {BUFFER_TYPES[element.pjrt]: element for element in ElementType}
 PJRT_CODES: dict[str, int] = {element.value: code for code, element in _ELEMENTS_BY_CODE.items()}
 """Values of ``PJRT_Buffer_Type`` by the element type's name in MLIR."""
-
-new_version = itertools.count(1).__next__
-"""Returns a number that it has not returned before."""
 
 Order = tuple[int, ...]
 """A layout: the dimensions from the one that varies fastest to the one that varies slowest."""
@@ -83,10 +78,11 @@ class Buffer:
     def tensor(self) -> torch.Tensor:
         """The elements on the host, contiguous."""
         if self._tensor is None:
-            with _READING:
+            assert self.kept is not None
+            tensor = self.kept.read()  # without a lock: a program that runs may call code that reads arrays
+            with session.current.reading:
                 if self._tensor is None:
-                    assert self.kept is not None
-                    self._tensor = self.kept.read()
+                    self._tensor = tensor
         return self._tensor
 
     @property
@@ -146,7 +142,9 @@ class Place:
         if self._is_device_memory:
             self._chip.check_tensor(nbytes)
 
-    def new_handle(self, elements: torch.Tensor | Handle, code: int, layout: Order, answers: Packed, holders: int = 1) -> int:
+    def new_handle(
+        self, elements: torch.Tensor | Handle, code: int, layout: Order, answers: Packed, holders: int = 1
+    ) -> int:
         """Returns the handle of a new buffer, whose elements ``holders`` buffers share.
 
         Args:

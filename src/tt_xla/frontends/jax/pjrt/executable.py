@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
@@ -13,8 +12,9 @@ import msgspec
 from tt_xla import __version__
 from tt_xla.callbacks import Callback, registered
 from tt_xla.errors import ProgramFormatError
+from tt_xla.frontends.jax import session
 from tt_xla.frontends.jax.pjrt.answers import Answers
-from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, Order, new_version, place
+from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, Order, place
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Device
 from tt_xla.frontends.jax.pjrt.compiled import Compiled, assign, compile_bytes, read_request
 from tt_xla.frontends.jax.pjrt.debuggers import trace_this_thread
@@ -24,7 +24,7 @@ from tt_xla.frontends.jax.pjrt.structs import bytes_at, has_field, struct
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
 from tt_xla.frontends.jax.pjrt.wire import read_compile_options
 from tt_xla.ir.program import HOST_CALLBACK, Program, Result
-from tt_xla.locks import Lock
+from tt_xla.runtime.lifetimes import new_version
 
 FREE, KEPT = 1, 2
 """States of an argument of a run.
@@ -32,8 +32,6 @@ FREE, KEPT = 1, 2
 FREE: nothing else holds the argument's memory. KEPT: JAX keeps the argument, although the program was compiled with its
 donation.
 """
-
-_compiling = Lock()
 
 
 class Unloaded:
@@ -86,7 +84,7 @@ class Executable(Unloaded):
         self._run = exporting(program, modules or {}, load, join=join)
         self._exports = self._run is not load
         if not self._exports:  # an executable that exports source is loaded once only
-            _reloadable.add(self)
+            session.current.reloadable.add(self)
         donated = set(compiled.donated)
         self._updated_in_place = [
             index for index, argument in enumerate(program.arguments) if argument.written and index in donated
@@ -217,12 +215,9 @@ def load(client: Client, compiled: Compiled, program: Program, modules: Mapping[
     return MeshExecutable(client, compiled, program, modules)
 
 
-_reloadable: weakref.WeakSet[Executable] = weakref.WeakSet()
-
-
 def renew() -> None:
     """Makes every program load again at its next call, so that observers of loading see every program."""
-    for executable in list(_reloadable):
+    for executable in list(session.current.reloadable):
         executable.forget_loaded()
 
 
@@ -255,7 +250,7 @@ def compile_program(args: Any) -> None:
     """Compiles a program and loads it on the devices that it is assigned to."""
     client: Client = trampoline().object_of(args.client)
     trace_this_thread()
-    with _compiling:
+    with session.current.compiling:
         modules: dict[str, str] = {}
         compiled, program = compile_bytes(client, *read_request(args), modules)
         args.executable = load(client, compiled, program, modules).new_handle()
@@ -265,7 +260,7 @@ def compile_program(args: Any) -> None:
 def compile_for_topology(args: Any) -> None:
     """Compiles a program for a system that may be absent. ``args.client`` is not used."""
     trace_this_thread()
-    with _compiling:
+    with session.current.compiling:
         compiled, program = compile_bytes(trampoline().object_of(args.topology), *read_request(args))
         args.executable = Unloaded(compiled, program).new_handle()
 

@@ -23,18 +23,18 @@ with names_of("patches"):
     from torch._tensor_str import _tensor_str
     from torch.nn.attention.flex_attention import _validate_device
 
-    _chips_of_row = DeviceMesh._get_mesh_tensor_from_full_mesh
+    DeviceMesh._get_mesh_tensor_from_full_mesh  # noqa: B018  # overridden below
+
+_STYLE = "torch.distributed.tensor.parallel.style.PrepareModule{}"
 
 REPLACED = (
     (torch._tensor_str, "_tensor_str"),
     (flex_attention, "_validate_device"),
     (DeviceMesh, "__init__"),
-    (DeviceMesh, "get_rank"),
-    (DeviceMesh, "get_local_rank"),
-    (DeviceMesh, "get_group"),
-    (DeviceMesh, "_get_mesh_tensor_from_full_mesh"),
+    (_STYLE.format("Input"), "_apply"),
+    (_STYLE.format("Output"), "_apply"),
 )
-"""Owner and name of each attribute that :func:`apply` replaces."""
+"""Owner and name of each attribute that :func:`apply` replaces, or the first mesh of chips: a class by its name."""
 
 
 class _Compilation(threading.local):
@@ -131,71 +131,65 @@ def _multilabel_margin_loss(input: torch.Tensor, target: torch.Tensor, reduction
     return loss, is_target.to(input.dtype).reshape(target.shape)
 
 
-def _patch_device_mesh(device_type: str) -> None:
-    """Makes a ``DeviceMesh`` of type ``tt`` one of type ``xla`` in a process without a process group.
+class MeshOfChips(DeviceMesh):
+    """A mesh whose chips are all in this process, which is in no process group.
 
-    PyTorch would start a group with a process for each chip. A mesh of type ``xla`` has none, and for its tensors
-    PyTorch calls ``torch_xla``'s functions. Slices of such a mesh read the names of its groups, which PyTorch leaves
-    unset, and the number of this process; without a group, a slice has the chips of the first row. The process has
-    the rank and the coordinates of the first chip of its mesh, so it is the one that prints and saves.
+    Slices of the mesh have the chips of the first row. The process has the rank and the coordinates of the first chip,
+    so it is the one that prints and saves.
     """
-    initialise, own = DeviceMesh.__init__, device_type
 
-    @functools.wraps(initialise)
-    def patched(self: DeviceMesh, device_type: str, *args: Any, **kwargs: Any) -> None:
-        if device_type == own and not torch.distributed.is_initialized():
-            device_type = "xla"
-        initialise(self, device_type, *args, **kwargs)
-        if device_type == "xla":
-            self._dim_group_names = []
-            _patch_parallel_styles()
-            if not torch.distributed.is_initialized():
-                self._rank = int(self.mesh.flatten()[0])
-                self._coordinate_on_dim = self._compute_coordinate_on_dim()
+    @staticmethod
+    def _get_mesh_tensor_from_full_mesh(full_mesh: torch.Tensor, current_rank: int | None = None) -> torch.Tensor:
+        return full_mesh[0]
 
-    get_rank, get_local_rank = DeviceMesh.get_rank, DeviceMesh.get_local_rank
+    def take_first_rank(self) -> None:
+        """Gives this process the rank and the coordinates of the first chip."""
+        self._rank = int(self.mesh.flatten()[0])
+        self._coordinate_on_dim = self._compute_coordinate_on_dim()
 
-    @functools.wraps(get_rank)
-    def patched_rank(self: DeviceMesh) -> int:
-        return self._rank if _is_of_chips(self) else get_rank(self)
+    def get_rank(self) -> int:
+        """Returns the number of the first chip."""
+        return self._rank
 
-    @functools.wraps(get_local_rank)
-    def patched_local_rank(self: DeviceMesh, mesh_dim: int | str | None = None) -> int:
-        if not _is_of_chips(self) or (mesh_dim is None and self.ndim > 1):
-            return get_local_rank(self, mesh_dim)
+    def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
+        """Returns the place of the first chip along an axis, given by its number or name."""
+        if mesh_dim is None and self.ndim > 1:
+            return super().get_local_rank(mesh_dim)  # raises PyTorch's error
         axis = self._get_mesh_dim_by_name(mesh_dim) if isinstance(mesh_dim, str) else mesh_dim or 0
         coordinate = self.get_coordinate()
         assert coordinate is not None
         return coordinate[axis]
 
-    get_group = DeviceMesh.get_group
+    def get_group(self, mesh_dim: int | str | None = None) -> Any:
+        """Raises an error that says what to do without process groups."""
+        raise RuntimeError(
+            f"DeviceMesh.get_group({mesh_dim!r}): {self} is a mesh of chips, which are all in this one process, so it "
+            "has no process groups. Split tensors with distribute_tensor or xs.mark_sharding, and the compiler places "
+            "the collectives; xm.all_reduce(..., groups=[[0, 1], ...]) takes the numbers of chips."
+        )
 
-    @functools.wraps(get_group)
-    def patched_group(self: DeviceMesh, mesh_dim: int | str | None = None) -> Any:
-        if _is_of_chips(self):
-            raise RuntimeError(
-                f"DeviceMesh.get_group({mesh_dim!r}): {self} is a mesh of chips, which are all in this one process, so "
-                "it has no process groups. Split tensors with distribute_tensor or xs.mark_sharding, and the compiler "
-                "places the collectives; xm.all_reduce(..., groups=[[0, 1], ...]) takes the numbers of chips."
-            )
-        return get_group(self, mesh_dim)
 
-    @functools.wraps(_chips_of_row)
-    def patched_row(full_mesh: torch.Tensor, current_rank: int | None = None) -> torch.Tensor:
-        if current_rank is None and not torch.distributed.is_initialized():
-            current_rank = int(full_mesh.flatten()[0])
-        return _chips_of_row(full_mesh, current_rank)
+def _patch_device_mesh(device_type: str) -> None:
+    """Makes a ``DeviceMesh`` of type ``tt`` or ``xla`` a :class:`MeshOfChips` in a process without a process group.
+
+    For type ``tt``, PyTorch would start a group with a process for each chip. A mesh of type ``xla`` has none, and for
+    its tensors PyTorch calls ``torch_xla``'s functions. Slices of such a mesh read the names of its groups, which
+    PyTorch leaves unset.
+    """
+    initialise, own = DeviceMesh.__init__, device_type
+
+    @functools.wraps(initialise)
+    def patched(self: DeviceMesh, device_type: str, *args: Any, **kwargs: Any) -> None:
+        if device_type in (own, "xla") and not torch.distributed.is_initialized():
+            device_type, self.__class__ = "xla", MeshOfChips
+        initialise(self, device_type, *args, **kwargs)
+        if device_type == "xla":
+            self._dim_group_names = []
+            _patch_parallel_styles()
+        if isinstance(self, MeshOfChips):
+            self.take_first_rank()
 
     DeviceMesh.__init__ = patched
-    DeviceMesh.get_rank = patched_rank
-    DeviceMesh.get_local_rank = patched_local_rank
-    DeviceMesh.get_group = patched_group
-    DeviceMesh._get_mesh_tensor_from_full_mesh = staticmethod(patched_row)
-
-
-def _is_of_chips(mesh: DeviceMesh) -> bool:
-    """Returns whether a mesh has all its chips in this process, which is in no process group."""
-    return mesh.device_type == "xla" and not torch.distributed.is_initialized()
 
 
 @functools.cache
