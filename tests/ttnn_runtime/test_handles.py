@@ -95,7 +95,7 @@ def test_a_donated_result_cannot_be_read(stand_in: StandIn) -> None:
     (second,) = executable.run_keeping([first, torch.rand(1, 2, 32, 32)], [None, None], (0,))
     assert not executable.takes(0, first)
     assert executable.takes(0, second)
-    with pytest.raises(ExecutionError, match="is gone. It was donated to a program"):
+    with pytest.raises(ExecutionError, match=r"is gone\. It was donated to a program"):
         first.read()
 
 
@@ -168,7 +168,7 @@ def test_results_are_lost_with_the_process_and_the_error_says_so(stand_in: Stand
     while executable.worker.pid is not None:
         time.sleep(0.01)
     check(executable.run([x, w], [None, 7]), [x, w])
-    with pytest.raises(ExecutionError, match="is gone. TT-NN's process has ended since"):
+    with pytest.raises(ExecutionError, match=r"is gone\. TT-NN's process has ended since"):
         kept.read()
 
 

@@ -212,6 +212,23 @@ class Executable:
         """
         return self._observed_run(tensors, versions, donated)
 
+    def run_keeping(
+        self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int] = ()
+    ) -> list[Any]:
+        """Runs the Program once, like :meth:`run`, and leaves the results in the memory of a card.
+
+        A :class:`~tt_xla.runtime.ttnn.handles.Handle` that :meth:`takes` accepts may stand for a tensor; that of a
+        donated argument is lost.
+
+        Returns:
+            A handle for each result.
+        """
+        return self._observed_run(tensors, versions, donated, keeps=True)
+
+    def takes(self, position: int, tensor: object) -> bool:
+        """Returns whether a handle can be passed for an argument: it is on the same card and has the same type."""
+        return False
+
     def _observed_run(
         self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int], **how: bool
     ) -> list[Any]:

@@ -43,7 +43,7 @@ class Loaded(NamedTuple):
         executable: the runtime's object, which may keep parameters in a form of its own; None in tests and for programs
             for several chips.
         placements: placement of each result of a program for several chips; None for other programs.
-        keeps: whether the executable is called as it is, and leaves results on a card (:meth:`Executable.run_keeping`).
+        keeps: whether :meth:`Executable.run_keeping` may take the place of ``run``.
         chosen: placement of each argument if the compiler chose those of some; else empty.
     """
 

@@ -158,6 +158,8 @@ class Executor(OutputCode):
         with unset_fake_temporarily():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
             loaded = compilation.compile_and_load(self._module, options, self._part, self._placements, self._chip)
         self._call, self._written, self._executable, self._result_placements, self._chosen, self._keeps = loaded
+        if self._keeps and self._executable is not None:
+            self._call = self._executable.run_keeping
         self._settings, self._cached = current, [None] * len(self._tensors)
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
@@ -209,15 +211,15 @@ class Executor(OutputCode):
             versions.append(None)
         assert self._call is not None
         try:
-            if self._keeps:
-                return self._run_keeping(tensors, versions, donated)
             results = self._call(tensors, versions, donated)
         except ResourceExhaustedError as error:
             as_torch_error(error)
             raise
         finally:
-            for tensor in donated.values():
+            for tensor in () if self._keeps else donated.values():
                 buffer_of(tensor).mark_written()
+        if self._keeps:
+            return self._kept(results, donated)
         if self._executable is not None and (spare := self._executable.spare_parameters()):
             self._offload(self._executable, spare, args)
         if self._result_placements is not None:
@@ -231,12 +233,8 @@ class Executor(OutputCode):
         pairs = zip(results, self._wraps, strict=True)
         return [result if wrap is None else wrap(result) for result, wrap in pairs]
 
-    def _run_keeping(
-        self, tensors: Sequence[Any], versions: Sequence[int | None], donated: Mapping[int, torch.Tensor]
-    ) -> list[torch.Tensor]:
-        """Runs the program, leaves its results on the card, and returns them wrapped."""
-        executable: Any = self._executable
-        handles: list[Handle] = executable.run_keeping(tensors, versions, donated)
+    def _kept(self, handles: Sequence[Any], donated: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
+        """Wraps results that stay in the memory of a card. A donated argument that became one takes it as its contents."""
         results: list[torch.Tensor] = []
         for handle, wrap, in_order in zip(handles, self._wraps, self._in_order, strict=True):
             written = None if handle.argument is None else donated.get(handle.argument)

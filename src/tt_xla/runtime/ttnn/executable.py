@@ -22,8 +22,8 @@ from tt_xla.ir.layout import DataType
 from tt_xla.ir.mesh import replicated
 from tt_xla.ir.program import HOST_OPS, Function, Instruction, Program, Role, TensorSpec
 from tt_xla.log import logger
-from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime import observation
+from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS, DECLARED, hold
 from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
@@ -127,7 +127,7 @@ class TTNNExecutable(Executable):
         return f"arg{position}"
 
     def takes(self, position: int, tensor: object) -> bool:
-        """Returns whether a result that stayed on the card can be passed for an argument, because it is the same."""
+        """Returns whether a handle can be passed for an argument: it is on the same card and has the same type."""
         if observation.RUNS or not isinstance(tensor, Handle) or not self.keeps_results:
             return False
         argument = self.program.arguments[position]
@@ -138,15 +138,6 @@ class TTNNExecutable(Executable):
     def worker(self) -> Worker | InProcess:
         """The worker that runs the program."""
         return self._worker
-
-    def run_keeping(
-        self, tensors: Sequence[torch.Tensor | Handle], versions: Sequence[Version], donated: Container[int] = ()
-    ) -> list[Handle]:
-        """Runs the Program once, like :meth:`run`, and leaves the results on the card.
-
-        A handle that :meth:`takes` accepts may stand for a tensor. That of a donated argument is lost.
-        """
-        return self._observed_run(tensors, versions, donated, keeps=True)
 
     def _run_alone(
         self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int], *, keeps: bool = False
@@ -273,7 +264,7 @@ class TTNNExecutable(Executable):
         return [(declared, spec, argument) for spec, declared, argument in self._results]
 
     def _bind(self, arguments: Sequence[Any], tokens: Sequence[Token], donated: Container[int]) -> _Request:
-        """Finds out what the worker lacks of the arguments, and what it has under another number than in the last run."""
+        """Finds out what the worker lacks of the arguments, and which contents differ from those of the last run."""
         request = _Request()
         for position, argument in enumerate(arguments):
             name, token, written = self._names[position], tokens[position], position in self._written

@@ -135,7 +135,7 @@ class Contents:
         self.users = set()
         """Number of each program, and name of its argument, that is bound to the contents."""
         self.shard = None
-        """Tensor of several chips and the number of the chip that has these elements; None if no such tensor was made."""
+        """Tensor of several chips, and number of the chip that has these elements; None if none was made of them."""
 
     def tensor(self, utils, dtype, layout, device, memory_config):
         """Returns the tensor with these properties; it is made if there is none."""
