@@ -72,7 +72,7 @@ OF_THE_PROCESS = {
     "restored by the block that sets it, in its thread": {
         "torch.device.kinds._SILENCE",
         "torch.private.aot_cache._ACTIVE",
-        "torch.private.dynamo_patches.FRAME_SETTINGS",
+        "torch.private.dynamo_patches._CURRENT",
         "torch.private.patches._COMPILATION",
         "torch.private.stamping._ACTIVE",
         "torch.replicas._CURRENT",

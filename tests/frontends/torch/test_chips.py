@@ -13,7 +13,6 @@ import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
 from torch import nn
-from torch.nn.parallel import comm
 from torch.overrides import _get_current_function_mode_stack
 
 from tt_xla.frontends.torch import session
@@ -383,7 +382,7 @@ def test_data_parallel_module():
     torch.testing.assert_close(model[0].weight.grad.cpu(), gradient, rtol=0.02, atol=0.02)
 
 
-def test_replicas_in_threads_draw_the_random_numbers_of_their_chips():
+def test_replicas_draw_the_random_numbers_of_their_chips():
     x = torch.ones(32, 64)
     parallel = nn.DataParallel(nn.Dropout(0.5).to("tt:0"), device_ids=[0, 1, 2, 3])
 
@@ -401,45 +400,34 @@ def test_data_parallel_results_gathered_on_the_cpu():
     assert parallel(torch.ones(4, 2)).device == torch.device("cpu")
 
 
-def test_copies_between_chips_with_every_argument():
-    x = torch.arange(12.0).reshape(3, 4)
-    copies = comm.broadcast(x, [2, -1])
-    assert [str(each.device) for each in copies] == ["tt:2", "cpu"]
-    copies = comm.broadcast_coalesced([x, x + 1], [1, 3], 1)
-    assert [[str(each.device) for each in row] for row in copies] == [["tt:1"] * 2, ["tt:3"] * 2]
-    assert torch.equal(copies[1][1].cpu(), x + 1)
-    parts = comm.scatter(x.to("tt:0"), [3, 1], chunk_sizes=[1, 3], dim=1)
-    assert [str(each.device) for each in parts] == ["tt:3", "tt:1"]
-    assert [each.tolist() for each in parts] == [x[:, :1].tolist(), x[:, 1:].tolist()]
-    assert [each.shape[0] for each in comm.scatter(x, [0, 1])] == [2, 1]
-    for destination, device in ((None, "tt:3"), (2, "tt:2"), (-1, "cpu")):
-        joined = comm.gather(parts, 1, destination)
-        assert (str(joined.device), joined.tolist()) == (device, x.tolist())
-        total = comm.reduce_add([x.to("tt:3"), x.to("tt:1")], destination)
-        assert (str(total.device), total.tolist()) == (device, (2 * x).tolist())
+class Summary(nn.Module):
+    def forward(self, x, *, options):
+        return {"sums": x.sum(), "rows": (x * options["scale"], self.training), "made": torch.zeros(1, 2).tt()}
 
 
-@pytest.mark.parametrize("name", ["broadcast", "scatter", "gather"])
-def test_copies_into_given_tensors_are_not_ours(name):
-    """PyTorch's own function gets them, which needs CUDA, instead of a copy that leaves the tensors as they are."""
-    x = torch.ones(2, device="tt:1")
-    with pytest.raises((AttributeError, RuntimeError), match=r"torch\._C|CUDA|GPU"):
-        getattr(comm, name)([x, x] if name == "gather" else x, out=[x, x])
+def test_data_parallel_splits_and_joins_containers():
+    x = torch.arange(6.0).reshape(3, 2)
+    result = nn.DataParallel(Summary(), device_ids=[2, 1])(x, options={"scale": torch.tensor([[1.0], [2.0], [3.0]])})
+    assert (result["sums"].tolist(), result["made"].shape) == ([6.0, 9.0], (2, 2))
+    assert (result["rows"][0].tolist(), result["rows"][1]) == ([[0.0, 1.0], [4.0, 6.0], [12.0, 15.0]], True)
+    assert {str(each.device) for each in (result["sums"], result["rows"][0], result["made"])} == {"tt:2"}
 
 
-@pytest.mark.parametrize(
-    "copy",
-    [
-        lambda x, other: comm.broadcast(other, [0]),
-        lambda x, other: comm.broadcast_coalesced([x, other], [0]),
-        lambda x, other: comm.scatter(other, [0]),
-        lambda x, other: comm.gather([x, other]),
-        lambda x, other: comm.reduce_add([other, other]),
-    ],
-)
-def test_tensors_of_other_devices_are_left_to_pytorch(copy):
-    with pytest.raises((AttributeError, RuntimeError), match=r"torch\._C|CUDA|GPU"):
-        copy(torch.ones(2, device="tt:1"), torch.ones(2, device="meta"))
+@pytest.mark.parametrize("device_ids", [[0], [0, 1]])
+def test_statistics_of_data_parallel_are_those_of_the_first_part(device_ids):
+    model = nn.BatchNorm1d(2).to("tt")
+    nn.DataParallel(model, device_ids=device_ids)(torch.tensor([[0.0, 0.0], [2.0, 4.0], [8.0, 8.0], [8.0, 8.0]]))
+    expected = torch.tensor([[1.0, 2.0], [4.5, 5.0]][len(device_ids) == 1]) * 0.1
+    torch.testing.assert_close(model.running_mean.cpu(), expected)
+
+
+def test_data_parallel_without_arguments_runs_once():
+    assert nn.DataParallel(Constant(), device_ids=[0, 1])().tolist() == [1.0]
+
+
+class Constant(nn.Module):
+    def forward(self):
+        return torch.ones(1, device="tt")
 
 
 # Files ---------------------------------------------------------------------------------------------------------------

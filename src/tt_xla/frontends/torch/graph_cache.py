@@ -20,7 +20,7 @@ from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.executor import Executor, Loading
 from tt_xla.frontends.torch.lowering import Argument, module_path, source_line
 from tt_xla.frontends.torch.private import aot_cache
-from tt_xla.frontends.torch.private.ops import is_defined_in_python
+from tt_xla.frontends.torch.private.ops import HigherOrderOperator, is_defined_in_python
 from tt_xla.frontends.torch.torch_options import graph_options
 
 KIND = "graphs"
@@ -74,7 +74,7 @@ def caching(
     if (
         store is None
         or several
-        or any(map(is_defined_in_python, targets))
+        or any(map(_is_unknown, targets))
         or not aot_cache.IS_SUPPORTED
         or not stored_programs.is_used(parsed)
     ):
@@ -94,6 +94,11 @@ def _targets(graph_module: torch.fx.GraphModule) -> set[Any]:
     """Returns the functions and ops that a graph and its inner graphs call."""
     modules = [module for module in graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
     return {node.target for module in modules for node in module.graph.nodes if node.op == "call_function"}
+
+
+def _is_unknown(target: Any) -> bool:
+    """Returns whether no key covers what a function does: the user's Python code, or an op of PyTorch that says so."""
+    return is_defined_in_python(target) or (isinstance(target, HigherOrderOperator) and not target.cacheable())
 
 
 def _own_functions(targets: set[Any]) -> set[str]:

@@ -1,4 +1,4 @@
-"""``torch.accelerator`` and ``torch.nn.parallel``, which ask PyTorch's C++ core about devices.
+"""``torch.accelerator`` and ``torch.nn.DataParallel``, which ask PyTorch's C++ core about devices.
 
 The core believes that a device written in Python has one device only, which is always the current one, and its copies
 between devices exist in builds for CUDA alone.
@@ -6,27 +6,23 @@ between devices exist in builds for CUDA alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import sys
+from types import ModuleType
 from typing import Any
 
 import torch
-from torch.nn.parallel import comm
+from torch.nn.parallel import DataParallel
 
-_OF_MEMORY = {
-    **{name: name for name in ("empty_cache", "memory_allocated", "memory_reserved", "memory_stats")},
-    **{name: name for name in ("max_memory_allocated", "max_memory_reserved")},
-    **{name: name for name in ("reset_accumulated_memory_stats", "reset_peak_memory_stats")},
-    "get_memory_info": "mem_get_info",
-}
-"""Functions about memory, and their names in the device module. The core knows allocators in C++ alone."""
+from tt_xla.frontends.torch.private.functions import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
 
-REPLACED = (
-    *((torch.accelerator, name) for name in _OF_MEMORY),
-    *((torch.accelerator, name) for name in ("device_count", "current_device_index", "set_device_index")),
-    (torch.accelerator, "device_index"),
-    (torch.accelerator, "synchronize"),
-    *((comm, name) for name in ("broadcast", "broadcast_coalesced", "scatter", "gather", "reduce_add")),
+_SAME_NAMES = (
+    *("empty_cache", "memory_allocated", "memory_reserved", "memory_stats", "max_memory_allocated"),
+    *("max_memory_reserved", "reset_accumulated_memory_stats", "reset_peak_memory_stats"),
 )
+"""Functions about memory that the device module has too. The core knows allocators in C++ alone."""
+
+REPLACED = ((torch, "accelerator"), (DataParallel, "forward"))
 """Owner and name of each attribute that :func:`apply` replaces."""
 
 
@@ -40,6 +36,12 @@ def apply(device_type: str, module: Any) -> None:
     accelerator = torch.accelerator.current_accelerator()
     if accelerator is None or accelerator.type != device_type:
         return
+    sys.modules["torch.accelerator"] = torch.accelerator = _accelerator_of(module)
+    _replace_data_parallel(device_type, module)
+
+
+def _accelerator_of(module: Any) -> ModuleType:
+    """Returns PyTorch's module with the device module's functions in place of those that ask the core."""
 
     def set_device_index(device: Any, /) -> None:
         module.set_device(device)
@@ -47,70 +49,62 @@ def apply(device_type: str, module: Any) -> None:
     def synchronize(device: Any = None, /) -> None:
         module.synchronize(device)
 
-    torch.accelerator.device_count = module.device_count
-    torch.accelerator.current_device_index = module.current_device
-    torch.accelerator.set_device_index = set_device_index
-    torch.accelerator.device_index = module.device
-    torch.accelerator.synchronize = synchronize
-    for name in _OF_MEMORY:
-        setattr(torch.accelerator, name, getattr(module, _OF_MEMORY[name]))
-    _patch_copies(device_type)
+    ours = ModuleType(torch.accelerator.__name__, torch.accelerator.__doc__)
+    vars(ours).update(
+        vars(torch.accelerator),
+        current_device_index=module.current_device,
+        device_index=module.device,
+        get_memory_info=module.mem_get_info,
+        set_device_index=set_device_index,
+        synchronize=synchronize,
+        **{name: getattr(module, name) for name in _SAME_NAMES},
+    )
+    return ours
 
 
-def _patch_copies(device_type: str) -> None:
-    """Makes the copies of ``torch.nn.DataParallel`` ordinary ones for tensors of the device and of the CPU."""
-    broadcast, coalesced, scatter, gather = comm.broadcast, comm.broadcast_coalesced, comm.scatter, comm.gather
-    reduce_add = comm.reduce_add
+def _replace_data_parallel(device_type: str, module: Any) -> None:
+    """Makes ``torch.nn.DataParallel`` copy to the chips and back by ``.to``, whose gradients autograd adds.
 
-    def is_ours(tensor: torch.Tensor) -> bool:
-        return tensor.device.type in (device_type, "cpu")
+    PyTorch runs the replicas in threads. Here the ops of one chip are recorded after those of another, and they run on
+    their chips when a result is read.
+    """
+    forward = DataParallel.forward
 
-    def device_of(device: Any) -> torch.device:
-        if device == -1:  # the CPU, in torch.nn.parallel
-            return torch.device("cpu")
-        return torch.device(device_type, device) if isinstance(device, int) else torch.device(device)
+    @functools.wraps(forward)
+    def forward_on_chips(self: Any, *inputs: Any, **kwargs: Any) -> Any:
+        if not self.device_ids or self.src_device_obj.type != device_type:
+            return forward(self, *inputs, **kwargs)
+        state = [*self.module.named_parameters(), *self.module.named_buffers()]
+        results: list[Any] = []
+        for index, part in zip(self.device_ids, _parts((inputs, kwargs), len(self.device_ids), self.dim), strict=False):
+            chip = torch.device(device_type, index)
+            with module.device(chip):
+                copies = {name: tensor.to(chip) for name, tensor in state}
+                args, options = tree_map_only(torch.Tensor, lambda tensor, chip=chip: tensor.to(chip), part)
+                results.append(torch.func.functional_call(self.module, copies, args, options))
+        is_host = self.output_device < 0  # as torch.nn.parallel writes it
+        return _joined(results, torch.device("cpu" if is_host else f"{device_type}:{self.output_device}"), self.dim)
 
-    def broadcasting(tensor: torch.Tensor, devices: Any = None, *, out: Any = None) -> Any:
-        if not is_ours(tensor) or out is not None:
-            return broadcast(tensor, devices, out=out)
-        return tuple(tensor.to(device_of(device)) for device in devices)
+    DataParallel.forward = forward_on_chips  # type: ignore[method-assign]
 
-    def broadcasting_all(tensors: Sequence[torch.Tensor], devices: Any, buffer_size: int = 10485760) -> Any:
-        if not all(map(is_ours, tensors)):
-            return coalesced(tensors, devices, buffer_size)
-        return [[tensor.to(device_of(device)) for tensor in tensors] for device in devices]
 
-    def scattering(
-        tensor: torch.Tensor,
-        devices: Any = None,
-        chunk_sizes: Any = None,
-        dim: int = 0,
-        streams: Any = None,
-        *,
-        out: Any = None,
-    ) -> Any:
-        if not is_ours(tensor) or out is not None:
-            return scatter(tensor, devices, chunk_sizes, dim, streams, out=out)
-        parts = tensor.split(list(chunk_sizes), dim) if chunk_sizes is not None else tensor.chunk(len(devices), dim)
-        return tuple(part.to(device_of(device)) for part, device in zip(parts, devices, strict=False))
+def _parts(tree: Any, count: int, dim: int) -> list[Any]:
+    """Returns trees with parts of each tensor along a dimension, up to ``count``; one if the tree has no leaves."""
+    leaves, structure = tree_flatten(tree)
+    columns = [leaf.chunk(count, dim) if isinstance(leaf, torch.Tensor) else [leaf] * count for leaf in leaves]
+    return [tree_unflatten([*row], structure) for row in zip(*columns, strict=False)] or [tree]
 
-    def gathering(tensors: Sequence[torch.Tensor], dim: int = 0, destination: Any = None, *, out: Any = None) -> Any:
-        if not all(map(is_ours, tensors)) or out is not None:
-            return gather(tensors, dim, destination, out=out)
-        device = tensors[0].device if destination is None else device_of(destination)
-        return torch.cat([tensor.to(device) for tensor in tensors], dim)
 
-    def adding(tensors: Sequence[torch.Tensor], destination: Any = None) -> torch.Tensor:
-        if not all(map(is_ours, tensors)):
-            return reduce_add(tensors, destination)
-        device = tensors[0].device if destination is None else device_of(destination)
-        total = tensors[0].to(device)
-        for tensor in tensors[1:]:
-            total = total + tensor.to(device)
-        return total
-
-    comm.broadcast, comm.broadcast_coalesced = broadcasting, broadcasting_all
-    comm.scatter, comm.gather, comm.reduce_add = scattering, gathering, adding
+def _joined(trees: list[Any], device: torch.device, dim: int) -> Any:
+    """Returns a tree with the tensors of several joined on a device; other leaves are those of the first."""
+    leaves = [tree_leaves(tree) for tree in trees]
+    joined = [
+        torch.cat([torch.atleast_1d(part).to(device) for part in column], dim)
+        if isinstance(column[0], torch.Tensor)
+        else column[0]
+        for column in zip(*leaves, strict=True)
+    ]
+    return tree_unflatten(joined, tree_flatten(trees[0])[1])
 
 
 __all__ = ["REPLACED", "apply"]
